@@ -1,10 +1,10 @@
 //! How long an audit of 5,000 clusters thinks: judging every instance once, and finding out whom a change concerns.
 
+use audit::{Asks, AuditedObject, Digest, Inputs, Ledger, ObjectKey, Rulebook, Shift, judge};
 use divan::Bencher;
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use tidegate::audit::{Asks, Digest, Inputs, Ledger, ObjectKey, Rulebook, Seen, Shift, judge};
-use tidegate::snapshot::{AddonFacts, Facts, Kind, Name};
+use snapshot::{AddonFacts, Facts, Kind, Name};
 
 const CLUSTERS: usize = 5_000;
 
@@ -54,7 +54,7 @@ fn find_whom_a_placement_concerns(bencher: Bencher<'_, '_>) {
     let (old, mut ledger) = (facts(), Ledger::default());
     for number in 0..CLUSTERS {
         let (key, object) = (key(number), instance(number));
-        ledger.see(&Seen {
+        ledger.see(&AuditedObject {
             key: key.clone(),
             uid: Name::from(format!("uid-{number}")),
             digest: Digest::of(&object),

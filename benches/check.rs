@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
+use check::{Background, File, MissingFacts, check};
 use divan::Bencher;
-use tidegate::check::{Background, File, MissingFacts, check};
-use tidegate::report::{Format, Style, render};
+use report::{Format, Style, render};
 
 fn main() {
     divan::main();

@@ -1,7 +1,7 @@
 //! Conversion of lists as a hub sends them: the time and the rate of one review.
 
+use conversion::Extensions;
 use serde_json::{Value, json};
-use tidegate::conversion::Extensions;
 
 fn main() {
     divan::main();
@@ -37,5 +37,5 @@ fn a_review_of_addons_of_clusters(bencher: divan::Bencher<'_, '_>, objects: usiz
     bencher
         .counter(divan::counter::ItemsCount::new(objects))
         .counter(divan::counter::BytesCount::new(bytes.len()))
-        .bench(|| tidegate::conversion::answer(&bytes, Extensions::Kept).expect("an answer"));
+        .bench(|| conversion::answer(&bytes, Extensions::Kept).expect("an answer"));
 }

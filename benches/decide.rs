@@ -1,11 +1,11 @@
 //! How long the gate thinks: `decide()` per family of rules, on objects of ordinary size.
 
+use admission::{Door, Operation, Request, RequestContext, Rulebook, decide, wire};
+use api::v1alpha1::GROUP;
 use divan::Bencher;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
-use tidegate::admission::{Door, Operation, Request, RequestContext, Rulebook, decide, wire};
-use tidegate::api::v1alpha1::GROUP;
-use tidegate::snapshot::{AddonFacts, Facts};
+use snapshot::{AddonFacts, Facts};
 
 fn main() {
     divan::main();

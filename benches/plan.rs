@@ -7,9 +7,9 @@ mod status_table;
 #[expect(dead_code, reason = "stories need more of the world than a measurement")]
 mod world;
 
+use plan::{self, Memo};
 use serde_json::json;
-use tidegate::plan::{self, Memo};
-use tidegate::snapshot::{Kind, ObjectKey, Settings};
+use snapshot::{Kind, ObjectKey, Settings};
 use world::World;
 
 fn main() {

@@ -1,11 +1,11 @@
 //! How long policies think: twenty of them about one request, alone and inside `decide()`; and how long they take to compile.
 
+use admission::{Door, Operation, Request, RequestContext, Rulebook, decide};
 use divan::Bencher;
+use policy::{Origin, PolicySet, Source};
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
-use tidegate::admission::{Door, Operation, Request, RequestContext, Rulebook, decide};
-use tidegate::policy::{Origin, PolicySet, Source};
-use tidegate::snapshot::Facts;
+use snapshot::Facts;
 
 fn main() {
     divan::main();
@@ -24,7 +24,7 @@ fn sources(count: usize) -> Vec<Source> {
     let policy = |number: usize| {
         let expression = EXPRESSIONS[number % EXPRESSIONS.len()];
         json!({
-            "apiVersion": "addon.open-cluster-management.io/v1alpha1", "kind": "AddOnPolicy",
+            "apiVersion": "tidegate.io/v1alpha1", "kind": "AddOnPolicy",
             "metadata": {"name": format!("policy-{number:02}")},
             "spec": {
                 "matchConstraints": {"resourceRules": [{"apiGroups": ["addon.open-cluster-management.io"],

@@ -1,4 +1,5 @@
-//! What the snapshot costs: memory of one cluster, one add-on instance and one work, as they are once an add-on is installed.
+//! What the snapshot costs: memory of one cluster, one add-on instance and one work, as they are once an add-on is installed; and the time that
+//! it takes to find out what a work means, which every work of another manager costs once a generation.
 //!
 //! `cargo bench -p tidegate --bench snapshot`. The allocator is counted: the peak of a case divided by 10,000 is one object.
 
@@ -9,8 +10,8 @@ mod status_table;
 mod world;
 
 use divan::AllocProfiler;
-use serde_json::json;
-use tidegate::snapshot::{Event, Kind, ObjectKey, Settings, Store};
+use serde_json::{Value, json};
+use snapshot::{Digest, Event, Kind, ObjectKey, Settings, Store};
 use world::World;
 
 #[global_allocator]
@@ -91,4 +92,36 @@ fn hold_instances(bencher: divan::Bencher<'_, '_>) {
 #[divan::bench(sample_count = 3)]
 fn hold_works(bencher: divan::Bencher<'_, '_>) {
     hold(bencher, Kind::Work);
+}
+
+/// The spec of a work with so many Deployments and as many ConfigMaps, each as Go's types write it: empty values included.
+fn spec(pairs: usize) -> Value {
+    let container = json!({"name": "main", "image": "quay.example/agent:1", "args": ["--cluster=cluster0"], "resources": {},
+        "env": [{"name": "HUB_KUBECONFIG", "value": "/managed/hub-kubeconfig/kubeconfig"}, {"name": "CLUSTER_NAME", "value": "cluster0"}],
+        "volumeMounts": [{"name": "scratch", "mountPath": "/tmp"}],
+        "livenessProbe": {"httpGet": {"path": "/healthz", "port": 8000}, "initialDelaySeconds": 2}});
+    let pair = |number: usize| {
+        let metadata =
+            json!({"name": format!("agent-{number}"), "namespace": "agents", "creationTimestamp": null});
+        let pod = json!({"serviceAccountName": "agent", "containers": [container],
+            "volumes": [{"name": "scratch", "emptyDir": {}}]});
+        [
+            json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "status": {}, "spec": {"replicas": 1, "strategy": {},
+                "selector": {"matchLabels": {"app": "agent"}}, "template": {"metadata": {"labels": {"app": "agent"}}, "spec": pod}}}),
+            json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata,
+                "data": {"cluster": "cluster0", "settings": "level: info\n".repeat(60)}}),
+        ]
+    };
+    let manifests: Vec<Value> = (0..pairs).flat_map(pair).collect();
+    json!({"workload": {"manifests": manifests}})
+}
+
+/// 1 is a small add-on; 200 make a work of about the largest size that is written (400 KiB).
+#[divan::bench(args = [1, 10, 200])]
+fn meaning_of_work(bencher: divan::Bencher<'_, '_>, pairs: usize) {
+    let spec = spec(pairs);
+    let bytes = divan::counter::BytesCount::new(spec.to_string().len());
+    bencher
+        .counter(bytes)
+        .bench(|| Digest::of_spec(divan::black_box(&spec)));
 }

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use audit::Rulebook;
 use devhub::TestHub;
 use k8s_openapi::api::events::v1::Event;
 use kube::Api;
 use kube::api::ListParams;
-use tidegate::audit::Rulebook;
 use tokio::sync::watch;
 
 use crate::testkit::audited::{A_WHILE, Audited, instance, objects, policy, started, store};

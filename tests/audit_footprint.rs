@@ -6,12 +6,12 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use admission::Operation;
+use audit::{Asks, Facts, Inputs, KINDS, Part, Rulebook, Shift, judge};
 use jiff::Timestamp;
+use policy::{Origin, PolicySet, Source};
 use serde_json::{Value, json};
-use tidegate::admission::Operation;
-use tidegate::audit::{Asks, Facts, Inputs, KINDS, Part, Rulebook, Shift, judge};
-use tidegate::policy::{Origin, PolicySet, Source};
-use tidegate::snapshot::{ByTwoNames, Kind, Name, ObjectKey, PlacementFacts, ShardedMap};
+use snapshot::{ByTwoNames, Kind, Name, ObjectKey, PlacementFacts, ShardedMap};
 
 use crate::testkit::pages::pages;
 
@@ -94,7 +94,7 @@ fn nosy() -> Rulebook {
         + ' cluster ' + string(facts.cluster.found) + ' peers ' + string(facts.peers.clusters) \
         + ' configs ' + facts.configs.map(c, c.key + string(c.exists == true) + string(c.supported == true)).join(',') \
         + ' placements ' + facts.placements.map(p, p.name + string(p.clusters) + string(p.groups.size())).join(',')";
-    let document = json!({"apiVersion": "addon.open-cluster-management.io/v1alpha1", "kind": "AddOnPolicy",
+    let document = json!({"apiVersion": "tidegate.io/v1alpha1", "kind": "AddOnPolicy",
         "metadata": {"name": "nosy"}, "spec": {
             "matchConstraints": {"resourceRules": [{"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["*"],
                 "resources": ["*"]}]},
@@ -170,9 +170,7 @@ fn what_an_instance_rests_on_concerns_it() {
         json!({"spec": {"configs": [{"group": "g", "resource": "things", "namespace": "n", "name": "x"}]}});
     let spec = json!({"installStrategy": {"type": "Placements", "placements": [{"namespace": "default", "name": "all"}]}});
     let addon = |spec: &Value| {
-        tidegate::snapshot::AddonFacts::of(
-            &serde_json::from_value(spec.clone()).expect("the wire type reads it"),
-        )
+        snapshot::AddonFacts::of(&serde_json::from_value(spec.clone()).expect("the wire type reads it"))
     };
     let facts = Facts::default()
         .with_addon("hello", addon(&spec))
@@ -206,7 +204,7 @@ fn a_cluster_that_nobody_knows_concerns_those_that_name_it() {
     let key = ObjectKey::new(Kind::Instance, "c1", "hello");
     let footprint = Inputs::of(&key, &json!({"spec": {}}), &Facts::default());
     assert!(footprint.whole.contains(&Part::Clusters) && footprint.whole.contains(&Part::AddOns));
-    let addon = tidegate::snapshot::AddonFacts::default();
+    let addon = snapshot::AddonFacts::default();
     let came = Facts::default().with_addon("helo", addon);
     let shift = Shift::between(&Facts::default(), &came, Asks::default());
     assert!(

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use audit::Rulebook;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
-use tidegate::audit::Rulebook;
 use tokio::sync::watch;
 
 use crate::testkit::audited::{

@@ -1,9 +1,9 @@
 //! What a leader with a wrong clock has left behind does not hold anybody for years.
 
 use jiff::Timestamp;
+use plan::{self, Action};
 use serde_json::{Value, json};
-use tidegate::plan::{self, Action};
-use tidegate::snapshot::{Event, Kind, Settings, Store};
+use snapshot::{Event, Kind, Settings, Store};
 
 const NOW: &str = "2030-01-01T00:00:00Z";
 

@@ -6,7 +6,10 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use api::v1alpha1::ManagedClusterAddOn;
+use api::work::ManifestWork;
 use devhub::TestHub;
+use hash::SpecHash;
 use http::{Request, Response};
 use kube::api::{DynamicObject, ListParams, Patch, PatchParams};
 use kube::client::Body;
@@ -14,10 +17,7 @@ use kube::core::ApiResource;
 use kube::{Api, Client, ResourceExt};
 use serde_json::{Value, json};
 use spokes::Fleet;
-use tidegate::api::v1alpha1::ManagedClusterAddOn;
-use tidegate::api::work::ManifestWork;
 use tidegate::controllers::{Tide, TideOptions};
-use tidegate::hash::SpecHash;
 
 use crate::testkit::alone::is_alone;
 use crate::testkit::hubs;
@@ -447,9 +447,7 @@ async fn a_hub_that_lacks_a_definition_is_driven_all_the_same() {
             "ConfigurationNotFound configuration addonhubconfigs.addon.open-cluster-management.io/hub",
         )
         .await;
-    let definition = tidegate::api::crds()
-        .into_iter()
-        .find(|crd| crd.name_any() == hub_configs);
+    let definition = api::crds().into_iter().find(|crd| crd.name_any() == hub_configs);
     scene
         .put(serde_json::to_value(definition.expect("the definition")).expect("a CRD is JSON"))
         .await;

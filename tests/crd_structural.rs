@@ -3,7 +3,6 @@
 //! Says nothing about what the schemas mean.
 
 use serde_json::{Value, json};
-use tidegate::api;
 
 #[test]
 fn every_schema_is_structural() {

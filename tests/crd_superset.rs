@@ -6,8 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
+use api::{self, Converter, serve_v1beta1};
 use serde_json::Value;
-use tidegate::api::{self, Converter, serve_v1beta1};
 
 use crate::testkit::manifests::repository;
 

@@ -7,6 +7,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
+use admission::{Endpoint, configurations};
 use arc_swap::ArcSwap;
 use devhub::TestHub;
 use futures::FutureExt as _;
@@ -14,10 +15,9 @@ use kube::Api;
 use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
 use kube::core::{ApiResource, GroupVersionKind};
 use serde_json::{Value, json};
-use tidegate::admission::{Endpoint, configurations};
+use snapshot::Facts;
 use tidegate::controllers;
 use tidegate::server::{Authority, ExistenceReader, Gate, GateOptions, Limits};
-use tidegate::snapshot::Facts;
 
 use crate::testkit::hubs::hub;
 

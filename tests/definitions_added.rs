@@ -1,11 +1,10 @@
 //! What `tidegate definitions` does to Open Cluster Management's own definitions: whether it only adds, and leads back to where it began.
 
-use serde_json::{Value, json};
-use tidegate::api;
-use tidegate::definitions::{
-    Conversion, DefinitionPlan, Hazard, Operator, OperatorWill, Proof, Standing, Surroundings, Unfit, plan,
+use definitions::{
+    Conversion, DefinitionPlan, Hazard, Operator, OperatorWill, Presence, Proof, Surroundings, Unfit, plan,
     revert, revert_text,
 };
+use serde_json::{Value, json};
 
 use crate::testkit::manifests::repository;
 
@@ -67,7 +66,7 @@ fn patched(crd: &Value, operations: &[Value]) -> Value {
     copy
 }
 
-fn paths(plan: &DefinitionPlan, standing: Standing, is_column: bool) -> Vec<&str> {
+fn paths(plan: &DefinitionPlan, standing: Presence, is_column: bool) -> Vec<&str> {
     let chosen = plan.additions.iter();
     let chosen = chosen.filter(|one| one.standing == standing && one.is_column == is_column);
     chosen.map(|one| one.path.as_str()).collect()
@@ -108,8 +107,8 @@ fn fields_and_columns_are_added_and_nothing_else_is_touched() {
         for live in [older(plural), converted(theirs(plural))] {
             let plan = plan(&live, &ours(plural), &calm());
             assert_eq!(plan.hazards, [], "{plural}");
-            assert_eq!(paths(&plan, Standing::New, false), fields, "{plural}");
-            assert_eq!(paths(&plan, Standing::New, true), columns, "{plural}");
+            assert_eq!(paths(&plan, Presence::New, false), fields, "{plural}");
+            assert_eq!(paths(&plan, Presence::New, true), columns, "{plural}");
             only_adds(&live, &plan.patch);
         }
     }
@@ -228,7 +227,7 @@ fn what_differs_is_told_and_stays() {
             ("column Ready", "jsonPath"),
         ]
     );
-    assert!(!paths(&plan, Standing::New, false).contains(&"spec.configuration"));
+    assert!(!paths(&plan, Presence::New, false).contains(&"spec.configuration"));
     only_adds(&live, &plan.patch);
     let after = patched(&live, &plan.patch);
     assert_eq!(patched(&after, &revert(&after).patch), live);
@@ -260,7 +259,7 @@ fn what_somebody_changed_or_brought_meanwhile_is_no_longer_ours() {
     let mut anew = live.clone();
     anew["metadata"]["annotations"] = after["metadata"]["annotations"].clone();
     assert_eq!(
-        paths(&plan(&anew, &ours(plural), &calm()), Standing::New, false).len(),
+        paths(&plan(&anew, &ours(plural), &calm()), Presence::New, false).len(),
         6
     );
     assert_eq!(patched(&anew, &revert(&anew).patch), live);
@@ -283,8 +282,8 @@ fn what_another_tidegate_added_is_brought_up_to_date() {
     ready["description"] = json!("old");
     let old = patched(&live, &plan(&live, &earlier, &calm()).patch);
     let now = plan(&old, &ours(plural), &calm());
-    assert_eq!(paths(&now, Standing::Outdated, false), ["spec.desiredVersion"]);
-    assert_eq!(paths(&now, Standing::Outdated, true), ["Ready"]);
+    assert_eq!(paths(&now, Presence::Outdated, false), ["spec.desiredVersion"]);
+    assert_eq!(paths(&now, Presence::Outdated, true), ["Ready"]);
     let new = patched(&old, &now.patch);
     assert_eq!(new, patched(&live, &plan(&live, &ours(plural), &calm()).patch));
     assert_eq!(patched(&new, &revert(&new).patch), live);
@@ -426,14 +425,14 @@ fn odd_definitions_are_told_and_left_alone() {
     }
     for live in [free, open] {
         let plan = plan(&live, &ours("managedclusteraddons"), &calm());
-        assert_eq!(paths(&plan, Standing::New, false), Vec::<&str>::new());
+        assert_eq!(paths(&plan, Presence::New, false), Vec::<&str>::new());
         assert_eq!(plan.hazards, []);
     }
     let mut bare = older("managedclusteraddons");
     let status = bare.pointer_mut("/spec/versions/0/schema/openAPIV3Schema/properties/status");
     *status.expect("a status") = json!({"type": "object"});
     let plan = plan(&bare, &ours("managedclusteraddons"), &calm());
-    assert!(paths(&plan, Standing::New, false).contains(&"status.*"));
+    assert!(paths(&plan, Presence::New, false).contains(&"status.*"));
     let after = patched(&bare, &plan.patch);
     assert_eq!(patched(&after, &revert(&after).patch), bare);
 }

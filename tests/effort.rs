@@ -6,11 +6,11 @@
 use std::thread;
 use std::time::Duration;
 
+use admission::{Door, Operation, Request, RequestContext, Rulebook, Stop, Verdict, decide};
+use policy::{Origin, PolicySet, Source};
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
-use tidegate::admission::{Door, Operation, Request, RequestContext, Rulebook, Stop, Verdict, decide};
-use tidegate::policy::{Origin, PolicySet, Source};
-use tidegate::snapshot::{AddonFacts, Facts};
+use snapshot::{AddonFacts, Facts};
 
 const GROUP: &str = "addon.open-cluster-management.io";
 
@@ -104,7 +104,7 @@ fn rulebook(count: usize, fields: &Value) -> Rulebook {
         json_patch::merge(&mut spec, fields);
         Source {
             origin: Origin::Hub,
-            document: json!({"apiVersion": format!("{GROUP}/v1alpha1"), "kind": "AddOnPolicy",
+            document: json!({"apiVersion": "tidegate.io/v1alpha1", "kind": "AddOnPolicy",
                 "metadata": {"name": format!("unique-{number}")}, "spec": spec}),
         }
     };
@@ -118,11 +118,7 @@ fn rulebook(count: usize, fields: &Value) -> Rulebook {
 }
 
 fn refused(verdict: &Verdict) -> Vec<&str> {
-    verdict
-        .violations()
-        .iter()
-        .map(tidegate::field::Violation::rule)
-        .collect()
+    verdict.violations().iter().map(field::Violation::rule).collect()
 }
 
 fn warned(verdict: &Verdict) -> Vec<String> {
@@ -141,7 +137,7 @@ fn ten_thousand_unknown_types_are_refused_and_only_the_first_are_compared() {
         let hints = verdict
             .violations()
             .iter()
-            .chain(verdict.warnings().iter().map(tidegate::field::Warning::violation));
+            .chain(verdict.warnings().iter().map(field::Warning::violation));
         let meant = hints.filter(|one| one.hint().is_some_and(|hint| hint.starts_with("did you mean")));
         assert!(meant.count() <= 20, "{}", object["kind"]);
         let all = verdict.violations().len() + verdict.warnings().len();

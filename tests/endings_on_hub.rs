@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use api::cluster::ManagedCluster;
+use api::v1alpha1::{AddOnTemplate, ClusterManagementAddOn, ManagedClusterAddOn};
+use api::work::ManifestWork;
 use devhub::TestHub;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams};
 use kube::{Api, Client, ResourceExt};
 use serde_json::{Value, json};
 use spokes::{Fault, Fleet};
-use tidegate::api::cluster::ManagedCluster;
-use tidegate::api::v1alpha1::{AddOnTemplate, ClusterManagementAddOn, ManagedClusterAddOn};
-use tidegate::api::work::ManifestWork;
 use tidegate::controllers::{Tide, TideOptions};
 
 use crate::testkit::hubs;

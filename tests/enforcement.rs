@@ -1,9 +1,9 @@
 //! What the operator sets about findings, seen from outside: verdicts, answers on the wire, and old objects.
 
+use admission::{BlastRadius, Door, Enforcement, Operation, Rulebook, Verdict, wire};
+use field::Violation;
 use serde_json::{Value, json};
-use tidegate::admission::{BlastRadius, Door, Enforcement, Operation, Rulebook, Verdict, wire};
-use tidegate::field::Violation;
-use tidegate::snapshot::{Facts, Kind, ObjectKey};
+use snapshot::{Facts, Kind, ObjectKey};
 
 use crate::testkit::asked::{Asked, WrittenFacts};
 

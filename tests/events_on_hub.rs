@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use api::v1alpha1::{ClusterManagementAddOn, ManagedClusterAddOn};
 use devhub::TestHub;
 use k8s_openapi::api::events::v1::Event;
 use kube::api::{ListParams, Patch, PatchParams};
 use kube::{Api, Client};
 use serde_json::{Value, json};
 use spokes::{Fault, Fleet};
-use tidegate::api::v1alpha1::{ClusterManagementAddOn, ManagedClusterAddOn};
 use tidegate::controllers::{EventBudget, Tide, TideOptions};
 
 use crate::testkit::{hubs, waiting};
@@ -163,7 +163,7 @@ async fn nothing_is_told_when_nothing_happens(scene: &Scene) {
 }
 
 async fn a_cluster_that_loses_the_add_on_says_why(scene: &Scene) {
-    let clusters: Api<tidegate::api::cluster::ManagedCluster> = Api::all(scene.client.clone());
+    let clusters: Api<api::cluster::ManagedCluster> = Api::all(scene.client.clone());
     let patch = json!({"metadata": {"annotations": {"tidegate.io/opt-out": "hello"}}});
     clusters
         .patch("cluster5", &PatchParams::default(), &Patch::Merge(&patch))

@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use devhub::TestHub;
+use futures::StreamExt;
 use kube::api::{ListParams, Patch, PatchParams};
 use kube::core::DynamicObject;
 use kube::discovery::ApiResource;
 use kube::{Api, Client, ResourceExt};
 use serde_json::{Value, json};
+use snapshot::{Kind, Settings};
 use tidegate::controllers::{Tide, TideOptions};
-use tidegate::snapshot::{Kind, Settings};
 use tidegate::telemetry::Metrics;
 
 use crate::testkit::faulty::{Fault, Faulty};
@@ -258,7 +259,10 @@ async fn shown(scene: &Scene, kind: Kind, fault: Fault, starts: bool) {
     tide.shutdown().await;
 }
 
-/// One hub for each kind, beside each other: what takes time is the faults' own.
+/// As many hubs as two cores can bear while what is waited for has a minute to come.
+const BESIDE_EACH_OTHER: usize = 7;
+
+/// One hub for each kind, some beside each other: what takes time is the faults' own.
 async fn matrix(kinds: &[Kind]) {
     let each = kinds.iter().map(|kind| async move {
         let scene = scene().await;
@@ -269,7 +273,8 @@ async fn matrix(kinds: &[Kind]) {
         }
         scene.hub.shutdown().await;
     });
-    futures::future::join_all(each).await;
+    let all = futures::stream::iter(each).buffer_unordered(BESIDE_EACH_OTHER);
+    all.collect::<()>().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

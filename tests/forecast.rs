@@ -2,12 +2,12 @@
 //!
 //! The planner is the real one; only agents and time are played.
 
+use forecast::{Forecast, Wave, forecast, text};
 use jiff::Timestamp;
+use offline::{Dump, Hub};
 use serde_json::{Value, json};
-use tidegate::forecast::{Forecast, Wave, forecast, text};
-use tidegate::offline::{Dump, Hub};
-use tidegate::snapshot::{DiscoveryLabels, Kind, Settings};
-use tidegate::why::{Unknown, why};
+use snapshot::{DiscoveryLabels, Kind, Settings};
+use why::{Unknown, why};
 
 const ADDON: &str = "addon.open-cluster-management.io";
 const CLUSTER: &str = "cluster.open-cluster-management.io";

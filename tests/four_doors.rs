@@ -11,11 +11,11 @@ mod webhook;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use admission::{Operation, UnknownFacts};
 use doors::{Answer, at_audit, at_check, at_decide, audited_kind};
 use expect_test::expect;
 use serde_json::Value;
-use tidegate::admission::{Operation, UnknownFacts};
-use tidegate::snapshot::Facts;
+use snapshot::Facts;
 use webhook::Webhook;
 
 use crate::testkit::pages::{Example, pages};
@@ -141,18 +141,18 @@ async fn every_example_gets_the_same_verdict_at_every_door() {
         writeln!(counted, "{:?}: {count} {what}", WAYS[*way]).expect("a string");
     }
     expect![[r"
-        Decide: 356 the same verdict
-        Webhook: 356 the same verdict
-        Check: 351 the same verdict
+        Decide: 386 the same verdict
+        Webhook: 386 the same verdict
+        Check: 381 the same verdict
         Check: 1 is about a status
         Check: 1 is about what its creation moves: here it is there already
         Check: 3 takes a version from its add-on: a folder has it as it is to be
-        Audit: 242 the same verdict
-        Audit: 24 is a deletion
+        Audit: 267 the same verdict
+        Audit: 26 is a deletion
         Audit: 12 is about a kind that the gate is not asked about
         Audit: 1 is about a status
         Audit: 1 is about what its creation moves: here it is there already
-        Audit: 76 is an update: it compares with what was there before
+        Audit: 79 is an update: it compares with what was there before
     "]]
     .assert_eq(&counted);
 }

@@ -6,8 +6,6 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use tidegate::api;
-
 use crate::testkit::manifests::repository;
 
 #[test]

@@ -8,21 +8,21 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::process::Command;
 
-use schema::cel::Program;
+use cel_engine::Program;
 use serde::Deserialize;
 use serde_json::Value;
-use tidegate::api;
 
 use crate::kstatus::{Health, kstatus};
 use crate::testkit::manifests::{documents, repository};
 
 /// The kinds that have a check, in the order of the patch; the group of ours is that of its definition.
-const KINDS: [(&str, &str); 5] = [
+const KINDS: [(&str, &str); 6] = [
     ("ClusterManagementAddOn", "addon.open-cluster-management.io"),
     ("ManagedClusterAddOn", "addon.open-cluster-management.io"),
     ("AddOnPolicy", ""),
     ("ManifestWork", "work.open-cluster-management.io"),
     ("Placement", "cluster.open-cluster-management.io"),
+    ("ManagedClustersUpgrade", ""),
 ];
 const PATCH: &str = "manifests/gitops/argocd/argocd-cm.yaml";
 const CHECKS: &str = "manifests/gitops/flux/health-checks.yaml";

@@ -13,8 +13,8 @@ use kube::api::{ApiResource, DynamicObject, GroupVersionKind, ListParams, Patch,
 use kube::{Api, Client};
 use rcgen::{CertificateParams, DistinguishedName, DnType, KeyPair};
 use serde_json::{Value, json};
+use snapshot::{agent_groups, agent_user};
 use tidegate::controllers::{Tide, TideOptions};
-use tidegate::snapshot::{agent_groups, agent_user};
 
 use crate::testkit::hubs;
 use crate::testkit::manifests::{documents, repository};

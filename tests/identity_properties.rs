@@ -14,10 +14,10 @@ use drawn::{
     CLUSTERS, Drawn, GROUP, HUB, SIGNERS, Step, Subject, TEMPLATES, drawn, pem, step, subjects, wire,
 };
 use jiff::SignedDuration;
+use plan::{Action, Answer};
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use tidegate::plan::{Action, Answer};
-use tidegate::snapshot::{AgentGroups, ConfigRef, ConfigType, Kind, ObjectKey, Settings};
+use snapshot::{AgentGroups, ConfigRef, ConfigType, Kind, ObjectKey, Settings};
 
 use crate::testkit::world::World;
 

@@ -5,9 +5,9 @@
 //! then generations, then `Reconciling` and `Stalled`, then `Ready`). Never asks the planner what it meant.
 
 use jiff::SignedDuration;
+use plan::Action;
 use serde_json::{Value, json};
-use tidegate::plan::Action;
-use tidegate::snapshot::{Kind, ObjectKey, Settings};
+use snapshot::{Kind, ObjectKey, Settings};
 
 use crate::testkit::world::World;
 
@@ -186,9 +186,9 @@ impl Watched {
                 return self.look();
             }
             for action in plan.actions.clone() {
-                self.world.apply(&tidegate::plan::Plan {
+                self.world.apply(&plan::Plan {
                     actions: vec![fresh(&self.world, action)],
-                    ..tidegate::plan::Plan::default()
+                    ..plan::Plan::default()
                 });
                 self.look();
             }

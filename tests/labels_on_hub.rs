@@ -2,12 +2,12 @@
 
 use std::time::{Duration, Instant};
 
+use api::v1alpha1::ManagedClusterAddOn;
 use kube::api::{Patch, PatchParams};
 use kube::core::DynamicObject;
 use kube::discovery::ApiResource;
 use kube::{Api, ResourceExt};
 use serde_json::json;
-use tidegate::api::v1alpha1::ManagedClusterAddOn;
 use tidegate::controllers::TideOptions;
 use tidegate::telemetry::Metrics;
 

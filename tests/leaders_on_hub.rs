@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
+use api::v1alpha1::{ClusterManagementAddOn, ManagedClusterAddOn};
 use devhub::TestHub;
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::api::PostParams;
 use kube::{Api, Client};
 use serde_json::{Value, json};
-use tidegate::api::v1alpha1::{ClusterManagementAddOn, ManagedClusterAddOn};
 use tidegate::controllers::{ElectionOptions, Pace, Tide, TideOptions};
 
 use crate::testkit::{hubs, waiting};

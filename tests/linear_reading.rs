@@ -6,11 +6,11 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use admission::Enforcement;
+use check::{Background, File, MissingFacts, check};
+use offline::Dump;
+use report::{Format, Style, render};
 use serde_json::json;
-use tidegate::admission::Enforcement;
-use tidegate::check::{Background, File, MissingFacts, check};
-use tidegate::offline::Dump;
-use tidegate::report::{Format, Style, render};
 
 use crate::testkit::clock::work;
 

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
+use api::v1alpha1::{ClusterManagementAddOn, ManagedClusterAddOn};
 use devhub::TestHub;
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use kube::{Api, Client};
 use serde_json::{Value, json};
-use tidegate::api::v1alpha1::{ClusterManagementAddOn, ManagedClusterAddOn};
 use tidegate::controllers::{ElectionOptions, Pace, StockLease, Tide, TideOptions, identity};
 use tidegate::telemetry::Metrics;
 
@@ -213,7 +213,7 @@ async fn a_lease_that_nobody_renews_keeps_nobody_out() {
 async fn an_instance_whose_annotations_are_replaced_stays_until_it_is_marked_again() {
     let hub = hub().await;
     let client = hub.client();
-    let clusters: Api<tidegate::api::cluster::ManagedCluster> = Api::all(client.clone());
+    let clusters: Api<api::cluster::ManagedCluster> = Api::all(client.clone());
     let merge = PatchParams::default();
     let copied = "addon.open-cluster-management.io/tier";
     let annotated = Patch::Merge(json!({"metadata": {"annotations": {(copied): "gold"}}}));
@@ -221,7 +221,7 @@ async fn an_instance_whose_annotations_are_replaced_stays_until_it_is_marked_aga
     let tide = hubs::tide(
         hub.client(),
         TideOptions {
-            settings: tidegate::snapshot::Settings {
+            settings: snapshot::Settings {
                 decision_grace: Duration::ZERO,
                 ..Default::default()
             },

@@ -4,20 +4,20 @@
 
 use std::collections::BTreeMap;
 
+use admission::{Door, Operation, RequestContext, Rulebook, Told, UnknownFacts, Verdict, decide};
+use audit::{Asks, Inputs, Shift};
+use check::judge;
+use field::Violation;
 use http::{Request, Response};
 use k8s_openapi::api::core::v1::Namespace;
 use kube::api::{Patch, PatchParams};
 use kube::client::Body;
 use kube::{Api, Client};
+use offline::{Dump, Hub};
+use policy::{Origin, PolicySet, Source};
 use serde_json::{Value, json};
-use tidegate::admission::{Door, Operation, RequestContext, Rulebook, Told, UnknownFacts, Verdict, decide};
-use tidegate::audit::{Asks, Inputs, Shift};
-use tidegate::check::judge;
+use snapshot::{Facts, Kind, Names, NamespaceFacts, ObjectKey};
 use tidegate::controllers::{Tide, TideOptions};
-use tidegate::field::Violation;
-use tidegate::offline::{Dump, Hub};
-use tidegate::policy::{Origin, PolicySet, Source};
-use tidegate::snapshot::{Facts, Kind, Names, NamespaceFacts, ObjectKey};
 
 use crate::testkit::audited::{Audited, instance, objects, reports, store};
 use crate::testkit::hubs::hub;
@@ -29,7 +29,7 @@ fn policy(fields: &Value) -> Rulebook {
     let mut spec = json!({"matchConstraints": {"resourceRules": [{"apiGroups": [ADDON], "apiVersions": ["*"],
         "operations": ["CREATE", "UPDATE", "DELETE"], "resources": ["managedclusteraddons"]}]}});
     json_patch::merge(&mut spec, fields);
-    let document = json!({"apiVersion": format!("{ADDON}/v1alpha1"), "kind": "AddOnPolicy",
+    let document = json!({"apiVersion": "tidegate.io/v1alpha1", "kind": "AddOnPolicy",
         "metadata": {"name": "place"}, "spec": spec});
     let source = Source {
         origin: Origin::Hub,
@@ -80,14 +80,14 @@ fn facts(labels: Option<&Value>) -> Facts {
     labels.map(|labels| hub.put(place(labels)));
     let mut facts = hub.knowledge().known.completed();
     // As in the gate, where the hub can still be asked.
-    facts.confirmed = tidegate::snapshot::Confirmed::Nothing;
+    facts.confirmed = snapshot::Confirmed::Nothing;
     facts
 }
 
 fn asked(operation: Operation, unknown: UnknownFacts, facts: &Facts, rulebook: &Rulebook) -> Verdict {
     let raw = serde_json::value::to_raw_value(&instance("hello")).expect("JSON");
     let is_deletion = operation == Operation::Delete;
-    let request = tidegate::admission::Request {
+    let request = admission::Request {
         door: Door::Validate,
         operation,
         group: ADDON,
@@ -227,7 +227,7 @@ fn cases_of_a_policy_test_name_the_namespace_among_the_facts() {
     let put = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).expect("writable");
     put(
         "teams.yaml",
-        "apiVersion: addon.open-cluster-management.io/v1alpha1
+        "apiVersion: tidegate.io/v1alpha1
 kind: AddOnPolicy
 metadata: {name: teams}
 spec:

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use api::AddOnRollout;
+use api::v1alpha1::{ClusterManagementAddOn, ManagedClusterAddOn};
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams};
 use kube::client::Body;
 use kube::{Api, Client};
 use serde_json::{Value, json};
-use tidegate::api::AddOnRollout;
-use tidegate::api::v1alpha1::{ClusterManagementAddOn, ManagedClusterAddOn};
+use snapshot::{RollUps, Settings};
 use tidegate::controllers::TideOptions;
-use tidegate::snapshot::{RollUps, Settings};
 
 use crate::testkit::manifests::repository;
 use crate::testkit::{hubs, manifests, waiting};
@@ -189,5 +189,23 @@ async fn a_hub_without_the_kind_is_driven_all_the_same() {
     assert!(installed, "{} have it", succeeded(&client).await);
     tide.shutdown().await;
     fleet.shutdown().await;
+    hub.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_label_selector_strategy_cannot_be_stored_there_and_the_hub_says_what_can() {
+    let hub = hubs::hub_with(older_definitions()).await;
+    let addon = json!({"apiVersion": "addon.open-cluster-management.io/v1alpha1", "kind": "ClusterManagementAddOn",
+        "metadata": {"name": "hello"}, "spec": {"installStrategy": {"type": "ClusterLabelSelector",
+            "labelSelector": {"matchLabels": {"env": "prod"}}}}});
+    let refused = hub
+        .preload(&addon)
+        .await
+        .expect_err("the enumeration has no such strategy");
+    let told = format!("{refused:?}");
+    assert!(
+        told.contains("spec.installStrategy.type") && told.contains("Placements"),
+        "{told}"
+    );
     hub.shutdown().await;
 }

@@ -3,9 +3,9 @@
 //! That they equal the plans without a memo is asserted by `World::plan`, here and in every story and property of plans.
 
 use jiff::SignedDuration;
+use plan::Memo;
 use serde_json::{Value, json};
-use tidegate::plan::Memo;
-use tidegate::snapshot::{Kind, ObjectKey, Settings};
+use snapshot::{Kind, ObjectKey, Settings};
 
 use crate::testkit::world::World;
 

@@ -3,12 +3,11 @@
 mod edits;
 
 use edits::{edit_addon, put_addon, put_rolling, put_rollout};
+use hash::SpecHash;
 use jiff::SignedDuration;
 use proptest::prelude::*;
 use serde_json::json;
-use tidegate::hash::SpecHash;
-use tidegate::plan;
-use tidegate::snapshot::{Event, Kind, ObjectKey, Settings, Store};
+use snapshot::{Event, Kind, ObjectKey, Settings, Store};
 
 use crate::testkit::world::World;
 

@@ -4,6 +4,7 @@
 
 mod any_kind;
 mod asked;
+mod foreign;
 mod hooks;
 mod rollout_words;
 mod templates;
@@ -17,12 +18,12 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use any_kind::AnyKinds;
+use model::HubNamespaces;
+use plan::{Action, Plan};
 use serde_json::Value;
-use tidegate::model::HubNamespaces;
-use tidegate::plan::{Action, Plan};
-use tidegate::snapshot::{
+use snapshot::{
     AgentGroups, ClusterConfigs, DiscoveryLabels, EmptyLifecycle, Failures, Kind, Managing, ObjectKey,
-    Settings, Vocabulary,
+    RollUps, Settings, Vocabulary,
 };
 use words::{condition_line, expand, reference_line, shape};
 
@@ -89,6 +90,7 @@ fn settings(script: &str) -> Settings {
                 settings.hub_namespaces = HubNamespaces::of(names.split(','));
             }
             ["setting", "manage", "marked"] => settings.managing = Managing::Marked,
+            ["setting", "roll-ups", "own"] => settings.roll_ups = RollUps::InOwnKind,
             ["setting", "empty-lifecycle", "self"] => settings.empty_lifecycle = EmptyLifecycle::Own,
             ["setting", ..] => unknown(&words),
             _ => {}
@@ -178,7 +180,7 @@ impl Teller {
             ["condition" | "annotate", words @ ..] => self.act_as_others(words, line),
             ["status", kind, place] => self.status(kind, place, block),
             ["hook" | "why", ..] | ["show", "everything"] => self.act_on_end(&words, line),
-            ["foreign", "work", cluster] => self.foreign_work(cluster),
+            ["foreign", words @ ..] => foreign::act(&mut self.world, &self.addon, words),
             ["refuse" | "accept" | "request", ..] | ["show", "object" | "grants" | "registration", ..] => {
                 registration::act(self, &words, line);
             }
@@ -270,39 +272,6 @@ impl Teller {
         self.world.put_status(&key(kind, place), &status);
     }
 
-    /// What an add-on framework does: a work of its own, stamped with the hashes of the status.
-    fn foreign_work(&mut self, cluster: &str) {
-        let instance = &self.world.objects[&ObjectKey::new(Kind::Instance, cluster, self.addon.as_str())];
-        let references = instance["status"]["configReferences"]
-            .as_array()
-            .into_iter()
-            .flatten();
-        let hashes: serde_json::Map<String, Value> = references
-            .map(|one| {
-                let text = |pointer: &str| one.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
-                let (resource, group) = (text("/resource"), text("/group"));
-                let place = format!(
-                    "{}/{}",
-                    text("/desiredConfig/namespace"),
-                    text("/desiredConfig/name")
-                );
-                (
-                    format!("{resource}.{group}/{place}"),
-                    one["desiredConfig"]["specHash"].clone(),
-                )
-            })
-            .collect();
-        let annotation = Value::Object(hashes).to_string();
-        let metadata = serde_json::json!({"name": "addon-hello-deploy-0", "namespace": cluster,
-            "labels": {"open-cluster-management.io/addon-name": "hello"},
-            "annotations": {"open-cluster-management.io/config-spec-hash": annotation}});
-        let spec = serde_json::json!({"workload": {"manifests": []}});
-        self.world.put(
-            Kind::Work,
-            serde_json::json!({"metadata": metadata, "spec": spec}),
-        );
-    }
-
     fn edit_work(&mut self, cluster: &str) {
         for key in self.world.works(cluster) {
             let mut work = self.world.objects[&key].clone();
@@ -317,6 +286,7 @@ impl Teller {
         let Plan {
             actions,
             waits,
+            postponed: _,
             recheck_at,
         } = &plan;
         let lines = actions.iter().map(describe).chain(waits.iter().map(|wait| {
@@ -463,7 +433,7 @@ fn describe(action: &Action) -> (String, String) {
         Action::Replace { why, patch, .. } => format!("  patch {object} ({why}): {}", shape(patch)),
         Action::Delete { why, .. } => format!("  delete {object} ({why})"),
         Action::Certify { answer, .. } => registration::describe(object, answer),
-        Action::Status { patch, note, .. } => {
+        Action::Status { patch, notes, .. } => {
             let mut text = format!("  status {object}");
             let status = &patch["status"];
             text.push_str(&versions::told(status, "\n      ", ""));
@@ -482,7 +452,7 @@ fn describe(action: &Action) -> (String, String) {
                         .expect("a string takes text");
                 }
             }
-            if let Some(note) = note {
+            for note in notes {
                 write!(text, "\n      note: {note}").expect("a string takes text");
             }
             text

@@ -36,7 +36,7 @@ fn every_policy_of_the_library_does_what_its_cases_say_and_they_notice_every_mis
 #[test]
 fn a_mistake_that_no_case_notices_is_told() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let policy = "apiVersion: addon.open-cluster-management.io/v1alpha1\nkind: AddOnPolicy\nmetadata: {name: p}\nspec:\n  \
+    let policy = "apiVersion: tidegate.io/v1alpha1\nkind: AddOnPolicy\nmetadata: {name: p}\nspec:\n  \
         matchConstraints: {resourceRules: [{apiGroups: ['*'], apiVersions: ['*'], operations: ['*'], resources: ['*']}]}\n  \
         validations: [{id: v, expression: 'object.size < 3', message: too many}]\n";
     let suite = |most: u8| {
@@ -89,7 +89,7 @@ fn every_policy_has_cases_and_stands_in_the_index() {
 #[test]
 fn a_case_that_is_not_as_expected_fails() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let policy = "apiVersion: addon.open-cluster-management.io/v1alpha1\nkind: AddOnPolicy\nmetadata: {name: p}\nspec:\n  \
+    let policy = "apiVersion: tidegate.io/v1alpha1\nkind: AddOnPolicy\nmetadata: {name: p}\nspec:\n  \
         matchConstraints: {resourceRules: [{apiGroups: ['*'], apiVersions: ['*'], operations: ['*'], resources: ['*']}]}\n  \
         validations: [{id: v, expression: 'object.metadata.name != \"bad\"', message: refused}]\n";
     let case = |name: &str, expect: &str| {

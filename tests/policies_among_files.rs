@@ -1,13 +1,13 @@
 //! Policies among the files that are checked: in force for everything that the same sync brings, and checked themselves.
 
+use admission::Rulebook;
+use check::{Background, File, MissingFacts, Outcome, Threshold, check, outcome};
+use offline::Hub;
+use policy::{InForce, Origin, PolicySet, Source};
+use report::Report;
 use serde_json::{Value, json};
-use tidegate::admission::Rulebook;
-use tidegate::check::{Background, File, MissingFacts, Outcome, Threshold, check, outcome};
-use tidegate::offline::Hub;
-use tidegate::policy::{InForce, Origin, PolicySet, Source};
-use tidegate::report::Report;
 
-const OURS: &str = "apiVersion: addon.open-cluster-management.io/v1alpha1
+const OURS: &str = "apiVersion: tidegate.io/v1alpha1
 kind: AddOnPolicy
 metadata: {name: prefix}
 spec:
@@ -64,7 +64,7 @@ fn checked(files: &[(&str, &str)], background: &Background) -> (Report, Outcome)
 
 fn told(files: &[(&str, &str)], background: &Background) -> (Vec<String>, Outcome) {
     let (report, ended) = checked(files, background);
-    let line = |one: &tidegate::report::Finding| {
+    let line = |one: &report::Finding| {
         format!(
             "{:?} {}:{}:{} {} [{}]",
             one.severity, one.spot.file, one.spot.line, one.spot.column, one.message, one.rule

@@ -2,13 +2,13 @@
 //!
 //! Decides nothing about single policies; their semantics stand beside their room.
 
+use admission::{Door, Enforcement, Operation, Request, RequestContext, Rulebook, Verdict, decide};
+use check::judge;
+use field::Violation;
+use offline::Knowledge;
+use policy::{Origin, PolicySet, Source};
 use serde_json::{Value, json};
-use tidegate::admission::{Door, Enforcement, Operation, Request, RequestContext, Rulebook, Verdict, decide};
-use tidegate::check::judge;
-use tidegate::field::Violation;
-use tidegate::offline::Knowledge;
-use tidegate::policy::{Origin, PolicySet, Source};
-use tidegate::snapshot::Facts;
+use snapshot::Facts;
 
 fn rulebook(policies: &[Value], enforcement: &str) -> Rulebook {
     let sources: Vec<Source> = policies
@@ -33,7 +33,7 @@ fn policy(name: &str, fields: &Value) -> Value {
     let mut spec = json!({"matchConstraints": {"resourceRules": [{"apiGroups": ["addon.open-cluster-management.io"],
         "apiVersions": ["*"], "operations": ["CREATE", "UPDATE"], "resources": ["managedclusteraddons"]}]}});
     json_patch::merge(&mut spec, fields);
-    json!({"apiVersion": "addon.open-cluster-management.io/v1alpha1", "kind": "AddOnPolicy",
+    json!({"apiVersion": "tidegate.io/v1alpha1", "kind": "AddOnPolicy",
         "metadata": {"name": name}, "spec": spec})
 }
 

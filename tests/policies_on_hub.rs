@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
+use api::v1alpha1::AddOnPolicy;
 use devhub::{DevHub, TestHub};
-use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::api::{ApiResource, DeleteParams, DynamicObject, GroupVersionKind, Patch, PatchParams, PostParams};
 use kube::{Api, Client};
+use policy::{Origin, Source};
 use serde_json::{Value, json};
-use tidegate::api::v1alpha1::AddOnPolicy;
 use tidegate::controllers::{PolicyDocuments, PolicyTells, PolicyWatch};
-use tidegate::policy::{Origin, Source};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -17,7 +18,7 @@ use crate::testkit::waiting::until;
 
 fn document(name: &str, expression: &str) -> Value {
     json!({
-        "apiVersion": "addon.open-cluster-management.io/v1alpha1", "kind": "AddOnPolicy", "metadata": {"name": name},
+        "apiVersion": "tidegate.io/v1alpha1", "kind": "AddOnPolicy", "metadata": {"name": name},
         "spec": {
             "matchConstraints": {"resourceRules": [{"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["*"],
                 "resources": ["*"]}]},
@@ -44,7 +45,7 @@ async fn standing(api: &Api<AddOnPolicy>, name: &str) -> Option<(String, String,
 #[tokio::test]
 async fn policies_are_followed_and_told_how_they_are() {
     let mut builder = DevHub::builder();
-    for crd in tidegate::api::crds() {
+    for crd in api::crds() {
         builder = builder.crd(serde_json::to_value(crd).expect("a CRD is JSON"));
     }
     let hub = TestHub::of(builder).await.expect("the hub starts");
@@ -98,6 +99,104 @@ async fn policies_are_followed_and_told_how_they_are() {
         .expect("deleted");
     until("the deletion", || async {
         (set.borrow().names().collect::<Vec<_>>() == ["second"]).then_some(())
+    })
+    .await;
+    policies.shutdown().await;
+    hub.shutdown().await;
+}
+
+/// The group that policies had before they had one of their own.
+const FORMER: &str = "addon.open-cluster-management.io";
+
+/// Their definition in it.
+fn former_definition() -> Value {
+    let crds = api::crds().into_iter();
+    let mut crd = crds
+        .map(|crd| serde_json::to_value(crd).expect("a CRD is JSON"))
+        .find(|crd| crd["spec"]["names"]["kind"] == "AddOnPolicy")
+        .expect("policies have a definition");
+    crd["metadata"]["name"] = json!(format!("addonpolicies.{FORMER}"));
+    crd["spec"]["group"] = json!(FORMER);
+    crd
+}
+
+fn former_policy(name: &str) -> DynamicObject {
+    let mut object = document(name, "true");
+    object["apiVersion"] = json!(format!("{FORMER}/v1alpha1"));
+    serde_json::from_value(object).expect("a policy")
+}
+
+/// Returns the message of `Ready` of a policy in the former group once it has a reason.
+async fn former_ready(api: &Api<DynamicObject>, name: &str, reason: &str) -> String {
+    until(reason, || async {
+        let object = api.get(name).await.ok()?;
+        let conditions = object.data["status"]["conditions"].as_array()?.clone();
+        let mut ready = conditions.into_iter();
+        let ready = ready.find(|one| one["type"] == "Ready" && one["reason"] == reason)?;
+        Some(ready["message"].as_str()?.to_owned())
+    })
+    .await
+}
+
+#[tokio::test]
+async fn a_policy_of_the_former_group_holds_until_its_successor_compiles() {
+    let mut builder = DevHub::builder().crd(former_definition());
+    for crd in api::crds() {
+        builder = builder.crd(serde_json::to_value(crd).expect("a CRD is JSON"));
+    }
+    let hub = TestHub::of(builder).await.expect("the hub starts");
+    let present: Api<AddOnPolicy> = Api::all(hub.client());
+    let gvk = GroupVersionKind::gvk(FORMER, "v1alpha1", "AddOnPolicy");
+    let resource = ApiResource::from_gvk_with_plural(&gvk, "addonpolicies");
+    let former: Api<DynamicObject> = Api::all_with(hub.client(), &resource);
+    let params = PostParams::default();
+    let both = ["breaks", "moves"];
+    for name in both {
+        let stored = former.create(&params, &former_policy(name)).await;
+        stored.expect("stored");
+    }
+
+    let (_folder, documents) = watch::channel(PolicyDocuments::default());
+    let policies = PolicyWatch::start(hub.client(), documents, PolicyTells::OnHub).await;
+    let set = policies.set();
+    assert_eq!(
+        set.borrow().names().collect::<Vec<_>>(),
+        both,
+        "in force when it starts"
+    );
+    let message = former_ready(&former, "moves", "InForce").await;
+    assert!(message.contains("tidegate.io/v1alpha1"), "{message}");
+
+    for (name, expression) in [("moves", "true"), ("breaks", "objct.a == 1")] {
+        let stored = present.create(&params, &policy(name, expression)).await;
+        stored.expect("stored");
+    }
+    let message = former_ready(&former, "moves", "Superseded").await;
+    assert!(message.contains("can be deleted"), "{message}");
+    let broken = until("the broken one", || async {
+        let standing = standing(&present, "breaks").await;
+        standing.filter(|(reason, _, _)| reason == "FormerInForce")
+    });
+    assert!(broken.await.1.contains("objct"));
+    former_ready(&former, "breaks", "InForce").await;
+    assert_eq!(set.borrow().names().collect::<Vec<_>>(), both);
+
+    let deleted = former.delete("moves", &DeleteParams::default()).await;
+    deleted.expect("deleted");
+    let mended = Patch::Merge(json!({"spec": document("breaks", "true")["spec"]}));
+    let patched = present.patch("breaks", &PatchParams::default(), &mended).await;
+    patched.expect("stored");
+    former_ready(&former, "breaks", "Superseded").await;
+    assert_eq!(set.borrow().names().collect::<Vec<_>>(), both, "there was no gap");
+
+    let definitions: Api<CustomResourceDefinition> = Api::all(hub.client());
+    let name = format!("addonpolicies.{FORMER}");
+    let deleted = definitions.delete(&name, &DeleteParams::default()).await;
+    deleted.expect("deleted");
+    let deleted = present.delete("breaks", &DeleteParams::default()).await;
+    deleted.expect("deleted");
+    until("the deletion", || async {
+        (set.borrow().names().collect::<Vec<_>>() == ["moves"]).then_some(())
     })
     .await;
     policies.shutdown().await;

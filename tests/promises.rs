@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use admission::{Door, Endpoint, Request, RequestContext, Rulebook, configurations, decide, wire};
+use offline::Hub;
+use plan::{self, Action};
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
-use tidegate::admission::{Door, Endpoint, Request, RequestContext, Rulebook, configurations, decide, wire};
-use tidegate::offline::Hub;
-use tidegate::plan::{self, Action};
-use tidegate::snapshot::{Kind, Settings};
+use snapshot::{Kind, Settings};
 
 use crate::testkit::asked;
 use crate::testkit::manifests::repository;

@@ -1,16 +1,16 @@
 //! Properties of the gate: it never panics, adds nothing twice, and accepts only what the planner can read.
 
-use proptest::collection::{btree_map, vec};
-use proptest::prelude::*;
-use serde_json::{Map, Value, json};
-use tidegate::admission::{Door, Operation, Rulebook, decide, wire};
-use tidegate::api::v1alpha1::{ClusterManagementAddOn, CreationTemplate, PlacementStrategy};
-use tidegate::field::Path;
-use tidegate::model::{
+use admission::{Door, Operation, Rulebook, decide, wire};
+use api::v1alpha1::{ClusterManagementAddOn, CreationTemplate, PlacementStrategy};
+use field::Path;
+use model::{
     ConfigReference, ConfigRollout, InstallNamespace, RawConfigRollout, RawReference, RawStrategy,
     RolloutStrategy,
 };
-use tidegate::snapshot::Facts;
+use proptest::collection::{btree_map, vec};
+use proptest::prelude::*;
+use serde_json::{Map, Value, json};
+use snapshot::Facts;
 
 use crate::testkit::asked::{Asked, WrittenFacts};
 

@@ -1,18 +1,18 @@
 //! Registration on the dev hub: a real certificate request is approved and signed, a wrong requester gets nothing, permissions
 //! and token infrastructure appear as objects and go again.
 
+use api::v1alpha1::{ClusterManagementAddOn, ManagedClusterAddOn};
 use devhub::TestHub;
 use k8s_openapi::api::certificates::v1::CertificateSigningRequest;
 use k8s_openapi::api::core::v1::{Secret, ServiceAccount};
 use k8s_openapi::api::rbac::v1::{Role, RoleBinding};
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams};
 use kube::{Api, Client};
+use model::HubNamespaces;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use serde_json::{Value, json};
-use tidegate::api::v1alpha1::{ClusterManagementAddOn, ManagedClusterAddOn};
 use tidegate::controllers::{Tide, TideOptions};
-use tidegate::model::HubNamespaces;
 use x509_parser::prelude::{FromDer, X509Certificate};
 
 use crate::testkit::waiting::eventually;

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use jiff::SignedDuration;
 use proptest::prelude::{Just, ProptestConfig, any, prop_assert, prop_assert_eq, prop_oneof, proptest};
 use serde_json::json;
-use tidegate::snapshot::{Kind, RemovalBudget, Settings, Store, terms};
+use snapshot::{Kind, RemovalBudget, Settings, Store, terms};
 use world::World;
 
 /// What somebody does to a hub.

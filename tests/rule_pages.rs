@@ -8,10 +8,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
+use admission::{Door, RequestContext, Rulebook, UnknownFacts, Verdict, catalogue};
+use field::{Path, Segment, Violation};
 use serde_json::Value;
-use tidegate::admission::{Door, RequestContext, Rulebook, UnknownFacts, Verdict, catalogue};
-use tidegate::field::{Path, Segment, Violation};
-use tidegate::snapshot::Kind;
+use snapshot::Kind;
 
 use crate::testkit::asked::{Asked, DEFINITIONS, resource};
 use crate::testkit::pages::{Example, pages};
@@ -169,7 +169,7 @@ fn spoken(verdict: &Verdict) -> impl Iterator<Item = &Violation> {
     verdict
         .violations()
         .iter()
-        .chain(verdict.warnings().iter().map(tidegate::field::Warning::violation))
+        .chain(verdict.warnings().iter().map(field::Warning::violation))
 }
 
 fn parent(path: &Path) -> Path {

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
+use admission::Door;
+use api::v1alpha1::ClusterManagementAddOn;
 use serde_json::Value;
-use tidegate::admission::Door;
-use tidegate::api::v1alpha1::ClusterManagementAddOn;
-use tidegate::snapshot::Facts;
+use snapshot::Facts;
 
 use crate::testkit::asked::{Asked, WrittenFacts};
 use crate::testkit::manifests::repository;

@@ -2,12 +2,12 @@
 //!
 //! The neighbour is `testkit/stock.rs`.
 
+use forecast::{Fate, TakeOver, take_over, take_over_json, take_over_text};
 use jiff::Timestamp;
+use offline::Hub;
+use plan::Action;
 use serde_json::{Value, json};
-use tidegate::forecast::{Fate, TakeOver, take_over, take_over_json, take_over_text};
-use tidegate::offline::Hub;
-use tidegate::plan::Action;
-use tidegate::snapshot::{DiscoveryLabels, Kind, Managing, ObjectKey, Settings};
+use snapshot::{DiscoveryLabels, Kind, Managing, ObjectKey, Settings};
 
 use crate::testkit::manifests::repository;
 use crate::testkit::stock;

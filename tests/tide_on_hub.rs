@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use api::v1alpha1::{AddOnDeploymentConfig, ClusterManagementAddOn, ManagedClusterAddOn};
+use api::work::ManifestWork;
 use devhub::TestHub;
 use kube::api::{ListParams, Patch, PatchParams};
 use kube::{Api, Client, ResourceExt};
 use serde_json::json;
 use spokes::{Fault, Fleet};
-use tidegate::api::v1alpha1::{AddOnDeploymentConfig, ClusterManagementAddOn, ManagedClusterAddOn};
-use tidegate::api::work::ManifestWork;
 use tidegate::controllers::{Tide, TideOptions};
 
 use crate::testkit::hubs::{self, condition};

@@ -9,12 +9,12 @@ mod grow;
 use std::fs;
 use std::time::{Duration, Instant};
 
+use admission::{Door, Operation, Request, RequestContext, Rulebook, decide, wire};
 use grow::{Filling, Place, places};
+use policy::{Origin, PolicySet, Source};
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
-use tidegate::admission::{Door, Operation, Request, RequestContext, Rulebook, decide, wire};
-use tidegate::policy::{Origin, PolicySet, Source};
-use tidegate::snapshot::Facts;
+use snapshot::Facts;
 
 use crate::testkit::asked::{DEFINITIONS, WrittenFacts};
 use crate::testkit::clock::work;
@@ -122,7 +122,7 @@ fn quadratic(count: usize) -> Vec<Value> {
     ];
     let policy = |number: usize| {
         let list = every[number % every.len()];
-        json!({"apiVersion": format!("{GROUP}/v1alpha1"), "kind": "AddOnPolicy",
+        json!({"apiVersion": "tidegate.io/v1alpha1", "kind": "AddOnPolicy",
             "metadata": {"name": format!("unique-{number}")},
             "spec": {
                 "matchConstraints": {"resourceRules": [{"apiGroups": [GROUP], "apiVersions": ["*"],

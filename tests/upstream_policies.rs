@@ -2,16 +2,15 @@
 //!
 //! What cannot be read is refused with the place and the reason, and never skipped.
 
-use serde_json::{Value, json};
-use tidegate::admission::{
+use admission::{
     Door, Facts, Operation, Request, RequestContext, Rulebook, Trial, UnknownFacts, Verdict, decide,
     try_policies,
 };
-use tidegate::audit;
-use tidegate::field::Violation;
-use tidegate::offline::Hub;
-use tidegate::policy::{InForce, Loaded, Origin, PolicySet, Source};
-use tidegate::snapshot::Kind;
+use field::Violation;
+use offline::Hub;
+use policy::{InForce, Loaded, Origin, PolicySet, Source};
+use serde_json::{Value, json};
+use snapshot::Kind;
 
 const GROUP: &str = "addon.open-cluster-management.io";
 
@@ -57,7 +56,7 @@ fn rulebook(documents: &[Value]) -> Rulebook {
 fn faults(documents: &[Value]) -> Vec<String> {
     let reports = loaded(documents).reports;
     let faults = reports.iter().flat_map(|report| &report.faults);
-    faults.map(tidegate::policy::PolicyFault::one_line).collect()
+    faults.map(policy::PolicyFault::one_line).collect()
 }
 
 fn facts(labels: &Value) -> Facts {
@@ -139,7 +138,7 @@ fn validating_policies_are_judged_with_params_selectors_and_conditions() {
     let warned = |facts: &Facts| verdict(&instance(&json!({}), "addon-x"), facts, &rulebook);
     let warned = |facts: &Facts| {
         let verdict = warned(facts);
-        let all = verdict.warnings().iter().map(tidegate::field::Warning::violation);
+        let all = verdict.warnings().iter().map(field::Warning::violation);
         of_policies(&all.cloned().collect::<Vec<_>>())
     };
     assert_eq!(warned(&prod), [""; 0]);

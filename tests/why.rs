@@ -4,10 +4,10 @@
 //! otherwise is not the matter here.
 
 use jiff::Timestamp;
+use offline::Hub;
 use serde_json::{Value, json};
-use tidegate::offline::Hub;
-use tidegate::snapshot::{DiscoveryLabels, Kind, Settings};
-use tidegate::why::{Answer, text, why};
+use snapshot::{DiscoveryLabels, Kind, Settings};
+use why::{Answer, text, why};
 
 const ADDON: &str = "addon.open-cluster-management.io/v1alpha1";
 const CLUSTER: &str = "cluster.open-cluster-management.io";

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
-use fields::{
+use managed_fields::{
     Alike, Applied, Asked, KeyField, List, Map, Owners, Path, Refusal, Relation, Scalar, Set, Type, Types,
     apply, compare, field_set, merge, remove, update,
 };

@@ -4,8 +4,8 @@
 //! not compile leaves the last good one alone.
 
 use serde_json::{Value, json};
-use tidegate::admission::{RequestContext, Door, Facts, Operation, Request, Rulebook, try_policies};
-use tidegate::policy::{InForce, Origin, PolicySet, Source, lint, mutants, native};
+use admission::{RequestContext, Door, Facts, Operation, Request, Rulebook, try_policies};
+use policy::{InForce, Origin, PolicySet, Source, lint, mutants, native};
 
 const GROUP: &str = "addon.open-cluster-management.io";
 
@@ -50,7 +50,7 @@ pub fn policy(bytes: &[u8]) {
 fn source(spec: &Value) -> Source {
     Source {
         origin: Origin::Hub,
-        document: json!({"apiVersion": format!("{GROUP}/v1alpha1"), "kind": "AddOnPolicy", "metadata": {"name": "p"}, "spec": spec}),
+        document: json!({"apiVersion": "tidegate.io/v1alpha1", "kind": "AddOnPolicy", "metadata": {"name": "p"}, "spec": spec}),
     }
 }
 

@@ -5,16 +5,16 @@ use std::sync::LazyLock;
 
 use crate::{hub, merge};
 use apimachinery::duration::GoDuration;
+use cel_engine::{Activation, Program, Purpose};
 use devhub::patch::{json, kinds, merge as merge_patch, strategic};
 use schema::Schema;
-use schema::cel::{Program, Purpose, Stage};
 use serde_json::{Value, json as value};
-use tidegate::admission::{Door, Enforcement, Facts, Rulebook, decide, wire};
-use tidegate::model::{
+use admission::{Door, Enforcement, Facts, Rulebook, decide, wire};
+use model::{
     AddonName, AddonVersion, InstallNamespace, Limit, ProgressDeadline, Scalar, Soak, Tolerance,
 };
 use tidegate::server::Limits;
-use tidegate::snapshot::AddonFacts;
+use snapshot::AddonFacts;
 
 /// A target by its name.
 pub type Target = (&'static str, fn(&[u8]));
@@ -133,7 +133,7 @@ pub fn cel_compile(bytes: &[u8]) {
         match Program::build_for(source, purpose) {
             Ok(program) => {
                 let _ = (
-                    program.mentions(),
+                    program.reads("object"),
                     program.functions(),
                     program.result_kind(),
                     program.loops(),
@@ -161,16 +161,16 @@ pub fn cel_evaluate(bytes: &[u8]) {
         return;
     };
     let results = [(); 2].map(|()| {
-        let mut stage = Stage::new(200_000);
-        stage.bind("object", &object);
-        stage.bind("oldObject", &object);
+        let mut activation = Activation::new(200_000);
+        activation.bind("object", &object);
+        activation.bind("oldObject", &object);
         let lazy = Program::build("object.spec");
         if let Ok(lazy) = &lazy {
-            let mut inner = stage.inner(200_000);
+            let mut inner = activation.inner(200_000);
             inner.declare("spec", lazy);
             return (inner.eval(&program), inner.left());
         }
-        (stage.eval(&program), stage.left())
+        (activation.eval(&program), activation.left())
     });
     // Patterns that are remembered cost less the second time.
     let [(first, _), (second, _)] = results;

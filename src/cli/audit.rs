@@ -8,11 +8,11 @@ use arc_swap::ArcSwap;
 use clap::Args;
 use kube::Client;
 
-use crate::admission::Rulebook;
 use crate::controllers::{
     AuditOptions, AuditPace, Auditor, Reports, Sightings, Tide, TideOptions, WatchTap, tap,
 };
 use crate::telemetry::Metrics;
+use admission::Rulebook;
 
 /// Whether stored objects are audited.
 #[derive(Args, Clone, Copy, Debug)]

@@ -13,10 +13,9 @@ use kube::{Api, Client};
 
 use super::print::print;
 use super::{CliError, connect};
-use crate::api;
-use crate::api::names::annotations::HUB_WITHOUT_OCM;
-use crate::field::{Shown, counted, listed};
 use crate::files::{Access, write};
+use api::names::annotations::HUB_WITHOUT_OCM;
+use field::{Shown, counted, listed};
 
 /// Print the custom resource definitions of Tidegate's own kinds.
 ///

@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use crate::field::one_line;
+use field::one_line;
 
 /// A subcommand could not do what was asked.
 #[derive(Debug, thiserror::Error)]

@@ -6,8 +6,7 @@ use clap::Args;
 
 use super::CliError;
 use super::print::print;
-use crate::explain;
-use crate::field::Shown;
+use field::Shown;
 
 /// Explain a rule of the gate, a cause of `tidegate why`, a word of a status, or a field of a kind.
 ///

@@ -12,10 +12,11 @@ use kube::{Api, Client, Discovery};
 use serde_json::Value;
 
 use super::{CliError, LeasePlace, connect};
-use crate::api::v1alpha1::AddOnPolicy;
 use crate::files;
-use crate::offline::{Dump, Hub};
-use crate::snapshot::{Answer, ConfigRef, Event, Kind, Seen, Settings, Store, absence};
+use api::names::OWN_GROUP;
+use api::v1alpha1::{GROUP, VERSION};
+use offline::{Dump, Hub};
+use snapshot::{Answer, ConfigRef, Event, Kind, Seen, Settings, Store, absence};
 
 /// Objects of one page of a list.
 const PAGE: u32 = 500;
@@ -121,7 +122,16 @@ async fn list(client: &Client, kind: Kind) -> Result<Option<Vec<Value>>, CliErro
 
 /// Returns the policies of the hub; none where it has no such kind, or does not show it, as for the gate.
 async fn policies(client: &Client) -> Result<Vec<Value>, CliError> {
-    let api: Api<AddOnPolicy> = Api::all(client.clone());
+    let mut all = policies_of(client, OWN_GROUP).await?;
+    // The group that the kind had before.
+    all.extend(policies_of(client, GROUP).await?);
+    Ok(all)
+}
+
+async fn policies_of(client: &Client, group: &str) -> Result<Vec<Value>, CliError> {
+    let gvk = GroupVersionKind::gvk(group, VERSION, "AddOnPolicy");
+    let resource = ApiResource::from_gvk_with_plural(&gvk, "addonpolicies");
+    let api: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
     let mut params = ListParams::default().limit(PAGE);
     let mut all = Vec::new();
     loop {
@@ -131,7 +141,12 @@ async fn policies(client: &Client) -> Result<Vec<Value>, CliError> {
             Err(error) => return Err(failed("read the hub", error)),
         };
         for policy in page.items {
-            all.push(serde_json::to_value(policy).map_err(|source| failed("read the hub", source))?);
+            let mut policy = serde_json::to_value(policy).map_err(|source| failed("read the hub", source))?;
+            if let Some(fields) = policy.as_object_mut() {
+                fields.insert("apiVersion".to_owned(), Value::from(resource.api_version.clone()));
+                fields.insert("kind".to_owned(), Value::from(resource.kind.clone()));
+            }
+            all.push(policy);
         }
         match page.metadata.continue_.filter(|token| !token.is_empty()) {
             Some(token) => params.continue_token = Some(token),

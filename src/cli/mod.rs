@@ -45,7 +45,7 @@ pub use options::{
 };
 pub use plan::PlanArgs;
 pub use policy::PolicyArgs;
-pub use print::Form;
+pub use print::OutputFormat;
 pub use release::{AdoptArgs, ReleaseArgs};
 pub use run::run;
 pub use serve::DoorArgs;

@@ -11,10 +11,10 @@ use apimachinery::names::{is_dns1123_label, is_dns1123_subdomain};
 use clap::Args;
 
 use super::{AuditArgs, DoorArgs};
-use crate::admission::BlastRadius;
 use crate::controllers::TideOptions;
-use crate::model::HubNamespaces;
-use crate::snapshot::{
+use admission::BlastRadius;
+use model::HubNamespaces;
+use snapshot::{
     AgentGroups, ClusterConfigs, Compat, DiscoveryLabels, EmptyLifecycle, Failures, Fence, HookTimeout,
     Managing, Name, RemovalBudget, RollUps, Settings, TimeoutPolicy, Vocabulary, service_account,
 };
@@ -263,6 +263,7 @@ pub struct TideArgs {
     #[arg(long, value_enum, value_name = "POLICY", default_value_t = AfterHooks::Release)]
     pub hook_timeout_policy: AfterHooks,
     /// Whether clusters are labelled with their add-ons, `feature.open-cluster-management.io/addon-<name>`: `on` (default) or `off`.
+    /// `serve` takes `off` for the default where the hub serves `operator.open-cluster-management.io`: OCM's registration controller labels them there.
     #[arg(long, value_enum, value_name = "SWITCH")]
     pub discovery_labels: Option<Switch>,
 }

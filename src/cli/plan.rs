@@ -9,18 +9,18 @@ use clap::Args;
 use jiff::Timestamp;
 
 use super::check::read;
-use super::print::{Form, complain, print};
+use super::print::{OutputFormat, complain, print};
 use super::{CliError, GateArgs, RightsArgs, TideArgs, live, rulebook};
-use crate::check::{self, Background, Base, File, MissingFacts, Outcome, Threshold};
 use crate::controllers::TideOptions;
-use crate::field::Shown;
-use crate::forecast::{self, Forecast};
-use crate::offline::{Hub, Identity};
-use crate::report::{Format, Style, render};
-use crate::snapshot::Settings;
-use crate::source;
+use check::{self, Background, Base, File, MissingFacts, Outcome, Threshold};
+use field::Shown;
+use forecast::{self, Forecast, UpgradeForecast};
+use offline::{Hub, Identity};
+use report::{Format, Style, render};
+use snapshot::Settings;
 
-/// Say what would happen on a hub: which clusters move in which wave, which get the add-on, which lose it, which are held.
+/// Say what would happen on a hub: which clusters move in which wave, which get the add-on, which lose it, which are held; and how upgrades
+/// of clusters go on.
 ///
 /// Works on a dump. The controllers' own planner runs on it in memory; connected agents report success at once, the others
 /// say nothing; where time has to pass, it passes. With --change, add-ons that go on as they would anyway are only counted.
@@ -51,8 +51,8 @@ pub struct PlanArgs {
     #[arg(long, conflicts_with = "changes")]
     pub take_over: bool,
     /// Form of the answer.
-    #[arg(short, long, value_enum, value_name = "FORM", default_value_t = Form::Text)]
-    pub output: Form,
+    #[arg(short, long, value_enum, value_name = "FORM", default_value_t = OutputFormat::Text)]
+    pub output: OutputFormat,
     /// What the gate decides by.
     #[command(flatten)]
     pub gate: GateArgs,
@@ -89,24 +89,43 @@ pub(super) fn run(args: &PlanArgs) -> Result<ExitCode, CliError> {
     if args.take_over {
         let all = forecast::take_over(&hub, settings, now);
         match args.output {
-            Form::Text => print(&Shown::page(&forecast::take_over_text(&all)))?,
-            Form::Json => print(&Shown::json(&format!("{:#}\n", forecast::take_over_json(&all))))?,
+            OutputFormat::Text => print(&Shown::page(&forecast::take_over_text(&all)))?,
+            OutputFormat::Json => print(&Shown::json(&format!("{:#}\n", forecast::take_over_json(&all))))?,
         }
         return Ok(ExitCode::SUCCESS);
     }
-    let mut after = forecast::forecast(&changed(&hub, &changes.files), settings.clone(), now);
+    let with_changes = changed(&hub, &changes.files);
+    let mut after = forecast::forecast(&with_changes, settings.clone(), now);
+    let mut upgrades = forecast::upgrades(&with_changes, settings.clone(), now);
     let mut same = 0;
     if !args.changes.is_empty() {
+        let known = forecast::upgrades(&hub, settings.clone(), now);
+        upgrades.retain(|upgrade| !known.contains(upgrade));
         let before = forecast::forecast(&hub, settings, now);
         let all = after.len();
         after.retain(|forecast: &Forecast| !before.contains(forecast));
         same = all - after.len();
     }
     match args.output {
-        Form::Text => print(&Shown::page(&forecast::text(&after, same)))?,
-        Form::Json => print(&Shown::json(&format!("{:#}\n", forecast::json(&after, same))))?,
+        OutputFormat::Text => print(&Shown::page(&text(&after, same, &upgrades)))?,
+        OutputFormat::Json => {
+            let mut all = forecast::json(&after, same);
+            all["upgrades"] = forecast::upgrades_json(&upgrades).into();
+            print(&Shown::json(&format!("{all:#}\n")))?;
+        }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Where there are upgrades and no add-ons nothing is said of add-ons.
+fn text(addons: &[Forecast], same: usize, upgrades: &[UpgradeForecast]) -> String {
+    let told = forecast::upgrades_text(upgrades);
+    if addons.is_empty() && same == 0 && !told.is_empty() {
+        return told;
+    }
+    let mut all = forecast::text(addons, same);
+    all.push_str(&told);
+    all
 }
 
 /// Judges the changes as the gate of that hub would; what it refuses is printed, and what it warns of as well.

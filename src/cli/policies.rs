@@ -15,10 +15,10 @@ use tracing::warn;
 
 use super::CliError;
 use super::policy::read_folder;
-use crate::admission::Rulebook;
 use crate::controllers::{PolicyDocuments, PolicyTells, PolicyWatch};
-use crate::policy::PolicySet;
 use crate::telemetry::Metrics;
+use admission::Rulebook;
+use policy::PolicySet;
 
 /// How often the folder is looked at.
 const LOOK_EVERY: Duration = Duration::from_secs(2);

@@ -5,7 +5,7 @@
 use std::io::{IsTerminal as _, Write};
 
 use super::CliError;
-use crate::field::Shown;
+use field::Shown;
 
 /// Prints a page.
 pub(super) fn print(page: &Shown) -> Result<(), CliError> {
@@ -51,7 +51,7 @@ fn wants_colours() -> bool {
 
 /// The form of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Form {
+pub enum OutputFormat {
     /// For people.
     Text,
     /// For programs.

@@ -11,8 +11,8 @@ use serde_json::Value;
 use super::print::print;
 use super::serve::secrets;
 use super::{Cli, CliError, ReferenceArgs, Topic};
-use crate::admission::{self, Endpoint};
-use crate::field::Shown;
+use admission::{self, Endpoint};
+use field::Shown;
 
 pub(super) fn run(args: &ReferenceArgs) -> Result<(), CliError> {
     let text = match args.topic {
@@ -56,7 +56,7 @@ fn webhooks(args: &ReferenceArgs) -> Result<String, CliError> {
             source: Box::new(error),
         })?;
         text.push_str(
-            "---\n# Generated from src/admission/webhook_configurations.rs; change that instead.\n",
+            "---\n# Generated from crates/admission/src/webhook_configurations.rs; change that instead.\n",
         );
         text.push_str(&body);
     }

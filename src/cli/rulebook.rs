@@ -10,8 +10,8 @@ use arc_swap::ArcSwap;
 use tracing::{info, warn};
 
 use super::{CliError, GateArgs, RightsArgs, policies};
-use crate::admission::{Enforcement, Rulebook};
 use crate::files;
+use admission::{Enforcement, Rulebook};
 
 /// The largest enforcement file, in bytes.
 const LARGEST: u64 = 1 << 20;
@@ -103,7 +103,7 @@ mod tests {
         let path = folder.path().join("enforcement.yaml");
         let rulebook = ArcSwap::from_pointee(Rulebook::default());
         let action = || {
-            let scope = crate::admission::Scope::default();
+            let scope = admission::Scope::default();
             rulebook.load().enforcement.action("config/duplicate", &scope)
         };
         let put = |text: &str| {
@@ -112,14 +112,10 @@ mod tests {
         };
         assert_eq!(action(), None);
         assert_eq!(put("[{rule: config/*, action: Warn}]"), Ok(()));
-        assert_eq!(action(), Some(crate::admission::Action::Warn));
+        assert_eq!(action(), Some(admission::Action::Warn));
         let wrong = put("[{rule: confg/*, action: Warn}]").expect_err("no such rule");
         assert!(wrong.contains("config/*"), "{wrong}");
-        assert_eq!(
-            action(),
-            Some(crate::admission::Action::Warn),
-            "the last good one stays"
-        );
+        assert_eq!(action(), Some(admission::Action::Warn), "the last good one stays");
         assert_eq!(put(""), Ok(()));
         assert_eq!(action(), None);
     }

@@ -14,8 +14,8 @@ use super::{
     Cli, CliError, Command, LogFormat, check, crds, definitions, explain, plan, policy, reference, serve,
     shell, snapshot, why,
 };
-use crate::field::{Shown, acts};
 use crate::telemetry::{self, LogForm};
+use field::{Shown, acts};
 
 /// Runs the program with the words of the command line; returns its exit status.
 ///

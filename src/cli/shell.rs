@@ -9,8 +9,8 @@ use clap_complete::Shell;
 
 use super::print::print;
 use super::{Cli, CliError};
-use crate::field::Shown;
 use crate::files::{Access, write};
+use field::Shown;
 
 /// Print a completion script for a shell.
 ///

@@ -9,9 +9,9 @@ use jiff::Timestamp;
 
 use super::print::print;
 use super::{CliError, live};
-use crate::field::Shown;
 use crate::files::{Access, write};
-use crate::offline::Dump;
+use field::Shown;
+use offline::Dump;
 
 /// Write a dump of a hub: every object that the controllers know, for `check --facts`, `plan` and `why --facts`.
 ///

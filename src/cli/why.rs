@@ -9,13 +9,13 @@ use clap::Args;
 use jiff::Timestamp;
 
 use super::options::{STOCK_LEASE, stock_lease};
-use super::print::{Form, print};
+use super::print::{OutputFormat, print};
 use super::{CliError, RightsArgs, StockArg, TideArgs, live};
 use crate::controllers::TideOptions;
-use crate::field::Shown;
-use crate::release::{is_alive, is_ours};
-use crate::snapshot::{Fence, Settings};
-use crate::why;
+use field::Shown;
+use offline::Hub;
+use release::{is_alive, is_ours};
+use snapshot::{Fence, Settings};
 
 /// Say why an add-on is not where it should be, and where to look.
 ///
@@ -26,7 +26,7 @@ use crate::why;
 /// cluster that was asked about, 2 it cannot be told.
 #[derive(Args, Clone, Debug)]
 pub struct WhyArgs {
-    /// Name of the add-on.
+    /// Name of the add-on; `mcu/NAME` or `mcu/NAMESPACE/NAME` asks about an upgrade of clusters.
     pub addon: String,
     /// The cluster; all of them without it.
     #[arg(long, value_name = "NAME")]
@@ -41,8 +41,8 @@ pub struct WhyArgs {
     #[arg(long, value_name = "NAMESPACE/NAME", default_value = STOCK_LEASE, value_parser = stock_lease, conflicts_with = "facts")]
     pub stock_lease: StockArg,
     /// Form of the answer.
-    #[arg(short, long, value_enum, value_name = "FORM", default_value_t = Form::Text)]
-    pub output: Form,
+    #[arg(short, long, value_enum, value_name = "FORM", default_value_t = OutputFormat::Text)]
+    pub output: OutputFormat,
     /// How the controllers of that hub behave.
     #[command(flatten)]
     pub tide: TideArgs,
@@ -61,6 +61,27 @@ fn fence(args: &WhyArgs, now: Timestamp) -> Result<Fence, CliError> {
     Ok(if acts { Fence::Closed } else { Fence::Open })
 }
 
+/// The name of an upgrade, as kubectl spells a kind before it.
+fn upgrade_of(text: &str) -> Option<&str> {
+    let (kind, name) = text.split_once('/')?;
+    let kinds = ["mcu", "managedclustersupgrade", "managedclustersupgrades"];
+    kinds.contains(&kind.to_lowercase().as_str()).then_some(name)
+}
+
+fn of_upgrade(
+    (hub, settings, now): (&Hub, Settings, Timestamp),
+    asked: (&str, Option<&str>),
+    output: OutputFormat,
+) -> Result<ExitCode, CliError> {
+    let answer =
+        why::why_upgrade(hub, settings, asked, now).map_err(|error| CliError::Refused(Box::new(error)))?;
+    match output {
+        OutputFormat::Text => print(&Shown::page(&why::upgrade_text(&answer)))?,
+        OutputFormat::Json => print(&Shown::json(&format!("{:#}\n", why::upgrade_json(&answer))))?,
+    }
+    Ok(ExitCode::from(u8::from(!answer.is_well())))
+}
+
 pub(super) fn run(args: &WhyArgs) -> Result<ExitCode, CliError> {
     let (hub, now) = match &args.facts {
         Some(path) => {
@@ -75,11 +96,14 @@ pub(super) fn run(args: &WhyArgs) -> Result<ExitCode, CliError> {
         ..TideOptions::from(&args.tide).settings
     };
     let cluster = args.cluster.as_deref();
+    if let Some(upgrade) = upgrade_of(&args.addon) {
+        return of_upgrade((&hub, settings, now), (upgrade, cluster), args.output);
+    }
     let answer = why::why(&hub, settings, (&args.addon, cluster), now)
         .map_err(|error| CliError::Refused(Box::new(error)))?;
     match args.output {
-        Form::Text => print(&Shown::page(&why::text(&answer, cluster.is_some())))?,
-        Form::Json => print(&Shown::json(&format!("{:#}\n", why::json(&answer))))?,
+        OutputFormat::Text => print(&Shown::page(&why::text(&answer, cluster.is_some())))?,
+        OutputFormat::Json => print(&Shown::json(&format!("{:#}\n", why::json(&answer))))?,
     }
     Ok(ExitCode::from(u8::from(!answer.is_well())))
 }

@@ -14,8 +14,8 @@ use kube::api::{DynamicObject, ListParams};
 use kube::{Api, Client};
 
 use super::runtime::raw::{Raw, resource};
-use crate::api::names::labels;
-use crate::snapshot::{
+use api::names::labels;
+use snapshot::{
     AddonFacts, AddonPlacement, Facts, Kind, MayBind, Names, NamespaceFacts, ObjectKey, RoleFacts, Told,
 };
 

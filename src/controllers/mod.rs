@@ -13,6 +13,7 @@ mod policies;
 mod runtime;
 mod sign;
 mod tide;
+mod upgrade;
 
 pub use auditor::{AuditOptions, AuditPace, Auditor, Reports, Sightings, WatchTap, tap};
 pub use election::{ElectionOptions, Pace, StockLease, identity};

@@ -15,8 +15,8 @@ use x509_parser::extensions::ParsedExtension;
 use x509_parser::prelude::{FromDer, X509Certificate};
 
 use super::certificate::{self, Extensions, Leaf};
-use crate::plan::{Signer, Signing};
-use crate::snapshot::{Name, read_request};
+use plan::{Signer, Signing};
+use snapshot::{Name, read_request};
 
 const DAY: i64 = 24 * 60 * 60;
 /// Shortest life that a request may ask for, as the API has it.
@@ -268,8 +268,8 @@ fn serial(uid: &str) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::snapshot::Asked;
     use rcgen::{BasicConstraints, DistinguishedName, DnType, IsCa};
+    use snapshot::Asked;
     use std::collections::BTreeSet;
     use std::sync::Arc;
 

@@ -23,12 +23,16 @@ use super::runtime::event_budget::EventBudget;
 use super::runtime::event_recorder::EventRecorder;
 use super::runtime::reconciler::{Controllers, Outlets, Reconciler};
 use super::runtime::watch::{Ends, watch_kind};
-use crate::plan::Note;
-use crate::snapshot::{Facts, Fence, Kind, Managing, Name, Settings};
+use super::upgrade::Upgrading;
 use crate::telemetry::Metrics;
+use plan::Note;
+use snapshot::{Facts, Fence, Kind, Managing, Name, Settings};
 
 /// What spectators are told: an add-on on a cluster has reached another state.
 pub type Progress = Note;
+
+/// How many events may wait for the loop: each holds a whole object.
+const WAITING: usize = 512;
 
 /// How the tide runs.
 #[derive(Debug, Clone)]
@@ -171,6 +175,18 @@ fn watched_fence(
     fence
 }
 
+/// One controller for each kind of owner, and where they count the plans that were refused.
+fn controllers() -> (Controllers, Arc<AtomicU64>) {
+    let addons = Planning::default();
+    let refused = addons.refused();
+    let upgrades = Upgrading::new(Arc::clone(&refused));
+    let all = Controllers::from([
+        (Kind::AddOn, Box::new(addons) as Box<dyn Controller>),
+        (Kind::Upgrade, Box::new(upgrades)),
+    ]);
+    (all, refused)
+}
+
 impl Tide {
     /// Starts watches and controllers.
     pub async fn start(client: Client, options: TideOptions) -> Result<Self, StartError> {
@@ -180,7 +196,7 @@ impl Tide {
         let facts = Arc::new(ArcSwap::from_pointee(Facts::default()));
         let (progress, _) = broadcast::channel(4096);
         let (synced_sender, synced) = watch::channel(false);
-        let (sender, events) = mpsc::channel(4096);
+        let (sender, events) = mpsc::channel(WAITING);
         let mut watches = JoinSet::new();
         let mut relists = BTreeMap::new();
         for kind in Kind::ALL.into_iter().filter(|kind| options.part.watches(*kind)) {
@@ -208,9 +224,7 @@ impl Tide {
             relists,
         };
         watches.spawn(keep_time(client.clone(), clock.clone(), stop.clone()));
-        let addons = Planning::default();
-        let refused = addons.refused();
-        let controllers = Controllers::from([(Kind::AddOn, Box::new(addons) as Box<dyn Controller>)]);
+        let (controllers, refused) = controllers();
         let ends = (stop.clone(), leading.clone(), fence);
         let driver = Reconciler::new(client, options, outlets, (clock, controllers), ends);
         let recorder = driver.recorder();

@@ -15,9 +15,9 @@ use super::health::Health;
 use super::limits::Limits;
 use super::peer::Life;
 use super::shares::{Reserve, Shares};
-use crate::admission::Stop;
-use crate::admission::wire::Unjudged;
 use crate::telemetry::Metrics;
+use admission::Stop;
+use admission::wire::Unjudged;
 
 /// The threads, and the queues before them.
 pub(super) struct Bench {

@@ -14,7 +14,7 @@ use tokio::sync::Semaphore;
 use super::body::{self, Broken};
 use super::limits::Limits;
 use super::routes::{AppState, admitted, busy, is_json, json, plain};
-use crate::conversion::{self, Extensions};
+use conversion::{self, Extensions};
 
 /// The largest review that is read, in bytes: a list of ten thousand add-ons comes as one.
 const MOST_BYTES: usize = 64 << 20;

@@ -17,7 +17,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::allowance::{Allowance, OnBehalf};
 use super::hearsay::{Hearsay, Question, Word};
-use crate::admission::{Facts, MayBind, ObjectKey, Told, Verdict};
+use admission::{Facts, MayBind, ObjectKey, Told, Verdict};
 
 /// The most that is asked on behalf of one request.
 const MOST_ASKED: usize = 10;
@@ -202,8 +202,8 @@ fn digest(text: &str) -> [u8; 32] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::snapshot::Kind;
     use futures::FutureExt as _;
+    use snapshot::Kind;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     fn asking(names: impl IntoIterator<Item = String>) -> Verdict {

@@ -25,8 +25,8 @@ use super::limits::Limits;
 use super::places::Places;
 use super::routes::{self, AppState, Decide, Furniture};
 use super::shares::Reserve;
-use crate::admission::{self, Facts, Rulebook};
 use crate::telemetry::{Closed, Metrics};
+use admission::{self, Facts, Rulebook};
 
 const BACKLOG: u32 = 4096;
 

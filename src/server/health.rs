@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use tokio::time::Instant;
 
 use super::validity::Validity;
-use crate::admission::Facts;
+use admission::Facts;
 
 /// How long every thread may be held by decisions that do not end, until the process counts as dead: nothing else heals it.
 const WEDGED_FOR: Duration = Duration::from_secs(30);

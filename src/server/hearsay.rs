@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::admission::{MayBind, ObjectKey, Told};
+use admission::{MayBind, ObjectKey, Told};
 
 /// The most answers that are kept.
 const MOST: usize = 1024;
@@ -72,7 +72,7 @@ impl Hearsay {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::snapshot::Kind;
+    use snapshot::Kind;
 
     fn about(name: &str) -> Question {
         Question::Object(ObjectKey::new(Kind::Cluster, "", name))

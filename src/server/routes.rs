@@ -30,10 +30,10 @@ use super::health::{Health, Word};
 use super::limits::Limits;
 use super::peer::Life;
 use super::shares::{Reserve, Share, Shares};
-use crate::admission::wire::{self, DecodeError, Review, Unjudged};
-use crate::admission::{self, Door, Facts, MUTATE_PATH, Rulebook, Stop, VALIDATE_PATH, Verdict};
-use crate::conversion::{CONVERT_PATH, CONVERT_SERVED_PATH, Extensions};
 use crate::telemetry::{Metrics, Outcome};
+use admission::wire::{self, DecodeError, Review, Unjudged};
+use admission::{self, Door, Facts, MUTATE_PATH, Rulebook, Stop, VALIDATE_PATH, Verdict};
+use conversion::{CONVERT_PATH, CONVERT_SERVED_PATH, Extensions};
 
 /// The function that answers a question.
 pub(super) type Decide = fn(&admission::Request<'_>, &Facts, &Rulebook) -> Verdict;
@@ -195,7 +195,7 @@ async fn question(
         return Err(plain(StatusCode::BAD_REQUEST, "the body is empty"));
     }
     let begun = Instant::now();
-    let asked = Asked {
+    let asked = Question {
         bytes,
         door,
         now: Timestamp::now(),
@@ -223,7 +223,7 @@ async fn question(
 
 /// A question that has been read.
 #[derive(Clone)]
-struct Asked {
+struct Question {
     bytes: Bytes,
     door: Door,
     now: Timestamp,
@@ -253,7 +253,7 @@ struct Spoken {
 async fn judged(
     desk: &AppState,
     life: &Arc<Life>,
-    asked: &Asked,
+    asked: &Question,
     facts: Arc<Facts>,
 ) -> Result<Judged, Unjudged> {
     let work = {
@@ -288,7 +288,7 @@ async fn judged(
 async fn confirmed(
     desk: &AppState,
     life: &Arc<Life>,
-    asked: &Asked,
+    asked: &Question,
     first: Box<Spoken>,
 ) -> Result<Judged, Unjudged> {
     let Some(witness) = &desk.witness else {

@@ -17,7 +17,7 @@ use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
-use crate::field::{acts, cut, json_escaped, one_line};
+use field::{acts, cut, json_escaped, one_line};
 
 /// The longest fact, in characters.
 const LONGEST: usize = 4096;

@@ -3,8 +3,11 @@
 //! Decides what is wrong with one file; never which files there are.
 
 use std::collections::BTreeSet;
+use std::fs;
 
-use super::{CONTENTS_STOP, DOORS, IMPURE_NAMES, LINE_STOP, MAIN_STOP, room_of};
+use regex::Regex;
+
+use super::{CONTENTS_STOP, CRATES, DOORS, IMPURE_NAMES, LINE_STOP, MAIN_STOP, room_of, root};
 
 pub(crate) fn door_faults(path: &str, text: &str) -> Vec<String> {
     let Some(room) = room_of(path) else {
@@ -13,24 +16,28 @@ pub(crate) fn door_faults(path: &str, text: &str) -> Vec<String> {
     let Some((_, doors)) = DOORS.iter().find(|(name, _)| *name == room) else {
         return Vec::new();
     };
+    let is_ours = |used: &str| {
+        used == "cli"
+            || DOORS.iter().any(|(name, _)| *name == used)
+            || CRATES.iter().any(|(name, _)| name.replace('-', "_") == used)
+    };
     used_rooms(text)
         .into_iter()
-        .filter(|used| {
-            *used != room && DOORS.iter().any(|(name, _)| name == used) && !doors.contains(&used.as_str())
-        })
+        .filter(|used| *used != room && *used != "apimachinery" && is_ours(used))
+        .filter(|used| !doors.contains(&used.as_str()))
         .map(|used| format!("{path}: {room} → {used} is not a door"))
         .collect()
 }
 
-/// Returns the rooms that a text names behind `crate::`, grouped imports included.
+/// Returns the rooms that a text names behind `crate::`, grouped imports included, and the names that paths begin with.
 fn used_rooms(text: &str) -> BTreeSet<String> {
-    text.split("crate::")
-        .skip(1)
-        .flat_map(|rest| {
-            rest.strip_prefix('{')
-                .map_or_else(|| vec![first_word(rest)], first_words_of_group)
-        })
-        .collect()
+    let behind_crate = text.split("crate::").skip(1).flat_map(|rest| {
+        rest.strip_prefix('{')
+            .map_or_else(|| vec![first_word(rest)], first_words_of_group)
+    });
+    let beginning = Regex::new(r"(?m)(?:^|[^:\w])(\w+)::").expect("it is right");
+    let crates = beginning.captures_iter(text).map(|found| found[1].to_owned());
+    behind_crate.chain(crates).collect()
 }
 
 /// Returns the first name of every member of `{a::{x, y}, b}`, of which the opening brace has been taken off.
@@ -177,31 +184,45 @@ pub(crate) fn workspace_dependencies(manifest: &str, crates: &[String]) -> Vec<S
         .unwrap_or_default()
         .lines()
         .take_while(|line| !line.starts_with('['))
-        .map(first_word)
-        .filter(|name| crates.contains(name))
-        .collect()
-}
-
-/// The crates of the workspace, by the manifest of the whole.
-pub(crate) fn members(manifest: &str) -> Vec<String> {
-    let listed = manifest
-        .split("members = [")
-        .nth(1)
-        .and_then(|rest| rest.split(']').next());
-    let quoted = listed.unwrap_or_default().split('"').skip(1).step_by(2);
-    quoted
-        .filter_map(|path| path.strip_prefix("crates/"))
+        .filter_map(|line| line.split(['.', ' ']).next())
+        .filter(|name| crates.iter().any(|one| one == name))
         .map(str::to_owned)
         .collect()
 }
 
+/// The crates of the workspace: its manifest takes every folder of `crates`.
+pub(crate) fn members() -> Vec<String> {
+    let manifest = fs::read_to_string(root().join("Cargo.toml")).expect("the workspace has a manifest");
+    assert!(
+        manifest.contains(r#"members = [".", "crates/*"]"#),
+        "every folder is a member"
+    );
+    let folders = fs::read_dir(root().join("crates")).expect("crates are there");
+    let names = folders
+        .flatten()
+        .map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let crates: BTreeSet<String> = names.collect();
+    crates.into_iter().collect()
+}
+
 /// What stands in production code more than once though Kubernetes has one word for it: a text and the folder that may have it.
-pub(crate) const WRITTEN_ONCE: [(&str, &str); 5] = [
+pub(crate) const WRITTEN_ONCE: [(&str, &str); 13] = [
     ("\"DoesNotExist\"", "crates/apimachinery/"),
     ("a lowercase RFC 1123 ", "crates/apimachinery/"),
     ("\"Mi\"", "crates/apimachinery/"),
     ("3_600_000_000_000", "crates/apimachinery/"),
     ("unterminated filter", "crates/apimachinery/"),
+    ("\"FieldValueTypeInvalid\"", "crates/apimachinery/"),
+    ("\"~1\"", "crates/apimachinery/"),
+    ("interface {}(nil)", "crates/apimachinery/"),
+    ("\"bsonobjectid\"", "crates/apimachinery/"),
+    ("DeclarationError", "crates/cel-engine/"),
+    ("\"failed expression: ", "crates/admission-policy/"),
+    ("bind(\"oldObject\"", "crates/admission-policy/"),
+    (
+        "split_once('/').unwrap_or((resource, \"\"))",
+        "crates/admission-policy/",
+    ),
 ];
 
 pub(crate) fn second_copies(path: &str, text: &str) -> Vec<String> {

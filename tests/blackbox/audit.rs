@@ -5,7 +5,7 @@ use crate::rig::repository;
 
 /// What came in while nobody was asked: the gate is told of nothing that only changes beside it.
 const POLICY: &str = "\
-apiVersion: addon.open-cluster-management.io/v1alpha1
+apiVersion: tidegate.io/v1alpha1
 kind: AddOnPolicy
 metadata: {name: owned}
 spec:

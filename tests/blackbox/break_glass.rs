@@ -5,8 +5,8 @@
 use std::path::Path;
 use std::process::Command;
 
+use admission::{Endpoint, configurations};
 use devhub::{Authz, DevHub};
-use tidegate::admission::{Endpoint, configurations};
 use tidegate::server::Authority;
 
 use crate::rig::{Run, kubectl, repository};
@@ -120,7 +120,7 @@ fn person(folder: &Path, admin: &Path, name: &str) -> std::path::PathBuf {
 async fn the_page_breaks_the_glass_with_the_gate_and_without_it() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut builder = DevHub::builder().authz(Authz::Rbac);
-    for crd in tidegate::api::crds() {
+    for crd in api::crds() {
         builder = builder.crd(serde_json::to_value(crd).expect("a definition is plain data"));
     }
     let hub = builder.start().await.expect("the hub starts");

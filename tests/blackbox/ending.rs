@@ -40,7 +40,7 @@ async fn slow_hub(folder: &Path) -> (TestHub, PathBuf) {
         ..Faults::default()
     };
     let mut builder = DevHub::builder().faults(faults);
-    for crd in tidegate::api::crds() {
+    for crd in api::crds() {
         builder = builder.crd(serde_json::to_value(crd).expect("a definition is plain data"));
     }
     let hub = TestHub::of(builder).await.expect("the hub starts");

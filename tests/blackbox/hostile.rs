@@ -7,8 +7,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use field::acts;
 use serde_json::{Value, json};
-use tidegate::field::acts;
 
 use crate::rig::{PATIENCE, Run, kubectl, tidegate};
 
@@ -143,7 +143,7 @@ fn check_shows_nothing_that_acts() {
 
 /// A policy whose every text is hostile.
 fn policy(text: &str) -> Value {
-    json!({"apiVersion": "addon.open-cluster-management.io/v1alpha1", "kind": "AddOnPolicy", "metadata": {"name": text},
+    json!({"apiVersion": "tidegate.io/v1alpha1", "kind": "AddOnPolicy", "metadata": {"name": text},
         "spec": {"matchConstraints": {"resourceRules": [{"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["*"], "resources": ["*"]}]},
             "validations": [{"id": text, "expression": "false", "message": text, "suggestion": text, "fieldPath": "spec"}]}})
 }

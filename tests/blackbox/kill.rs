@@ -4,9 +4,9 @@
 
 use std::path::Path;
 
+use admission::{BREAK_GLASS, Endpoint, configurations};
 use devhub::TestHub;
 use serde_json::{Value, json};
-use tidegate::admission::{BREAK_GLASS, Endpoint, configurations};
 use tidegate::server::Authority;
 
 use crate::rig::{Run, defined_hub, kubectl, repository};

@@ -31,5 +31,6 @@ mod serve;
 mod server_side;
 mod stories;
 mod tools;
+mod upgrades;
 mod v1beta1;
 mod versions;

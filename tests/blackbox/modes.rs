@@ -327,3 +327,79 @@ async fn why_says_that_an_add_on_is_left_to_ocms_manager() {
     });
     hub.shutdown().await;
 }
+
+/// Returns what controllers that observe would write on a hub, once they have told of the add-on's status.
+fn would_write(kubeconfig: &Path, flags: &[&str]) -> String {
+    let words = [&["--controllers", "observe", "--metrics", "127.0.0.1:0"], flags].concat();
+    let mut program = Serve::half("controllers", kubeconfig, &words);
+    let address = program.url.strip_prefix("controllers observing health=http://");
+    let address = address.expect("it says that it observes").to_owned();
+    let pending = || {
+        let page = page(&address, "/pending");
+        page.map(|(_, text)| text).unwrap_or_default()
+    };
+    until("it tells", || {
+        pending().contains("hello: status ClusterManagementAddOn hello")
+    });
+    let told = pending();
+    program.end();
+    told
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn labels_of_clusters_are_left_to_ocm_where_its_operator_runs_unless_the_flag_says_otherwise() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (hub, kubeconfig) = defined_hub(folder.path()).await;
+    tokio::task::block_in_place(|| {
+        let api = "addon.open-cluster-management.io/v1alpha1";
+        let long_ago = json!({"name": "hello", "namespace": "c1"});
+        apply(
+            &kubeconfig,
+            &[
+                namespace("c1"),
+                json!({"apiVersion": "cluster.open-cluster-management.io/v1", "kind": "ManagedCluster",
+                    "metadata": {"name": "c1"}, "spec": {"hubAcceptsClient": true}}),
+                json!({"apiVersion": api, "kind": "ClusterManagementAddOn", "metadata": {"name": "hello"}, "spec": {}}),
+                json!({"apiVersion": api, "kind": "ManagedClusterAddOn", "metadata": long_ago, "spec": {}}),
+            ],
+        );
+        let patch = json!({"status": {"conditions": [{"type": "Available", "status": "True", "reason": "Fine", "message": "",
+            "lastTransitionTime": "2026-01-01T00:00:00Z"}]}});
+        let words = [
+            "patch",
+            "mca/hello",
+            "-n",
+            "c1",
+            "--subresource",
+            "status",
+            "--type",
+            "merge",
+            "-p",
+        ];
+        let patched = kubectl(&kubeconfig, &[&words[..], &[&patch.to_string()]].concat(), "");
+        assert!(patched.ok, "{}", patched.stderr);
+        let label = "ManagedCluster c1: clusters tell which add-ons they have";
+        let alone = would_write(&kubeconfig, &[]);
+        assert!(alone.contains(label), "{alone}");
+        let names = json!({"plural": "clustermanagers", "singular": "clustermanager", "kind": "ClusterManager", "listKind": "ClusterManagerList"});
+        let version = json!({"name": "v1", "served": true, "storage": true,
+            "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}}});
+        let group = "operator.open-cluster-management.io";
+        apply(
+            &kubeconfig,
+            &[
+                json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+                "metadata": {"name": format!("clustermanagers.{group}")},
+                "spec": {"group": group, "scope": "Cluster", "names": names, "versions": [version]}}),
+            ],
+        );
+        until("the kind is served", || {
+            kubectl(&kubeconfig, &["get", "clustermanagers"], "").ok
+        });
+        let beside = would_write(&kubeconfig, &[]);
+        assert!(!beside.contains(label), "{beside}");
+        let told = would_write(&kubeconfig, &["--discovery-labels", "on"]);
+        assert!(told.contains(label), "{told}");
+    });
+    hub.shutdown().await;
+}

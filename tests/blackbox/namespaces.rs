@@ -3,7 +3,7 @@
 use crate::rig::{Dev, run};
 
 const POLICY: &str = "\
-apiVersion: addon.open-cluster-management.io/v1alpha1
+apiVersion: tidegate.io/v1alpha1
 kind: AddOnPolicy
 metadata: {name: teams}
 spec:

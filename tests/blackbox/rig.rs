@@ -209,7 +209,7 @@ pub(crate) fn kubectl(kubeconfig: &Path, args: &[&str], stdin: &str) -> Run {
 /// Starts a hub with our definitions; returns it and a kubeconfig in the folder.
 pub(crate) async fn defined_hub(folder: &Path) -> (TestHub, PathBuf) {
     let mut builder = DevHub::builder();
-    for crd in tidegate::api::crds() {
+    for crd in api::crds() {
         builder = builder.crd(serde_json::to_value(crd).expect("a definition is plain data"));
     }
     let hub = TestHub::of(builder).await.expect("the hub starts");

@@ -8,10 +8,10 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use admission::{Endpoint, configurations, configurations_without_conditions};
 use devhub::{DevHub, TestHub};
 use serde_json::{Value, json};
 use spokes::{Fleet, FleetOptions};
-use tidegate::admission::{Endpoint, configurations, configurations_without_conditions};
 use tidegate::server::Authority;
 
 use crate::rig::{Dev, PATIENCE, defined_hub, kubectl, repository, run, tidegate};

@@ -4,8 +4,8 @@
 
 use std::path::Path;
 
+use admission::{Endpoint, configurations};
 use serde_json::{Value, json};
-use tidegate::admission::{Endpoint, configurations};
 use tidegate::server::Authority;
 
 use crate::definitions::hub_with_theirs;

@@ -6,12 +6,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use admission::{Door, Operation, Request, RequestContext, Rulebook, Verdict, catalogue, decide};
 use jiff::{SignedDuration, Timestamp};
+use policy::{Origin, PolicySet, Source};
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
-use tidegate::admission::{Door, Operation, Request, RequestContext, Rulebook, Verdict, catalogue, decide};
-use tidegate::policy::{Origin, PolicySet, Source};
-use tidegate::snapshot::Facts;
+use snapshot::Facts;
 
 use crate::testkit::asked::{WrittenFacts, resource};
 use crate::testkit::manifests::repository;
@@ -76,13 +76,13 @@ impl Case {
 
     /// Returns the case with only that item of a list in which the fault stands: a page shows many faults at once, and the hub itself
     /// refuses some of them.
-    fn alone(&self, fault: &tidegate::field::Path) -> Option<Self> {
+    fn alone(&self, fault: &field::Path) -> Option<Self> {
         let mut pointer = String::new();
         for step in fault.segments() {
             match step {
-                tidegate::field::Segment::Key(name) => pointer = format!("{pointer}/{name}"),
-                tidegate::field::Segment::Entry(_) => return None,
-                tidegate::field::Segment::Index(index) => {
+                field::Segment::Key(name) => pointer = format!("{pointer}/{name}"),
+                field::Segment::Entry(_) => return None,
+                field::Segment::Index(index) => {
                     let mut case = self.clone();
                     let items = case.denied.pointer_mut(&pointer)?.as_array_mut()?;
                     *items = vec![items.get(*index)?.clone()];
@@ -124,7 +124,7 @@ impl Case {
 }
 
 fn remove(object: &mut Value, path: &str) {
-    let path = tidegate::field::Path::parse(path);
+    let path = field::Path::parse(path);
     let Some((parent, last)) = path.split_last() else {
         return;
     };
@@ -132,17 +132,17 @@ fn remove(object: &mut Value, path: &str) {
         .segments()
         .iter()
         .map(|step| match step {
-            tidegate::field::Segment::Key(name) => format!("/{name}"),
-            tidegate::field::Segment::Entry(name) => format!("/{}", name.replace('/', "~1")),
-            tidegate::field::Segment::Index(index) => format!("/{index}"),
+            field::Segment::Key(name) => format!("/{name}"),
+            field::Segment::Entry(name) => format!("/{}", name.replace('/', "~1")),
+            field::Segment::Index(index) => format!("/{index}"),
         })
         .collect();
     match (object.pointer_mut(&pointer), last) {
-        (Some(Value::Object(fields)), tidegate::field::Segment::Key(name)) => {
+        (Some(Value::Object(fields)), field::Segment::Key(name)) => {
             drop(fields.remove(name.as_ref()));
         }
-        (Some(Value::Object(fields)), tidegate::field::Segment::Entry(name)) => drop(fields.remove(name)),
-        (Some(Value::Array(items)), tidegate::field::Segment::Index(index)) if *index < items.len() => {
+        (Some(Value::Object(fields)), field::Segment::Entry(name)) => drop(fields.remove(name)),
+        (Some(Value::Array(items)), field::Segment::Index(index)) if *index < items.len() => {
             drop(items.remove(*index));
         }
         (_, _) => {}
@@ -158,7 +158,8 @@ pub(crate) fn of_rules() -> (Vec<Candidates>, Vec<Value>, Vec<&'static str>) {
     let mut allowed = Vec::new();
     for example in pages().into_iter().flat_map(|page| page.examples) {
         let asked = &example.asked;
-        let is_ours = asked.object["apiVersion"] == "addon.open-cluster-management.io/v1alpha1";
+        let is_upgrade = asked.object["kind"] == "ManagedClustersUpgrade";
+        let is_ours = is_upgrade || asked.object["apiVersion"] == "addon.open-cluster-management.io/v1alpha1";
         if !asked.subresource.is_empty() || asked.operation == Operation::Delete || !is_ours {
             continue;
         }

@@ -4,7 +4,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::rig::{Ask, OTHER, address, ask, collection};
+use super::rig::{ADDONS, Ask, OTHER, address, ask, collection};
 
 /// Annotations and finalizers that only make an object larger begin like this.
 pub(crate) const PADDING: &str = "pad.example.com/";
@@ -411,7 +411,10 @@ impl Scene<'_> {
     fn in_other_version(&self, object: &Value) -> Value {
         let _ = self;
         let mut object = object.clone();
-        object["apiVersion"] = json!(format!("addon.open-cluster-management.io/{OTHER}"));
+        let version = object["apiVersion"].as_str().unwrap_or_default();
+        if version.starts_with(ADDONS) {
+            object["apiVersion"] = json!(format!("{ADDONS}/{OTHER}"));
+        }
         object
     }
 
@@ -485,8 +488,7 @@ impl Scene<'_> {
 
     /// The object with an innocent spec beside its own.
     fn twice(&self, innocent_first: bool) -> String {
-        let spec = &self.wanted["spec"];
-        let wanted = &self.wanted;
+        let (wanted, spec) = (&self.wanted, &self.wanted["spec"]);
         let whole = json!({"apiVersion": wanted["apiVersion"], "kind": wanted["kind"], "metadata": wanted["metadata"]}).to_string();
         let head = whole.strip_suffix('}').unwrap_or(&whole);
         if innocent_first {

@@ -6,13 +6,13 @@ use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
+use admission::{BREAK_GLASS, Endpoint, Facts, Rulebook, configurations};
 use arc_swap::ArcSwap;
 use devhub::{DevHub, TestHub};
 use http_body_util::BodyExt as _;
 use kube::Client;
 use kube::client::Body;
 use serde_json::{Value, json};
-use tidegate::admission::{BREAK_GLASS, Endpoint, Facts, Rulebook, configurations};
 use tidegate::server::{Authority, Gate, GateOptions};
 use tidegate::telemetry::Metrics;
 use tokio::sync::Mutex;
@@ -22,6 +22,8 @@ use crate::testkit::asked::resource;
 
 /// The other version in which our kinds are served here.
 pub(crate) const OTHER: &str = "v1beta1";
+/// Group of the kinds that are served in it.
+pub(crate) const ADDONS: &str = "addon.open-cluster-management.io";
 
 pub(crate) struct Rig {
     hub: TestHub,
@@ -44,7 +46,7 @@ pub(crate) struct Ask {
 
 /// Our definitions, each served in another version as well.
 fn definitions() -> Vec<Value> {
-    let all = tidegate::api::crds().into_iter();
+    let all = api::crds().into_iter();
     all.map(|crd| {
         let mut crd = serde_json::to_value(crd).expect("a CRD is JSON");
         let versions = crd["spec"]["versions"].as_array_mut().expect("versions");
@@ -215,7 +217,9 @@ pub(crate) fn collection(object: &Value, version: &str) -> String {
             .and_then(Value::as_str)
             .unwrap_or_default()
     };
-    let group = "addon.open-cluster-management.io";
+    let (group, own) = text("/apiVersion").split_once('/').unwrap_or_default();
+    // Only the kinds of add-ons are served in two versions.
+    let version = if group == ADDONS { version } else { own };
     let plural = resource(group, text("/kind"));
     match object.pointer("/metadata/namespace").and_then(Value::as_str) {
         Some(namespace) => format!("/apis/{group}/{version}/namespaces/{namespace}/{plural}"),

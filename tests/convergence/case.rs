@@ -2,7 +2,7 @@
 //!
 //! Decides what a seed means. Never runs anything.
 
-use tidegate::snapshot::{Compat, DiscoveryLabels, EmptyLifecycle, Settings};
+use snapshot::{Compat, DiscoveryLabels, EmptyLifecycle, Settings};
 
 use super::agents::Mood;
 use super::dice::Dice;

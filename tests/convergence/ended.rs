@@ -6,9 +6,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use hash::SpecHash;
 use serde_json::Value;
-use tidegate::hash::SpecHash;
-use tidegate::snapshot::{Kind, ObjectKey};
+use snapshot::{Kind, ObjectKey};
 
 use super::agents::{Agents, Mood};
 use super::hub::{Hub, Object, is_deleting, text};

@@ -7,9 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use plan::Revision;
 use serde_json::{Value, json};
-use tidegate::plan::Revision;
-use tidegate::snapshot::{Event, Kind, Name, ObjectKey};
+use snapshot::{Event, Kind, Name, ObjectKey};
 
 /// A stored object; the history shares it.
 pub(crate) type Object = Arc<Value>;

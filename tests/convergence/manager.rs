@@ -7,9 +7,9 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
+use plan::{self, Action, Plan, Revision};
 use serde_json::{Value, json};
-use tidegate::plan::{self, Action, Plan, Revision};
-use tidegate::snapshot::{Event, Expected, Kind, Name, ObjectKey, Settings, Store, WriteQueue};
+use snapshot::{Event, Expected, Kind, Name, ObjectKey, Settings, Store, WriteQueue};
 
 use super::hub::{Hub, Object, Part, Refusal, text};
 use super::memos::Memos;

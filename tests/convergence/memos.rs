@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use tidegate::plan::{self, Memo, Plan};
-use tidegate::snapshot::{Name, View};
+use plan::{self, Memo, Plan};
+use snapshot::{Name, View};
 
 /// A memo for each add-on.
 #[derive(Debug, Default)]

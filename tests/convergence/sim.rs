@@ -6,8 +6,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
-use tidegate::plan::Action;
-use tidegate::snapshot::{Kind, Name, ObjectKey};
+use plan::Action;
+use snapshot::{Kind, Name, ObjectKey};
 
 use super::agents::Agents;
 use super::case::{Case, Fault};

@@ -1,8 +1,8 @@
 //! The table of conditions: plans are held against it, the page has it, and contradictions are found.
 
+use plan::Action;
 use serde_json::{Value, json};
-use tidegate::plan::Action;
-use tidegate::snapshot::Kind;
+use snapshot::Kind;
 
 use crate::testkit::status_table::{ADDON, INSTANCE, PROGRESSION, Table, addon, instance};
 

@@ -3,7 +3,7 @@
 //! Decides which edits are possible. Every step is written in the words of the plan scripts, as far as these have words.
 
 use serde_json::{Value, json};
-use tidegate::snapshot::{Kind, ObjectKey};
+use snapshot::{Kind, ObjectKey};
 
 use super::agents::{Agents, Mood};
 use super::dice::Dice;

@@ -5,10 +5,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use hash::SpecHash;
+use plan::Action;
 use serde_json::Value;
-use tidegate::hash::SpecHash;
-use tidegate::plan::Action;
-use tidegate::snapshot::{Kind, ObjectKey};
+use snapshot::{Kind, ObjectKey};
 
 use super::hub::{Hub, Object, is_deleting, text};
 use super::manager::{Seen, Tried};

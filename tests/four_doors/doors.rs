@@ -1,14 +1,14 @@
 //! What a door says, in a form that can be compared.
 
+use admission::{Door, Operation, RequestContext, Rulebook, UnknownFacts, Verdict};
+use audit::{FindingState, KINDS, judge};
+use check::{Background, Base, File, MissingFacts, check};
+use field::{Violation, Warning};
 use jiff::Timestamp;
+use offline::Identity;
+use report::{Finding, Severity};
 use serde_json::Value;
-use tidegate::admission::{Door, Operation, RequestContext, Rulebook, UnknownFacts, Verdict};
-use tidegate::audit::{FindingState, KINDS, judge};
-use tidegate::check::{Background, Base, File, MissingFacts, check};
-use tidegate::field::{Violation, Warning};
-use tidegate::offline::Identity;
-use tidegate::report::{Finding, Severity};
-use tidegate::snapshot::{Facts, Kind};
+use snapshot::{Facts, Kind};
 
 use super::hub;
 use crate::testkit::pages::Example;
@@ -127,7 +127,7 @@ pub(crate) fn at_check(example: &Example) -> Answer {
             .iter()
             .filter(|finding| finding.severity == severity)
             .collect();
-        all.sort_by_key(|finding| (tidegate::field::Path::parse(&finding.path), finding.rule.clone()));
+        all.sort_by_key(|finding| (field::Path::parse(&finding.path), finding.rule.clone()));
         all.into_iter().map(said).collect::<Vec<String>>()
     };
     let violations = of(Severity::Error);

@@ -1,8 +1,8 @@
 //! The facts of a page as the objects that they come from.
 
+use offline::Hub;
 use serde_json::{Value, json};
-use tidegate::offline::Hub;
-use tidegate::snapshot::Kind;
+use snapshot::Kind;
 
 use crate::testkit::asked::WrittenFacts;
 

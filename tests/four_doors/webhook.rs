@@ -3,6 +3,7 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
+use admission::{Facts, MUTATE_PATH, Operation};
 use arc_swap::ArcSwap;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -14,7 +15,6 @@ use rustls::RootCertStore;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName};
 use serde_json::{Value, json};
-use tidegate::admission::{Facts, MUTATE_PATH, Operation};
 use tidegate::server::{Authority, Gate, GateOptions, Limits};
 use tokio::net::TcpStream;
 use tokio::sync::Mutex;

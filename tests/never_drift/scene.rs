@@ -7,13 +7,13 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
+use admission::{Endpoint, configurations};
 use devhub::TestHub;
 use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
 use kube::core::ApiResource;
 use kube::{Api, Client};
 use serde_json::{Value, json};
 use spokes::Fleet;
-use tidegate::admission::{Endpoint, configurations};
 use tidegate::controllers::{Tide, TideOptions};
 use tidegate::server::{Authority, Gate, GateOptions};
 use tokio::time::Instant;

@@ -1,7 +1,7 @@
 //! What the planner made and a tool has taken over is the tool's: its fields are not written over, and the object is not taken away.
 //!
 //! One cluster is the tool's, the other one stays the planner's: what happens there shows that the planner has had its say.
-//! Decides nothing about who counts as a tool (`src/snapshot/decode/claims.rs`).
+//! Decides nothing about who counts as a tool (`crates/snapshot/src/decode/claims.rs`).
 
 use serde_json::{Value, json};
 

@@ -4,9 +4,9 @@
 
 use std::collections::BTreeMap;
 
+use hash::ConfigKey;
 use serde_json::{Value, json};
-use tidegate::hash::ConfigKey;
-use tidegate::snapshot::{
+use snapshot::{
     Absence, Answer, ConfigRef, ConfigType, Event, ObjectKey, Seen, Settings, Store, TypeFault, absence,
 };
 

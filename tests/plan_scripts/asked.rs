@@ -4,9 +4,9 @@
 
 use std::fmt::Write as _;
 
-use tidegate::offline::Hub;
-use tidegate::snapshot::Kind;
-use tidegate::why::{text, why as ask};
+use offline::Hub;
+use snapshot::Kind;
+use why::{text, why as ask};
 
 use super::Teller;
 

@@ -6,10 +6,10 @@ use std::fmt::Write as _;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use plan::Answer;
 use rcgen::{CertificateParams, DistinguishedName, DnType, KeyPair};
 use serde_json::{Value, json};
-use tidegate::plan::Answer;
-use tidegate::snapshot::{Event, Kind, ObjectKey, agent_groups, agent_user};
+use snapshot::{Event, Kind, ObjectKey, agent_groups, agent_user};
 
 use super::{Teller, condition_line, key, unknown};
 use crate::testkit::world::World;

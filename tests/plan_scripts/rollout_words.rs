@@ -3,7 +3,7 @@
 //! Decides nothing; carries out what a story says.
 
 use serde_json::Value;
-use tidegate::snapshot::{Kind, ObjectKey};
+use snapshot::{Kind, ObjectKey};
 
 use super::{Teller, expand, key, unknown};
 use crate::testkit::world::Group;

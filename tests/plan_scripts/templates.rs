@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
-use tidegate::snapshot::Kind;
+use snapshot::Kind;
 
 use crate::testkit::world::World;
 

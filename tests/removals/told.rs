@@ -1,9 +1,9 @@
 //! What is held, and what is said of it: nobody knows what a placement selects, a reason cannot be read, or what time it is.
 
 use jiff::SignedDuration;
+use plan::{self, Action, Plan};
 use serde_json::json;
-use tidegate::plan::{self, Action, Plan};
-use tidegate::snapshot::{Kind, ObjectKey, Settings};
+use snapshot::{Kind, ObjectKey, Settings};
 
 use super::world::World;
 use super::{HOUR, Mistake, without_clusters};

@@ -5,9 +5,9 @@
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
+use plan::{self, Action, Plan};
 use serde_json::{Value, json};
-use tidegate::plan::{self, Action, Plan};
-use tidegate::snapshot::{Event, Kind, Settings, Store, terms};
+use snapshot::{Event, Kind, Settings, Store, terms};
 
 const GROUP: &str = "addon.open-cluster-management.io";
 

@@ -5,15 +5,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use admission::{MayBind, ObjectKey};
 use devhub::TestHub;
 use kube::Client;
 use serde_json::{Value, json};
-use tidegate::admission::{MayBind, ObjectKey};
+use snapshot::{Kind, RollUps, Settings, Told};
 use tidegate::controllers::{
     AuditOptions, AuditPace, Auditor, ElectionOptions, Pace, Part, PolicyDocuments, PolicyTells, PolicyWatch,
     Reports, StockLease, TideOptions, ask, may_bind, tap,
 };
-use tidegate::snapshot::{Kind, RollUps, Settings, Told};
 use tidegate::telemetry::Metrics;
 use tokio::sync::watch;
 
@@ -84,7 +84,7 @@ fn objects() -> Vec<Value> {
         json!({"apiVersion": version, "kind": "AddOnTemplate", "metadata": {"name": "old"}, "spec": {"addonName": "other",
             "registration": [], "agentSpec": {"workload": {"manifests": [{"apiVersion": "v1", "kind": "ConfigMap",
                 "metadata": {"name": "x", "namespace": "n"}, "data": {"text": "{{NAME"}}]}}}}),
-        json!({"apiVersion": version, "kind": "AddOnPolicy", "metadata": {"name": "team"}, "spec": {
+        json!({"apiVersion": "tidegate.io/v1alpha1", "kind": "AddOnPolicy", "metadata": {"name": "team"}, "spec": {
             "matchConstraints": {"resourceRules": [{"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["*"], "resources": ["*"]}]},
             "validations": [{"id": "a", "expression": "true", "fieldPath": "spec"}]}}),
     ]
@@ -145,6 +145,7 @@ pub(crate) async fn of_the_controllers(hub: &TestHub, client: Client) {
     its_agent_registers(&admin).await;
     reports_follow(&admin).await;
     the_add_on_goes(&admin).await;
+    an_upgrade_comes_and_goes(hub, &admin).await;
     auditor.shutdown().await;
     policies.shutdown().await;
     tide.shutdown().await;
@@ -185,9 +186,7 @@ async fn an_add_on_comes_and_changes(admin: &Admin) {
     })
     .await;
     eventually("the policy has a status", || async {
-        let found = admin
-            .get(&format!("/apis/{ADDON}/v1alpha1/addonpolicies/team"))
-            .await;
+        let found = admin.get("/apis/tidegate.io/v1alpha1/addonpolicies/team").await;
         found.is_some_and(|found| found["status"].is_object())
     })
     .await;
@@ -319,6 +318,34 @@ async fn the_add_on_goes(admin: &Admin) {
         admin.get(report).await.is_none()
     })
     .await;
+}
+
+async fn an_upgrade_comes_and_goes(hub: &TestHub, admin: &Admin) {
+    let group = "cluster.open-cluster-management.io";
+    let cluster = format!("/apis/{group}/v1/managedclusters/c1");
+    let named = json!({"metadata": {"labels": {"clusterID": "x", format!("{group}/clusterset"): "all"}}});
+    admin.merge(&cluster, named).await;
+    let available = json!({"type": "ManagedClusterConditionAvailable", "status": "True", "reason": "R", "message": "",
+        "lastTransitionTime": "2026-01-01T00:00:00Z"});
+    let status = json!({"status": {"conditions": [available]}});
+    admin.merge(&format!("{cluster}/status"), status).await;
+    let place = json!({"name": "all", "namespace": "default"});
+    let set = json!({"apiVersion": format!("{group}/v1beta2"), "kind": "ManagedClusterSet", "metadata": {"name": "all"},
+        "spec": {"clusterSelector": {"selectorType": "ExclusiveClusterSetLabel"}}});
+    let binding = json!({"apiVersion": format!("{group}/v1beta2"), "kind": "ManagedClusterSetBinding", "metadata": place,
+        "spec": {"clusterSet": "all"}});
+    let upgrade = json!({"apiVersion": format!("{group}/v1beta1"), "kind": "ManagedClustersUpgrade", "metadata": place,
+        "spec": {"clusterSelector": {}, "clusterVersion": {"version": "4.12.0"}, "upgradeStrategy": {"clusterUpgradeTimeout": "1s"}}});
+    hubs::load(hub, [set, binding, upgrade]).await;
+    let path = format!("/apis/{group}/v1beta1/namespaces/default/managedclustersupgrades/all");
+    // Its agent is not there: it has the work, and after a second it has failed, and nothing is left.
+    eventually("the cluster has not taken it", || async {
+        let found = admin.get(&path).await.unwrap_or_default();
+        found["status"]["clusters"][0]["reason"] == "NotApplied" && works(admin).await.is_empty()
+    })
+    .await;
+    admin.delete(&path).await;
+    eventually("the upgrade goes", || async { admin.get(&path).await.is_none() }).await;
 }
 
 /// Everything that controllers do which observe: they tell all that they would write, for what is there and for what comes.

@@ -183,3 +183,40 @@ the_end() {
   until_is "" works_left
 }
 works_left() { kubectl get manifestworks -A -l "open-cluster-management.io/addon-name=$addon" -o name; }
+
+# Upgrades of clusters. bound_set: their set is bound to the namespace of the upgrades.
+bound_set() {
+  apply <<YAML
+apiVersion: cluster.open-cluster-management.io/v1beta2
+kind: ManagedClusterSetBinding
+metadata: {name: default, namespace: default}
+spec: {clusterSet: default}
+YAML
+}
+
+# upgrade NAME: stores a ManagedClustersUpgrade with the spec on standard input.
+upgrade() {
+  {
+    cat <<YAML
+apiVersion: cluster.open-cluster-management.io/v1beta1
+kind: ManagedClustersUpgrade
+metadata: {name: $1, namespace: default}
+spec:
+YAML
+    cat
+  } | apply
+}
+
+# What an upgrade says: its phase, a count, and of a cluster the state, the reason and its version.
+mcu_phase() { kubectl get mcu "$1" -o 'jsonpath={.status.phase}'; }
+mcu_count() { kubectl get mcu "$1" -o "jsonpath={.status.clustersSummery.$2}"; }
+mcu_cluster() { kubectl get mcu "$1" -o "jsonpath={.status.clusters[?(@.name==\"$2\")].state} {.status.clusters[?(@.name==\"$2\")].reason}"; }
+runs() { kubectl get managedcluster "$1" -o 'jsonpath={.metadata.labels.openshiftVersion}'; }
+mcu_works() { kubectl get manifestworks -A -l cluster.open-cluster-management.io/mcu-uid -o jsonpath='{range .items[*]}{.metadata.namespace}/{.metadata.name}{"\n"}{end}' | sort -V | paste -sd ' '; }
+
+# a_job NAME: an action of one Job, to stand in a spec.
+a_job() {
+  cat <<YAML
+{manifestWork: {workload: {manifests: [{apiVersion: batch/v1, kind: Job, metadata: {name: $1, namespace: default}, spec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: "registry.example.com/tools:v1"}]}}}}]}}}
+YAML
+}

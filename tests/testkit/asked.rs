@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
+use admission::{Door, Operation, Request, RequestContext, Rulebook, Verdict, decide};
+use api::v1alpha1::ClusterManagementAddOnSpec;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use model::ConfigType;
 use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
-use tidegate::admission::{Door, Operation, Request, RequestContext, Rulebook, Verdict, decide};
-use tidegate::api::v1alpha1::ClusterManagementAddOnSpec;
-use tidegate::model::ConfigType;
-use tidegate::snapshot::{
+use snapshot::{
     AddonFacts, Completeness, Event, Facts, Kind, MayBind, Name, ObjectKey, Settings, Store, role_key,
 };
 
@@ -110,7 +110,7 @@ pub(crate) fn resource(group: &str, kind: &str) -> String {
 }
 
 /// The definitions of our kinds, made once.
-pub(crate) static DEFINITIONS: LazyLock<Vec<CustomResourceDefinition>> = LazyLock::new(tidegate::api::crds);
+pub(crate) static DEFINITIONS: LazyLock<Vec<CustomResourceDefinition>> = LazyLock::new(api::crds);
 
 /// Facts as a page writes them.
 #[derive(Clone, Debug, Deserialize)]

@@ -3,16 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use api::v1alpha1::ManagedClusterAddOn;
 use arc_swap::ArcSwap;
+use audit::{ReportKind, Rulebook};
 use devhub::TestHub;
 use kube::api::{DynamicObject, PostParams};
 use kube::core::ApiResource;
 use kube::{Api, Client};
+use policy::{Origin, PolicySet, Source};
 use serde_json::{Value, json};
-use tidegate::api::v1alpha1::ManagedClusterAddOn;
-use tidegate::audit::{Form, Rulebook};
 use tidegate::controllers::{AuditOptions, AuditPace, Auditor, Reports, Tide, TideOptions, tap};
-use tidegate::policy::{Origin, PolicySet, Source};
 use tidegate::telemetry::Metrics;
 use tokio::sync::watch;
 
@@ -119,7 +119,7 @@ impl Audited {
 
 /// Returns where reports of a resource are.
 pub(crate) fn api(client: Client, resource: &str, namespace: &str) -> Api<DynamicObject> {
-    let form = Form::ALL
+    let form = ReportKind::ALL
         .into_iter()
         .find(|form| form.resource() == resource)
         .expect("a kind of report");
@@ -186,7 +186,7 @@ pub(crate) fn objects() -> Vec<Value> {
 
 /// A rulebook with one policy about instances.
 pub(crate) fn policy(name: &str, expression: &str) -> Rulebook {
-    let document = json!({"apiVersion": ADDON, "kind": "AddOnPolicy", "metadata": {"name": name}, "spec": {
+    let document = json!({"apiVersion": "tidegate.io/v1alpha1", "kind": "AddOnPolicy", "metadata": {"name": name}, "spec": {
         "matchConstraints": {"resourceRules": [{"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["CREATE"],
             "resources": ["managedclusteraddons"]}]},
         "validations": [{"id": "a", "expression": expression, "message": "needs labels"}]}});

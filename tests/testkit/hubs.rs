@@ -4,16 +4,16 @@
 //!
 //! Decides nothing about what is tested; each test has its own objects and its own picture of what went wrong.
 
+use api::v1alpha1::ManagedClusterAddOn;
 use devhub::{DevHub, TestHub};
 use kube::Client;
 use serde_json::Value;
 use spokes::{Faults, Fleet, FleetOptions};
-use tidegate::api::v1alpha1::ManagedClusterAddOn;
 use tidegate::controllers::{Tide, TideOptions};
 
 /// Returns our definitions as they are sent to a hub.
 pub(crate) fn definitions() -> Vec<Value> {
-    let crds = tidegate::api::crds().into_iter();
+    let crds = api::crds().into_iter();
     crds.map(|crd| serde_json::to_value(crd).expect("a CRD is JSON"))
         .collect()
 }

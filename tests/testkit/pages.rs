@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
+use admission::Operation;
 use serde_json::Value;
-use tidegate::admission::Operation;
-use tidegate::snapshot::Facts;
+use snapshot::Facts;
 
 use super::asked::{Asked, WrittenFacts};
 use super::manifests::repository;

@@ -5,9 +5,9 @@
 
 use std::collections::BTreeMap;
 
+use hash::{ConfigKey, SpecHash, render_config_spec_hash};
 use serde_json::{Value, json};
-use tidegate::hash::{ConfigKey, SpecHash, render_config_spec_hash};
-use tidegate::snapshot::{Kind, ObjectKey};
+use snapshot::{Kind, ObjectKey};
 
 use super::world::World;
 

@@ -7,9 +7,9 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
+use plan::{self, Action, Answer, Memo, Plan, Revision};
 use serde_json::{Value, json};
-use tidegate::plan::{self, Action, Answer, Memo, Plan, Revision};
-use tidegate::snapshot::{Event, Kind, ObjectKey, Settings, Store};
+use snapshot::{Event, Kind, ObjectKey, Settings, Store};
 
 /// A decision group: name and index, unless it carries no labels, and its clusters.
 pub(crate) type Group<'a> = (Option<(&'a str, u32)>, Vec<String>);

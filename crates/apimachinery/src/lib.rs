@@ -1,5 +1,5 @@
-//! What Kubernetes has a word for, once: names, label selectors, quantities, durations, JSON paths, and values as its messages
-//! print them.
+//! What Kubernetes has a word for, once: names, classes of errors, formats, patterns, label selectors, quantities, durations, JSON
+//! paths and pointers, and values as its messages print them.
 //!
 //! Decides syntax and matching alone. Knows no kind, no hub and no rule: the dev hub, the simulated clusters, the gate and the
 //! planner read the same text in the same way because all of them ask here.
@@ -12,8 +12,12 @@
 )]
 
 pub mod duration;
+pub mod error_class;
+pub mod formats;
 pub mod json_path;
+pub mod json_pointer;
 pub mod labels;
 pub mod names;
 pub mod print;
 pub mod quantity;
+pub mod regexp;

@@ -76,7 +76,12 @@ pub fn is_label_value(text: &str) -> bool {
 
 /// Returns the faults of a name that should be an RFC 1123 label.
 pub fn dns1123_label_faults(name: &str, unit: Unit) -> Vec<String> {
-    faults((name, LABEL_LIMIT, unit), has_label_letters(name), DNS1123_LABEL)
+    let shape = if is_dns1123_subdomain(name) {
+        "must not contain dots"
+    } else {
+        DNS1123_LABEL
+    };
+    faults((name, LABEL_LIMIT, unit), has_label_letters(name), shape)
 }
 
 /// Returns the faults of a name that should be an RFC 1123 subdomain.

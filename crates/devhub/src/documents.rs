@@ -8,9 +8,9 @@ use std::sync::{Mutex, PoisonError};
 use http::header::{ETAG, VARY};
 use serde_json::{Value, json};
 
-use crate::discovery::{self, AggregatedVersion, Root, StorageVersions};
+use crate::discovery::{self, Root, StorageVersions};
 use crate::error::ApiError;
-use crate::http::{Payload, Query, Reply};
+use crate::http::{Menu, Payload, Query, Reply, refusal};
 use crate::hub::Hub;
 use crate::openapi;
 use crate::registry::Registry;
@@ -43,19 +43,25 @@ pub(crate) fn health(name: &str, query: &Query) -> Reply {
 
 /// Returns `/api`.
 pub(crate) fn core(hub: &Hub, accept: Option<&str>, etag: Option<&str>) -> Reply {
-    match aggregation(accept) {
-        Some(version) => aggregated(hub, Root::Core, version, etag),
-        None => Reply::json(200, &discovery::api_versions(hub.address())).with_header(VARY, "Accept"),
+    match wanted(accept) {
+        Err(error) => Reply::error(&error),
+        Ok(Wanted::Aggregated) => aggregated(hub, Root::Core, etag),
+        Ok(Wanted::Plain) => {
+            Reply::json(200, &discovery::api_versions(hub.address())).with_header(VARY, "Accept")
+        }
     }
 }
 
 /// Returns `/apis`.
 pub(crate) fn groups(hub: &Hub, accept: Option<&str>, etag: Option<&str>) -> Reply {
-    if let Some(version) = aggregation(accept) {
-        return aggregated(hub, Root::Named, version, etag);
+    match wanted(accept) {
+        Err(error) => Reply::error(&error),
+        Ok(Wanted::Aggregated) => aggregated(hub, Root::Named, etag),
+        Ok(Wanted::Plain) => {
+            let list = discovery::group_list(&hub.directory.load().resources());
+            Reply::json(200, &list).with_header(VARY, "Accept")
+        }
     }
-    let list = discovery::group_list(&hub.directory.load().resources());
-    Reply::json(200, &list).with_header(VARY, "Accept")
 }
 
 /// Returns `/apis/<group>`.
@@ -103,40 +109,51 @@ fn stored_versions(registry: &Registry) -> StorageVersions {
     custom.chain([own]).collect()
 }
 
-/// Returns the aggregated form that a client asks for before any plain one.
-fn aggregation(accept: Option<&str>) -> Option<AggregatedVersion> {
-    for clause in accept?.split(',') {
-        let mut parts = clause.split(';').map(str::trim);
-        if !matches!(parts.next(), Some("application/json" | "*/*")) {
-            continue;
-        }
-        let (mut wanted, mut version) = ("", "");
-        for part in parts {
-            match part.split_once('=') {
-                Some(("as", value)) => wanted = value,
-                Some(("v", value)) => version = value,
-                _ => {}
-            }
-        }
-        match (wanted, version) {
-            ("APIGroupDiscoveryList", "v2") => return Some(AggregatedVersion::V2),
-            ("APIGroupDiscoveryList", "v2beta1") => return Some(AggregatedVersion::V2Beta1),
-            ("", _) => return None,
+/// In which form a root is told.
+enum Wanted {
+    /// All groups, versions and resources at once.
+    Aggregated,
+    /// The plain document, in which each group is asked for by itself.
+    Plain,
+}
+
+/// Returns the first form that a client takes; there is none for who takes only what is not written.
+fn wanted(accept: Option<&str>) -> Result<Wanted, ApiError> {
+    let Some(accept) = accept.map(str::trim).filter(|accept| !accept.is_empty()) else {
+        return Ok(Wanted::Plain);
+    };
+    accept
+        .split(',')
+        .find_map(form)
+        .ok_or_else(|| refusal(Menu::BuiltinObject))
+}
+
+fn form(clause: &str) -> Option<Wanted> {
+    let mut parts = clause.split(';').map(str::trim);
+    if !matches!(
+        parts.next(),
+        Some("application/json" | "application/yaml" | "application/*" | "*/*")
+    ) {
+        return None;
+    }
+    let (mut wanted, mut version) = ("", "");
+    for part in parts {
+        match part.split_once('=') {
+            Some(("as", value)) => wanted = value,
+            Some(("v", value)) => version = value,
             _ => {}
         }
     }
-    None
+    match (wanted, version) {
+        ("APIGroupDiscoveryList", "v2") => Some(Wanted::Aggregated),
+        ("", _) => Some(Wanted::Plain),
+        _ => None,
+    }
 }
 
-fn aggregated(hub: &Hub, root: Root, version: AggregatedVersion, etag: Option<&str>) -> Reply {
-    let document = discovery::aggregated(&hub.directory.load().resources(), root, version);
-    let content_type = match version {
-        AggregatedVersion::V2 => "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
-        AggregatedVersion::V2Beta1 => {
-            "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList"
-        }
-    };
-    tagged(content_type, &document, etag).with_header(VARY, "Accept")
+fn aggregated(hub: &Hub, root: Root, etag: Option<&str>) -> Reply {
+    let document = discovery::aggregated(&hub.directory.load().resources(), root);
+    tagged(discovery::AGGREGATED, &document, etag).with_header(VARY, "Accept")
 }
 
 /// Answers 304 to a client that has the document already.

@@ -1,8 +1,8 @@
 //! Times what runs on every write of a custom resource: prune, default, validate with and without rules.
 
+use cel_engine::Program;
 use divan::{Bencher, black_box};
 use schema::Schema;
-use schema::cel::Program;
 use serde_json::{Value, json};
 
 fn main() {

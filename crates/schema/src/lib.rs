@@ -10,27 +10,23 @@
     clippy::wildcard_enum_match_arm
 )]
 
-pub mod cel;
 mod check;
 mod correlate;
 mod defaults;
 mod embedded;
 mod error;
 mod fault;
-mod formats;
 mod lists;
 mod node;
 mod objectmeta;
 mod parse;
 mod path;
 mod prune;
-mod regexp;
 mod rules;
 mod schema;
-mod stop;
 mod walk;
 
+pub use cel_engine::Stop;
 pub use error::{ErrorClass, FieldError};
 pub use schema::{Check, Outcome, Part, Schema};
-pub use stop::Stop;
 pub use walk::Segment;

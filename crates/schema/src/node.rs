@@ -2,9 +2,9 @@
 //!
 //! Holds facts only; never reads JSON schema text and never judges a value.
 
-use crate::formats::Format;
-use crate::regexp::Pattern;
 use crate::rules::Rules;
+use apimachinery::formats::Format;
+use apimachinery::regexp::Pattern;
 use serde_json::{Number, Value};
 use std::collections::BTreeMap;
 

@@ -128,6 +128,22 @@ fn prune_items(
     }
 }
 
+/// Removes the members that the API server does not write: it reads the metadata of an embedded resource into a type, in which what is
+/// null or empty is the same as what is not there. What has the wrong type stays, to be refused.
+pub(crate) fn drop_empty(metadata: &mut Value) {
+    let Some(members) = metadata.as_object_mut() else {
+        return;
+    };
+    members.retain(|name, member| match (name.as_str(), &*member) {
+        (_, Value::Null) => false,
+        (_, Value::String(text)) => !text.is_empty(),
+        (_, Value::Object(entries)) => !entries.is_empty(),
+        (_, Value::Array(items)) => !items.is_empty(),
+        ("generation", Value::Number(number)) => number.as_i64() != Some(0),
+        (_, Value::Bool(_) | Value::Number(_)) => true,
+    });
+}
+
 /// Returns the first type fault of a `metadata` value in the words of Go's JSON decoder, if there is one.
 pub(crate) fn type_fault(metadata: &Value) -> Option<String> {
     let members = match metadata {
@@ -241,6 +257,17 @@ mod tests {
         assert_eq!(
             type_fault(&json!({"name": "a", "labels": null, "generation": 1, "bogus": 5})),
             None
+        );
+    }
+
+    #[test]
+    fn what_is_empty_is_not_written() {
+        let mut metadata = json!({"name": "a", "namespace": "", "creationTimestamp": null, "labels": {}, "annotations": {"k": ""},
+            "finalizers": [], "generation": 0, "deletionGracePeriodSeconds": 0});
+        drop_empty(&mut metadata);
+        assert_eq!(
+            metadata,
+            json!({"name": "a", "annotations": {"k": ""}, "deletionGracePeriodSeconds": 0})
         );
     }
 

@@ -1,7 +1,7 @@
 //! Removes what a schema does not describe, and names what it removed.
 //!
 //! Decides which members stay: declared ones, those of preserved objects, and `apiVersion`, `kind`, `metadata` of
-//! resources. Never changes a value that stays.
+//! resources. Never changes a value that stays, but for empty members of the metadata of embedded resources.
 
 use crate::node::{Additional, Flags, Node};
 use crate::objectmeta;
@@ -141,7 +141,7 @@ fn keeps(node: &Node, name: &str, at_root: bool) -> bool {
     (at_root || node.is(Flags::EMBEDDED)) && is_resource_field(name)
 }
 
-/// Prunes the metadata of embedded resources.
+/// Prunes the metadata of embedded resources, and leaves out of it what is stored by being absent.
 fn walk_embedded(value: &mut Value, node: &Node, path: &str, removed: &mut Vec<String>) {
     let dot = if path.is_empty() { "" } else { "." };
     match value {
@@ -150,6 +150,7 @@ fn walk_embedded(value: &mut Value, node: &Node, path: &str, removed: &mut Vec<S
                 && let Some(metadata) = members.get_mut("metadata")
             {
                 objectmeta::prune(metadata, &format!("{path}{dot}metadata"), removed);
+                objectmeta::drop_empty(metadata);
             }
             for (name, member) in members.iter_mut() {
                 if let Some(schema) = node

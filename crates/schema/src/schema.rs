@@ -7,8 +7,8 @@ use crate::error::FieldError;
 use crate::node::{Flags, Node};
 use crate::path::Path;
 use crate::rules::{self, Findings};
-use crate::stop::Stop;
 use crate::{defaults, embedded, fault, lists, objectmeta, parse, prune};
+use cel_engine::Stop;
 use serde_json::Value;
 
 /// Field of a schema in a definition whose versions all have the same one.

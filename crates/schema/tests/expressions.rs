@@ -1,6 +1,6 @@
 //! What expressions evaluate to, what is refused when a schema is parsed, and that no expression runs for long.
 
-use schema::cel::Program;
+use cel_engine::Program;
 use schema::{ErrorClass, Schema};
 use serde_json::{Value, json};
 

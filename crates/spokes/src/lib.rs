@@ -5,12 +5,16 @@
 pub mod agent;
 pub mod fault;
 mod fleet;
+pub mod neighbour;
+mod openshift;
 mod pattern;
+mod replicas;
 pub mod schedule;
 pub mod wire;
 
-pub use fault::{Fault, FaultRule, FaultTextError, Faults};
+pub use fault::{Fault, FaultRule, FaultTextError, Faults, JobFault, Jobs, UpgradeFault};
 pub use fleet::{Counters, Fleet, FleetError, FleetOptions, LabelPattern};
+pub use openshift::{AgentRights, ApproverTime, OpenShift, OpenShiftTextError, Times};
 pub use pattern::Pattern;
 
 /// Annotation on a `ManagedCluster` that a fleet simulates: what goes wrong there, one fault a line and without the name of the cluster.

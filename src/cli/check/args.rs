@@ -8,9 +8,9 @@ use std::str::FromStr;
 use clap::Args;
 use jiff::Timestamp;
 
-use crate::check::{MissingFacts, Threshold};
 use crate::cli::{GateArgs, RightsArgs};
-use crate::report::Format;
+use check::{MissingFacts, Threshold};
+use report::Format;
 
 /// Say what the gate would say about manifests, before anybody applies them.
 ///
@@ -149,7 +149,7 @@ impl FromStr for Output {
             .map_or((text, None), |(word, file)| (word, Some(file)));
         let known = FORMATS.into_iter().find(|(name, _)| *name == word);
         let (_, format) = known.ok_or_else(|| {
-            let near = crate::field::nearest(word, FORMATS.map(|(name, _)| name));
+            let near = field::nearest(word, FORMATS.map(|(name, _)| name));
             let near = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
             format!("must be table, json, sarif, junit or github{near}")
         })?;

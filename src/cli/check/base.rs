@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::folder::{Folder, is_manifest};
-use crate::check::Base;
 use crate::cli::CliError;
-use crate::offline::Identity;
-use crate::source::{objects, read};
+use check::Base;
+use offline::Identity;
+use source::{objects, read};
 
 /// Returns the objects of these paths at a revision. What cannot be read there was no object.
 pub(super) fn at(revision: &str, paths: &[PathBuf]) -> Result<Base, CliError> {

@@ -6,10 +6,10 @@ use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use crate::check::File;
 use crate::cli::CliError;
 use crate::files::{self, Walk};
-use crate::report::{Spot, Unreadable};
+use check::File;
+use report::{Spot, Unreadable};
 
 /// The largest file, in bytes.
 pub(in crate::cli) const LARGEST: u64 = 16 << 20;

@@ -8,13 +8,13 @@ use jiff::Timestamp;
 
 use super::args::{CheckArgs, ColourArg, Output};
 use super::{base, folder};
-use crate::check::{Background, Base, Outcome, check, outcome};
 use crate::cli::print::{self, print};
 use crate::cli::{CliError, live, rulebook};
-use crate::field::Shown;
 use crate::files::{Access, write as write_file};
-use crate::offline::{Hub, Identity};
-use crate::report::{Format, Report, Style, render};
+use check::{Background, Base, Outcome, check, outcome};
+use field::Shown;
+use offline::{Hub, Identity};
+use report::{Format, Report, Style, render};
 
 pub(in crate::cli) fn run(args: &CheckArgs) -> Result<ExitCode, CliError> {
     one_report_on_standard_output(&args.outputs)?;

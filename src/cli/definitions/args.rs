@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use crate::cli::Form;
+use crate::cli::OutputFormat;
 
 /// Add Tidegate's fields to the definitions of a hub that has Open Cluster Management, and take them out again.
 ///
@@ -48,8 +48,8 @@ pub struct DefinitionsPlanArgs {
     #[arg(long, value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
     /// Form of the answer.
-    #[arg(short, long, value_enum, value_name = "FORM", default_value_t = Form::Text)]
-    pub output: Form,
+    #[arg(short, long, value_enum, value_name = "FORM", default_value_t = OutputFormat::Text)]
+    pub output: OutputFormat,
 }
 
 /// What to change.

@@ -11,7 +11,7 @@ use kube::{Api, Client};
 use serde_json::Value;
 
 use crate::cli::{CliError, connect};
-use crate::definitions::{
+use definitions::{
     Operator, Proof, Surroundings, converter, is_answered_by_tidegate, is_established, other_versions, probe,
     version_annotation,
 };

@@ -10,12 +10,12 @@ use serde_json::Value;
 use super::hub::{Definitions, cannot_write};
 use super::{ApplyArgs, DefinitionsCommand, DefinitionsPlanArgs, RevertArgs};
 use crate::cli::print::{complain, print};
-use crate::cli::{CliError, Form};
-use crate::definitions::{
+use crate::cli::{CliError, OutputFormat};
+use definitions::{
     DefinitionPlan, Reversal, Surroundings, applied_text, extended, json, plan, plan_text, revert,
     revert_text,
 };
-use crate::field::Shown;
+use field::Shown;
 
 /// What a running program has to be told.
 const RESTART: &str =
@@ -95,8 +95,8 @@ async fn planned(args: &DefinitionsPlanArgs) -> Result<ExitCode, CliError> {
     let hub = Definitions::of(args.kubeconfig.as_deref()).await?;
     let looked = Looked::at(&hub).await?;
     match args.output {
-        Form::Text => print(&Shown::page(&looked.page()))?,
-        Form::Json => {
+        OutputFormat::Text => print(&Shown::page(&looked.page()))?,
+        OutputFormat::Json => {
             let page = json(&looked.plans, &looked.absent);
             print(&Shown::json(&format!("{page:#}\n")))?;
         }

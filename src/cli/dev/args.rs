@@ -4,10 +4,29 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use super::DevCommand;
 use crate::cli::{AuditArgs, GateArgs, LogFormat, RightsArgs, TideArgs};
+
+/// What a dev hub begins with.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Demo {
+    /// An add-on that is installed on every cluster (`manifests/examples/`).
+    #[value(name = "addon")]
+    AddOn,
+    /// An upgrade of all clusters to OpenShift 4.12 (`manifests/examples/upgrade/`).
+    Upgrade,
+    /// Nothing.
+    None,
+}
+
+impl DevArgs {
+    /// Returns what is stored at the start.
+    pub(super) fn demo(&self) -> Demo {
+        if self.no_demo { Demo::None } else { self.demo }
+    }
+}
 
 /// Run a whole hub on loopback, in memory: for trying, demonstrating and testing. Not for production.
 ///
@@ -35,13 +54,25 @@ pub struct DevArgs {
     /// this machine's loopback address.
     #[arg(long, value_name = "KUBECONFIG", conflicts_with = "port")]
     pub hub: Option<PathBuf>,
-    /// Start without the demo add-on.
-    #[arg(long)]
+    /// What is stored at the start to be looked at.
+    #[arg(long, value_enum, value_name = "WHAT", default_value_t = Demo::AddOn)]
+    pub demo: Demo,
+    /// Start without a demo: the same as `--demo none`.
+    #[arg(long, conflicts_with = "demo")]
     pub no_demo: bool,
+    /// Let the clusters be OpenShift of a version, for instance `4.11.9`; `cluster3=4.12.0` says it of one, `cluster*=none` takes it
+    /// away again. Repeatable, the last one wins. With `--demo upgrade` all are 4.11.9 unless this says otherwise.
+    #[arg(long = "openshift", value_name = "[CLUSTER=]VERSION")]
+    pub openshift: Vec<String>,
+    /// How long an upgrade of OpenShift takes on a simulated cluster; everything around it goes in proportion.
+    #[arg(long, value_name = "DURATION", default_value = "8s")]
+    pub upgrade_time: String,
     /// Make a simulated cluster misbehave, for instance `cluster3=apply-failure:quota exceeded`. Repeatable.
     ///
     /// Faults: `delay:<duration>`, `apply-failure:<message>`, `unavailable:<message>`, `hook-failure:<message>`,
-    /// `hook-hang`, `offline`.
+    /// `hook-hang`, `offline`; and of clusters that are OpenShift `upgrade-stall`, `upgrade-fail:<message>`, `upgrade-rejected:<message>`,
+    /// `upgrade-slow:<duration>`, `not-upgradeable:<message>`, `pools-lag:<duration>`, `offline-during-upgrade`, and `job-`, `pre-`,
+    /// `post-` or `operators-` with `fail:<message>`, `slow:<duration>`, `hang` or `retry`.
     #[arg(long = "fault", value_name = "CLUSTER=FAULT")]
     pub faults: Vec<String>,
     /// What the gate decides by.

@@ -1,4 +1,4 @@
-//! The demo add-on: the files of `manifests/examples/`, stored through the hub's ordinary API.
+//! The demos: the files of `manifests/examples/`, stored through the hub's ordinary API.
 //!
 //! Decides only the order. Never goes around the gate: the examples are admitted like anybody's objects.
 
@@ -10,9 +10,10 @@ use kube::discovery::{self, Scope};
 use kube::{Api, Client, ResourceExt};
 use serde_json::json;
 
-use crate::api::v1alpha1::ManagedClusterAddOn;
+use super::args::Demo;
 use crate::cli::CliError;
-use crate::hash::render_go_json;
+use api::v1alpha1::ManagedClusterAddOn;
+use hash::render_go_json;
 
 /// How long the start waits for the add-on to begin everywhere.
 const BEGIN_WITHIN: Duration = Duration::from_secs(3);
@@ -52,16 +53,36 @@ const EXAMPLES: &[(&str, &str)] = &[
     ),
 ];
 
+/// The upgrade of the second demo.
+const UPGRADE: &[(&str, &str)] = &[
+    (
+        "01-cluster-set-binding.yaml",
+        include_str!("../../../manifests/examples/upgrade/01-cluster-set-binding.yaml"),
+    ),
+    (
+        "02-upgrade.yaml",
+        include_str!("../../../manifests/examples/upgrade/02-upgrade.yaml"),
+    ),
+];
+
 /// Stores every object of the examples that is not there yet, and waits until the add-on has begun on every cluster, so
 /// that whoever waits for it right after the READY line finds it.
-pub(super) async fn store(client: &Client, clusters: usize) -> Result<(), CliError> {
-    for (file, text) in EXAMPLES {
+pub(super) async fn store(client: &Client, what: Demo, clusters: usize) -> Result<(), CliError> {
+    let examples = match what {
+        Demo::AddOn => EXAMPLES,
+        Demo::Upgrade => UPGRADE,
+        Demo::None => return Ok(()),
+    };
+    for (file, text) in examples {
         for mut object in parse(text).map_err(|source| failed(file, source))? {
             remember(&mut object).map_err(|source| failed(file, source))?;
             create_in_time(client, object)
                 .await
                 .map_err(|source| failed(file, source.into()))?;
         }
+    }
+    if what == Demo::Upgrade {
+        return Ok(());
     }
     // Slow or not, the hub serves: a fleet of thousands is not waited for.
     let begun = tokio::time::timeout(BEGIN_WITHIN, begun_everywhere(client, clusters)).await;
@@ -83,9 +104,9 @@ async fn begun_everywhere(client: &Client, clusters: usize) -> Result<(), kube::
 type Cause = Box<dyn std::error::Error + Send + Sync>;
 
 fn failed(file: &str, source: Cause) -> CliError {
-    tracing::error!(file, "the demo add-on cannot be stored");
+    tracing::error!(file, "the demo cannot be stored");
     CliError::Start {
-        part: "the demo add-on (--no-demo leaves it out)",
+        part: "the demo (--no-demo leaves it out)",
         source,
     }
 }
@@ -150,22 +171,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_program_carries_exactly_the_files_of_the_folder() {
-        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("manifests/examples");
-        let mut files: Vec<String> = std::fs::read_dir(folder)
-            .expect("the folder is there")
-            .flatten()
-            .filter(|entry| entry.path().extension().is_some_and(|ext| ext == "yaml"))
-            .map(|entry| entry.file_name().to_string_lossy().into_owned())
-            .collect();
-        files.sort();
-        let carried: Vec<&str> = EXAMPLES.iter().map(|(file, _)| *file).collect();
-        assert_eq!(carried, files);
+    fn the_program_carries_exactly_the_files_of_the_folders() {
+        for (folder, carried) in [
+            ("manifests/examples", EXAMPLES),
+            ("manifests/examples/upgrade", UPGRADE),
+        ] {
+            let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+            let mut files: Vec<String> = std::fs::read_dir(folder)
+                .expect("the folder is there")
+                .flatten()
+                .filter(|entry| entry.path().extension().is_some_and(|ext| ext == "yaml"))
+                .map(|entry| entry.file_name().to_string_lossy().into_owned())
+                .collect();
+            files.sort();
+            let carried: Vec<&str> = carried.iter().map(|(file, _)| *file).collect();
+            assert_eq!(carried, files);
+        }
     }
 
     #[test]
     fn every_example_parses() {
-        for (file, text) in EXAMPLES {
+        for (file, text) in EXAMPLES.iter().chain(UPGRADE) {
             let objects = parse(text).unwrap_or_else(|error| panic!("{file}: {error}"));
             assert!(!objects.is_empty(), "{file} holds nothing");
         }

@@ -21,10 +21,10 @@ use kube::{Api, Client, ResourceExt};
 use serde_json::Value;
 
 use super::folder::Folder;
-use crate::admission::{Endpoint, configurations, configurations_without_conditions};
-use crate::api::{self, Converter, serve_v1beta1};
 use crate::cli::{CliError, DevArgs, connect};
-use crate::conversion::CONVERT_SERVED_PATH;
+use admission::{Endpoint, configurations, configurations_without_conditions};
+use api::{self, Converter, serve_v1beta1};
+use conversion::CONVERT_SERVED_PATH;
 
 /// How long a hub may take until a new definition is served.
 const ESTABLISH_WITHIN: Duration = Duration::from_secs(30);

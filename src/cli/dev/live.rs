@@ -12,8 +12,8 @@ use crate::cli::CliError;
 use crate::cli::print::{is_terminal, print, print_above};
 use crate::cli::signals::End;
 use crate::controllers::Progress;
-use crate::field::{Shown, cut};
-use crate::plan::Outcome;
+use field::{Shown, cut};
+use plan::Outcome;
 
 /// The longest line, in characters.
 const LONGEST: usize = 500;
@@ -68,11 +68,17 @@ impl Screen {
                 Outcome::Failed(_) => Some(State::Failed),
             },
             Progress::Stuck { .. } => Some(State::Failed),
+            Progress::Upgrade { reason, .. } => match *reason {
+                "ClusterUpgradeStarted" => Some(State::Running),
+                "ClusterUpgradeCompleted" => Some(State::Succeeded),
+                "ClusterUpgradeFailed" => Some(State::Failed),
+                _ => None,
+            },
             Progress::AddOn { .. } => None,
         };
         if let (Some(state), Some(cluster)) = (state, note.cluster()) {
             self.clusters
-                .insert((note.addon().to_string(), cluster.to_string()), state);
+                .insert((note.owner().to_string(), cluster.to_string()), state);
         }
         self.print(&note.to_string())
     }

@@ -7,19 +7,21 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
 
+use apimachinery::duration::GoDuration;
 use arc_swap::ArcSwap;
-use spokes::{Faults, Fleet, FleetOptions};
+use spokes::{Faults, Fleet, FleetOptions, OpenShift, Times};
 use tokio::sync::broadcast;
 
+use super::args::Demo;
 use super::demo;
 use super::folder::Folder;
 use super::hub::{Hub, Registered};
-use crate::admission::{Endpoint, Rulebook};
 use crate::cli::policies::{self, Policies};
 use crate::cli::{CliError, DevArgs, audit, connect, rulebook};
 use crate::controllers::{Auditor, PolicyTells, Progress, Tide, TideOptions};
 use crate::server::{Authority, Callers, Gate, GateOptions, Health};
 use crate::telemetry::Metrics;
+use admission::{Endpoint, Rulebook};
 
 /// Everything that runs.
 pub(super) struct Parts {
@@ -46,6 +48,7 @@ pub(super) async fn start(
         flag: "fault",
         reason: error.to_string(),
     })?;
+    let openshift = openshift(args)?;
     let rulebook = rulebook::read(&args.gate, &args.rights)?;
     let opened = policies::open(args.gate.policies.as_deref())?;
     let hub = Hub::start(args, folder).await?;
@@ -53,6 +56,7 @@ pub(super) async fn start(
     let options = FleetOptions {
         clusters: usize::from(args.clusters),
         faults,
+        openshift,
         ..FleetOptions::default()
     };
     let fleet = Fleet::start(client.clone(), options)
@@ -81,9 +85,7 @@ pub(super) async fn start(
         .ready()
         .await
         .map_err(|error| cannot_start("the simulated clusters", error))?;
-    if !args.no_demo {
-        demo::store(&client, usize::from(args.clusters)).await?;
-    }
+    demo::store(&client, args.demo(), usize::from(args.clusters)).await?;
     Ok(Parts {
         hub,
         gate,
@@ -94,6 +96,26 @@ pub(super) async fn start(
         fleet,
         progress,
     })
+}
+
+/// Which clusters play OpenShift.
+fn openshift(args: &DevArgs) -> Result<Option<OpenShift>, CliError> {
+    let wrong = |flag, reason: String| CliError::ReadFlag { flag, reason };
+    let length = GoDuration::parse(&args.upgrade_time)
+        .ok()
+        .and_then(GoDuration::length);
+    let length = length.ok_or_else(|| {
+        let reason = format!("\"{}\" is no duration such as 8s or 2m", args.upgrade_time);
+        wrong("upgrade-time", reason)
+    })?;
+    let texts = match (args.openshift.as_slice(), args.demo()) {
+        ([], Demo::Upgrade) => &["4.11.9".to_owned()][..],
+        ([], Demo::AddOn | Demo::None) => return Ok(None),
+        (texts, _) => texts,
+    };
+    let mut openshift = OpenShift::parse(texts).map_err(|error| wrong("openshift", error.to_string()))?;
+    openshift.times = Times::of_upgrade(length);
+    Ok(Some(openshift))
 }
 
 impl Parts {

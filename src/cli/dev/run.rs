@@ -2,10 +2,11 @@
 //!
 //! Starts the parts in order, tells when all serve, and ends them in the opposite order. Decides nothing about add-ons.
 
+use super::args::Demo;
 use super::{fault, folder, hub::Registered, live, parts};
 use crate::cli::print::print;
 use crate::cli::{CliError, DevArgs, rulebook, signals};
-use crate::field::{Shown, one_line};
+use field::{Shown, one_line};
 
 pub(in crate::cli) fn run(args: DevArgs) -> Result<(), CliError> {
     if let Some(command) = &args.then {
@@ -41,7 +42,7 @@ async fn serve(args: DevArgs) -> Result<(), CliError> {
             return Err(error);
         }
     };
-    let told = announce(&started, !args.no_demo);
+    let told = announce(&started, args.demo());
     let shown = match told {
         Ok(()) => {
             let book = started.rulebook();
@@ -57,16 +58,23 @@ async fn serve(args: DevArgs) -> Result<(), CliError> {
     shown
 }
 
+const WRONG: &str = "kubectl apply -f manifests/examples/wrong/01-rollout.yaml";
+const INSTANCE: &str = "kubectl get mca helloworld -n cluster1 -o yaml";
+
 /// Prints the line that scripts wait for, and three commands for people.
-fn announce(parts: &parts::Parts, demo: bool) -> Result<(), CliError> {
+fn announce(parts: &parts::Parts, demo: Demo) -> Result<(), CliError> {
     let ready = one_line(&devhub::program::ready_line(parts.kubeconfig(), &parts.url()));
     let kubeconfig = one_line(&parts.kubeconfig().display().to_string());
     // A path without NUL can always be written for a shell.
     let quoted = shlex::try_quote(&kubeconfig).unwrap_or_else(|_| kubeconfig.as_str().into());
-    let first = if demo {
-        "kubectl get managedclusteraddons -A"
-    } else {
-        "kubectl apply -f manifests/examples/"
+    let [first, second, third] = match demo {
+        Demo::AddOn => ["kubectl get managedclusteraddons -A", WRONG, INSTANCE],
+        Demo::None => ["kubectl apply -f manifests/examples/", WRONG, INSTANCE],
+        Demo::Upgrade => [
+            "kubectl get mcu -A -w",
+            "kubectl get mcu to-4-12 -o yaml",
+            "kubectl patch mcu to-4-12 --type merge -p '{\"spec\":{\"suspend\":true}}'",
+        ],
     };
     let lines = format!(
         "{ready}\n\
@@ -74,8 +82,8 @@ fn announce(parts: &parts::Parts, demo: bool) -> Result<(), CliError> {
          Try in another terminal:\n  \
          export KUBECONFIG={quoted}\n  \
          {first}\n  \
-         kubectl apply -f manifests/examples/wrong/01-rollout.yaml\n  \
-         kubectl get mca helloworld -n cluster1 -o yaml\n\n",
+         {second}\n  \
+         {third}\n\n",
     );
     print(&Shown::page(&lines))
 }

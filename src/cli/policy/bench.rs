@@ -12,11 +12,11 @@ use super::form::Form;
 use super::hub::{Extent, facts};
 use super::said::{DOES_NOT_COMPILE, Said, faults};
 use super::{BenchArgs, files};
-use crate::admission::{Operation, RequestContext, Rulebook, try_policies};
 use crate::cli::CliError;
-use crate::field::{Shown, one_line};
-use crate::policy::PolicySet;
-use crate::snapshot::Facts;
+use admission::{Operation, RequestContext, Rulebook, try_policies};
+use field::{Shown, one_line};
+use policy::PolicySet;
+use snapshot::Facts;
 
 pub(super) fn run(args: &BenchArgs) -> Result<Said, CliError> {
     let folder = read_all(&args.paths)?;

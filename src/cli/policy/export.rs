@@ -9,8 +9,7 @@ use super::files::read_all;
 use super::said::{DOES_NOT_COMPILE, FOUND, Said, faults};
 use crate::cli::CliError;
 use crate::cli::print::complain;
-use crate::field::{Shown, acts};
-use crate::policy;
+use field::{Shown, acts};
 
 pub(super) fn run(args: &ExportArgs) -> Result<Said, CliError> {
     let loaded = read_all(&args.paths)?.load();

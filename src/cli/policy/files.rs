@@ -9,8 +9,8 @@ use serde_json::Value;
 
 use crate::cli::CliError;
 use crate::files::{Walk, read_text};
-use crate::policy::{Loaded, Origin, PolicySet, Source, is_policy};
-use crate::source::{Node, read};
+use policy::{Loaded, Origin, PolicySet, Source, is_policy};
+use source::{Node, read};
 
 /// The largest file, in bytes.
 const LARGEST: u64 = 8 << 20;

@@ -6,8 +6,7 @@ use std::sync::LazyLock;
 
 use serde_json::Value;
 
-use crate::admission::{Door, Operation, Request, RequestContext};
-use crate::api;
+use admission::{Door, Operation, Request, RequestContext};
 
 /// How an object is addressed.
 pub(super) struct Form {

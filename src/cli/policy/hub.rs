@@ -4,8 +4,8 @@
 
 use serde_json::Value;
 
-use crate::offline::Hub;
-use crate::snapshot::{Facts, Kind};
+use offline::Hub;
+use snapshot::{Facts, Kind};
 
 /// Whether the objects are the whole hub.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,10 +10,8 @@ use serde_json::Value;
 use super::LintArgs;
 use super::files::read_all;
 use super::said::{DOES_NOT_COMPILE, FOUND, Said, faults};
-use crate::api;
 use crate::cli::CliError;
-use crate::field::{Shown, one_line};
-use crate::policy;
+use field::{Shown, one_line};
 
 pub(super) fn run(args: &LintArgs) -> Result<Said, CliError> {
     let folder = read_all(&args.paths)?;

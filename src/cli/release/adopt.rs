@@ -9,8 +9,8 @@ use clap::Args;
 use super::hub::{BINDINGS, CLUSTER_BINDINGS, unread};
 use crate::cli::print::print;
 use crate::cli::{CliError, LeasePlace, connect};
-use crate::field::Shown;
-use crate::release::{Account, copies};
+use field::Shown;
+use release::{Account, copies};
 
 /// Take over from OCM's add-on manager.
 ///

@@ -15,12 +15,12 @@ use serde_json::Value;
 
 use super::apply;
 use super::hub::{ADDONS, BINDINGS, INSTANCES, LEASES};
-use crate::api::names::annotations::{LIFECYCLE, LIFECYCLE_TIDEGATE};
 use crate::cli::print::print;
 use crate::cli::{CliError, LeasePlace, Manage, connect, lease};
-use crate::field::Shown;
-use crate::release::{Held, Step, is_alive, is_ours, left, steps, twin_of};
-use crate::snapshot::terms;
+use api::names::annotations::{LIFECYCLE, LIFECYCLE_TIDEGATE};
+use field::Shown;
+use release::{Held, Step, is_alive, is_ours, left, steps, twin_of};
+use snapshot::terms;
 
 /// Hand add-ons back to OCM's add-on manager.
 ///

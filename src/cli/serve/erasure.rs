@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 use tracing::{debug, error, info};
 
 use crate::cli::Only;
-use crate::definitions::{Erasure, converter, erasure, extended, has_something_to_lose, is_kept};
 use crate::telemetry::Metrics;
+use definitions::{Erasure, converter, erasure, extended, has_something_to_lose, is_kept};
 
 /// An operator takes minutes to write its conversion back.
 const LOOK_EVERY: Duration = Duration::from_mins(5);
@@ -25,7 +25,7 @@ const KINDS: [(&str, &str); 2] = [
     ("clustermanagementaddons", "ClusterManagementAddOn"),
     ("managedclusteraddons", "ManagedClusterAddOn"),
 ];
-const GROUP: &str = crate::api::v1alpha1::GROUP;
+const GROUP: &str = api::v1alpha1::GROUP;
 
 /// What is known of a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

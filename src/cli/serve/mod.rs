@@ -3,6 +3,7 @@
 mod door;
 mod erasure;
 mod halves;
+mod labels;
 mod reload;
 mod run;
 

@@ -10,8 +10,7 @@ use jiff::Timestamp;
 use kube::Client;
 
 use super::door::Opened;
-use super::erasure;
-use crate::admission::Rulebook;
+use super::{erasure, labels};
 use crate::cli::print::print;
 use crate::cli::{
     AuditTo, CliError, ControllersMode, LeasePlace, Only, ServeArgs, age, audit, connect, policies, rulebook,
@@ -20,9 +19,10 @@ use crate::cli::{
 use crate::controllers::{
     Auditor, ElectionOptions, Pace, Part, PolicyTells, Sightings, StockLease, Tide, TideOptions, identity,
 };
-use crate::field::Shown;
 use crate::server::{Gate, GateOptions, Health, Limits, Pages};
 use crate::telemetry::Metrics;
+use admission::Rulebook;
+use field::Shown;
 
 pub(in crate::cli) fn run(args: &ServeArgs) -> Result<(), CliError> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -41,7 +41,8 @@ async fn serve(args: &ServeArgs) -> Result<(), CliError> {
     let (metrics, health) = (Metrics::default(), Health::default());
     // Probes are answered from the first moment on: that reading a fleet takes long is no reason to be killed.
     let pages = args.door.pages(args.half(), (&health, &metrics))?;
-    let (options, sightings) = options(args, &metrics);
+    let (mut options, sightings) = options(args, &metrics);
+    labels::leave_to_ocm(&client, args, &mut options.settings).await;
     let tide = Tide::start(client.clone(), options)
         .await
         .map_err(|error| cannot_start("the controllers", error))?;

@@ -12,8 +12,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use jiff::Timestamp;
 use tracing::error;
 
-use crate::plan::{self, Memo, Plan};
-use crate::snapshot::{Name, View};
+use plan::{self, Memo, Plan};
+use snapshot::{Name, View};
 
 /// Writes up to which every plan is checked.
 const CHEAP: usize = 64;

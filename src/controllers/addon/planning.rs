@@ -12,8 +12,8 @@ use jiff::Timestamp;
 
 use super::plan_sample::PlanSample;
 use crate::controllers::runtime::{Controller, Moment, Planned};
-use crate::plan::{self, Memo, Plan};
-use crate::snapshot::{Name, ObjectKey, Owner, Store, View};
+use plan::{self, Memo, Plan};
+use snapshot::{Name, ObjectKey, Owner, Store, View};
 
 /// What makes plans.
 pub(in crate::controllers) type Planner = fn(&View<'_>, Timestamp, &mut Memo) -> Plan;

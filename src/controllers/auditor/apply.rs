@@ -10,8 +10,8 @@ use kube::{Api, Client};
 use serde_json::{Value, json};
 
 use super::report_watch::resource;
-use crate::audit::{Form, NAME, is_intact, stamp};
 use crate::controllers::runtime::raw::Raw;
+use audit::{NAME, ReportKind, is_intact, stamp};
 
 /// Name under which the API server records our writes.
 pub(super) const FIELD_MANAGER: &str = "tidegate";
@@ -31,7 +31,7 @@ pub(super) enum Put {
 /// Writes the report of a namespace, or takes it away when there is nothing to report.
 pub(super) async fn apply_report(
     client: &Client,
-    (form, namespace): (Form, &str),
+    (form, namespace): (ReportKind, &str),
     body: Option<Value>,
     now: Timestamp,
 ) -> Put {

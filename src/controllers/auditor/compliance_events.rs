@@ -5,11 +5,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::audit::{Bearing, Ledger, ObjectKey};
 use crate::controllers::EventRecorder;
-use crate::controllers::runtime::event_budget::Subject;
-use crate::plan::Grade;
-use crate::snapshot::Name;
+use crate::controllers::runtime::event_budget::InvolvedObject;
+use audit::{Bearing, Ledger, ObjectKey};
+use plan::Grade;
+use snapshot::Name;
 
 /// Reason of the event about an object that has begun to be at fault.
 const NON_COMPLIANT: &str = "NonCompliant";
@@ -101,7 +101,7 @@ fn cry(
     let Some(uid) = ledger.uid(key) else { return };
     let addon = ledger.addon_of(key).cloned().unwrap_or_else(|| Name::from(""));
     let owner = ObjectKey::addon(&addon);
-    let subject = Subject {
+    let subject = InvolvedObject {
         uid: ledger.uid(&owner).cloned(),
         owner,
     };

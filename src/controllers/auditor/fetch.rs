@@ -8,9 +8,9 @@ use kube::{Api, Client};
 use serde_json::Value;
 
 use super::watch_tap::seen;
-use crate::audit::ObjectKey;
 use crate::controllers::runtime::raw::{Raw, resource};
-use crate::snapshot::Kind;
+use audit::ObjectKey;
+use snapshot::Kind;
 
 /// Up to how many objects are read one by one.
 pub(super) const FEW: usize = 16;

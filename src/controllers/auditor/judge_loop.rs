@@ -20,11 +20,9 @@ use super::report_watch::News;
 use super::standing_reports::StandingReports;
 use super::start::AuditOptions;
 use super::watch_tap::{Carried, Sighting, Sightings, Spotted, seen};
-use crate::audit::{
-    Asks, Facts, Finding, Inputs, KINDS, Ledger, ObjectKey, Rulebook, Shift, is_going, judge,
-};
 use crate::controllers::runtime::error_root::root;
-use crate::snapshot::Kind;
+use audit::{Asks, Facts, Finding, Inputs, KINDS, Ledger, ObjectKey, Rulebook, Shift, is_going, judge};
+use snapshot::Kind;
 
 /// Objects that are judged in one go.
 const BATCH: usize = 64;
@@ -99,12 +97,8 @@ impl JudgeLoop {
             Sighting::Gone(key) => self.remove(&key),
             Sighting::Listed(kind, all) => {
                 self.listed.insert(kind);
-                let existing = all.iter().map(|one| one.seen.key.clone()).collect();
-                for key in self.ledger.lost(kind, &existing) {
+                for key in self.ledger.lost(kind, &all) {
                     self.remove(&key);
-                }
-                for one in all {
-                    self.note(one);
                 }
             }
         }

@@ -16,9 +16,9 @@ use tokio::sync::mpsc;
 use tracing::{debug, info, warn};
 
 use super::apply::FIELD_MANAGER;
-use crate::audit::{CONTENT, Form, MANAGED_BY, MANAGER, NAME};
 use crate::controllers::runtime::error_root::root;
-use crate::snapshot::Name;
+use audit::{CONTENT, MANAGED_BY, MANAGER, NAME, ReportKind};
+use snapshot::Name;
 
 /// A definition is served a moment after it is there; how long to try.
 const TRIES: [Duration; 6] = [
@@ -36,13 +36,13 @@ const LONG: Duration = Duration::from_mins(10);
 #[derive(Debug)]
 pub(super) enum News {
     /// It is not served.
-    Absent(Form),
+    Absent(ReportKind),
     /// It is, and these reports of ours stand there, by namespace.
-    ReportState(Form, Vec<(Name, Seen)>),
+    ReportState(ReportKind, Vec<(Name, Seen)>),
     /// A report of ours was written, by whomever.
-    Written(Form, Name, Seen),
+    Written(ReportKind, Name, Seen),
     /// A report of ours is gone.
-    Removed(Form, Name),
+    Removed(ReportKind, Name),
 }
 
 /// What is seen of a report without reading it.
@@ -61,7 +61,7 @@ type Definitions =
     BoxStream<'static, watcher::Result<watcher::Event<PartialObjectMeta<CustomResourceDefinition>>>>;
 
 /// Follows a kind of report until nobody listens any more.
-pub(super) async fn follow(client: Client, form: Form, news: mpsc::UnboundedSender<News>) {
+pub(super) async fn follow(client: Client, form: ReportKind, news: mpsc::UnboundedSender<News>) {
     let mut definitions = definitions(&client, form);
     loop {
         follow_reports(&client, form, &news).await;
@@ -74,7 +74,7 @@ pub(super) async fn follow(client: Client, form: Form, news: mpsc::UnboundedSend
 }
 
 /// Returns how a kind of report is addressed.
-pub(super) fn resource(form: Form) -> ApiResource {
+pub(super) fn resource(form: ReportKind) -> ApiResource {
     let (group, version) = form.api();
     ApiResource {
         group: group.to_owned(),
@@ -86,7 +86,7 @@ pub(super) fn resource(form: Form) -> ApiResource {
 }
 
 /// Tells of our reports until the kind is not served any more.
-async fn follow_reports(client: &Client, form: Form, news: &mpsc::UnboundedSender<News>) {
+async fn follow_reports(client: &Client, form: ReportKind, news: &mpsc::UnboundedSender<News>) {
     let api: Api<PartialObjectMeta<DynamicObject>> = Api::all_with(client.clone(), &resource(form));
     let config = watcher::Config::default().labels(&format!("{MANAGED_BY}={MANAGER}"));
     let mut stream = std::pin::pin!(watcher(api, config).default_backoff());
@@ -115,7 +115,7 @@ async fn follow_reports(client: &Client, form: Form, news: &mpsc::UnboundedSende
     }
 }
 
-fn translate(form: Form, event: Shown, listing: &mut Vec<(Name, Seen)>) -> Option<News> {
+fn translate(form: ReportKind, event: Shown, listing: &mut Vec<(Name, Seen)>) -> Option<News> {
     let ours = |object: &PartialObjectMeta<DynamicObject>| {
         let place = Name::from(object.namespace().unwrap_or_default());
         (object.name_any() == NAME).then(|| (place, seen(object)))
@@ -146,7 +146,7 @@ fn seen(object: &PartialObjectMeta<DynamicObject>) -> Seen {
 }
 
 /// Follows the one definition that matters here.
-fn definitions(client: &Client, form: Form) -> Definitions {
+fn definitions(client: &Client, form: ReportKind) -> Definitions {
     let api: Api<PartialObjectMeta<CustomResourceDefinition>> = Api::all(client.clone());
     let name = format!("metadata.name={}.{}", form.resource(), form.api().0);
     let config = watcher::Config::default().fields(&name);
@@ -154,7 +154,7 @@ fn definitions(client: &Client, form: Form) -> Definitions {
 }
 
 /// Returns when there is reason to believe that the kind is served now.
-async fn until_served(client: &Client, form: Form, definitions: &mut Definitions) {
+async fn until_served(client: &Client, form: ReportKind, definitions: &mut Definitions) {
     loop {
         match definitions.next().await {
             Some(Ok(watcher::Event::Apply(_) | watcher::Event::InitApply(_))) => {
@@ -177,7 +177,7 @@ async fn until_served(client: &Client, form: Form, definitions: &mut Definitions
     }
 }
 
-async fn is_served(client: &Client, form: Form) -> bool {
+async fn is_served(client: &Client, form: ReportKind) -> bool {
     let api: Api<DynamicObject> = Api::all_with(client.clone(), &resource(form));
     match api.list_metadata(&ListParams::default().limit(1)).await {
         Err(kube::Error::Api(status)) => status.code != 404,

@@ -19,10 +19,10 @@ use tracing::{debug, info, warn};
 use super::apply::{Put, apply_report};
 use super::report_watch::{News, Seen};
 use super::start::AuditOptions;
-use crate::audit::{Form, Ledger, ObjectKey, content_of, report};
 use crate::controllers::runtime::error_root::root;
-use crate::snapshot::Name;
 use crate::telemetry::{Metrics, Written};
+use audit::{Ledger, ObjectKey, ReportKind, content_of, report};
+use snapshot::Name;
 
 /// The most reports that are written in one turn; the others wait for the next.
 const MOST_AT_A_TURN: usize = 100;
@@ -38,7 +38,7 @@ pub(super) struct StandingReports {
     metrics: Metrics,
     at_once: usize,
     /// The kinds that are served, with the reports of ours that stand there.
-    standing: BTreeMap<Form, BTreeMap<Name, ReportState>>,
+    standing: BTreeMap<ReportKind, BTreeMap<Name, ReportState>>,
     /// Namespaces whose report may have to change.
     marked: BTreeSet<Name>,
     /// Those that were marked before this turn.
@@ -80,7 +80,7 @@ impl ReportState {
 
 /// One report to be written, or to be taken away.
 struct Job {
-    form: Form,
+    form: ReportKind,
     namespace: Name,
     body: Option<Value>,
 }

@@ -13,9 +13,9 @@ use tokio::task::JoinSet;
 use super::judge_loop::JudgeLoop;
 use super::report_watch::follow;
 use super::watch_tap::Sightings;
-use crate::audit::{Facts, Form, Rulebook};
 use crate::controllers::EventRecorder;
 use crate::telemetry::Metrics;
+use audit::{Facts, ReportKind, Rulebook};
 
 /// Whether reports are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,7 +84,7 @@ impl Auditor {
         let (sender, news) = mpsc::unbounded_channel();
         let mut tasks = JoinSet::new();
         if options.reports == Reports::Written {
-            for form in Form::ALL {
+            for form in ReportKind::ALL {
                 tasks.spawn(follow(client.clone(), form, sender.clone()));
             }
         }

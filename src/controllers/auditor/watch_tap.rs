@@ -3,13 +3,14 @@
 //! Decides which objects travel along: only so many at a time, because nobody holds a watch up. Of the others only names are
 //! told, and the audit reads them again when it comes to them.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::Value;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
-use crate::audit::{Digest, KINDS, Seen, is_going};
-use crate::snapshot::{Event, Kind, Name, ObjectKey};
+use audit::{AuditedObject, Digest, KINDS, is_going};
+use snapshot::{Event, Kind, Name, ObjectKey};
 
 /// Objects that may travel at the same time.
 const ROOM: usize = 512;
@@ -32,14 +33,14 @@ pub(super) enum Sighting {
     Shown(Spotted),
     /// An object is gone, or going.
     Gone(ObjectKey),
-    /// Every object of a kind.
-    Listed(Kind, Vec<Spotted>),
+    /// These are all objects of a kind; each was shown before.
+    Listed(Kind, BTreeSet<ObjectKey>),
 }
 
 /// An object that is there.
 #[derive(Debug)]
 pub(super) struct Spotted {
-    pub(super) seen: Seen,
+    pub(super) seen: AuditedObject,
     /// The object itself, if there was room.
     pub(super) object: Option<Carried>,
 }
@@ -70,14 +71,12 @@ impl WatchTap {
                 }
             }
             Event::Deleted { kind, object } if KINDS.contains(kind) => Sighting::Gone(key(*kind, object)),
-            Event::Listed { kind, objects } if KINDS.contains(kind) => {
-                let staying = objects.iter().filter(|object| !is_going(object));
-                Sighting::Listed(*kind, staying.map(|object| self.spot(*kind, object)).collect())
-            }
-            Event::Withheld { kind } if KINDS.contains(kind) => Sighting::Listed(*kind, Vec::new()),
+            Event::ListEnded { kind, keys } if KINDS.contains(kind) => Sighting::Listed(*kind, keys.clone()),
+            Event::Withheld { kind } if KINDS.contains(kind) => Sighting::Listed(*kind, BTreeSet::new()),
             Event::Applied { .. }
             | Event::Deleted { .. }
             | Event::Listed { .. }
+            | Event::ListEnded { .. }
             | Event::Withheld { .. }
             | Event::Answered { .. }
             | Event::TypeFaulty { .. } => return,
@@ -99,8 +98,8 @@ impl WatchTap {
 }
 
 /// Returns what the audit has to know of an object.
-pub(super) fn seen(kind: Kind, object: &Value) -> Seen {
-    Seen {
+pub(super) fn seen(kind: Kind, object: &Value) -> AuditedObject {
+    AuditedObject {
         key: key(kind, object),
         uid: text(object, "uid"),
         digest: Digest::of(object),
@@ -154,13 +153,16 @@ mod tests {
     fn a_crowd_is_told_by_name_only_until_there_is_room_again() {
         let (tap, mut sightings) = tap();
         let objects = (0..ROOM + 10).map(|n| json!({"metadata": {"name": format!("a{n}")}}));
-        tap.see(&Event::Listed {
-            kind: Kind::AddOn,
-            objects: objects.collect(),
-        });
-        let Ok(Sighting::Listed(Kind::AddOn, all)) = sightings.0.try_recv() else {
-            panic!("one list");
-        };
+        for object in objects {
+            tap.see(&Event::Applied {
+                kind: Kind::AddOn,
+                object,
+            });
+        }
+        let mut all = Vec::new();
+        while let Ok(Sighting::Shown(one)) = sightings.0.try_recv() {
+            all.push(one);
+        }
         assert_eq!(all.iter().filter(|one| one.object.is_some()).count(), ROOM);
         assert_eq!(all.len(), ROOM + 10);
         drop(all);

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::snapshot::ConfigRef;
+use snapshot::ConfigRef;
 
 const FIRST: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(30);
@@ -206,7 +206,7 @@ impl Ledger {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::snapshot::ConfigType;
+    use snapshot::ConfigType;
 
     fn config(name: &str) -> ConfigRef {
         let of = ConfigType {

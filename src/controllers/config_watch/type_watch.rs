@@ -19,7 +19,7 @@ use tracing::{debug, info, warn};
 use super::ledger::{Ledger, Look, Stamp};
 use super::served::{Discovery, Served, Unknown};
 use crate::controllers::runtime::raw::Raw;
-use crate::snapshot::{Absence, Answer, ConfigRef, ConfigType, Event, Seen, TypeFault, absence};
+use snapshot::{Absence, Answer, ConfigRef, ConfigType, Event, Seen, TypeFault, absence};
 
 /// Objects of one type that are read at the same time.
 const AT_ONCE: usize = 8;

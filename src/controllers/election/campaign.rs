@@ -30,7 +30,7 @@ pub(in crate::controllers) async fn campaign(
     (leading, metrics): (watch::Sender<bool>, Metrics),
     stop: CancellationToken,
 ) {
-    let mut standing = Standing::new(client, options, metrics);
+    let mut standing = Candidacy::new(client, options, metrics);
     let pace = standing.options.pace;
     let mut complained = false;
     loop {
@@ -71,7 +71,7 @@ pub(in crate::controllers) async fn campaign(
 }
 
 /// A candidate and its two Leases: the one that says who leads, and the one that says who is next.
-struct Standing {
+struct Candidacy {
     leases: Api<Lease>,
     options: ElectionOptions,
     candidate: Candidate,
@@ -85,7 +85,7 @@ struct Standing {
     metrics: Metrics,
 }
 
-impl Standing {
+impl Candidacy {
     fn new(client: Client, options: ElectionOptions, metrics: Metrics) -> Self {
         metrics.modes().held(LeaseOf::Election, Holder::Unknown);
         let [candidate, waiting] = [(); 2].map(|()| Candidate::new(options.identity.clone(), options.pace));

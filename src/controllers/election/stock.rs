@@ -17,8 +17,8 @@ use tracing::{info, warn};
 
 use super::identity::holder;
 use crate::controllers::runtime::error_root::root;
-use crate::snapshot::Fence;
 use crate::telemetry::{Holder, LeaseOf, Metrics};
+use snapshot::Fence;
 
 /// How long a Lease lasts that does not say so: OCM's default.
 const LASTS: Duration = Duration::from_secs(137);

@@ -8,6 +8,9 @@ use serde_json::{Value, json};
 
 use super::watch::resource;
 use crate::controllers::runtime::raw::Raw;
+use api::names::OWN_GROUP;
+use api::v1alpha1::GROUP;
+use policy::is_former;
 
 /// Name under which the API server records our writes.
 const FIELD_MANAGER: &str = "tidegate";
@@ -20,7 +23,8 @@ pub(super) async fn apply_status(client: &Client, object: &Value, status: Value)
             .and_then(Value::as_str)
             .unwrap_or_default()
     };
-    let api: Api<Raw> = Api::all_with(client.clone(), &resource());
+    let group = if is_former(object) { GROUP } else { OWN_GROUP };
+    let api: Api<Raw> = Api::all_with(client.clone(), &resource(group));
     let params = PatchParams {
         field_manager: Some(FIELD_MANAGER.to_owned()),
         ..PatchParams::default()

@@ -6,10 +6,15 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::policy::{InForce, Report};
+use api::names::OWN_GROUP;
+use api::v1alpha1::{GROUP, VERSION};
+use policy::{InForce, Report};
 
 /// The longest message of a condition, in bytes; the API allows 32 KiB.
 const LONGEST: usize = 16 * 1024;
+
+/// Status, reason and message of a condition.
+type Said = (&'static str, &'static str, String);
 
 /// Returns the status of a policy; `None` when it is what the object says already.
 pub(super) fn wanted(object: &Value, report: &Report, now: Timestamp) -> Option<Value> {
@@ -20,25 +25,7 @@ pub(super) fn wanted(object: &Value, report: &Report, now: Timestamp) -> Option<
     } else {
         ("False", "DoesNotCompile", faults(report))
     };
-    let (ready, active) = match report.in_force {
-        InForce::This => (
-            ("True", "InForce", "the policy is in force".to_owned()),
-            report.generation,
-        ),
-        InForce::Older(older) => {
-            let which = older.map_or_else(String::new, |older| format!(" {older}"));
-            let words = format!("generation {generation} does not compile; generation{which} stays in force");
-            (("False", "OlderInForce", words), older)
-        }
-        InForce::Nothing => (
-            (
-                "False",
-                "NotInForce",
-                "nothing is in force under this name".to_owned(),
-            ),
-            None,
-        ),
-    };
+    let (ready, active) = ready(report);
     let conditions: Vec<Value> = [("Compiled", compiled), ("Ready", ready)]
         .into_iter()
         .map(|(kind, said)| condition(&before, kind, &said, generation, now))
@@ -50,6 +37,60 @@ pub(super) fn wanted(object: &Value, report: &Report, now: Timestamp) -> Option<
         status = json!({"observedGeneration": generation, "conditions": conditions, "actions": actions});
     }
     (status != before).then_some(status)
+}
+
+/// Returns what `Ready` says (status, reason, message), and the generation that is in force.
+fn ready(report: &Report) -> (Said, Option<i64>) {
+    let generation = report.generation.unwrap_or_default();
+    match report.in_force {
+        InForce::This if report.is_former => (
+            (
+                "True",
+                "InForce",
+                format!(
+                    "the policy is in force; the next release reads {OWN_GROUP}/{VERSION} alone: move it there"
+                ),
+            ),
+            report.generation,
+        ),
+        InForce::This => (
+            ("True", "InForce", "the policy is in force".to_owned()),
+            report.generation,
+        ),
+        InForce::Older(older) => {
+            let which = older.map_or_else(String::new, |older| format!(" {older}"));
+            let words = format!("generation {generation} does not compile; generation{which} stays in force");
+            (("False", "OlderInForce", words), older)
+        }
+        InForce::Successor => (
+            (
+                "False",
+                "Superseded",
+                format!(
+                    "the policy of this name in {OWN_GROUP}/{VERSION} is in force; this one can be deleted"
+                ),
+            ),
+            None,
+        ),
+        InForce::Former => (
+            (
+                "False",
+                "FormerInForce",
+                format!(
+                    "generation {generation} does not compile; the policy of this name in {GROUP} stays in force"
+                ),
+            ),
+            None,
+        ),
+        InForce::Nothing => (
+            (
+                "False",
+                "NotInForce",
+                "nothing is in force under this name".to_owned(),
+            ),
+            None,
+        ),
+    }
 }
 
 /// Returns what happens when an expression does not hold, with the default of the field.
@@ -110,11 +151,11 @@ fn seconds(now: Timestamp) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::{Origin, PolicySet, Source};
+    use policy::{Origin, PolicySet, Source};
 
     fn report(expression: &str, generation: i64, previous: &PolicySet) -> (PolicySet, Report) {
         let document = json!({
-            "apiVersion": "addon.open-cluster-management.io/v1alpha1", "kind": "AddOnPolicy",
+            "apiVersion": "tidegate.io/v1alpha1", "kind": "AddOnPolicy",
             "metadata": {"name": "a", "generation": generation},
             "spec": {
                 "matchConstraints": {"resourceRules": [{"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["*"],

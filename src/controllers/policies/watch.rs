@@ -1,4 +1,5 @@
-//! Follows the policies of the hub and those of a folder; publishes the set of all that compile.
+//! Follows the policies of the hub, in their group and in the one that the kind had before, and those of a folder; publishes the set
+//! of all that compile.
 //!
 //! Decides when to compile: when a spec or the folder has changed. Never clears anything because a watch is interrupted: what
 //! is in force stays.
@@ -6,6 +7,7 @@
 use std::collections::BTreeMap;
 
 use futures::StreamExt;
+use futures::stream::BoxStream;
 use jiff::Timestamp;
 use kube::core::ApiResource;
 use kube::runtime::{WatchStreamExt, watcher};
@@ -17,10 +19,12 @@ use tracing::{debug, error, info, warn};
 
 use super::apply::apply_status;
 use super::status::wanted;
-use crate::api::v1alpha1::{GROUP, VERSION};
+use crate::controllers::runtime::definition::{Absent, Definition};
 use crate::controllers::runtime::error_root::root;
 use crate::controllers::runtime::raw::Raw;
-use crate::policy::{Origin, PolicySet, Report, Source};
+use api::names::OWN_GROUP;
+use api::v1alpha1::{GROUP, VERSION};
+use policy::{Origin, PolicySet, Report, Source, is_former};
 
 /// What a folder holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -52,13 +56,12 @@ impl PolicyWatch {
     pub async fn start(client: Client, folder: watch::Receiver<PolicyDocuments>, tells: PolicyTells) -> Self {
         let (sender, mut set) = watch::channel(PolicySet::default());
         let follower = Follower {
+            present: GroupWatch::new(&client, OWN_GROUP),
+            former: GroupWatch::new(&client, GROUP),
             client,
             tells,
             folder,
-            known: BTreeMap::new(),
             set: sender,
-            listed: false,
-            is_withheld: false,
         };
         let mut task = JoinSet::new();
         task.spawn(follower.run());
@@ -78,12 +81,12 @@ impl PolicyWatch {
     }
 }
 
-/// Returns how policies are addressed.
-pub(super) fn resource() -> ApiResource {
+/// Returns how policies are addressed, in a group of theirs.
+pub(super) fn resource(group: &str) -> ApiResource {
     ApiResource {
-        group: GROUP.to_owned(),
+        group: group.to_owned(),
         version: VERSION.to_owned(),
-        api_version: format!("{GROUP}/{VERSION}"),
+        api_version: format!("{group}/{VERSION}"),
         kind: "AddOnPolicy".to_owned(),
         plural: "addonpolicies".to_owned(),
     }
@@ -93,9 +96,23 @@ struct Follower {
     client: Client,
     tells: PolicyTells,
     folder: watch::Receiver<PolicyDocuments>,
-    /// Policies on the hub by name.
-    known: BTreeMap<String, Value>,
+    present: GroupWatch,
+    /// Read for one release more; a hub that never had the former definition has none.
+    former: GroupWatch,
     set: watch::Sender<PolicySet>,
+}
+
+/// What the hub shows of one group.
+struct GroupWatch {
+    api_group: &'static str,
+    stream: BoxStream<'static, watcher::Result<watcher::Event<Raw>>>,
+    definition: Definition,
+    /// Why the hub shows nothing of it.
+    absent: Option<Absent>,
+    /// Policies by name.
+    known: BTreeMap<String, Value>,
+    /// The list that is under way.
+    listing: BTreeMap<String, Value>,
     listed: bool,
     /// Whether the hub has refused to show its policies, and nothing else since.
     is_withheld: bool,
@@ -103,41 +120,145 @@ struct Follower {
 
 impl Follower {
     async fn run(mut self) {
-        let api: Api<Raw> = Api::all_with(self.client.clone(), &resource());
-        let mut stream = std::pin::pin!(watcher(api, watcher::Config::default()).default_backoff());
-        let mut listing = BTreeMap::new();
         let mut folder_lives = true;
         loop {
             let due = tokio::select! {
-                next = stream.next() => match next {
-                    Some(Ok(event)) => self.take(event, &mut listing),
-                    Some(Err(error)) => self.interrupted(&error),
+                due = self.present.next() => match due {
+                    Some(due) => due,
+                    None => return,
+                },
+                due = self.former.next() => match due {
+                    Some(due) => due,
                     None => return,
                 },
                 changed = self.folder.changed(), if folder_lives => {
                     folder_lives = changed.is_ok();
-                    folder_lives && self.listed
+                    folder_lives
                 }
             };
-            if due {
+            // Before both are known, a policy of the one might be missed in favour of the other.
+            if due && self.present.listed && self.former.listed {
                 self.load().await;
             }
         }
     }
 
+    async fn load(&mut self) {
+        let (mut sources, objects) = {
+            let folder = self.folder.borrow_and_update();
+            (folder.sources.clone(), folder.objects.clone())
+        };
+        let on_hub = self.present.known.values().chain(self.former.known.values());
+        sources.extend(on_hub.map(|document| Source {
+            origin: Origin::Hub,
+            document: document.clone(),
+        }));
+        let former = sources
+            .iter()
+            .filter(|source| is_former(&source.document))
+            .count();
+        if former > 0 {
+            warn!(
+                policies = former,
+                group = GROUP,
+                now = OWN_GROUP,
+                "policies in a group that the next release will not read"
+            );
+        }
+        let loaded = PolicySet::load(&sources, &objects, &self.set.borrow());
+        info!(policies = loaded.set.len(), "policies loaded");
+        self.set.send_replace(loaded.set);
+        for report in &loaded.reports {
+            self.tell(report).await;
+        }
+    }
+
+    async fn tell(&mut self, report: &Report) {
+        for fault in &report.faults {
+            let (policy, origin) = (&report.name, &report.origin);
+            warn!(%policy, %origin, fault = %fault.one_line(), "policy does not compile");
+        }
+        let object = match report.origin {
+            Origin::Hub if self.tells == PolicyTells::OnHub => {
+                let group = if report.is_former {
+                    &self.former
+                } else {
+                    &self.present
+                };
+                group.known.get(&report.name)
+            }
+            Origin::Hub | Origin::File(_) => None,
+        };
+        let Some(object) = object else {
+            return;
+        };
+        let Some(status) = wanted(object, report, Timestamp::now()) else {
+            return;
+        };
+        match apply_status(&self.client, object, status).await {
+            Ok(()) => {}
+            // Somebody was faster: another replica, which says the same, or a user, whose change the watch will show.
+            Err(kube::Error::Api(answer)) if answer.code == 409 => {
+                debug!(policy = report.name, "status is not ours to write");
+            }
+            Err(error) => {
+                warn!(policy = report.name, error = %root(&error), "cannot write the status of a policy");
+            }
+        }
+    }
+}
+
+impl GroupWatch {
+    fn new(client: &Client, group: &'static str) -> Self {
+        let resource = resource(group);
+        let api: Api<Raw> = Api::all_with(client.clone(), &resource);
+        Self {
+            api_group: group,
+            stream: watcher(api, watcher::Config::default()).default_backoff().boxed(),
+            definition: Definition::new(client, Some(format!("{}.{group}", resource.plural))),
+            absent: None,
+            known: BTreeMap::new(),
+            listing: BTreeMap::new(),
+            listed: false,
+            is_withheld: false,
+        }
+    }
+
+    /// Waits for what the hub shows next; tells whether the policies must be compiled again. `None` when nothing more can come. May be dropped
+    /// and begun anew.
+    async fn next(&mut self) -> Option<bool> {
+        // The stream's own pauses between lists do not grow: each attempt begins with an event.
+        if self.absent.is_some() {
+            self.definition.is_worth_a_try(self.absent).await;
+            self.absent = None;
+        }
+        match self.stream.next().await? {
+            Ok(event) => {
+                if matches!(event, watcher::Event::InitDone) {
+                    self.definition.is_served();
+                }
+                Some(self.take(event))
+            }
+            Err(error) => {
+                self.absent = Absent::of(&error);
+                Some(self.interrupted(&error))
+            }
+        }
+    }
+
     /// Takes an event in; tells whether the policies must be compiled again.
-    fn take(&mut self, event: watcher::Event<Raw>, listing: &mut BTreeMap<String, Value>) -> bool {
+    fn take(&mut self, event: watcher::Event<Raw>) -> bool {
         match event {
             watcher::Event::Init => {
-                listing.clear();
+                self.listing.clear();
                 false
             }
             watcher::Event::InitApply(raw) => {
-                listing.insert(name(&raw.object), raw.object);
+                self.listing.insert(name(&raw.object), raw.object);
                 false
             }
             watcher::Event::InitDone => {
-                let new = std::mem::take(listing);
+                let new = std::mem::take(&mut self.listing);
                 let same = self.listed
                     && self.known.len() == new.len()
                     && self
@@ -165,7 +286,7 @@ impl Follower {
     }
 
     /// A hub that does not serve policies has none, and one that does not show them is no reason to wait: those of the
-    /// folder are in force meanwhile. Otherwise what is known stays.
+    /// folder are in force meanwhile. Otherwise what is known stays, but for policies of the former group: its definition goes for good.
     fn interrupted(&mut self, error: &watcher::Error) -> bool {
         let answer = match error {
             watcher::Error::InitialListFailed(kube::Error::Api(status)) => status.code,
@@ -176,6 +297,14 @@ impl Follower {
             | watcher::Error::NoResourceVersion => 0,
         };
         match answer {
+            404 if self.api_group == GROUP && !self.known.is_empty() => {
+                info!(
+                    group = GROUP,
+                    "the hub has dropped the former definition of policies, and those in it"
+                );
+                self.known.clear();
+                return true;
+            }
             404 => debug!("the hub does not serve policies"),
             // Asked again for ever, told once: the stream goes on by itself.
             403 if self.is_withheld => {}
@@ -191,50 +320,6 @@ impl Follower {
         }
         self.is_withheld = answer == 403;
         !std::mem::replace(&mut self.listed, true)
-    }
-
-    async fn load(&mut self) {
-        let (mut sources, objects) = {
-            let folder = self.folder.borrow_and_update();
-            (folder.sources.clone(), folder.objects.clone())
-        };
-        sources.extend(self.known.values().map(|document| Source {
-            origin: Origin::Hub,
-            document: document.clone(),
-        }));
-        let loaded = PolicySet::load(&sources, &objects, &self.set.borrow());
-        info!(policies = loaded.set.len(), "policies loaded");
-        self.set.send_replace(loaded.set);
-        for report in &loaded.reports {
-            self.tell(report).await;
-        }
-    }
-
-    async fn tell(&self, report: &Report) {
-        for fault in &report.faults {
-            let (policy, origin) = (&report.name, &report.origin);
-            warn!(%policy, %origin, fault = %fault.one_line(), "policy does not compile");
-        }
-        let object = match report.origin {
-            Origin::Hub if self.tells == PolicyTells::OnHub => self.known.get(&report.name),
-            Origin::Hub | Origin::File(_) => None,
-        };
-        let Some(object) = object else {
-            return;
-        };
-        let Some(status) = wanted(object, report, Timestamp::now()) else {
-            return;
-        };
-        match apply_status(&self.client, object, status).await {
-            Ok(()) => {}
-            // Somebody was faster: another replica, which says the same, or a user, whose change the watch will show.
-            Err(kube::Error::Api(answer)) if answer.code == 409 => {
-                debug!(policy = report.name, "status is not ours to write");
-            }
-            Err(error) => {
-                warn!(policy = report.name, error = %root(&error), "cannot write the status of a policy");
-            }
-        }
     }
 }
 

@@ -17,9 +17,9 @@ use tracing::{info, warn};
 
 use super::error_root::root;
 use super::read_again::{Unread, look_again};
-use crate::plan::{Action, Plan};
-use crate::snapshot::{Event, Kind, ObjectKey, Owner, Store};
 use crate::telemetry::Metrics;
+use plan::{Action, Plan};
+use snapshot::{Event, Kind, ObjectKey, Owner, Store};
 
 /// First and longest pause before a hub that does not answer is asked again, and between two lists of a kind.
 const FIRST: Duration = Duration::from_secs(1);
@@ -112,6 +112,18 @@ impl Absences {
             .into_iter()
             .map(|object| Event::Applied { kind, object })
             .collect()
+    }
+
+    /// Takes in that a list has ended whose objects were told before; returns what is believed of it.
+    pub(super) fn list_ended(&mut self, store: &Store, kind: Kind, keys: BTreeSet<ObjectKey>) -> Vec<Event> {
+        self.due = true;
+        self.lied.remove(&kind);
+        let missing = store.missing(kind, &keys);
+        if missing.is_empty() {
+            return vec![Event::ListEnded { kind, keys }];
+        }
+        self.missing.extend(missing);
+        Vec::new()
     }
 
     /// Returns whether nobody knows yet what an absence means: nothing may be planned.
@@ -290,6 +302,7 @@ fn shown(event: &Event) -> Option<Kind> {
         Event::Applied { kind, .. } => Some(*kind),
         Event::Deleted { .. }
         | Event::Listed { .. }
+        | Event::ListEnded { .. }
         | Event::Withheld { .. }
         | Event::Answered { .. }
         | Event::TypeFaulty { .. } => None,

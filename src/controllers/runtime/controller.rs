@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 
-use crate::plan::Plan;
-use crate::snapshot::{Name, ObjectKey, Owner, Store};
+use plan::Plan;
+use snapshot::{Name, ObjectKey, Owner, Store};
 
 /// When a plan is made.
 #[derive(Debug, Clone, Copy)]

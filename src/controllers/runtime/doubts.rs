@@ -11,8 +11,8 @@ use super::clock::Trust;
 use super::error_root::root;
 use super::read_again::Unread;
 use super::reconciler::Reconciler;
-use crate::plan::Plan;
-use crate::snapshot::Owner;
+use plan::Plan;
+use snapshot::Owner;
 
 impl Reconciler {
     /// Time that was lost, and is known again, concerns every owner; what went before it is known how long ago counts as gone just now.

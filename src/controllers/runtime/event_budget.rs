@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::plan::Grade;
-use crate::snapshot::{Name, Owner};
+use plan::Grade;
+use snapshot::{Name, Owner};
 
 /// Reason of the event that stands for those that were not written.
 pub(in crate::controllers) const SUMMARY: &str = "EventsSummarized";
@@ -37,7 +37,7 @@ impl Default for EventBudget {
 
 /// Whom is told about.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::controllers) struct Subject {
+pub(in crate::controllers) struct InvolvedObject {
     /// Whose plan told it.
     pub(in crate::controllers) owner: Owner,
     /// Its uid; without it nothing can be told about the owner as a whole.
@@ -83,7 +83,7 @@ struct LeftOut {
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::controllers) struct Summary {
     /// The add-on.
-    pub(in crate::controllers) of: Subject,
+    pub(in crate::controllers) of: InvolvedObject,
     /// The worst of what was left out.
     pub(in crate::controllers) grade: Grade,
     /// What it says.
@@ -110,7 +110,7 @@ impl EventCorrelator {
     /// Says what becomes of an event: written, or counted for the summary.
     pub(in crate::controllers) fn admit(
         &mut self,
-        subject: &Subject,
+        subject: &InvolvedObject,
         purse: BudgetOf,
         (grade, reason): (Grade, &'static str),
         now: Instant,
@@ -158,7 +158,7 @@ impl EventCorrelator {
             .retain(|_, tokens| refilled(*tokens, budget, now).left < budget.burst);
         let due = self.left_out.extract_if(.., |_, left_out| left_out.due <= now);
         due.map(|(owner, left_out)| Summary {
-            of: Subject {
+            of: InvolvedObject {
                 owner,
                 uid: left_out.uid,
             },
@@ -213,8 +213,8 @@ mod tests {
         })
     }
 
-    fn subject(addon: &str) -> Subject {
-        Subject {
+    fn subject(addon: &str) -> InvolvedObject {
+        InvolvedObject {
             owner: Owner::addon(&addon.into()),
             uid: Some("uid".into()),
         }

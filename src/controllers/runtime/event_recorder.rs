@@ -17,9 +17,11 @@ use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 
 use super::error_root::root;
-use super::event_budget::{Admission, BudgetOf, EventBudget, EventCorrelator, SUMMARY, Subject, Summary};
-use crate::plan::{Grade, Note};
-use crate::snapshot::{Name, ObjectKey};
+use super::event_budget::{
+    Admission, BudgetOf, EventBudget, EventCorrelator, InvolvedObject, SUMMARY, Summary,
+};
+use plan::{Grade, Note};
+use snapshot::{Name, ObjectKey};
 
 /// Who reports: `reportingController` of every event.
 const CONTROLLER: &str = "tidegate.io/controllers";
@@ -76,14 +78,19 @@ impl EventRecorder {
     /// Tells of a change of state; `object` is what was written to, with its uid.
     pub(in crate::controllers) fn note(
         &self,
-        subject: &Subject,
+        subject: &InvolvedObject,
         object: &ObjectKey,
         uid: &Name,
         note: &Note,
     ) {
         let purse = match note {
             Note::Cluster { .. } | Note::Stuck { .. } => BudgetOf::Clusters(note.grade()),
-            Note::AddOn { .. } => BudgetOf::Whole,
+            Note::Upgrade {
+                cluster: Some(_),
+                grade,
+                ..
+            } => BudgetOf::Clusters(*grade),
+            Note::AddOn { .. } | Note::Upgrade { .. } => BudgetOf::Whole,
         };
         self.tell(subject, purse, (note.grade(), note.reason()), || Telling {
             regarding: reference(object, uid),
@@ -94,7 +101,7 @@ impl EventRecorder {
     /// Tells that an instance was deleted, and why.
     pub(in crate::controllers) fn removed(
         &self,
-        subject: &Subject,
+        subject: &InvolvedObject,
         object: &ObjectKey,
         uid: &Name,
         why: &str,
@@ -110,7 +117,7 @@ impl EventRecorder {
     /// Tells that a stored object has begun, or ceased, to be at fault; out of the same purse as what happens on clusters.
     pub(in crate::controllers) fn judged(
         &self,
-        subject: &Subject,
+        subject: &InvolvedObject,
         (object, uid): (&ObjectKey, &Name),
         (grade, reason): (Grade, &'static str),
         note: &str,
@@ -123,7 +130,7 @@ impl EventRecorder {
 
     fn tell(
         &self,
-        subject: &Subject,
+        subject: &InvolvedObject,
         purse: BudgetOf,
         of: (Grade, &'static str),
         telling: impl FnOnce() -> Telling,
@@ -258,11 +265,11 @@ fn event(grade: Grade, reason: &str, action: &str, note: &str) -> Event {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{Outcome, Phase};
-    use crate::snapshot::Kind;
     use k8s_openapi::api::events::v1::Event as Stored;
     use kube::Api;
     use kube::api::{DeleteParams, ListParams};
+    use plan::{Outcome, Phase};
+    use snapshot::Kind;
 
     fn failure(message: &str) -> Note {
         Note::Cluster {
@@ -273,8 +280,8 @@ mod tests {
         }
     }
 
-    fn subject() -> Subject {
-        Subject {
+    fn subject() -> InvolvedObject {
+        InvolvedObject {
             owner: ObjectKey::addon(&"hello".into()),
             uid: None,
         }

@@ -6,6 +6,7 @@ pub(super) mod absence;
 pub(super) mod backoff;
 pub(super) mod clock;
 mod controller;
+pub(super) mod definition;
 mod doubts;
 pub(super) mod error_root;
 pub(super) mod event_budget;

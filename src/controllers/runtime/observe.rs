@@ -4,9 +4,9 @@
 
 use tracing::{debug, info};
 
-use crate::plan::{Action, Plan};
-use crate::snapshot::Owner;
 use crate::telemetry::{Act, Metrics, PendingAction};
+use plan::{Action, Plan};
+use snapshot::Owner;
 
 /// Tells what would be written for an owner: in metrics, on a page, and in the log where it is news.
 pub(super) fn tell(metrics: &Metrics, owner: &Owner, plan: &Plan) {

@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde_json::{Map, Value};
 use tracing::warn;
 
-use crate::plan::{Action, Plan};
-use crate::snapshot::Kind;
+use plan::{Action, Plan};
+use snapshot::Kind;
 
 /// What the hub is known not to keep: kinds with fields of their status.
 #[derive(Debug, Clone, Default)]

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tokio::time::Instant;
 
-use crate::snapshot::Owner;
+use snapshot::Owner;
 
 /// The owners that are due now or later.
 #[derive(Debug, Default)]

@@ -23,7 +23,7 @@ use super::backoff::Backoff;
 use super::clock::{Clock, Trust};
 use super::controller::{Controller, Moment, Planned};
 use super::error_root::root;
-use super::event_budget::Subject;
+use super::event_budget::InvolvedObject;
 use super::event_recorder::EventRecorder;
 use super::observe;
 use super::pruned_fields::PrunedFields;
@@ -31,8 +31,8 @@ use super::queue::Queue;
 use super::read_again::{Unread, look_again};
 use super::write::{Applied, STUBBORN, Writer, apply_plan};
 use crate::controllers::tide::{Part, Progress, TideOptions};
-use crate::plan::{Action, Plan};
-use crate::snapshot::{
+use plan::Plan;
+use snapshot::{
     Completeness, ConfigWatchList, Event, Facts, Fence, Kind, ObjectKey, Owner, Store, WriteQueue,
 };
 
@@ -227,15 +227,13 @@ impl Reconciler {
     }
 
     pub(super) fn take_one(&mut self, event: Event, at: Instant) {
+        if let Event::Listed { kind, .. } | Event::ListEnded { kind, .. } | Event::Withheld { kind } = &event
+        {
+            self.listed.insert(*kind);
+        }
         let events = match event {
-            Event::Listed { kind, objects } => {
-                self.listed.insert(kind);
-                self.absences.listed(&self.store, kind, objects)
-            }
-            Event::Withheld { kind } => {
-                self.listed.insert(kind);
-                vec![Event::Withheld { kind }]
-            }
+            Event::Listed { kind, objects } => self.absences.listed(&self.store, kind, objects),
+            Event::ListEnded { kind, keys } => self.absences.list_ended(&self.store, kind, keys),
             other => vec![other],
         };
         for owner in events.into_iter().flat_map(|event| self.store.apply(event)) {
@@ -378,8 +376,7 @@ impl Reconciler {
             self.queue.touch(owner, now + pause.max(least));
         }
         self.writer.pruned.strip_plan(&mut plan);
-        let planned = plan.actions.iter().map(Action::object).collect();
-        self.store.keep_troubles(owner, &planned);
+        self.store.keep_troubles(owner, &plan.objects());
         self.leave_paused(owner, &mut plan, now);
         if self.options.part == Part::Observes {
             observe::tell(&self.writer.metrics, owner, &plan);
@@ -393,7 +390,7 @@ impl Reconciler {
             writer.fence = self.fence.clone();
         }
         let known = self.store.meta(owner);
-        let subject = Subject {
+        let subject = InvolvedObject {
             owner: owner.clone(),
             uid: known.map(|meta| meta.uid.clone()),
         };
@@ -504,11 +501,11 @@ mod tests {
     use kube::api::{Api, DeleteParams, PostParams};
     use serde_json::{Value, json};
 
-    use crate::api::v1alpha1::{AddOnDeploymentConfig, ClusterManagementAddOn, ManagedClusterAddOn};
     use crate::controllers::addon::Planning;
-    use crate::plan::{self, Memo};
-    use crate::snapshot::View;
     use crate::telemetry::Metrics;
+    use api::v1alpha1::{AddOnDeploymentConfig, ClusterManagementAddOn, ManagedClusterAddOn};
+    use plan::{self, Action, Memo};
+    use snapshot::View;
 
     /// What the watches show before they break: one add-on that a placement gives to the cluster `default`.
     fn listed(addon: &ClusterManagementAddOn) -> [Event; Kind::ALL.len()] {
@@ -537,7 +534,11 @@ mod tests {
                 | Kind::HubClusterRole
                 | Kind::HubRole
                 | Kind::Rollout
-                | Kind::Namespace => None,
+                | Kind::Namespace
+                | Kind::ClusterSet
+                | Kind::SetBinding
+                | Kind::Upgrade
+                | Kind::UpgradeWork => None,
             };
             let objects: Vec<Value> = object.into_iter().collect();
             Event::Listed { kind, objects }
@@ -545,7 +546,7 @@ mod tests {
     }
 
     async fn started() -> (devhub::DevHub, ClusterManagementAddOn) {
-        let crds = crate::api::crds();
+        let crds = api::crds();
         let crds = crds
             .into_iter()
             .map(|crd| serde_json::to_value(crd).expect("a CRD is JSON"));

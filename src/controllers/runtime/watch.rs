@@ -1,23 +1,28 @@
 //! One watch per kind: a paginated list, then events, for ever.
 //!
-//! Never clears anything before a new list is complete, and never gives up: errors are retried with growing backoff. A kind that
+//! Never clears anything before a new list is complete, and never gives up: errors are retried with growing backoff. Never holds a
+//! list: every object is told when its page comes, and of the list only the keys are kept. A kind that
 //! a hub may withhold and that it does not serve has no objects. A kind that must exist is never taken for empty because of an
 //! error: whoever needs it waits, and is told. Lists anew when somebody doubts the last list.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use futures::StreamExt;
 use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Api, Client};
-use serde_json::Value;
 use tokio::sync::{Notify, mpsc};
 use tracing::{debug, info, warn};
 
+use super::definition::{Absent, Definition};
 use super::error_root::root;
 use super::raw::{Raw, resource};
 use crate::controllers::auditor::WatchTap;
-use crate::snapshot::{Event, Kind};
 use crate::telemetry::Metrics;
+use snapshot::{Event, Kind, ObjectKey};
+
+/// Objects of one page of a list: this many are there as JSON at a time, and their text once more.
+const PAGE: u32 = 200;
 
 /// Where a watch tells what it sees, and hears that it should look again.
 #[derive(Debug, Clone)]
@@ -44,28 +49,33 @@ enum Served {
     Yes,
 }
 
+impl Served {
+    const fn after_an_absence(self) -> Self {
+        match self {
+            Self::Unknown | Self::No => Self::No,
+            Self::Yes => Self::Yes,
+        }
+    }
+}
+
 /// Sends everything that happens to a kind, until nobody listens any more.
 pub(in crate::controllers) async fn watch_kind(client: Client, kind: Kind, ends: Ends) {
     let mut watch = Watch {
         kind,
+        definition: Definition::new(&client, kind.definition()),
         ends,
         served: Served::Unknown,
-        listing: Vec::new(),
+        listed: BTreeSet::new(),
     };
     loop {
-        let api: Api<Raw> = Api::all_with(client.clone(), &resource(kind));
-        let mut stream = std::pin::pin!(watcher(api, config(kind)).default_backoff());
-        watch.listing.clear();
-        loop {
-            let again = Arc::clone(&watch.ends.again);
-            let next = tokio::select! {
-                next = stream.next() => next,
-                () = again.notified() => break,
-            };
-            let Some(next) = next else { return };
-            if watch.take(next).await.is_err() {
-                return;
-            }
+        let again = Arc::clone(&watch.ends.again);
+        match watch.follow(&client, &again).await {
+            Ok(Some(absent)) => tokio::select! {
+                () = watch.definition.is_worth_a_try(Some(absent)) => {}
+                () = again.notified() => {}
+            },
+            Ok(None) => {}
+            Err(Over) => return,
         }
         debug!(kind = kind.address().kind, "listing anew");
     }
@@ -73,36 +83,62 @@ pub(in crate::controllers) async fn watch_kind(client: Client, kind: Kind, ends:
 
 struct Watch {
     kind: Kind,
+    definition: Definition,
     ends: Ends,
     served: Served,
-    listing: Vec<Value>,
+    /// What the list under way has shown.
+    listed: BTreeSet<ObjectKey>,
 }
 
 impl Watch {
-    async fn take(&mut self, next: Result<watcher::Event<Raw>, watcher::Error>) -> Result<(), Over> {
+    /// Lists and watches until there is reason to begin anew: because somebody doubts the list, or because the hub does not show the
+    /// kind, and why.
+    async fn follow(&mut self, client: &Client, again: &Notify) -> Result<Option<Absent>, Over> {
+        let api: Api<Raw> = Api::all_with(client.clone(), &resource(self.kind));
+        let mut stream = std::pin::pin!(watcher(api, config(self.kind)).default_backoff());
+        self.listed.clear();
+        loop {
+            let next = tokio::select! {
+                next = stream.next() => next.ok_or(Over)?,
+                () = again.notified() => return Ok(None),
+            };
+            match next {
+                Ok(event) => self.translate(event).await?,
+                Err(error) => match why_withheld(self.kind, &error) {
+                    // The stream's own pauses between lists do not grow: each attempt begins with an event.
+                    Some(absent) => {
+                        self.withheld(&error).await?;
+                        return Ok(Some(absent));
+                    }
+                    None => self.suffer(&error),
+                },
+            }
+        }
+    }
+
+    async fn withheld(&mut self, error: &watcher::Error) -> Result<(), Over> {
         let kind_name = self.kind.address().kind;
-        let event = match next {
-            Ok(event) => event,
-            Err(error) if self.served != Served::Yes && is_withheld(self.kind, &error) => {
-                if std::mem::replace(&mut self.served, Served::No) == Served::No {
-                    debug!(kind = kind_name, "still not served");
-                    return Ok(());
-                }
-                info!(kind = kind_name, answer = %root(&error), "the hub does not show this kind; watching for it");
+        let known = self.served;
+        self.served = known.after_an_absence();
+        match known {
+            Served::Yes => self.suffer(error),
+            Served::No => debug!(kind = kind_name, "still not served"),
+            Served::Unknown => {
+                info!(kind = kind_name, answer = %root(error), "the hub does not show this kind; watching for it");
                 return self.tell(Event::Withheld { kind: self.kind }).await;
             }
-            Err(error) if self.served != Served::Yes => {
-                self.ends.metrics.reads(self.kind.address().resource, false);
-                warn!(kind = kind_name, error = %root(&error), "the hub does not list a kind that must exist; everything waits for it");
-                return Ok(());
-            }
-            Err(error) => {
-                self.ends.metrics.reads(self.kind.address().resource, false);
-                warn!(kind = kind_name, error = %root(&error), "watch interrupted");
-                return Ok(());
-            }
-        };
-        self.translate(event).await
+        }
+        Ok(())
+    }
+
+    fn suffer(&self, error: &watcher::Error) {
+        let kind_name = self.kind.address().kind;
+        self.ends.metrics.reads(self.kind.address().resource, false);
+        if self.served == Served::Yes {
+            warn!(kind = kind_name, error = %root(error), "watch interrupted");
+        } else {
+            warn!(kind = kind_name, error = %root(error), "the hub does not list a kind that must exist; everything waits for it");
+        }
     }
 
     async fn translate(&mut self, event: watcher::Event<Raw>) -> Result<(), Over> {
@@ -117,24 +153,28 @@ impl Watch {
                 object: raw.object,
             },
             watcher::Event::Init => {
-                self.listing.clear();
+                self.listed.clear();
                 return Ok(());
             }
             watcher::Event::InitApply(raw) => {
-                self.listing.push(raw.object);
-                return Ok(());
+                self.listed.insert(ObjectKey::of(kind, &raw.object));
+                Event::Applied {
+                    kind,
+                    object: raw.object,
+                }
             }
-            watcher::Event::InitDone => Event::Listed {
+            watcher::Event::InitDone => Event::ListEnded {
                 kind,
-                objects: std::mem::take(&mut self.listing),
+                keys: std::mem::take(&mut self.listed),
             },
         };
         self.served = Served::Yes;
+        self.definition.is_served();
         self.ends.metrics.reads(kind.address().resource, true);
         self.tell(event).await
     }
 
-    async fn tell(&self, event: Event) -> Result<(), Over> {
+    async fn tell(&mut self, event: Event) -> Result<(), Over> {
         self.ends.tap.iter().for_each(|tap| tap.see(&event));
         match self.ends.events.send(event).await {
             Ok(()) => Ok(()),
@@ -145,22 +185,173 @@ impl Watch {
 
 /// A kind that a hub may lack has no objects where it is not served; one that only policies or the registration of agents need may
 /// be forbidden as well: the others need not wait for it.
-fn is_withheld(kind: Kind, error: &watcher::Error) -> bool {
-    let watcher::Error::InitialListFailed(kube::Error::Api(status)) = error else {
-        return false;
-    };
-    match status.code {
-        404 => !kind.must_exist(),
-        403 => kind.may_be_withheld(),
-        _ => false,
-    }
+fn why_withheld(kind: Kind, error: &watcher::Error) -> Option<Absent> {
+    Absent::of(error).filter(|absent| match absent {
+        Absent::NotServed => !kind.must_exist(),
+        Absent::Forbidden => kind.may_be_withheld(),
+    })
 }
 
 /// Only objects that count are asked for; a hub has many others.
 fn config(kind: Kind) -> watcher::Config {
-    let config = watcher::Config::default();
+    let config = watcher::Config::default().page_size(PAGE);
     match kind.selector() {
         Some(selector) => config.labels(&selector),
         None => config,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::sync::Mutex;
+
+    use http::{Request, Response, StatusCode};
+    use http_body_util::StreamBody;
+    use hyper::body::Frame;
+    use kube::client::Body;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    type Chunk = Result<Frame<bytes::Bytes>, std::io::Error>;
+
+    /// What a hub without the definition of `AddOnRollout` was asked, and how a definition comes to it.
+    #[derive(Default)]
+    struct Hub {
+        asked: Mutex<BTreeMap<&'static str, usize>>,
+        is_forbidden: bool,
+        is_defined: std::sync::atomic::AtomicBool,
+        watchers: Mutex<Vec<mpsc::UnboundedSender<Chunk>>>,
+    }
+
+    fn said(value: &Value) -> Frame<bytes::Bytes> {
+        Frame::data(bytes::Bytes::from(format!("{value}\n")))
+    }
+
+    impl Hub {
+        fn answer(&self, path: &str, watches: bool) -> (StatusCode, Option<Value>) {
+            let of_definitions = path.ends_with("customresourcedefinitions");
+            let what = match (of_definitions, watches) {
+                (true, _) => "definitions",
+                (false, false) => "list",
+                (false, true) => "watch",
+            };
+            let mut asked = self.asked.lock().expect("unpoisoned");
+            *asked.entry(what).or_default() += 1;
+            let refused = |code: u16| {
+                let status = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code,
+                    "reason": "", "message": "no"});
+                (StatusCode::from_u16(code).expect("a code"), Some(status))
+            };
+            let is_defined = self.is_defined.load(std::sync::atomic::Ordering::SeqCst);
+            match what {
+                "definitions" if self.is_forbidden => refused(403),
+                "list" if !is_defined => refused(404),
+                _ if watches => (StatusCode::OK, None),
+                _ => (
+                    StatusCode::OK,
+                    Some(json!({"kind": "List", "apiVersion": "v1",
+                    "metadata": {"resourceVersion": "5"}, "items": []})),
+                ),
+            }
+        }
+
+        fn client(self: &Arc<Self>) -> Client {
+            let hub = Arc::clone(self);
+            let service = tower::service_fn(move |request: Request<Body>| {
+                let watches = request
+                    .uri()
+                    .query()
+                    .is_some_and(|query| query.contains("watch=true"));
+                let (status, value) = hub.answer(request.uri().path(), watches);
+                let (sender, receiver) = mpsc::unbounded_channel();
+                match value {
+                    Some(value) => drop(sender.send(Ok(said(&value)))),
+                    None if request.uri().path().ends_with("customresourcedefinitions") => {
+                        hub.watchers.lock().expect("unpoisoned").push(sender);
+                    }
+                    // A watch of a served kind stays open for the rest of the test.
+                    None => std::mem::forget(sender),
+                }
+                let chunks = futures::stream::unfold(receiver, |mut receiver| async move {
+                    receiver.recv().await.map(|chunk| (chunk, receiver))
+                });
+                let body = StreamBody::new(chunks);
+                let answer = Response::builder().status(status).body(body).expect("an answer");
+                async move { Ok::<_, std::io::Error>(answer) }
+            });
+            Client::new(service, "default")
+        }
+
+        fn define(&self) {
+            self.is_defined.store(true, std::sync::atomic::Ordering::SeqCst);
+            let object = json!({"type": "ADDED", "object": {"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata",
+                "metadata": {"name": "addonrollouts.tidegate.io", "resourceVersion": "6"}}});
+            for watcher in self.watchers.lock().expect("unpoisoned").iter() {
+                watcher.send(Ok(said(&object))).expect("it listens");
+            }
+        }
+
+        fn asked(&self) -> usize {
+            self.asked.lock().expect("unpoisoned").values().sum()
+        }
+    }
+
+    fn begin(hub: &Arc<Hub>) -> mpsc::Receiver<Event> {
+        let (sender, events) = mpsc::channel(16);
+        let ends = Ends {
+            events: sender,
+            tap: None,
+            metrics: Metrics::default(),
+            again: Arc::default(),
+        };
+        tokio::spawn(watch_kind(hub.client(), Kind::Rollout, ends));
+        events
+    }
+
+    const TWO_MINUTES: std::time::Duration = std::time::Duration::from_mins(2);
+
+    #[tokio::test(start_paused = true)]
+    async fn a_hub_without_a_definition_is_not_asked_again_and_again_until_the_definition_comes() {
+        let hub = Arc::new(Hub::default());
+        let mut events = begin(&hub);
+        assert_eq!(events.recv().await, Some(Event::Withheld { kind: Kind::Rollout }));
+        tokio::time::sleep(TWO_MINUTES).await;
+        assert!(hub.asked() <= 4, "{:?}", hub.asked);
+        let before = tokio::time::Instant::now();
+        hub.define();
+        assert!(matches!(
+            events.recv().await,
+            Some(Event::ListEnded {
+                kind: Kind::Rollout,
+                ..
+            })
+        ));
+        assert!(
+            before.elapsed() < std::time::Duration::from_secs(2),
+            "{:?}",
+            before.elapsed()
+        );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn where_definitions_may_not_be_watched_pauses_grow() {
+        let hub = Arc::new(Hub {
+            is_forbidden: true,
+            ..Hub::default()
+        });
+        let mut events = begin(&hub);
+        assert_eq!(events.recv().await, Some(Event::Withheld { kind: Kind::Rollout }));
+        tokio::time::sleep(TWO_MINUTES).await;
+        assert!(hub.asked() <= 16, "{:?}", hub.asked);
+        hub.define();
+        assert!(matches!(
+            events.recv().await,
+            Some(Event::ListEnded {
+                kind: Kind::Rollout,
+                ..
+            })
+        ));
     }
 }

@@ -20,15 +20,15 @@ use tracing::{debug, info, warn};
 
 use super::backoff::Failure;
 use super::error_root::root;
-use super::event_budget::Subject;
+use super::event_budget::InvolvedObject;
 use super::event_recorder::EventRecorder;
 use super::pruned_fields::PrunedFields;
 use super::raw::{Raw, resource};
 use crate::controllers::sign::{SignError, certificate, secret_of};
 use crate::controllers::tide::Progress;
-use crate::plan::{Action, Answer, Plan, Revision};
-use crate::snapshot::{Expected, Kind, Name, ObjectKey, Owner, WriteQueue, terms};
 use crate::telemetry::{Metrics, Written};
+use plan::{Action, Answer, Plan, Revision};
+use snapshot::{Expected, Kind, Name, ObjectKey, Owner, WriteQueue, terms};
 
 /// From which pause on a write that fails again and again is worth a warning, whatever the reason.
 pub(super) const STUBBORN: Duration = Duration::from_secs(1);
@@ -178,7 +178,7 @@ pub(super) struct Writer {
     /// Whether this replica is the one that writes.
     pub(super) leading: watch::Receiver<bool>,
     /// Whether the add-on is that of OCM's add-on manager at this moment.
-    pub(super) fence: watch::Receiver<crate::snapshot::Fence>,
+    pub(super) fence: watch::Receiver<snapshot::Fence>,
     /// Where writes are counted.
     pub(super) metrics: Metrics,
 }
@@ -190,7 +190,7 @@ impl Writer {
 }
 
 /// Applies a plan: the writes of one lane in their order, lanes beside each other, the cluster-scoped ones last.
-pub(super) async fn apply_plan(writer: Writer, subject: Subject, plan: Plan) -> Applied {
+pub(super) async fn apply_plan(writer: Writer, subject: InvolvedObject, plan: Plan) -> Applied {
     let mut groups: BTreeMap<WriteQueue, Vec<Action>> = BTreeMap::new();
     for action in plan.actions {
         groups.entry(action.object().lane()).or_default().push(action);
@@ -213,7 +213,7 @@ pub(super) async fn apply_plan(writer: Writer, subject: Subject, plan: Plan) -> 
 }
 
 /// The first write that fails ends its group: what follows may rely on it.
-async fn apply_group(writer: &Writer, subject: &Subject, actions: Vec<Action>) -> Applied {
+async fn apply_group(writer: &Writer, subject: &InvolvedObject, actions: Vec<Action>) -> Applied {
     let mut applied = Applied::default();
     for mut action in actions {
         rebase(&mut action, &applied.expected);
@@ -268,8 +268,8 @@ fn rebase(action: &mut Action, written: &[(ObjectKey, Expected)]) {
 
 /// What is to be told when a write has happened.
 enum News {
-    /// A change of state, with the uid of what it is about.
-    Note(Name, Progress),
+    /// Changes of state, with the uid of what they are about.
+    Notes(Name, Vec<Progress>),
     /// An instance is gone: its uid, and why.
     Removed(Name, &'static str),
     Nothing,
@@ -278,11 +278,9 @@ enum News {
 impl News {
     fn of(action: &Action) -> Self {
         match action {
-            Action::Status {
-                before,
-                note: Some(note),
-                ..
-            } => Self::Note(before.uid.clone(), note.clone()),
+            Action::Status { before, notes, .. } if !notes.is_empty() => {
+                Self::Notes(before.uid.clone(), notes.clone())
+            }
             Action::Delete { object, before, why } if object.kind == Kind::Instance => {
                 Self::Removed(before.uid.clone(), why)
             }
@@ -294,17 +292,19 @@ impl News {
         }
     }
 
-    fn tell(self, writer: &Writer, subject: &Subject, object: &ObjectKey) {
+    fn tell(self, writer: &Writer, subject: &InvolvedObject, object: &ObjectKey) {
         match self {
             Self::Nothing => {}
             Self::Removed(uid, why) => writer.recorder.removed(subject, object, &uid, why),
-            Self::Note(uid, note) => {
-                let cluster = note.cluster().map_or("", |cluster| &**cluster);
-                let (reason, message) = (note.reason(), note.message());
-                info!(addon = %note.addon(), cluster, reason, message, "state changed");
-                writer.recorder.note(subject, object, &uid, &note);
-                // Nobody watching is fine.
-                let _sent = writer.progress.send(note).ok();
+            Self::Notes(uid, notes) => {
+                for note in notes {
+                    let cluster = note.cluster().map_or("", |cluster| &**cluster);
+                    let (reason, message) = (note.reason(), note.message());
+                    info!(owner = %note.owner(), cluster, reason, message, "state changed");
+                    writer.recorder.note(subject, object, &uid, &note);
+                    // Nobody watching is fine.
+                    let _sent = writer.progress.send(note).ok();
+                }
             }
         }
     }
@@ -504,7 +504,7 @@ mod tests {
     use crate::controllers::runtime::event_budget::EventBudget;
 
     async fn hub() -> devhub::DevHub {
-        let crds = crate::api::crds();
+        let crds = api::crds();
         let crds = crds
             .into_iter()
             .map(|crd| serde_json::to_value(crd).expect("a CRD is JSON"));
@@ -522,13 +522,13 @@ mod tests {
             signing_namespace: Name::from("signers"),
             pruned: PrunedFields::default(),
             leading: watch::channel(true).1,
-            fence: watch::channel(crate::snapshot::Fence::Open).1,
+            fence: watch::channel(snapshot::Fence::Open).1,
             metrics: Metrics::default(),
         }
     }
 
     async fn apply(writer: Writer, plan: Plan) -> Applied {
-        let subject = Subject {
+        let subject = InvolvedObject {
             owner: ObjectKey::addon(&"hello".into()),
             uid: None,
         };

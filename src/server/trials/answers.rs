@@ -14,7 +14,7 @@ use tokio::net::TcpStream;
 use tokio_rustls::client::TlsStream;
 
 use super::rig::{Rig, get, post, quick, read, review};
-use crate::admission::{Facts, Request, Rulebook, Verdict};
+use admission::{Facts, Request, Rulebook, Verdict};
 
 #[tokio::test]
 async fn a_wrong_object_is_refused_over_both_protocols() {

@@ -15,8 +15,8 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
 use super::rig::{Rig, quick, review};
-use crate::admission::{Rulebook, decide};
 use crate::server::{Authority, Callers, ClientAuthority, PathSecrets};
+use admission::{Rulebook, decide};
 
 async fn admitting(callers: Callers) -> Rig {
     Rig::admitting(quick(), callers, (decide, Rulebook::default(), None)).await

@@ -10,9 +10,9 @@ use futures::FutureExt as _;
 use serde_json::{Value, json};
 
 use super::rig::{Rig, quick, review};
-use crate::admission::{Enforcement, Rulebook, decide};
-use crate::admission::{InstallNamespace, Told};
 use crate::server::ExistenceReader;
+use admission::{Enforcement, Rulebook, decide};
+use admission::{InstallNamespace, Told};
 
 /// Refuses what is confirmed to be absent.
 fn strict() -> Rulebook {

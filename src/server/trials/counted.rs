@@ -9,8 +9,8 @@ use serde_json::json;
 use tokio::net::TcpStream;
 
 use super::rig::{Rig, get, quick, read, review};
-use crate::admission::{Facts, Request, Rulebook, Verdict};
 use crate::server::{Pages, PagesAt};
+use admission::{Facts, Request, Rulebook, Verdict};
 
 async fn page(rig: &Rig) -> String {
     let bind = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));

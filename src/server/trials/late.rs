@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::rig::{Rig, get, quick, review};
-use crate::admission::{Facts, Request, Rulebook, Verdict};
 use crate::server::Limits;
+use admission::{Facts, Request, Rulebook, Verdict};
 
 fn answer(body: &str) -> Value {
     let answer: Value = serde_json::from_str(body).expect("JSON");

@@ -18,11 +18,11 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-use crate::admission::{Facts, Rulebook, decide};
 use crate::server::gate::{Gate, GateOptions};
 use crate::server::routes::Decide;
 use crate::server::{Authority, Callers, ExistenceReader, Health, Limits};
 use crate::telemetry::Metrics;
+use admission::{Facts, Rulebook, decide};
 
 pub(super) struct Rig {
     pub(super) gate: Gate,

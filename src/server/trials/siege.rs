@@ -23,9 +23,9 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
 use super::rig::{Rig, get, post, read, review, strict};
-use crate::admission::{Facts, Request, Rulebook, Verdict, decide};
 use crate::server::routes::Decide;
 use crate::server::{Limits, Pages, PagesAt};
+use admission::{Facts, Request, Rulebook, Verdict, decide};
 
 /// How many connections an attack opens: more than there are places.
 const MANY: usize = 520;

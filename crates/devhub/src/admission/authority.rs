@@ -4,17 +4,17 @@
 
 use std::sync::Arc;
 
-use schema::cel::{Program, Stage};
+use cel_engine::{Activation, Program};
 use serde_json::json;
 
 use super::attributes::Attributes;
 
 /// Binds `authorizer` and `authorizer.requestResource`, if somebody knows the rights of the request's user.
-pub(super) fn admit(stage: &mut Stage<'_, '_>, request: &Attributes) {
+pub(super) fn admit(activation: &mut Activation<'_, '_>, request: &Attributes) {
     let Some(surroundings) = &request.surroundings else {
         return;
     };
-    stage.authorize(Arc::clone(&surroundings.authority()));
+    activation.authorize(Arc::clone(&surroundings.authority()));
     let quoted = |text: &str| json!(text).to_string();
     let mut source = format!(
         "authorizer.group({}).resource({})",
@@ -32,7 +32,7 @@ pub(super) fn admit(stage: &mut Stage<'_, '_>, request: &Attributes) {
     let Ok(program) = Program::compile(&source) else {
         return;
     };
-    if let Ok(answer) = stage.answer(&program) {
-        stage.bind_answer("authorizer.requestResource", answer);
+    if let Ok(answer) = activation.answer(&program) {
+        activation.bind_answer("authorizer.requestResource", answer);
     }
 }

@@ -4,6 +4,7 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
+use admission_policy::FailurePolicy;
 use arc_swap::ArcSwap;
 use futures::future::join_all;
 use serde_json::Value;
@@ -11,7 +12,7 @@ use serde_json::Value;
 use super::{
     answer::{self, Answer, Phase, Question},
     attributes::Attributes,
-    configuration::{FailurePolicy, ReinvocationPolicy, SideEffects},
+    configuration::{ReinvocationPolicy, SideEffects},
     decode,
     hook::{Hook, Hooks},
     matching::{self, Invocation, Seen},

@@ -2,12 +2,12 @@
 //!
 //! Decides whether a matching request is really sent to the hook; never calls it.
 
-use schema::cel::{Program, Stage};
+use admission_policy::{FailurePolicy, Variables};
+use cel_engine::{Activation, Program};
 use serde_json::Value;
 
 use super::attributes::Attributes;
 use super::authority;
-use super::configuration::FailurePolicy;
 
 /// Units that one condition may spend.
 const UNITS: u64 = 1_000_000;
@@ -43,15 +43,19 @@ impl Condition {
             .program
             .as_ref()
             .map_err(|cause| format!("compilation error: {cause}"))?;
-        let mut stage = Stage::new(UNITS);
-        stage.bind("object", scene.object);
-        stage.bind("oldObject", scene.old_object);
-        stage.bind("request", scene.request);
+        let mut activation = Activation::new(UNITS);
+        let variables = Variables {
+            object: scene.object,
+            old_object: scene.old_object,
+            request: scene.request,
+            namespace: None,
+        };
+        variables.bind(&mut activation);
         if let Some(attributes) = scene.attributes.filter(|_| program.reads("authorizer")) {
-            authority::admit(&mut stage, attributes);
+            authority::admit(&mut activation, attributes);
         }
         let expression = &self.expression;
-        match stage.answer(program) {
+        match activation.answer(program) {
             Ok(answer) => answer
                 .as_bool()
                 .ok_or_else(|| format!("expression '{expression}' evaluated to a non-bool value")),
@@ -63,27 +67,24 @@ impl Condition {
     }
 }
 
-/// Tells whether all conditions hold. A false one beats any error; an error beats a true one, and then the
-/// failure policy says whether the hook is skipped or the request refused with the error's text.
+/// Tells whether all conditions hold; of an error the failure policy says whether the hook is skipped or the request refused with
+/// the error's text.
 pub(super) fn all_hold(
     conditions: &[Condition],
     scene: Scene<'_>,
     policy: FailurePolicy,
 ) -> Result<bool, String> {
-    let mut errors = Vec::new();
-    for condition in conditions {
-        match condition.holds(scene) {
-            Ok(true) => {}
-            Ok(false) => return Ok(false),
-            Err(cause) => errors.push(cause),
-        }
-    }
-    match (errors.as_slice(), policy) {
-        ([], _) => Ok(true),
-        (_, FailurePolicy::Ignore) => Ok(false),
-        ([one], FailurePolicy::Fail) => Err(one.clone()),
-        (many, FailurePolicy::Fail) => Err(format!("[{}]", many.join(", "))),
-    }
+    let held = admission_policy::all_hold(conditions.iter().map(|condition| condition.holds(scene)));
+    or_fail(held, policy)
+}
+
+/// Returns what errors of conditions come to.
+pub(super) fn or_fail(held: Result<bool, Vec<String>>, policy: FailurePolicy) -> Result<bool, String> {
+    held.or_else(|errors| match (policy, errors.as_slice()) {
+        (FailurePolicy::Ignore, _) => Ok(false),
+        (FailurePolicy::Fail, [one]) => Err(one.clone()),
+        (FailurePolicy::Fail, many) => Err(format!("[{}]", many.join(", "))),
+    })
 }
 
 #[cfg(test)]
@@ -91,7 +92,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::{Condition, Scene, all_hold};
-    use crate::admission::configuration::FailurePolicy;
+    use admission_policy::FailurePolicy;
 
     #[track_caller]
     fn check(expressions: &[&str], policy: FailurePolicy, expected: Result<bool, &str>) {

@@ -2,6 +2,7 @@
 //!
 //! Decides how the fields are read; never what an absent one means, and never which hook is called.
 
+use admission_policy::{FailurePolicy, MatchPolicy, Rule};
 use apimachinery::labels::Selector;
 use serde::Deserialize;
 
@@ -30,52 +31,6 @@ pub(super) struct Spec {
 #[derive(Debug, Deserialize)]
 pub(super) struct MatchCondition {
     pub(super) expression: String,
-}
-
-/// Which requests a hook wants to see.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(super) struct Rule {
-    pub(super) operations: Vec<String>,
-    pub(super) api_groups: Vec<String>,
-    pub(super) api_versions: Vec<String>,
-    pub(super) resources: Vec<String>,
-    pub(super) scope: RuleScope,
-}
-
-impl Default for Rule {
-    fn default() -> Self {
-        Self {
-            operations: Vec::new(),
-            api_groups: Vec::new(),
-            api_versions: Vec::new(),
-            resources: Vec::new(),
-            scope: RuleScope::All,
-        }
-    }
-}
-
-/// Which objects a rule means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-pub(super) enum RuleScope {
-    #[serde(rename = "*")]
-    All,
-    Namespaced,
-    Cluster,
-}
-
-/// Whether a rule for one version of a resource also means the others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-pub(super) enum MatchPolicy {
-    Exact,
-    Equivalent,
-}
-
-/// What happens when a hook cannot be asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-pub(super) enum FailurePolicy {
-    Ignore,
-    Fail,
 }
 
 /// Whether a mutating hook is asked again after a later one changed the object.

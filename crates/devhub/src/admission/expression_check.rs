@@ -3,7 +3,7 @@
 //! Decides which of them are refused: what does not compile, what reads a variable that is not there, what never has the
 //! wanted type. Never evaluates an expression that reads anything.
 
-use schema::cel::{Mention, Program, ResultKind, Step};
+use cel_engine::{Program, Reference, ResultKind, Step};
 use serde_json::Value;
 
 /// What an expression must come to.
@@ -36,16 +36,16 @@ pub(super) fn fault(expression: &str, environment: Environment<'_>, wanted: Want
         Ok(program) => program,
         Err(cause) => return Some(format!("compilation failed: {cause}")),
     };
-    let mentions = program.mentions();
-    let unknown = mentions
+    let references = program.references();
+    let unknown = references
         .iter()
-        .find_map(|mention| Some((mention, misread(mention, environment)?)));
-    if let Some((mention, (offset, cause))) = unknown {
-        let (line, column) = start(expression, mention);
+        .find_map(|reference| Some((reference, misread(reference, environment)?)));
+    if let Some((reference, (offset, cause))) = unknown {
+        let (line, column) = start(expression, reference);
         let place = located(expression, (line, column + offset), &cause);
         return Some(format!("compilation failed: {place}"));
     }
-    let found = kind(&program, mentions.is_empty())?;
+    let found = kind(&program, references.is_empty())?;
     let expected = match wanted {
         Wanted::Bool if found != "bool" => "bool",
         Wanted::Text if found != "string" => "string",
@@ -56,14 +56,14 @@ pub(super) fn fault(expression: &str, environment: Environment<'_>, wanted: Want
 }
 
 /// Returns what is wrong with a name, and how far behind its beginning.
-fn misread(mention: &Mention, environment: Environment<'_>) -> Option<(usize, String)> {
-    let name = mention.name.as_str();
+fn misread(reference: &Reference, environment: Environment<'_>) -> Option<(usize, String)> {
+    let name = reference.name.as_str();
     let known = match name {
         "object" | "oldObject" | "request" | "namespaceObject" => true,
         "params" => environment.params,
         "authorizer" => environment.authorizer,
         "variables" => {
-            let Some(Step::Member(member)) = mention.steps.first() else {
+            let Some(Step::Member(member)) = reference.steps.first() else {
                 return None;
             };
             if environment.variables.contains(&member.as_str()) {
@@ -79,9 +79,9 @@ fn misread(mention: &Mention, environment: Environment<'_>) -> Option<(usize, St
     (!known).then(|| (0, format!("undeclared reference to '{name}' (in container '')")))
 }
 
-/// Returns line and column at which the name begins; a mention is placed at its last member.
-fn start(source: &str, mention: &Mention) -> (usize, usize) {
-    let (line, column) = mention.place;
+/// Returns line and column at which the name begins; a reference is placed at its last member.
+fn start(source: &str, reference: &Reference) -> (usize, usize) {
+    let (line, column) = reference.place;
     let at = |place: isize| usize::try_from(place).unwrap_or(1).max(1);
     let (line, column) = (at(line), at(column));
     let text = source.lines().nth(line - 1).unwrap_or_default();
@@ -90,10 +90,12 @@ fn start(source: &str, mention: &Mention) -> (usize, usize) {
         .nth(column - 1)
         .map_or(text.len(), |(end, _)| end);
     let (before, rest) = text.split_at(end);
-    if rest.starts_with(&mention.name) {
+    if rest.starts_with(&reference.name) {
         return (line, column);
     }
-    let found = before.rfind(&mention.name).and_then(|found| before.get(..found));
+    let found = before
+        .rfind(&reference.name)
+        .and_then(|found| before.get(..found));
     (line, found.map_or(column, |before| before.chars().count() + 1))
 }
 

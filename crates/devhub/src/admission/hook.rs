@@ -4,13 +4,14 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
+use admission_policy::{FailurePolicy, MatchPolicy, Rule};
 use apimachinery::labels::Selector;
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
     conditions::Condition,
-    configuration::{FailurePolicy, MatchPolicy, ReinvocationPolicy, Rule, SideEffects, Spec},
+    configuration::{ReinvocationPolicy, SideEffects, Spec},
     endpoint::{Endpoint, Services},
 };
 
@@ -113,8 +114,8 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::{FailurePolicy, Hooks, MatchPolicy, ReinvocationPolicy};
-    use crate::admission::configuration::RuleScope;
     use crate::admission::endpoint::Services;
+    use admission_policy::RuleScope;
 
     fn configuration(name: &str, hooks: &[&str]) -> Value {
         let webhooks: Vec<Value> = hooks

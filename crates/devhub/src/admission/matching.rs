@@ -2,16 +2,15 @@
 //!
 //! Decides by rules, match policy, selectors and conditions; never calls anything.
 
+use admission_policy::{NULL, Namespace, Subject, Target, Versions};
 use serde_json::Value;
 
 use super::{
     attributes::{Attributes, Kind, Operation},
     conditions::{self, Scene},
-    configuration::{MatchPolicy, Rule, RuleScope},
     hook::Hook,
 };
 use crate::ApiError;
-use apimachinery::labels::Selector;
 
 /// A call to be made: the version in which the hook wants to see the object.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,15 +32,17 @@ pub(super) async fn invocation(
     request: &Attributes,
     object: Option<&Value>,
 ) -> Result<Option<(Invocation, Seen)>, ApiError> {
+    let subject = subject(request, object);
     if request.is_exempt()
-        || !namespace_selected(&hook.namespace_selector, request, object)
-        || !object_selected(&hook.object_selector, request, object)
+        || subject.namespace_has_labels(&hook.namespace_selector) == Some(false)
+        || !subject.has_labels(&hook.object_selector)
     {
         return Ok(None);
     }
-    let Some(invocation) = matching_version(&hook.rules, hook.match_policy, request) else {
+    let Some(version) = subject.version(&hook.rules, hook.match_policy) else {
         return Ok(None);
     };
+    let invocation = in_which(version, request);
     let seen = seen(request, &invocation, object).await?;
     let wanted = conditions_hold(hook, request, &seen, &invocation)?;
     Ok(wanted.then_some((invocation, seen)))
@@ -71,105 +72,55 @@ async fn in_version(
     }
 }
 
-/// Requests for cluster-scoped objects other than namespaces are never left out by a namespace selector.
-pub(super) fn namespace_selected(selector: &Selector, request: &Attributes, object: Option<&Value>) -> bool {
-    if selector.is_everything() || request.request_namespace().is_empty() && !request.is_namespace() {
-        return true;
-    }
-    // A namespace has its new labels only in the request itself, and its last ones in what is removed.
-    if !request.is_namespace() {
-        selector.matches_map(&request.namespace_labels)
-    } else if request.operation == Operation::Delete || !request.subresource.is_empty() {
-        matches(selector, request.old_object.as_ref())
-    } else {
-        matches(selector, object)
-    }
-}
-
-/// The object before or after the write must be selected. A missing object has no labels to be selected by.
-pub(super) fn object_selected(selector: &Selector, request: &Attributes, object: Option<&Value>) -> bool {
-    selector.is_everything()
-        || [object, request.old_object.as_ref()]
-            .into_iter()
-            .flatten()
-            .any(|object| selector.matches_object(object))
-}
-
-/// An object that is not there has no labels.
-fn matches(selector: &Selector, object: Option<&Value>) -> bool {
-    selector.matches_object(object.unwrap_or(&Value::Null))
-}
-
-/// Returns the version in which rules want to see a write, if they want it at all.
-pub(super) fn matching_version<'r>(
-    rules: impl IntoIterator<Item = &'r Rule> + Clone,
-    policy: MatchPolicy,
-    request: &Attributes,
-) -> Option<Invocation> {
-    if rules
-        .clone()
-        .into_iter()
-        .any(|rule| rule_matches(rule, request, &request.version))
-    {
-        return Some(Invocation {
-            version: request.version.clone(),
-            kind: request.kind.clone(),
-        });
-    }
-    if policy == MatchPolicy::Exact {
-        return None;
-    }
-    let candidates = rules.into_iter().flat_map(|rule| {
-        request
-            .equivalent_versions
-            .iter()
-            .filter(move |version| rule_matches(rule, request, version))
-    });
-    candidates
-        .into_iter()
-        .find(|version| **version != request.version)
-        .map(|version| {
-            let mut kind = request.kind.clone();
-            // A subresource such as scale has a kind of its own that does not change with the resource's version.
-            if kind.group == request.group {
-                kind.version.clone_from(version);
+/// Returns what decides about a write that makes `object`.
+pub(super) fn subject<'a>(request: &'a Attributes, object: Option<&'a Value>) -> Subject<'a> {
+    let old_object = request.old_object.as_ref();
+    Subject {
+        target: Target {
+            operation: request.operation.name(),
+            group: &request.group,
+            version: &request.version,
+            resource: &request.resource,
+            subresource: &request.subresource,
+            // Namespace objects count as cluster-scoped although requests for them carry a namespace.
+            namespace: if request.is_namespace() {
+                ""
+            } else {
+                &request.namespace
+            },
+            name: &request.name,
+        },
+        object,
+        old_object,
+        // A namespace has its new labels only in the request itself, and its last ones in what is removed. Requests for other
+        // cluster-scoped objects are never left out by a namespace selector.
+        namespace: if request.is_namespace() {
+            let is_past = request.operation == Operation::Delete || !request.subresource.is_empty();
+            let labelled = if is_past { old_object } else { object };
+            Namespace::Known {
+                object: labelled.unwrap_or(&NULL),
+                name: "",
             }
-            Invocation {
-                version: version.clone(),
-                kind,
-            }
-        })
-}
-
-pub(super) fn rule_matches(rule: &Rule, request: &Attributes, version: &str) -> bool {
-    listed(&rule.operations, request.operation.name())
-        && listed(&rule.api_groups, &request.group)
-        && listed(&rule.api_versions, version)
-        && scope_matches(rule.scope, request)
-        && rule
-            .resources
-            .iter()
-            .any(|resource| resource_matches(resource, request))
-}
-
-fn listed(list: &[String], item: &str) -> bool {
-    list.iter().any(|entry| entry == "*" || entry == item)
-}
-
-/// Namespace objects count as cluster-scoped although requests for them carry a namespace.
-fn scope_matches(scope: RuleScope, request: &Attributes) -> bool {
-    let namespaced = !request.namespace.is_empty() && !request.is_namespace();
-    match scope {
-        RuleScope::All => true,
-        RuleScope::Namespaced => namespaced,
-        RuleScope::Cluster => !namespaced,
+        } else if request.namespace.is_empty() {
+            Namespace::None
+        } else {
+            Namespace::Labels(&request.namespace_labels)
+        },
+        versions: Versions::Served(&request.equivalent_versions),
     }
 }
 
-/// `x` means objects without a subresource, `x/y` one subresource, `x/*` the object and every subresource.
-fn resource_matches(resource: &str, request: &Attributes) -> bool {
-    let (name, subresource) = resource.split_once('/').unwrap_or((resource, ""));
-    (name == "*" || name == request.resource) && (subresource == "*" || subresource == request.subresource)
+/// Returns the call that shows a write in a version of its resource.
+pub(super) fn in_which(version: &str, request: &Attributes) -> Invocation {
+    let mut kind = request.kind.clone();
+    // A subresource such as scale has a kind of its own that does not change with the resource's version.
+    if kind.group == request.group && version != request.version {
+        version.clone_into(&mut kind.version);
+    }
+    Invocation {
+        version: version.to_owned(),
+        kind,
+    }
 }
 
 fn conditions_hold(

@@ -33,7 +33,10 @@ fn check_whole(
     warnings: &mut Vec<String>,
 ) {
     let mut findings = Findings::default();
-    check_name(definition, &mut findings);
+    // Group and plural never change, so a changed definition has its name.
+    if old.is_none() {
+        check_name(definition, &mut findings);
+    }
     check_group(definition, &mut findings);
     check_names(definition, &mut findings);
     check_scope(definition, &mut findings);

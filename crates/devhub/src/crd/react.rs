@@ -3,11 +3,12 @@
 //! Decides conditions and accepted names, serves the versions before the request is answered, and removes the instances of a
 //! definition that goes away.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use fields::Types;
-use serde_json::{Map, Value, json};
+use managed_fields::Types;
+use serde_json::{Value, json};
 
 use super::status::{is_true, set_condition};
 use super::{FINALIZER, served};
@@ -94,18 +95,30 @@ fn withdraw(hub: &Hub, name: &str) {
     hub.store.forget(name);
 }
 
-/// Accepts the names of a definition unless another resource of the group has them.
+/// Accepts each name of a definition that no other resource of the group has. The last conflict is the one that is told.
 fn judge_names(hub: &Hub, name: &str, definition: &mut Value) {
-    let group = definition
-        .pointer("/spec/group")
-        .and_then(Value::as_str)
-        .unwrap_or_default()
-        .to_owned();
-    let names = definition.pointer("/spec/names").cloned().unwrap_or_default();
-    let conflict = conflict(hub, name, &group, &names);
-    let mut accepted = Map::new();
-    for (key, value) in names.as_object().into_iter().flatten() {
-        accepted.insert(key.clone(), value.clone());
+    let object = |pointer: &str| definition.pointer(pointer).and_then(Value::as_object);
+    let wanted = object("/spec/names").cloned().unwrap_or_default();
+    let before = object("/status/acceptedNames").cloned().unwrap_or_default();
+    let group = definition.pointer("/spec/group").and_then(Value::as_str);
+    let taken = Taken::by_others(hub, name, group.unwrap_or_default());
+    let mut accepted = before.clone();
+    let mut conflict = None;
+    for (key, value) in &wanted {
+        if !NAMES.iter().any(|(named, _)| named == key) {
+            accepted.insert(key.clone(), value.clone());
+        }
+    }
+    for (key, reason) in NAMES {
+        let refused = taken.refused(key, wanted.get(key), before.get(key));
+        if refused.is_empty() {
+            accepted.extend(wanted.get(key).map(|value| (key.to_owned(), value.clone())));
+        } else {
+            conflict = Some((reason, in_use(&refused)));
+        }
+    }
+    if let Some(status) = definition.get_mut("status").and_then(Value::as_object_mut) {
+        status.insert("acceptedNames".to_owned(), Value::Object(accepted));
     }
     if let Some((reason, message)) = conflict {
         set_condition(definition, "NamesAccepted", "False", reason, &message);
@@ -114,9 +127,6 @@ fn judge_names(hub: &Hub, name: &str, definition: &mut Value) {
             set_condition(definition, "Established", "False", "NotAccepted", text);
         }
         return;
-    }
-    if let Some(status) = definition.get_mut("status").and_then(Value::as_object_mut) {
-        status.insert("acceptedNames".to_owned(), Value::Object(accepted));
     }
     set_condition(
         definition,
@@ -129,52 +139,75 @@ fn judge_names(hub: &Hub, name: &str, definition: &mut Value) {
     set_condition(definition, "Established", "True", "InitialNamesAccepted", text);
 }
 
-fn conflict(hub: &Hub, name: &str, group: &str, names: &Value) -> Option<(&'static str, String)> {
-    let registry = hub.directory.load();
-    let part = |key: &str| names.get(key).and_then(Value::as_str).unwrap_or_default();
-    let others: Vec<_> = registry
-        .all()
-        .filter(|served| served.resource.group == group)
-        .filter(|served| {
-            served
+/// The names that are looked at, in the server's order, and what their conflicts are called.
+const NAMES: [(&str, &str); 5] = [
+    ("plural", "PluralConflict"),
+    ("singular", "SingularConflict"),
+    ("shortNames", "ShortNamesConflict"),
+    ("kind", "KindConflict"),
+    ("listKind", "ListKindConflict"),
+];
+
+/// What the other resources of a group are called.
+#[derive(Default)]
+struct Taken {
+    names: BTreeSet<String>,
+    kinds: BTreeSet<String>,
+}
+
+impl Taken {
+    fn by_others(hub: &Hub, name: &str, group: &str) -> Self {
+        let mut taken = Self::default();
+        for served in hub.directory.load().all() {
+            let is_own = served
                 .custom
                 .as_ref()
-                .is_none_or(|custom| custom.definition != name)
-        })
-        .map(|served| &served.resource)
+                .is_some_and(|custom| custom.definition == name);
+            let other = &served.resource;
+            if other.group == group && !is_own {
+                taken.names.extend([other.plural.clone(), other.singular.clone()]);
+                taken.names.extend(other.short_names.iter().cloned());
+                taken.kinds.extend([other.kind.clone(), other.list_kind.clone()]);
+            }
+        }
+        taken
+    }
+
+    /// Which of the wanted names another resource has; what was accepted before stays accepted.
+    fn refused(&self, key: &str, wanted: Option<&Value>, before: Option<&Value>) -> Vec<String> {
+        let others = if key == "kind" || key == "listKind" {
+            &self.kinds
+        } else {
+            &self.names
+        };
+        let had = texts(before);
+        let is_taken = |name: &&str| !name.is_empty() && !had.contains(name) && others.contains(*name);
+        texts(wanted)
+            .into_iter()
+            .filter(is_taken)
+            .map(str::to_owned)
+            .collect()
+    }
+}
+
+/// The texts of a text or of a list.
+fn texts(value: Option<&Value>) -> Vec<&str> {
+    match value {
+        Some(Value::Array(items)) => items.iter().filter_map(Value::as_str).collect(),
+        Some(value) => value.as_str().into_iter().collect(),
+        None => Vec::new(),
+    }
+}
+
+fn in_use(names: &[String]) -> String {
+    let texts: Vec<String> = names
+        .iter()
+        .map(|name| format!("{name:?} is already in use"))
         .collect();
-    let in_use = |text: &str| format!("{text:?} is already in use");
-    let is_name = |wanted: &str| {
-        others.iter().any(|other| {
-            other.plural == wanted
-                || other.singular == wanted
-                || other.short_names.iter().any(|short| short == wanted)
-        })
-    };
-    if is_name(part("plural")) {
-        return Some(("PluralConflict", in_use(part("plural"))));
+    match texts.as_slice() {
+        [one] => one.clone(),
+        many => format!("[{}]", many.join(", ")),
     }
-    if is_name(part("singular")) {
-        return Some(("SingularConflict", in_use(part("singular"))));
-    }
-    let shorts = names
-        .get("shortNames")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str);
-    if let Some(short) = shorts.into_iter().find(|short| is_name(short)) {
-        return Some(("ShortNamesConflict", in_use(short)));
-    }
-    let is_kind = |wanted: &str| {
-        others
-            .iter()
-            .any(|other| other.kind == wanted || other.list_kind == wanted)
-    };
-    if is_kind(part("kind")) {
-        return Some(("KindConflict", in_use(part("kind"))));
-    }
-    is_kind(part("listKind")).then(|| ("ListKindConflict", in_use(part("listKind"))))
 }
 
 pub(super) fn is_cleaning(definition: &Value) -> bool {

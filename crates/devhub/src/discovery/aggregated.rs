@@ -1,6 +1,6 @@
 //! The discovery document that holds all groups, versions and resources at once.
 //!
-//! Decides `APIGroupDiscoveryList` in both of its versions, which differ in name only.
+//! Decides `APIGroupDiscoveryList` in its one version, `apidiscovery.k8s.io/v2`.
 
 use serde_json::{Value, json};
 
@@ -9,32 +9,8 @@ use super::versions::{groups, versions};
 use crate::builtin::subresources;
 use crate::{Resource, Scope};
 
-/// Version of the document that a client asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AggregatedVersion {
-    /// `apidiscovery.k8s.io/v2`.
-    V2,
-    /// `apidiscovery.k8s.io/v2beta1`.
-    V2Beta1,
-}
-
-impl AggregatedVersion {
-    /// Returns the version as the `v` parameter of media types names it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::V2 => "v2",
-            Self::V2Beta1 => "v2beta1",
-        }
-    }
-
-    /// Returns the content type of the document.
-    pub fn content_type(self) -> String {
-        format!(
-            "application/json;g=apidiscovery.k8s.io;v={};as=APIGroupDiscoveryList",
-            self.name()
-        )
-    }
-}
+/// Content type of the document.
+pub const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
 /// Which of the two roots is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +22,7 @@ pub enum Root {
 }
 
 /// Returns the aggregated document of a root.
-pub fn aggregated(resources: &[Resource], root: Root, version: AggregatedVersion) -> Value {
+pub fn aggregated(resources: &[Resource], root: Root) -> Value {
     let items: Vec<Value> = match root {
         Root::Core => vec![item(resources, "", &versions(resources, ""))],
         Root::Named => groups(resources)
@@ -55,7 +31,7 @@ pub fn aggregated(resources: &[Resource], root: Root, version: AggregatedVersion
             .collect(),
     };
     json!({
-        "kind": "APIGroupDiscoveryList", "apiVersion": format!("apidiscovery.k8s.io/{}", version.name()),
+        "kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2",
         "metadata": {}, "items": items,
     })
 }
@@ -124,11 +100,7 @@ mod tests {
 
     #[test]
     fn custom_groups_are_listed_as_recorded() {
-        let list = aggregated(
-            &[custom("Gadget", Scope::Cluster), widgets()],
-            Root::Named,
-            AggregatedVersion::V2,
-        );
+        let list = aggregated(&[custom("Gadget", Scope::Cluster), widgets()], Root::Named);
         let verbs = json!([
             "delete",
             "deletecollection",
@@ -156,20 +128,16 @@ mod tests {
     #[test]
     fn the_core_group_has_no_name_and_a_root_of_its_own() {
         let resources = builtin::resources();
-        let core = aggregated(&resources, Root::Core, AggregatedVersion::V2Beta1);
-        assert_eq!(core["apiVersion"], "apidiscovery.k8s.io/v2beta1");
+        let core = aggregated(&resources, Root::Core);
+        assert_eq!(core["apiVersion"], "apidiscovery.k8s.io/v2");
         assert_eq!(core["items"][0]["metadata"], json!({}));
-        let named = aggregated(&resources, Root::Named, AggregatedVersion::V2);
+        let named = aggregated(&resources, Root::Named);
         assert!(
             named["items"]
                 .as_array()
                 .expect("items")
                 .iter()
                 .all(|item| item["metadata"]["name"] != "")
-        );
-        assert_eq!(
-            AggregatedVersion::V2.content_type(),
-            "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
         );
     }
 }

@@ -10,7 +10,7 @@ mod aggregated;
 mod legacy;
 mod versions;
 
-pub use aggregated::{AggregatedVersion, Root, aggregated};
+pub use aggregated::{AGGREGATED, Root, aggregated};
 pub use legacy::{StorageVersions, api_versions, group, group_list, resource_list, storage_version_hash};
 pub(crate) use versions::hexadecimal;
 pub use versions::{compare_versions, entity_tag, groups};

@@ -14,7 +14,7 @@ mod yaml;
 
 pub(crate) use body::{Body, Payload, read_payload};
 pub(crate) use json::{Decoded, decode_json};
-pub(crate) use negotiate::{Accepted, Encoding, Form, Menu, negotiate};
+pub(crate) use negotiate::{Accepted, Encoding, Form, Menu, negotiate, refusal};
 pub(crate) use path::{Route, Target, parse_path};
 pub(crate) use query::{Query, unescaped};
 pub(crate) use reply::Reply;

@@ -83,7 +83,8 @@ fn clause(text: &str) -> Option<Accepted> {
     Some(Accepted { encoding, form })
 }
 
-fn refusal(menu: Menu) -> ApiError {
+/// Returns the refusal of a client that takes nothing of what is written.
+pub(crate) fn refusal(menu: Menu) -> ApiError {
     const OBJECT: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
     const STREAM: &str = "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
     let message = match menu {

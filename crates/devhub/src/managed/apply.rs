@@ -2,7 +2,7 @@
 //!
 //! Decides who owns what afterwards and whether others mind. The object that comes out still has to be completed and checked.
 
-use fields::{Applied, Asked, Conflict, Duplicates, Refusal, Set, apply, check, compare, field_set};
+use managed_fields::{Applied, Asked, Conflict, Duplicates, Refusal, Set, apply, check, compare, field_set};
 use serde_json::{Value, json};
 
 use super::conflict::conflicted;

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use fields::{Conflict, Path};
+use managed_fields::{Conflict, Path};
 use serde_json::{Value, json};
 
 use super::entries::Managers;

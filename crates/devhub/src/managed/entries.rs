@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use fields::{Owned, Owners, Set};
+use managed_fields::{Owned, Owners, Set};
 use serde_json::{Map, Value, json};
 
 /// Who writes, and through what.

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use fields::{Element, Owned, Set};
+use managed_fields::{Element, Owned, Set};
 use serde_json::{Value, json};
 
 use super::entries::Managers;

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use fields::{Element, Set, Types};
+use managed_fields::{Element, Set, Types};
 use serde_json::{Value, json};
 
 use super::sights::Sights;

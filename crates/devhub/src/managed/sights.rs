@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use fields::{Unseen, Views};
+use managed_fields::{Unseen, Views};
 use serde_json::Value;
 
 /// Version and text of an object.

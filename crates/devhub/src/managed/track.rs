@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use fields::{Asked, Owned, Refusal, update};
+use managed_fields::{Asked, Owned, Refusal, update};
 use serde_json::Value;
 
 use super::entries::{Managers, Writer};

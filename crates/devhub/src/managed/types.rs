@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
-use fields::{KeyField, List, Map, Relation, Scalar, Type};
+use managed_fields::{KeyField, List, Map, Relation, Scalar, Type};
 use serde_json::{Value, json};
 
 use crate::builtin;
@@ -210,7 +210,7 @@ mod tests {
             "plain": ["a"], "set": ["a"], "ports": [{ "port": 1 }], "atomic": { "a": "b" }, "open": { "a": { "b": [1] } },
             "embedded": { "metadata": { "labels": { "l": "m" } }, "spec": { "x": 1 } } } });
         assert_eq!(
-            fields::field_set(&value, &of).to_wire(),
+            managed_fields::field_set(&value, &of).to_wire(),
             json!({
                 "f:metadata": { "f:finalizers": { "v:\"a/b\"": {} }, "f:ownerReferences": { "k:{\"uid\":\"u\"}": {} } },
                 "f:spec": { "f:plain": {}, "f:set": { "v:\"a\"": {} }, "f:ports": { "k:{\"port\":1}": { ".": {}, "f:port": {} } },

@@ -1,13 +1,13 @@
 //! Histories of random objects, against what Kubernetes' own field managers made of them.
 //!
-//! The answers were recorded by `crates/fields/oracle`. `UPSTREAM_CASES=file cargo test -p devhub --lib upstream` judges
+//! The answers were recorded by `crates/managed-fields/oracle`. `UPSTREAM_CASES=file cargo test -p devhub --lib upstream` judges
 //! further ones.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use fields::Types;
+use managed_fields::Types;
 use serde::Deserialize;
 use serde_json::{Value, json};
 

@@ -3,6 +3,7 @@
 //! Decides which container and which key a path means. Two habits differ from RFC 6901: the text before the first slash is
 //! ignored, and indices may be negative. A null counts as absent when it is walked through or read.
 
+use apimachinery::json_pointer::unescape;
 use serde_json::Value;
 
 /// A container inside a document and the last, decoded part of a path.
@@ -19,7 +20,7 @@ pub(super) fn find<'a>(document: &'a mut Value, path: &str) -> Option<Place<'a>>
         .map_or((None, rest), |(parents, last)| (Some(parents), last));
     let mut container = document;
     for part in parents.into_iter().flat_map(|parents| parents.split('/')) {
-        let key = decode(part);
+        let key = unescape(part);
         container = match container {
             Value::Object(map) => map.get_mut(&key)?,
             Value::Array(items) => {
@@ -31,7 +32,7 @@ pub(super) fn find<'a>(document: &'a mut Value, path: &str) -> Option<Place<'a>>
     }
     matches!(container, Value::Object(_) | Value::Array(_)).then(|| Place {
         container,
-        key: decode(last),
+        key: unescape(last),
     })
 }
 
@@ -110,8 +111,4 @@ fn index(key: &str, length: usize) -> Result<usize, String> {
         .ok()
         .filter(|at| *at < length)
         .ok_or_else(outside)
-}
-
-fn decode(part: &str) -> String {
-    part.replace("~1", "/").replace("~0", "~")
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::call::Call;
 use super::decode::{self, Place};
-use super::errors::{already_exists, unkept};
+use super::errors::{already_exists, not_unique, unkept};
 use super::finish::{commit, outcome};
 use super::flow::Flow;
 use super::metadata::{self, text};
@@ -72,6 +72,7 @@ pub(super) async fn create_object(
         flow.validate(&name, &candidate, None, warnings).await?;
         match store(call, &candidate, options).await {
             Err(error) if generated && error.reason == "AlreadyExists" && tries < ATTEMPTS => {}
+            Err(error) if !text(&object, "generateName").is_empty() => return Err(not_unique(error)),
             outcome => return outcome,
         }
     }

@@ -35,6 +35,18 @@ pub(crate) fn already_exists(resource: &Resource, name: &str, deleting: bool) ->
     ApiError::new(409, "AlreadyExists", message).with_details(details(resource, name))
 }
 
+/// Returns what is told when the taken name is one that the server should have made up.
+pub(crate) fn not_unique(mut error: ApiError) -> ApiError {
+    if error.reason == "AlreadyExists" {
+        error
+            .message
+            .push_str(", the server was not able to generate a unique name for the object");
+        let details = error.details.get_or_insert_default();
+        details.insert("retryAfterSeconds".to_owned(), json!(1));
+    }
+    error
+}
+
 /// Returns a 409 for an object that changed in between.
 pub(crate) fn conflict(resource: &Resource, name: &str) -> ApiError {
     conflict_because(

@@ -121,6 +121,18 @@ impl WriteOptions {
     }
 }
 
+/// The refusal of a body that is no options: the object that it holds is not touched.
+fn unknown_options(kind: &str, given: &Map<String, Value>) -> ApiError {
+    let version = given
+        .get("apiVersion")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    ApiError::bad_request(format!(
+        "no kind \"{kind}\" is registered for version \"{version}\" in scheme \
+         \"k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go\""
+    ))
+}
+
 /// What happens to dependents of a deleted object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Propagation {
@@ -155,6 +167,10 @@ impl DeleteOptions {
             .and_then(Value::as_object)
             .cloned()
             .unwrap_or_else(|| of_query(query));
+        let kind = given.get("kind").and_then(Value::as_str).unwrap_or_default();
+        if !matches!(kind, "" | "DeleteOptions") {
+            return Err(unknown_options(kind, &given));
+        }
         given.retain(|name, value| !matches!(name.as_str(), "kind" | "apiVersion") && !value.is_null());
         let mut errors = Vec::new();
         let words: Vec<&str> = given

@@ -4,9 +4,9 @@
 
 use std::sync::Arc;
 
+use cel_engine::{Access, Authority, Decision};
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
-use schema::cel::{Access, Authority, Decision};
 use serde_json::Value;
 
 use crate::admission::{ParamQuery, Surroundings, UserInfo};

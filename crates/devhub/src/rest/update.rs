@@ -51,7 +51,21 @@ fn check_uid(call: &Call, old: &Value, wanted: &Value) -> Result<(), ApiError> {
     if uid.is_empty() || uid == actual {
         return Ok(());
     }
-    let cause = format!("Precondition failed: UID in precondition: {uid}, UID in object meta: {actual}");
+    // The text is the storage's, which knows the object by its key.
+    let resource = &call.served.resource;
+    let group = call.is_custom().then_some(&resource.group);
+    let place = group
+        .into_iter()
+        .chain([&resource.plural, &call.namespace, &call.name]);
+    let place: Vec<&str> = place
+        .map(String::as_str)
+        .filter(|part| !part.is_empty())
+        .collect();
+    let cause = format!(
+        "StorageError: invalid object, Code: 4, Key: /registry/{}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: \
+         UID in precondition: {uid}, UID in object meta: {actual}",
+        place.join("/")
+    );
     Err(conflict_because(&call.served.resource, &call.name, &cause))
 }
 

@@ -41,7 +41,7 @@ fn policy(number: u16, expression: &str) -> Value {
         "managedclusteraddons"
     ]);
     json!({
-        "apiVersion": format!("{GROUP}/v1alpha1"), "kind": "AddOnPolicy",
+        "apiVersion": "tidegate.io/v1alpha1", "kind": "AddOnPolicy",
         "metadata": {"name": format!("demand-{number:04}")},
         "spec": {
             "matchConstraints": {"resourceRules": [{"apiGroups": [GROUP], "apiVersions": ["*"],

@@ -8,11 +8,11 @@ use super::level::Level;
 use super::{defaults, limits, lists, metadata, nested, rules};
 use crate::error::FieldError;
 use crate::fault;
-use crate::formats::Format;
 use crate::node::{Additional, Flags, Junctors, Kind, ListType, Node};
 use crate::path::Path;
 use crate::prune::is_resource_field;
 use crate::rules::is_typed;
+use apimachinery::formats::Format;
 use serde_json::{Map, Value};
 
 /// Schemas nested deeper than this are refused, so that no walk can exhaust the stack.

@@ -4,12 +4,12 @@
 //! server cannot evaluate is a fault of class `Internal`: the schema must not be accepted as if it were checked.
 
 use super::level::Level;
-use crate::cel::Program;
 use crate::error::{ErrorClass, FieldError};
 use crate::fault;
 use crate::node::{Kind, Node};
 use crate::path::Path;
 use crate::rules::{Member, Rule, Wanted, check_expression, is_typed};
+use cel_engine::Program;
 use serde_json::{Map, Value, json};
 
 /// Where the rules of a schema stand.

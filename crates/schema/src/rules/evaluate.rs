@@ -6,13 +6,13 @@
 use super::rule::{Member, Rule};
 use super::scope::{Place, Scope};
 use super::typing::is_typed;
-use crate::cel::{Budget, EvalError};
 use crate::correlate::{ByKey, unchanged};
 use crate::error::{ErrorClass, FieldError};
 use crate::fault;
 use crate::node::{Flags, Kind, Node};
 use crate::path::Path;
-use crate::stop::Stop;
+use cel_engine::Stop;
+use cel_engine::{Budget, EvalError};
 use serde_json::Value;
 
 /// Units for all rules of one object. A unit is about one step of the evaluator, well below a microsecond.

@@ -2,24 +2,24 @@
 //!
 //! Decides what need not be converted before they are evaluated; never evaluates.
 
-use crate::cel::{Needs, Program};
+use cel_engine::{Program, ReferencedFields};
 
 /// What all rules of one schema read together.
 #[derive(Debug, Default)]
 pub(crate) struct Reading {
-    pub(super) of_self: Option<Needs>,
-    pub(super) of_old: Option<Needs>,
+    pub(super) of_self: Option<ReferencedFields>,
+    pub(super) of_old: Option<ReferencedFields>,
 }
 
 impl Reading {
     /// Adds what one program reads.
     pub(crate) fn add(&mut self, program: &Program) {
-        let join = |all: Option<Needs>, more: Option<Needs>| match (all, more) {
+        let join = |all: Option<ReferencedFields>, more: Option<ReferencedFields>| match (all, more) {
             (Some(all), Some(more)) => Some(all.join(&more)),
             (None, more) => more,
             (all, None) => all,
         };
-        self.of_self = join(self.of_self.take(), program.needs("self"));
-        self.of_old = join(self.of_old.take(), program.needs("oldSelf"));
+        self.of_self = join(self.of_self.take(), program.referenced_fields("self"));
+        self.of_old = join(self.of_old.take(), program.referenced_fields("oldSelf"));
     }
 }

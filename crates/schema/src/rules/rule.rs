@@ -3,8 +3,8 @@
 //! Holds the programs and what they need; never evaluates them.
 
 use super::reading::Reading;
-use crate::cel::Program;
 use crate::error::ErrorClass;
+use cel_engine::Program;
 
 /// A compiled rule.
 #[derive(Debug)]

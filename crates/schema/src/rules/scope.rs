@@ -3,17 +3,14 @@
 //! Decides how the two are bound; converts each at most once, and only the members that some rule reads.
 
 use super::values;
-use crate::cel::{Budget, EvalError, Needs, Program, engine};
 use crate::node::{Kind, Node};
 use ::cel::Context;
 use ::cel::ExecutionError;
 use ::cel::common::types::{CelBool, CelOptional, CelString};
 use ::cel::common::value::Val;
+use cel_engine::{Budget, EvalError, Program, ReferencedFields, engine, usable_message};
 use serde_json::Value;
 use std::sync::Arc;
-
-/// Longest message that an expression may make, in bytes.
-const LONGEST_MESSAGE: usize = 5 * 1024;
 
 /// The variables of the rules of one value.
 pub(crate) struct Scope<'v> {
@@ -32,15 +29,15 @@ impl<'v> Scope<'v> {
         budget: &Budget,
     ) -> Self {
         let mut context = Context::with_env(Arc::clone(engine()));
-        let convert = |value: &'v Value, needs: &Needs| match place {
-            Place::Root if node.kind == Kind::Object => values::resource(node, value, needs),
-            Place::Root | Place::Below => values::typed(node, value, needs),
+        let convert = |value: &'v Value, fields: &ReferencedFields| match place {
+            Place::Root if node.kind == Kind::Object => values::resource(node, value, fields),
+            Place::Root | Place::Below => values::typed(node, value, fields),
         };
-        if let Some(needs) = &node.rules.reading.of_self {
-            context.add_variable_as_val("self", convert(value, needs));
+        if let Some(fields) = &node.rules.reading.of_self {
+            context.add_variable_as_val("self", convert(value, fields));
         }
         let old = match (old, &node.rules.reading.of_old) {
-            (Some(old), Some(needs)) => Some(convert(old, needs)),
+            (Some(old), Some(fields)) => Some(convert(old, fields)),
             (None, _) | (_, None) => None,
         };
         Self {
@@ -64,13 +61,10 @@ impl<'v> Scope<'v> {
     /// Evaluates a message. Results that cannot be shown count as none.
     pub(crate) fn message(&self, program: &Program, optional_old: bool) -> Option<String> {
         let text = self.evaluate(program, optional_old, |result| {
-            Ok(result
-                .downcast_ref::<CelString<'_>>()
-                .map(|text| text.inner().trim().to_owned()))
+            let text = result.downcast_ref::<CelString<'_>>();
+            Ok(text.and_then(|text| usable_message(text.inner())))
         });
-        let usable =
-            |text: &String| !text.is_empty() && !text.contains('\n') && text.len() <= LONGEST_MESSAGE;
-        text.ok().flatten().filter(usable)
+        text.ok().flatten()
     }
 
     fn evaluate<T>(

@@ -5,10 +5,10 @@
 
 use super::escaping::escape;
 use super::overloads;
-use crate::cel::ast::{bare_name, children};
-use crate::cel::{Program, names};
 use crate::node::{Additional, Flags, Kind, Node};
 use ::cel::common::ast::{CallExpr, ComprehensionExpr, Expr, IdedExpr, LiteralValue, SelectExpr, operators};
+use cel_engine::ast::{bare_name, children};
+use cel_engine::{Program, names};
 
 /// The type that an expression must have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,22 +4,22 @@
 //! which of its members rules see. Never says that a value does not fit: what does not is told by the checks.
 
 use super::escaping::escape;
-use crate::cel::{Needs, convert, plain};
 use crate::node::{Additional, Flags, Kind, Node};
 use ::cel::common::types::{CelBytes, CelDouble, CelList, CelMapKey, CelString};
 use ::cel::common::value::Val;
 use base64::Engine as _;
+use cel_engine::{ReferencedFields, convert, plain};
 use serde_json::{Map, Value};
 
 /// Converts a value by its schema, leaving out members that nobody reads.
-pub(super) fn typed<'v>(node: &Node, value: &'v Value, needs: &Needs) -> Box<dyn Val + 'v> {
+pub(super) fn typed<'v>(node: &Node, value: &'v Value, fields: &ReferencedFields) -> Box<dyn Val + 'v> {
     match (node.kind, value) {
-        (Kind::Object, Value::Object(members)) => object(node, members, needs),
+        (Kind::Object, Value::Object(members)) => object(node, members, fields),
         (Kind::Array, Value::Array(items)) => match node.items.as_deref() {
             Some(schema) => {
                 let items: Vec<_> = items
                     .iter()
-                    .map(|item| typed(schema, item, &Needs::All))
+                    .map(|item| typed(schema, item, &ReferencedFields::All))
                     .collect();
                 Box::new(CelList::from(items))
             }
@@ -47,21 +47,24 @@ pub(super) fn typed<'v>(node: &Node, value: &'v Value, needs: &Needs) -> Box<dyn
     }
 }
 
-fn object<'v>(node: &Node, members: &'v Map<String, Value>, needs: &Needs) -> Box<dyn Val + 'v> {
+fn object<'v>(node: &Node, members: &'v Map<String, Value>, fields: &ReferencedFields) -> Box<dyn Val + 'v> {
     let mut entries = Vec::new();
     for (name, member) in members {
         if let Some(schema) = node.properties.get(name) {
             let Some(spelled) = escape(name) else {
                 continue;
             };
-            if needs.wants(&spelled) {
+            if fields.contains(&spelled) {
                 entries.push((
                     CelMapKey::from(spelled.into_owned()),
-                    typed(schema, member, &Needs::All),
+                    typed(schema, member, &ReferencedFields::All),
                 ));
             }
         } else if let Some(schema) = node.additional_schema() {
-            entries.push((CelMapKey::from(name.as_str()), typed(schema, member, &Needs::All)));
+            entries.push((
+                CelMapKey::from(name.as_str()),
+                typed(schema, member, &ReferencedFields::All),
+            ));
         } else if matches!(node.additional, Additional::Anything) || node.is(Flags::EMBEDDED) {
             entries.push((CelMapKey::from(name.as_str()), plain::untyped(member)));
         }
@@ -70,19 +73,19 @@ fn object<'v>(node: &Node, members: &'v Map<String, Value>, needs: &Needs) -> Bo
 }
 
 /// Converts the three members that every resource has, for rules at the root.
-pub(super) fn resource<'v>(node: &Node, value: &'v Value, needs: &Needs) -> Box<dyn Val + 'v> {
+pub(super) fn resource<'v>(node: &Node, value: &'v Value, fields: &ReferencedFields) -> Box<dyn Val + 'v> {
     let Some(members) = value.as_object() else {
         return plain::untyped(value);
     };
     let mut entries = Vec::new();
     for (name, member) in members {
-        let Some(spelled) = escape(name).filter(|spelled| needs.wants(spelled)) else {
+        let Some(spelled) = escape(name).filter(|spelled| fields.contains(spelled)) else {
             continue;
         };
         let key = CelMapKey::from(spelled.into_owned());
         match (name.as_str(), node.properties.get(name)) {
             ("metadata" | "apiVersion" | "kind", _) => entries.push((key, plain::untyped(member))),
-            (_, Some(schema)) => entries.push((key, typed(schema, member, &Needs::All))),
+            (_, Some(schema)) => entries.push((key, typed(schema, member, &ReferencedFields::All))),
             (_, None) => {}
         }
     }

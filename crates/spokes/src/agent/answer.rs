@@ -6,8 +6,11 @@ use k8s_openapi::jiff::Timestamp;
 use serde_json::Value;
 
 use super::{
-    feedback, hooks, kinds,
-    store::{ObjectKey, Ownership, VirtualCluster},
+    conditions, feedback, hooks,
+    jobs::{self, Job, Progress},
+    kinds,
+    owners::Write,
+    store::{self, ObjectKey, Ownership, VirtualCluster},
     workload::Course,
 };
 use crate::{
@@ -32,35 +35,62 @@ pub(crate) enum Answer {
     Nothing,
 }
 
+/// What came of looking at a work.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Look {
+    pub(crate) answer: Answer,
+    /// When one of its jobs will look different, if nothing happens.
+    pub(crate) next: Option<Timestamp>,
+    /// Whether it reports on what the cluster changes by itself.
+    pub(crate) follows: bool,
+}
+
 /// Brings the cluster in line with the work and returns what the hub should be told.
 pub(crate) fn answer(
     work: &ManifestWork,
     cluster: &mut VirtualCluster,
     effects: &Effects,
     now: Timestamp,
-) -> Answer {
+) -> Look {
     let held = work.meta.finalizers.iter().any(|name| name == finalizer::WORK);
+    let quiet = |answer| Look {
+        answer,
+        next: None,
+        follows: false,
+    };
     match (work.meta.terminating, held) {
-        (false, false) => Answer::TakeHold,
+        (false, false) => quiet(Answer::TakeHold),
         (false, true) => {
-            let status = apply(work, cluster, effects, now);
-            if status == work.status {
-                Answer::Nothing
-            } else {
-                Answer::Report(status)
+            let applied = apply(work, cluster, effects, now);
+            Look {
+                answer: if applied.status == work.status {
+                    Answer::Nothing
+                } else {
+                    Answer::Report(applied.status)
+                },
+                next: applied.next,
+                follows: applied.follows,
             }
         }
         (true, held) => {
             cluster.release(&work.meta.name, &BTreeSet::new());
-            if held { Answer::LetGo } else { Answer::Nothing }
+            quiet(if held { Answer::LetGo } else { Answer::Nothing })
         }
     }
 }
 
-fn apply(work: &ManifestWork, cluster: &mut VirtualCluster, effects: &Effects, now: Timestamp) -> WorkStatus {
+/// What is to be said about a work that has been applied.
+struct Applied {
+    status: WorkStatus,
+    next: Option<Timestamp>,
+    follows: bool,
+}
+
+fn apply(work: &ManifestWork, cluster: &mut VirtualCluster, effects: &Effects, now: Timestamp) -> Applied {
     let generation = work.meta.generation;
     let mut kept = BTreeSet::new();
     let mut manifests = Vec::new();
+    let mut next: Option<Timestamp> = None;
     for (ordinal, manifest) in work.spec.workload.manifests.iter().enumerate() {
         let resource_meta = kinds::resource_meta(ordinal, manifest);
         let key = kinds::object_key(&resource_meta);
@@ -68,18 +98,20 @@ fn apply(work: &ManifestWork, cluster: &mut VirtualCluster, effects: &Effects, n
         let applied = match &key {
             Err(lack) => Err((*lack).to_owned()),
             Ok(key) => {
-                if let Some(message) = effects.apply_failure(&key.name) {
+                if is_complete(&resource_meta, &work.status) {
+                    Ok(())
+                } else if let Some(message) = effects.apply_failure(&key.name) {
                     Err(message.to_owned())
                 } else {
-                    apply_one(key, manifest, config, cluster);
-                    cluster.claim(key, &work.meta.name, ownership(key, &work.spec.delete_option));
-                    Ok(())
+                    apply_one(key, manifest, config, (work, cluster))
                 }
             }
         };
+        let progress = progress((manifest, key.as_ref().ok()), work, effects, (cluster, now));
+        next = [next, progress.next].into_iter().flatten().min();
         let outcome = Outcome {
             applied,
-            course: hooks::course(manifest, &resource_meta.name, effects),
+            course: progress.course,
             key: key.ok(),
             config,
             effects,
@@ -88,23 +120,78 @@ fn apply(work: &ManifestWork, cluster: &mut VirtualCluster, effects: &Effects, n
         kept.extend(outcome.key);
     }
     cluster.release(&work.meta.name, &kept);
-    summarize(&work.status, manifests, generation, now)
+    if cluster.retries() && manifests.iter().any(has_failed) {
+        next = [next, cluster.next_poll(now)].into_iter().flatten().min();
+    }
+    Applied {
+        follows: kept.iter().any(store::is_of_openshift),
+        status: summarize(&work.status, manifests, generation, now),
+        next,
+    }
 }
 
+fn has_failed(manifest: &ManifestStatus) -> bool {
+    let mut conditions = manifest.conditions.iter();
+    conditions.any(|condition| condition.kind == "Applied" && condition.status == Truth::False)
+}
+
+/// A manifest that is complete is not touched again, not even when its object is gone.
+fn is_complete(meta: &ResourceMeta, status: &WorkStatus) -> bool {
+    let mut known = status.resource_status.manifests.iter();
+    let complete = |condition: &Condition| condition.kind == "Complete" && condition.status == Truth::True;
+    known.any(|known| same(&known.resource_meta, meta) && known.conditions.iter().any(complete))
+}
+
+fn progress(
+    (manifest, key): (&Value, Option<&ObjectKey>),
+    work: &ManifestWork,
+    effects: &Effects,
+    (cluster, now): (&mut VirtualCluster, Timestamp),
+) -> Progress {
+    if hooks::is_hook(manifest) {
+        let name = key.map(|key| key.name.as_str()).unwrap_or_default();
+        let course = hooks::course(name, effects);
+        return Progress { course, next: None };
+    }
+    let Some(key) = key.filter(|_| jobs::is_meant_to_end(manifest)) else {
+        return Progress::default();
+    };
+    let job = Job {
+        manifest,
+        key,
+        work: &work.meta,
+        effects,
+    };
+    job.progress(cluster, now)
+}
+
+/// What is only read, or was there before it was to be created, belongs to others.
 fn apply_one(
     key: &ObjectKey,
     manifest: &Value,
     config: Option<&ManifestConfig>,
-    cluster: &mut VirtualCluster,
-) {
-    let strategy = config
-        .map(|config| config.update_strategy.kind.as_str())
+    (work, cluster): (&ManifestWork, &mut VirtualCluster),
+) -> Result<(), String> {
+    let strategy = config.map(|config| &config.update_strategy);
+    let kind = strategy
+        .map(|strategy| strategy.kind.as_str())
         .unwrap_or_default();
-    match (strategy, cluster.contains(key)) {
-        ("ReadOnly", _) | ("CreateOnly", true) => {}
-        // Nobody else writes to a virtual cluster, so that server-side apply meets no conflicts and equals an update.
-        _ => cluster.apply(key, manifest),
+    let apply = strategy.map(|strategy| &strategy.server_side_apply);
+    match (kind, cluster.contains(key)) {
+        ("ReadOnly", _) | ("CreateOnly", true) => return Ok(()),
+        // Where nobody else writes, server-side apply meets no conflicts and equals an update.
+        ("ServerSideApply", _) => {
+            let named = apply
+                .map(|apply| apply.field_manager.as_str())
+                .unwrap_or_default();
+            let manager = if named.is_empty() { "work-agent" } else { named };
+            let force = apply.is_some_and(|apply| apply.force);
+            cluster.write(key, manifest, Write::Apply { manager, force })?;
+        }
+        _ => cluster.write(key, manifest, Write::Update)?,
     }
+    cluster.claim(key, &work.meta.name, ownership(key, &work.spec.delete_option));
+    Ok(())
 }
 
 /// What became of one manifest.
@@ -156,6 +243,7 @@ impl Outcome<'_> {
         let values = object.map(|object| {
             let (values, condition) = feedback::read(&object, self.config);
             condition.merge_into(&mut conditions, now);
+            conditions::derive(&object, self.config, &mut conditions, (generation, now));
             values
         });
         ManifestStatus {
@@ -235,6 +323,7 @@ fn summarize(
     let mut conditions = old.conditions.clone();
     applied.observing(generation).merge_into(&mut conditions, now);
     available.observing(generation).merge_into(&mut conditions, now);
+    conditions::aggregate(&manifests, &mut conditions, (generation, now));
     WorkStatus {
         conditions,
         resource_status: ResourceStatus { manifests },

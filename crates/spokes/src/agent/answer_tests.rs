@@ -2,10 +2,11 @@
 
 use super::*;
 use crate::{
-    fault::{Book, Faults},
+    fault::{Book, Faults, Troubles},
+    openshift::{AgentRights, Operator, Times},
     wire::{FeedbackValue, FieldValue, Meta},
 };
-use serde_json::json;
+use serde_json::{Map, json};
 use std::time::Duration;
 
 fn deployment(name: &str) -> Value {
@@ -67,7 +68,8 @@ impl Bench {
         let at = Duration::from_secs(self.now.unsigned_abs());
         let effects = self.book.effects("c1", "w", self.work.meta.generation, at);
         let now = Timestamp::from_second(self.now).expect("a time");
-        let answer = answer(&self.work, &mut self.cluster, &effects, now);
+        self.cluster.live(now, Troubles::default());
+        let Look { answer, .. } = answer(&self.work, &mut self.cluster, &effects, now);
         if let Answer::Report(status) = &answer {
             self.work.status = status.clone();
         }
@@ -446,4 +448,30 @@ fn a_work_without_manifests_is_done() {
         bench.conditions()[1],
         "Available@1=True ResourcesAvailable: All resources are available"
     );
+}
+
+#[test]
+fn an_agent_without_rights_fails_first_and_succeeds_when_its_binding_is_there() {
+    let version = json!({"apiVersion": "config.openshift.io/v1", "kind": "ClusterVersion", "metadata": {"name": "version"}, "spec": {}});
+    let binding = json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRoleBinding",
+        "metadata": {"name": "admin-ocm"},
+        "roleRef": {"kind": "ClusterRole", "name": "cluster-admin"},
+        "subjects": [{"kind": "ServiceAccount", "name": "klusterlet-work-sa", "namespace": "open-cluster-management-agent"}],
+    });
+    let mut bench = Bench::of(&[version, binding]);
+    let installed = semver::Version::new(4, 11, 9);
+    let operator = Operator::new(&installed, 3, Times::default(), Timestamp::UNIX_EPOCH);
+    bench.cluster = VirtualCluster::new(3).with_openshift(operator, &Map::new(), AgentRights::AsBound);
+    bench.act();
+    assert!(bench.conditions()[0].starts_with("Applied@1=False"));
+    let said = &bench.manifest_conditions(0)[0];
+    assert!(
+        said.contains("clusterversions.config.openshift.io \"version\" is forbidden"),
+        "{said}"
+    );
+    assert!(bench.manifest_conditions(1)[0].starts_with("Applied@1=True"));
+    bench.act();
+    assert!(bench.conditions()[0].starts_with("Applied@1=True"));
 }

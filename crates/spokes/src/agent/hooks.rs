@@ -16,7 +16,7 @@ pub(crate) fn has_hooks(work: &ManifestWork) -> bool {
     work.spec.workload.manifests.iter().any(is_hook)
 }
 
-fn is_hook(manifest: &Value) -> bool {
+pub(super) fn is_hook(manifest: &Value) -> bool {
     let marked = |keys: &str| {
         manifest
             .pointer(keys)
@@ -26,11 +26,8 @@ fn is_hook(manifest: &Value) -> bool {
         && (marked("/metadata/annotations") || marked("/metadata/labels"))
 }
 
-/// Returns how far what this manifest starts has come.
-pub(super) fn course(manifest: &Value, name: &str, effects: &Effects) -> Course {
-    if !is_hook(manifest) {
-        return Course::Ended;
-    }
+/// Returns how far a hook has come.
+pub(super) fn course(name: &str, effects: &Effects) -> Course {
     if !effects.hooks_over || effects.hook_hangs(name) {
         return Course::Running;
     }

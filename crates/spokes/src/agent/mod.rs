@@ -8,14 +8,20 @@
 )]
 
 mod answer;
+mod conditions;
 mod feedback;
 mod health;
 mod hooks;
+mod jobs;
 mod kinds;
+mod owners;
+mod rights;
 mod store;
 mod workload;
 
 pub(crate) use answer::{Answer, answer};
 pub(crate) use health::{Reporter, available, reporter};
 pub(crate) use hooks::{HOOK_RUN, has_hooks};
+pub(crate) use jobs::purposes;
+pub(crate) use store::cluster_version;
 pub use store::{ObjectKey, VirtualCluster};

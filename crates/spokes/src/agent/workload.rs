@@ -6,13 +6,21 @@ use serde_json::{Map, Value, json};
 /// How far a job, or a pod that is meant to end, has come.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum Course {
+    /// Nobody has begun it: it may not run.
+    Waiting,
     /// It runs.
     Running,
+    /// Its first pod has failed, and another one runs.
+    Retrying,
     /// It has ended well, as everything does here unless somebody wants it otherwise.
     #[default]
     Ended,
+    /// It has ended well, with its second pod.
+    EndedAtLast,
     /// It has failed, and why.
     Failed(String),
+    /// It has run for longer than it may.
+    Overdue,
 }
 
 /// What a status depends on besides the object.
@@ -125,33 +133,58 @@ impl Case<'_> {
     }
 
     fn job(&self) -> Value {
-        let failed = match self.course {
-            Course::Running => return json!({"active": 1, "ready": 1}),
-            Course::Ended => self.unavailable,
-            Course::Failed(message) => Some(message.as_str()),
-        };
-        match failed {
-            None => json!({
-                "succeeded": self.object.pointer("/spec/completions").and_then(Value::as_i64).unwrap_or(1),
-                "conditions": [condition("Complete", true, "CompletionsReached", "Reached expected number of succeeded pods")],
-            }),
-            Some(message) => json!({
-                "failed": 1,
-                "conditions": [condition("Failed", true, "BackoffLimitExceeded", message)],
-            }),
+        let failed = |reason: &str, message: &str| json!({"failed": 1, "conditions": [condition("Failed", true, reason, message)]});
+        match (self.course, self.unavailable) {
+            (Course::Waiting, _) => json!({}),
+            (Course::Running, _) => json!({"active": 1, "ready": 1}),
+            (Course::Retrying, _) => json!({"active": 1, "ready": 1, "failed": 1}),
+            (Course::Failed(message), _) => failed("BackoffLimitExceeded", message),
+            (Course::Overdue, _) => failed(
+                "DeadlineExceeded",
+                "Job was active longer than specified deadline",
+            ),
+            (Course::Ended | Course::EndedAtLast, Some(message)) => failed("BackoffLimitExceeded", message),
+            (Course::Ended, None) => self.ended(0),
+            (Course::EndedAtLast, None) => self.ended(1),
         }
+    }
+
+    /// Returns the status of a job that has ended well after this many failed pods.
+    fn ended(&self, failed: i64) -> Value {
+        let succeeded = self
+            .object
+            .pointer("/spec/completions")
+            .and_then(Value::as_i64)
+            .unwrap_or(1);
+        let message = "Reached expected number of succeeded pods";
+        let mut status = Map::from_iter([
+            ("succeeded".to_owned(), json!(succeeded)),
+            (
+                "conditions".to_owned(),
+                json!([condition("Complete", true, "CompletionsReached", message)]),
+            ),
+        ]);
+        if failed > 0 {
+            status.insert("failed".to_owned(), json!(failed));
+        }
+        Value::Object(status)
     }
 
     fn pod(&self) -> Value {
         match self.course {
-            Course::Running => {
+            Course::Waiting => return json!({"phase": "Pending"}),
+            Course::Running | Course::Retrying => {
                 return json!({"phase": "Running", "conditions": [condition("Ready", true, "PodReady", "")]});
+            }
+            Course::Overdue => {
+                return json!({"phase": "Failed", "reason": "DeadlineExceeded",
+                    "conditions": [condition("Ready", false, "PodFailed", "")]});
             }
             Course::Failed(message) => {
                 return json!({"phase": "Failed", "message": message,
                     "conditions": [condition("Ready", false, "PodFailed", message)]});
             }
-            Course::Ended => {}
+            Course::Ended | Course::EndedAtLast => {}
         }
         let restarts = self
             .object

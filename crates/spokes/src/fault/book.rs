@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use super::{Fault, FaultRule, Faults};
+use super::{Fault, FaultRule, Faults, JobFault, Jobs, Phase, UpgradeFault};
 
 /// The faults of a fleet and since when each of them bites on each cluster.
 #[derive(Debug, Default)]
@@ -29,6 +29,34 @@ pub(crate) struct Effects {
     pub(crate) heals_at: Option<Duration>,
 }
 
+/// An upgrade that makes no progress.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Stuck {
+    /// Nothing is said about it.
+    Silent,
+    /// The cluster says that it fails, and why.
+    Failing(String),
+}
+
+/// What the faults in force do to the upgrade of a cluster.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Troubles {
+    /// It makes no progress.
+    pub(crate) stuck: Option<Stuck>,
+    /// It is not accepted, and why.
+    pub(crate) rejected: Option<String>,
+    /// How long it takes.
+    pub(crate) takes: Option<Duration>,
+    /// Another minor version is refused, and why.
+    pub(crate) not_upgradeable: Option<String>,
+    /// How much later the workers follow.
+    pub(crate) pools_lag: Option<Duration>,
+    /// Whether the cluster cannot be reached meanwhile.
+    pub(crate) offline: bool,
+    /// When the next of them ends.
+    pub(crate) heals_at: Option<Duration>,
+}
+
 impl Effects {
     /// Returns what the agent says instead of applying this manifest.
     pub(crate) fn apply_failure(&self, manifest: &str) -> Option<&str> {
@@ -48,13 +76,30 @@ impl Effects {
             | Fault::ApplyFailure { .. }
             | Fault::Unavailable { .. }
             | Fault::HookHang
-            | Fault::Offline => None,
+            | Fault::Offline
+            | Fault::Job(..)
+            | Fault::Upgrade(_) => None,
         })
     }
 
     /// Returns whether this hook never ends.
     pub(crate) fn hook_hangs(&self, manifest: &str) -> bool {
         self.concerning(manifest).any(|fault| *fault == Fault::HookHang)
+    }
+
+    /// Returns what goes wrong with this job of a work that does this.
+    pub(crate) fn job_fault(&self, manifest: &str, does: Jobs) -> Option<&JobFault> {
+        self.concerning(manifest).find_map(|fault| match fault {
+            Fault::Job(jobs, fault) if *jobs == Jobs::All || *jobs == does => Some(fault),
+            Fault::Job(..)
+            | Fault::Delay(_)
+            | Fault::ApplyFailure { .. }
+            | Fault::Unavailable { .. }
+            | Fault::HookFailure { .. }
+            | Fault::HookHang
+            | Fault::Offline
+            | Fault::Upgrade(_) => None,
+        })
     }
 
     /// Returns whether any manifest is not applied.
@@ -82,7 +127,9 @@ fn apply_failure(fault: &Fault) -> Option<&str> {
         | Fault::Unavailable { .. }
         | Fault::HookFailure { .. }
         | Fault::HookHang
-        | Fault::Offline => None,
+        | Fault::Offline
+        | Fault::Job(..)
+        | Fault::Upgrade(_) => None,
     }
 }
 
@@ -93,7 +140,9 @@ fn unavailable(fault: &Fault) -> Option<&str> {
         | Fault::ApplyFailure { .. }
         | Fault::HookFailure { .. }
         | Fault::HookHang
-        | Fault::Offline => None,
+        | Fault::Offline
+        | Fault::Job(..)
+        | Fault::Upgrade(_) => None,
     }
 }
 
@@ -142,11 +191,52 @@ impl Book {
         (!ends.is_empty(), back)
     }
 
-    /// Returns what the faults in force do to this generation of a work.
+    /// Returns what the faults in force do to the upgrade of a cluster that has come this far with it.
+    pub(crate) fn troubles(&mut self, cluster: &str, phase: Phase, now: Duration) -> Troubles {
+        let mut troubles = Troubles::default();
+        for entry in &mut self.entries {
+            let Fault::Upgrade(fault) = &entry.rule.fault else {
+                continue;
+            };
+            if !fault.bites_in(phase) {
+                continue;
+            }
+            let fault = fault.clone();
+            let Some(end) = entry.bite(cluster, now) else {
+                continue;
+            };
+            troubles.heals_at = [troubles.heals_at, end].into_iter().flatten().min();
+            troubles.add(fault);
+        }
+        troubles
+    }
+
+    /// Returns what the faults in force do to this generation of a work that has no jobs.
     pub(crate) fn effects(&mut self, cluster: &str, work: &str, generation: i64, now: Duration) -> Effects {
+        self.effects_on(cluster, (work, generation), &[], now)
+    }
+
+    /// Returns what the faults in force do to this generation of a work whose jobs are for this. What concerns jobs counts
+    /// from the first such job.
+    pub(crate) fn effects_on(
+        &mut self,
+        cluster: &str,
+        (work, generation): (&str, i64),
+        jobs: &[Jobs],
+        now: Duration,
+    ) -> Effects {
         let mut effects = Effects::default();
         for entry in &mut self.entries {
-            if entry.rule.fault == Fault::Offline || !entry.rule.concerns_work(work, generation) {
+            let concerns = match &entry.rule.fault {
+                Fault::Offline | Fault::Upgrade(_) => false,
+                Fault::Job(of, _) => jobs.iter().any(|does| *of == Jobs::All || of == does),
+                Fault::Delay(_)
+                | Fault::ApplyFailure { .. }
+                | Fault::Unavailable { .. }
+                | Fault::HookFailure { .. }
+                | Fault::HookHang => true,
+            };
+            if !concerns || !entry.rule.concerns_work(work, generation) {
                 continue;
             }
             let Some(end) = entry.bite(cluster, now) else {
@@ -158,13 +248,28 @@ impl Book {
                 Fault::ApplyFailure { .. }
                 | Fault::Unavailable { .. }
                 | Fault::HookFailure { .. }
-                | Fault::HookHang => {
+                | Fault::HookHang
+                | Fault::Job(..) => {
                     effects.rules.push(entry.rule.clone());
                 }
-                Fault::Offline => {}
+                Fault::Offline | Fault::Upgrade(_) => {}
             }
         }
         effects
+    }
+}
+
+impl Troubles {
+    fn add(&mut self, fault: UpgradeFault) {
+        match fault {
+            UpgradeFault::Stall => self.stuck = self.stuck.take().or(Some(Stuck::Silent)),
+            UpgradeFault::Fail { message } => self.stuck = Some(Stuck::Failing(message)),
+            UpgradeFault::Rejected { message } => self.rejected = Some(message),
+            UpgradeFault::Slow(duration) => self.takes = Some(duration),
+            UpgradeFault::NotUpgradeable { message } => self.not_upgradeable = Some(message),
+            UpgradeFault::PoolsLag(duration) => self.pools_lag = Some(duration),
+            UpgradeFault::Offline => self.offline = true,
+        }
     }
 }
 
@@ -252,6 +357,62 @@ mod tests {
         assert_eq!((hit.delay, hit.heals_at), (at(5), None));
         assert_eq!(book.effects("c1", "other", 1, at(0)).rules, vec![]);
         assert_eq!(book.effects("c2", "addon-x", 1, at(0)), Effects::default());
+    }
+
+    #[test]
+    fn troubles_of_an_upgrade_count_from_when_they_matter() {
+        let mut book = book(&[
+            "c1=upgrade-fail,for=10s:broken",
+            "c1=upgrade-rejected,for=10s:unsigned",
+            "c1=upgrade-slow:1m",
+            "c1=not-upgradeable:ask",
+            "c1=offline-during-upgrade",
+        ]);
+        let idle = book.troubles("c1", Phase::Idle, at(0));
+        assert_eq!(
+            (
+                idle.stuck,
+                idle.rejected,
+                idle.offline,
+                idle.not_upgradeable.as_deref()
+            ),
+            (None, None, false, Some("ask"))
+        );
+        let asked = book.troubles("c1", Phase::Asked, at(100));
+        assert_eq!(
+            (asked.rejected.as_deref(), asked.heals_at),
+            (Some("unsigned"), Some(at(110)))
+        );
+        let moving = book.troubles("c1", Phase::Moving, at(200));
+        assert_eq!(
+            (moving.stuck, moving.takes, moving.offline, moving.heals_at),
+            (
+                Some(Stuck::Failing("broken".to_owned())),
+                Some(at(60)),
+                true,
+                Some(at(210))
+            )
+        );
+        assert_eq!(book.troubles("c1", Phase::Moving, at(210)).stuck, None);
+        assert_eq!(book.troubles("c2", Phase::Moving, at(0)), Troubles::default());
+        assert_eq!(book.effects("c1", "w", 1, at(0)), Effects::default());
+    }
+
+    #[test]
+    fn jobs_are_told_apart_by_what_their_work_does() {
+        let mut book = book(&["c1=pre-fail:no", "c1=job-hang,manifest=slow"]);
+        assert_eq!(
+            book.effects("c1", "w", 1, at(0)),
+            Effects::default(),
+            "it has no jobs"
+        );
+        let effects = book.effects_on("c1", ("w", 1), &[Jobs::Pre], at(0));
+        let no = JobFault::Fail {
+            message: "no".to_owned(),
+        };
+        assert_eq!(effects.job_fault("backup", Jobs::Pre), Some(&no));
+        assert_eq!(effects.job_fault("backup", Jobs::Post), None);
+        assert_eq!(effects.job_fault("slow", Jobs::All), Some(&JobFault::Hang));
     }
 
     #[test]

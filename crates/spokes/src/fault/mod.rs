@@ -3,7 +3,10 @@
 mod book;
 mod rule;
 mod text;
+mod upgrade;
 
-pub(crate) use book::{Book, Effects};
+pub(crate) use book::{Book, Effects, Stuck, Troubles};
 pub use rule::{Fault, FaultRule, Faults};
 pub use text::FaultTextError;
+pub(crate) use upgrade::Phase;
+pub use upgrade::{JobFault, Jobs, UpgradeFault};

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::upgrade::{JobFault, Jobs, UpgradeFault};
 use crate::pattern::Pattern;
 
 /// What goes wrong.
@@ -28,6 +29,10 @@ pub enum Fault {
     HookHang,
     /// The cluster cannot be reached: its agents do nothing until it is back.
     Offline,
+    /// Jobs of works that are no hooks go wrong.
+    Job(Jobs, JobFault),
+    /// The upgrade of the cluster goes wrong; clusters that play no OpenShift have none.
+    Upgrade(UpgradeFault),
 }
 
 /// A fault with the places and times it is meant for.

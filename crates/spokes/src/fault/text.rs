@@ -5,13 +5,14 @@
 //! cluster3=apply-failure:quota exceeded
 //! cluster4=hook-failure:denied          cluster6=hook-hang
 //! cluster*=delay:2s                    cluster2=unavailable,work=addon-hello-*,from=2:crash loop
+//! cluster3=upgrade-stall               cluster4=pre-fail,for=20s:no space left
 //! ```
 
 use std::{fmt, str::FromStr, time::Duration};
 
 use apimachinery::duration::GoDuration;
 
-use super::{Fault, FaultRule, Faults};
+use super::{Fault, FaultRule, Faults, upgrade};
 use crate::pattern::Pattern;
 
 const FAULTS: &str = "delay, apply-failure, unavailable, hook-failure, hook-hang, offline";
@@ -85,8 +86,24 @@ fn parse_fault(kind: &str, value: Option<&str>) -> Result<Fault, String> {
             (None, "hook-hang") => Ok(Fault::HookHang),
             (None, _) => Ok(Fault::Offline),
         },
-        "" => Err(format!("the fault is missing after \"=\"; it is one of {FAULTS}")),
-        other => Err(format!("there is no fault \"{other}\"; it is one of {FAULTS}")),
+        other => parse_upgrade_fault(other, value),
+    }
+}
+
+fn parse_upgrade_fault(kind: &str, value: Option<&str>) -> Result<Fault, String> {
+    let words = upgrade::WORDS;
+    if let Some(fault) = upgrade::parse_upgrade(kind, value) {
+        fault.map(Fault::Upgrade)
+    } else if let Some(fault) = upgrade::parse_job(kind, value) {
+        fault.map(|(jobs, fault)| Fault::Job(jobs, fault))
+    } else if kind.is_empty() {
+        Err(format!(
+            "the fault is missing after \"=\"; it is one of {FAULTS}, {words}"
+        ))
+    } else {
+        Err(format!(
+            "there is no fault \"{kind}\"; it is one of {FAULTS}, {words}"
+        ))
     }
 }
 
@@ -116,6 +133,9 @@ fn check_conditions(rule: &FaultRule) -> Result<(), String> {
         Fault::Offline if narrow || rule.manifest.is_some() => {
             Err("offline concerns the whole cluster: it takes no work, manifest or from".to_owned())
         }
+        Fault::Upgrade(_) if narrow || rule.manifest.is_some() => {
+            Err("the upgrade of a cluster is no work: it takes no work, manifest or from".to_owned())
+        }
         Fault::Delay(_) if rule.manifest.is_some() => {
             Err("a delay concerns whole works: it takes no manifest".to_owned())
         }
@@ -124,11 +144,13 @@ fn check_conditions(rule: &FaultRule) -> Result<(), String> {
         | Fault::ApplyFailure { .. }
         | Fault::Unavailable { .. }
         | Fault::HookFailure { .. }
-        | Fault::HookHang => Ok(()),
+        | Fault::HookHang
+        | Fault::Job(..)
+        | Fault::Upgrade(_) => Ok(()),
     }
 }
 
-fn parse_duration(text: &str) -> Result<Duration, String> {
+pub(super) fn parse_duration(text: &str) -> Result<Duration, String> {
     let read = GoDuration::parse(text).ok().and_then(GoDuration::length);
     read.ok_or_else(|| format!("\"{text}\" is not a duration; write for example 500ms, 5s or 1m30s"))
 }
@@ -143,15 +165,17 @@ impl fmt::Display for FaultRule {
 impl FaultRule {
     /// Returns the rule as it is read behind the name of its cluster.
     pub fn on_cluster(&self) -> String {
-        let (kind, said) = match &self.fault {
-            Fault::Delay(duration) => ("delay", Some(GoDuration::from(*duration).to_string())),
-            Fault::ApplyFailure { message } => ("apply-failure", Some(message.clone())),
-            Fault::Unavailable { message } => ("unavailable", Some(message.clone())),
-            Fault::HookFailure { message } => ("hook-failure", Some(message.clone())),
-            Fault::HookHang => ("hook-hang", None),
-            Fault::Offline => ("offline", None),
+        let word = |kind: &str, said: Option<String>| (kind.to_owned(), said);
+        let (mut text, said) = match &self.fault {
+            Fault::Delay(duration) => word("delay", Some(GoDuration::from(*duration).to_string())),
+            Fault::ApplyFailure { message } => word("apply-failure", Some(message.clone())),
+            Fault::Unavailable { message } => word("unavailable", Some(message.clone())),
+            Fault::HookFailure { message } => word("hook-failure", Some(message.clone())),
+            Fault::HookHang => word("hook-hang", None),
+            Fault::Offline => word("offline", None),
+            Fault::Job(jobs, fault) => upgrade::job_text(*jobs, fault),
+            Fault::Upgrade(fault) => upgrade::upgrade_text(fault),
         };
-        let mut text = kind.to_owned();
         for (key, pattern) in [("work", &self.work), ("manifest", &self.manifest)] {
             if let Some(pattern) = pattern {
                 text.extend([",", key, "=", pattern.as_str()]);
@@ -177,6 +201,8 @@ impl fmt::Display for Fault {
             Self::HookFailure { message } => write!(out, "hook failure \"{message}\""),
             Self::HookHang => write!(out, "hanging hook"),
             Self::Offline => write!(out, "offline"),
+            Self::Job(jobs, fault) => write!(out, "{}", upgrade::job_text(*jobs, fault).0),
+            Self::Upgrade(fault) => write!(out, "{}", upgrade::upgrade_text(fault).0),
         }
     }
 }
@@ -259,11 +285,15 @@ mod tests {
         wrong("=offline", "the name of the cluster is missing before \"=\"");
         wrong(
             "c=",
-            "the fault is missing after \"=\"; it is one of delay, apply-failure, unavailable, hook-failure, hook-hang, offline",
+            "the fault is missing after \"=\"; it is one of delay, apply-failure, unavailable, hook-failure, hook-hang, offline, \
+             upgrade-stall, upgrade-fail, upgrade-rejected, upgrade-slow, not-upgradeable, pools-lag, offline-during-upgrade, \
+             and job-, pre-, post- or operators- with fail, slow, hang or retry",
         );
         wrong(
             "c=flood",
-            "there is no fault \"flood\"; it is one of delay, apply-failure, unavailable, hook-failure, hook-hang, offline",
+            "there is no fault \"flood\"; it is one of delay, apply-failure, unavailable, hook-failure, hook-hang, offline, \
+             upgrade-stall, upgrade-fail, upgrade-rejected, upgrade-slow, not-upgradeable, pools-lag, offline-during-upgrade, \
+             and job-, pre-, post- or operators- with fail, slow, hang or retry",
         );
         wrong("c=delay", "a delay needs a duration, for example delay:5s");
         wrong(

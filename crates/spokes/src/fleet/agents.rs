@@ -13,6 +13,7 @@ use futures::{
     stream::{BoxStream, FuturesUnordered},
 };
 use kube::api::DynamicObject;
+use semver::Version;
 use serde_json::json;
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
@@ -22,15 +23,16 @@ use super::{
     clock::Clock,
     counters::Tally,
     hub::{self, Change, Hub},
+    lives::Lives,
     queue::Queue,
-    registration::{Circumstances, Reach, Spoke},
+    registration::{Circumstances, Met, Reach, Spoke},
     shelf::Key,
     works::Works,
 };
 use crate::{
     agent::{self, Answer, VirtualCluster},
-    fault::{Book, FaultRule},
-    wire::{Kind, Meta, finalizer},
+    fault::{Book, Effects, FaultRule},
+    wire::{Kind, ManifestWork, Meta, finalizer},
 };
 
 /// How many calls are under way at once, at most.
@@ -55,12 +57,22 @@ pub(super) enum Command {
 enum Job {
     Cluster(String),
     Work(Key),
+    /// What a cluster does by itself: nobody is called.
+    Platform(String),
 }
 
 /// What a call brought.
 enum Outcome {
-    Registered(Reach, kube::Result<bool>),
+    Registered(Told, kube::Result<Met>),
     Work(kube::Result<Option<Box<DynamicObject>>>),
+}
+
+/// What the hub is told of a cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Told {
+    reach: Reach,
+    /// The version of a cluster that plays OpenShift.
+    version: Option<Version>,
 }
 
 type Call = BoxFuture<'static, Outcome>;
@@ -68,13 +80,13 @@ type Call = BoxFuture<'static, Outcome>;
 struct Registration {
     spoke: Arc<Spoke>,
     /// What the hub was last told.
-    told: Option<Reach>,
+    told: Option<Told>,
 }
 
 /// The agents of a fleet.
 pub(super) struct Agents {
     shared: Shared,
-    book: Book,
+    lives: Lives,
     taint_offline: bool,
     clusters: BTreeMap<String, Registration>,
     /// How many of them the hub has yet to hear of.
@@ -109,7 +121,11 @@ impl Agents {
         let mut stores = BTreeMap::new();
         for spoke in spokes {
             queue.push(Job::Cluster(spoke.name.clone()), Duration::ZERO);
-            stores.insert(spoke.name.clone(), VirtualCluster::new(spoke.nodes));
+            let store = spoke.store(None, shared.clock.now());
+            if store.operator().is_some() {
+                queue.push(Job::Platform(spoke.name.clone()), Duration::ZERO);
+            }
+            stores.insert(spoke.name.clone(), store);
             clusters.insert(
                 spoke.name.clone(),
                 Registration {
@@ -121,8 +137,8 @@ impl Agents {
         *shared.stores.lock().unwrap_or_else(PoisonError::into_inner) = stores;
         registered.send_replace(clusters.is_empty());
         Self {
+            lives: Lives::new(Arc::clone(&shared.stores), book, shared.clock),
             shared,
-            book,
             taint_offline: false,
             unknown: clusters.len(),
             clusters,
@@ -182,6 +198,10 @@ impl Agents {
             let call = match &job {
                 Job::Cluster(cluster) => self.register(cluster),
                 Job::Work(key) => self.attend(key),
+                Job::Platform(cluster) => {
+                    self.live(cluster);
+                    None
+                }
             };
             if let Some(call) = call {
                 self.running.insert(job.clone());
@@ -192,38 +212,59 @@ impl Agents {
 
     /// Returns the call that tells the hub whether the cluster can be reached, if the hub does not know.
     fn register(&mut self, cluster: &str) -> Option<Call> {
-        let (offline, back) = self.book.offline(cluster, self.now());
+        let (offline, back) = self.lives.offline(cluster);
         if let Some(back) = back {
             self.queue.push(Job::Cluster(cluster.to_owned()), back);
         }
         let reach = if offline { Reach::Offline } else { Reach::Online };
-        let known = self
-            .clusters
-            .get(cluster)
-            .filter(|known| known.told != Some(reach))?;
-        let clock = self.shared.clock;
+        let known = self.clusters.get(cluster)?;
+        // A cluster that cannot be reached does not say which version it has come to.
+        let last = known.told.as_ref().filter(|_| offline);
+        let version = match last {
+            Some(told) => told.version.clone(),
+            None => self.lives.version(cluster),
+        };
+        let told = Told { reach, version };
+        if known.told.as_ref() == Some(&told) {
+            return None;
+        }
         let case = Circumstances {
             reach,
             taint_offline: self.taint_offline,
             may_create: known.told.is_none(),
-            clock,
+            version: told.version.clone(),
+            clock: self.shared.clock,
         };
         let (spoke, hub) = (Arc::clone(&known.spoke), self.shared.hub.clone());
-        Some(async move { Outcome::Registered(reach, spoke.apply(&hub, case).await) }.boxed())
+        Some(async move { Outcome::Registered(told, spoke.apply(&hub, case).await) }.boxed())
+    }
+
+    /// Lets time pass on a cluster. Whoever reports on it sees at the next look what has changed.
+    fn live(&mut self, cluster: &str) {
+        let pulse = self.lives.live(cluster);
+        for at in pulse.next {
+            self.queue.push(Job::Platform(cluster.to_owned()), at);
+        }
+        if let Some(seen) = pulse.news {
+            self.queue.push(Job::Cluster(cluster.to_owned()), self.now());
+            for key in self.works.followers(cluster) {
+                self.queue.push(Job::Work(key.clone()), seen);
+            }
+        }
     }
 
     /// Returns the next call about a work, if there is anything to do about it now.
     fn attend(&mut self, key: &Key) -> Option<Call> {
         let now = self.now();
+        self.live(&key.namespace);
         // An agent that is not there does nothing, not even let go of what is being deleted.
-        let told = self.clusters.get(&key.namespace)?.told;
-        if told != Some(Reach::Online) || self.book.offline(&key.namespace, now).0 {
+        let told = self.clusters.get(&key.namespace)?.told.as_ref();
+        if told.is_none_or(|told| told.reach != Reach::Online) || self.lives.offline(&key.namespace).0 {
             return None;
         }
         let slot = self.works.slot(key)?;
-        let mut effects = self
-            .book
-            .effects(&key.namespace, &key.name, slot.meta.generation, now);
+        let about = (key.name.as_str(), slot.meta.generation);
+        let mut effects = self.lives.book.effects_on(&key.namespace, about, &slot.jobs, now);
         if let Some(heals) = effects.heals_at {
             self.queue.push(Job::Work(key.clone()), heals);
         }
@@ -246,15 +287,9 @@ impl Agents {
         if !effects.hooks_over && agent::has_hooks(&work) {
             self.queue.push(Job::Work(key.clone()), over);
         }
-        let mut stores = self.shared.stores.lock().unwrap_or_else(PoisonError::into_inner);
-        let answer = agent::answer(
-            &work,
-            stores.get_mut(&key.namespace)?,
-            &effects,
-            self.shared.clock.now(),
-        );
-        drop(stores);
+        let answer = self.look(key, &work, &effects)?;
         if answer == Answer::Nothing {
+            self.works.keep(key, work);
             return None;
         }
         let call = async move { tell(&hub, &tally, &work.meta, answer).await };
@@ -264,6 +299,21 @@ impl Agents {
         )
     }
 
+    /// Lets the agent look at a work.
+    fn look(&mut self, key: &Key, work: &ManifestWork, effects: &Effects) -> Option<Answer> {
+        let look = self.lives.look(key, work, effects)?;
+        // The work may have changed what the cluster wants.
+        self.live(&key.namespace);
+        if let Some(slot) = self.works.slot(key) {
+            slot.follows = look.follows;
+            slot.returns = look.follows || !look.again.is_empty();
+        }
+        for at in look.again {
+            self.queue.push(Job::Work(key.clone()), at);
+        }
+        Some(look.answer)
+    }
+
     fn finish(&mut self, job: Job, outcome: Outcome) {
         self.running.remove(&job);
         let now = self.now();
@@ -271,9 +321,9 @@ impl Agents {
             self.queue.push(job.clone(), now);
         }
         match (outcome, &job) {
-            (Outcome::Registered(reach, Ok(written)), Job::Cluster(cluster)) => {
+            (Outcome::Registered(told, Ok(met)), Job::Cluster(cluster)) => {
                 self.failures.remove(&job);
-                self.note_registered(cluster, reach, written);
+                self.note_registered(cluster, told, met);
                 // Faults may have changed while the call was under way.
                 self.queue.push(job, now);
             }
@@ -284,15 +334,23 @@ impl Agents {
             }
             (Outcome::Work(Ok(None)), Job::Work(key)) => self.forget(key),
             (Outcome::Registered(_, Err(error)) | Outcome::Work(Err(error)), _) => self.retry(job, &error),
-            (Outcome::Registered(_, Ok(_)), Job::Work(_)) | (Outcome::Work(Ok(_)), Job::Cluster(_)) => {}
+            (Outcome::Registered(_, Ok(_)), Job::Work(_) | Job::Platform(_))
+            | (Outcome::Work(Ok(_)), Job::Cluster(_) | Job::Platform(_)) => {}
         }
     }
 
-    fn note_registered(&mut self, cluster: &str, reach: Reach, written: bool) {
+    fn note_registered(&mut self, cluster: &str, mut told: Told, met: Met) {
         let Some(known) = self.clusters.get_mut(cluster) else {
             return;
         };
-        let first = known.told.replace(reach).is_none();
+        let Met { written, version } = met;
+        if version.is_some() && version != told.version {
+            let store = known.spoke.store(version.as_ref(), self.shared.clock.now());
+            self.lives.adopt(cluster, store);
+            told.version = version;
+        }
+        let reach = told.reach;
+        let first = known.told.replace(told).is_none();
         if first {
             self.unknown = self.unknown.saturating_sub(1);
         }
@@ -335,11 +393,11 @@ impl Agents {
                     .filter(|name| rule.cluster.matches(name))
                     .cloned()
                     .collect();
-                self.book.add(rule);
+                self.lives.book.add(rule);
                 names
             }
             Command::ClearFaults(cluster) => {
-                self.book.clear(&cluster);
+                self.lives.book.clear(&cluster);
                 vec![cluster]
             }
             Command::Recreated(cluster) => {
@@ -352,6 +410,7 @@ impl Agents {
         let now = self.now();
         for cluster in concerned {
             self.wake_works(&cluster);
+            self.queue.push(Job::Platform(cluster.clone()), now);
             self.queue.push(Job::Cluster(cluster), now);
         }
     }
@@ -374,10 +433,7 @@ impl Agents {
     fn forget(&mut self, key: &Key) {
         self.works.forget(key);
         self.failures.remove(&Job::Work(key.clone()));
-        let mut stores = self.shared.stores.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(store) = stores.get_mut(&key.namespace) {
-            store.forget_work(&key.name);
-        }
+        self.lives.forget_work(key);
     }
 }
 

@@ -20,6 +20,7 @@ use super::{
     hub::Hub,
     placements::Placements,
     registration::Spoke,
+    replica_sets::ReplicaSets,
     wishes::Wishes,
 };
 use crate::{
@@ -47,12 +48,14 @@ impl Fleet {
         options.check()?;
         let hub = Hub::new(client);
         apply_sets(&hub, &options.cluster_set).await?;
-        for kind in [
+        let kinds = [
             Kind::ManagedCluster,
             Kind::Placement,
             Kind::PlacementDecision,
             Kind::ManifestWork,
-        ] {
+        ];
+        let further = options.replica_sets.then_some(Kind::ManifestWorkReplicaSet);
+        for kind in kinds.into_iter().chain(further) {
             let listed = hub.read_any(kind).await;
             listed.map_err(|source| FleetError::ListKind {
                 plural: kind.plural(),
@@ -81,6 +84,9 @@ impl Fleet {
         tasks.spawn(agents.run(orders, stop.clone()));
         tasks.spawn(health.run(health_orders, stop.clone()));
         tasks.spawn(placements.run(registered.clone(), stop.clone()));
+        if options.replica_sets {
+            tasks.spawn(ReplicaSets::new(shared()).run(stop.clone()));
+        }
         info!(clusters = options.clusters, "simulated clusters started");
         Ok(Self {
             options,
@@ -148,6 +154,11 @@ impl Fleet {
             .unwrap_or_else(PoisonError::into_inner)
             .get(cluster)?
             .object(key)
+    }
+
+    /// Returns the `ClusterVersion` of a cluster that plays OpenShift, with its status as of the last look.
+    pub fn cluster_version(&self, cluster: &str) -> Option<Value> {
+        self.object(cluster, &crate::agent::cluster_version())
     }
 
     /// Ends the fleet and waits until it makes no more calls. What it registered stays on the hub.

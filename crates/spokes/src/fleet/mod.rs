@@ -9,11 +9,14 @@ mod error;
 mod handle;
 mod health;
 mod hub;
+mod lives;
 mod options;
 mod placements;
 mod queue;
 mod registration;
+mod replica_sets;
 mod shelf;
+mod vendor;
 mod wishes;
 mod works;
 

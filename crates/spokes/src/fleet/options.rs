@@ -3,7 +3,10 @@
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use super::FleetError;
-use crate::fault::{FaultRule, Faults};
+use crate::{
+    fault::{FaultRule, Faults},
+    openshift::OpenShift,
+};
 
 /// What a fleet looks like.
 #[derive(Clone, Debug)]
@@ -23,6 +26,11 @@ pub struct FleetOptions {
     pub taint_offline: bool,
     /// Makes the clusters differ in size; the same seed makes the same clusters.
     pub seed: u64,
+    /// Which clusters play OpenShift; absent means none.
+    pub openshift: Option<OpenShift>,
+    /// Whether the fleet plays the controller of `ManifestWorkReplicaSet`s, which hubs have off by default, too. The hub
+    /// has to know the kind.
+    pub replica_sets: bool,
 }
 
 impl Default for FleetOptions {
@@ -35,6 +43,8 @@ impl Default for FleetOptions {
             faults: Faults::none(),
             taint_offline: false,
             seed: 0,
+            openshift: None,
+            replica_sets: false,
         }
     }
 }

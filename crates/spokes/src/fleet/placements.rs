@@ -126,7 +126,10 @@ impl Placements {
             Kind::ManagedClusterSetBinding => (!self.bindings.observe(change).is_empty(), Vec::new()),
             Kind::Placement => (false, self.wishes.observe(change)),
             Kind::PlacementDecision => (false, self.decisions.observe(change)),
-            Kind::Namespace | Kind::ManifestWork | Kind::ManagedClusterAddOn => (false, Vec::new()),
+            Kind::Namespace
+            | Kind::ManifestWork
+            | Kind::ManifestWorkReplicaSet
+            | Kind::ManagedClusterAddOn => (false, Vec::new()),
         };
         let at = self.clock.elapsed().saturating_add(COALESCE);
         if all {

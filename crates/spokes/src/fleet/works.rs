@@ -10,7 +10,11 @@ use kube::{api::DynamicObject, runtime::watcher::Event};
 use tracing::warn;
 
 use super::{hub::Change, shelf::Key};
-use crate::wire::{ManifestWork, Meta};
+use crate::{
+    agent,
+    fault::Jobs,
+    wire::{ManifestWork, Meta},
+};
 
 /// What is remembered of a work.
 #[derive(Debug, Default)]
@@ -21,6 +25,12 @@ pub(super) struct Slot {
     pub(super) work: Option<ManifestWork>,
     /// When this generation, or its deletion, was first seen.
     pub(super) seen: Duration,
+    /// What its jobs are for.
+    pub(super) jobs: Vec<Jobs>,
+    /// Whether it reports on what its cluster changes by itself.
+    pub(super) follows: bool,
+    /// Whether it will be looked at again although nobody changes it.
+    pub(super) returns: bool,
 }
 
 /// The works of all clusters.
@@ -54,8 +64,25 @@ impl Works {
             .take_while(move |key| key.namespace == cluster)
     }
 
+    /// Returns the works of a cluster that report on what it changes by itself.
+    pub(super) fn followers<'a>(&'a self, cluster: &'a str) -> impl Iterator<Item = &'a Key> {
+        let follows = |key: &&Key| self.slots.get(key).is_some_and(|slot| slot.follows);
+        self.of_cluster(cluster).filter(follows)
+    }
+
     pub(super) fn forget(&mut self, key: &Key) {
         self.slots.remove(key);
+    }
+
+    /// Keeps a work whole that will be looked at again.
+    pub(super) fn keep(&mut self, key: &Key, work: ManifestWork) {
+        if let Some(slot) = self
+            .slots
+            .get_mut(key)
+            .filter(|slot| slot.returns && slot.work.is_none())
+        {
+            slot.work = Some(work);
+        }
     }
 
     /// Takes in what the watch tells.
@@ -133,6 +160,7 @@ impl Works {
             annotations: BTreeMap::new(),
             ..work.meta.clone()
         };
+        slot.jobs = agent::purposes(&work);
         slot.work = Some(work);
         news.then_some(key)
     }

@@ -7,6 +7,7 @@ mod condition;
 mod names;
 mod placement;
 mod record;
+mod replica_set;
 mod selector;
 mod work;
 
@@ -23,9 +24,13 @@ pub use placement::{
     Toleration,
 };
 pub use record::{DecodeError, Meta, Record};
+pub use replica_set::{
+    ManifestWorkReplicaSet, PlacementRef, PlacementSummary, ReplicaSetSpec, ReplicaSetStatus,
+    ReplicaSetSummary, RolloutStrategy,
+};
 pub use selector::{LabelSelector, Requirement, Selector, read as read_selector};
 pub use work::{
-    DeleteOption, FeedbackRule, FeedbackValue, FieldValue, JsonPathRule, ManifestConfig, ManifestStatus,
-    ManifestWork, OrphaningRule, ResourceIdentifier, ResourceMeta, ResourceStatus, SelectivelyOrphans,
-    StatusFeedback, UpdateStrategy, WorkSpec, WorkStatus, Workload,
+    ConditionRule, DeleteOption, FeedbackRule, FeedbackValue, FieldValue, JsonPathRule, ManifestConfig,
+    ManifestStatus, ManifestWork, OrphaningRule, ResourceIdentifier, ResourceMeta, ResourceStatus,
+    SelectivelyOrphans, ServerSideApply, StatusFeedback, UpdateStrategy, WorkSpec, WorkStatus, Workload,
 };

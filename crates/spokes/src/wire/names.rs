@@ -14,6 +14,7 @@ pub(crate) enum Kind {
     Placement,
     PlacementDecision,
     ManifestWork,
+    ManifestWorkReplicaSet,
     ManagedClusterAddOn,
 }
 
@@ -45,6 +46,7 @@ impl Kind {
             Self::Placement => "placements",
             Self::PlacementDecision => "placementdecisions",
             Self::ManifestWork => "manifestworks",
+            Self::ManifestWorkReplicaSet => "manifestworkreplicasets",
             Self::ManagedClusterAddOn => "managedclusteraddons",
         }
     }
@@ -58,6 +60,11 @@ impl Kind {
             Self::Placement => (CLUSTER_GROUP, "v1beta1", "Placement"),
             Self::PlacementDecision => (CLUSTER_GROUP, "v1beta1", "PlacementDecision"),
             Self::ManifestWork => ("work.open-cluster-management.io", "v1", "ManifestWork"),
+            Self::ManifestWorkReplicaSet => (
+                "work.open-cluster-management.io",
+                "v1alpha1",
+                "ManifestWorkReplicaSet",
+            ),
             Self::ManagedClusterAddOn => (
                 "addon.open-cluster-management.io",
                 "v1alpha1",
@@ -70,6 +77,14 @@ impl Kind {
 pub(crate) mod label {
     pub(crate) const CLUSTER_SET: &str = "cluster.open-cluster-management.io/clusterset";
     pub(crate) const CLUSTER_NAME: &str = "open-cluster-management.io/cluster-name";
+    pub(crate) const OPENSHIFT_VERSION: &str = "openshiftVersion";
+    pub(crate) const VENDOR: &str = "vendor";
+    /// On a work: the replica set that has made it.
+    pub(crate) const REPLICA_SET: &str = "work.open-cluster-management.io/manifestworkreplicaset";
+    /// On a work that a replica set has made: for which of its placements.
+    pub(crate) const PLACEMENT_NAME: &str = "work.open-cluster-management.io/placementname";
+    /// On a work: the part of an upgrade that it is.
+    pub(crate) const UPGRADE_STAGE: &str = "cluster.open-cluster-management.io/mcu-stage";
     pub(crate) const PLACEMENT: &str = "cluster.open-cluster-management.io/placement";
     pub(crate) const GROUP_INDEX: &str = "cluster.open-cluster-management.io/decision-group-index";
     pub(crate) const GROUP_NAME: &str = "cluster.open-cluster-management.io/decision-group-name";

@@ -68,8 +68,27 @@ pub struct ManifestConfig {
     pub resource_identifier: ResourceIdentifier,
     /// What to report about it.
     pub feedback_rules: Vec<FeedbackRule>,
+    /// Which conditions to derive from it.
+    pub condition_rules: Vec<ConditionRule>,
     /// How to change it.
     pub update_strategy: UpdateStrategy,
+}
+
+/// A condition that is derived from a manifest.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ConditionRule {
+    /// `WellKnownConditions` or `CEL`.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// The type of the condition.
+    pub condition: String,
+    /// Expressions, all of which must hold.
+    pub cel_expressions: Vec<String>,
+    /// The message, whatever comes out.
+    pub message: String,
+    /// An expression that yields the message; it wins.
+    pub message_expression: String,
 }
 
 /// Names a manifest; `*` stands for any run of characters in name and namespace.
@@ -111,11 +130,23 @@ pub struct JsonPathRule {
 
 /// How a manifest is changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
+#[serde(rename_all = "camelCase", default)]
 pub struct UpdateStrategy {
     /// `Update` (also when empty), `CreateOnly`, `ServerSideApply` or `ReadOnly`.
     #[serde(rename = "type")]
     pub kind: String,
+    /// How `ServerSideApply` applies.
+    pub server_side_apply: ServerSideApply,
+}
+
+/// How `ServerSideApply` applies.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ServerSideApply {
+    /// Whether fields of other managers are taken over.
+    pub force: bool,
+    /// The name of the field manager; empty means `work-agent`.
+    pub field_manager: String,
 }
 
 /// `status` of a `ManifestWork`.

@@ -10,10 +10,10 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use super::expect;
 use super::suite::{Case, Given, wrong};
-use crate::admission::{Operation, Request, RequestContext, Rulebook, Trial, try_policies};
 use crate::cli::CliError;
 use crate::cli::policy::form::Form;
 use crate::cli::policy::hub::{Extent, facts};
+use admission::{Operation, Request, RequestContext, Rulebook, Trial, try_policies};
 
 /// Runs a case; returns what was not as expected, and what the policies did.
 pub(super) fn run(

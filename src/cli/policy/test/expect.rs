@@ -8,8 +8,8 @@ use regex::Regex;
 use serde_json::Value;
 
 use super::suite::{Expect, Expected};
-use crate::admission::Trial;
-use crate::field::{Violation, Warning};
+use admission::Trial;
+use field::{Violation, Warning};
 
 /// Returns what was not as expected; an error says that the expectation makes no sense.
 pub(super) fn compare(

@@ -7,10 +7,10 @@ use std::path::Path;
 
 use super::case;
 use super::suite::Suite;
-use crate::admission::Rulebook;
 use crate::cli::CliError;
 use crate::cli::policy::files::Folder;
-use crate::policy::{InForce, Mutant, PolicySet, Source, mutants};
+use admission::Rulebook;
+use policy::{InForce, Mutant, PolicySet, Source, mutants};
 
 /// What became of mistakes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

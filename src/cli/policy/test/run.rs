@@ -11,13 +11,13 @@ use serde_json::json;
 use super::case;
 use super::mutation::Mutation;
 use super::suite::{Suite, wrong};
-use crate::admission::Rulebook;
 use crate::cli::CliError;
 use crate::cli::policy::files::{files, read_all};
 use crate::cli::policy::said::{DOES_NOT_COMPILE, FOUND, Said, faults};
 use crate::cli::policy::{TestArgs, TestOutput};
-use crate::field::{Shown, one_line};
-use crate::policy::Saw;
+use admission::Rulebook;
+use field::{Shown, one_line};
+use policy::Saw;
 
 /// What became of one case.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,6 +2,7 @@
 //!
 //! Decides what their verdicts mean: a refusal, a warning, a line in the log. The first refusal is the one that is told.
 
+use admission_policy::{FailurePolicy, Matched, Subject};
 use serde_json::{Value, json};
 
 use super::evaluate::{Note, Scene, Verdict, evaluate};
@@ -10,7 +11,6 @@ use super::params;
 use super::spec::Action;
 use crate::ApiError;
 use crate::admission::attributes::Attributes;
-use crate::admission::configuration::FailurePolicy;
 use crate::admission::matching::{self, Invocation};
 use crate::admission::warnings::Warnings;
 
@@ -50,12 +50,14 @@ impl Policies {
             return Ok(());
         }
         let mut denied = Vec::new();
+        let subject = matching::subject(request, object);
         for policy in &self.list {
-            if let Some(invocation) = policy.constraints.matched(request, object) {
+            if let Matched::Yes(version) = policy.constraints.matches(&subject) {
                 let asked = Asked {
                     policy,
                     request,
-                    invocation,
+                    subject,
+                    invocation: matching::in_which(version, request),
                 };
                 asked.enforce(object, &mut denied, warnings).await;
             }
@@ -71,6 +73,7 @@ impl Policies {
 struct Asked<'a> {
     policy: &'a Policy,
     request: &'a Attributes,
+    subject: Subject<'a>,
     invocation: Invocation,
 }
 
@@ -92,7 +95,7 @@ impl<'a> Asked<'a> {
         let namespace = self.namespace();
         for binding in &self.policy.bindings {
             let resources = binding.spec.match_resources.as_ref();
-            if resources.is_some_and(|resources| resources.matched(self.request, object).is_none()) {
+            if resources.is_some_and(|resources| resources.matches(&self.subject) == Matched::No) {
                 continue;
             }
             let reference = binding.spec.param_ref.as_ref();

@@ -4,12 +4,12 @@
 
 use std::collections::BTreeMap;
 
-use schema::cel::Program;
+use admission_policy::{FailurePolicy, MatchResources, Validation};
+use cel_engine::Program;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::spec::{BindingSpec, MatchResources, ParamKind, PolicySpec};
-use crate::admission::configuration::FailurePolicy;
+use super::spec::{BindingSpec, ParamKind, PolicySpec};
 
 /// All policies of the hub that are bound.
 #[derive(Debug, Default)]
@@ -26,7 +26,8 @@ pub(super) struct Policy {
     pub(super) constraints: MatchResources,
     pub(super) conditions: Vec<Expression>,
     pub(super) variables: Vec<(String, Program)>,
-    pub(super) validations: Vec<Validation>,
+    /// Checks, and the reasons of their refusals.
+    pub(super) validations: Vec<(Validation<Expression>, Option<String>)>,
     pub(super) annotations: Vec<(String, Expression)>,
     pub(super) bindings: Vec<Binding>,
 }
@@ -43,15 +44,6 @@ pub(super) struct Binding {
 pub(super) struct Expression {
     pub(super) source: String,
     pub(super) program: Result<Program, String>,
-}
-
-/// A check with what is said when it fails.
-#[derive(Debug)]
-pub(super) struct Validation {
-    pub(super) check: Expression,
-    pub(super) message: String,
-    pub(super) message_expression: Option<Expression>,
-    pub(super) reason: Option<String>,
 }
 
 impl Expression {
@@ -108,13 +100,14 @@ impl Policy {
             let program = Program::compile(&variable.expression).ok()?;
             Some((variable.name, program))
         });
-        let validations = spec.validations.into_iter().map(|validation| Validation {
-            check: Expression::new(&validation.expression),
-            message: validation.message,
-            message_expression: Some(validation.message_expression)
-                .filter(|source| !source.is_empty())
-                .map(|source| Expression::new(&source)),
-            reason: validation.reason,
+        let validations = spec.validations.into_iter().map(|validation| {
+            let message_expression = Some(validation.message_expression).filter(|source| !source.is_empty());
+            let read = Validation {
+                expression: Expression::new(&validation.expression),
+                message: validation.message.trim().to_owned(),
+                message_expression: message_expression.map(|source| Expression::new(&source)),
+            };
+            (read, validation.reason)
         });
         let annotations = spec.audit_annotations.into_iter();
         let conditions = spec.match_conditions.iter();

@@ -1,14 +1,10 @@
 //! Policies and bindings as they are written.
 //!
-//! Decides what an absent field means, and which writes the resource rules of either mean.
+//! Decides what an absent field means; which writes they mean is decided by the engine.
 
+use admission_policy::{FailurePolicy, MatchResources};
 use serde::Deserialize;
 use serde_json::Value;
-
-use crate::admission::attributes::Attributes;
-use crate::admission::configuration::{FailurePolicy, MatchPolicy, Rule};
-use crate::admission::matching::{self, Invocation};
-use apimachinery::labels::Selector;
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -96,52 +92,4 @@ pub(super) struct ParamRef {
 pub(super) enum NotFound {
     Allow,
     Deny,
-}
-
-/// Which writes are meant.
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(super) struct MatchResources {
-    match_policy: Option<MatchPolicy>,
-    namespace_selector: Selector,
-    object_selector: Selector,
-    resource_rules: Vec<NamedRule>,
-    exclude_resource_rules: Vec<NamedRule>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct NamedRule {
-    #[serde(default)]
-    resource_names: Vec<String>,
-    #[serde(flatten)]
-    rule: Rule,
-}
-
-impl MatchResources {
-    /// Returns the version in which a write is meant, or nothing. Where there is no rule every write is meant.
-    pub(super) fn matched(&self, request: &Attributes, object: Option<&Value>) -> Option<Invocation> {
-        if !matching::namespace_selected(&self.namespace_selector, request, object)
-            || !matching::object_selected(&self.object_selector, request, object)
-            || self.version(&self.exclude_resource_rules, request).is_some()
-        {
-            return None;
-        }
-        if self.resource_rules.is_empty() {
-            return Some(Invocation {
-                version: request.version.clone(),
-                kind: request.kind.clone(),
-            });
-        }
-        self.version(&self.resource_rules, request)
-    }
-
-    fn version(&self, rules: &[NamedRule], request: &Attributes) -> Option<Invocation> {
-        let policy = self.match_policy.unwrap_or(MatchPolicy::Equivalent);
-        let named = rules
-            .iter()
-            .filter(|rule| rule.resource_names.is_empty() || rule.resource_names.contains(&request.name))
-            .map(|rule| &rule.rule);
-        matching::matching_version(named, policy, request)
-    }
 }

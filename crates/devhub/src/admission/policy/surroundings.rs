@@ -5,8 +5,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use cel_engine::Authority;
 use futures::future::BoxFuture;
-use schema::cel::Authority;
 use serde_json::Value;
 
 use crate::resource::Scope;

@@ -9,6 +9,7 @@ use super::checks::{choice, duplicates, label_name, not_negative};
 use super::quantity::size;
 use crate::builtin::faults::{duplicate, invalid, invalid_value, list, not_found, required, text};
 use crate::builtin::members::{fill, items};
+use apimachinery::json_pointer;
 use apimachinery::names::{Named, qualified_name_faults};
 
 const PORT_RANGE: &str = "must be between 1 and 65535, inclusive";
@@ -348,7 +349,7 @@ pub(super) fn validate_resources(resources: &Value, field: &str) -> Vec<FieldErr
             if size(amount) < 0 {
                 errors.push(invalid_value(&at, amount, "must be greater than or equal to 0"));
             }
-            let limit = resources.pointer(&format!("/limits/{}", name.replace('/', "~1")));
+            let limit = resources.pointer(&format!("/limits/{}", json_pointer::escape(name)));
             if let Some(limit) = limit.filter(|limit| part == "requests" && size(amount) > size(limit)) {
                 let limit = limit.as_str().unwrap_or_default();
                 errors.push(invalid_value(

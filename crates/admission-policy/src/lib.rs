@@ -1,0 +1,25 @@
+//! Admission policies as Kubernetes means them: which requests one is about, what its expressions see, and what its parts say.
+//!
+//! Decides that and nothing else. Knows no kind, no hub and no words of a refusal: an API server and a gate compile what they take,
+//! ask here, and say what follows in words of their own.
+
+#![deny(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::indexing_slicing,
+    clippy::wildcard_enum_match_arm
+)]
+
+mod conditions;
+mod matching;
+mod spec;
+mod target;
+mod validation;
+mod variables;
+
+pub use conditions::all_hold;
+pub use matching::{Matched, NAME_LABEL, Namespace, Subject, Versions};
+pub use spec::{FailurePolicy, MatchPolicy, MatchResources, Rule, RuleScope};
+pub use target::Target;
+pub use validation::{Annotation, Evaluate, Judged, Validation};
+pub use variables::{NULL, Variables};

@@ -1,0 +1,407 @@
+//! The one question of this room: may this object be stored?
+//!
+//! Decides by running the stages one after another: schema, model, defaults, rules, enforcement, ratchet, verdict. Pure:
+//! the same request, facts and rulebook give the same bytes, whether it is a dry run or not.
+
+use std::collections::BTreeSet;
+
+use json_patch::Patch;
+use schema::Stop;
+use serde_json::Value;
+
+use super::bounds;
+use super::defaults::{self, Filled};
+use super::examine::{Case, Examined, MOST_OF_A_RULE, bounded, examine};
+use super::policies;
+use super::request::{MetadataPart, Operation, Request};
+use super::rulebook::Rulebook;
+use super::rules;
+use super::shape::{self, Shape};
+use super::subject::{
+    Addon, ClusterAddon, DeploymentConfig, HubConfig, Kind, Placement, SetBinding, Template, Upgrade,
+};
+use super::v1beta1;
+use super::verdict::Verdict;
+use api::v1alpha1::GROUP;
+use field::{Class, Fault, Findings, Identity, Path, Violation};
+use snapshot::Facts;
+
+/// Decides whether the object of a request may be stored, and what is added to it; or whether it may be deleted.
+///
+/// What rests on the absence of an object that only the watch has not seen warns and never refuses. The verdict names
+/// these objects ([`Verdict::asks`]), and what the one who asks must be allowed ([`Verdict::asks_whether`]); whoever has asked
+/// the hub decides again with facts that say so.
+pub fn decide(request: &Request<'_>, facts: &Facts, rulebook: &Rulebook) -> Verdict {
+    let is_stored = request.operation != Operation::Create;
+    let verdict = match v1beta1::Read::of(request) {
+        Some(read) => {
+            let verdict = decided(&read.request(request), facts, rulebook);
+            read.told(verdict, request.resource)
+        }
+        None => decided(request, facts, rulebook),
+    };
+    let others = v1beta1::Other::of(request);
+    let others = others
+        .iter()
+        .map(|other| decided(&other.request(request), facts, rulebook));
+    others
+        .fold(verdict, Verdict::refusing_as_well)
+        .of_stored(is_stored)
+}
+
+fn decided(request: &Request<'_>, facts: &Facts, rulebook: &Rulebook) -> Verdict {
+    let Some(shape) = shape::of(request).filter(|_| !request.passes_unseen()) else {
+        return Verdict::pass();
+    };
+    if request.operation == Operation::Delete {
+        return part_with(request, shape, facts, rulebook);
+    }
+    let excess = bounds::excess(request);
+    if !excess.refused.is_empty() {
+        return refuse(identity(request, &Value::Null), excess.refused);
+    }
+    let documents = match Documents::read(request, shape) {
+        Ok(documents) => documents,
+        // It is stored so deep that nobody can read it: it can still be labelled, let go and made smaller.
+        Err(_) if bounds::keeps_the_spec(request) => return Verdict::pass(),
+        Err(violation) => return refuse(identity(request, &Value::Null), vec![violation]),
+    };
+    let form = StoredForm::of(shape, &documents);
+    let narrowed;
+    let rulebook = match documents.touch(form.seen()) {
+        Touch::Nothing => return Verdict::pass(),
+        Touch::Metadata(old) => {
+            narrowed = rulebook.for_the_difference(&documents.object, old);
+            if narrowed.policies.is_empty() && !rules_read_what_differs(request, &documents.object, old) {
+                return Verdict::pass();
+            }
+            &narrowed
+        }
+        Touch::Spec => rulebook,
+    };
+    let opened = Opened {
+        shape,
+        documents,
+        form,
+        excused: excess.excused,
+    };
+    judge(request, opened, facts, rulebook)
+}
+
+fn rules_read_what_differs(request: &Request<'_>, object: &Value, old: &Value) -> bool {
+    let mut read = rules::READ_METADATA.iter();
+    read.any(|(resource, part, key)| {
+        let values = |of| -> Vec<(&String, &Value)> {
+            let of: &Value = of;
+            let all = of.get("metadata").and_then(|all| all.get(part)?.as_object());
+            let all = all.into_iter().flatten();
+            all.filter(|(name, _)| name.starts_with(key)).collect()
+        };
+        *resource == request.resource && values(object) != values(old)
+    })
+}
+
+/// An object that is to be judged.
+struct Opened {
+    shape: &'static Shape,
+    documents: Documents,
+    form: StoredForm,
+    /// What is too large in it and was stored so.
+    excused: Vec<Violation>,
+}
+
+fn judge(request: &Request<'_>, opened: Opened, facts: &Facts, rulebook: &Rulebook) -> Verdict {
+    let Opened {
+        shape,
+        documents,
+        mut form,
+        excused,
+    } = opened;
+    let name = name_of(request, &documents.object).to_owned();
+    let Filled { mut patch, asked } = defaults::fill(request, &documents, &name, facts);
+    form.add(&patch);
+    let case = Case {
+        request,
+        name: &name,
+        facts,
+        rulebook,
+    };
+    let asking = policies::PolicyAttributes {
+        request,
+        name: &name,
+        facts,
+        rulebook,
+        scope: case.scope(),
+    };
+    let added = policies::mutate(&asking, &documents, &patch);
+    form.add(&added.patch);
+    patch.0.extend(added.patch.0);
+    let faults = form.faults(shape, &documents, request.circumstances.stop);
+    let found = by_kind(&case, form.seen(), documents.old.as_ref());
+    let shapely = rulebook
+        .enforcement
+        .apply(shape_findings(faults, form.unknown), &case.scope());
+    let shaped = shapely.allows();
+    let mut findings = merge(found.findings, shapely);
+    let judged = policies::examine(&asking, &form.stored, documents.old.as_ref(), shaped);
+    for fault in excused {
+        findings.warn(fault);
+    }
+    findings.extend(added.findings);
+    findings.extend(judged.findings);
+    let asked = asked.into_iter().chain(found.asked).chain(added.asked);
+    let asked = asked.chain(judged.asked).collect();
+    let undecided = found.undecided.into_iter().chain(added.undecided);
+    let undecided = undecided.chain(judged.undecided).collect();
+    Verdict::of(identity(request, &documents.object), findings, patch)
+        .asking(asked)
+        .asking_whether(found.rights)
+        .noting(judged.annotations)
+        .leaving_open(undecided)
+}
+
+fn by_kind(case: &Case<'_>, object: &Value, old: Option<&Value>) -> Examined {
+    match case.request.resource {
+        Addon::RESOURCE => examine::<Addon>(case, object, old),
+        ClusterAddon::RESOURCE => examine::<ClusterAddon>(case, object, old),
+        DeploymentConfig::RESOURCE => examine::<DeploymentConfig>(case, object, old),
+        HubConfig::RESOURCE => examine::<HubConfig>(case, object, old),
+        Template::RESOURCE => examine::<Template>(case, object, old),
+        Placement::RESOURCE => examine::<Placement>(case, object, old),
+        SetBinding::RESOURCE => examine::<SetBinding>(case, object, old),
+        Upgrade::RESOURCE => examine::<Upgrade>(case, object, old),
+        _ => Examined::default(),
+    }
+}
+
+/// Decides whether an object may be deleted: it warns, and refuses nothing that the operator or a policy has not told it to.
+fn part_with(request: &Request<'_>, shape: &Shape, facts: &Facts, rulebook: &Rulebook) -> Verdict {
+    let stored = request
+        .old
+        .or(request.object)
+        .map(|old| serde_json::from_str(old.get()));
+    let Some(Ok(mut object)) = stored else {
+        return Verdict::pass();
+    };
+    if is_going(&object) {
+        return Verdict::pass();
+    }
+    shape.apply_defaults(&mut object);
+    let name = name_of(request, &object);
+    let case = Case {
+        request,
+        name,
+        facts,
+        rulebook,
+    };
+    let asking = policies::PolicyAttributes {
+        request,
+        name,
+        facts,
+        rulebook,
+        scope: case.scope(),
+    };
+    let Examined {
+        mut findings, asked, ..
+    } = by_kind(&case, &object, None);
+    // Of what others rest on only deletions are seen here, for advice: no policy was written with them in mind.
+    let judged = if request.group == GROUP || request.resource == Upgrade::RESOURCE {
+        policies::part_with(&asking, &object)
+    } else {
+        policies::Judged::default()
+    };
+    findings.extend(judged.findings);
+    let asked = asked.into_iter().chain(judged.asked).collect();
+    Verdict::of(identity(request, &object), findings, Patch::default())
+        .asking(asked)
+        .noting(judged.annotations)
+        .leaving_open(judged.undecided)
+}
+
+fn is_going(object: &Value) -> bool {
+    object
+        .pointer("/metadata/deletionTimestamp")
+        .is_some_and(|time| !time.is_null())
+}
+
+/// What an update touches.
+enum Touch<'a> {
+    /// Nothing that is the gate's business.
+    Nothing,
+    /// Only metadata: the business of policies and rules that read it, and of nobody else. The object as it is stored.
+    Metadata(&'a Value),
+    /// The spec; the object may be new.
+    Spec,
+}
+
+/// The object and its stored predecessor.
+pub(super) struct Documents {
+    /// The object exactly as it came.
+    pub(super) object: Value,
+    /// The stored object, with the defaults that the API server would show.
+    pub(super) old: Option<Value>,
+}
+
+impl Documents {
+    fn read(request: &Request<'_>, shape: &Shape) -> Result<Self, Violation> {
+        let object = request
+            .object
+            .ok_or_else(|| unreadable("the request carries no object"))?;
+        let object = serde_json::from_str(object.get()).map_err(unreadable)?;
+        let old = match (request.operation, request.old) {
+            (Operation::Update, Some(old)) => Some(old),
+            (Operation::Create | Operation::Delete | Operation::Connect, _) | (Operation::Update, None) => {
+                None
+            }
+        };
+        // What nobody can read excuses nothing, and holds up nobody who makes it smaller.
+        let old = old.and_then(|old| serde_json::from_str(old.get()).ok());
+        let old = old.map(|mut old: Value| {
+            shape.apply_defaults(&mut old);
+            old
+        });
+        Ok(Self { object, old })
+    }
+
+    /// Tells what of an object is touched that somebody may have to say something about. Of an object on its way out that is its
+    /// spec alone: whoever removes a finalizer cannot be asked to repair anything first, but whoever still writes a spec can.
+    fn touch(&self, defaulted: &Value) -> Touch<'_> {
+        let Some(old) = &self.old else {
+            return Touch::Spec;
+        };
+        let differs = |pointer: &str| defaulted.pointer(pointer) != old.pointer(pointer);
+        let mut metadata = MetadataPart::EVERY.iter();
+        if differs("/spec") {
+            Touch::Spec
+        } else if !is_going(&self.object) && metadata.any(|part| differs(&part.pointer())) {
+            Touch::Metadata(old)
+        } else {
+            Touch::Nothing
+        }
+    }
+
+    fn spec_is_untouched(&self, defaulted: &Value) -> bool {
+        self.old
+            .as_ref()
+            .is_some_and(|old| old.get("spec") == defaulted.get("spec"))
+    }
+}
+
+/// The object as the API server would see it.
+struct StoredForm {
+    /// Pruned and defaulted: what is stored.
+    stored: Value,
+    /// Defaulted only: what the user wrote, for rules about fields that the API server drops. Absent when nothing was.
+    written: Option<Value>,
+    unknown: Vec<Violation>,
+}
+
+impl StoredForm {
+    fn of(shape: &Shape, documents: &Documents) -> Self {
+        let mut stored = documents.object.clone();
+        let unknown = shape.settle(&mut stored);
+        let written = (!unknown.is_empty()).then(|| {
+            let mut written = documents.object.clone();
+            shape.apply_defaults(&mut written);
+            written
+        });
+        Self {
+            stored,
+            written,
+            unknown,
+        }
+    }
+
+    fn add(&mut self, patch: &Patch) {
+        for document in [Some(&mut self.stored), self.written.as_mut()]
+            .into_iter()
+            .flatten()
+        {
+            // Replacing a value that the schema's default has filled meanwhile and adding an absent one are the same.
+            let _fits = json_patch::patch(document, patch);
+        }
+    }
+
+    fn seen(&self) -> &Value {
+        self.written.as_ref().unwrap_or(&self.stored)
+    }
+
+    fn faults(&self, shape: &Shape, documents: &Documents, stop: &Stop) -> Vec<Violation> {
+        if documents.spec_is_untouched(&self.stored) {
+            return Vec::new();
+        }
+        shape.check(&self.stored, documents.old.as_ref(), stop)
+    }
+}
+
+fn shape_findings(faults: Vec<Violation>, unknown: Vec<Violation>) -> Findings {
+    let (mut misfits, mut strange) = (Findings::new(), Findings::new());
+    for fault in faults {
+        misfits.deny(fault);
+    }
+    for field in unknown {
+        strange.warn(field);
+    }
+    let mut findings = bounded(shape::VALUE, misfits, MOST_OF_A_RULE);
+    findings.extend(bounded(shape::UNKNOWN_FIELD, strange, MOST_OF_A_RULE));
+    findings
+}
+
+/// Joins what the rules and what the schema say: about one field a rule speaks alone, because it says more.
+fn merge(mut findings: Findings, shapely: Findings) -> Findings {
+    let told: BTreeSet<Path> = findings
+        .violations()
+        .iter()
+        .map(|violation| violation.path().clone())
+        .collect();
+    let names: BTreeSet<String> = told.iter().map(ToString::to_string).collect();
+    let (faults, warnings, audited) = shapely.into_parts();
+    for fault in faults.into_iter().filter(|fault| !is_told(fault, &told, &names)) {
+        findings.deny(fault);
+    }
+    for warning in warnings {
+        findings.warn(warning.violation().clone());
+    }
+    for violation in audited {
+        findings.audit(violation);
+    }
+    findings
+}
+
+// Kubernetes reports a value that fits none of several types without a path, and names the field in the text instead.
+fn is_told(fault: &Violation, told: &BTreeSet<Path>, names: &BTreeSet<String>) -> bool {
+    if *fault.path() != Path::root() {
+        return told.contains(fault.path());
+    }
+    let mut words = fault.detail().split_whitespace();
+    words.any(|word| names.contains(word.trim_matches('"')))
+}
+
+fn name_of<'a>(request: &'a Request<'_>, object: &'a Value) -> &'a str {
+    let written = object.pointer("/metadata/name").and_then(Value::as_str);
+    if request.name.is_empty() {
+        written.unwrap_or_default()
+    } else {
+        request.name
+    }
+}
+
+fn identity(request: &Request<'_>, object: &Value) -> Identity {
+    Identity {
+        group: request.group.to_owned(),
+        kind: request.kind.to_owned(),
+        name: name_of(request, object).to_owned(),
+    }
+}
+
+fn refuse(identity: Identity, violations: Vec<Violation>) -> Verdict {
+    let mut findings = Findings::new();
+    for violation in violations {
+        findings.deny(violation);
+    }
+    Verdict::of(identity, findings, Patch::default())
+}
+
+fn unreadable(cause: impl std::fmt::Display) -> Violation {
+    Fault::bare(Class::Internal, format!("the object cannot be read: {cause}")).at(Path::root(), shape::VALUE)
+}

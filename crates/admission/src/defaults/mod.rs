@@ -1,0 +1,47 @@
+//! The defaults stage: what the gate adds to an object that left it out.
+//!
+//! Decides additions of absent scalars only. A default never changes what somebody wrote, is the same for the same
+//! object and facts, and adds nothing to its own result. What a default rests on is asked of the hub itself: nobody would put
+//! right later what a watch that is behind has made of it.
+
+mod install_namespace;
+mod provenance;
+
+use std::collections::BTreeSet;
+
+use json_patch::Patch;
+
+use super::decide::Documents;
+use super::request::{Door, Request};
+use super::subject::{ClusterAddon, Kind as _};
+use snapshot::{Facts, Kind, ObjectKey};
+
+/// What is added, and what the hub should be asked about before anybody relies on it.
+#[derive(Debug, Default)]
+pub(super) struct Filled {
+    pub(super) patch: Patch,
+    pub(super) asked: BTreeSet<ObjectKey>,
+}
+
+/// Returns the additions to the object of a request.
+pub(super) fn fill(request: &Request<'_>, documents: &Documents, name: &str, facts: &Facts) -> Filled {
+    let mut asked = BTreeSet::new();
+    let addition = match (request.door, request.resource) {
+        (Door::Mutate, ClusterAddon::RESOURCE) => {
+            let template = || {
+                let key = ObjectKey::new(Kind::Instance, request.namespace, name);
+                if let Some(said) = facts.given.get(&key) {
+                    return said.clone();
+                }
+                asked.extend(Some(key).filter(|key| !key.name.is_empty()));
+                facts.install_namespace(name, request.namespace).cloned()
+            };
+            install_namespace::addition(&documents.object, documents.old.as_ref(), template)
+        }
+        (Door::Mutate | Door::Validate, _) => None,
+    };
+    Filled {
+        patch: Patch(addition.into_iter().collect()),
+        asked,
+    }
+}

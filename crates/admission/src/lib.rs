@@ -1,0 +1,55 @@
+//! The admission room: may this object be stored?
+//!
+//! Decides with one pure function, [`decide()`], from the request and the facts of the fleet. Never waits, never writes
+//! and never logs an object. Each rule is one entry of a table, documented where it stands and on a page of examples.
+
+#![deny(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::indexing_slicing,
+    clippy::wildcard_enum_match_arm
+)]
+
+mod beginning;
+mod blast_radius;
+mod body;
+mod bounds;
+mod catalogue;
+mod decide;
+mod defaults;
+mod enforcement;
+mod examine;
+mod policies;
+mod ratchet;
+mod request;
+mod rulebook;
+mod rules;
+mod shape;
+mod step_budget;
+mod subject;
+mod template_body;
+mod unconfirmed;
+mod upgrade_body;
+mod v1beta1;
+mod verdict;
+mod webhook_configurations;
+pub mod wire;
+
+pub use blast_radius::BlastRadius;
+pub use catalogue::{Entry, catalogue, reference_page};
+pub use decide::decide;
+pub use enforcement::{Action, Enforcement, EnforcementError, Scope};
+pub use policies::{Trial, references, try_policies};
+pub use request::{Door, Operation, Request, RequestContext, UnknownFacts};
+pub use rulebook::{PolicyTrouble, Rulebook};
+pub use shape::prepare;
+pub use subject::Operations;
+pub use verdict::Verdict;
+pub use webhook_configurations::{
+    BREAK_GLASS, Endpoint, MUTATE_PATH, VALIDATE_PATH, configurations, configurations_without_conditions,
+};
+
+pub use model::InstallNamespace;
+pub use policy::{is_former, is_policy};
+pub use schema::Stop;
+pub use snapshot::{Facts, MayBind, ObjectKey, Told};

@@ -1,0 +1,242 @@
+//! Policies between the built-in defaults and the verdict.
+//!
+//! Decides when they run, and what becomes of an old fault: on an update it warns, as for built-in rules. Their mutations see
+//! the object as it came with the built-in defaults, their validations as it would be stored.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use json_patch::Patch;
+use serde_json::Value;
+
+use super::facts::FleetFacts;
+use super::question::{target, value};
+use crate::decide::Documents;
+use crate::enforcement::Scope;
+use crate::ratchet::{self, Values};
+use crate::request::{Door, Request, UnknownFacts};
+use crate::rulebook::Rulebook;
+use field::{Findings, Path, Violation};
+use policy::{Finding, Judgement, Mutated, Outcome, PolicySet, Question};
+use snapshot::{Confirmed, Facts, Kind, ObjectKey};
+
+/// What policies are asked about.
+#[derive(Clone, Copy)]
+pub(crate) struct PolicyAttributes<'a> {
+    pub(crate) request: &'a Request<'a>,
+    pub(crate) name: &'a str,
+    pub(crate) facts: &'a Facts,
+    pub(crate) rulebook: &'a Rulebook,
+    pub(crate) scope: Scope<'a>,
+}
+
+/// What policies add to an object.
+#[derive(Default)]
+pub(crate) struct Added {
+    pub(crate) patch: Patch,
+    pub(crate) findings: Findings,
+    pub(crate) undecided: Vec<Violation>,
+    /// The namespace, where the hub should be asked for it.
+    pub(crate) asked: Option<ObjectKey>,
+}
+
+/// What policies say of an object.
+#[derive(Default)]
+pub(crate) struct Judged {
+    pub(crate) findings: Findings,
+    pub(crate) annotations: BTreeMap<String, String>,
+    pub(crate) undecided: Vec<Violation>,
+    /// The namespace, where the hub should be asked for it.
+    pub(crate) asked: Option<ObjectKey>,
+}
+
+/// Returns what policies add; `patch` is what the built-in defaults add.
+pub(crate) fn mutate(asked: &PolicyAttributes<'_>, documents: &Documents, patch: &Patch) -> Added {
+    let policies = &asked.rulebook.policies;
+    if policies.is_empty() || asked.request.door != Door::Mutate {
+        return Added::default();
+    }
+    let mut object = documents.object.clone();
+    // They were made for this object a moment ago.
+    let _fits = json_patch::patch(&mut object, patch);
+    let Mutated { patch, mut findings } = asked.ask((Some(&object), documents.old.as_ref()), |question| {
+        policies.mutate(question)
+    });
+    Added {
+        patch,
+        asked: asked.place(&findings),
+        undecided: asked.set_aside(&mut findings),
+        findings: asked.collected(&findings),
+    }
+}
+
+/// Returns what policies say. An object that does not fit its schema may make expressions fail that are right: then only
+/// what is surely broken is told.
+pub(crate) fn examine(
+    asked: &PolicyAttributes<'_>,
+    object: &Value,
+    old: Option<&Value>,
+    shaped: bool,
+) -> Judged {
+    let policies = &asked.rulebook.policies;
+    if policies.is_empty() {
+        return Judged::default();
+    }
+    let mut outcome = asked.validate(policies, (Some(object), old));
+    let place = asked.place(&outcome.findings);
+    if !shaped {
+        outcome
+            .findings
+            .retain(|finding| finding.judgement == Judgement::Broken);
+    }
+    let undecided = asked.set_aside(&mut outcome.findings);
+    let findings = asked.collected(&outcome.findings);
+    let findings = match old {
+        Some(before) if !findings.allows() => {
+            let was = asked.validate(policies, (Some(before), Some(before)));
+            let (mut values, mut stored) = (Values::of(object), Values::of(before));
+            ratchet::soften_by(
+                findings,
+                &asked.collected(&was.findings),
+                |new| {
+                    about(new, &mut values, || {
+                        policies.sees_the_same(new.rule(), object, before)
+                    })
+                },
+                |was| about(was, &mut stored, || true),
+            )
+        }
+        Some(_) | None => findings,
+    };
+    Judged {
+        findings,
+        annotations: outcome.annotations,
+        undecided,
+        asked: place,
+    }
+}
+
+/// Returns what policies say of a deletion: of the object there is only what is stored.
+pub(crate) fn part_with(asked: &PolicyAttributes<'_>, stored: &Value) -> Judged {
+    let policies = &asked.rulebook.policies;
+    if policies.is_empty() {
+        return Judged::default();
+    }
+    let mut outcome = asked.validate(policies, (None, Some(stored)));
+    let place = asked.place(&outcome.findings);
+    let undecided = asked.set_aside(&mut outcome.findings);
+    Judged {
+        asked: place,
+        findings: asked.collected(&outcome.findings),
+        annotations: outcome.annotations,
+        undecided,
+    }
+}
+
+impl PolicyAttributes<'_> {
+    /// Sorts findings by what their policies, and then the operator, want to happen.
+    pub(super) fn collected(&self, findings: &[Finding]) -> Findings {
+        self.rulebook.enforcement.apply(sorted(findings), &self.scope)
+    }
+
+    /// Returns the namespace if something hangs on it that no watch has shown: it may have come a moment ago.
+    fn place(&self, findings: &[Finding]) -> Option<ObjectKey> {
+        let mut findings = findings.iter();
+        let lacks = findings.any(|finding| finding.judgement == Judgement::NoNamespace);
+        let may_ask = self.facts.confirmed != Confirmed::Everything;
+        (lacks && may_ask).then(|| ObjectKey::new(Kind::Namespace, "", self.request.namespace))
+    }
+
+    /// Takes out what nobody can decide, if whoever asks wants to hear of it.
+    fn set_aside(&self, findings: &mut Vec<Finding>) -> Vec<Violation> {
+        match self.request.circumstances.unknown {
+            UnknownFacts::Fail => Vec::new(),
+            UnknownFacts::SetAside => findings
+                .extract_if(.., |finding| self.is_open(finding))
+                .map(|finding| finding.violation())
+                .collect(),
+        }
+    }
+
+    /// Tells whether a finding hangs on what nobody knows here: a fact, or who asks.
+    fn is_open(&self, finding: &Finding) -> bool {
+        match finding.judgement {
+            Judgement::Unknown | Judgement::NoNamespace => true,
+            Judgement::Failed => {
+                let asks = finding.violation().detail().ends_with("no such key: userInfo");
+                asks && self.request.circumstances.user.is_none()
+            }
+            Judgement::Broken => false,
+        }
+    }
+
+    /// Returns what a set of policies says of an object and its stored predecessor.
+    pub(super) fn validate(
+        &self,
+        policies: &PolicySet,
+        objects: (Option<&Value>, Option<&Value>),
+    ) -> Outcome {
+        self.ask(objects, |question| policies.validate(question))
+    }
+
+    pub(super) fn ask<T>(
+        &self,
+        (object, old): (Option<&Value>, Option<&Value>),
+        answer: impl FnOnce(&Question<'_>) -> T,
+    ) -> T {
+        let circumstances = &self.request.circumstances;
+        let request = value(self.request, self.name);
+        let place = self.request.namespace;
+        let namespace = self.rulebook.policies.reads_namespaces().then(|| {
+            let known = self.facts.namespace(place);
+            known.map(|known| known.value(place))
+        });
+        let fleet = FleetFacts {
+            facts: self.facts,
+            resource: self.request.resource,
+            name: self.name,
+            namespace: self.request.namespace,
+            object: object.or(old).unwrap_or(&Value::Null),
+            now: circumstances.now,
+        };
+        answer(&Question {
+            target: target(self.request, self.name),
+            request: &request,
+            object,
+            old,
+            namespace: namespace.flatten().as_ref(),
+            facts: &fleet,
+            now: circumstances.now.or(circumstances.date),
+            stop: circumstances.stop,
+        })
+    }
+}
+
+/// Returns what a fault is about, as text. A policy that names no field speaks of all that its text reads: the whole object changes
+/// with every label.
+fn about(
+    violation: &Violation,
+    values: &mut Values<'_>,
+    sees_the_same: impl FnOnce() -> bool,
+) -> Option<Rc<str>> {
+    if *violation.path() == Path::root() {
+        return sees_the_same().then(|| Rc::from("what it reads"));
+    }
+    values.at(violation.path())
+}
+
+/// Sorts findings by what their policies want to happen.
+fn sorted(findings: &[Finding]) -> Findings {
+    let mut collected = Findings::new();
+    for finding in findings {
+        if finding.denies() {
+            collected.deny(finding.violation());
+        } else if finding.warns() {
+            collected.warn(finding.violation());
+        }
+        if finding.audits() {
+            collected.audit(finding.violation());
+        }
+    }
+    collected
+}

@@ -1,0 +1,107 @@
+//! Policies alone, on an object of any kind: for tests of policies, and for audits.
+//!
+//! Decides nothing that the gate would not: the same mutations, the same validations, the same ratchet, without the built-in
+//! rules.
+
+use std::collections::BTreeMap;
+
+use json_patch::Patch;
+use serde_json::Value;
+
+use super::stage::PolicyAttributes;
+use crate::enforcement::Scope;
+use crate::ratchet;
+use crate::request::{Operation, Request};
+use crate::rulebook::Rulebook;
+use crate::shape;
+use field::Findings;
+use policy::{Finding, Seen};
+use snapshot::Facts;
+
+/// What policies do with an object and say of it.
+#[derive(Clone, Debug, Default)]
+pub struct Trial {
+    /// The object with what the mutations add.
+    pub object: Value,
+    /// What they add.
+    pub patch: Patch,
+    /// What they say, with old faults as warnings.
+    pub findings: Findings,
+    /// What they say, one by one.
+    pub each: Vec<Finding>,
+    /// What they want to be recorded.
+    pub annotations: BTreeMap<String, String>,
+    /// Every validation that was evaluated.
+    pub seen: Vec<Seen>,
+}
+
+/// Asks the policies of a rulebook about an object; about one that is to be deleted, when that is the request.
+pub fn try_policies(
+    request: &Request<'_>,
+    (object, old): (&Value, Option<&Value>),
+    facts: &Facts,
+    rulebook: &Rulebook,
+) -> Trial {
+    let written = object.pointer("/metadata/name").and_then(Value::as_str);
+    let asked = PolicyAttributes {
+        request,
+        name: if request.name.is_empty() {
+            written.unwrap_or_default()
+        } else {
+            request.name
+        },
+        facts,
+        rulebook,
+        scope: Scope {
+            addon: None,
+            namespace: request.namespace,
+        },
+    };
+    let policies = &rulebook.policies;
+    // The API server fills in the defaults of a definition before anybody is asked.
+    let defaulted = |document: &Value| {
+        let mut document = document.clone();
+        if let Some(shape) = shape::of(request) {
+            shape.apply_defaults(&mut document);
+        }
+        document
+    };
+    let (object, old) = (&defaulted(object), old.map(defaulted));
+    let old = old.as_ref();
+    if request.operation == Operation::Delete {
+        return parting(&asked, old.unwrap_or(object));
+    }
+    let added = asked.ask((Some(object), old), |question| policies.mutate(question));
+    let mut object = object.clone();
+    // They were made for this object a moment ago.
+    let _fits = json_patch::patch(&mut object, &added.patch);
+    let outcome = asked.validate(policies, (Some(&object), old));
+    let mut each = added.findings;
+    each.extend(outcome.findings);
+    let mut findings = asked.collected(&each);
+    if let Some(old) = old.filter(|_| !findings.allows()) {
+        let was = asked.validate(policies, (Some(old), Some(old)));
+        findings = ratchet::soften(findings, &object, &asked.collected(&was.findings), old);
+    }
+    Trial {
+        object,
+        patch: added.patch,
+        findings: findings.settled(),
+        each,
+        annotations: outcome.annotations,
+        seen: outcome.seen,
+    }
+}
+
+/// Asks about a deletion: nothing is added, and there is no older fault to be patient with.
+fn parting(asked: &PolicyAttributes<'_>, stored: &Value) -> Trial {
+    let outcome = asked.validate(&asked.rulebook.policies, (None, Some(stored)));
+    Trial {
+        object: stored.clone(),
+        patch: Patch::default(),
+        findings: asked.collected(&outcome.findings).settled(),
+        each: outcome.findings,
+        annotations: outcome.annotations,
+        seen: outcome.seen,
+    }
+}

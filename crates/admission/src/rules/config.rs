@@ -1,0 +1,473 @@
+//! Rules about references to configurations. Page: `tests/admission/config.md`.
+//!
+//! Decides which references are refused and which are doubted. Whether the referenced object exists is asked in
+//! `config_objects`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::body::AddonBody;
+use crate::body::ReferenceAt;
+use crate::rules::reach::type_of;
+use crate::step_budget::{Items, StepBudget};
+use crate::subject::{Addon, ClusterAddon, Operations, Rule, Subject};
+use api::names::DEFAULT_CONFIG_NAMESPACE;
+use field::{Class, Fault, Findings, Path, Violation, listed_of, nearest, quoted};
+use model::{ConfigReference, ConfigType, KNOWN_TYPES, rule};
+use snapshot::Kind;
+
+const UNSUPPORTED_TYPE: &str = "config/unsupported-type";
+const UNKNOWN_RESOURCE: &str = "config/unknown-resource";
+const DUPLICATE: &str = "config/duplicate";
+const MISSING_NAMESPACE: &str = "config/missing-namespace";
+const OWN_GROUP: &str = api::v1alpha1::GROUP;
+
+/// Rules of add-ons.
+pub(crate) const ON_ADDONS: &[Rule<Addon>] = &[
+    Rule {
+        id: UNSUPPORTED_TYPE,
+        on: Operations::CreateAndUpdate,
+        doc: "A configuration is of a type that the add-on supports.\n\n\
+              A ManagedClusterAddOn may override the types that its ClusterManagementAddOn lists in \
+              `spec.supportedConfigs` or configures in `spec.configuration.configs`, and those that its agent declared \
+              in `status.supportedConfigs`; where `addontemplates` are listed, also `addondeploymentconfigs`, which every template \
+              supports. Any other type is refused; nothing would ever read it. In the placements \
+              of a ClusterManagementAddOn such a type only warns, because agents may declare types themselves. While \
+              the add-on is not known, nothing is refused.",
+        check: unlisted_type,
+    },
+    Rule {
+        id: rule::KIND_NOT_PLURAL,
+        on: Operations::CreateAndUpdate,
+        doc: "A configuration type is written with its plural, lower-case resource name.\n\n\
+              `addondeploymentconfigs`, not `AddOnDeploymentConfig` or `addondeploymentconfig`. A kind or a singular \
+              names no resource, so that its configuration would never be found. Refused, with the plural.",
+        check: addon_kind_not_plural,
+    },
+    Rule {
+        id: rule::INCOMPLETE_REFERENCE,
+        on: Operations::CreateAndUpdate,
+        doc: "A reference names a resource and an object.\n\n\
+              `resource` and `name` are both needed to find a configuration. Refused.",
+        check: addon_incomplete,
+    },
+    Rule {
+        id: UNKNOWN_RESOURCE,
+        on: Operations::CreateAndUpdate,
+        doc: "A type of the add-on API group exists.\n\n\
+              The group addon.open-cluster-management.io has few configuration types. A resource of that group which \
+              is none of them is probably misspelt. Warns, with the nearest name.",
+        check: addon_unknown_resource,
+    },
+    Rule {
+        id: DUPLICATE,
+        on: Operations::CreateAndUpdate,
+        doc: "A configuration is referenced once.\n\n\
+              The same object twice in one list is a mistake of copying. Different objects of one type are fine: their \
+              order is kept, and whoever reads them decides what it means. Refused.",
+        check: addon_duplicate,
+    },
+    Rule {
+        id: MISSING_NAMESPACE,
+        on: Operations::CreateAndUpdate,
+        doc: "A reference to an object in a namespace names the namespace.\n\n\
+              Without it the object is looked for in the cluster scope, where its type has none. In the templates of \
+              placements, add-ons are created with the namespace `open-cluster-management` instead. Warns: manifests of this \
+              form exist.",
+        check: addon_missing_namespace,
+    },
+];
+
+/// Rules of add-ons on a cluster. What they mean is documented where add-ons have them.
+pub(crate) const ON_CLUSTER_ADDONS: &[Rule<ClusterAddon>] = &[
+    Rule {
+        id: UNSUPPORTED_TYPE,
+        on: Operations::CreateAndUpdate,
+        doc: "",
+        check: unsupported_type,
+    },
+    Rule {
+        id: rule::KIND_NOT_PLURAL,
+        on: Operations::CreateAndUpdate,
+        doc: "",
+        check: kind_not_plural,
+    },
+    Rule {
+        id: rule::INCOMPLETE_REFERENCE,
+        on: Operations::CreateAndUpdate,
+        doc: "",
+        check: incomplete,
+    },
+    Rule {
+        id: UNKNOWN_RESOURCE,
+        on: Operations::CreateAndUpdate,
+        doc: "",
+        check: unknown_resource,
+    },
+    Rule {
+        id: DUPLICATE,
+        on: Operations::CreateAndUpdate,
+        doc: "",
+        check: duplicate,
+    },
+    Rule {
+        id: MISSING_NAMESPACE,
+        on: Operations::CreateAndUpdate,
+        doc: "",
+        check: missing_namespace,
+    },
+];
+
+fn unsupported_type(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
+    // An add-on that is not known has not listed nothing; it has said nothing yet.
+    let Some(addon) = subject.facts.addon(subject.name) else {
+        return;
+    };
+    let effort = subject.effort;
+    let agent = subject
+        .facts
+        .declared(subject.namespace, subject.name)
+        .iter()
+        .cloned();
+    let stored = subject.old.iter().flat_map(|old| old.declared.each(effort));
+    let stored = stored.filter_map(|(group, resource)| ConfigType::parse(group, resource).ok());
+    let listed = addon.supported.iter().cloned();
+    let own = of_templates(addon.supported.contains(&type_of(Kind::Template)));
+    let supported = Supported::of(listed.chain(own).chain(agent).chain(stored));
+    let owner = format!("add-on {}", quoted(subject.name));
+    let cure = "ask the add-on owner to list it in spec.supportedConfigs";
+    for (at, config) in typed(&subject.body.configs, effort) {
+        if !supported.has(&config) {
+            findings.deny(supported.misses(at, &config, (&owner, cure), effort));
+        }
+    }
+}
+
+fn unlisted_type(subject: &Subject<'_, Addon>, findings: &mut Findings) {
+    let (body, effort) = (&subject.body, subject.effort);
+    let listed: Vec<ConfigType> = listed_types(body, effort).collect();
+    let own = of_templates(listed.contains(&type_of(Kind::Template)));
+    let supported = Supported::of(listed.into_iter().chain(own));
+    let speaker = ("this add-on", "list it in spec.supportedConfigs");
+    for list in placement_lists(&subject.body, subject.effort) {
+        for (at, config) in typed(list, effort) {
+            if !supported.has(&config) {
+                findings.warn(supported.misses(at, &config, speaker, effort));
+            }
+        }
+    }
+}
+
+/// Returns the types that every add-on supports that is deployed from templates, listed or not.
+fn of_templates(lists_templates: bool) -> impl Iterator<Item = ConfigType> {
+    let own = [Kind::Template, Kind::DeploymentConfig].map(type_of);
+    own.into_iter().filter(move |_| lists_templates)
+}
+
+/// The types that an add-on supports: by their groups, and the first group by its resource.
+#[derive(Default)]
+struct Supported(BTreeSet<ConfigType>, BTreeMap<String, String>);
+
+impl Supported {
+    fn of(types: impl Iterator<Item = ConfigType>) -> Self {
+        let mut all = Self::default();
+        for known in types {
+            let first = all.1.entry(known.resource().to_owned());
+            let first = first.or_insert_with(|| known.group().to_owned());
+            if known.group() < first.as_str() {
+                known.group().clone_into(first);
+            }
+            all.0.insert(known);
+        }
+        all
+    }
+
+    fn has(&self, config: &ConfigType) -> bool {
+        self.0.contains(config)
+    }
+
+    fn misses(
+        &self,
+        at: &ReferenceAt<'_>,
+        config: &ConfigType,
+        (owner, cure): (&str, &str),
+        effort: &StepBudget<'_>,
+    ) -> Violation {
+        let detail = if self.0.is_empty() {
+            format!("{owner} supports no configuration types")
+        } else {
+            format!("{owner} supports: {}", self.names(config.group()))
+        };
+        // The right resource in the wrong group: the group is what must change.
+        if let Some(group) = self.1.get(config.resource()) {
+            let hint = format!("did you mean group {}?", quoted(group));
+            let fault = Fault::of_text(Class::NotSupported, config.group(), detail).hint(hint);
+            return fault.at(at.path.key("group"), UNSUPPORTED_TYPE);
+        }
+        let near = effort.hint(|| nearest(config.resource(), self.0.iter().map(ConfigType::resource)));
+        let hint = near.map_or_else(
+            || cure.to_owned(),
+            |near| format!("did you mean {}?", quoted(near)),
+        );
+        let fault = Fault::of_text(Class::NotSupported, config.resource(), detail).hint(hint);
+        fault.at(at.path.key("resource"), UNSUPPORTED_TYPE)
+    }
+
+    /// Lists the types; those of `group` without it.
+    fn names(&self, group: &str) -> String {
+        let name = |known: &ConfigType| {
+            if known.group() == group {
+                known.resource().to_owned()
+            } else {
+                known.to_string()
+            }
+        };
+        listed_of(self.0.iter().map(name), self.0.len())
+    }
+}
+
+fn kind_not_plural(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
+    deny_unreadable(
+        subject.body.configs.each(subject.effort),
+        rule::KIND_NOT_PLURAL,
+        findings,
+    );
+}
+
+fn addon_kind_not_plural(subject: &Subject<'_, Addon>, findings: &mut Findings) {
+    let effort = subject.effort;
+    for list in every_list(subject) {
+        deny_unreadable(list.each(effort), rule::KIND_NOT_PLURAL, findings);
+    }
+    for entry in subject.body.supported.each(effort) {
+        let Some(resource) = entry.resource.filter(|resource| !resource.is_empty()) else {
+            continue;
+        };
+        if let Err(fault) = ConfigType::parse(entry.group.unwrap_or_default(), resource) {
+            findings.deny(fault.at(entry.path.key("resource"), rule::KIND_NOT_PLURAL));
+        }
+    }
+}
+
+fn incomplete(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
+    let list = subject.body.configs.each(subject.effort);
+    deny_unreadable(list, rule::INCOMPLETE_REFERENCE, findings);
+}
+
+fn addon_incomplete(subject: &Subject<'_, Addon>, findings: &mut Findings) {
+    for list in every_list(subject) {
+        deny_unreadable(list.each(subject.effort), rule::INCOMPLETE_REFERENCE, findings);
+    }
+    for default in every_default(subject) {
+        let named = default.raw.name.is_some_and(|name| !name.is_empty());
+        if !named {
+            let fault = Fault::bare(Class::Required, "must name the configuration object");
+            findings.deny(fault.at(default.path.key("name"), rule::INCOMPLETE_REFERENCE));
+        }
+    }
+}
+
+fn deny_unreadable<'l, 'a: 'l>(
+    list: impl Iterator<Item = &'l ReferenceAt<'a>>,
+    id: &str,
+    findings: &mut Findings,
+) {
+    let read = list.filter_map(|at| ConfigReference::parse(at.raw, &at.path).err());
+    let own = read.flatten().filter(|violation| violation.rule() == id);
+    own.for_each(|violation| findings.deny(violation));
+}
+
+fn unknown_resource(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
+    // Where the add-on is known, its own list decides and says more.
+    if subject.facts.addon(subject.name).is_none() {
+        warn_unknown_resource(&subject.body.configs, subject.effort, findings);
+    }
+}
+
+fn addon_unknown_resource(subject: &Subject<'_, Addon>, findings: &mut Findings) {
+    let effort = subject.effort;
+    for list in every_list(subject) {
+        warn_unknown_resource(list, effort, findings);
+    }
+    for entry in subject.body.supported.each(effort) {
+        let config = ConfigType::parse(
+            entry.group.unwrap_or_default(),
+            entry.resource.unwrap_or_default(),
+        );
+        findings_of_unknown(config.ok(), &entry.path, effort, findings);
+    }
+}
+
+fn warn_unknown_resource(list: &Items<ReferenceAt<'_>>, effort: &StepBudget<'_>, findings: &mut Findings) {
+    for (at, config) in typed(list, effort) {
+        findings_of_unknown(Some(config), &at.path, effort, findings);
+    }
+}
+
+fn findings_of_unknown(
+    config: Option<ConfigType>,
+    path: &Path,
+    effort: &StepBudget<'_>,
+    findings: &mut Findings,
+) {
+    let Some(config) = config.filter(|config| config.group() == OWN_GROUP) else {
+        return;
+    };
+    let known = || {
+        KNOWN_TYPES
+            .iter()
+            .filter(|known| known.group == OWN_GROUP)
+            .map(|known| known.resource)
+    };
+    if known().any(|known| known == config.resource()) {
+        return;
+    }
+    let near = effort.hint(|| nearest(config.resource(), known()));
+    let hint = near.map(|near| format!("did you mean {}?", quoted(near)));
+    let detail = "no such configuration type in this group";
+    let fault = Fault::of_text(Class::NotFound, config.resource(), detail).hint_if(hint);
+    findings.warn(fault.at(path.key("resource"), UNKNOWN_RESOURCE));
+}
+
+fn duplicate(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
+    deny_duplicates(&subject.body.configs, subject.effort, findings);
+}
+
+fn addon_duplicate(subject: &Subject<'_, Addon>, findings: &mut Findings) {
+    for list in every_list(subject) {
+        deny_duplicates(list, subject.effort, findings);
+    }
+}
+
+fn deny_duplicates(list: &Items<ReferenceAt<'_>>, effort: &StepBudget<'_>, findings: &mut Findings) {
+    let mut first: BTreeMap<String, &Path> = BTreeMap::new();
+    for (at, reference) in readable(list.each(effort)) {
+        let key = reference.to_string();
+        match first.get(&key) {
+            None => {
+                first.insert(key, &at.path);
+            }
+            Some(before) => {
+                let fault = Fault::of_text(Class::Duplicate, &key, format!("stands at {before} already"));
+                findings.deny(fault.at(at.path.clone(), DUPLICATE));
+            }
+        }
+    }
+}
+
+fn missing_namespace(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
+    warn_missing_namespace(subject.body.configs.each(subject.effort), findings);
+}
+
+fn addon_missing_namespace(subject: &Subject<'_, Addon>, findings: &mut Findings) {
+    let (body, effort) = (&subject.body, subject.effort);
+    warn_missing_namespace(body.configured.each(effort), findings);
+    for placement in body.placements.each(effort) {
+        warn_missing_namespace(placement.configs.each(effort), findings);
+        for template in placement.spec.iter().chain(&placement.template) {
+            warn_filled_namespace(template.configs.each(effort), findings);
+        }
+    }
+    warn_missing_namespace(every_default(subject), findings);
+}
+
+/// What add-ons are created with is written out for them.
+fn warn_filled_namespace<'l, 'a: 'l>(
+    list: impl Iterator<Item = &'l ReferenceAt<'a>>,
+    findings: &mut Findings,
+) {
+    for (at, reference) in readable(list).filter(|(_, reference)| reference.lacks_namespace()) {
+        let detail = format!(
+            "{} live in a namespace: add-ons are created with {}",
+            reference.config().resource(),
+            quoted(DEFAULT_CONFIG_NAMESPACE)
+        );
+        findings.warn(Fault::bare(Class::Required, detail).at(at.path.key("namespace"), MISSING_NAMESPACE));
+    }
+}
+
+fn warn_missing_namespace<'l, 'a: 'l>(
+    list: impl Iterator<Item = &'l ReferenceAt<'a>>,
+    findings: &mut Findings,
+) {
+    for (at, reference) in readable(list).filter(|(_, reference)| reference.lacks_namespace()) {
+        let detail = format!("{} live in a namespace", reference.config().resource());
+        findings.warn(Fault::bare(Class::Required, detail).at(at.path.key("namespace"), MISSING_NAMESPACE));
+    }
+}
+
+/// Returns every list of references of an add-on; defaults of supported types stand alone.
+pub(super) fn every_list<'s, 'a>(
+    subject: &'s Subject<'a, Addon>,
+) -> impl Iterator<Item = &'s Items<ReferenceAt<'a>>> {
+    lists_of(&subject.body, subject.effort)
+}
+
+/// Returns the same of an add-on that is not the one under examination.
+pub(super) fn lists_of<'s, 'a>(
+    body: &'s AddonBody<'a>,
+    effort: &'s StepBudget<'_>,
+) -> impl Iterator<Item = &'s Items<ReferenceAt<'a>>> {
+    std::iter::once(&body.configured).chain(placement_lists(body, effort))
+}
+
+/// Returns the default of every supported type.
+pub(super) fn every_default<'s, 'a>(
+    subject: &'s Subject<'a, Addon>,
+) -> impl Iterator<Item = &'s ReferenceAt<'a>> {
+    let supported = subject.body.supported.each(subject.effort);
+    supported.filter_map(|entry| entry.default.as_ref())
+}
+
+/// Returns every reference of an add-on, those in lists first.
+pub(super) fn every_reference<'s, 'a>(
+    subject: &'s Subject<'a, Addon>,
+) -> impl Iterator<Item = &'s ReferenceAt<'a>> {
+    let listed = every_list(subject).flat_map(|list| list.each(subject.effort));
+    listed.chain(every_default(subject))
+}
+
+fn placement_lists<'s, 'a>(
+    body: &'s AddonBody<'a>,
+    effort: &'s StepBudget<'_>,
+) -> impl Iterator<Item = &'s Items<ReferenceAt<'a>>> {
+    body.placements.each(effort).flat_map(|placement| {
+        let templates = placement.spec.iter().chain(&placement.template);
+        std::iter::once(&placement.configs).chain(templates.map(|template| &template.configs))
+    })
+}
+
+/// Returns the references whose type can be read.
+pub(super) fn typed<'s, 'a>(
+    list: &'s Items<ReferenceAt<'a>>,
+    effort: &'s StepBudget<'_>,
+) -> impl Iterator<Item = (&'s ReferenceAt<'a>, ConfigType)> {
+    list.each(effort).filter_map(|at| {
+        let group = at.raw.group.unwrap_or_default();
+        Some((at, ConfigType::parse(group, at.raw.resource?).ok()?))
+    })
+}
+
+/// Returns the types that an add-on lists itself: those that it supports, and those that it configures for everybody.
+pub(super) fn listed_types<'s>(
+    body: &'s AddonBody<'_>,
+    effort: &'s StepBudget<'_>,
+) -> impl Iterator<Item = ConfigType> + 's {
+    let listed = body
+        .supported
+        .each(effort)
+        .map(|entry| (entry.group, entry.resource));
+    let configured = body
+        .configured
+        .each(effort)
+        .map(|at| (at.raw.group, at.raw.resource));
+    listed
+        .chain(configured)
+        .filter_map(|(group, resource)| ConfigType::parse(group.unwrap_or_default(), resource?).ok())
+}
+
+/// Returns the references that can be read.
+pub(super) fn readable<'l, 'a: 'l>(
+    list: impl Iterator<Item = &'l ReferenceAt<'a>>,
+) -> impl Iterator<Item = (&'l ReferenceAt<'a>, ConfigReference)> {
+    list.filter_map(|at| Some((at, ConfigReference::parse(at.raw, &at.path).ok()?)))
+}

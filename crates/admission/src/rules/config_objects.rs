@@ -1,0 +1,204 @@
+//! Rules about the objects that references to configurations lead to. Page: `tests/admission/config-objects.md`.
+//!
+//! Decides whether a reference leads anywhere, as far as anybody knows. Kinds that nobody has read are never judged.
+
+use std::collections::BTreeMap;
+
+use crate::body::ReferenceAt;
+use crate::rules::config::{every_list, every_reference, readable, typed};
+use crate::rules::naming::near;
+use crate::step_budget::{Items, StepBudget};
+use crate::subject::{self, Addon, ClusterAddon, Operations, Rule, Subject};
+use api::names::RESERVED_NO_DEFAULT;
+use field::{Class, Fault, Findings, Path, quoted};
+use model::{ConfigReference, ConfigType, Scope};
+use snapshot::{Absence, ConfigPresence, Kind, ObjectKey, config_key};
+
+const NOT_FOUND: &str = "config/not-found";
+const NEEDLESS_NAMESPACE: &str = "config/needless-namespace";
+const SEVERAL_OF_A_TYPE: &str = "config/several-of-a-type";
+
+/// Rules of add-ons.
+pub(crate) const ON_ADDONS: &[Rule<Addon>] = &[
+    Rule {
+        id: NOT_FOUND,
+        on: Operations::CreateAndUpdate,
+        doc: "A reference leads to an object.\n\n\
+              Until the object exists, a cluster that should run with it waits and runs with what it had. Warns, with the \
+              nearest name or with the namespace that has such an object: it may come with the same apply. Nothing is \
+              said of kinds that the program does not read.",
+        check: addon_not_found,
+    },
+    Rule {
+        id: NEEDLESS_NAMESPACE,
+        on: Operations::CreateAndUpdate,
+        doc: "A reference to an object in no namespace names none.\n\n\
+              AddOnTemplates and AddOnHubConfigs live in no namespace. With one, the object is looked for where its type \
+              has none, and never found. Warns: remove the namespace.",
+        check: addon_needless_namespace,
+    },
+    Rule {
+        id: SEVERAL_OF_A_TYPE,
+        on: Operations::CreateAndUpdate,
+        doc: "Of the types that only one object counts of, one is referenced.\n\n\
+              An agent is deployed from one AddOnTemplate with one AddOnDeploymentConfig: of several in one list the first \
+              counts. Of other types the add-on decides what several mean. Warns at those that have no effect.",
+        check: addon_several,
+    },
+];
+
+/// Rules of add-ons on a cluster. What they mean is documented where add-ons have them.
+pub(crate) const ON_CLUSTER_ADDONS: &[Rule<ClusterAddon>] = &[
+    Rule {
+        id: NOT_FOUND,
+        on: Operations::CreateAndUpdate,
+        doc: "",
+        check: not_found,
+    },
+    Rule {
+        id: NEEDLESS_NAMESPACE,
+        on: Operations::CreateAndUpdate,
+        doc: "",
+        check: needless_namespace,
+    },
+    Rule {
+        id: SEVERAL_OF_A_TYPE,
+        on: Operations::CreateAndUpdate,
+        doc: "",
+        check: several,
+    },
+];
+
+fn addon_not_found(subject: &Subject<'_, Addon>, findings: &mut Findings) {
+    warn_absent(subject, every_reference(subject), findings);
+}
+
+fn not_found(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
+    warn_absent(subject, subject.body.configs.each(subject.effort), findings);
+}
+
+fn warn_absent<'l, 'a: 'l, K: subject::Kind>(
+    subject: &Subject<'_, K>,
+    list: impl Iterator<Item = &'l ReferenceAt<'a>>,
+    findings: &mut Findings,
+) {
+    for (at, reference) in readable(list) {
+        // What is wrong with the namespace is told by the rules about namespaces.
+        let ConfigPresence::Absent(Absence::Missing) = subject.facts.config(&reference) else {
+            continue;
+        };
+        if reference.name() == RESERVED_NO_DEFAULT {
+            continue;
+        }
+        let path = at.path.key("name");
+        let lacks = if let Some(object) = key(&reference) {
+            subject.lacks(object, NOT_FOUND, &path)
+        } else {
+            subject.doubts.note(NOT_FOUND, &path, None);
+            true
+        };
+        if !lacks {
+            continue;
+        }
+        let detail = match reference.namespace() {
+            Some(namespace) => format!("no such object in namespace {}", quoted(namespace)),
+            None => format!("none of the {} has this name", reference.config().resource()),
+        };
+        let fault = Fault::of_text(Class::NotFound, reference.name(), detail);
+        let hint = subject.effort.hint(|| meant(subject, &reference));
+        findings.warn(fault.hint_if(hint).at(path, NOT_FOUND));
+    }
+}
+
+fn key(reference: &ConfigReference) -> Option<ObjectKey> {
+    let of = reference.config();
+    let kind = Kind::of_config(of.group(), of.resource())?;
+    Some(ObjectKey::new(
+        kind,
+        reference.namespace().unwrap_or_default(),
+        reference.name(),
+    ))
+}
+
+/// Returns what was probably meant: the same name in another namespace, or a near name in the same one.
+fn meant<K: subject::Kind>(subject: &Subject<'_, K>, reference: &ConfigReference) -> Option<String> {
+    let of = reference.config();
+    let configs = &subject.facts.configs;
+    let prefix = config_key(of.group(), of.resource(), "", "");
+    let prefix = prefix.strip_suffix('/').unwrap_or(&prefix);
+    let places = configs.iter().filter_map(|(key, presence)| match presence {
+        ConfigPresence::Exists(_) => key.strip_prefix(prefix)?.split_once('/'),
+        ConfigPresence::Absent(_) | ConfigPresence::Unknown => None,
+    });
+    let places: Vec<(&str, &str)> = places.collect();
+    let elsewhere = places.iter().filter(|(_, name)| *name == reference.name());
+    if let Some((namespace, _)) = elsewhere.min() {
+        return Some(format!("there is one in namespace {}", quoted(namespace)));
+    }
+    let namespace = reference.namespace().unwrap_or_default();
+    let here = places.iter().filter(|(place, _)| *place == namespace);
+    let near = near(reference.name(), here.map(|(_, name)| *name))?;
+    Some(format!("did you mean {}?", quoted(near)))
+}
+
+fn addon_needless_namespace(subject: &Subject<'_, Addon>, findings: &mut Findings) {
+    warn_needless_namespace(every_reference(subject), findings);
+}
+
+fn needless_namespace(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
+    warn_needless_namespace(subject.body.configs.each(subject.effort), findings);
+}
+
+fn warn_needless_namespace<'l, 'a: 'l>(
+    list: impl Iterator<Item = &'l ReferenceAt<'a>>,
+    findings: &mut Findings,
+) {
+    for (at, reference) in readable(list) {
+        let (Some(Scope::Cluster), Some(namespace)) = (reference.config().scope(), reference.namespace())
+        else {
+            continue;
+        };
+        let detail = format!("{} live in no namespace", reference.config().resource());
+        let fault = Fault::of_text(Class::Forbidden, namespace, detail).hint("remove the namespace");
+        findings.warn(fault.at(at.path.key("namespace"), NEEDLESS_NAMESPACE));
+    }
+}
+
+fn addon_several(subject: &Subject<'_, Addon>, findings: &mut Findings) {
+    for list in every_list(subject) {
+        warn_several(list, subject.effort, findings);
+    }
+}
+
+fn several(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
+    warn_several(&subject.body.configs, subject.effort, findings);
+}
+
+fn warn_several(list: &Items<ReferenceAt<'_>>, effort: &StepBudget<'_>, findings: &mut Findings) {
+    let mut first: BTreeMap<ConfigType, (&Path, Option<ReferenceId<'_>>)> = BTreeMap::new();
+    for (at, config) in typed(list, effort) {
+        if Kind::of_config(config.group(), config.resource()).is_none() {
+            continue;
+        }
+        let this = Some((
+            at.raw.namespace.unwrap_or_default(),
+            at.raw.name.unwrap_or_default(),
+        ));
+        match first.get(&config) {
+            None => {
+                first.insert(config, (&at.path, this));
+            }
+            // The same object twice is told by another rule.
+            Some((_, other)) if *other == this => {}
+            Some((before, _)) => {
+                let detail = format!("has no effect: only {before} counts");
+                let name = at.raw.name.unwrap_or_default();
+                let fault = Fault::of_text(Class::Forbidden, name, detail);
+                findings.warn(fault.at(at.path.clone(), SEVERAL_OF_A_TYPE));
+            }
+        }
+    }
+}
+
+/// Namespace and name.
+type ReferenceId<'a> = (&'a str, &'a str);

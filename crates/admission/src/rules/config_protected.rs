@@ -1,0 +1,105 @@
+//! Rules about what an add-on keeps for itself or no longer says. Page: `tests/admission/config-protected.md`.
+//!
+//! Decides which configurations and versions a cluster may not choose, because the hub's administrator protects them, and
+//! which fields nobody reads any more. The planner goes by the same annotation, whatever is stored.
+
+use crate::rules::config::typed;
+use crate::subject::{Addon, ClusterAddon, Operations, Rule, Subject};
+use field::{Class, Fault, Findings, Path, quoted};
+use model::protected_types;
+
+const PROTECTED: &str = "config/protected-type";
+const DEPRECATED: &str = "config/deprecated-field";
+
+/// Rules of add-ons.
+pub(crate) const ON_ADDONS: &[Rule<Addon>] = &[
+    Rule {
+        id: PROTECTED,
+        on: Operations::CreateAndUpdate,
+        doc: "A cluster chooses nothing that the add-on protects.\n\n\
+              The annotation `tidegate.io/protected-configs` of a ClusterManagementAddOn lists types, as \
+              `addonhubconfigs.addon.open-cluster-management.io`, that no ManagedClusterAddOn may override. With \
+              `addonhubconfigs` or `addontemplates` among them, no cluster may choose `spec.desiredVersion` either. Refused in \
+              a ManagedClusterAddOn; what was stored before is left out when configurations are worked out. In the templates that a \
+              ClusterManagementAddOn creates add-ons with, such a configuration warns, because it is not given to them.",
+        check: protected_in_templates,
+    },
+    Rule {
+        id: DEPRECATED,
+        on: Operations::CreateAndUpdate,
+        doc: "A field is one that somebody reads.\n\n\
+              `spec.addOnConfiguration` is of an earlier form of configuration, and nothing happens by it. Warns: name types and \
+              defaults in `spec.configuration.configs` or `spec.supportedConfigs`.",
+        check: deprecated,
+    },
+];
+
+/// Rules of add-ons on a cluster. What they mean is documented where add-ons have them.
+pub(crate) const ON_CLUSTER_ADDONS: &[Rule<ClusterAddon>] = &[Rule {
+    id: PROTECTED,
+    on: Operations::CreateAndUpdate,
+    doc: "",
+    check: protected,
+}];
+
+fn protected(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
+    let Some(addon) = subject
+        .facts
+        .addon(subject.name)
+        .filter(|addon| !addon.protected.is_empty())
+    else {
+        return;
+    };
+    let body = &subject.body;
+    let owner = format!("add-on {} protects", quoted(subject.name));
+    for (at, of) in typed(&body.configs, subject.effort).filter(|(_, of)| addon.protected.contains(of)) {
+        let detail = format!("{owner} this type: no cluster may override it");
+        let fault = Fault::of_text(Class::Forbidden, of.resource(), detail);
+        let fault = fault.hint("set it in the placement of the ClusterManagementAddOn");
+        findings.deny(fault.at(at.path.key("resource"), PROTECTED));
+    }
+    // What a placement has given is no choice, and follows the placement whatever stands here.
+    let chosen = body
+        .desired_version
+        .filter(|version| body.given_version != Some(version));
+    if let Some(version) = chosen.filter(|_| addon.protects_version()) {
+        let detail = format!("{owner} its version: no cluster may choose one");
+        let fault = Fault::of_text(Class::Forbidden, version, detail);
+        let fault = fault.hint("set it in the placement of the ClusterManagementAddOn");
+        findings.deny(fault.at(Path::root().key("spec").key("desiredVersion"), PROTECTED));
+    }
+}
+
+fn protected_in_templates(subject: &Subject<'_, Addon>, findings: &mut Findings) {
+    let Some(text) = subject.body.protected() else {
+        return;
+    };
+    let effort = subject.effort;
+    if !effort.read(text) {
+        return;
+    }
+    let types: std::collections::BTreeSet<_> = protected_types(text).filter_map(|(_, of)| of.ok()).collect();
+    for placement in subject.body.placements.each(effort) {
+        for template in placement.spec.iter().chain(&placement.template) {
+            for (at, of) in typed(&template.configs, effort).filter(|(_, of)| types.contains(of)) {
+                let detail = "is protected: add-ons are created without it";
+                let fault = Fault::of_text(Class::Forbidden, of.resource(), detail);
+                let fault = fault.hint("set it in configs of the placement");
+                findings.warn(fault.at(at.path.key("resource"), PROTECTED));
+            }
+        }
+    }
+}
+
+fn deprecated(subject: &Subject<'_, Addon>, findings: &mut Findings) {
+    let field = subject
+        .body
+        .spec
+        .as_ref()
+        .and_then(|spec| spec.key("addOnConfiguration"));
+    if let Some(field) = field {
+        let detail = "is deprecated, and nobody reads it";
+        let fault = Fault::bare(Class::Forbidden, detail).hint("use spec.configuration.configs");
+        findings.warn(fault.at(field.path, DEPRECATED));
+    }
+}

@@ -1,0 +1,95 @@
+//! Rules about the nodes that a deployment configuration puts agents on.
+//!
+//! Decides which selectors and tolerations no pod could have.
+
+use crate::body::Node;
+use crate::step_budget::StepBudget;
+use crate::subject::{DeploymentConfig, Operations, Rule, Subject};
+use field::{Class, Fault, Findings, listed, nearest, quoted};
+use model::{is_label_key, is_label_value};
+
+const NODES: &str = "deployment-config/node-placement";
+const EFFECTS: [&str; 3] = ["NoExecute", "NoSchedule", "PreferNoSchedule"];
+const OPERATORS: [&str; 4] = ["Equal", "Exists", "Gt", "Lt"];
+
+pub(super) const RULES: &[Rule<DeploymentConfig>] = &[Rule {
+    id: NODES,
+    on: Operations::CreateAndUpdate,
+    doc: "A node selector and tolerations are those of a pod.\n\n\
+          Keys and values are those of labels. A toleration without a key has operator Exists, one with operator Exists has no \
+          value, its effect is NoSchedule, PreferNoSchedule or NoExecute, and only NoExecute has `tolerationSeconds`. A cluster \
+          refuses every other pod, so that the agent would vanish with its next change. Refused.",
+    check: nodes,
+}];
+
+fn nodes(subject: &Subject<'_, DeploymentConfig>, findings: &mut Findings) {
+    let Some(placement) = subject.body.key("nodePlacement") else {
+        return;
+    };
+    if let Some(selector) = placement.key("nodeSelector") {
+        for (key, node) in selector.entries(subject.effort) {
+            label(key, &node, findings);
+        }
+    }
+    for toleration in placement.list("tolerations").each(subject.effort) {
+        tolerates(toleration, subject.effort, findings);
+    }
+}
+
+fn label(key: &str, node: &Node<'_>, findings: &mut Findings) {
+    if !is_label_key(key) {
+        let fault = Fault::of_text(Class::Invalid, key, "must be the key of a label");
+        findings.deny(fault.at(node.path.clone(), NODES));
+    }
+    // What is no text is told by the schema.
+    let Some(value) = node.value.as_str() else { return };
+    if !is_label_value(value) {
+        let fault = Fault::of_text(Class::Invalid, value, "must be the value of a label");
+        findings.deny(fault.at(node.path.clone(), NODES));
+    }
+}
+
+fn tolerates(toleration: &Node<'_>, effort: &StepBudget<'_>, findings: &mut Findings) {
+    let given = |field: &str| toleration.text(field).filter(|text| !text.is_empty());
+    let (key, operator) = (given("key"), given("operator").unwrap_or("Equal"));
+    let mut deny = |field: &'static str, fault: Fault| {
+        findings.deny(fault.at(toleration.path.key(field), NODES));
+    };
+    if !OPERATORS.contains(&operator) {
+        deny("operator", one_of(operator, &OPERATORS, effort));
+    } else if key.is_none() && operator != "Exists" {
+        let fault = Fault::bare(Class::Required, "must be \"Exists\" where there is no key");
+        deny("operator", fault.hint("name the key of a taint"));
+    }
+    if let Some(key) = key.filter(|key| !is_label_key(key)) {
+        deny(
+            "key",
+            Fault::of_text(Class::Invalid, key, "must be the key of a taint"),
+        );
+    }
+    if let Some(value) = given("value") {
+        if operator == "Exists" {
+            let detail = "must be empty while the operator is \"Exists\"";
+            deny("value", Fault::of_text(Class::Invalid, value, detail));
+        } else if !is_label_value(value) {
+            deny(
+                "value",
+                Fault::of_text(Class::Invalid, value, "must be the value of a taint"),
+            );
+        }
+    }
+    let effect = given("effect");
+    if let Some(effect) = effect.filter(|effect| !EFFECTS.contains(effect)) {
+        deny("effect", one_of(effect, &EFFECTS, effort));
+    } else if toleration.key("tolerationSeconds").is_some() && effect != Some("NoExecute") {
+        let fault = Fault::bare(Class::Forbidden, "only a toleration of effect \"NoExecute\" ends");
+        deny("tolerationSeconds", fault);
+    }
+}
+
+fn one_of(text: &str, legal: &[&str], effort: &StepBudget<'_>) -> Fault {
+    let near = effort.hint(|| nearest(text, legal.iter().copied()));
+    let hint = near.map(|near| format!("did you mean {}?", quoted(near)));
+    let detail = format!("must be one of {}", listed(legal.iter().copied()));
+    Fault::of_text(Class::NotSupported, text, detail).hint_if(hint)
+}

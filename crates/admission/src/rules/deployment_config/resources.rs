@@ -1,0 +1,164 @@
+//! Rules about the resources that a deployment configuration gives to containers.
+//!
+//! Decides which amounts no pod could have, and which containers nobody is.
+
+use std::collections::BTreeMap;
+
+use apimachinery::quantity::Quantity;
+use regex::{Regex, RegexBuilder};
+
+use crate::body::Node;
+use crate::step_budget::StepBudget;
+use crate::subject::{DeploymentConfig, Operations, Rule, Subject};
+use field::{Class, Fault, Findings, quoted};
+use model::parse_quantity;
+
+const QUANTITY: &str = "deployment-config/quantity";
+const CONTAINER_ID: &str = "deployment-config/container-id";
+/// Largest compiled expression in bytes: a pattern is one line, not a program.
+const LARGEST: usize = 1 << 20;
+/// Most expressions stay below this size.
+const USUAL: usize = 1 << 14;
+/// Steps for the compilation of an expression of usual size, and of a larger one: it takes as long as many comparisons.
+const COMPILATION: usize = 500;
+const LARGE_COMPILATION: usize = 40_000;
+/// What is decorated when it is deployed.
+const DECORATED: [&str; 4] = ["*", "daemonsets", "deployments", "statefulsets"];
+
+pub(super) const RULES: &[Rule<DeploymentConfig>] = &[
+    Rule {
+        id: QUANTITY,
+        on: Operations::CreateAndUpdate,
+        doc: "Limits and requests are amounts that a container can have.\n\n\
+              Such as `100m`, `0.5` and `128Mi`, not negative, and a request is not above its limit. A cluster refuses every \
+              other pod, so that the agent would vanish with its next change. Refused.",
+        check: quantity,
+    },
+    Rule {
+        id: CONTAINER_ID,
+        on: Operations::CreateAndUpdate,
+        doc: "A container is named by resource, name and container.\n\n\
+              `deployments:agent:main`; each part is a regular expression, and `*` stands for anything. Anything else stops \
+              the add-on wherever the configuration is used. Refused. Only deployments, daemon sets and stateful sets get \
+              resources: any other kind warns.",
+        check: container_id,
+    },
+];
+
+fn quantity(subject: &Subject<'_, DeploymentConfig>, findings: &mut Findings) {
+    for entry in subject.body.list("resourceRequirements").each(subject.effort) {
+        let Some(resources) = entry.key("resources") else {
+            continue;
+        };
+        let limits = amounts(&resources, "limits", subject.effort, findings);
+        let requests = amounts(&resources, "requests", subject.effort, findings);
+        for (name, (node, request)) in &requests {
+            let Some((limit_node, limit)) = limits.get(name) else {
+                continue;
+            };
+            if request > limit {
+                let detail = format!("must not be above its limit, which is {}", shown(limit_node));
+                let fault = Fault::of_text(Class::Invalid, &shown(node), detail);
+                findings.deny(fault.at(node.path.clone(), QUANTITY));
+            }
+        }
+    }
+}
+
+fn shown(node: &Node<'_>) -> String {
+    node.value
+        .as_str()
+        .map_or_else(|| node.value.to_string(), str::to_owned)
+}
+
+fn amounts<'a>(
+    resources: &Node<'a>,
+    field: &'static str,
+    effort: &StepBudget<'_>,
+    findings: &mut Findings,
+) -> BTreeMap<&'a str, (Node<'a>, Quantity)> {
+    let mut read = BTreeMap::new();
+    let Some(list) = resources.key(field) else {
+        return read;
+    };
+    for (name, node) in list.entries(effort) {
+        // What is neither a number nor a text is told by the schema.
+        let text = match node.value {
+            serde_json::Value::String(text) => text.clone(),
+            serde_json::Value::Number(number) => number.to_string(),
+            serde_json::Value::Null
+            | serde_json::Value::Bool(_)
+            | serde_json::Value::Array(_)
+            | serde_json::Value::Object(_) => continue,
+        };
+        match parse_quantity(&text) {
+            Ok(amount) if amount.is_negative() => {
+                let fault = Fault::of_text(Class::Invalid, &text, "must not be negative");
+                findings.deny(fault.at(node.path.clone(), QUANTITY));
+            }
+            Ok(amount) => drop(read.insert(name, (node, amount))),
+            Err(fault) => findings.deny(fault.at(node.path.clone(), QUANTITY)),
+        }
+    }
+    read
+}
+
+fn container_id(subject: &Subject<'_, DeploymentConfig>, findings: &mut Findings) {
+    for entry in subject.body.list("resourceRequirements").each(subject.effort) {
+        let Some(id) = entry.text("containerID").filter(|id| !id.is_empty()) else {
+            continue;
+        };
+        let path = entry.path.key("containerID");
+        let parts: Vec<&str> = id.split(':').collect();
+        let [resource, _, _] = parts.as_slice() else {
+            let detail =
+                "must be resource, name and container, such as \"deployments:agent:main\" or \"*:*:*\"";
+            findings.deny(Fault::of_text(Class::Invalid, id, detail).at(path, CONTAINER_ID));
+            continue;
+        };
+        if let Some(why) = parts
+            .iter()
+            .find_map(|part| wrong_expression(part, subject.effort))
+        {
+            let detail = format!("each part must be \"*\" or a regular expression: {why}");
+            findings.deny(Fault::of_text(Class::Invalid, id, detail).at(path, CONTAINER_ID));
+        } else if resource.bytes().all(|byte| byte.is_ascii_lowercase()) && !DECORATED.contains(resource) {
+            let detail = format!("{} get no resources when they are deployed", quoted(resource));
+            findings.warn(Fault::of_text(Class::Invalid, id, detail).at(path, CONTAINER_ID));
+        }
+    }
+}
+
+/// Tells whether a part is a name, and so fits an expression without being one.
+fn is_plain(part: &str) -> bool {
+    part == "*"
+        || part
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+}
+
+fn wrong_expression(part: &str, effort: &StepBudget<'_>) -> Option<String> {
+    if is_plain(part) || !effort.read(part) || !effort.spend(COMPILATION) {
+        return None;
+    }
+    match compiled(part, USUAL) {
+        Err(regex::Error::CompiledTooBig(_)) if effort.spend(LARGE_COMPILATION) => {
+            compiled(part, LARGEST).err().map(|error| last_line(&error))
+        }
+        Err(regex::Error::CompiledTooBig(_)) | Ok(_) => None,
+        Err(error) => Some(last_line(&error)),
+    }
+}
+
+fn compiled(part: &str, largest: usize) -> Result<Regex, regex::Error> {
+    RegexBuilder::new(&format!("^(?:{part})$"))
+        .size_limit(largest)
+        .build()
+}
+
+/// The error draws the expression over several lines; a message has one.
+fn last_line(error: &regex::Error) -> String {
+    let text = error.to_string();
+    let line = text.lines().next_back().unwrap_or_default();
+    line.trim_start_matches("error: ").to_owned()
+}

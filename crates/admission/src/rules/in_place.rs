@@ -1,0 +1,367 @@
+//! Rules about edits of configurations that clusters run with. Page: `tests/admission/in-place.md`.
+//!
+//! Decides which edits move too many clusters at once although no reference changes, and which take a variable away that a
+//! template needs. Never refuses: whose configuration it is, nobody has said.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use crate::body::Node;
+use crate::rules::blast_radius::{MOVE, too_many};
+use crate::rules::reach::{Mover, Reach, Source, concerned, reference_to, type_of};
+use crate::rules::standstill::Still;
+use crate::rules::template::{UNKNOWN_VARIABLE, each_variable};
+use crate::step_budget::StepBudget;
+use crate::subject::{self, DeploymentConfig, HubConfig, Operations, Rule, Subject, Template};
+use field::{Class, Fault, Findings, Path, quoted};
+use model::{AddonVersion, ConfigReference};
+use snapshot::{ConfigPresence, Content, Kind, Name};
+
+/// Rules of settings of agents. What they mean is documented where add-ons and templates have them.
+pub(crate) const ON_DEPLOYMENT_CONFIGS: &[Rule<DeploymentConfig>] = &[
+    Rule {
+        id: MOVE,
+        on: Operations::CreateAndUpdate,
+        doc: "",
+        check: deployment_config_moves,
+    },
+    Rule {
+        id: UNKNOWN_VARIABLE,
+        on: Operations::Update,
+        doc: "",
+        check: takes_variables_away,
+    },
+];
+
+/// Rules of versions as configuration objects.
+pub(crate) const ON_HUB_CONFIGS: &[Rule<HubConfig>] = &[Rule {
+    id: MOVE,
+    on: Operations::CreateAndUpdate,
+    doc: "",
+    check: hub_config_moves,
+}];
+
+/// Rules of templates.
+pub(crate) const ON_TEMPLATES: &[Rule<Template>] = &[Rule {
+    id: MOVE,
+    on: Operations::CreateAndUpdate,
+    doc: "",
+    check: template_moves,
+}];
+
+fn deployment_config_moves(subject: &Subject<'_, DeploymentConfig>, findings: &mut Findings) {
+    let specs = (subject.old.as_ref().map(|old| &old.spec), &subject.body.spec);
+    moves(subject, Kind::DeploymentConfig, specs, findings);
+}
+
+fn hub_config_moves(subject: &Subject<'_, HubConfig>, findings: &mut Findings) {
+    let specs = (subject.old.as_ref().map(|old| &old.spec), &subject.body.spec);
+    moves(subject, Kind::HubConfig, specs, findings);
+}
+
+fn template_moves(subject: &Subject<'_, Template>, findings: &mut Findings) {
+    let specs = (subject.old.as_ref().map(|old| &old.spec), &subject.body.spec);
+    moves(subject, Kind::Template, specs, findings);
+    raises_the_default(subject, findings);
+}
+
+/// What a spec was, if the object was there, and what it is.
+type Specs<'s, 'a> = (Option<&'s Option<Node<'a>>>, &'s Option<Node<'a>>);
+
+fn moves<K: subject::Kind>(
+    subject: &Subject<'_, K>,
+    kind: Kind,
+    (was, is): Specs<'_, '_>,
+    findings: &mut Findings,
+) {
+    let Some(config) = reference_to(kind, subject.namespace, subject.name) else {
+        return;
+    };
+    let path = if let Some(was) = was {
+        edited(was.as_ref(), is.as_ref(), subject.effort)
+    } else {
+        // Who refers to it has waited for it. What is stored already is no news.
+        let is_new = matches!(subject.facts.config(&config), ConfigPresence::Absent(_));
+        is_new.then(|| Path::root().key("spec"))
+    };
+    let Some(path) = path else {
+        return;
+    };
+    for (addon, standing) in concerned(subject.facts, subject.effort) {
+        let movers = moving(&standing, &config);
+        if let Some(fault) = too_many(&standing, &movers, subject.blast_radius, Some(addon)) {
+            findings.warn(fault.at(path.clone(), MOVE));
+        }
+    }
+}
+
+/// Returns the clusters that run with a configuration, without those that something else keeps where they are.
+fn moving<'a>(standing: &Reach<'a>, config: &ConfigReference) -> Vec<Mover<'a>> {
+    let users = standing.users(config);
+    if users.is_empty() {
+        return users;
+    }
+    let names: BTreeMap<&Name, Source> = users
+        .into_iter()
+        .map(|user| (user.cluster, user.source))
+        .collect();
+    let mut still = Still::with(standing, config);
+    let each = standing.clusters().filter_map(|(cluster, home, peer)| {
+        let source = *names.get(cluster)?;
+        (!still.stands(home, peer)).then_some(Mover {
+            cluster,
+            home,
+            source,
+        })
+    });
+    each.collect()
+}
+
+/// Returns where a spec differs: at its field, if it is one, or as a whole.
+fn edited(was: Option<&Node<'_>>, is: Option<&Node<'_>>, effort: &StepBudget<'_>) -> Option<Path> {
+    let spec = Path::root().key("spec");
+    let (was, is) = (was.map(|node| node.value), is.map(|node| node.value));
+    let (was, is) = (was.and_then(Value::as_object), is.and_then(Value::as_object));
+    let names: BTreeSet<&String> = was
+        .into_iter()
+        .chain(is)
+        .flat_map(|fields| fields.keys())
+        .collect();
+    let mut differing = names.into_iter().filter(|name| {
+        let was = was.and_then(|fields| fields.get(*name));
+        match (was, is.and_then(|fields| fields.get(*name))) {
+            (Some(was), Some(is)) => !effort.same(was, is),
+            (was, is) => was.is_some() || is.is_some(),
+        }
+    });
+    let first = differing.next()?;
+    Some(match differing.next() {
+        None => spec.key(first.clone()),
+        Some(_) => spec,
+    })
+}
+
+/// A template with a version that is higher than all others is what clusters get that ask for none.
+fn raises_the_default(subject: &Subject<'_, Template>, findings: &mut Findings) {
+    let (facts, effort) = (subject.facts, subject.effort);
+    let Some((path, label)) = &subject.body.version else {
+        return;
+    };
+    let (Ok(version), Some(known)) = (AddonVersion::parse(label), facts.versions(subject.body.addon)) else {
+        return;
+    };
+    let others = known.supported.iter().zip(&known.templates);
+    let others = others
+        .take_while(|_| effort.spend(1))
+        .filter(|(_, template)| ***template != *subject.name);
+    let mut all: Vec<AddonVersion> = others
+        .filter_map(|(text, _)| AddonVersion::parse(text).ok())
+        .collect();
+    all.push(version.clone());
+    let is_default = AddonVersion::default_of(&all) == Some(&version);
+    let was_default = known
+        .default
+        .as_deref()
+        .and_then(|text| AddonVersion::parse(text).ok());
+    // A template that is stored already is no news, and one for a version that is there changes nothing.
+    if !is_default || was_default.as_ref() == Some(&version) {
+        return;
+    }
+    let Some(says) = facts.addon(subject.body.addon) else {
+        return;
+    };
+    let Some(standing) = Reach::of(facts, subject.body.addon, says, effort) else {
+        return;
+    };
+    let Some(coming) = reference_to(Kind::Template, "", subject.name) else {
+        return;
+    };
+    let mut still = Still::with(&standing, &coming);
+    let followers = standing
+        .clusters()
+        .filter(|(_, home, peer)| standing.follows_the_default(*home, peer) && !still.stands(*home, peer));
+    let movers: Vec<Mover<'_>> = followers
+        .map(|(cluster, home, _)| Mover {
+            cluster,
+            home,
+            source: Source::Supported,
+        })
+        .collect();
+    let addon = Some(subject.body.addon);
+    if let Some(fault) = too_many(&standing, &movers, subject.blast_radius, addon) {
+        findings.warn(fault.at(path.clone(), MOVE));
+    }
+}
+
+/// The same judgement as of a template whose variables nobody has: here somebody is about to take one away.
+fn takes_variables_away(subject: &Subject<'_, DeploymentConfig>, findings: &mut Findings) {
+    let Some(old) = &subject.old else { return };
+    let effort = subject.effort;
+    let names = |nodes: &crate::step_budget::Items<Node<'_>>| -> BTreeSet<String> {
+        let named = nodes.each(effort).filter_map(|node| node.text("name"));
+        named.map(str::to_owned).collect()
+    };
+    let is = names(&subject.body.list("customizedVariables"));
+    let gone: BTreeSet<String> = names(&old.list("customizedVariables"))
+        .difference(&is)
+        .cloned()
+        .collect();
+    let Some(config) = reference_to(Kind::DeploymentConfig, subject.namespace, subject.name) else {
+        return;
+    };
+    if gone.is_empty() {
+        return;
+    }
+    let path = Path::root().key("spec").key("customizedVariables");
+    for (addon, standing) in concerned(subject.facts, effort) {
+        for ((name, template), clusters) in lacking(subject, &standing, &config, &gone) {
+            let whose = if clusters == 1 {
+                "1 cluster"
+            } else {
+                &format!("{clusters} clusters")
+            };
+            let detail = format!(
+                "template {} of add-on {} needs this variable, and {whose} would get it from nowhere",
+                quoted(&template),
+                quoted(addon)
+            );
+            let fault =
+                Fault::of_text(Class::Required, &name, detail).hint("keep it until no template uses it");
+            findings.warn(fault.at(path.clone(), UNKNOWN_VARIABLE));
+        }
+    }
+}
+
+/// Returns the variables that are gone and needed, each with its template, and how many clusters lack them.
+fn lacking(
+    subject: &Subject<'_, DeploymentConfig>,
+    standing: &Reach<'_>,
+    config: &ConfigReference,
+    gone: &BTreeSet<String>,
+) -> BTreeMap<(String, String), usize> {
+    let users: BTreeSet<&Name> = standing
+        .users(config)
+        .into_iter()
+        .map(|user| user.cluster)
+        .collect();
+    let mut needs: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let mut lacking = BTreeMap::new();
+    if users.is_empty() {
+        return lacking;
+    }
+    for (_, home, peer) in standing
+        .clusters()
+        .filter(|(cluster, _, _)| users.contains(cluster))
+    {
+        // An agent is deployed with the first of several.
+        let (_, all) = standing.effective(home, peer, &type_of(Kind::DeploymentConfig));
+        let Some(template) = standing
+            .template(home, peer)
+            .filter(|_| all.first() == Some(config))
+        else {
+            continue;
+        };
+        let needed = needs
+            .entry(template.clone())
+            .or_insert_with(|| needed_by(subject, &template, gone));
+        for name in needed.iter() {
+            let count: &mut usize = lacking.entry((name.clone(), template.clone())).or_default();
+            *count = count.saturating_add(1);
+        }
+    }
+    lacking
+}
+
+fn needed_by(
+    subject: &Subject<'_, DeploymentConfig>,
+    template: &str,
+    gone: &BTreeSet<String>,
+) -> BTreeSet<String> {
+    let mut needed = BTreeSet::new();
+    let found = reference_to(Kind::Template, "", template).map(|reference| subject.facts.config(&reference));
+    let Some(ConfigPresence::Exists(found)) = found else {
+        return needed;
+    };
+    if let Some(Content::Template(template)) = found.content.as_deref() {
+        each_variable(&template.agent, subject.effort, |name| {
+            needed.extend(gone.get(name).cloned());
+        });
+    }
+    needed
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use crate::blast_radius::BlastRadius;
+    use crate::step_budget::StepBudget;
+    use crate::subject::{Kind as _, Subject, Template};
+    use crate::unconfirmed::Unconfirmed;
+    use field::Findings;
+    use model::HubNamespaces;
+    use snapshot::{Completeness, Event, Facts, Kind, Settings, Store};
+
+    /// Ten clusters of a label selector; the add-on's templates stand for these versions.
+    fn hub(versions: &[&str]) -> Facts {
+        let mut store = Store::new(Settings::default());
+        let mut objects = vec![(
+            Kind::AddOn,
+            json!({"metadata": {"name": "hello"}, "spec": {"supportedConfigs": [
+                {"group": "addon.open-cluster-management.io", "resource": "addontemplates"}]}}),
+        )];
+        for version in versions {
+            objects.push((Kind::Template, template(version)));
+        }
+        for number in 0..10 {
+            let metadata = json!({"name": "hello", "namespace": format!("c{number}")});
+            objects.push((Kind::Instance, json!({"metadata": metadata, "spec": {}})));
+        }
+        for (number, (kind, mut object)) in objects.into_iter().enumerate() {
+            object["metadata"]["uid"] = json!(number.to_string());
+            object["metadata"]["resourceVersion"] = json!((number + 1).to_string());
+            drop(store.apply(Event::Applied { kind, object }));
+        }
+        store.publish(Completeness::all()).expect("a hub")
+    }
+
+    fn template(version: &str) -> Value {
+        let labels = json!({"addon.open-cluster-management.io/version": version});
+        json!({"metadata": {"name": version, "labels": labels}, "spec": {"addonName": "hello", "agentSpec": {}}})
+    }
+
+    fn told(facts: &Facts, version: &str) -> Vec<String> {
+        let (object, hub_namespaces) = (template(version), HubNamespaces::default());
+        let subject = Subject::<Template> {
+            name: version,
+            namespace: "",
+            body: Template::read(&object),
+            old: None,
+            facts,
+            blast_radius: BlastRadius::default(),
+            hub_namespaces: &hub_namespaces,
+            doubts: &Unconfirmed::default(),
+            effort: &StepBudget::default(),
+        };
+        let mut findings = Findings::new();
+        super::template_moves(&subject, &mut findings);
+        findings.warnings().iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn a_new_template_that_raises_the_default_moves_everybody() {
+        let facts = hub(&["v1", "v2"]);
+        let expected = "metadata.labels[addon.open-cluster-management.io/version]: Forbidden: moves 10 of 10 clusters of add-on \
+                        \"hello\" at once, more than 50 % [blast-radius/move]";
+        assert_eq!(told(&facts, "v3"), [expected]);
+        for silent in ["v1.5", "v3-rc.1", "v2.0"] {
+            assert_eq!(told(&facts, silent), [""; 0], "{silent}");
+        }
+    }
+
+    #[test]
+    fn a_template_that_is_stored_already_is_no_news() {
+        assert_eq!(told(&hub(&["v1", "v2"]), "v2"), [""; 0]);
+    }
+}

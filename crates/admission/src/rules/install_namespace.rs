@@ -1,0 +1,173 @@
+//! Rules about the namespace that an agent is installed in. Page: `tests/admission/install-namespace.md`.
+//!
+//! Decides which namespaces are doubted. Whether a text is a name at all is decided in `install`; whether the namespace
+//! exists is known by the cluster only.
+
+use crate::rules::config::typed;
+use crate::subject::{Addon, ClusterAddon, DeploymentConfig, Operations, Rule, Subject};
+use field::{Class, Fault, Findings, Path, quoted};
+use model::{ConfigReference, DEFAULT_INSTALL_NAMESPACE, InstallNamespace, rule};
+use snapshot::{AddonFacts, ConfigPresence, Content, Facts, Kind};
+
+const RESERVED: &str = "install/reserved-namespace";
+const IGNORED: &str = "install/namespace-ignored";
+
+/// Namespaces that belong to Kubernetes or to the agents of the hub itself.
+const NOT_FOR_ADDONS: [(&str, &str); 5] = [
+    ("kube-node-lease", "belongs to Kubernetes"),
+    ("kube-public", "belongs to Kubernetes"),
+    ("kube-system", "belongs to Kubernetes"),
+    (
+        "open-cluster-management-agent",
+        "belongs to the agents that join a cluster to its hub",
+    ),
+    ("open-cluster-management-hub", "belongs to the hub"),
+];
+
+/// Rules of add-ons.
+pub(crate) const ON_ADDONS: &[Rule<Addon>] = &[Rule {
+    id: RESERVED,
+    on: Operations::CreateAndUpdate,
+    doc: "An agent is installed in a namespace for add-ons.\n\n\
+          `kube-system` and its like belong to Kubernetes, `open-cluster-management-agent` to the agents that join a \
+          cluster to its hub: uninstalling an add-on there, or its permissions, can harm what runs beside it. Warns; \
+          some agents need such a place.",
+    check: addon_reserved,
+}];
+
+/// Rules of add-ons on a cluster.
+pub(crate) const ON_CLUSTER_ADDONS: &[Rule<ClusterAddon>] = &[
+    Rule {
+        id: RESERVED,
+        on: Operations::CreateAndUpdate,
+        doc: "",
+        check: own_reserved,
+    },
+    Rule {
+        id: IGNORED,
+        on: Operations::CreateAndUpdate,
+        doc: "An install namespace is not given beside one that wins.\n\n\
+              The `agentInstallNamespace` of an AddOnDeploymentConfig wins over `spec.installNamespace`, which is deprecated. \
+              Warns when both are given, differ, and the configuration is known. To follow the templates instead, set \
+              `agentInstallNamespace` to \"\".",
+        check: ignored,
+    },
+];
+
+/// Rules of deployment configurations.
+pub(crate) const ON_DEPLOYMENT_CONFIGS: &[Rule<DeploymentConfig>] = &[
+    Rule {
+        id: rule::INSTALL_NAMESPACE,
+        on: Operations::CreateAndUpdate,
+        doc: "",
+        check: agent_namespace,
+    },
+    Rule {
+        id: RESERVED,
+        on: Operations::CreateAndUpdate,
+        doc: "",
+        check: agent_reserved,
+    },
+];
+
+fn addon_reserved(subject: &Subject<'_, Addon>, findings: &mut Findings) {
+    for placement in subject.body.placements.each(subject.effort) {
+        for template in placement.spec.iter().chain(&placement.template) {
+            let path = || template.path.key("installNamespace");
+            warn_reserved(template.install_namespace, path, findings);
+        }
+    }
+}
+
+fn own_reserved(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
+    warn_reserved(subject.body.install_namespace, own_path, findings);
+}
+
+fn own_path() -> Path {
+    Path::root().key("spec").key("installNamespace")
+}
+
+fn agent_reserved(subject: &Subject<'_, DeploymentConfig>, findings: &mut Findings) {
+    warn_reserved(agent(subject), agent_path, findings);
+}
+
+fn agent_path() -> Path {
+    Path::root().key("spec").key("agentInstallNamespace")
+}
+
+fn agent<'a>(subject: &Subject<'a, DeploymentConfig>) -> Option<&'a str> {
+    subject.body.spec.as_ref()?.text("agentInstallNamespace")
+}
+
+fn agent_namespace(subject: &Subject<'_, DeploymentConfig>, findings: &mut Findings) {
+    let given = agent(subject).filter(|text| !text.is_empty());
+    if let Some(Err(fault)) = given.map(InstallNamespace::parse) {
+        findings.deny(fault.at(agent_path(), rule::INSTALL_NAMESPACE));
+    }
+}
+
+fn warn_reserved(text: Option<&str>, path: impl Fn() -> Path, findings: &mut Findings) {
+    let Some(text) = text else { return };
+    let known = NOT_FOR_ADDONS.iter().find(|(name, _)| *name == text);
+    if let Some((_, detail)) = known {
+        findings.warn(Fault::of_text(Class::Invalid, text, *detail).at(path(), RESERVED));
+    }
+}
+
+fn ignored(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
+    // The CRD's default stands where nobody has written anything.
+    let given = subject.body.install_namespace;
+    let Some(given) = given.filter(|text| !text.is_empty() && *text != DEFAULT_INSTALL_NAMESPACE) else {
+        return;
+    };
+    let Some((config, wins)) = agent_install_namespace(subject) else {
+        return;
+    };
+    if wins == given {
+        return;
+    }
+    let detail = format!("ignored: agentInstallNamespace of {config} is {}", quoted(&wins));
+    findings.warn(Fault::of_text(Class::Forbidden, given, detail).at(own_path(), IGNORED));
+}
+
+/// Returns the deployment configuration that the cluster runs with, and the namespace that it asks for.
+fn agent_install_namespace(subject: &Subject<'_, ClusterAddon>) -> Option<(String, String)> {
+    let facts = subject.facts;
+    let own = own_config(subject);
+    let reference = match own {
+        Some(own) => own,
+        None => inherited(facts, facts.addon(subject.name)?, subject.namespace)?,
+    };
+    let ConfigPresence::Exists(found) = facts.config(&reference) else {
+        return None;
+    };
+    let Content::Deployment(config) = &**found.content.as_ref()? else {
+        return None;
+    };
+    let namespace = config.install_namespace.to_string();
+    let place = format!(
+        "{}/{}",
+        reference.namespace().unwrap_or_default(),
+        reference.name()
+    );
+    (!namespace.is_empty()).then_some((place, namespace))
+}
+
+fn own_config(subject: &Subject<'_, ClusterAddon>) -> Option<ConfigReference> {
+    let (at, _) = typed(&subject.body.configs, subject.effort)
+        .find(|(_, of)| Kind::of_config(of.group(), of.resource()) == Some(Kind::DeploymentConfig))?;
+    ConfigReference::read(at.raw)
+}
+
+fn inherited(facts: &Facts, addon: &AddonFacts, cluster: &str) -> Option<ConfigReference> {
+    let is_config = |reference: &&ConfigReference| {
+        let of = reference.config();
+        Kind::of_config(of.group(), of.resource()) == Some(Kind::DeploymentConfig)
+    };
+    let home = addon
+        .placements
+        .iter()
+        .rfind(|placement| facts.selects(&placement.namespace, &placement.name, cluster));
+    let placed = home.and_then(|placement| placement.configs.iter().find(is_config));
+    placed.or_else(|| addon.defaults.iter().find(is_config)).cloned()
+}

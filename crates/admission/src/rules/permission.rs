@@ -1,0 +1,264 @@
+//! Rules about what the agents of a template may do on the hub. Page: `tests/admission/permission.md`.
+//!
+//! Decides which roles and namespaces no template may ask for, and what its author has to be allowed. Who the author is
+//! nobody here knows: the question goes to the hub, and the answer comes back among the facts.
+
+use std::collections::BTreeSet;
+
+use crate::body::Node;
+use crate::subject::{Operations, Rule, Subject, Template};
+use crate::template_body::PermissionAt;
+use field::{Class, Fault, Findings, nearest, quoted};
+use model::{is_addons_own, is_never_bound, is_reserved};
+use snapshot::{Kind, MayBind, Name, ObjectKey, role_key, terms};
+
+const FORM: &str = "permission/form";
+const ROLE: &str = "permission/role";
+const NAMESPACE: &str = "permission/namespace";
+const AUTHOR: &str = "permission/author";
+/// The group of roles.
+const RBAC: &str = "rbac.authorization.k8s.io";
+
+/// Rules of templates.
+pub(crate) const ON_TEMPLATES: &[Rule<Template>] = &[
+    Rule {
+        id: FORM,
+        on: Operations::CreateAndUpdate,
+        doc: "A permission says which role, and where.\n\n\
+              `CurrentCluster` names a ClusterRole in `currentCluster.clusterRoleName`; `SingleNamespace` names a namespace and, in \
+              `singleNamespace.roleRef`, a ClusterRole or a Role of the group `rbac.authorization.k8s.io`. Whatever else stands \
+              there can be bound by nobody: it would hold all permissions of the add-on on every cluster. Refused.",
+        check: form,
+    },
+    Rule {
+        id: ROLE,
+        on: Operations::CreateAndUpdate,
+        doc: "Agents get only roles that are made for them.\n\n\
+              A role is one for agents if it has the label `tidegate.io/hub-permissions: allowed`. Without the label the \
+              permission is held, and this warns: the role may come with the same apply. Refused are roles of the hub itself \
+              (`system:*`, `cluster-admin`, `admin`, `edit`, `tidegate-*`), and labelled ones that allow a star, `escalate`, \
+              `bind` or `impersonate`, tokens of service accounts, secrets without a name, writing of roles and role \
+              bindings, or running programs.",
+        check: role,
+    },
+    Rule {
+        id: NAMESPACE,
+        on: Operations::CreateAndUpdate,
+        doc: "Agents have roles only where they belong.\n\n\
+              That is the namespace of their cluster, the one that is called like the add-on (unless a cluster or the hub \
+              itself lives there), and those of `--hub-permission-namespaces`. Elsewhere refused. A cluster's namespace warns: \
+              only the agent of that cluster gets the role.",
+        check: namespace,
+    },
+    Rule {
+        id: AUTHOR,
+        on: Operations::CreateAndUpdate,
+        doc: "Nobody gives away through a template what he may not give away himself.\n\n\
+              Who adds a permission has to be allowed the verb `bind` on its role, in its namespace or, for CurrentCluster, \
+              in all of them, as for a role binding. The hub is asked (SubjectAccessReview); where it does not answer in time \
+              the permission is refused, because nothing would ask again. Permissions that were there before are not asked \
+              about. A folder of files and an audit have nobody to ask: there it is told as unknown.",
+        check: author,
+    },
+];
+
+/// What is absent from a block is told by the schema.
+fn form(subject: &Subject<'_, Template>, findings: &mut Findings) {
+    for registration in subject.body.registration.each(subject.effort) {
+        let client = registration
+            .key("kubeClient")
+            .filter(|_| registration.text("type") == Some("KubeClient"));
+        let permissions = client.map(|client| client.list("hubPermissions"));
+        for permission in permissions.iter().flat_map(|all| all.each(subject.effort)) {
+            match permission.text("type") {
+                Some("CurrentCluster") => current_cluster(permission, findings),
+                Some("SingleNamespace") => single_namespace(permission, findings),
+                Some(_) | None => {}
+            }
+        }
+    }
+}
+
+fn current_cluster(permission: &Node<'_>, findings: &mut Findings) {
+    match permission.key("currentCluster") {
+        None => {
+            let fault = Fault::bare(
+                Class::Required,
+                "a permission of the type CurrentCluster names a ClusterRole here",
+            );
+            findings.deny(fault.at(permission.path.key("currentCluster"), FORM));
+        }
+        Some(current) => stated(&current, "clusterRoleName", findings),
+    }
+}
+
+fn single_namespace(permission: &Node<'_>, findings: &mut Findings) {
+    let Some(single) = permission.key("singleNamespace") else {
+        let fault = Fault::bare(
+            Class::Required,
+            "a permission of the type SingleNamespace names a namespace and a role here",
+        );
+        findings.deny(fault.at(permission.path.key("singleNamespace"), FORM));
+        return;
+    };
+    stated(&single, "namespace", findings);
+    let Some(role) = single.key("roleRef") else {
+        return;
+    };
+    stated(&role, "name", findings);
+    let kinds = ["ClusterRole", "Role"];
+    if let Some(kind) = role.text("kind").filter(|kind| !kinds.contains(kind)) {
+        let fault = Fault::of_text(
+            Class::NotSupported,
+            kind,
+            "supported values: \"ClusterRole\", \"Role\"",
+        );
+        let near = nearest(kind, kinds).map(|near| format!("write {near:?}"));
+        findings.deny(fault.hint_if(near).at(role.path.key("kind"), FORM));
+    }
+    // Kubernetes reads an empty group as this one.
+    let odd = |group: &&str| !["", RBAC].contains(group);
+    if let Some(group) = role.text("apiGroup").filter(odd) {
+        let fault = Fault::of_text(Class::NotSupported, group, format!("supported values: {RBAC:?}"));
+        findings.deny(fault.at(role.path.key("apiGroup"), FORM));
+    }
+}
+
+/// A name must not be empty.
+fn stated(block: &Node<'_>, name: &'static str, findings: &mut Findings) {
+    if block.text(name) == Some("") {
+        let fault = Fault::bare(Class::Required, "a permission names its role and its namespace");
+        findings.deny(fault.at(block.path.key(name), FORM));
+    }
+}
+
+/// Permissions that can be judged: what is absent is told by the schema, what is odd by the rule of the form.
+fn readable<'s, 'a>(subject: &'s Subject<'a, Template>) -> impl Iterator<Item = &'s PermissionAt<'a>> {
+    let all = subject.body.permissions.each(subject.effort);
+    all.filter(|one| !one.role.is_empty())
+}
+
+fn key(permission: &PermissionAt<'_>) -> Option<ObjectKey> {
+    let namespace = Name::from(permission.namespace.unwrap_or_default());
+    role_key(permission.kind, &namespace, &Name::from(permission.role))
+}
+
+fn role(subject: &Subject<'_, Template>, findings: &mut Findings) {
+    for permission in readable(subject) {
+        let path = permission.role_path.clone();
+        if is_never_bound(permission.role) {
+            let fault = Fault::of_text(
+                Class::Invalid,
+                permission.role,
+                "is a role of the hub itself, which no agent gets",
+            );
+            findings.deny(fault.hint("make a role of its own for the add-on").at(path, ROLE));
+            continue;
+        }
+        let Some(key) = key(permission) else {
+            continue;
+        };
+        match subject.facts.hub_roles.get(&key) {
+            Some(says) if says.allowed => {
+                let Some(danger) = says.danger else { continue };
+                let fault = Fault::of_text(Class::Invalid, permission.role, danger.words());
+                findings.deny(fault.hint("take that out of the role").at(path, ROLE));
+            }
+            Some(_) => findings.warn(unlabelled(permission).at(path, ROLE)),
+            None if !subject.facts.knows(key.kind) => {}
+            None => {
+                if subject.lacks(key, ROLE, &path) {
+                    findings.warn(unlabelled(permission).at(path, ROLE));
+                }
+            }
+        }
+    }
+}
+
+fn unlabelled(permission: &PermissionAt<'_>) -> Fault {
+    let fault = Fault::of_text(
+        Class::NotFound,
+        permission.role,
+        "no such role is labelled for agents",
+    );
+    fault.hint(format!("label it {}={}", terms::HUB_PERMISSIONS, terms::ALLOWED))
+}
+
+fn namespace(subject: &Subject<'_, Template>, findings: &mut Findings) {
+    for permission in readable(subject) {
+        let Some(namespace) = permission.namespace.filter(|namespace| !namespace.is_empty()) else {
+            continue;
+        };
+        let is_cluster = subject.facts.cluster(namespace).is_some();
+        let own = is_addons_own(namespace, subject.body.addon) && !is_cluster;
+        if own || subject.hub_namespaces.lists(namespace) {
+            continue;
+        }
+        let path = permission.namespace_path.clone();
+        let reserved = is_reserved(namespace);
+        let cluster = ObjectKey::new(Kind::Cluster, "", namespace);
+        if !reserved && (is_cluster || !subject.lacks(cluster, NAMESPACE, &path)) {
+            let detail = "is a cluster's: only the agent of that cluster gets the role";
+            findings.warn(Fault::of_text(Class::Invalid, namespace, detail).at(path, NAMESPACE));
+            continue;
+        }
+        let detail = "agents have roles in the namespace of their cluster and in that of their add-on";
+        let fault = Fault::of_text(Class::Invalid, namespace, detail);
+        findings.deny(
+            fault
+                .hint("list it in --hub-permission-namespaces")
+                .at(path, NAMESPACE),
+        );
+    }
+}
+
+fn author(subject: &Subject<'_, Template>, findings: &mut Findings) {
+    let old = old(subject);
+    for permission in readable(subject) {
+        if is_never_bound(permission.role) || old.contains(&given(permission)) {
+            continue;
+        }
+        let Some(role) = key(permission) else {
+            continue;
+        };
+        let question = MayBind {
+            role,
+            namespace: Name::from(permission.namespace.unwrap_or_default()),
+        };
+        let path = permission.role_path.clone();
+        let place = match permission.namespace {
+            Some(namespace) => format!("in namespace {}", quoted(namespace)),
+            None => "in every namespace".to_owned(),
+        };
+        let (detail, hint) = match subject.facts.rights.word_about(&question) {
+            Some(true) => continue,
+            Some(false) => (
+                format!("you may not give this role away {place}"),
+                "ask for the verb \"bind\" on it",
+            ),
+            None => (
+                format!("the hub has not said whether you may give this role away {place}"),
+                "try again",
+            ),
+        };
+        subject.doubts.ask(AUTHOR, &path, question);
+        let fault = Fault::of_text(Class::Invalid, permission.role, detail);
+        findings.deny(fault.hint(hint).at(path, AUTHOR));
+    }
+}
+
+/// Kind and name of a role, and where it is given.
+type Given<'a> = (&'a str, &'a str, Option<&'a str>);
+
+fn given<'a>(permission: &PermissionAt<'a>) -> Given<'a> {
+    (permission.kind, permission.role, permission.namespace)
+}
+
+/// What the stored template asks for, for the same add-on.
+fn old<'a>(subject: &Subject<'a, Template>) -> BTreeSet<Given<'a>> {
+    let old = subject.old.as_ref().filter(|old| old.addon == subject.body.addon);
+    old.iter()
+        .flat_map(|old| old.permissions.each(subject.effort))
+        .map(given)
+        .collect()
+}

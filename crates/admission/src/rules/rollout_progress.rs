@@ -1,0 +1,234 @@
+//! Rules about rollouts that do not get on. Page: `tests/admission/rollout-progress.md`.
+//!
+//! Decides which rollouts can never end, or do not do what their words say, on the fleet as it is. Values that have no
+//! meaning at all are refused in `rollout` and `rolling_update`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use crate::body::PlacementAt;
+use crate::rules::install_strategy::{findings_of_absence, place_of};
+use crate::subject::{Addon, Operations, Rule, Subject};
+use field::{Class, Fault, Findings, Path, listed_of, nearest, quoted};
+use model::{ProgressDeadline, RawBlock, RolloutKind};
+use snapshot::PlacementFacts;
+
+const DEADLINE_BEFORE_SOAK: &str = "rollout/deadline-before-soak";
+const UNKNOWN_GROUP: &str = "rollout/unknown-group";
+const GROUP_ORDER: &str = "rollout/group-order";
+const ONE_GROUP: &str = "rollout/one-group";
+const NEVER_PROGRESSES: &str = "rollout/never-progresses";
+/// A soak time beyond this is a slip: nobody waits a year for the next cluster.
+const LONGEST_SOAK: Duration = Duration::from_hours(365 * 24);
+
+/// Rules of add-ons.
+pub(crate) const ON_ADDONS: &[Rule<Addon>] = &[
+    Rule {
+        id: DEADLINE_BEFORE_SOAK,
+        on: Operations::CreateAndUpdate,
+        doc: "The deadline is not shorter than the soak time.\n\n\
+              `progressDeadline` is how long a cluster may take, `minSuccessTime` how long it must then stay well. A deadline \
+              that ends before the soak time usually means that the two were mixed up, and slow clusters count as failed. \
+              Warns.",
+        check: deadline_before_soak,
+    },
+    Rule {
+        id: UNKNOWN_GROUP,
+        on: Operations::CreateAndUpdate,
+        doc: "A mandatory decision group is one that the placement has.\n\n\
+              A group that no decision of the placement carries is passed over in silence, and the clusters that were meant \
+              to go first go with all others. Warns, with the groups that exist. While the placement is not decided, \
+              nothing is said.",
+        check: unknown_group,
+    },
+    Rule {
+        id: GROUP_ORDER,
+        on: Operations::CreateAndUpdate,
+        doc: "Mandatory decision groups are listed in the order in which they go.\n\n\
+              They go by their indices in the placement, whatever the order of the list is: a list of another order goes in \
+              another way than it reads. Warns, with the order that counts, at the first group that goes earlier. Of names, \
+              the placement's decisions tell the indices; while it is not decided, nothing is said of them.",
+        check: group_order,
+    },
+    Rule {
+        id: ONE_GROUP,
+        on: Operations::CreateAndUpdate,
+        doc: "A rollout group by group has groups.\n\n\
+              ProgressivePerGroup moves all clusters of a group at once. A placement without decision groups has one \
+              group, so that all of its clusters move at once. Warns: give the Placement a \
+              `decisionStrategy.groupStrategy`, or use Progressive.",
+        check: one_group,
+    },
+    Rule {
+        id: NEVER_PROGRESSES,
+        on: Operations::CreateAndUpdate,
+        doc: "A rollout comes to its end.\n\n\
+              A rolling update of `spec.configuration` moves the clusters of a placement: one that does not exist moves \
+              nothing. A soak time of more than a year ends after everybody has forgotten it. Warns.",
+        check: never_progresses,
+    },
+];
+
+fn for_each_block(
+    subject: &Subject<'_, Addon>,
+    mut check: impl FnMut(&PlacementAt<'_>, RolloutKind, (&Path, &RawBlock<'_>)),
+) {
+    for placement in subject.body.placements.each(subject.effort) {
+        let Some((path, strategy)) = &placement.rollout else {
+            continue;
+        };
+        for (kind, block) in strategy.blocks() {
+            check(placement, kind, (&path.key(kind.block()), block));
+        }
+    }
+}
+
+fn deadline_before_soak(subject: &Subject<'_, Addon>, findings: &mut Findings) {
+    for_each_block(subject, |_, _, (path, block)| {
+        let (Ok(ProgressDeadline::After(deadline)), Ok(soak)) = (block.deadline(path), block.soak(path))
+        else {
+            return;
+        };
+        if deadline >= soak.length() {
+            return;
+        }
+        let text = block.progress_deadline.and_then(|value| value.text("10m").ok());
+        let detail = "ends before minSuccessTime does";
+        let fault = Fault::of_text(Class::Invalid, text.unwrap_or_default(), detail);
+        findings.warn(fault.at(path.key("progressDeadline"), DEADLINE_BEFORE_SOAK));
+    });
+}
+
+/// Returns what was decided for a placement.
+fn decided<'f>(subject: &Subject<'f, Addon>, placement: &PlacementAt<'_>) -> Option<&'f PlacementFacts> {
+    let (namespace, name) = place_of(placement)?;
+    let facts = subject.facts.placement(namespace, name)?;
+    (facts.decided && !facts.groups.is_empty()).then_some(facts)
+}
+
+fn unknown_group(subject: &Subject<'_, Addon>, findings: &mut Findings) {
+    for_each_block(subject, |placement, _, (path, block)| {
+        let Some(facts) = decided(subject, placement) else {
+            return;
+        };
+        let effort = subject.effort;
+        if !effort.spend(facts.groups.len().saturating_add(block.groups.len())) {
+            return;
+        }
+        let names: BTreeSet<&str> = facts.groups.iter().map(|group| &*group.name).collect();
+        let places: BTreeSet<i64> = facts.groups.iter().map(|group| i64::from(group.index)).collect();
+        let named = || {
+            facts
+                .groups
+                .iter()
+                .map(|group| &*group.name)
+                .filter(|name| !name.is_empty())
+        };
+        let count = named().count();
+        for (position, group) in block.groups.iter().enumerate() {
+            let at = path.key("mandatoryDecisionGroups").index(position);
+            match (group.name.filter(|name| !name.is_empty()), group.index) {
+                (Some(name), _) if !names.contains(name) => {
+                    let detail = if count == 0 {
+                        "the groups of the placement have no names".to_owned()
+                    } else {
+                        format!("the placement has: {}", listed_of(named(), count))
+                    };
+                    let near = effort.hint(|| nearest(name, named()));
+                    let hint = near.map(|near| format!("did you mean {}?", quoted(near)));
+                    let fault = Fault::of_text(Class::NotFound, name, detail).hint_if(hint);
+                    findings.warn(fault.at(at.key("groupName"), UNKNOWN_GROUP));
+                }
+                (None, Some(index)) if !places.contains(&index) => {
+                    let last = places.last().copied();
+                    let detail = format!(
+                        "the last group of the placement is at {}",
+                        last.unwrap_or_default()
+                    );
+                    let fault = Fault::of(Class::NotFound, &index.into(), detail);
+                    findings.warn(fault.at(at.key("groupIndex"), UNKNOWN_GROUP));
+                }
+                (Some(_) | None, _) => {}
+            }
+        }
+    });
+}
+
+fn group_order(subject: &Subject<'_, Addon>, findings: &mut Findings) {
+    for_each_block(subject, |placement, _, (path, block)| {
+        let facts = decided(subject, placement);
+        let all = facts.map_or(0, |facts| facts.groups.len());
+        if !subject.effort.spend(all.saturating_add(block.groups.len())) {
+            return;
+        }
+        let groups = facts.into_iter().flat_map(|facts| &facts.groups);
+        let by_name: BTreeMap<&str, i64> = groups
+            .map(|group| (&*group.name, i64::from(group.index)))
+            .collect();
+        let mut last: Option<(String, i64)> = None;
+        for (position, group) in block.groups.iter().enumerate() {
+            let name = group.name.filter(|name| !name.is_empty());
+            let index = match name {
+                Some(name) => by_name.get(name).copied(),
+                None => group.index,
+            };
+            let Some(index) = index else { continue };
+            let told = name.map_or_else(|| index.to_string(), str::to_owned);
+            match &last {
+                Some((before, earlier)) if index < *earlier => {
+                    let detail = format!(
+                        "goes before {}: groups go by their index in the placement",
+                        quoted(before)
+                    );
+                    let at = path.key("mandatoryDecisionGroups").index(position);
+                    findings.warn(Fault::of_text(Class::Invalid, &told, detail).at(at, GROUP_ORDER));
+                    return;
+                }
+                Some(_) | None => last = Some((told, index)),
+            }
+        }
+    });
+}
+
+fn one_group(subject: &Subject<'_, Addon>, findings: &mut Findings) {
+    for placement in subject.body.placements.each(subject.effort) {
+        let Some((path, strategy)) = &placement.rollout else {
+            continue;
+        };
+        if strategy.kind(path).ok() != Some(RolloutKind::ProgressivePerGroup) {
+            continue;
+        }
+        let Some(facts) = decided(subject, placement) else {
+            continue;
+        };
+        let count = facts.clusters.len();
+        if facts.groups.len() == 1 && count > 1 {
+            let detail = format!("all {count} clusters are one group and move at once");
+            let name = RolloutKind::ProgressivePerGroup.name();
+            let fault = Fault::of_text(Class::Invalid, name, detail);
+            findings.warn(fault.at(path.key("type"), ONE_GROUP));
+        }
+    }
+}
+
+fn never_progresses(subject: &Subject<'_, Addon>, findings: &mut Findings) {
+    if let Some((path, raw)) = &subject.body.config_rollout
+        && let Some(rolling) = &raw.rolling
+    {
+        let given = |text: Option<&'_ str>| text.filter(|text| !text.is_empty()).map(str::to_owned);
+        if let (Some(namespace), Some(name)) = (given(rolling.namespace), given(rolling.name)) {
+            let at = path.key("rollingUpdateWithPlacement").key("name");
+            findings_of_absence(subject, (&namespace, &name), (NEVER_PROGRESSES, at), findings);
+        }
+    }
+    for_each_block(subject, |_, _, (path, block)| {
+        let Some(soak) = block.soak(path).ok().filter(|soak| soak.length() > LONGEST_SOAK) else {
+            return;
+        };
+        let days = soak.length().as_secs() / (24 * 60 * 60);
+        let text = block.min_success_time.and_then(|value| value.text("5m").ok());
+        let detail = format!("the next cluster moves after {days} days");
+        let fault = Fault::of_text(Class::Invalid, text.unwrap_or_default(), detail);
+        findings.warn(fault.at(path.key("minSuccessTime"), NEVER_PROGRESSES));
+    });
+}

@@ -1,0 +1,132 @@
+//! Who stays where it is, although an edit reaches it.
+//!
+//! Decides as the planner does: an agent is deployed from all of its configurations, so that nothing moves while one of them is
+//! absent, of a type that the add-on does not support, or a template that is another add-on's, and while no template stands for
+//! the version. What nobody knows counts as there.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::rules::reach::{Home, Reach, alike_by, is_kind, type_of};
+use api::names::RESERVED_NO_DEFAULT;
+use model::{AddonVersion, ConfigReference, ConfigType};
+use snapshot::{ConfigPresence, ConfigRef, Content, Kind, Name, PeerInstance};
+
+impl Reach<'_> {
+    /// Tells whether configurations of a type can come to a cluster: the add-on supports the type, and one of them is there.
+    pub(super) fn arrives(&self, of: &ConfigType, all: &[&ConfigReference]) -> bool {
+        let mut all = all.iter();
+        self.supports(of) && all.any(|one| !self.is_absent(one))
+    }
+
+    fn is_absent(&self, reference: &ConfigReference) -> bool {
+        matches!(self.facts.config(reference), ConfigPresence::Absent(_))
+    }
+
+    /// Agents of other programs declare types that the add-on does not list; until one has, nobody can say that a type is not
+    /// supported.
+    fn supports(&self, of: &ConfigType) -> bool {
+        if self.says.supported.contains(of) {
+            return true;
+        }
+        if self.lists_templates() || !self.versions.is_empty() {
+            return is_kind(of, Kind::Template) || is_kind(of, Kind::DeploymentConfig);
+        }
+        let mut has_declared = false;
+        for (cluster, _, _) in self.clusters() {
+            let declared = self.facts.declared(cluster, self.name);
+            if declared.contains(of) {
+                return true;
+            }
+            has_declared |= !declared.is_empty();
+        }
+        !has_declared
+    }
+
+    /// Tells whether nothing can come to a cluster; what is `coming` counts as there.
+    fn stands_still(&self, home: Home, peer: &PeerInstance, coming: Option<&ConfigReference>) -> bool {
+        let templates = type_of(Kind::Template);
+        let (_, named) = self.effective(home, peer, &templates);
+        let is_ours = self.lists_templates() || !named.is_empty() || self.chosen(home, peer).is_some();
+        if !is_ours {
+            return false;
+        }
+        let is_coming = |of: &ConfigType| coming.is_some_and(|coming| coming.config() == of);
+        let has_no_version = named.is_empty() && !is_coming(&templates) && self.offers_no_version(home, peer);
+        let mut types: BTreeSet<&ConfigType> =
+            self.says.defaults.iter().map(ConfigReference::config).collect();
+        let placed = self.placement(home).into_iter();
+        types.extend(
+            placed
+                .flat_map(|placement| &placement.configs)
+                .map(ConfigReference::config),
+        );
+        let own = self.own(peer).filter(|one| *one.name != *RESERVED_NO_DEFAULT);
+        let own: BTreeSet<ConfigType> = own.filter_map(type_in).collect();
+        types.extend(&own);
+        let lacks = |of: &ConfigType| {
+            let (_, all) = self.effective(home, peer, of);
+            // Of what its agent has declared the cluster may have its own.
+            let supports = own.contains(of) || self.supports(of);
+            let there = |one: &ConfigReference| coming == Some(one) || !self.is_absent(one);
+            !all.is_empty() && (!supports || !all.iter().all(|one| there(one) && !self.is_of_another(one)))
+        };
+        let mut paid = types.into_iter().take_while(|_| self.effort.spend(1));
+        has_no_version || paid.any(lacks)
+    }
+
+    /// Whether a cluster asks for a version that no template stands for.
+    fn offers_no_version(&self, home: Home, peer: &PeerInstance) -> bool {
+        let asked = self.asked(home, peer);
+        let asked = asked.map(|text| AddonVersion::parse(&text));
+        asked.is_some_and(|asked| asked.map_or(true, |asked| !self.versions.contains_key(&asked)))
+    }
+
+    fn is_of_another(&self, reference: &ConfigReference) -> bool {
+        match self.facts.config_content(reference) {
+            Some(Content::Template(template)) => *template.addon != *self.name,
+            Some(_) | None => false,
+        }
+    }
+}
+
+fn type_in(one: &ConfigRef) -> Option<ConfigType> {
+    ConfigType::parse(&one.of.group, &one.of.resource).ok()
+}
+
+/// Asks of one cluster after the other; those that say nothing of their own stand alike.
+pub(super) struct Still<'s, 'a> {
+    standing: &'s Reach<'a>,
+    coming: Option<&'s ConfigReference>,
+    alike: BTreeMap<(Home, Name, bool, bool), bool>,
+}
+
+impl<'s, 'a> Still<'s, 'a> {
+    pub(super) fn new(standing: &'s Reach<'a>) -> Self {
+        Self {
+            standing,
+            coming: None,
+            alike: BTreeMap::new(),
+        }
+    }
+
+    /// Asks as it will be once this object is there.
+    pub(super) fn with(standing: &'s Reach<'a>, coming: &'s ConfigReference) -> Self {
+        Self {
+            coming: Some(coming),
+            ..Self::new(standing)
+        }
+    }
+
+    /// Tells whether nothing can come to a cluster.
+    pub(super) fn stands(&mut self, home: Home, peer: &PeerInstance) -> bool {
+        let Self { standing, coming, .. } = *self;
+        let ask = || standing.stands_still(home, peer, coming);
+        match alike_by(home, peer) {
+            None => ask(),
+            Some((home, version, is_given, is_new)) => {
+                let key = (home, version.clone(), is_given, is_new);
+                *self.alike.entry(key).or_insert_with(ask)
+            }
+        }
+    }
+}

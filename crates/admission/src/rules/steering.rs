@@ -1,0 +1,229 @@
+//! Rules about annotations that steer the controllers. Page: `tests/admission/steering.md`.
+//!
+//! Decides which of them nobody would obey: keys that nobody reads, and values that mean nothing. Never refuses: an annotation may be
+//! meant for a version to come.
+
+use std::collections::BTreeSet;
+
+use crate::body::Node;
+use crate::rules::config::listed_types;
+use crate::rules::install_strategy::place_of;
+use crate::step_budget::StepBudget;
+use crate::subject::{Addon, ClusterAddon, Operations, Rule, Subject};
+use api::names::annotations::{LIFECYCLE, LIFECYCLE_ADDON_MANAGER, LIFECYCLE_SELF, LIFECYCLE_TIDEGATE};
+use conversion::Version;
+use field::{Class, Fault, Findings, nearest, quoted};
+use model::{ConfigType, KNOWN_TYPES, protected_types};
+use snapshot::{HookTimeout, TimeoutPolicy, terms};
+
+const UNKNOWN: &str = "annotation/unknown";
+const VALUE: &str = "annotation/value";
+pub(super) const OWN: &str = "tidegate.io/";
+
+/// Annotations that people and the controllers write to a `ClusterManagementAddOn`.
+const OF_ADDONS: &[&str] = &[
+    terms::DELETION_GUARD,
+    terms::PAUSED,
+    terms::PROTECTED_CONFIGS,
+    terms::REMOVALS_ALLOWED_UNTIL,
+];
+/// Annotations that people and the controllers write to a `ManagedClusterAddOn`.
+const OF_CLUSTER_ADDONS: &[&str] = &[
+    terms::COPIED_ANNOTATIONS,
+    terms::DESELECTED_AT,
+    terms::GIVEN_VERSION,
+    terms::HOOK_FAILED,
+    terms::HOOK_TIMEOUT,
+    terms::HOOK_TIMEOUT_POLICY,
+    terms::INSTALLED_BY,
+    terms::SKIP_HOOKS,
+];
+
+/// Rules of add-ons.
+pub(crate) const ON_ADDONS: &[Rule<Addon>] = &[
+    Rule {
+        id: UNKNOWN,
+        on: Operations::CreateAndUpdate,
+        doc: "An annotation of Tidegate's is one that it reads on this kind.\n\n\
+              Annotations that begin with `tidegate.io/` pause rollouts, let removals go and say how hooks end. One that nobody \
+              reads does nothing, which is noticed when it is needed. Warns, with the nearest name.",
+        check: unknown_on_addon,
+    },
+    Rule {
+        id: VALUE,
+        on: Operations::CreateAndUpdate,
+        doc: "An annotation that steers has a value that means something.\n\n\
+              `tidegate.io/paused` lists placements of this add-on as `<namespace>/<name>`, or is `*`; \
+              `tidegate.io/deletion-guard` is `true` or `false`; `tidegate.io/removals-allowed-until` is a time such as `2026-01-31T12:00:00Z`; \
+              `tidegate.io/protected-configs` lists types as `<resource>.<group>`; \
+              `addon.open-cluster-management.io/lifecycle` is `addon-manager`, `tidegate` or `self`, and with anything else nobody manages the \
+              add-on. On a ManagedClusterAddOn, `tidegate.io/hook-timeout` is a duration such as `10m`, \
+              `tidegate.io/hook-timeout-policy` is `release` or `block`, and `tidegate.io/skip-hooks` is `true` or `false`. Warns.",
+        check: values_on_addon,
+    },
+];
+
+/// Rules of add-ons on a cluster. What they mean is documented where add-ons have them.
+pub(crate) const ON_CLUSTER_ADDONS: &[Rule<ClusterAddon>] = &[
+    Rule {
+        id: UNKNOWN,
+        on: Operations::CreateAndUpdate,
+        doc: "",
+        check: unknown,
+    },
+    Rule {
+        id: VALUE,
+        on: Operations::CreateAndUpdate,
+        doc: "",
+        check: values,
+    },
+];
+
+fn unknown_on_addon(subject: &Subject<'_, Addon>, findings: &mut Findings) {
+    warn_unknown(
+        subject.body.annotations.as_ref(),
+        OF_ADDONS,
+        subject.effort,
+        findings,
+    );
+}
+
+fn unknown(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
+    let annotations = subject.body.annotations.as_ref();
+    warn_unknown(annotations, OF_CLUSTER_ADDONS, subject.effort, findings);
+}
+
+fn warn_unknown(
+    annotations: Option<&Node<'_>>,
+    known: &'static [&'static str],
+    effort: &StepBudget<'_>,
+    findings: &mut Findings,
+) {
+    let Some(annotations) = annotations else { return };
+    let own = annotations
+        .entries(effort)
+        .filter(|(key, _)| key.starts_with(OWN));
+    // What the other version of the object says is nobody's to write, and in nobody's way.
+    let is_known = |key: &str| known.contains(&key) || Version::EVERY.iter().any(|one| one.kept_in() == key);
+    for (key, _) in own.filter(|(key, _)| !is_known(key)) {
+        let near = effort.hint(|| nearest(key, known.iter().copied()));
+        let hint = near.map(|near| format!("did you mean {}?", quoted(near)));
+        let fault = Fault::of_text(Class::NotFound, key, "nobody reads this annotation here");
+        findings.warn(fault.hint_if(hint).at(annotations.path.entry(key), UNKNOWN));
+    }
+}
+
+/// Returns what is wrong with the list of protected types. A slip would protect nothing, and nobody would see it.
+fn protected(subject: &Subject<'_, Addon>, text: &str) -> Vec<Fault> {
+    let (body, effort) = (&subject.body, subject.effort);
+    // An empty list is a list that somebody has emptied.
+    if text.trim().is_empty() || !effort.read(text) {
+        return Vec::new();
+    }
+    let known = KNOWN_TYPES.iter();
+    let known = known.filter_map(|known| ConfigType::parse(known.group, known.resource).ok());
+    let types: BTreeSet<String> = listed_types(body, effort)
+        .chain(known)
+        .map(|of| of.to_string())
+        .collect();
+    let entries: Vec<_> = protected_types(text).take_while(|_| effort.spend(1)).collect();
+    if entries.is_empty() {
+        let right = "protects nothing: must list types as <resource>.<group>";
+        return vec![Fault::of_text(Class::Invalid, text, right)];
+    }
+    let judged = entries.into_iter().filter_map(|(entry, of)| match of {
+        Err(fault) => {
+            let right = format!("protects nothing: {}", fault.detail());
+            Some(Fault::of_text(Class::Invalid, entry, right))
+        }
+        Ok(of) if types.contains(&of.to_string()) => None,
+        Ok(_) => {
+            let near = effort.hint(|| nearest(entry, types.iter().map(String::as_str)));
+            let hint = near.map(|near| format!("did you mean {}?", quoted(near)));
+            let right = "protects nothing: must be a type that this add-on lists, as <resource>.<group>";
+            Some(Fault::of_text(Class::NotFound, entry, right).hint_if(hint))
+        }
+    });
+    judged.collect()
+}
+
+fn values_on_addon(subject: &Subject<'_, Addon>, findings: &mut Findings) {
+    let Some(annotations) = &subject.body.annotations else {
+        return;
+    };
+    let mut warn = |key: &str, fault: Fault| findings.warn(fault.at(annotations.path.entry(key), VALUE));
+    if let Some(text) = annotations.text(LIFECYCLE) {
+        let known = [LIFECYCLE_ADDON_MANAGER, LIFECYCLE_SELF, LIFECYCLE_TIDEGATE];
+        if !text.is_empty() && !known.contains(&text) {
+            warn(LIFECYCLE, one_of(text, &known));
+        }
+    }
+    if let Some(text) = annotations.text(terms::REMOVALS_ALLOWED_UNTIL)
+        && text.trim().parse::<jiff::Timestamp>().is_err()
+    {
+        let right = "must be a time such as \"2026-01-31T12:00:00Z\"";
+        warn(
+            terms::REMOVALS_ALLOWED_UNTIL,
+            Fault::of_text(Class::Invalid, text, right),
+        );
+    }
+    if let Some(text) = annotations.text(terms::DELETION_GUARD)
+        && !["true", "false"].contains(&text)
+    {
+        warn(terms::DELETION_GUARD, one_of(text, &["true", "false"]));
+    }
+    if let Some(text) = annotations.text(terms::PROTECTED_CONFIGS) {
+        for fault in protected(subject, text) {
+            warn(terms::PROTECTED_CONFIGS, fault);
+        }
+    }
+    let Some(paused) = annotations.text(terms::PAUSED) else {
+        return;
+    };
+    let effort = subject.effort;
+    let places: Vec<String> = subject
+        .body
+        .placements
+        .each(effort)
+        .filter_map(place_of)
+        .map(|(namespace, name)| format!("{namespace}/{name}"))
+        .collect();
+    let listed = paused.split(',').map(str::trim);
+    for place in listed.take_while(|_| effort.spend(1)) {
+        if place.is_empty() || place == "*" || places.iter().any(|known| known == place) {
+            continue;
+        }
+        let near = effort.hint(|| nearest(place, places.iter().map(String::as_str)));
+        let hint = near.map(|near| format!("did you mean {}?", quoted(near)));
+        let right = "pauses nothing: must be \"*\" or <namespace>/<name> of a placement of this add-on";
+        warn(
+            terms::PAUSED,
+            Fault::of_text(Class::NotFound, place, right).hint_if(hint),
+        );
+    }
+}
+
+fn values(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
+    let Some(annotations) = &subject.body.annotations else {
+        return;
+    };
+    let mut warn = |key: &str, fault: Fault| findings.warn(fault.at(annotations.path.entry(key), VALUE));
+    let wish = |key| annotations.text(key).map(str::trim);
+    if let Some(text) = wish(terms::HOOK_TIMEOUT).filter(|text| HookTimeout::parse(text).is_none()) {
+        let right = "must be a duration such as \"10m\", or \"0\" for no end";
+        warn(terms::HOOK_TIMEOUT, Fault::of_text(Class::Invalid, text, right));
+    }
+    if let Some(text) = wish(terms::HOOK_TIMEOUT_POLICY).filter(|text| TimeoutPolicy::parse(text).is_none()) {
+        warn(terms::HOOK_TIMEOUT_POLICY, one_of(text, &["release", "block"]));
+    }
+    if let Some(text) = wish(terms::SKIP_HOOKS).filter(|text| !["true", "false"].contains(text)) {
+        warn(terms::SKIP_HOOKS, one_of(text, &["true", "false"]));
+    }
+}
+
+fn one_of(text: &str, known: &[&str]) -> Fault {
+    let near = nearest(text, known.iter().copied());
+    let right = format!("must be one of {}", field::listed(known.iter().copied()));
+    let fault = Fault::of_text(Class::NotSupported, text, right);
+    fault.hint_if(near.map(|near| format!("did you mean {}?", quoted(near))))
+}

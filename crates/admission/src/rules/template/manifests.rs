@@ -1,0 +1,127 @@
+//! Rules about the manifests of a template as objects.
+//!
+//! Decides which manifests no agent could apply. What they mean is nobody's business here.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use crate::body::Node;
+use crate::subject::{Operations, Rule, Subject, Template};
+use field::{Class, Fault, Findings, Path};
+
+const IDENTITY: &str = "template/manifest-identity";
+const DUPLICATE: &str = "template/duplicate-object";
+const SIZE: &str = "template/size";
+/// The largest manifest in bytes: hubs refuse works of more than 500 KiB, and a work holds more than manifests.
+const LARGEST: usize = 409_600;
+/// Bytes that are counted for one step.
+const BYTES_OF_A_STEP: usize = 64;
+
+pub(super) const RULES: &[Rule<Template>] = &[
+    Rule {
+        id: IDENTITY,
+        on: Operations::CreateAndUpdate,
+        doc: "Every manifest says what it is.\n\n\
+              `apiVersion`, `kind` and `metadata.name`. The agent on the cluster cannot apply anything else, and one such \
+              manifest holds up all others of the add-on. Refused, at every field that is missing.",
+        check: identity,
+    },
+    Rule {
+        id: DUPLICATE,
+        on: Operations::CreateAndUpdate,
+        doc: "An object stands once in a template.\n\n\
+              Two manifests of the same kind, namespace and name would be applied over each other for ever. Refused, with \
+              the place of the first.",
+        check: duplicate,
+    },
+    Rule {
+        id: SIZE,
+        on: Operations::CreateAndUpdate,
+        doc: "Every manifest fits into a work.\n\n\
+              A hub refuses a ManifestWork of more than 500 KiB. The manifests of a template are shared out over several \
+              works, but one manifest is never divided: beyond 400 KiB it fits in none. Refused, with its size.",
+        check: size,
+    },
+];
+
+fn identity(subject: &Subject<'_, Template>, findings: &mut Findings) {
+    for manifest in subject.body.manifests.each(subject.effort) {
+        let fields = [
+            (manifest.text("apiVersion"), manifest.path.key("apiVersion")),
+            (manifest.text("kind"), manifest.path.key("kind")),
+            (name(manifest), manifest.path.key("metadata").key("name")),
+        ];
+        for (text, path) in fields {
+            if text.is_none_or(str::is_empty) {
+                let fault = Fault::bare(
+                    Class::Required,
+                    "every manifest has apiVersion, kind and metadata.name",
+                );
+                findings.deny(fault.at(path, IDENTITY));
+            }
+        }
+    }
+}
+
+fn name<'a>(manifest: &Node<'a>) -> Option<&'a str> {
+    manifest.key("metadata")?.text("name")
+}
+
+fn duplicate(subject: &Subject<'_, Template>, findings: &mut Findings) {
+    let mut first: BTreeMap<[&str; 4], &Path> = BTreeMap::new();
+    for manifest in subject.body.manifests.each(subject.effort) {
+        let (Some(version), Some(kind), Some(name)) =
+            (manifest.text("apiVersion"), manifest.text("kind"), name(manifest))
+        else {
+            continue;
+        };
+        // Another version of a group is the same object.
+        let group = version.split_once('/').map_or("", |(group, _)| group);
+        let metadata = manifest.key("metadata");
+        let namespace = metadata.and_then(|metadata| metadata.text("namespace"));
+        let key = [group, kind, namespace.unwrap_or_default(), name];
+        match first.get(&key) {
+            None => {
+                first.insert(key, &manifest.path);
+            }
+            Some(before) => {
+                let shown = format!("{kind} {name}");
+                let fault = Fault::of_text(Class::Duplicate, &shown, format!("stands at {before} already"));
+                findings.deny(fault.at(manifest.path.clone(), DUPLICATE));
+            }
+        }
+    }
+}
+
+fn size(subject: &Subject<'_, Template>, findings: &mut Findings) {
+    for manifest in subject.body.manifests.each(subject.effort) {
+        let mut count = Count(0);
+        let is_written = serde_json::to_writer(&mut count, manifest.value).is_ok();
+        if !subject.effort.spend(count.0 / BYTES_OF_A_STEP) {
+            return;
+        }
+        if !is_written || count.0 <= LARGEST {
+            continue;
+        }
+        let detail = format!(
+            "has {} KiB, and no work has room for more than {} KiB",
+            count.0.div_ceil(1024),
+            LARGEST / 1024
+        );
+        findings.deny(Fault::bare(Class::TooLong, detail).at(manifest.path.clone(), SIZE));
+    }
+}
+
+/// Counts bytes and keeps none.
+struct Count(usize);
+
+impl io::Write for Count {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 = self.0.saturating_add(bytes.len());
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

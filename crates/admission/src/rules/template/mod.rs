@@ -1,0 +1,32 @@
+//! Rules about templates: the manifests of an agent (page: `tests/admission/template.md`), its certificates, its version, and whose it is
+//! (page: `tests/admission/registration.md`).
+//!
+//! Decides nothing here; the parts do.
+
+mod manifests;
+mod owner;
+mod pods;
+mod same_object;
+mod signers;
+mod text;
+mod variables;
+mod version;
+mod withdrawn;
+
+use crate::subject::{Rule, Template};
+
+pub(crate) use owner::{ON_ADDONS, ON_CLUSTER_ADDONS};
+pub(crate) use same_object::ON_ADDONS as ON_SHARED_OBJECTS;
+pub(super) use variables::{UNKNOWN as UNKNOWN_VARIABLE, each_variable};
+
+/// Rules of templates.
+pub(crate) const FAMILIES: [&[Rule<Template>]; 8] = [
+    manifests::RULES,
+    owner::RULES,
+    pods::RULES,
+    same_object::RULES,
+    signers::RULES,
+    variables::RULES,
+    version::RULES,
+    withdrawn::RULES,
+];

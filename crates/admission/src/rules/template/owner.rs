@@ -1,0 +1,110 @@
+//! The rule about whose template is referred to.
+//!
+//! Decides by the template that is known; one that is not known yet is told as not found elsewhere. The planner runs no
+//! template of another add-on, whatever is stored.
+
+use crate::body::ReferenceAt;
+use crate::rules::config::{every_reference, readable};
+use crate::rules::deletion::usage;
+use crate::rules::reach::reference_to;
+use crate::subject::{self, Addon, ClusterAddon, Operations, Rule, Subject, Template};
+use field::{Class, Fault, Findings, Path, quoted};
+use snapshot::{ConfigPresence, Content, Kind};
+
+const OTHER_ADDON: &str = "template/other-addon";
+
+/// Rules of add-ons.
+pub(crate) const ON_ADDONS: &[Rule<Addon>] = &[Rule {
+    id: OTHER_ADDON,
+    on: Operations::CreateAndUpdate,
+    doc: "A template runs only for the add-on that it is made for.\n\n\
+          `spec.addonName` of an AddOnTemplate says whose agents get its manifests, its permissions on the hub and its \
+          certificates. A reference of another add-on would give them away, so it is refused in a ClusterManagementAddOn and in a \
+          ManagedClusterAddOn, and nothing of it is ever deployed or granted. A template that is not known yet only warns \
+          (`config/not-found`). From the other side it is the same: an edit of `spec.addonName` that takes a template from an \
+          add-on that uses it would leave that add-on on all of its clusters with a template that it may not run, so that nothing \
+          comes to them any more, and is refused: make a template of another name. A new template with a name that \
+          another add-on refers to already warns, because nobody can keep a name by referring to it.",
+    check: addon_refers,
+}];
+
+/// Rules of add-ons on a cluster. What they mean is documented where add-ons have them.
+pub(crate) const ON_CLUSTER_ADDONS: &[Rule<ClusterAddon>] = &[Rule {
+    id: OTHER_ADDON,
+    on: Operations::CreateAndUpdate,
+    doc: "",
+    check: refers,
+}];
+
+/// Rules of templates.
+pub(super) const RULES: &[Rule<Template>] = &[Rule {
+    id: OTHER_ADDON,
+    on: Operations::CreateAndUpdate,
+    doc: "",
+    check: is_taken_away,
+}];
+
+fn is_taken_away(subject: &Subject<'_, Template>, findings: &mut Findings) {
+    let owner = subject.body.addon;
+    let before = subject.old.as_ref().map(|old| old.addon);
+    let Some(config) = reference_to(Kind::Template, "", subject.name) else {
+        return;
+    };
+    // Who else refers to it has been told; only who has it loses it.
+    if before == Some(owner) {
+        return;
+    }
+    let addons = subject
+        .facts
+        .addons
+        .iter()
+        .take_while(|_| subject.effort.spend(1));
+    for (addon, says) in addons.filter(|(addon, _)| ***addon != *owner) {
+        let is_taken = before == Some(&**addon);
+        let Some(usage) = usage(subject, (addon, says), &config) else {
+            continue;
+        };
+        let detail = format!("{usage}, and may not run what is made for another");
+        let hint = format!("make a template of another name for {}", quoted(owner));
+        let fault = Fault::of_text(Class::Forbidden, owner, detail).hint(hint);
+        let violation = fault.at(Path::root().key("spec").key("addonName"), OTHER_ADDON);
+        if is_taken {
+            findings.deny(violation);
+        } else {
+            findings.warn(violation);
+        }
+    }
+}
+
+fn addon_refers(subject: &Subject<'_, Addon>, findings: &mut Findings) {
+    deny_foreign(subject, every_reference(subject), findings);
+}
+
+fn refers(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
+    deny_foreign(subject, subject.body.configs.each(subject.effort), findings);
+}
+
+fn deny_foreign<'l, 'a: 'l, K: subject::Kind>(
+    subject: &Subject<'_, K>,
+    list: impl Iterator<Item = &'l ReferenceAt<'a>>,
+    findings: &mut Findings,
+) {
+    for (at, reference) in readable(list) {
+        let ConfigPresence::Exists(found) = subject.facts.config(&reference) else {
+            continue;
+        };
+        let Some(Content::Template(template)) = found.content.as_deref() else {
+            continue;
+        };
+        if *template.addon == *subject.name {
+            continue;
+        }
+        let detail = format!("this template is made for add-on {}", quoted(&template.addon));
+        let hint = format!(
+            "refer to a template whose spec.addonName is {}",
+            quoted(subject.name)
+        );
+        let fault = Fault::of_text(Class::Forbidden, reference.name(), detail).hint(hint);
+        findings.deny(fault.at(at.path.key("name"), OTHER_ADDON));
+    }
+}

@@ -1,0 +1,91 @@
+//! Rules about the certificates that a template asks for.
+//!
+//! Decides which signers and subjects are not an add-on's to have. The planner carries out none of them either, whatever is
+//! stored.
+
+use crate::body::Node;
+use crate::subject::{Operations, Rule, Subject, Template};
+use field::{Class, Findings};
+use model::{OwnSigner, check_certificate_name, rule};
+
+pub(super) const RULES: &[Rule<Template>] = &[
+    Rule {
+        id: rule::SIGNER,
+        on: Operations::CreateAndUpdate,
+        doc: "A custom signer is the add-on's own.\n\n\
+              A certificate of a signer of Kubernetes (`kubernetes.io/…`, `k8s.io/…`) makes its bearer a client of the hub or a \
+              node, under whatever name the template states; signers of Open Cluster Management \
+              (`open-cluster-management.io/…`) are for their purpose alone: `proxy-agent-signer` for the add-on \
+              `cluster-proxy`, `observability-signer` for `observability-controller`. Access to the hub is `type: KubeClient`; for \
+              everything else name a domain of your own. Refused, and never approved or signed.",
+        check: signers,
+    },
+    Rule {
+        id: rule::SIGNER_SUBJECT,
+        on: Operations::CreateAndUpdate,
+        doc: "A certificate of a custom signer names nobody whom the hub would believe.\n\n\
+              Users, groups and organizational units that begin with `system:`, `kubeadm:` or `tidegate:` are the hub's own, and those that begin with \
+              `open-cluster-management:` belong to clusters and other add-ons, `open-cluster-management:<add-on>` aside. If \
+              the hub trusts the signer's certificate, or comes to, such a name is a key to it. Refused, and never approved \
+              or signed.",
+        check: subjects,
+    },
+];
+
+/// Returns the custom signers of a template.
+fn custom<'s, 'a: 's>(subject: &'s Subject<'a, Template>) -> impl Iterator<Item = Node<'a>> + 's {
+    let registrations = subject.body.registration.each(subject.effort);
+    let is_custom = |one: &&Node<'a>| one.text("type") == Some("CustomSigner");
+    registrations
+        .filter(is_custom)
+        .filter_map(|one| one.key("customSigner"))
+}
+
+fn signers(subject: &Subject<'_, Template>, findings: &mut Findings) {
+    for signer in custom(subject) {
+        let Some(name) = signer.text("signerName") else {
+            continue;
+        };
+        match OwnSigner::parse(name, subject.body.addon) {
+            // What the schema calls malformed is told once.
+            Err(fault) if fault.class() == Class::Forbidden || is_of_form(name) => {
+                findings.deny(fault.at(signer.path.key("signerName"), rule::SIGNER));
+            }
+            Err(_) | Ok(_) => {}
+        }
+    }
+}
+
+fn is_of_form(name: &str) -> bool {
+    let is_plain = |text: &str| {
+        let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-.".contains(&byte);
+        !text.is_empty() && text.bytes().all(plain)
+    };
+    name.split_once('/')
+        .is_some_and(|(domain, rest)| domain.contains('.') && is_plain(domain) && is_plain(rest))
+}
+
+fn subjects(subject: &Subject<'_, Template>, findings: &mut Findings) {
+    let addon = subject.body.addon;
+    for signer in custom(subject) {
+        let Some(stated) = signer.key("subject") else {
+            continue;
+        };
+        if let Some(Err(fault)) = stated
+            .text("user")
+            .map(|user| check_certificate_name(user, addon))
+        {
+            findings.deny(fault.at(stated.path.key("user"), rule::SIGNER_SUBJECT));
+        }
+        let [groups, units] = ["groups", "organizationUnit"].map(|list| stated.list(list));
+        for group in groups.each(subject.effort).chain(units.each(subject.effort)) {
+            let checked = group
+                .value
+                .as_str()
+                .map(|name| check_certificate_name(name, addon));
+            if let Some(Err(fault)) = checked {
+                findings.deny(fault.at(group.path.clone(), rule::SIGNER_SUBJECT));
+            }
+        }
+    }
+}

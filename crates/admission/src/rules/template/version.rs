@@ -1,0 +1,65 @@
+//! Rules about the version that a template stands for. Page: `tests/admission/version-reference.md`.
+//!
+//! Decides by the label alone whether anybody could choose the template by its version. Without the label a template has none, and
+//! is found by its name.
+
+use crate::subject::{Operations, Rule, Subject, Template};
+use field::{Class, Fault, Findings, quoted};
+use model::AddonVersion;
+
+const LABEL: &str = "version/label";
+const TWICE: &str = "version/twice";
+
+pub(super) const RULES: &[Rule<Template>] = &[
+    Rule {
+        id: LABEL,
+        on: Operations::CreateAndUpdate,
+        doc: "The version label of a template is a version.\n\n\
+              `addon.open-cluster-management.io/version` makes a template one that can be asked for by `desiredVersion`. A label \
+              that is no version is listed nowhere, and nobody can choose the template. Refused: write a version such as \
+              `v1.2.3`, or remove the label.",
+        check: label,
+    },
+    Rule {
+        id: TWICE,
+        on: Operations::CreateAndUpdate,
+        doc: "A version of an add-on has one template.\n\n\
+              `v1` and `v1.0` are the same version. Of two templates for one version the first by name counts, and the other is \
+              never chosen. Warns, with the name of the other template.",
+        check: twice,
+    },
+];
+
+fn label(subject: &Subject<'_, Template>, findings: &mut Findings) {
+    if let Some((path, label)) = &subject.body.version
+        && let Err(fault) = AddonVersion::parse(label)
+    {
+        findings.deny(fault.at(path.clone(), LABEL));
+    }
+}
+
+fn twice(subject: &Subject<'_, Template>, findings: &mut Findings) {
+    let Some((path, label)) = &subject.body.version else {
+        return;
+    };
+    let (Ok(version), Some(known)) = (
+        AddonVersion::parse(label),
+        subject.facts.versions(subject.body.addon),
+    ) else {
+        return;
+    };
+    let others = known.supported.iter().zip(&known.templates);
+    let other = others
+        .take_while(|_| subject.effort.spend(1))
+        .filter(|(_, template)| !template.is_empty() && ***template != *subject.name)
+        .find(|(text, _)| AddonVersion::parse(text).is_ok_and(|text| text == version));
+    if let Some((text, template)) = other {
+        let detail = format!(
+            "template {} stands for {} already",
+            quoted(template),
+            quoted(text)
+        );
+        let fault = Fault::of_text(Class::Duplicate, label, detail).hint("the first of the two names counts");
+        findings.warn(fault.at(path.clone(), TWICE));
+    }
+}

@@ -1,0 +1,98 @@
+//! The rule about a version that a template ceases to stand for. Page: `tests/admission/version-reference.md`.
+//!
+//! Decides by the labels before and after which clusters have the template by its version, and what becomes of them. A template
+//! that goes altogether is another rule's question (`deletion`).
+
+use crate::rules::reach::{Reach, reference_to, type_of};
+use crate::subject::{Operations, Rule, Subject, Template};
+use api::names::labels::TEMPLATE_VERSION;
+use field::{Class, Fault, Findings, Path, quoted};
+use model::AddonVersion;
+use snapshot::Kind;
+
+const WITHDRAWN: &str = "version/withdrawn";
+
+pub(super) const RULES: &[Rule<Template>] = &[Rule {
+    id: WITHDRAWN,
+    on: Operations::Update,
+    doc: "A template keeps its version while clusters have it by that.\n\n\
+          Who asks for a version that no template stands for any more keeps what it has and gets nothing else (`VersionNotFound`), \
+          and who asks for none moves to the version that is the default then, also to a lower one. Warns, with the number of each, \
+          when the label is changed or removed. Make the template of another version first, and let clusters ask for that.",
+    check: withdrawn,
+}];
+
+fn withdrawn(subject: &Subject<'_, Template>, findings: &mut Findings) {
+    let (addon, facts) = (subject.body.addon, subject.facts);
+    let Some((_, label)) = subject.old.as_ref().and_then(|old| old.version.as_ref()) else {
+        return;
+    };
+    let Ok(version) = AddonVersion::parse(label) else {
+        return;
+    };
+    let now = subject.body.version.as_ref();
+    let now = now.and_then(|(_, label)| AddonVersion::parse(label).ok());
+    let Some(says) = facts.addon(addon).filter(|_| now.as_ref() != Some(&version)) else {
+        return;
+    };
+    let Some(standing) = Reach::of(facts, addon, says, subject.effort) else {
+        return;
+    };
+    let Some((asking, following)) = users(&standing, subject.name) else {
+        return;
+    };
+    let mut told = Vec::new();
+    if asking > 0 {
+        let who = counted(asking, addon, ["asks", "ask"]);
+        told.push(format!("{who} for it, and no template would stand for it"));
+    }
+    if following > 0 {
+        let next = next_default(&standing, &version, now);
+        let becomes = next.map_or_else(|| "nothing".to_owned(), |next| quoted(next.as_str()));
+        let who = counted(following, addon, ["follows", "follow"]);
+        told.push(format!("{who} the default, which becomes {becomes}"));
+    }
+    let detail = told.join("; ");
+    let path = Path::root().key("metadata").key("labels").entry(TEMPLATE_VERSION);
+    let fault = Fault::of_text(Class::Forbidden, label, detail);
+    let fault = fault.hint("make a template of another version first, and let clusters move to it");
+    findings.warn(fault.at(path, WITHDRAWN));
+}
+
+/// Returns how many clusters have a template because they ask for its version, and how many because it is the default.
+fn users(standing: &Reach<'_>, template: &str) -> Option<(usize, usize)> {
+    let config = reference_to(Kind::Template, "", template)?;
+    let (mut asking, mut following) = (0_usize, 0_usize);
+    for (_, home, peer) in standing.clusters() {
+        let (_, named) = standing.effective(home, peer, &type_of(Kind::Template));
+        if !named.is_empty() || standing.uses(home, peer, &config).is_none() {
+            continue;
+        }
+        let count = if standing.asked(home, peer).is_some() {
+            &mut asking
+        } else {
+            &mut following
+        };
+        *count = count.saturating_add(1);
+    }
+    (asking > 0 || following > 0).then_some((asking, following))
+}
+
+fn next_default(
+    standing: &Reach<'_>,
+    gone: &AddonVersion,
+    now: Option<AddonVersion>,
+) -> Option<AddonVersion> {
+    let kept = standing.versions.keys().filter(|version| *version != gone);
+    let all: Vec<AddonVersion> = kept.cloned().chain(now).collect();
+    AddonVersion::default_of(&all).cloned()
+}
+
+fn counted(count: usize, addon: &str, [one, many]: [&str; 2]) -> String {
+    let (clusters, does) = if count == 1 {
+        ("cluster", one)
+    } else {
+        ("clusters", many)
+    };
+    format!("{count} {clusters} of add-on {} {does}", quoted(addon))
+}

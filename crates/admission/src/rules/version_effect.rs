@@ -1,0 +1,208 @@
+//! The rule about versions beside a template. Page: `tests/admission/version.md`.
+//!
+//! Decides which versions nobody obeys, by the layers that the planner goes by: default, placement, cluster, a whole type at a
+//! time, and a template before every version. A layer that takes over from one below it is no mistake: only who asks beside or
+//! beneath a template is told.
+
+use std::sync::Arc;
+
+use crate::body::ReferenceAt;
+use crate::rules::config::{every_default, readable};
+use crate::rules::version_reference;
+use crate::step_budget::Items;
+use crate::subject::{Addon, ClusterAddon, Operations, Rule, Subject};
+use api::names::RESERVED_NO_DEFAULT;
+use field::{Class, Fault, Findings, Path, quoted};
+use model::{AddonVersion, ConfigReference};
+use snapshot::{Facts, Kind};
+
+const NO_EFFECT: &str = "version/no-effect";
+
+/// Rules of add-ons.
+pub(crate) const ON_ADDONS: &[Rule<Addon>] = &[Rule {
+    id: NO_EFFECT,
+    on: Operations::CreateAndUpdate,
+    doc: "A version is not asked for beside a template.\n\n\
+              A reference to an AddOnTemplate wins over every version, whether a ManagedClusterAddOn, one of its placements or \
+              its ClusterManagementAddOn names it, there in `spec.configuration` or as the default of a supported type: it is the \
+              template that is deployed, whatever `desiredVersion` or an AddOnHubConfig says. Warns where the two differ: remove \
+              one of them. Nothing is said of a version that a template of a narrower layer replaces for some clusters.",
+    check: no_effect_in_addon,
+}];
+
+/// Rules of add-ons on a cluster.
+pub(crate) const ON_CLUSTER_ADDONS: &[Rule<ClusterAddon>] = &[Rule {
+    id: NO_EFFECT,
+    on: Operations::CreateAndUpdate,
+    doc: "",
+    check: no_effect,
+}];
+
+fn no_effect(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
+    let body = &subject.body;
+    let Some(template) = deployed(subject) else {
+        return;
+    };
+    if let Some(version) = body.desired_version.filter(|version| !template.is_of(version)) {
+        let path = Path::root().key("spec").key("desiredVersion");
+        findings.warn(template.wins_over(version).at(path, NO_EFFECT));
+    }
+    for stands in version_reference::of_cluster_addon(subject) {
+        if !template.is_of(&stands.version) {
+            findings.warn(template.wins_over(&stands.name).at(stands.path, NO_EFFECT));
+        }
+    }
+}
+
+/// A template that is named, so that no version chooses another.
+#[derive(Clone)]
+struct Named {
+    /// Where it is named.
+    place: String,
+    name: String,
+    version: Option<Arc<str>>,
+}
+
+impl Named {
+    /// Tells whether the template stands for this version: then nothing is lost.
+    fn is_of(&self, asked: &str) -> bool {
+        let own = self.version.as_deref().map(AddonVersion::parse);
+        matches!((own, AddonVersion::parse(asked)), (Some(Ok(own)), Ok(asked)) if own == asked)
+    }
+
+    fn wins_over(&self, value: &str) -> Fault {
+        let detail = format!(
+            "{} names the template {}, which is deployed instead",
+            self.place,
+            quoted(&self.name)
+        );
+        let fault = Fault::of_text(Class::Forbidden, value, detail);
+        fault.hint("to choose by version, name no template")
+    }
+}
+
+/// What a layer says of templates.
+enum Choice {
+    /// Nothing: what it inherits counts.
+    Inherited,
+    /// The reserved name: nothing is inherited either.
+    Nothing,
+    /// This one; of several the first.
+    Template(Named),
+}
+
+impl Choice {
+    fn of<'r>(facts: &Facts, layer: impl Iterator<Item = (&'r ConfigReference, String)>) -> Self {
+        let mut choice = Self::Inherited;
+        for (reference, place) in layer.filter(|(reference, _)| is_of(reference, Kind::Template)) {
+            if reference.name() != RESERVED_NO_DEFAULT {
+                return Self::Template(Named {
+                    place,
+                    name: reference.name().to_owned(),
+                    version: version_reference::version_of(facts, reference),
+                });
+            }
+            choice = Self::Nothing;
+        }
+        choice
+    }
+
+    fn in_list<'l, 'a: 'l>(facts: &Facts, list: impl Iterator<Item = &'l ReferenceAt<'a>>) -> Self {
+        let list: Vec<(&ReferenceAt<'_>, ConfigReference)> = readable(list).collect();
+        let each = list.iter();
+        Self::of(
+            facts,
+            each.map(|(at, reference)| (reference, at.path.to_string())),
+        )
+    }
+
+    fn over(self, inherited: Option<&Named>) -> Option<Named> {
+        match self {
+            Self::Inherited => inherited.cloned(),
+            Self::Nothing => None,
+            Self::Template(named) => Some(named),
+        }
+    }
+}
+
+fn is_of(reference: &ConfigReference, kind: Kind) -> bool {
+    Kind::of_config(reference.config().group(), reference.config().resource()) == Some(kind)
+}
+
+/// Returns the template that a cluster's add-on is deployed from because somebody names it: the cluster itself, the last
+/// placement that has the cluster, or the add-on.
+fn deployed(subject: &Subject<'_, ClusterAddon>) -> Option<Named> {
+    let (facts, effort) = (subject.facts, subject.effort);
+    let own = Choice::in_list(facts, subject.body.configs.each(effort));
+    let Some(addon) = facts.addon(subject.name) else {
+        return own.over(None);
+    };
+    let of = Kind::Template.address();
+    // What the add-on protects no cluster can choose.
+    let own = if addon.protects(of.group, of.resource) {
+        Choice::Inherited
+    } else {
+        own
+    };
+    let defaults = addon.defaults.iter().take_while(|_| effort.spend(1));
+    let default = Choice::of(facts, defaults.map(|one| (one, "the add-on itself".to_owned())));
+    let mut placements = addon.placements.iter().rev().take_while(|_| effort.spend(1));
+    let home = placements.find(|at| facts.selects(&at.namespace, &at.name, subject.namespace));
+    let placed = home.map_or(Choice::Inherited, |at| {
+        let place = format!("placement {}/{} of the add-on", at.namespace, at.name);
+        let configs = at.configs.iter().take_while(|_| effort.spend(1));
+        Choice::of(facts, configs.map(|one| (one, place.clone())))
+    });
+    own.over(placed.over(default.over(None).as_ref()).as_ref())
+}
+
+fn no_effect_in_addon(subject: &Subject<'_, Addon>, findings: &mut Findings) {
+    let (body, facts, effort) = (&subject.body, subject.facts, subject.effort);
+    let named = |list: &Items<ReferenceAt<'_>>| Choice::in_list(facts, list.each(effort));
+    let preset = Choice::in_list(facts, every_default(subject)).over(None);
+    let default = named(&body.configured).over(preset.as_ref());
+    if let Some(template) = &default {
+        warn_defaults(subject, template, findings);
+    }
+    for placement in body.placements.each(effort) {
+        let inherited = named(&placement.configs).over(default.as_ref());
+        if let Some(template) = &inherited {
+            warn(subject, placement.configs.each(effort), template, findings);
+        }
+        for at in placement.spec.iter().chain(&placement.template) {
+            let Some(template) = named(&at.configs).over(inherited.as_ref()) else {
+                continue;
+            };
+            warn(subject, at.configs.each(effort), &template, findings);
+            if let Some(version) = at.desired_version.filter(|version| !template.is_of(version)) {
+                let path = at.path.key("desiredVersion");
+                findings.warn(template.wins_over(version).at(path, NO_EFFECT));
+            }
+        }
+    }
+}
+
+/// The default of a supported type counts where `spec.configuration` has none of the type.
+fn warn_defaults(subject: &Subject<'_, Addon>, template: &Named, findings: &mut Findings) {
+    let list = &subject.body.configured;
+    warn(subject, list.each(subject.effort), template, findings);
+    let mut configured = readable(list.each(subject.effort));
+    if !configured.any(|(_, reference)| is_of(&reference, Kind::HubConfig)) {
+        warn(subject, every_default(subject), template, findings);
+    }
+}
+
+/// Tells of the AddOnHubConfigs of a list that ask for another version.
+fn warn<'l, 'a: 'l>(
+    subject: &Subject<'_, Addon>,
+    list: impl Iterator<Item = &'l ReferenceAt<'a>>,
+    template: &Named,
+    findings: &mut Findings,
+) {
+    for (at, reference) in readable(list).filter(|(_, reference)| is_of(reference, Kind::HubConfig)) {
+        let stands = version_reference::stands(subject.facts, at, &reference);
+        if let Some(stands) = stands.filter(|one| !template.is_of(&one.version)) {
+            findings.warn(template.wins_over(&stands.name).at(stands.path, NO_EFFECT));
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! Rules about changes of versions. Page: `tests/admission/version-order.md`.
+//!
+//! Decides which changes are doubted: back, and past versions in between. Never refuses by itself: a rollback is how
+//! people get out of trouble.
+
+use std::collections::BTreeMap;
+
+use crate::body::PlacementAt;
+use crate::rules::install_strategy::place_of;
+use crate::rules::version_reference;
+use crate::step_budget::StepBudget;
+use crate::subject::{Addon, ClusterAddon, HubConfig, Operations, Rule, Subject};
+use field::{Class, Fault, Findings, Path, listed, quoted};
+use model::AddonVersion;
+use snapshot::Facts;
+
+const DOWNGRADE: &str = "version/downgrade";
+const SKIP: &str = "version/skip";
+
+/// Rules of add-ons.
+pub(crate) const ON_ADDONS: &[Rule<Addon>] = &[
+    Rule {
+        id: DOWNGRADE,
+        on: Operations::Update,
+        doc: "A version does not go back.\n\n\
+              An older agent may not read what the newer one has written. Warns when `desiredVersion` becomes lower than the \
+              stored one, on a ManagedClusterAddOn, in the templates of placements and in an AddOnHubConfig, and when a \
+              reference to an AddOnHubConfig or AddOnTemplate names one of a lower version than before. Set the rule to \
+              Deny where rollbacks need a review.",
+        check: downgrade_in_templates,
+    },
+    Rule {
+        id: SKIP,
+        on: Operations::Update,
+        doc: "An upgrade does not pass over versions.\n\n\
+              Agents are mostly tested from one minor version to the next. Warns when the add-on has versions of another \
+              minor between the stored one and the new one, and names them.",
+        check: skip_in_templates,
+    },
+];
+
+/// Rules of add-ons on a cluster.
+pub(crate) const ON_CLUSTER_ADDONS: &[Rule<ClusterAddon>] = &[
+    Rule {
+        id: DOWNGRADE,
+        on: Operations::Update,
+        doc: "",
+        check: own_downgrade,
+    },
+    Rule {
+        id: SKIP,
+        on: Operations::Update,
+        doc: "",
+        check: own_skip,
+    },
+];
+
+/// Rules of versions as configuration objects.
+pub(crate) const ON_HUB_CONFIGS: &[Rule<HubConfig>] = &[Rule {
+    id: DOWNGRADE,
+    on: Operations::Update,
+    doc: "",
+    check: hub_downgrade,
+}];
+
+/// A change from one version to another.
+pub(super) struct Change {
+    from: AddonVersion,
+    to: AddonVersion,
+}
+
+impl Change {
+    /// Reads a change; what cannot be read is told by its format.
+    pub(super) fn of(from: Option<&str>, to: Option<&str>) -> Option<Self> {
+        let read = |text: Option<&str>| AddonVersion::parse(text?).ok();
+        Some(Self {
+            from: read(from)?,
+            to: read(to)?,
+        })
+    }
+
+    fn downgrade(&self) -> Option<Fault> {
+        (self.to < self.from).then(|| {
+            let detail = format!("goes back from {}", quoted(self.from.as_str()));
+            Fault::of_text(Class::Invalid, self.to.as_str(), detail)
+        })
+    }
+
+    /// Returns what is passed over: versions of a minor that is neither the old nor the new one.
+    fn skip(&self, facts: &Facts, addon: &str, effort: &StepBudget<'_>) -> Option<Fault> {
+        let supported = facts.versions(addon)?.supported.iter();
+        let known = supported.take_while(|_| effort.spend(1));
+        let between = known.filter(|text| {
+            AddonVersion::parse(text).is_ok_and(|version| {
+                !version.is_preliminary()
+                    && version > self.from
+                    && version < self.to
+                    && version.minor() != self.from.minor()
+                    && version.minor() != self.to.minor()
+            })
+        });
+        let between: Vec<&str> = between.map(|text| &**text).collect();
+        (!between.is_empty()).then(|| {
+            let detail = format!(
+                "passes over {} on the way from {}",
+                listed(between.iter().copied()),
+                quoted(self.from.as_str())
+            );
+            Fault::of_text(Class::Invalid, self.to.as_str(), detail)
+        })
+    }
+}
+
+fn spec_path() -> Path {
+    Path::root().key("spec").key("desiredVersion")
+}
+
+fn own_change(subject: &Subject<'_, ClusterAddon>) -> Option<Change> {
+    let old = subject.old.as_ref()?;
+    Change::of(old.desired_version, subject.body.desired_version)
+}
+
+fn own_downgrade(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
+    if let Some(fault) = own_change(subject).and_then(|change| change.downgrade()) {
+        findings.warn(fault.at(spec_path(), DOWNGRADE));
+    }
+    version_reference::own_changes(subject, |change, now| {
+        if let Some(fault) = change.downgrade() {
+            findings.warn(now.fault(&fault).at(now.path.clone(), DOWNGRADE));
+        }
+    });
+}
+
+fn own_skip(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
+    let fault =
+        own_change(subject).and_then(|change| change.skip(subject.facts, subject.name, subject.effort));
+    if let Some(fault) = fault {
+        findings.warn(fault.at(spec_path(), SKIP));
+    }
+    version_reference::own_changes(subject, |change, now| {
+        if let Some(fault) = change.skip(subject.facts, subject.name, subject.effort) {
+            findings.warn(now.fault(&fault).at(now.path.clone(), SKIP));
+        }
+    });
+}
+
+fn hub_downgrade(subject: &Subject<'_, HubConfig>, findings: &mut Findings) {
+    let old = subject.old.as_ref().and_then(|old| old.desired_version);
+    let change = Change::of(old, subject.body.desired_version);
+    if let Some(fault) = change.and_then(|change| change.downgrade()) {
+        findings.warn(fault.at(spec_path(), DOWNGRADE));
+    }
+}
+
+/// Returns the stored placements by their places; of several of one place the first counts.
+pub(super) fn before<'s, 'a>(
+    subject: &'s Subject<'a, Addon>,
+) -> BTreeMap<(&'a str, &'a str), &'s PlacementAt<'a>> {
+    let mut before = BTreeMap::new();
+    let old = subject
+        .old
+        .iter()
+        .flat_map(|old| old.placements.each(subject.effort));
+    for (place, placement) in old.filter_map(|was| Some((place_of(was)?, was))) {
+        before.entry(place).or_insert(placement);
+    }
+    before
+}
+
+fn for_each_change(subject: &Subject<'_, Addon>, mut check: impl FnMut(&Change, &Path)) {
+    let before = before(subject);
+    for placement in subject.body.placements.each(subject.effort) {
+        let Some(was) = place_of(placement).and_then(|place| before.get(&place)) else {
+            continue;
+        };
+        let version = |at: &PlacementAt<'_>| {
+            let template = at.spec.as_ref().or(at.template.as_ref());
+            template
+                .and_then(|template| template.desired_version)
+                .map(str::to_owned)
+        };
+        let change = Change::of(version(was).as_deref(), version(placement).as_deref());
+        let template = placement.spec.as_ref().or(placement.template.as_ref());
+        if let (Some(change), Some(template)) = (change, template) {
+            check(&change, &template.path.key("desiredVersion"));
+        }
+    }
+}
+
+fn downgrade_in_templates(subject: &Subject<'_, Addon>, findings: &mut Findings) {
+    for_each_change(subject, |change, path| {
+        if let Some(fault) = change.downgrade() {
+            findings.warn(fault.at(path.clone(), DOWNGRADE));
+        }
+    });
+    version_reference::changes(subject, |change, now| {
+        if let Some(fault) = change.downgrade() {
+            findings.warn(now.fault(&fault).at(now.path.clone(), DOWNGRADE));
+        }
+    });
+}
+
+fn skip_in_templates(subject: &Subject<'_, Addon>, findings: &mut Findings) {
+    for_each_change(subject, |change, path| {
+        if let Some(fault) = change.skip(subject.facts, subject.name, subject.effort) {
+            findings.warn(fault.at(path.clone(), SKIP));
+        }
+    });
+    version_reference::changes(subject, |change, now| {
+        if let Some(fault) = change.skip(subject.facts, subject.name, subject.effort) {
+            findings.warn(now.fault(&fault).at(now.path.clone(), SKIP));
+        }
+    });
+}

@@ -1,0 +1,152 @@
+//! Versions that are given by naming a configuration. Page: `tests/admission/version-reference.md`.
+//!
+//! Decides which version a reference to an AddOnHubConfig or an AddOnTemplate stands for, and judges it like one that is written
+//! out: the name is how people upgrade and go back. An object that is not known stands for nothing; that it is missing is told
+//! elsewhere.
+
+use std::sync::Arc;
+
+use crate::body::{ClusterAddonBody, PlacementAt, ReferenceAt};
+use crate::rules::config::{every_default, lists_of, readable};
+use crate::rules::version_order::{Change, before};
+use crate::subject::{Addon, ClusterAddon, Subject};
+use field::{Class, Fault, Path, quoted};
+use model::ConfigReference;
+use snapshot::{ConfigPresence, Facts, Kind};
+
+/// A version, and the reference that stands for it.
+pub(super) struct Stands {
+    pub(super) kind: Kind,
+    pub(super) path: Path,
+    pub(super) name: String,
+    pub(super) version: Arc<str>,
+}
+
+impl Stands {
+    /// Returns what is wrong with the reference, from what is wrong with its version.
+    pub(super) fn fault(&self, wrong: &Fault) -> Fault {
+        let detail = format!("asks for version {}: {}", quoted(&self.version), wrong.detail());
+        Fault::of_text(wrong.class(), &self.name, detail)
+    }
+
+    /// Returns what is wrong with a version that cannot be read: an object can hold one from before anybody looked.
+    pub(super) fn unreadable(&self) -> Fault {
+        let detail = format!("asks for {}, which is no version", quoted(&self.version));
+        Fault::of_text(Class::Invalid, &self.name, detail)
+    }
+}
+
+/// Returns the version that a reference stands for, if the object is known and has one.
+pub(super) fn stands(facts: &Facts, at: &ReferenceAt<'_>, reference: &ConfigReference) -> Option<Stands> {
+    let of = reference.config();
+    Some(Stands {
+        kind: Kind::of_config(of.group(), of.resource())?,
+        path: at.path.key("name"),
+        name: reference.name().to_owned(),
+        version: version_of(facts, reference)?,
+    })
+}
+
+/// Returns the version that an object stands for, if it is known and has one.
+pub(super) fn version_of(facts: &Facts, reference: &ConfigReference) -> Option<Arc<str>> {
+    match facts.config(reference) {
+        ConfigPresence::Exists(found) => found.version,
+        ConfigPresence::Absent(_) | ConfigPresence::Unknown => None,
+    }
+}
+
+/// Returns what an add-on's references to AddOnHubConfigs stand for, wherever they are.
+pub(super) fn of_addon<'s>(subject: &'s Subject<'_, Addon>) -> impl Iterator<Item = Stands> + 's {
+    let lists = lists_of(&subject.body, subject.effort).flat_map(|list| list.each(subject.effort));
+    readable(lists.chain(every_default(subject)))
+        .filter_map(|(at, reference)| stands(subject.facts, at, &reference))
+        .filter(|one| one.kind == Kind::HubConfig)
+}
+
+/// Returns what the references of an add-on on a cluster to AddOnHubConfigs stand for.
+pub(super) fn of_cluster_addon<'s>(
+    subject: &'s Subject<'_, ClusterAddon>,
+) -> impl Iterator<Item = Stands> + 's {
+    readable(subject.body.configs.each(subject.effort))
+        .filter_map(|(at, reference)| stands(subject.facts, at, &reference))
+        .filter(|one| one.kind == Kind::HubConfig)
+}
+
+/// Tells whether a placement of the add-on gives this reference: then the placement has been told already.
+pub(super) fn is_given(subject: &Subject<'_, ClusterAddon>, name: &str) -> bool {
+    let placements = subject.facts.addon(subject.name).into_iter();
+    placements
+        .flat_map(|addon| &addon.placements)
+        .flat_map(|placement| &placement.template.configs)
+        .take_while(|_| subject.effort.spend(1))
+        .any(|given| {
+            given.name() == name
+                && Kind::of_config(given.config().group(), given.config().resource()) == Some(Kind::HubConfig)
+        })
+}
+
+/// Returns the version that a list of references stands for: a template wins over an AddOnHubConfig, as it does when it is deployed.
+fn chosen<'l, 'a: 'l>(facts: &Facts, list: impl Iterator<Item = &'l ReferenceAt<'a>>) -> Option<Stands> {
+    let mut version = None;
+    for (at, reference) in readable(list) {
+        match stands(facts, at, &reference) {
+            Some(one) if one.kind == Kind::Template => return Some(one),
+            Some(one) if one.kind == Kind::HubConfig => {
+                version.get_or_insert(one);
+            }
+            Some(_) | None => {}
+        }
+    }
+    version
+}
+
+/// Tells of every version of a cluster's add-on that changes because a reference names another object.
+pub(super) fn own_changes(subject: &Subject<'_, ClusterAddon>, mut check: impl FnMut(&Change, &Stands)) {
+    let list = |body: &ClusterAddonBody<'_>| chosen(subject.facts, body.configs.each(subject.effort));
+    let was = subject.old.as_ref().and_then(list);
+    between(was, list(&subject.body), &mut check);
+}
+
+/// Tells of every version of an add-on that changes because a reference names another object.
+pub(super) fn changes(subject: &Subject<'_, Addon>, mut check: impl FnMut(&Change, &Stands)) {
+    let (facts, effort) = (subject.facts, subject.effort);
+    if let Some(old) = &subject.old {
+        let defaults = old
+            .supported
+            .each(effort)
+            .filter_map(|entry| entry.default.as_ref());
+        let was = chosen(facts, old.configured.each(effort).chain(defaults));
+        let now = chosen(
+            facts,
+            subject.body.configured.each(effort).chain(every_default(subject)),
+        );
+        between(was, now, &mut check);
+    }
+    let before = before(subject);
+    for placement in subject.body.placements.each(effort) {
+        let place = super::install_strategy::place_of(placement);
+        let Some(was) = place.and_then(|place| before.get(&place)) else {
+            continue;
+        };
+        let own = |at: &PlacementAt<'_>| chosen(facts, at.configs.each(effort));
+        between(own(was), own(placement), &mut check);
+        let template = |at: &PlacementAt<'_>| {
+            let template = at.spec.as_ref().or(at.template.as_ref())?;
+            chosen(facts, template.configs.each(effort))
+        };
+        between(template(was), template(placement), &mut check);
+    }
+}
+
+fn between(was: Option<Stands>, now: Option<Stands>, check: &mut impl FnMut(&Change, &Stands)) {
+    let (Some(was), Some(now)) = (was, now) else {
+        return;
+    };
+    // A name that stays is no change of the reference: whoever edits the object behind it is told there.
+    if (was.kind, &was.name) == (now.kind, &now.name) {
+        return;
+    }
+    if let Some(change) = Change::of(Some(&was.version), Some(&now.version)) {
+        check(&change, &now);
+    }
+}

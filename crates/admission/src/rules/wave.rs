@@ -1,0 +1,434 @@
+//! How many of those that an edit reaches go in the same moment.
+//!
+//! Decides by what the planner goes by as well: pauses, the strategies of placements and of `spec.configuration`, and decision
+//! groups as they are. Of waves that follow each other the largest counts. Never decides how many are too many.
+
+use std::collections::BTreeMap;
+
+use crate::rules::reach::{Home, Mover, Reach, Source, known};
+use model::{ConfigRollout, Rest, RollingUpdate, RolloutStrategy};
+use snapshot::{Name, PlacementFacts};
+
+type ByHome<'a> = BTreeMap<Home, Vec<&'a Name>>;
+
+impl<'a> Reach<'a> {
+    /// Returns how many of the movers go in the same moment.
+    pub(super) fn at_once(&self, movers: &[Mover<'a>]) -> usize {
+        let (mut placed, mut rolled) = (ByHome::new(), ByHome::new());
+        let mut alone = 0_usize;
+        for mover in movers.iter().filter(|mover| !self.is_paused(mover.home)) {
+            let list = match (mover.source, &self.says.configuration_rollout) {
+                (Source::Own, _) => {
+                    alone = alone.saturating_add(1);
+                    continue;
+                }
+                (Source::Configuration, None) => continue,
+                (Source::Configuration, Some(ConfigRollout::RollingUpdateWithPlacement(update))) => {
+                    if !self.reaches(update, mover.cluster) {
+                        continue;
+                    }
+                    &mut rolled
+                }
+                (_, _) => &mut placed,
+            };
+            list.entry(mover.home).or_default().push(mover.cluster);
+        }
+        let waves = |by_home: &ByHome<'a>| {
+            let each = by_home.iter().map(|(home, clusters)| self.wave(*home, clusters));
+            each.sum::<usize>()
+        };
+        let slots = self.says.rolling().map_or(0, |update| self.slots(update));
+        let both = waves(&placed).saturating_add(waves(&rolled).min(slots));
+        alone.saturating_add(both)
+    }
+
+    /// Clusters of no placement wait while everything does.
+    fn is_paused(&self, home: Home) -> bool {
+        let paused = &self.says.paused;
+        match self.placement(home) {
+            Some(placement) => paused.placement(&placement.namespace, &placement.name),
+            None => paused.everything(),
+        }
+    }
+
+    /// Whether a rolling update lets a cluster move at all.
+    fn reaches(&self, update: &RollingUpdate, cluster: &Name) -> bool {
+        let is_paused = self.says.paused.placement(&update.namespace, &update.name);
+        let found = known(self.facts, (&update.namespace, &update.name));
+        !is_paused && found.is_some_and(|found| found.clusters.contains(cluster))
+    }
+
+    /// How many clusters a rolling update lets move at once: a share is one of those that have the add-on.
+    fn slots(&self, update: &RollingUpdate) -> usize {
+        let has_a_slot = |cluster: &Name| self.facts.selects(&update.namespace, &update.name, cluster);
+        let reached = self.clusters().filter(|(cluster, _, _)| has_a_slot(cluster));
+        update.at_once.of(reached.count()).max(1)
+    }
+
+    /// Returns the largest number of clusters that go together over one placement.
+    fn wave(&self, home: Home, movers: &[&Name]) -> usize {
+        let placement = self.placement(home);
+        let Some(placement) = placement else {
+            return movers.len();
+        };
+        let found = known(self.facts, (&placement.namespace, &placement.name));
+        match (&placement.rollout, found) {
+            (None, _) => 0,
+            (Some(RolloutStrategy::All(_)), _) | (Some(_), None) => movers.len(),
+            (Some(strategy), Some(found)) => {
+                let rest = strategy.rest(found.per_group);
+                let groups = self.groups(found);
+                let mut first = Turns::new(&groups, found, strategy);
+                for cluster in movers {
+                    first.add(cluster);
+                }
+                first.largest(rest, || self.all_of_the_rest(home, &first))
+            }
+        }
+    }
+
+    /// The position of each cluster's decision group; the first one counts.
+    fn groups(&self, found: &'a PlacementFacts) -> BTreeMap<&'a Name, usize> {
+        let mut groups = BTreeMap::new();
+        let each = found.groups.iter().enumerate();
+        let each = each.flat_map(|(position, group)| group.clusters.iter().map(move |one| (one, position)));
+        for (cluster, position) in each.take_while(|_| self.effort.spend(1)) {
+            groups.entry(cluster).or_insert(position);
+        }
+        groups
+    }
+
+    /// A share is one of all that a placement configures outside of its mandatory groups, whether they move or not.
+    fn all_of_the_rest(&self, home: Home, turns: &Turns<'_>) -> usize {
+        let here = self.clusters().filter(|(_, at, _)| *at == home);
+        here.filter(|(cluster, _, _)| !turns.is_mandatory(cluster))
+            .count()
+    }
+}
+
+/// The movers of a placement by the groups that they go in.
+struct Turns<'g> {
+    groups: &'g BTreeMap<&'g Name, usize>,
+    mandatory: Vec<bool>,
+    count: BTreeMap<usize, usize>,
+}
+
+impl<'g> Turns<'g> {
+    fn new(
+        groups: &'g BTreeMap<&'g Name, usize>,
+        found: &PlacementFacts,
+        strategy: &RolloutStrategy,
+    ) -> Self {
+        let chosen = strategy.mandatory();
+        let is_chosen = |index, name: &str| chosen.iter().any(|one| one.means(index, name));
+        let each = found.groups.iter();
+        Self {
+            groups,
+            mandatory: each.map(|group| is_chosen(group.index, &group.name)).collect(),
+            count: BTreeMap::new(),
+        }
+    }
+
+    fn group(&self, cluster: &Name) -> usize {
+        self.groups.get(cluster).copied().unwrap_or_default()
+    }
+
+    fn is_mandatory(&self, cluster: &Name) -> bool {
+        let group = self.mandatory.get(self.group(cluster));
+        group.copied().unwrap_or_default()
+    }
+
+    fn add(&mut self, cluster: &Name) {
+        let count = self.count.entry(self.group(cluster)).or_default();
+        *count = count.saturating_add(1);
+    }
+
+    fn largest(&self, rest: Rest, all_of_the_rest: impl FnOnce() -> usize) -> usize {
+        let is_first = |group: usize| self.mandatory.get(group).copied().unwrap_or_default();
+        let (first, others): (Vec<_>, Vec<_>) = self.count.iter().partition(|(group, _)| is_first(**group));
+        let count = |all: &[(&usize, &usize)]| all.iter().map(|(_, count)| **count).max().unwrap_or(0);
+        let last = match rest {
+            Rest::GroupByGroup => count(&others),
+            Rest::Within(limit) => {
+                let moving: usize = others.iter().map(|(_, count)| **count).sum();
+                moving.min(limit.of(all_of_the_rest()).max(1))
+            }
+        };
+        count(&first).max(last)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::step_budget::StepBudget;
+    use snapshot::{AddonFacts, Completeness, Event, Facts, Kind, Settings, Store};
+
+    const GROUP: &str = "addon.open-cluster-management.io";
+
+    /// Ten clusters, of which a placement has all in three decision groups, of two, three and five.
+    fn hub(per_group: &Value) -> Facts {
+        let mut store = Store::new(Settings::default());
+        let decision_strategy = json!({"groupStrategy": {"clustersPerDecisionGroup": per_group}});
+        let mut objects = vec![
+            (
+                Kind::Placement,
+                json!({"metadata": {"name": "all", "namespace": "default"}, "spec": {"decisionStrategy": decision_strategy}}),
+            ),
+            (
+                Kind::Placement,
+                json!({"metadata": {"name": "four", "namespace": "default"}, "spec": {}}),
+            ),
+            (
+                Kind::Template,
+                json!({"metadata": {"name": "t"}, "spec": {"addonName": "hello", "agentSpec": {"workload": {"manifests": []}}}}),
+            ),
+            (
+                Kind::Template,
+                json!({"metadata": {"name": "foreign"}, "spec": {"addonName": "x", "agentSpec": {"workload": {"manifests": []}}}}),
+            ),
+        ];
+        for name in ["a", "b"] {
+            let metadata = json!({"name": name, "namespace": "default"});
+            objects.push((Kind::DeploymentConfig, json!({"metadata": metadata, "spec": {}})));
+        }
+        let groups = [
+            ("all", 0, "canary", 0..2),
+            ("all", 1, "west", 2..5),
+            ("all", 2, "", 5..10),
+            ("four", 0, "", 0..4),
+        ];
+        for (placement, index, group, clusters) in groups {
+            let labels = json!({
+                "cluster.open-cluster-management.io/placement": placement,
+                "cluster.open-cluster-management.io/decision-group-index": index.to_string(),
+                "cluster.open-cluster-management.io/decision-group-name": group,
+            });
+            let metadata =
+                json!({"name": format!("{placement}-{index}"), "namespace": "default", "labels": labels});
+            let decisions: Vec<Value> = clusters
+                .map(|one| json!({"clusterName": format!("c{one}")}))
+                .collect();
+            objects.push((
+                Kind::Decision,
+                json!({"metadata": metadata, "status": {"decisions": decisions}}),
+            ));
+        }
+        for number in 0..10 {
+            let metadata = json!({"name": "hello", "namespace": format!("c{number}")});
+            objects.push((Kind::Instance, json!({"metadata": metadata, "spec": {}})));
+        }
+        for (number, (kind, mut object)) in objects.into_iter().enumerate() {
+            object["metadata"]["uid"] = json!(number.to_string());
+            object["metadata"]["resourceVersion"] = json!((number + 1).to_string());
+            drop(store.apply(Event::Applied { kind, object }));
+        }
+        assert!(store.faults().is_empty(), "{:?}", store.faults());
+        store.publish(Completeness::all()).expect("a hub")
+    }
+
+    fn config((resource, name): (&str, &str)) -> Value {
+        let namespace = if resource == "addontemplates" {
+            ""
+        } else {
+            "default"
+        };
+        let group = if resource == "things" {
+            "example.com"
+        } else {
+            GROUP
+        };
+        json!({"group": group, "resource": resource, "name": name, "namespace": namespace})
+    }
+
+    fn says(spec: Value, paused: Option<&str>) -> AddonFacts {
+        let spec = serde_json::from_value(spec).expect("the wire type reads it");
+        AddonFacts::of(&spec).pausing(paused)
+    }
+
+    fn moved(facts: &Facts, was: &AddonFacts, is: &AddonFacts) -> usize {
+        let effort = StepBudget::default();
+        let standing = |says| Reach::of(facts, "hello", says, &effort).expect("clusters have it");
+        let (old, new) = (standing(was), standing(is));
+        new.at_once(&old.moved_by(&new))
+    }
+
+    /// An add-on of templates whose placement names these configurations.
+    fn placed(strategy: &Value, configs: &[(&str, &str)]) -> Value {
+        let mut configs: Vec<Value> = configs.iter().map(|one| config(*one)).collect();
+        configs.push(config(("addontemplates", "t")));
+        json!({
+            "supportedConfigs": [{"group": GROUP, "resource": "addontemplates"}],
+            "installStrategy": {"type": "Placements", "placements": [
+                {"name": "all", "namespace": "default", "rolloutStrategy": strategy, "configs": configs}]},
+        })
+    }
+
+    const SETTINGS: &str = "addondeploymentconfigs";
+
+    /// Strategies, and how many of ten clusters go together by each.
+    fn strategies() -> Vec<(Value, usize)> {
+        let progressive = |block: Value| json!({"type": "Progressive", "progressive": block});
+        let per_group = |block: Value| json!({"type": "ProgressivePerGroup", "progressivePerGroup": block});
+        let canary = json!([{"groupName": "canary"}]);
+        let last = json!([{"groupIndex": 2}]);
+        vec![
+            (Value::Null, 10),
+            (json!({"type": "All"}), 10),
+            (progressive(json!({})), 10),
+            (progressive(json!({"maxConcurrency": 2})), 2),
+            (progressive(json!({"maxConcurrency": "30%"})), 3),
+            (progressive(json!({"mandatoryDecisionGroups": canary})), 8),
+            (
+                progressive(json!({"mandatoryDecisionGroups": canary, "maxConcurrency": 3})),
+                3,
+            ),
+            // A share of those that are in no mandatory group.
+            (
+                progressive(json!({"mandatoryDecisionGroups": canary, "maxConcurrency": "50%"})),
+                4,
+            ),
+            (
+                progressive(json!({"mandatoryDecisionGroups": canary, "maxConcurrency": 1})),
+                2,
+            ),
+            (
+                progressive(json!({"mandatoryDecisionGroups": last, "maxConcurrency": 1})),
+                5,
+            ),
+            (
+                progressive(
+                    json!({"mandatoryDecisionGroups": [{"groupName": "no such"}], "maxConcurrency": 1}),
+                ),
+                1,
+            ),
+            (per_group(json!({})), 5),
+            (per_group(json!({"mandatoryDecisionGroups": last})), 5),
+            // What has no meaning moves nobody.
+            (progressive(json!({"maxConcurrency": "130%"})), 0),
+        ]
+    }
+
+    #[test]
+    fn a_wave_is_what_strategy_pause_and_type_let_move_together() {
+        let strategies = strategies();
+        let pauses = [
+            (None, true),
+            (Some(""), true),
+            (Some("default/other"), true),
+            (Some("*"), false),
+            (Some("default/other, default/all"), false),
+        ];
+        let changes: [(&[(&str, &str)], bool); 6] = [
+            (&[(SETTINGS, "b")], true),
+            (&[], true),
+            (&[(SETTINGS, "a")], false),
+            (&[(SETTINGS, "ghost")], false),
+            (&[(SETTINGS, "a"), ("things", "any")], false),
+            (&[(SETTINGS, "b"), ("things", "any")], false),
+        ];
+        let facts = hub(&Value::Null);
+        for (strategy, wave) in &strategies {
+            let was = says(placed(strategy, &[(SETTINGS, "a")]), None);
+            for (paused, moves) in pauses {
+                for (configs, arrives) in changes {
+                    let is = says(placed(strategy, configs), paused);
+                    let expected = if moves && arrives { *wave } else { 0 };
+                    let found = moved(&facts, &was, &is);
+                    assert_eq!(found, expected, "{strategy} {paused:?} {configs:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn without_max_concurrency_the_size_of_the_placements_groups_counts() {
+        let strategy = json!({"type": "Progressive", "progressive": {}});
+        let [was, is] = ["a", "b"].map(|name| says(placed(&strategy, &[(SETTINGS, name)]), None));
+        for (per_group, expected) in [(json!(4), 4), (json!("20%"), 2), (json!("0%"), 10)] {
+            assert_eq!(moved(&hub(&per_group), &was, &is), expected, "{per_group}");
+        }
+    }
+
+    #[test]
+    fn defaults_go_by_their_own_strategy_and_by_that_of_the_placement() {
+        let rolling = |name: &str, at_once: Value| {
+            let update = json!({"name": name, "namespace": "default", "maxConcurrentlyUpdating": at_once});
+            json!({"type": "RollingUpdateWithPlacement", "rollingUpdateWithPlacement": update})
+        };
+        let two = json!({"type": "Progressive", "progressive": {"maxConcurrency": 2}});
+        let rows = [
+            (Value::Null, Value::Null, None, 10),
+            (json!({"type": "UpdateAll"}), two.clone(), None, 2),
+            (rolling("all", json!(7)), Value::Null, None, 7),
+            (rolling("all", json!(7)), two, None, 2),
+            (rolling("all", json!("25%")), Value::Null, None, 3),
+            (rolling("four", json!("100%")), Value::Null, None, 4),
+            (
+                rolling("four", json!("100%")),
+                Value::Null,
+                Some("default/four"),
+                0,
+            ),
+            (rolling("four", json!("100%")), Value::Null, Some("*"), 0),
+            (rolling("ghost", json!(7)), Value::Null, None, 0),
+            (rolling("all", json!(0)), Value::Null, None, 0),
+            (json!({"type": "Unheard"}), Value::Null, None, 0),
+        ];
+        let facts = hub(&Value::Null);
+        for (defaults, strategy, paused, expected) in rows {
+            let [was, is] = ["a", "b"].map(|name| {
+                let configs = [config((SETTINGS, name)), config(("addontemplates", "t"))];
+                let spec = json!({
+                    "configuration": {"configs": configs, "rolloutStrategy": defaults},
+                    "installStrategy": {"type": "Placements", "placements": [
+                        {"name": "all", "namespace": "default", "rolloutStrategy": strategy}]},
+                });
+                says(spec, paused)
+            });
+            assert_eq!(
+                moved(&facts, &was, &is),
+                expected,
+                "{defaults} {strategy} {paused:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn clusters_of_no_placement_wait_only_while_everything_does() {
+        let facts = hub(&Value::Null);
+        for (paused, expected) in [(None, 10), (Some("default/all"), 10), (Some("*"), 0)] {
+            let [was, is] = ["a", "b"].map(|name| {
+                says(
+                    json!({"configuration": {"configs": [config((SETTINGS, name))]}}),
+                    paused,
+                )
+            });
+            assert_eq!(moved(&facts, &was, &is), expected, "{paused:?}");
+        }
+    }
+
+    #[test]
+    fn a_template_of_another_add_on_keeps_everybody_where_they_are() {
+        let facts = hub(&Value::Null);
+        let [was, is] = ["t", "foreign"].map(|name| {
+            says(
+                json!({"configuration": {"configs": [config(("addontemplates", name))]}}),
+                None,
+            )
+        });
+        assert_eq!(moved(&facts, &was, &is), 0);
+        assert_eq!(moved(&facts, &is, &was), 10, "and what mends it moves them");
+    }
+
+    #[test]
+    fn a_type_that_becomes_supported_reaches_who_names_it() {
+        let facts = hub(&Value::Null);
+        let spec = placed(&Value::Null, &[("things", "any")]);
+        let mut mended = spec.clone();
+        mended["supportedConfigs"] = json!([{"group": GROUP, "resource": "addontemplates"}, {"group": "example.com", "resource": "things"}]);
+        assert_eq!(moved(&facts, &says(spec, None), &says(mended, None)), 10);
+    }
+}

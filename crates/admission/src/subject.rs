@@ -1,0 +1,228 @@
+//! What a rule sees, and what a rule is.
+//!
+//! Decides the two shapes that every rule file is made of. Never decides a verdict.
+
+use super::blast_radius::BlastRadius;
+use super::body::{AddonBody, ClusterAddonBody, DeploymentConfigBody, HubConfigBody, SetBindingBody};
+use super::request::Operation;
+use super::step_budget::StepBudget;
+use super::template_body::TemplateBody;
+use super::unconfirmed::Unconfirmed;
+use super::upgrade_body::UpgradeBody;
+use field::{Findings, Path};
+use model::HubNamespaces;
+use serde_json::Value;
+use snapshot::{Facts, ObjectKey, Word};
+
+/// The operations that a rule looks at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operations {
+    /// Only new objects: the rule is about something that never changes afterwards.
+    Create,
+    /// New and changed objects.
+    CreateAndUpdate,
+    /// Only changed objects: the rule compares with what is stored.
+    Update,
+    /// Only objects that are to be deleted.
+    Delete,
+}
+
+impl Operations {
+    /// Tells whether a rule looks at this operation.
+    pub fn includes(self, operation: Operation) -> bool {
+        match (self, operation) {
+            (Self::Create | Self::CreateAndUpdate, Operation::Create)
+            | (Self::CreateAndUpdate | Self::Update, Operation::Update)
+            | (Self::Delete, Operation::Delete) => true,
+            (Self::Update | Self::Delete, Operation::Create)
+            | (Self::Create | Self::Delete, Operation::Update)
+            | (Self::Create | Self::CreateAndUpdate | Self::Update, Operation::Delete)
+            | (Self::Create | Self::CreateAndUpdate | Self::Update | Self::Delete, Operation::Connect) => {
+                false
+            }
+        }
+    }
+
+    /// Returns the words for it, as the reference page has them.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Create => "create",
+            Self::CreateAndUpdate => "create, update",
+            Self::Update => "update",
+            Self::Delete => "delete",
+        }
+    }
+}
+
+/// A built-in check. The table of these is the catalogue; `tidegate explain <id>` prints `doc`.
+pub(super) struct Rule<K: Kind> {
+    /// Name of the rule: `family/what`.
+    pub(super) id: &'static str,
+    /// The operations that it looks at.
+    pub(super) on: Operations,
+    /// What it refuses or warns of, why, and the cure: a sentence, an empty line, then the rest.
+    pub(super) doc: &'static str,
+    /// The check: reads the subject, adds what it finds.
+    pub(super) check: fn(&Subject<'_, K>, &mut Findings),
+}
+
+/// One object under examination, with everything that a rule may ask.
+pub(super) struct Subject<'a, K: Kind> {
+    /// Name of the object.
+    pub(super) name: &'a str,
+    /// Namespace of the object; for a cluster's add-on that is the cluster.
+    pub(super) namespace: &'a str,
+    /// What the object says.
+    pub(super) body: K::Body<'a>,
+    /// What the stored object says, on an update.
+    pub(super) old: Option<K::Body<'a>>,
+    /// What is known about the fleet.
+    pub(super) facts: &'a Facts,
+    /// The operator's choices.
+    pub(super) blast_radius: BlastRadius,
+    /// Where agents may have roles on the hub.
+    pub(super) hub_namespaces: &'a HubNamespaces,
+    /// What only seems to be absent.
+    pub(super) doubts: &'a Unconfirmed,
+    /// How much the rule may still look at.
+    pub(super) effort: &'a StepBudget<'a>,
+}
+
+impl<K: Kind> Subject<'_, K> {
+    /// Tells whether an object that the facts do not have is absent, as far as anybody knows. `rule` and `path` are those
+    /// of the finding that rests on it: until the hub itself has said so, it warns and is asked for.
+    pub(super) fn lacks(&self, object: ObjectKey, rule: &'static str, path: &Path) -> bool {
+        match self.facts.confirmed.word_about(&object) {
+            Word::Exists => false,
+            Word::Absent => true,
+            Word::Silent => {
+                self.doubts.note(rule, path, Some(object));
+                true
+            }
+        }
+    }
+}
+
+impl<K: Kind> std::fmt::Debug for Rule<K> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Rule")
+            .field("id", &self.id)
+            .field("on", &self.on)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<K: Kind> std::fmt::Debug for Subject<'_, K> {
+    // Never the body: objects do not belong in logs.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut shown = f.debug_struct("Subject");
+        shown
+            .field("name", &self.name)
+            .field("namespace", &self.namespace)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A kind that rules know how to read.
+pub(super) trait Kind: Sized + 'static {
+    /// Plural name of the resource.
+    const RESOURCE: &'static str;
+    /// What rules see of an object.
+    type Body<'a>;
+    /// Reads an object; what has the wrong type is left out, because the schema has told it already.
+    fn read(object: &Value) -> Self::Body<'_>;
+}
+
+/// An add-on as the hub sees it: `ClusterManagementAddOn`.
+pub(super) enum Addon {}
+
+/// An add-on on one cluster: `ManagedClusterAddOn`.
+pub(super) enum ClusterAddon {}
+
+/// A version as a configuration object: `AddOnHubConfig`.
+pub(super) enum HubConfig {}
+
+/// The manifests of an agent: `AddOnTemplate`.
+pub(super) enum Template {}
+
+/// Settings of an agent: `AddOnDeploymentConfig`.
+pub(super) enum DeploymentConfig {}
+
+/// Which clusters a set of objects is for: `Placement`.
+pub(super) enum Placement {}
+
+/// An upgrade of clusters: `ManagedClustersUpgrade`.
+pub(super) enum Upgrade {}
+
+/// That a namespace may place on the clusters of a set: `ManagedClusterSetBinding`.
+pub(super) enum SetBinding {}
+
+impl Kind for Addon {
+    const RESOURCE: &'static str = "clustermanagementaddons";
+    type Body<'a> = AddonBody<'a>;
+
+    fn read(object: &Value) -> AddonBody<'_> {
+        AddonBody::read(object)
+    }
+}
+
+impl Kind for ClusterAddon {
+    const RESOURCE: &'static str = "managedclusteraddons";
+    type Body<'a> = ClusterAddonBody<'a>;
+
+    fn read(object: &Value) -> ClusterAddonBody<'_> {
+        ClusterAddonBody::read(object)
+    }
+}
+
+impl Kind for HubConfig {
+    const RESOURCE: &'static str = "addonhubconfigs";
+    type Body<'a> = HubConfigBody<'a>;
+
+    fn read(object: &Value) -> HubConfigBody<'_> {
+        HubConfigBody::read(object)
+    }
+}
+
+impl Kind for Template {
+    const RESOURCE: &'static str = "addontemplates";
+    type Body<'a> = TemplateBody<'a>;
+
+    fn read(object: &Value) -> TemplateBody<'_> {
+        TemplateBody::read(object)
+    }
+}
+
+impl Kind for DeploymentConfig {
+    const RESOURCE: &'static str = "addondeploymentconfigs";
+    type Body<'a> = DeploymentConfigBody<'a>;
+
+    fn read(object: &Value) -> DeploymentConfigBody<'_> {
+        DeploymentConfigBody::read(object)
+    }
+}
+
+impl Kind for Placement {
+    const RESOURCE: &'static str = "placements";
+    type Body<'a> = ();
+
+    fn read(_: &Value) {}
+}
+
+impl Kind for Upgrade {
+    const RESOURCE: &'static str = "managedclustersupgrades";
+    type Body<'a> = UpgradeBody;
+
+    fn read(object: &Value) -> UpgradeBody {
+        UpgradeBody::read(object)
+    }
+}
+
+impl Kind for SetBinding {
+    const RESOURCE: &'static str = "managedclustersetbindings";
+    type Body<'a> = SetBindingBody<'a>;
+
+    fn read(object: &Value) -> SetBindingBody<'_> {
+        SetBindingBody::read(object)
+    }
+}

@@ -1,0 +1,114 @@
+//! What rules see of an `AddOnTemplate`.
+//!
+//! Decides nothing; what has the wrong type is left out, because the schema has told it already.
+
+use serde_json::Value;
+
+use super::body::{Node, listed};
+use super::step_budget::Items;
+use api::names::labels::TEMPLATE_VERSION;
+use field::Path;
+
+/// What rules see of an `AddOnTemplate`.
+#[derive(Clone, Debug)]
+pub(super) struct TemplateBody<'a> {
+    /// `spec`, to compare it with what is stored.
+    pub(super) spec: Option<Node<'a>>,
+    /// `spec.addonName`.
+    pub(super) addon: &'a str,
+    /// `spec.agentSpec.workload.manifests`.
+    pub(super) manifests: Items<Node<'a>>,
+    /// Whether the agent registers, so that it has a kubeconfig.
+    pub(super) registers: bool,
+    /// `spec.registration`.
+    pub(super) registration: Items<Node<'a>>,
+    /// `spec.registration[].kubeClient.hubPermissions`.
+    pub(super) permissions: Items<PermissionAt<'a>>,
+    /// The label that says which version the template stands for.
+    pub(super) version: Option<(Path, &'a str)>,
+}
+
+/// What an agent asks for on the hub: a role, and where.
+#[derive(Clone, Debug)]
+pub(super) struct PermissionAt<'a> {
+    /// `ClusterRole` or `Role`.
+    pub(super) kind: &'a str,
+    pub(super) role: &'a str,
+    pub(super) role_path: Path,
+    /// Absent when it is the namespace of each cluster.
+    pub(super) namespace: Option<&'a str>,
+    pub(super) namespace_path: Path,
+}
+
+impl<'a> PermissionAt<'a> {
+    fn read(node: &Node<'a>) -> Option<Self> {
+        let block = |name| node.key(name);
+        match node.text("type")? {
+            "CurrentCluster" => {
+                let current = block("currentCluster")?;
+                Some(Self {
+                    kind: "ClusterRole",
+                    role: current.text("clusterRoleName").unwrap_or_default(),
+                    role_path: current.path.key("clusterRoleName"),
+                    namespace: None,
+                    namespace_path: node.path.clone(),
+                })
+            }
+            "SingleNamespace" => {
+                let single = block("singleNamespace")?;
+                let role = single.key("roleRef")?;
+                Some(Self {
+                    kind: role.text("kind").unwrap_or_default(),
+                    role: role.text("name").unwrap_or_default(),
+                    role_path: role.path.key("name"),
+                    namespace: Some(single.text("namespace").unwrap_or_default()),
+                    namespace_path: single.path.key("namespace"),
+                })
+            }
+            _ => None,
+        }
+    }
+}
+
+impl<'a> TemplateBody<'a> {
+    /// Reads an object.
+    pub(super) fn read(object: &'a Value) -> Self {
+        let spec = Node::root(object).key("spec");
+        let workload = spec
+            .as_ref()
+            .and_then(|spec| spec.key("agentSpec")?.key("workload"));
+        Self {
+            addon: spec
+                .as_ref()
+                .and_then(|spec| spec.text("addonName"))
+                .unwrap_or_default(),
+            manifests: listed(workload.as_ref(), "manifests", Some),
+            registration: listed(spec.as_ref(), "registration", Some),
+            permissions: permissions(spec.as_ref()),
+            registers: spec
+                .as_ref()
+                .is_some_and(|spec| spec.key("registration").is_some()),
+            spec,
+            version: version_label(object),
+        }
+    }
+}
+
+fn version_label(object: &Value) -> Option<(Path, &str)> {
+    let labels = Node::root(object).key("metadata")?.key("labels")?;
+    let label = labels.text(TEMPLATE_VERSION).filter(|label| !label.is_empty())?;
+    Some((labels.path.entry(TEMPLATE_VERSION), label))
+}
+
+fn permissions<'a>(spec: Option<&Node<'a>>) -> Items<PermissionAt<'a>> {
+    let registrations = spec.and_then(|spec| spec.key("registration"));
+    let clients = registrations
+        .iter()
+        .flat_map(Node::items)
+        .filter(|one| one.text("type") == Some("KubeClient"));
+    let lists: Vec<Node<'a>> = clients
+        .filter_map(|one| one.key("kubeClient")?.key("hubPermissions"))
+        .collect();
+    let each = lists.iter().flat_map(Node::items);
+    each.filter_map(|one| PermissionAt::read(&one)).collect()
+}

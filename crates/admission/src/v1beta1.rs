@@ -1,0 +1,154 @@
+//! Objects of `v1beta1` at the gate.
+//!
+//! Decides how such a request is read and how its answer is told: judged by what the object says in `v1alpha1`, which facts and rules
+//! speak, and told with the author's own paths and words. Never decides what is wrong. What no conversion would store (an install
+//! namespace that is none) is judged as it is written.
+
+use json_patch::Patch;
+use serde_json::Value;
+use serde_json::value::{RawValue, to_raw_value};
+
+use super::bounds;
+use super::request::Request;
+use super::shape::UNKNOWN_FIELD;
+use super::verdict::Verdict;
+use api::v1alpha1::{GROUP, VERSION};
+use conversion::{
+    Extensions, KINDS, OLD_NAMES, OtherReading, Version, convert, place_in_v1beta1, read_as_written,
+    words_of_v1beta1,
+};
+use field::{Class, Fault, Path, Violation};
+
+/// The objects of a request in the version that rules speak.
+pub(super) struct Read {
+    object: Option<Box<RawValue>>,
+    old: Option<Box<RawValue>>,
+    /// What the author wrote that `v1beta1` does not have.
+    strays: Vec<Violation>,
+}
+
+impl Read {
+    /// Reads the objects of a request, if they are of `v1beta1`.
+    pub(super) fn of(request: &Request<'_>) -> Option<Self> {
+        let is_ours = request.group == GROUP
+            && request.version == Version::V1beta1.name()
+            && KINDS.iter().any(|(_, resource)| *resource == request.resource);
+        if !is_ours || request.passes_unseen() {
+            return None;
+        }
+        // What is too large to be looked into is refused for that, in the author's text.
+        let is_small = bounds::excess(request).refused.is_empty();
+        let parsed = |raw: Option<&RawValue>| -> Option<Value> {
+            let raw = raw.filter(|_| is_small)?;
+            serde_json::from_str(raw.get()).ok()
+        };
+        let object = parsed(request.object);
+        let strays = object
+            .iter()
+            .flat_map(|object| strays(request.resource, object))
+            .collect();
+        let alpha = |raw: Option<&RawValue>, parsed: Option<Value>| match parsed {
+            Some(object) => to_raw_value(&read_as_written(object)).ok(),
+            None => raw.map(ToOwned::to_owned),
+        };
+        Some(Self {
+            object: alpha(request.object, object),
+            old: alpha(request.old, parsed(request.old)),
+            strays,
+        })
+    }
+
+    /// Returns the request about what was read.
+    pub(super) fn request<'a>(&'a self, request: &Request<'a>) -> Request<'a> {
+        Request {
+            version: VERSION,
+            object: self.object.as_deref(),
+            old: self.old.as_deref(),
+            ..*request
+        }
+    }
+
+    /// Tells a verdict about what was read as one about what was written.
+    pub(super) fn told(self, verdict: Verdict, resource: &str) -> Verdict {
+        let patch = self.patch(verdict.patch());
+        let moved = |violation: Violation| {
+            let path = place_in_v1beta1(resource, violation.path());
+            violation.told_at(path, words_of_v1beta1)
+        };
+        verdict.told(moved, patch, self.strays)
+    }
+
+    fn patch(&self, patch: &Patch) -> Patch {
+        let object = self.object.as_deref().filter(|_| !patch.is_empty());
+        let Some(Ok(object)) = object.map(|object| serde_json::from_str::<Value>(object.get())) else {
+            return Patch::default();
+        };
+        let mut patched = object.clone();
+        match json_patch::patch(&mut patched, patch) {
+            Ok(()) => json_patch::diff(
+                &convert(object, Version::V1beta1, Extensions::Served),
+                &convert(patched, Version::V1beta1, Extensions::Served),
+            ),
+            Err(_) => Patch::default(),
+        }
+    }
+}
+
+/// What else a hub may make of the object of a request than what was read.
+pub(super) struct Other {
+    object: Box<RawValue>,
+    old: Option<Box<RawValue>>,
+}
+
+impl Other {
+    /// Returns everything else that may be made of it: nobody gets past a rule by what one conversion sees and another does not.
+    pub(super) fn of(request: &Request<'_>) -> Vec<Self> {
+        let is_ours =
+            request.group == GROUP && KINDS.iter().any(|(_, resource)| *resource == request.resource);
+        let raw = request.object.filter(|_| is_ours && !request.passes_unseen());
+        let raw = raw.filter(|raw| may_differ(request.version, raw.get()));
+        let Some(raw) = raw.filter(|_| bounds::excess(request).refused.is_empty()) else {
+            return Vec::new();
+        };
+        let parse = |raw: &RawValue| -> Option<Value> { serde_json::from_str(raw.get()).ok() };
+        let Some(object) = parse(raw) else {
+            return Vec::new();
+        };
+        let read = |reading: OtherReading| {
+            let old = request.old.and_then(parse).map(|old| reading.read(old));
+            Some(Self {
+                object: to_raw_value(&reading.read(object.clone())).ok()?,
+                old: old.and_then(|old| to_raw_value(&old).ok()),
+            })
+        };
+        OtherReading::of(&object).into_iter().filter_map(read).collect()
+    }
+
+    /// Returns the request about it.
+    pub(super) fn request<'a>(&'a self, request: &Request<'a>) -> Request<'a> {
+        Request {
+            version: VERSION,
+            object: Some(&self.object),
+            old: self.old.as_deref(),
+            ..*request
+        }
+    }
+}
+
+/// Tells by its text whether an object can have another reading: most of `v1alpha1` need not be parsed for it. What is escaped may be
+/// anything.
+fn may_differ(version: &str, text: &str) -> bool {
+    let signs = [Version::V1beta1.kept_in(), "\\u", "\\/"];
+    version != VERSION || signs.iter().any(|sign| text.contains(sign))
+}
+
+/// Returns the fields that only `v1alpha1` has.
+fn strays(resource: &str, object: &Value) -> Vec<Violation> {
+    let all = OLD_NAMES.iter().filter(|(of, _, _)| *of == resource);
+    let stray = |(_, [part, name], cure): &(&str, [&'static str; 2], &'static str)| {
+        object.get(*part)?.get(*name)?;
+        let fault = Fault::bare(Class::Forbidden, "unknown field").hint(*cure);
+        Some(fault.at(Path::root().key(*part).key(*name), UNKNOWN_FIELD))
+    };
+    all.filter_map(stray).collect()
+}

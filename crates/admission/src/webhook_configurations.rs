@@ -1,0 +1,550 @@
+//! The webhook configurations that bring requests here.
+//!
+//! Decides what the API server asks the gate about, and what happens when the gate does not answer. Named resources
+//! only, never a status, never anything that this program or a cluster needs to start. Of what add-ons rest on, Placements and the
+//! bindings of sets, only deletions, for advice.
+//!
+//! Three webhooks. `mutate` and `advice` are asked about every new object, every changed spec and whatever metadata a policy may
+//! read, and fail open: what they miss is warned of later or refused by the schema of the CRD. `guard` fails closed, because one
+//! stored object can stop every add-on of a stock hub; it is asked only about specs that may be such poison, which the API server
+//! itself tells by a condition. So a silent gate holds up nothing that is not poison. Who belongs to the group [`BREAK_GLASS`] is
+//! not asked about at all, even while the gate is down; who acts as it stands in the API server's audit log.
+//! Why the conditions name all metadata instead of what today's policies read: docs/decisions/0005-policies-read-metadata.md.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+
+use super::request::MetadataPart;
+use super::subject::{
+    Addon, ClusterAddon, DeploymentConfig, HubConfig, Kind, Placement, SetBinding, Template, Upgrade,
+};
+use api::v1alpha1::{GROUP, VERSION};
+use conversion::Version;
+use model::RolloutKind;
+
+/// Path of the mutating webhook.
+pub const MUTATE_PATH: &str = "/mutate";
+/// Path of the validating webhook.
+pub const VALIDATE_PATH: &str = "/validate";
+
+/// Where the API server finds the gate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Endpoint {
+    /// At an address, such as `https://127.0.0.1:9443`.
+    Url(String),
+    /// Behind a service.
+    Service {
+        /// Namespace of the service.
+        namespace: String,
+        /// Name of the service.
+        name: String,
+        /// Port of the service.
+        port: u16,
+    },
+}
+
+/// The group whose writes nobody asks the gate about.
+pub const BREAK_GLASS: &str = "tidegate:break-glass";
+
+const CLUSTER_GROUP: &str = "cluster.open-cluster-management.io";
+/// Durations that every reader of a rollout understands: short enough that none of them overflows.
+const PLAIN_SOAK: &str = "^(0|([0-9]{1,5}([.][0-9]{1,5})?(h|m|s|ms|us|ns)){1,4})$";
+const PLAIN_DEADLINE: &str = "^(None|([0-9]{1,5}[hms]){1,4})$";
+
+/// Returns the mutating and the validating webhook configuration.
+///
+/// Every field is written out, defaults too, so that tools which compare manifests with live objects find no difference.
+/// Without `ca_pem` the bundle is left out for somebody else to own, such as cert-manager's injector.
+pub fn configurations(endpoint: &Endpoint, ca_pem: Option<&str>) -> [Value; 2] {
+    let mut mutating = Webhook {
+        name: "mutate.gate.tidegate.io",
+        failure: "Ignore",
+        rules: json!([rule(&ALL, &["CREATE", "UPDATE"]), upgrades(&["CREATE", "UPDATE"])]),
+        conditions: conditions(what_may_be_judged()),
+    }
+    .render(&endpoint.client(MUTATE_PATH, ca_pem));
+    if let Some(webhook) = mutating.as_object_mut() {
+        // Another webhook may add what the default looks at; asking again is safe, because it adds nothing twice.
+        webhook.insert("reinvocationPolicy".to_owned(), json!("IfNeeded"));
+    }
+    let validate = endpoint.client(VALIDATE_PATH, ca_pem);
+    let mut narrow = conditions(("changes-the-spec", a_new_spec()));
+    narrow.push(("may-be-poison", may_be_poison()));
+    let guard = Webhook {
+        name: "guard.gate.tidegate.io",
+        failure: "Fail",
+        rules: json!([rule(&[Addon::RESOURCE], &["CREATE", "UPDATE"])]),
+        conditions: narrow,
+    };
+    let advice = Webhook {
+        name: "advice.gate.tidegate.io",
+        failure: "Ignore",
+        rules: json!([
+            rule(&ALL, &["CREATE", "UPDATE", "DELETE"]),
+            deletions("v1beta2", SetBinding::RESOURCE),
+            deletions("v1beta1", Placement::RESOURCE),
+            upgrades(&["CREATE", "UPDATE", "DELETE"]),
+        ]),
+        conditions: conditions(what_may_be_judged()),
+    };
+    let validating = [guard.render(&validate), advice.render(&validate)];
+    [
+        configuration("MutatingWebhookConfiguration", "tidegate-mutate", &[mutating]),
+        configuration("ValidatingWebhookConfiguration", "tidegate-guard", &validating),
+    ]
+}
+
+/// The same for hubs that drop match conditions, as Kubernetes before 1.28 does. The webhook that fails closed is left out: without
+/// its condition it would be asked about every add-on, and hold up all of them while the gate is away.
+pub fn configurations_without_conditions(endpoint: &Endpoint, ca_pem: Option<&str>) -> [Value; 2] {
+    configurations(endpoint, ca_pem).map(|mut configuration| {
+        if let Some(webhooks) = configuration.get_mut("webhooks").and_then(Value::as_array_mut) {
+            webhooks.retain(|webhook| webhook.get("failurePolicy") != Some(&json!("Fail")));
+            for webhook in webhooks.iter_mut().filter_map(Value::as_object_mut) {
+                webhook.remove("matchConditions");
+            }
+        }
+        configuration
+    })
+}
+
+/// Every resource that the gate has rules for, in alphabetical order.
+const ALL: [&str; 5] = [
+    DeploymentConfig::RESOURCE,
+    HubConfig::RESOURCE,
+    Template::RESOURCE,
+    Addon::RESOURCE,
+    ClusterAddon::RESOURCE,
+];
+
+impl Endpoint {
+    fn client(&self, path: &str, ca_pem: Option<&str>) -> Value {
+        let mut client = match self {
+            Self::Url(base) => json!({"url": format!("{}{path}", base.trim_end_matches('/'))}),
+            Self::Service {
+                namespace,
+                name,
+                port,
+            } => {
+                json!({"service": {"namespace": namespace, "name": name, "path": path, "port": port}})
+            }
+        };
+        if let (Some(pem), Some(fields)) = (ca_pem, client.as_object_mut()) {
+            fields.insert("caBundle".to_owned(), STANDARD.encode(pem).into());
+        }
+        client
+    }
+}
+
+fn configuration(kind: &str, name: &str, webhooks: &[Value]) -> Value {
+    json!({
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": kind,
+        "metadata": {"name": name, "labels": {"app.kubernetes.io/name": "tidegate"}},
+        "webhooks": webhooks,
+    })
+}
+
+fn rule(resources: &[&str], operations: &[&str]) -> Value {
+    json!({
+        "apiGroups": [GROUP],
+        "apiVersions": [VERSION, Version::V1beta1.name()],
+        "operations": operations,
+        "resources": resources,
+        "scope": "*",
+    })
+}
+
+/// Upgrades of clusters stand in the group of clusters. They poison nothing: what has no meaning is told in the status and does nothing.
+fn upgrades(operations: &[&str]) -> Value {
+    json!({
+        "apiGroups": [CLUSTER_GROUP],
+        "apiVersions": ["v1beta1"],
+        "operations": operations,
+        "resources": [Upgrade::RESOURCE],
+        "scope": "*",
+    })
+}
+
+/// What add-ons rest on is of another group; its deletion is all that there is something to say about.
+fn deletions(version: &str, resource: &str) -> Value {
+    json!({
+        "apiGroups": [CLUSTER_GROUP],
+        "apiVersions": [version],
+        "operations": ["DELETE"],
+        "resources": [resource],
+        "scope": "*",
+    })
+}
+
+/// What differs between webhooks.
+struct Webhook {
+    name: &'static str,
+    failure: &'static str,
+    rules: Value,
+    conditions: Vec<(&'static str, String)>,
+}
+
+impl Webhook {
+    fn render(&self, client: &Value) -> Value {
+        let conditions = self.conditions.iter();
+        let conditions: Vec<Value> = conditions
+            .map(|(name, expression)| json!({"name": name, "expression": expression}))
+            .collect();
+        json!({
+            "name": self.name,
+            "admissionReviewVersions": ["v1"],
+            "clientConfig": client,
+            "failurePolicy": self.failure,
+            "matchPolicy": "Equivalent",
+            "sideEffects": "None",
+            "timeoutSeconds": 2,
+            "namespaceSelector": {},
+            "objectSelector": {},
+            "rules": self.rules,
+            "matchConditions": conditions,
+        })
+    }
+}
+
+/// What no webhook is asked about: updates that change nothing which may be judged, what Kubernetes itself cleans up, and whoever
+/// breaks the glass. No condition may fail: of a deletion there is no object, and a user may have no groups.
+fn conditions(change: (&'static str, String)) -> Vec<(&'static str, String)> {
+    let cleaners = [
+        "system:kube-controller-manager",
+        "system:serviceaccount:kube-system:generic-garbage-collector",
+        "system:serviceaccount:kube-system:namespace-controller",
+    ];
+    let cleaners = cleaners.map(|name| format!("'{name}'")).join(", ");
+    vec![
+        change,
+        (
+            "not-cleaning-up",
+            format!("!has(request.userInfo.username) || !(request.userInfo.username in [{cleaners}])"),
+        ),
+        (
+            "not-breaking-the-glass",
+            format!("!has(request.userInfo.groups) || !('{BREAK_GLASS}' in request.userInfo.groups)"),
+        ),
+    ]
+}
+
+/// The spec is new or changed, on an object that is on its way out as well: with a finalizer it lives as long as somebody likes.
+fn a_new_spec() -> String {
+    format!("request.operation != 'UPDATE' || {}", differs("spec"))
+}
+
+/// The spec, or metadata that a policy may read. Of an object on its way out only the spec is: whoever takes away a finalizer, or
+/// labels what goes, is never held up.
+fn what_may_be_judged() -> (&'static str, String) {
+    let metadata = MetadataPart::EVERY.map(|part| differs(&part.path()));
+    let metadata = metadata.join(" || ");
+    let changes = format!(
+        "{} || !has(object.metadata.deletionTimestamp) && ({metadata})",
+        a_new_spec()
+    );
+    ("changes-what-may-be-judged", changes)
+}
+
+/// Returns the expression that tells whether a field of the object differs from that of the old one; both may lack it.
+fn differs(path: &str) -> String {
+    let (new, old) = (format!("object.{path}"), format!("oldObject.{path}"));
+    format!("has({new}) != has({old}) || has({new}) && has({old}) && {new} != {old}")
+}
+
+/// An add-on is poison when the add-on manager of a stock hub cannot read a duration of its rollouts.
+fn may_be_poison() -> String {
+    let odd = |block: &str, field: &str, plain: &str| {
+        let at = format!("p.rolloutStrategy.{block}.{field}");
+        format!("has({at}) && !{at}.matches('{plain}')")
+    };
+    let blocks = RolloutKind::EVERY.map(|kind| {
+        let block = kind.block();
+        let soak = odd(block, "minSuccessTime", PLAIN_SOAK);
+        let deadline = odd(block, "progressDeadline", PLAIN_DEADLINE);
+        format!("has(p.rolloutStrategy.{block}) && ({soak} || {deadline})")
+    });
+    let blocks = blocks.join(" || ");
+    format!(
+        "has(object.spec) && has(object.spec.installStrategy) && has(object.spec.installStrategy.placements) && \
+         object.spec.installStrategy.placements.exists(p, has(p.rolloutStrategy) && ({blocks}))"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use apimachinery::duration::GoDuration;
+
+    use expect_test::expect_file;
+    use model::{Scalar, Soak};
+
+    fn yaml(value: &Value) -> String {
+        let body = serde_saphyr::to_string(value).expect("a configuration is plain data");
+        format!(
+            "# Generated from crates/admission/src/webhook_configurations.rs; change that instead.\n{body}"
+        )
+    }
+
+    #[test]
+    fn the_manifests_are_up_to_date() {
+        let service = Endpoint::Service {
+            namespace: "tidegate".into(),
+            name: "tidegate".into(),
+            port: 443,
+        };
+        let [mutating, validating] = configurations(&service, None);
+        expect_file!["../../../manifests/webhook/mutating.yaml"].assert_eq(&yaml(&mutating));
+        expect_file!["../../../manifests/webhook/validating.yaml"].assert_eq(&yaml(&validating));
+    }
+
+    fn webhooks() -> Vec<Value> {
+        let configurations = configurations(&Endpoint::Url("https://127.0.0.1:1".into()), Some("pem"));
+        let all = configurations
+            .iter()
+            .flat_map(|one| one["webhooks"].as_array().expect("webhooks").clone());
+        all.collect()
+    }
+
+    #[test]
+    fn a_hub_without_conditions_is_held_up_by_nothing_and_still_asks() {
+        let endpoint = Endpoint::Url("https://127.0.0.1:1".into());
+        let configurations = configurations_without_conditions(&endpoint, Some("pem"));
+        let webhooks = configurations
+            .iter()
+            .flat_map(|one| one["webhooks"].as_array().expect("webhooks"));
+        let told: Vec<_> = webhooks
+            .map(|one| {
+                assert!(one.get("matchConditions").is_none(), "{one}");
+                (one["name"].as_str(), one["failurePolicy"].as_str())
+            })
+            .collect();
+        assert_eq!(
+            told,
+            [
+                (Some("mutate.gate.tidegate.io"), Some("Ignore")),
+                (Some("advice.gate.tidegate.io"), Some("Ignore")),
+            ]
+        );
+    }
+
+    #[test]
+    fn only_named_resources_are_asked_about_and_never_a_status_or_a_namespace() {
+        let mut seen = Vec::new();
+        for webhook in webhooks() {
+            assert_eq!(webhook["timeoutSeconds"], json!(2));
+            for rule in webhook["rules"].as_array().expect("rules") {
+                let resources = rule["resources"].as_array().expect("resources");
+                let names: Vec<&str> = resources.iter().filter_map(Value::as_str).collect();
+                if names == [Upgrade::RESOURCE] {
+                    assert_eq!(rule["apiGroups"], json!([CLUSTER_GROUP]));
+                    assert_eq!(webhook["failurePolicy"], json!("Ignore"), "it poisons nothing");
+                } else if rule["apiGroups"] == json!([CLUSTER_GROUP]) {
+                    assert_eq!(rule["operations"], json!(["DELETE"]), "advice about deletions");
+                    assert!([Placement::RESOURCE, SetBinding::RESOURCE].contains(&names[0]));
+                } else {
+                    assert_eq!(rule["apiGroups"], json!([GROUP]), "nothing but add-ons");
+                    assert!(names.iter().all(|name| ALL.contains(name)), "{names:?}");
+                }
+                seen.push(format!(
+                    "{} {} {}",
+                    webhook["failurePolicy"],
+                    rule["operations"],
+                    names.len()
+                ));
+            }
+        }
+        let expected = [
+            r#""Ignore" ["CREATE","UPDATE"] 5"#,
+            r#""Ignore" ["CREATE","UPDATE"] 1"#,
+            r#""Fail" ["CREATE","UPDATE"] 1"#,
+            r#""Ignore" ["CREATE","UPDATE","DELETE"] 5"#,
+            r#""Ignore" ["DELETE"] 1"#,
+            r#""Ignore" ["DELETE"] 1"#,
+            r#""Ignore" ["CREATE","UPDATE","DELETE"] 1"#,
+        ];
+        assert_eq!(seen, expected);
+    }
+
+    #[test]
+    fn an_address_gets_the_path_and_the_bundle() {
+        let [mutating, _] = configurations(&Endpoint::Url("https://127.0.0.1:1/".into()), Some("pem"));
+        let client = &mutating["webhooks"][0]["clientConfig"];
+        assert_eq!(
+            *client,
+            json!({"url": "https://127.0.0.1:1/mutate", "caBundle": "cGVt"})
+        );
+    }
+
+    /// Asks the conditions of a webhook, as the API server does.
+    fn asks(webhook: &Value, request: &Value, object: &Value, old: &Value) -> bool {
+        let conditions = webhook["matchConditions"].as_array().expect("conditions");
+        conditions.iter().all(|condition| {
+            let text = condition["expression"].as_str().expect("an expression");
+            let program = cel_engine::Program::compile(text).expect("it compiles");
+            let variables = [("request", request), ("object", object), ("oldObject", old)];
+            let value = program.eval(&variables);
+            value.unwrap_or_else(|error| panic!("{text}: {error}")) == json!(true)
+        })
+    }
+
+    #[test]
+    fn the_conditions_ask_about_what_is_new_and_may_be_judged() {
+        let [_, _, advice] = webhooks().try_into().expect("three webhooks");
+        let asks = |operation: &str, object: &Value, old: &Value| {
+            asks(
+                &advice,
+                &json!({"operation": operation, "userInfo": {}}),
+                object,
+                old,
+            )
+        };
+        let (one, two) = (
+            json!({"metadata": {}, "spec": {"a": 1}}),
+            json!({"metadata": {}, "spec": {"a": 2}}),
+        );
+        let bare = json!({"metadata": {"labels": {"a": "b"}}});
+        let leaving = json!({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}, "spec": {"a": 2}});
+        assert!(asks("CREATE", &one, &Value::Null));
+        assert!(asks("UPDATE", &two, &one));
+        assert!(asks("UPDATE", &one, &bare));
+        assert!(asks("DELETE", &Value::Null, &one));
+        assert!(!asks("UPDATE", &one, &one));
+        assert!(asks("UPDATE", &leaving, &one), "what goes can still be poison");
+        let rows = [
+            (json!({"labels": {"a": "b"}}), true),
+            (json!({"annotations": {"a": "b"}}), true),
+            (json!({"finalizers": ["a/b"]}), true),
+            (json!({"ownerReferences": [{"uid": "1"}]}), true),
+            (json!({"managedFields": [{"manager": "a"}]}), false),
+            (json!({"resourceVersion": "2", "generation": 2}), false),
+        ];
+        for (metadata, expected) in rows {
+            let with = json!({"metadata": metadata.clone(), "spec": {"a": 1}});
+            assert_eq!(asks("UPDATE", &with, &one), expected, "{metadata} added");
+            assert_eq!(asks("UPDATE", &one, &with), expected, "{metadata} removed");
+            let mut going = with.clone();
+            going["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+            let mut gone = one.clone();
+            gone["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+            assert!(
+                !asks("UPDATE", &gone, &going),
+                "{metadata}: what goes is not held up"
+            );
+        }
+    }
+
+    /// Whatever `decide` looks at is brought to it, and what it is not asked about it would leave alone.
+    #[test]
+    fn the_conditions_are_those_of_the_decision() {
+        let [_, guard, advice] = webhooks().try_into().expect("three webhooks");
+        let values = |part: MetadataPart| match part {
+            MetadataPart::Labels | MetadataPart::Annotations => json!({"a": "b"}),
+            MetadataPart::Finalizers => json!(["a/b"]),
+            MetadataPart::OwnerReferences => json!([{"uid": "1"}]),
+        };
+        for part in MetadataPart::EVERY {
+            let one = json!({"metadata": {}, "spec": {}});
+            let mut with = one.clone();
+            *with.pointer_mut("/metadata").expect("metadata") = json!({part.name(): values(part)});
+            assert!(with.pointer(&part.pointer()).is_some(), "{part:?}");
+            let request = json!({"operation": "UPDATE", "userInfo": {}});
+            assert!(asks(&advice, &request, &with, &one), "{part:?}");
+            assert!(
+                !asks(&guard, &request, &with, &one),
+                "{part:?}: no label is poison"
+            );
+        }
+    }
+
+    #[test]
+    fn who_cleans_up_or_breaks_the_glass_is_not_asked_about() {
+        for webhook in webhooks() {
+            let object = json!({"metadata": {}, "spec": {"installStrategy": {"placements": [
+                {"rolloutStrategy": {"all": {"progressDeadline": "banana"}}}]}}});
+            let asks = |user: &Value| {
+                let request = json!({"operation": "CREATE", "userInfo": user});
+                asks(&webhook, &request, &object, &Value::Null)
+            };
+            assert!(asks(&json!({"username": "eve", "groups": ["system:masters"]})));
+            assert!(asks(
+                &json!({"username": "system:serviceaccount:kube-system:helm"})
+            ));
+            assert!(!asks(&json!({"username": "eve", "groups": [BREAK_GLASS]})));
+            assert!(!asks(
+                &json!({"username": "system:serviceaccount:kube-system:namespace-controller"})
+            ));
+        }
+    }
+
+    #[test]
+    fn the_guard_is_asked_about_what_may_be_poison_and_nothing_else() {
+        let [_, guard, _] = webhooks().try_into().expect("three webhooks");
+        let is_asked = |spec: Value| {
+            let request = json!({"operation": "CREATE", "userInfo": {}});
+            asks(
+                &guard,
+                &request,
+                &json!({"metadata": {}, "spec": spec}),
+                &Value::Null,
+            )
+        };
+        let with = |strategy: Value| {
+            json!({"installStrategy": {"type": "Placements", "placements": [
+            {"name": "a", "namespace": "n"}, {"name": "b", "namespace": "n", "rolloutStrategy": strategy}]}})
+        };
+        assert!(!is_asked(json!({})));
+        assert!(!is_asked(json!({"installStrategy": {"type": "Manual"}})));
+        assert!(!is_asked(with(json!({"type": "All"}))));
+        let rows = [
+            ("minSuccessTime", "5m", false),
+            ("minSuccessTime", "1.5h", false),
+            ("minSuccessTime", "0", false),
+            ("minSuccessTime", "banana", true),
+            ("minSuccessTime", "5", true),
+            ("minSuccessTime", "-5m", true),
+            ("minSuccessTime", "99999999999h", true),
+            ("progressDeadline", "None", false),
+            ("progressDeadline", "1h30m", false),
+            ("progressDeadline", "5sxyz", true),
+            ("progressDeadline", "10|", true),
+        ];
+        for (field, text, expected) in rows {
+            for block in ["all", "progressive", "progressivePerGroup"] {
+                let spec = with(json!({"type": "Progressive", block: {field: text}}));
+                assert_eq!(is_asked(spec), expected, "{block} {field} {text}");
+            }
+        }
+    }
+
+    proptest::proptest! {
+        /// What the guard is not asked about can be read by everybody.
+        #[test]
+        fn plain_durations_are_durations(soak in "[0-9.hmsu]{1,12}", deadline in "(None|[0-9hms]{1,12})") {
+            let is = |pattern: &str, text: &str| regex::Regex::new(pattern).expect("a pattern").is_match(text);
+            if is(PLAIN_SOAK, &soak) {
+                proptest::prop_assert!(Soak::parse(Scalar::Text(&soak)).is_ok(), "{}", soak);
+            }
+            if is(PLAIN_DEADLINE, &deadline) && deadline != "None" {
+                let read = GoDuration::parse(&deadline);
+                proptest::prop_assert!(read.is_ok_and(|read| read.length().is_some()), "{}", deadline);
+            }
+        }
+    }
+
+    #[test]
+    fn our_definitions_serve_the_version_that_is_asked_about() {
+        for resource in ALL {
+            let served = api::crds().into_iter().any(|crd| {
+                crd.spec.names.plural == resource
+                    && crd
+                        .spec
+                        .versions
+                        .iter()
+                        .any(|version| version.name == VERSION && version.served)
+            });
+            assert!(served, "{resource}");
+        }
+    }
+}

@@ -1,0 +1,566 @@
+//! `AdmissionReview` v1: bytes to request, verdict to bytes.
+//!
+//! Decides how a question is read and an answer is written. Borrows from the bytes it gets: the object stays text until
+//! somebody must look inside.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use super::request::{Door, Operation, Request, RequestContext, UnknownFacts};
+use super::verdict::Verdict;
+use super::{beginning, bounds};
+use field::Status;
+
+const API_VERSION: &str = "admission.k8s.io/v1";
+const KIND: &str = "AdmissionReview";
+/// The most warnings in one answer; the API server has room for 4,096 characters in all.
+const MOST_WARNINGS: usize = 20;
+/// The most findings in the annotation for the audit log.
+const MOST_AUDITED: usize = 20;
+
+/// The longest uid that is sent back; an API server's has 36 characters.
+const LONGEST_UID: usize = 128;
+
+/// Why bytes are no question to this gate.
+#[derive(Debug, thiserror::Error)]
+pub enum DecodeError {
+    /// The bytes are no `AdmissionReview`.
+    #[error("the body is no AdmissionReview")]
+    ParseReview(#[source] serde_json::Error),
+    /// It is another version or kind.
+    #[error("the body is not an AdmissionReview of admission.k8s.io/v1")]
+    WrongKind,
+    /// It has no request.
+    #[error("the AdmissionReview has no request")]
+    NoRequest,
+    /// It has no uid, so that no answer could be matched to it.
+    #[error("the request has no uid")]
+    NoUid,
+    /// Its uid is none: the answer would carry it, whatever it is.
+    #[error("the uid of the request must be 1 to {LONGEST_UID} visible ASCII characters")]
+    WrongUid,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Envelope<'a> {
+    #[serde(borrow, default)]
+    api_version: Cow<'a, str>,
+    #[serde(borrow, default)]
+    kind: Cow<'a, str>,
+    #[serde(borrow)]
+    request: Option<Question<'a>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Question<'a> {
+    #[serde(borrow, default)]
+    uid: Cow<'a, str>,
+    #[serde(borrow, default)]
+    kind: GroupKind<'a>,
+    #[serde(borrow, default)]
+    resource: GroupResource<'a>,
+    #[serde(borrow, default)]
+    sub_resource: Cow<'a, str>,
+    #[serde(borrow, default)]
+    namespace: Cow<'a, str>,
+    #[serde(borrow, default)]
+    name: Cow<'a, str>,
+    operation: Verb,
+    #[serde(borrow)]
+    object: Option<&'a RawValue>,
+    #[serde(borrow)]
+    old_object: Option<&'a RawValue>,
+    dry_run: Option<bool>,
+    #[serde(borrow)]
+    user_info: Option<&'a RawValue>,
+    #[serde(borrow)]
+    options: Option<&'a RawValue>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct GroupKind<'a> {
+    #[serde(borrow, default)]
+    kind: Cow<'a, str>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct GroupResource<'a> {
+    #[serde(borrow, default)]
+    group: Cow<'a, str>,
+    #[serde(borrow, default)]
+    version: Cow<'a, str>,
+    #[serde(borrow, default)]
+    resource: Cow<'a, str>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+enum Verb {
+    Create,
+    Update,
+    Delete,
+    Connect,
+}
+
+/// A decoded question, still in the bytes that it came in.
+#[derive(Debug)]
+pub struct Review<'a>(Question<'a>);
+
+impl<'a> Review<'a> {
+    /// Reads an `AdmissionReview`.
+    pub fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let envelope: Envelope<'a> = serde_json::from_slice(bytes).map_err(DecodeError::ParseReview)?;
+        if envelope.api_version != API_VERSION || envelope.kind != KIND {
+            return Err(DecodeError::WrongKind);
+        }
+        let question = envelope.request.ok_or(DecodeError::NoRequest)?;
+        if question.uid.is_empty() {
+            return Err(DecodeError::NoUid);
+        }
+        if !is_uid(question.uid.as_bytes()) {
+            return Err(DecodeError::WrongUid);
+        }
+        Ok(Self(question))
+    }
+
+    /// Returns the uid that the answer must carry.
+    pub fn uid(&self) -> &str {
+        &self.0.uid
+    }
+
+    /// Tells whether the object may go on without a judgement when there can be none, however often it is asked for: what is on
+    /// its way out, and changes of finalizers and owners. Else an object that cannot be judged could not be removed either.
+    pub fn may_pass_unjudged(&self) -> bool {
+        let question = &self.0;
+        let outline = |object: Option<&'a RawValue>| -> Option<Outline<'a>> {
+            object.and_then(|object| serde_json::from_str(object.get()).ok())
+        };
+        match question.operation {
+            Verb::Delete | Verb::Connect => true,
+            Verb::Create => false,
+            Verb::Update => match (outline(question.object), outline(question.old_object)) {
+                (Some(new), Some(old)) => new.texts() == old.texts(),
+                (None, _) | (_, None) => false,
+            },
+        }
+    }
+
+    /// Returns the question, as it is asked at `door`.
+    pub fn request(&self, door: Door) -> Request<'_> {
+        let question = &self.0;
+        Request {
+            door,
+            operation: match question.operation {
+                Verb::Create => Operation::Create,
+                Verb::Update => Operation::Update,
+                Verb::Delete => Operation::Delete,
+                Verb::Connect => Operation::Connect,
+            },
+            group: &question.resource.group,
+            version: &question.resource.version,
+            resource: &question.resource.resource,
+            kind: &question.kind.kind,
+            subresource: &question.sub_resource,
+            namespace: &question.namespace,
+            name: &question.name,
+            object: question.object.filter(|object| object.get() != "null"),
+            old: question.old_object.filter(|object| object.get() != "null"),
+            dry_run: question.dry_run.unwrap_or_default(),
+            circumstances: RequestContext {
+                uid: &question.uid,
+                user: question.user_info.filter(|user| user.get() != "null"),
+                options: question.options.filter(|options| options.get() != "null"),
+                now: None,
+                date: None,
+                unknown: UnknownFacts::Fail,
+                stop: Default::default(),
+            },
+        }
+    }
+}
+
+/// What rules and policies look at of an object.
+#[derive(Default, Deserialize)]
+struct Outline<'a> {
+    #[serde(borrow, default)]
+    metadata: Marks<'a>,
+    #[serde(borrow)]
+    spec: Option<&'a RawValue>,
+}
+
+#[derive(Default, Deserialize)]
+struct Marks<'a> {
+    #[serde(borrow)]
+    labels: Option<&'a RawValue>,
+    #[serde(borrow)]
+    annotations: Option<&'a RawValue>,
+}
+
+impl Outline<'_> {
+    fn texts(&self) -> [Option<&str>; 3] {
+        [self.spec, self.metadata.labels, self.metadata.annotations].map(|value| value.map(RawValue::get))
+    }
+}
+
+/// Why a question has no judgement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unjudged {
+    /// Too many others are being judged.
+    Crowded,
+    /// Its judgement did not end.
+    TooSlow,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ReviewResponse<'a> {
+    uid: &'a str,
+    allowed: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<Status>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    patch_type: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    patch: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<String>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    audit_annotations: BTreeMap<String, String>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Reply<'a> {
+    api_version: &'static str,
+    kind: &'static str,
+    response: ReviewResponse<'a>,
+}
+
+/// Returns the bytes of the answer to the question `uid`.
+pub fn encode(uid: &str, verdict: &Verdict) -> Vec<u8> {
+    let patch = (!verdict.patch().0.is_empty()).then(|| STANDARD.encode(to_json(verdict.patch())));
+    bytes(ReviewResponse {
+        uid,
+        allowed: verdict.allowed(),
+        status: verdict.status(),
+        patch_type: patch.as_ref().map(|_| "JSONPatch"),
+        patch,
+        warnings: warnings(verdict),
+        audit_annotations: annotations(verdict),
+    })
+}
+
+/// Returns the bytes of an answer that refuses because the gate itself failed.
+pub fn encode_failure(uid: &str) -> Vec<u8> {
+    let message = format!("the gate failed on request {uid}; this is a bug");
+    bytes(ReviewResponse {
+        uid,
+        allowed: false,
+        status: Some(Status::failure(500, "InternalError", message)),
+        patch_type: None,
+        patch: None,
+        warnings: Vec::new(),
+        audit_annotations: BTreeMap::new(),
+    })
+}
+
+/// Returns the bytes of the answer to a question that is too large to be read, by its beginning: a deletion passes, everything else
+/// is refused. Nothing when the beginning does not tell whose answer it is.
+pub fn encode_too_large(beginning: &[u8], most: usize) -> Option<Vec<u8>> {
+    let told = beginning::read(beginning);
+    let uid = told.uid.filter(|uid| is_uid(uid.as_bytes()))?;
+    if told.operation.as_deref() == Some("DELETE") {
+        return Some(encode(&uid, &Verdict::pass()));
+    }
+    let message = format!(
+        "the object and its stored version are too large to be judged: together they must have at most {most} bytes; hint: split \
+         it into several objects, or keep data in a ConfigMap [{}]",
+        bounds::RULE
+    );
+    Some(bytes(ReviewResponse {
+        uid: &uid,
+        allowed: false,
+        status: Some(Status::failure(413, "RequestEntityTooLarge", message)),
+        patch_type: None,
+        patch: None,
+        warnings: Vec::new(),
+        audit_annotations: BTreeMap::from([("rules".to_owned(), bounds::RULE.to_owned())]),
+    }))
+}
+
+/// Tells whether these bytes may be sent back as a uid.
+fn is_uid(text: &[u8]) -> bool {
+    (1..=LONGEST_UID).contains(&text.len()) && text.iter().all(u8::is_ascii_graphic)
+}
+
+/// Returns the uid of a question of which only the beginning has been read: an API server writes it first.
+pub fn early_uid(beginning: &[u8]) -> Option<String> {
+    beginning::read(beginning)
+        .uid
+        .filter(|uid| is_uid(uid.as_bytes()))
+}
+
+/// Returns the bytes of an answer to a question for which there was no room: no, and to ask again.
+pub fn encode_crowded(uid: &str) -> Vec<u8> {
+    let status = Status::failure(
+        429,
+        "TooManyRequests",
+        "the gate judges too many objects at once; try again",
+    );
+    refusal(uid, status, Unjudged::Crowded)
+}
+
+fn refusal(uid: &str, status: Status, why: Unjudged) -> Vec<u8> {
+    bytes(ReviewResponse {
+        uid,
+        allowed: false,
+        status: Some(status.again_after(1)),
+        patch_type: None,
+        patch: None,
+        warnings: Vec::new(),
+        audit_annotations: unjudged(why),
+    })
+}
+
+fn unjudged(why: Unjudged) -> BTreeMap<String, String> {
+    BTreeMap::from([("unjudged".to_owned(), format!("{why:?}"))])
+}
+
+/// Returns the bytes of an answer to a question that could not be judged: no, and to ask again. What asking again would not help,
+/// and must not be held up, passes with a warning.
+pub fn encode_unjudged(review: &Review<'_>, why: Unjudged) -> Vec<u8> {
+    match why {
+        Unjudged::Crowded => encode_crowded(review.uid()),
+        Unjudged::TooSlow if review.may_pass_unjudged() => bytes(ReviewResponse {
+            uid: review.uid(),
+            allowed: true,
+            status: None,
+            patch_type: None,
+            patch: None,
+            warnings: vec![
+                "the gate could not judge this request in time, and let it pass: it takes nothing in"
+                    .to_owned(),
+            ],
+            audit_annotations: unjudged(why),
+        }),
+        Unjudged::TooSlow => {
+            let message = "the gate could not judge this object in time, so it is refused; try again, or make the object smaller";
+            refusal(review.uid(), Status::failure(504, "Timeout", message), why)
+        }
+    }
+}
+
+/// What the audit log of the API server keeps: the rules that spoke, and the whole text of what was told nobody.
+fn annotations(verdict: &Verdict) -> BTreeMap<String, String> {
+    let mut annotations = verdict.annotations().clone();
+    let rules = verdict.rules();
+    if !rules.is_empty() {
+        annotations.insert("rules".to_owned(), rules.join(","));
+    }
+    let audited = verdict.audited();
+    if !audited.is_empty() {
+        let mut texts: Vec<String> = audited
+            .iter()
+            .take(MOST_AUDITED)
+            .map(ToString::to_string)
+            .collect();
+        let more = audited.len().saturating_sub(MOST_AUDITED);
+        if more > 0 {
+            texts.push(format!("and {more} more"));
+        }
+        annotations.insert("audited".to_owned(), texts.join("; "));
+    }
+    annotations
+}
+
+fn warnings(verdict: &Verdict) -> Vec<String> {
+    let mut texts: Vec<String> = verdict
+        .warnings()
+        .iter()
+        .take(MOST_WARNINGS)
+        .map(ToString::to_string)
+        .collect();
+    let more = verdict.warnings().len().saturating_sub(MOST_WARNINGS);
+    if more > 0 {
+        texts.push(format!("and {more} more warnings"));
+    }
+    texts
+}
+
+fn bytes(response: ReviewResponse<'_>) -> Vec<u8> {
+    to_json(&Reply {
+        api_version: API_VERSION,
+        kind: KIND,
+        response,
+    })
+}
+
+fn to_json(value: &impl Serialize) -> Vec<u8> {
+    serde_json::to_vec(value).expect("answers are made of text, numbers and lists")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Rulebook, decide};
+    use api::v1alpha1::{GROUP, VERSION};
+    use serde_json::{Value, json};
+    use snapshot::{AddonFacts, Facts};
+
+    fn review(request: &Value) -> Vec<u8> {
+        serde_json::to_vec(&json!({"apiVersion": API_VERSION, "kind": KIND, "request": request}))
+            .expect("JSON")
+    }
+
+    #[test]
+    fn a_uid_that_no_api_server_sends_is_no_question() {
+        let asked =
+            |uid: &str| Review::decode(&review(&json!({"uid": uid, "operation": "CREATE"}))).map(|_| ());
+        assert!(asked(&"u".repeat(LONGEST_UID)).is_ok());
+        for uid in [
+            "u".repeat(LONGEST_UID + 1),
+            "u".repeat(1 << 20),
+            "a b".into(),
+            "a\n".into(),
+            "\u{e9}".into(),
+        ] {
+            assert!(matches!(asked(&uid), Err(DecodeError::WrongUid)), "{}", uid.len());
+        }
+    }
+
+    #[test]
+    fn the_uid_is_known_from_the_beginning_of_a_question() {
+        let early = |text: &str| early_uid(text.as_bytes());
+        let start = r#"{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":""#;
+        assert_eq!(
+            early(&format!("{start}u-1\",\"kind\":{{")),
+            Some("u-1".to_owned())
+        );
+        for cut in [
+            String::new(),
+            start.to_owned(),
+            format!("{start}u-1"),
+            format!("{start}\""),
+            format!("{start}a\\u0009\""),
+            format!("{start}{}\"", "u".repeat(LONGEST_UID + 1)),
+        ] {
+            assert_eq!(early(&cut), None, "{cut}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_judged_is_refused_unless_it_only_goes() {
+        let object = |spec: u8, label: &str, finalizer: &str| json!({"metadata": {"labels": {"a": label}, "finalizers": [finalizer]}, "spec": {"x": spec}});
+        let answer = |operation: &str, object: Value, why| {
+            let old = json!({"metadata": {"labels": {"a": "b"}, "finalizers": ["f"]}, "spec": {"x": 1}});
+            let bytes =
+                review(&json!({"uid": "u", "operation": operation, "object": object, "oldObject": old}));
+            let review = Review::decode(&bytes).expect("a review");
+            let answer: Value = serde_json::from_slice(&encode_unjudged(&review, why)).expect("JSON");
+            answer["response"].clone()
+        };
+        let slow = Unjudged::TooSlow;
+        for (operation, object, allowed) in [
+            ("CREATE", object(1, "b", "f"), false),
+            ("UPDATE", object(2, "b", "f"), false),
+            ("UPDATE", object(1, "other", "f"), false),
+            ("UPDATE", object(1, "b", "g"), true),
+            ("DELETE", Value::Null, true),
+        ] {
+            assert_eq!(answer(operation, object, slow)["allowed"], allowed, "{operation}");
+        }
+        let refused = answer("CREATE", object(1, "b", "f"), slow);
+        assert_eq!(refused["status"]["code"], 504);
+        assert_eq!(refused["status"]["details"]["retryAfterSeconds"], 1);
+        let crowded = answer("DELETE", Value::Null, Unjudged::Crowded);
+        assert_eq!(
+            (&crowded["allowed"], &crowded["status"]["code"]),
+            (&json!(false), &json!(429))
+        );
+    }
+
+    #[test]
+    fn a_question_is_borrowed_from_its_bytes() {
+        let bytes = review(&json!({
+            "uid": "u1", "operation": "UPDATE", "name": "n", "namespace": "c1", "dryRun": true,
+            "kind": {"group": "g", "version": "v", "kind": "K"},
+            "resource": {"group": "g", "version": "v", "resource": "ks"},
+            "object": {"a": 1}, "oldObject": null, "userInfo": {"username": "x"}, "options": {"fieldManager": "y"},
+        }));
+        let review = Review::decode(&bytes).expect("a review");
+        let request = review.request(Door::Validate);
+        assert_eq!(review.uid(), "u1");
+        assert_eq!(
+            (request.resource, request.kind, request.namespace),
+            ("ks", "K", "c1")
+        );
+        assert_eq!(request.object.map(RawValue::get), Some(r#"{"a":1}"#));
+        assert!(request.old.is_none());
+        assert!(request.dry_run);
+    }
+
+    #[test]
+    fn what_is_no_question_is_told_apart() {
+        let wrong = serde_json::to_vec(&json!({"apiVersion": "admission.k8s.io/v1beta1", "kind": KIND}))
+            .expect("JSON");
+        assert!(matches!(Review::decode(b"{"), Err(DecodeError::ParseReview(_))));
+        assert!(matches!(Review::decode(&wrong), Err(DecodeError::WrongKind)));
+        assert!(matches!(
+            Review::decode(&review(&Value::Null)),
+            Err(DecodeError::NoRequest)
+        ));
+        assert!(matches!(
+            Review::decode(&review(&json!({"operation": "CREATE"}))),
+            Err(DecodeError::NoUid)
+        ));
+        assert!(matches!(
+            Review::decode(&review(&json!({"uid": "u", "operation": "PATCH"}))),
+            Err(DecodeError::ParseReview(_))
+        ));
+    }
+
+    #[test]
+    fn an_addition_travels_as_a_json_patch() {
+        let addon = json!({"installStrategy": {"type": "Placements", "placements": [
+            {"namespace": "default", "name": "all", "addonSpec": {"installNamespace": "agents"}}]}});
+        let addon = AddonFacts::of(&serde_json::from_value(addon).expect("a wire type"));
+        let facts =
+            Facts::default()
+                .with_addon("helloworld", addon)
+                .with_placement("default", "all", ["cluster1"]);
+        let kind = json!({"group": GROUP, "version": VERSION, "kind": "ManagedClusterAddOn"});
+        let resource = json!({"group": GROUP, "version": VERSION, "resource": "managedclusteraddons"});
+        let bytes = review(&json!({
+            "uid": "u1", "operation": "CREATE", "name": "helloworld", "namespace": "cluster1", "kind": kind,
+            "resource": resource, "object": {"metadata": {"name": "helloworld"}, "spec": {}},
+        }));
+        let review = Review::decode(&bytes).expect("a review");
+        let verdict = decide(&review.request(Door::Mutate), &facts, &Rulebook::default());
+        let answer: Value = serde_json::from_slice(&encode(review.uid(), &verdict)).expect("JSON");
+        assert_eq!(answer["response"]["patchType"], "JSONPatch");
+        let patch = STANDARD
+            .decode(answer["response"]["patch"].as_str().expect("a patch"))
+            .expect("base64");
+        let patch: Value = serde_json::from_slice(&patch).expect("JSON");
+        assert_eq!(
+            patch,
+            json!([{"op": "add", "path": "/spec/installNamespace", "value": "agents"}])
+        );
+    }
+
+    #[test]
+    fn a_plain_yes_is_short() {
+        let text = String::from_utf8(encode("u1", &Verdict::pass())).expect("text");
+        assert_eq!(
+            text,
+            r#"{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{"uid":"u1","allowed":true}}"#
+        );
+    }
+}

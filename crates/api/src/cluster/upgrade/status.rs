@@ -1,0 +1,266 @@
+//! What is told of an upgrade: counts, conditions, and how far each cluster is.
+//!
+//! Holds its wire shape only, with the spellings of the proposal: two summaries are called "Summery".
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::lenient::{no_default, null_is_default};
+use crate::{Condition, schemas};
+
+/// How far the upgrade is.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase")]
+pub struct ManagedClustersUpgradeStatus {
+    /// The generation that the status is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub observed_generation: Option<i64>,
+
+    /// In one word: Pending, Preview, Canary, Upgrading, Waiting, Paused, Halted, Failed or Complete.
+    #[serde(
+        deserialize_with = "null_is_default",
+        skip_serializing_if = "String::is_empty"
+    )]
+    pub phase: String,
+
+    /// How far the action before the upgrade is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pre_upgrade_action_summary: Option<UpgradeActionSummary>,
+
+    /// How far the clusters are that go first.
+    #[serde(rename = "canaryClustersSummery", skip_serializing_if = "Option::is_none")]
+    pub canary_clusters_summary: Option<UpgradeSummary>,
+
+    /// How far all clusters are.
+    #[serde(rename = "clustersSummery", skip_serializing_if = "Option::is_none")]
+    pub clusters_summary: Option<UpgradeSummary>,
+
+    /// How far the action after the upgrade is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub post_upgrade_action_summary: Option<UpgradeActionSummary>,
+
+    /// Selected, Applied, InProgress, Complete and, after the first failure, Failed.
+    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
+    #[schemars(schema_with = "schemas::conditions")]
+    pub conditions: Vec<Condition>,
+
+    /// The clusters, each in one count: they add up to the total.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state_counts: Option<UpgradeStateCounts>,
+
+    /// What would be done, while only a preview is asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plan: Option<UpgradePlan>,
+
+    /// The run that the status is about: it changes with what is asked of the clusters.
+    #[serde(
+        deserialize_with = "null_is_default",
+        skip_serializing_if = "String::is_empty"
+    )]
+    pub run: String,
+
+    /// The last word of the annotation for another try that was obeyed.
+    #[serde(
+        deserialize_with = "null_is_default",
+        skip_serializing_if = "String::is_empty"
+    )]
+    pub retried: String,
+
+    /// Whether those that go first have all succeeded in this run. Whoever comes to be one of them later goes with the others.
+    #[serde(skip_serializing_if = "is_false")]
+    pub canaries_passed: bool,
+
+    /// How far clusters are, by name: all that are on their way, and the last that ended or are held.
+    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
+    #[schemars(
+        length(max = 2000),
+        extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"])
+    )]
+    pub clusters: Vec<UpgradeClusterStatus>,
+
+    /// Clusters that ended and no longer stand in clusters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub settled: Option<UpgradeSettled>,
+}
+
+/// Clusters with an action, counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase")]
+pub struct UpgradeActionSummary {
+    /// Clusters whose turn has come: for the action after the upgrade, those that have completed it.
+    pub total: i64,
+
+    /// Clusters on which the manifests are applied.
+    pub applied: i64,
+
+    /// Clusters on which the action has succeeded.
+    pub available: i64,
+
+    /// Clusters on which the action is on its way.
+    pub progressing: i64,
+
+    /// Clusters on which the action has failed.
+    pub degraded: i64,
+}
+
+/// Clusters, counted by how far their upgrade is. A cluster is in several counts: whoever is complete was initialized.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase")]
+pub struct UpgradeSummary {
+    /// All selected clusters, and those that started before they were no longer selected.
+    pub total: i64,
+
+    /// Clusters whose upgrade has begun, whatever became of it.
+    pub initialized: i64,
+
+    /// Clusters whose upgrade is on its way.
+    pub partial_upgrade: i64,
+
+    /// Clusters whose upgrade is complete.
+    pub complete: i64,
+
+    /// Clusters whose upgrade has failed.
+    pub failed: i64,
+
+    /// Clusters whose upgrade has not begun.
+    pub pending: i64,
+}
+
+/// Clusters, each in one count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase")]
+pub struct UpgradeStateCounts {
+    /// Clusters that have not begun.
+    pub not_started: i64,
+
+    /// Clusters that were told, and have not answered.
+    pub initialized: i64,
+
+    /// Clusters on their way.
+    pub partial: i64,
+
+    /// Clusters that are there.
+    pub complete: i64,
+
+    /// Clusters that have failed.
+    pub failed: i64,
+}
+
+/// What would be done.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase")]
+pub struct UpgradePlan {
+    /// Clusters that would start together, if all took equally long.
+    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
+    pub waves: Vec<UpgradeWave>,
+
+    /// How many clusters would start and stand in no wave, because there are too many to be told.
+    pub truncated: i64,
+}
+
+/// Clusters that would start together.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase")]
+pub struct UpgradeWave {
+    /// Whether they are those that go first.
+    pub canary: bool,
+
+    /// Their names.
+    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
+    pub clusters: Vec<String>,
+}
+
+/// How far one cluster is.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase")]
+#[schemars(extend("required" = ["name", "state"]))]
+pub struct UpgradeClusterStatus {
+    /// Name of the cluster.
+    #[serde(deserialize_with = "null_is_default")]
+    #[schemars(skip_serializing_if = "no_default")]
+    pub name: String,
+
+    /// NotStarted, Initialized, Partial, Complete or Failed.
+    #[serde(deserialize_with = "null_is_default")]
+    #[schemars(skip_serializing_if = "no_default")]
+    pub state: String,
+
+    /// Where in it the cluster is: Queued, Held, PreAction, Platform, Operators, PostAction or Done.
+    #[serde(
+        deserialize_with = "null_is_default",
+        skip_serializing_if = "String::is_empty"
+    )]
+    pub phase: String,
+
+    /// Why, in one word.
+    #[serde(
+        deserialize_with = "null_is_default",
+        skip_serializing_if = "String::is_empty"
+    )]
+    pub reason: String,
+
+    /// The same in a sentence, at most 256 characters.
+    #[serde(
+        deserialize_with = "null_is_default",
+        skip_serializing_if = "String::is_empty"
+    )]
+    pub message: String,
+
+    /// Whether it is one of those that go first.
+    #[serde(skip_serializing_if = "is_false")]
+    pub canary: bool,
+
+    /// What became of the action before the upgrade: Progressing, Applied, Available or Degraded.
+    #[serde(
+        deserialize_with = "null_is_default",
+        skip_serializing_if = "String::is_empty"
+    )]
+    pub pre_action: String,
+
+    /// What became of the action after the upgrade: Progressing, Applied, Available or Degraded.
+    #[serde(
+        deserialize_with = "null_is_default",
+        skip_serializing_if = "String::is_empty"
+    )]
+    pub post_action: String,
+
+    /// When its upgrade began.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<Time>,
+
+    /// When its upgrade ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub finished_at: Option<Time>,
+
+    /// How many times it was tried, when more than once.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub attempts: i64,
+
+    /// How much of the upgrade is done in percent, as the cluster tells.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub percent: Option<i64>,
+}
+
+/// Clusters that ended and no longer stand among the others, by name.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase")]
+pub struct UpgradeSettled {
+    /// Clusters whose upgrade is complete, with the action after it.
+    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
+    pub complete: Vec<String>,
+
+    /// Clusters whose upgrade has failed.
+    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
+    pub failed: Vec<String>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+fn is_false(value: &bool) -> bool {
+    !*value
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+fn is_zero(value: &i64) -> bool {
+    *value == 0
+}

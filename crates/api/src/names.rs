@@ -1,0 +1,231 @@
+//! Names that are part of the interface between hub, agents and users: labels, annotations, finalizers, conditions, reasons.
+//!
+//! Every constant is one spelling; what it means stands beside it. Never decides when one is set.
+
+/// Namespace on managed clusters that agents are installed into when nobody says otherwise.
+pub const DEFAULT_INSTALL_NAMESPACE: &str = "open-cluster-management-agent-addon";
+/// Namespace of a configuration that a placement's template names without one: where Open Cluster Management's own examples keep them.
+pub const DEFAULT_CONFIG_NAMESPACE: &str = "open-cluster-management";
+/// Name in `v1beta1` default configurations that means "this type, without a default".
+pub const RESERVED_NO_DEFAULT: &str = "__reserved_no_default__";
+/// Group of the kinds that are Tidegate's alone; their version is `v1alpha1`.
+pub const OWN_GROUP: &str = "tidegate.io";
+/// Version of an add-on that is changing or was never valid.
+pub const UNKNOWN_VERSION: &str = "unknown";
+
+/// Labels.
+pub mod labels {
+    /// Add-on of a work, a certificate request or a role binding.
+    pub const ADDON_NAME: &str = "open-cluster-management.io/addon-name";
+    /// Namespace of the ManagedClusterAddOn of a work in a hosting cluster's namespace.
+    pub const ADDON_NAMESPACE: &str = "open-cluster-management.io/addon-namespace";
+    /// Cluster of a certificate request.
+    pub const CLUSTER_NAME: &str = "open-cluster-management.io/cluster-name";
+    /// Marks role bindings of template add-ons; the value is empty.
+    pub const ADDON_TEMPLATE_NAME: &str = "open-cluster-management.io/addon-template-name";
+    /// Version of the add-on that a work carries.
+    pub const ADDON_VERSION: &str = "open-cluster-management.io/addon-version";
+    /// Version of the add-on that an AddOnTemplate holds.
+    pub const TEMPLATE_VERSION: &str = "addon.open-cluster-management.io/version";
+    /// Add-on of the objects of the token infrastructure.
+    pub const TOKEN_ADDON_NAME: &str = "addon.open-cluster-management.io/name";
+    /// Marks the objects of the token infrastructure; the value is "true".
+    pub const TOKEN_INFRASTRUCTURE: &str = "addon.open-cluster-management.io/token-infrastructure";
+    /// Beginning of the label by which a ManagedCluster tells that an add-on is there; the add-on's name follows.
+    pub const FEATURE_PREFIX: &str = "feature.open-cluster-management.io/addon-";
+    /// Exclusive set of a ManagedCluster.
+    pub const CLUSTER_SET: &str = "cluster.open-cluster-management.io/clusterset";
+    /// Placement of a PlacementDecision.
+    pub const PLACEMENT: &str = "cluster.open-cluster-management.io/placement";
+    /// Index of the decision group of a PlacementDecision.
+    pub const DECISION_GROUP_INDEX: &str = "cluster.open-cluster-management.io/decision-group-index";
+    /// Name of the decision group of a PlacementDecision.
+    pub const DECISION_GROUP_NAME: &str = "cluster.open-cluster-management.io/decision-group-name";
+}
+
+/// Annotations.
+pub mod annotations {
+    /// On a CustomResourceDefinition: one of Open Cluster Management's kinds, as Tidegate serves it on a hub that has not got them.
+    pub const HUB_WITHOUT_OCM: &str = "tidegate.io/hub-without-ocm";
+    /// On a CustomResourceDefinition of Open Cluster Management: what `tidegate definitions apply` has added to it.
+    pub const ADDED_FIELDS: &str = "tidegate.io/added-fields";
+    /// Who manages a ClusterManagementAddOn; absent means [`LIFECYCLE_ADDON_MANAGER`].
+    pub const LIFECYCLE: &str = "addon.open-cluster-management.io/lifecycle";
+    /// Value of [`LIFECYCLE`]: the hub manages the add-on.
+    pub const LIFECYCLE_ADDON_MANAGER: &str = "addon-manager";
+    /// Value of [`LIFECYCLE`]: the add-on manages itself.
+    pub const LIFECYCLE_SELF: &str = "self";
+    /// Value of [`LIFECYCLE`]: Tidegate manages the add-on, and the add-on manager of Open Cluster Management leaves it alone.
+    pub const LIFECYCLE_TIDEGATE: &str = "tidegate";
+    /// On a CertificateSigningRequest of the hub's gRPC server: the agent for which it asks.
+    pub const CSR_USER: &str = "open-cluster-management.io/csr-user";
+    /// Hashes of the configurations that a work was made from.
+    pub const CONFIG_SPEC_HASH: &str = "open-cluster-management.io/config-spec-hash";
+    /// Mirror of [`CONFIG_SPEC_HASH`] that is written as well.
+    pub const CONFIG_SPEC_HASH_MIRROR: &str = "configSpecHash";
+    /// Another spelling of [`CONFIG_SPEC_HASH_MIRROR`] that is read, never written.
+    pub const CONFIG_SPEC_HASH_ALTERNATIVE: &str = "configsSpecHash";
+    /// Install namespace of a ManagedClusterAddOn as `v1beta1` shows it.
+    pub const INSTALL_NAMESPACE: &str = "addon.open-cluster-management.io/v1alpha1-install-namespace";
+    /// Hosting cluster of an add-on in hosted mode.
+    pub const HOSTING_CLUSTER_NAME: &str = "addon.open-cluster-management.io/hosting-cluster-name";
+    /// Where a manifest goes in hosted mode: managed, hosting or none.
+    pub const HOSTED_MANIFEST_LOCATION: &str = "addon.open-cluster-management.io/hosted-manifest-location";
+    /// Marks a manifest that runs before the add-on is deleted.
+    pub const ADDON_PRE_DELETE: &str = "addon.open-cluster-management.io/addon-pre-delete";
+    /// Marks a manifest whose object is left behind.
+    pub const DELETION_ORPHAN: &str = "addon.open-cluster-management.io/deletion-orphan";
+    /// Values for add-ons that render charts.
+    pub const VALUES: &str = "addon.open-cluster-management.io/values";
+    /// Kept for its meaning to old hubs; ignored.
+    pub const DISABLE_AUTOMATIC_INSTALLATION: &str =
+        "addon.open-cluster-management.io/disable-automatic-installation";
+    /// Image mirrors of a ManagedCluster.
+    pub const IMAGE_REGISTRIES: &str = "open-cluster-management.io/image-registries";
+}
+
+/// Finalizers of a ManagedClusterAddOn.
+pub mod finalizers {
+    /// Held until the pre-delete manifests have completed.
+    pub const ADDON_PRE_DELETE: &str = "addon.open-cluster-management.io/addon-pre-delete";
+    /// Held until the pre-delete manifests on the hosting cluster have completed.
+    pub const HOSTING_ADDON_PRE_DELETE: &str = "addon.open-cluster-management.io/hosting-addon-pre-delete";
+    /// Held until the works of the hosting cluster are gone.
+    pub const HOSTING_MANIFESTS_CLEANUP: &str = "addon.open-cluster-management.io/hosting-manifests-cleanup";
+    /// Old spellings, removed whenever a finalizer is touched.
+    pub const DEPRECATED: [&str; 3] = [
+        "cluster.open-cluster-management.io/addon-pre-delete",
+        "cluster.open-cluster-management.io/hosting-addon-pre-delete",
+        "cluster.open-cluster-management.io/hosting-manifests-cleanup",
+    ];
+}
+
+/// Condition types.
+pub mod conditions {
+    /// The add-on's agent works.
+    pub const AVAILABLE: &str = "Available";
+    /// The add-on's agent works, but not as it should.
+    pub const DEGRADED: &str = "Degraded";
+    /// The configuration is on its way to the cluster.
+    pub const PROGRESSING: &str = "Progressing";
+    /// The configuration of the cluster is known.
+    pub const CONFIGURED: &str = "Configured";
+    /// Everything that was asked for is there: the roll-up.
+    pub const READY: &str = "Ready";
+    /// The controllers are working on it, in kstatus' words.
+    pub const RECONCILING: &str = "Reconciling";
+    /// The controllers cannot go on, in kstatus' words.
+    pub const STALLED: &str = "Stalled";
+    /// The manifests of the add-on were written as works.
+    pub const MANIFEST_APPLIED: &str = "ManifestApplied";
+    /// The manifests for the hosting cluster were written as works.
+    pub const HOSTING_MANIFEST_APPLIED: &str = "HostingManifestApplied";
+    /// The pre-delete manifests have completed.
+    pub const HOOK_MANIFEST_COMPLETED: &str = "HookManifestCompleted";
+    /// The hosting cluster is a cluster of this hub.
+    pub const HOSTING_CLUSTER_VALIDITY: &str = "HostingClusterValidity";
+    /// The registration of the agent is set up.
+    pub const REGISTRATION_APPLIED: &str = "RegistrationApplied";
+    /// The objects for token registration are there.
+    pub const TOKEN_INFRASTRUCTURE_READY: &str = "TokenInfrastructureReady";
+
+    /// A ManifestWork was applied.
+    pub const WORK_APPLIED: &str = "Applied";
+    /// The objects of a ManifestWork are there.
+    pub const WORK_AVAILABLE: &str = "Available";
+    /// A ManagedCluster answers.
+    pub const CLUSTER_AVAILABLE: &str = "ManagedClusterConditionAvailable";
+    /// A ManagedCluster has joined.
+    pub const CLUSTER_JOINED: &str = "ManagedClusterJoined";
+    /// The hub has accepted a ManagedCluster.
+    pub const CLUSTER_ACCEPTED: &str = "HubAcceptedManagedCluster";
+    /// A Placement found its clusters.
+    pub const PLACEMENT_SATISFIED: &str = "PlacementSatisfied";
+    /// A ManagedClusterSet has no clusters.
+    pub const CLUSTER_SET_EMPTY: &str = "ClusterSetEmpty";
+}
+
+/// Condition reasons.
+pub mod reasons {
+    /// Progressing: a first installation is on its way.
+    pub const INSTALLING: &str = "Installing";
+    /// Progressing: a first installation succeeded.
+    pub const INSTALL_SUCCEED: &str = "InstallSucceed";
+    /// Progressing: a first installation failed.
+    pub const INSTALL_FAILED: &str = "InstallFailed";
+    /// Progressing: a change is on its way.
+    pub const UPGRADING: &str = "Upgrading";
+    /// Progressing: a change succeeded.
+    pub const UPGRADE_SUCCEED: &str = "UpgradeSucceed";
+    /// Progressing: a change failed.
+    pub const UPGRADE_FAILED: &str = "UpgradeFailed";
+    /// Progressing: a return to a lower version is on its way.
+    pub const ROLLINGBACK: &str = "Rollingback";
+    /// Progressing: a return to a lower version succeeded.
+    pub const ROLLBACK_SUCCEED: &str = "RollbackSucceed";
+    /// Progressing: a return to a lower version failed.
+    pub const ROLLBACK_FAILED: &str = "RollbackFailed";
+
+    /// Progressing in the other vocabulary: on its way.
+    pub const PROGRESSING: &str = "Progressing";
+    /// Progressing in the other vocabulary: done.
+    pub const COMPLETED: &str = "Completed";
+    /// Progressing in the other vocabulary: failed.
+    pub const FAILED: &str = "Failed";
+    /// Progressing: a configuration has a type that the add-on does not support.
+    pub const CONFIGURATION_UNSUPPORTED: &str = "ConfigurationUnsupported";
+    /// Progressing: the works are not written yet.
+    pub const WAITING_FOR_MANIFEST_APPLIED: &str = "WaitingForManifestApplied";
+    /// Progressing: the works for the hosting cluster are not written yet.
+    pub const WAITING_FOR_HOSTING_MANIFEST_APPLIED: &str = "WaitingForHostingManifestApplied";
+    /// Progressing: held until other clusters have proved the change; defined, never written.
+    pub const WAITING_FOR_CANARY: &str = "WaitingForCanary";
+
+    /// Available: there is no work.
+    pub const WORK_NOT_FOUND: &str = "WorkNotFound";
+    /// Available: the work could not be applied.
+    pub const WORK_APPLY_FAILED: &str = "WorkApplyFailed";
+    /// Available: the work is not applied yet.
+    pub const WORK_NOT_APPLIED: &str = "WorkNotApplied";
+    /// Available: the work is applied.
+    pub const WORK_APPLIED: &str = "WorkApplied";
+    /// Available: nothing was reported back yet.
+    pub const NO_PROBE_RESULT: &str = "NoProbeResult";
+    /// Available: what was reported back is not good.
+    pub const PROBE_UNAVAILABLE: &str = "ProbeUnavailable";
+    /// Available: what was reported back is good.
+    pub const PROBE_AVAILABLE: &str = "ProbeAvailable";
+    /// Available: the agent stopped renewing its lease.
+    pub const LEASE_UPDATE_STOPPED: &str = "ManagedClusterAddOnLeaseUpdateStopped";
+    /// Available: the agent has no lease.
+    pub const LEASE_NOT_FOUND: &str = "ManagedClusterAddOnLeaseNotFound";
+    /// Available: the agent renews its lease.
+    pub const LEASE_UPDATED: &str = "ManagedClusterAddOnLeaseUpdated";
+
+    /// ManifestApplied: a work could not be written.
+    pub const MANIFEST_WORK_APPLY_FAILED: &str = "ManifestWorkApplyFailed";
+    /// ManifestApplied: the cluster applied the works.
+    pub const ADDON_MANIFEST_APPLIED: &str = "AddonManifestApplied";
+    /// ManifestApplied: the cluster could not apply the works.
+    pub const ADDON_MANIFEST_APPLIED_FAILED: &str = "AddonManifestAppliedFailed";
+
+    /// HostingClusterValidity: it is one of this hub's clusters.
+    pub const HOSTING_CLUSTER_VALID: &str = "HostingClusterValid";
+    /// HostingClusterValidity: it is not one of this hub's clusters.
+    pub const HOSTING_CLUSTER_INVALID: &str = "HostingClusterInvalid";
+    /// HookManifestCompleted: done.
+    pub const HOOK_MANIFEST_IS_COMPLETED: &str = "HookManifestIsCompleted";
+    /// HookManifestCompleted: not done.
+    pub const HOOK_MANIFEST_IS_NOT_COMPLETED: &str = "HookManifestIsNotCompleted";
+
+    /// RegistrationApplied: the add-on asks for none.
+    pub const NIL_REGISTRATION: &str = "NilRegistration";
+    /// RegistrationApplied: the permissions could not be written.
+    pub const SET_PERMISSION_FAILED: &str = "SetPermissionFailed";
+    /// RegistrationApplied: the permissions are there.
+    pub const SET_PERMISSION_APPLIED: &str = "SetPermissionApplied";
+    /// RegistrationApplied: the subject of the permissions is not known yet.
+    pub const PERMISSION_CONFIG_PENDING: &str = "PermissionConfigPending";
+    /// TokenInfrastructureReady: the objects could not be written.
+    pub const TOKEN_INFRASTRUCTURE_APPLY_FAILED: &str = "TokenInfrastructureApplyFailed";
+}

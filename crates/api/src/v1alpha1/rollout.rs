@@ -1,0 +1,192 @@
+//! Rollout strategies of a ClusterManagementAddOn, and the template that a ManagedClusterAddOn is created with.
+//!
+//! Numbers and durations stay as the user wrote them; `model` parses them.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::lenient::null_is_default;
+use crate::schemas::{self, PROGRESS_DEADLINE};
+use crate::{AddOnConfig, IntOrString};
+
+/// How a change of configuration travels over the clusters of one placement.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase")]
+pub struct RolloutStrategy {
+    /// All moves every cluster at once, Progressive cluster by cluster, ProgressivePerGroup decision group by group.
+    #[serde(
+        rename = "type",
+        deserialize_with = "null_is_default",
+        skip_serializing_if = "String::is_empty"
+    )]
+    #[schemars(extend("default" = "All", "enum" = ["All", "Progressive", "ProgressivePerGroup"]))]
+    pub type_: String,
+
+    /// Settings of type All.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub all: Option<RolloutAll>,
+
+    /// Settings of type Progressive.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub progressive: Option<RolloutProgressive>,
+
+    /// Settings of type ProgressivePerGroup.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub progressive_per_group: Option<RolloutProgressivePerGroup>,
+}
+
+/// Settings of the strategy that moves every cluster at once.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase")]
+pub struct RolloutAll {
+    /// How long a cluster must stay successful before it counts, as a duration such as 5m.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("default" = "0"))]
+    pub min_success_time: Option<String>,
+
+    /// How long to wait for a cluster to succeed, as one number and unit (h, m or s), or None for no limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("default" = "None", "pattern" = PROGRESS_DEADLINE))]
+    pub progress_deadline: Option<String>,
+
+    /// How many clusters may fail before the rollout stops: a count or a percentage.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "schemas::int_or_percent_zero")]
+    pub max_failures: Option<IntOrString>,
+}
+
+/// Settings of the strategy that moves cluster by cluster.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase")]
+pub struct RolloutProgressive {
+    /// Decision groups that must succeed first, in the order of their indices in the placement.
+    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
+    pub mandatory_decision_groups: Vec<MandatoryDecisionGroup>,
+
+    /// How many clusters may move at once: a count or a percentage.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "schemas::int_or_percent")]
+    pub max_concurrency: Option<IntOrString>,
+
+    /// How long a cluster must stay successful before it counts, as a duration such as 5m.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("default" = "0"))]
+    pub min_success_time: Option<String>,
+
+    /// How long to wait for a cluster to succeed, as one number and unit (h, m or s), or None for no limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("default" = "None", "pattern" = PROGRESS_DEADLINE))]
+    pub progress_deadline: Option<String>,
+
+    /// How many clusters may fail before the rollout stops: a count or a percentage.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "schemas::int_or_percent_zero")]
+    pub max_failures: Option<IntOrString>,
+}
+
+/// Settings of the strategy that moves one decision group after another.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase")]
+pub struct RolloutProgressivePerGroup {
+    /// Decision groups that must succeed first, in the order of their indices in the placement.
+    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
+    pub mandatory_decision_groups: Vec<MandatoryDecisionGroup>,
+
+    /// How long a cluster must stay successful before it counts, as a duration such as 5m.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("default" = "0"))]
+    pub min_success_time: Option<String>,
+
+    /// How long to wait for a cluster to succeed, as one number and unit (h, m or s), or None for no limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("default" = "None", "pattern" = PROGRESS_DEADLINE))]
+    pub progress_deadline: Option<String>,
+
+    /// How many clusters may fail before the rollout stops: a count or a percentage.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "schemas::int_or_percent_zero")]
+    pub max_failures: Option<IntOrString>,
+}
+
+/// A decision group, by name or by index.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase")]
+pub struct MandatoryDecisionGroup {
+    /// Name of the decision group; the index is ignored when a name is given.
+    #[serde(
+        deserialize_with = "null_is_default",
+        skip_serializing_if = "String::is_empty"
+    )]
+    pub group_name: String,
+
+    /// Index of the decision group.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group_index: Option<i32>,
+}
+
+/// How a change of the add-on's own configurations travels over all clusters.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase")]
+pub struct ConfigurationRollout {
+    /// UpdateAll moves every cluster; RollingUpdateWithPlacement moves only the clusters of one placement.
+    /// Removing or changing the strategy never takes an applied configuration away.
+    #[serde(
+        rename = "type",
+        deserialize_with = "null_is_default",
+        skip_serializing_if = "String::is_empty"
+    )]
+    #[schemars(extend("default" = "UpdateAll", "enum" = ["UpdateAll", "RollingUpdateWithPlacement"]))]
+    pub type_: String,
+
+    /// Settings of type RollingUpdateWithPlacement.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rolling_update_with_placement: Option<RollingUpdateWithPlacement>,
+}
+
+/// The clusters that receive new configurations, and how many at once.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase")]
+#[schemars(extend("required" = ["name", "namespace"]))]
+pub struct RollingUpdateWithPlacement {
+    /// Name of the placement.
+    #[serde(
+        deserialize_with = "null_is_default",
+        skip_serializing_if = "String::is_empty"
+    )]
+    #[schemars(length(min = 1))]
+    pub name: String,
+
+    /// Namespace of the placement.
+    #[serde(
+        deserialize_with = "null_is_default",
+        skip_serializing_if = "String::is_empty"
+    )]
+    #[schemars(length(min = 1))]
+    pub namespace: String,
+
+    /// How many clusters may move at once: a count, or a percentage that is rounded up. 25% when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "schemas::int_or_percent")]
+    pub max_concurrently_updating: Option<IntOrString>,
+}
+
+/// The spec that a ManagedClusterAddOn is created with. Later edits by users are never reverted to it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase")]
+pub struct CreationTemplate {
+    /// Namespace on the managed cluster that the agent is installed into.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 63), extend("pattern" = schemas::DNS_LABEL))]
+    pub install_namespace: Option<String>,
+
+    /// Configurations of the new ManagedClusterAddOn.
+    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
+    pub configs: Vec<AddOnConfig>,
+
+    /// Version of the add-on that the new ManagedClusterAddOn asks for.
+    #[serde(
+        deserialize_with = "null_is_default",
+        skip_serializing_if = "String::is_empty"
+    )]
+    pub desired_version: String,
+}

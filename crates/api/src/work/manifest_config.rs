@@ -1,0 +1,233 @@
+//! How single manifests of a work are applied, observed and reported back.
+//!
+//! Holds shapes only.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::lenient::{no_default, null_is_default};
+
+/// How one manifest is applied and observed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase")]
+#[schemars(extend("required" = ["resourceIdentifier"]))]
+pub struct ManifestConfig {
+    /// Which manifest.
+    #[serde(deserialize_with = "null_is_default")]
+    #[schemars(skip_serializing_if = "no_default")]
+    pub resource_identifier: ResourceIdentifier,
+
+    /// What is reported back about the object.
+    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
+    pub feedback_rules: Vec<FeedbackRule>,
+
+    /// How the object is written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub update_strategy: Option<UpdateStrategy>,
+
+    /// Conditions that are derived from the object.
+    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["condition"]))]
+    pub condition_rules: Vec<ConditionRule>,
+
+    /// Poll reads the object at intervals, Watch follows it.
+    #[serde(
+        deserialize_with = "null_is_default",
+        skip_serializing_if = "String::is_empty"
+    )]
+    #[schemars(extend("default" = "Poll", "enum" = ["Poll", "Watch"]))]
+    pub feedback_scrape_type: String,
+}
+
+/// One object on the managed cluster.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase")]
+#[schemars(extend("required" = ["name", "resource"]))]
+pub struct ResourceIdentifier {
+    /// API group of the object; empty for the core group.
+    #[serde(
+        deserialize_with = "null_is_default",
+        skip_serializing_if = "String::is_empty"
+    )]
+    pub group: String,
+
+    /// Plural name of the object's type.
+    #[serde(
+        deserialize_with = "null_is_default",
+        skip_serializing_if = "String::is_empty"
+    )]
+    pub resource: String,
+
+    /// Namespace of the object; empty for a cluster-scoped one.
+    #[serde(
+        deserialize_with = "null_is_default",
+        skip_serializing_if = "String::is_empty"
+    )]
+    pub namespace: String,
+
+    /// Name of the object.
+    #[serde(
+        deserialize_with = "null_is_default",
+        skip_serializing_if = "String::is_empty"
+    )]
+    pub name: String,
+}
+
+/// Something that is reported back about an object.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase")]
+#[schemars(extend("required" = ["type"]))]
+pub struct FeedbackRule {
+    /// WellKnownStatus reports what is usual for the kind, JSONPaths what the paths find.
+    #[serde(
+        rename = "type",
+        deserialize_with = "null_is_default",
+        skip_serializing_if = "String::is_empty"
+    )]
+    #[schemars(extend("enum" = ["WellKnownStatus", "JSONPaths"]))]
+    pub type_: String,
+
+    /// Paths of type JSONPaths.
+    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"]))]
+    pub json_paths: Vec<JsonPath>,
+}
+
+/// A named path into an object.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase")]
+#[schemars(extend("required" = ["name", "path"]))]
+pub struct JsonPath {
+    /// Name under which the value is reported.
+    #[serde(
+        deserialize_with = "null_is_default",
+        skip_serializing_if = "String::is_empty"
+    )]
+    pub name: String,
+
+    /// Version of the object's API that the path is for.
+    #[serde(
+        deserialize_with = "null_is_default",
+        skip_serializing_if = "String::is_empty"
+    )]
+    pub version: String,
+
+    /// The path.
+    #[serde(
+        deserialize_with = "null_is_default",
+        skip_serializing_if = "String::is_empty"
+    )]
+    pub path: String,
+}
+
+/// How an object is written on the managed cluster.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase")]
+#[schemars(extend("required" = ["type"]))]
+pub struct UpdateStrategy {
+    /// Update replaces, CreateOnly never changes, ServerSideApply applies, ReadOnly only observes.
+    #[serde(
+        rename = "type",
+        deserialize_with = "null_is_default",
+        skip_serializing_if = "String::is_empty"
+    )]
+    #[schemars(extend("default" = "Update", "enum" = ["Update", "CreateOnly", "ServerSideApply", "ReadOnly"]))]
+    pub type_: String,
+
+    /// Settings of type ServerSideApply.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server_side_apply: Option<ServerSideApply>,
+}
+
+/// How an object is applied.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase")]
+pub struct ServerSideApply {
+    /// Whether fields of other managers are taken over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub force: Option<bool>,
+
+    /// Name of the field manager.
+    #[serde(
+        deserialize_with = "null_is_default",
+        skip_serializing_if = "String::is_empty"
+    )]
+    #[schemars(extend("default" = "work-agent", "pattern" = "^work-agent"))]
+    pub field_manager: String,
+
+    /// Fields that are left to others.
+    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["condition"]))]
+    pub ignore_fields: Vec<IgnoreFields>,
+}
+
+/// Fields that are left to others.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase")]
+#[schemars(extend("required" = ["condition"]))]
+pub struct IgnoreFields {
+    /// OnSpokePresent once the object exists, OnSpokeChange once somebody else changed it.
+    #[serde(
+        deserialize_with = "null_is_default",
+        skip_serializing_if = "String::is_empty"
+    )]
+    #[schemars(extend("default" = "OnSpokePresent", "enum" = ["OnSpokePresent", "OnSpokeChange"]))]
+    pub condition: String,
+
+    /// The fields as JSON pointers.
+    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
+    pub json_pointers: Vec<String>,
+
+    /// The fields as JSON paths.
+    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
+    pub json_paths: Vec<String>,
+
+    /// The fields as jq expressions.
+    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
+    pub jq_path_expressions: Vec<String>,
+}
+
+/// A condition that is derived from an object.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase")]
+#[schemars(extend(
+    "required" = ["condition", "type"],
+    "x-kubernetes-validations" = [
+        {"message": "Condition is required for CEL rules", "rule": r#"self.type != 'CEL' || self.condition != """#}
+    ]
+))]
+pub struct ConditionRule {
+    /// WellKnownConditions takes what is usual for the kind, CEL evaluates the expressions.
+    #[serde(
+        rename = "type",
+        deserialize_with = "null_is_default",
+        skip_serializing_if = "String::is_empty"
+    )]
+    #[schemars(extend("enum" = ["WellKnownConditions", "CEL"]))]
+    pub type_: String,
+
+    /// Type of the condition.
+    #[serde(
+        deserialize_with = "null_is_default",
+        skip_serializing_if = "String::is_empty"
+    )]
+    pub condition: String,
+
+    /// Expressions, all of which must hold.
+    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
+    pub cel_expressions: Vec<String>,
+
+    /// Message of the condition.
+    #[serde(
+        deserialize_with = "null_is_default",
+        skip_serializing_if = "String::is_empty"
+    )]
+    pub message: String,
+
+    /// Expression that yields the message; it wins over message.
+    #[serde(
+        deserialize_with = "null_is_default",
+        skip_serializing_if = "String::is_empty"
+    )]
+    pub message_expression: String,
+}

@@ -1,0 +1,253 @@
+//! The judgement of one stored object.
+//!
+//! Decides what is asked of the gate's own function: a creation, here and now, by nobody, so that nothing is excused for having
+//! been there before. What the facts do not have does not exist: whoever audits has read everything, refuses nothing, and looks
+//! again as soon as it comes.
+
+use jiff::Timestamp;
+use serde_json::Value;
+use serde_json::value::to_raw_value;
+
+use super::finding::{Finding, FindingState};
+use admission::{Door, Facts, Operation, Request, RequestContext, Rulebook, UnknownFacts, Verdict, decide};
+use field::{Class, Violation, Warning};
+use policy::is_excused;
+use snapshot::{Address, Kind, Name};
+
+/// The longest message, in bytes; policies may write more.
+const LONGEST: usize = 1024;
+
+/// Returns what is wrong with a stored object, the worst first. One that is going away is nobody's business any more.
+///
+/// `now` ends exceptions. Policies are not told: a stored object has no time of a request.
+pub fn judge(kind: Kind, object: &Value, facts: &Facts, rulebook: &Rulebook, now: Timestamp) -> Vec<Finding> {
+    if is_going(object) {
+        return Vec::new();
+    }
+    let Ok(raw) = to_raw_value(object) else {
+        return Vec::new();
+    };
+    let meta = |name: &str| {
+        let value = object.get("metadata").and_then(|metadata| metadata.get(name));
+        value.and_then(Value::as_str).unwrap_or_default()
+    };
+    let Address {
+        group,
+        version,
+        kind,
+        resource,
+        ..
+    } = kind.address();
+    let request = Request {
+        // The object is as it was stored: whatever could be added was, and nothing is now.
+        door: Door::Validate,
+        operation: Operation::Create,
+        group,
+        version,
+        resource,
+        kind,
+        subresource: "",
+        namespace: meta("namespace"),
+        name: meta("name"),
+        object: Some(&raw),
+        old: None,
+        dry_run: true,
+        circumstances: RequestContext {
+            uid: "audit",
+            date: Some(now),
+            unknown: UnknownFacts::SetAside,
+            ..RequestContext::default()
+        },
+    };
+    findings(&decide(&request, &facts.clone().without_doubt(), rulebook))
+}
+
+/// Tells whether somebody has begun to delete an object.
+pub fn is_going(object: &Value) -> bool {
+    object
+        .pointer("/metadata/deletionTimestamp")
+        .is_some_and(|time| !time.is_null())
+}
+
+/// Whether a rule tells what a change would do: what is stored does nothing any more.
+fn is_of_change(violation: &Violation) -> bool {
+    violation.rule().starts_with("blast-radius/")
+}
+
+fn findings(verdict: &Verdict) -> Vec<Finding> {
+    let denied = verdict
+        .violations()
+        .iter()
+        .map(|violation| (FindingState::Denied, violation));
+    let warned = verdict.warnings().iter().map(Warning::violation);
+    let warned = warned.map(|violation| (FindingState::Warned, violation));
+    // What is refused or warned of and recorded as well is told once.
+    let told = |violation: &Violation| {
+        let mut warned = verdict.warnings().iter().map(Warning::violation);
+        verdict.violations().contains(violation) || warned.any(|one| one == violation)
+    };
+    let recorded = verdict.audited().iter().filter(|violation| !told(violation));
+    let recorded = recorded.map(|violation| (FindingState::Recorded, violation));
+    let open = verdict.undecided().iter();
+    let open = open.map(|violation| (FindingState::Undecided, violation));
+    let all = denied.chain(warned).chain(recorded).chain(open);
+    let mut all: Vec<Finding> = all
+        .filter(|(_, violation)| !is_of_change(violation))
+        .map(|(standing, violation)| finding(standing, violation))
+        .collect();
+    // The gate's own order within one standing.
+    all.sort_by_key(|finding| finding.standing);
+    all
+}
+
+fn finding(standing: FindingState, violation: &Violation) -> Finding {
+    let standing = match standing {
+        FindingState::Recorded if is_excused(violation.detail()) => FindingState::Excused,
+        FindingState::Denied | FindingState::Warned | FindingState::Recorded
+            if violation.class() == Class::Internal =>
+        {
+            FindingState::Broken
+        }
+        FindingState::Denied
+        | FindingState::Warned
+        | FindingState::Recorded
+        | FindingState::Broken
+        | FindingState::Undecided
+        | FindingState::Excused => standing,
+    };
+    let path = violation.path();
+    let path = if path.segments().is_empty() {
+        String::new()
+    } else {
+        path.to_string()
+    };
+    Finding {
+        standing,
+        path: Name::from(path),
+        rule: Name::from(violation.rule()),
+        message: Name::from(cut(violation.to_string())),
+    }
+}
+
+fn cut(mut text: String) -> String {
+    if text.len() > LONGEST {
+        let end = (0..LONGEST).rev().find(|end| text.is_char_boundary(*end));
+        text.truncate(end.unwrap_or_default());
+        text.push('…');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use policy::{Origin, PolicySet, Source};
+    use serde_json::json;
+
+    fn rulebook(spec: Value) -> Rulebook {
+        let mut spec = spec;
+        spec["matchConstraints"] = json!({"resourceRules": [{"apiGroups": ["*"], "apiVersions": ["*"],
+            "operations": ["CREATE"], "resources": ["*"]}]});
+        let document = json!({"apiVersion": "tidegate.io/v1alpha1", "kind": "AddOnPolicy",
+            "metadata": {"name": "own"}, "spec": spec});
+        let source = Source {
+            origin: Origin::Hub,
+            document,
+        };
+        let loaded = PolicySet::load(&[source], &[], &PolicySet::default());
+        assert!(
+            loaded.reports.iter().all(|report| report.faults.is_empty()),
+            "{:?}",
+            loaded.reports
+        );
+        Rulebook {
+            policies: loaded.set,
+            ..Rulebook::default()
+        }
+    }
+
+    fn told(object: &Value, rulebook: &Rulebook) -> Vec<String> {
+        let now = "2026-11-21T00:00:00Z".parse().expect("a time");
+        let found = judge(Kind::HubConfig, object, &Facts::default(), rulebook, now);
+        let line = |one: &Finding| format!("{} {}", one.standing.action(), one.message);
+        found.iter().map(line).collect()
+    }
+
+    fn object() -> Value {
+        json!({"apiVersion": "addon.open-cluster-management.io/v1alpha1", "kind": "AddOnHubConfig",
+            "metadata": {"name": "old", "labels": {"team": "x"}}, "spec": {"desiredVersion": "v1.0.0"}})
+    }
+
+    #[test]
+    fn each_action_has_a_standing_of_its_own() {
+        for (actions, expected) in [
+            (json!(["Deny"]), "deny"),
+            (json!(["Warn", "Audit"]), "warn"),
+            (json!(["Audit"]), "audit"),
+        ] {
+            let rulebook = rulebook(json!({"validationActions": actions, "validations": [
+                {"id": "a", "expression": "false", "message": "never", "fieldPath": "spec"}]}));
+            let line = format!("{expected} spec: Invalid value: never [policy/own/a]");
+            assert_eq!(told(&object(), &rulebook), [line]);
+        }
+    }
+
+    #[test]
+    fn an_exception_is_skipped_while_it_holds() {
+        let with = |until: &str| {
+            rulebook(
+                json!({"exceptions": [{"names": ["old"], "reason": "being replaced", "until": until}],
+                "validations": [{"id": "a", "expression": "false", "message": "never"}]}),
+            )
+        };
+        assert_eq!(
+            told(&object(), &with("2026-12-31")),
+            [
+                "excepted <nil>: Invalid value: never (excepted until 2026-12-31: being replaced) [policy/own/a]"
+            ]
+        );
+        assert_eq!(
+            told(&object(), &with("2026-10-31")),
+            ["deny <nil>: Invalid value: never [policy/own/a]"]
+        );
+    }
+
+    #[test]
+    fn what_only_a_request_has_cannot_be_judged() {
+        let who = rulebook(
+            json!({"validations": [{"id": "a", "expression": "request.userInfo.username == 'alice'"}]}),
+        );
+        let when = rulebook(
+            json!({"facts": ["now"], "validations": [{"id": "a", "expression": "facts.now == ''"}]}),
+        );
+        for rulebook in [who, when] {
+            let told = told(&object(), &rulebook);
+            assert!(told.len() == 1 && told[0].starts_with("undecided "), "{told:?}");
+        }
+        let broken =
+            rulebook(json!({"validations": [{"id": "a", "expression": "object.spec.nothing == ''"}]}));
+        let told = told(&object(), &broken);
+        assert!(told[0].starts_with("error "), "{told:?}");
+    }
+
+    #[test]
+    fn an_object_that_goes_is_left_alone() {
+        let rulebook = rulebook(json!({"validations": [{"id": "a", "expression": "false"}]}));
+        let mut object = object();
+        object["metadata"]["deletionTimestamp"] = json!("2026-11-21T00:00:00Z");
+        assert_eq!(told(&object, &rulebook), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_very_long_message_is_cut() {
+        let long = "é".repeat(LONGEST);
+        let rulebook =
+            rulebook(json!({"validations": [{"id": "a", "expression": "false", "message": long}]}));
+        let told = told(&object(), &rulebook);
+        assert!(
+            told[0].ends_with('…') && told[0].len() <= LONGEST + 20,
+            "{}",
+            told[0].len()
+        );
+    }
+}

@@ -1,0 +1,52 @@
+//! CEL as Kubernetes speaks it: compile, check, evaluate within a budget, with the libraries of its API server.
+//!
+//! Decides what an expression evaluates to, what it costs and which words its failures have. Never decides what a variable
+//! stands for nor what an answer means: schemas, policies and conditions bind the one and judge the other. `ast`, `convert`,
+//! `names`, `plain` and `engine` are open to those that type values better than their JSON does.
+
+#![deny(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::indexing_slicing,
+    clippy::wildcard_enum_match_arm
+)]
+
+mod activation;
+pub mod ast;
+pub mod convert;
+mod cost;
+mod detach;
+mod diagnose;
+mod engine;
+mod library;
+mod lower;
+mod macros;
+mod members;
+mod message;
+mod misuse;
+pub mod names;
+mod nesting;
+mod objects;
+pub mod plain;
+mod program;
+mod referenced_fields;
+mod references;
+mod run;
+mod stack;
+mod stop;
+mod texts;
+mod typed;
+mod variables;
+
+pub use activation::{Activation, Answer, Failure};
+pub use cost::Budget;
+pub use diagnose::{CompileError, Fault};
+pub use engine::engine;
+pub use library::{Access, Authority, Decision};
+pub use message::usable_message;
+pub use misuse::Purpose;
+pub use program::{EvalError, Program};
+pub use referenced_fields::ReferencedFields;
+pub use references::{Reference, ResultKind, Step};
+pub use stop::Stop;
+pub use typed::Typed;

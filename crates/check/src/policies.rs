@@ -1,0 +1,84 @@
+//! Policies among the files, and those of the hub that the files will be applied to.
+//!
+//! Decides which of them are in force for what is checked: all that compile, because one sync brings everything together. One of
+//! ours that does not compile is a fault of the files; one of Kubernetes' kinds may be right for an API server that can do more.
+
+use serde_json::Value;
+
+use super::gather::{Item, spot};
+use super::run::subject;
+use admission::{PolicyTrouble, Rulebook, is_former, is_policy};
+use api::names::OWN_GROUP;
+use api::v1alpha1::{GROUP, VERSION};
+use field::Path;
+use offline::Hub;
+use report::{Finding, Severity};
+use source::{Aim, place};
+
+/// Rule of a policy that does not compile.
+const COMPILE: &str = "policy/compile";
+/// Rule of a policy in the group that the kind had before.
+const FORMER: &str = "policy/former-group";
+/// Our own kind; what the others may say is decided by an API server.
+const OURS: &str = "AddOnPolicy";
+
+/// Returns what the gate will decide by, and what is wrong with the policies of the files.
+pub(super) fn in_force(rulebook: &Rulebook, hub: &Hub, items: &[Item<'_>]) -> (Rulebook, Vec<Finding>) {
+    let foreign = |value: &Value| is_policy(value) && value.get("kind").and_then(Value::as_str) != Some(OURS);
+    let upstream = items
+        .iter()
+        .map(|item| &item.value)
+        .filter(|value| foreign(value));
+    let documents: Vec<Value> = hub.policies().chain(upstream).cloned().collect();
+    if documents.is_empty() {
+        return (rulebook.clone(), Vec::new());
+    }
+    let objects: Vec<Value> = items.iter().map(|item| item.value.clone()).collect();
+    let (rulebook, troubles) = rulebook.with_policies(&documents, &objects);
+    let told = troubles.iter().filter_map(|trouble| finding(trouble, items));
+    let former = items.iter().filter(|item| is_former(&item.value)).map(former);
+    (rulebook, told.chain(former).collect())
+}
+
+/// It is in force until the next release, which will not know the kind any more and look at nothing that it wants.
+fn former(item: &Item<'_>) -> Finding {
+    let path = Path::parse("apiVersion");
+    Finding {
+        severity: Severity::Warning,
+        rule: FORMER.to_owned(),
+        spot: spot(item.page, place(item.node, &path, Aim::Value)),
+        subject: subject(&item.value),
+        path: path.to_string(),
+        message: format!("{GROUP} is read for one release more; write {OWN_GROUP}/{VERSION}"),
+        hint: None,
+    }
+}
+
+/// Tells whether a finding says that a policy of ours does not compile.
+pub(super) fn is_broken(finding: &Finding) -> bool {
+    finding.rule == COMPILE && finding.severity == Severity::Error
+}
+
+/// What is wrong with a policy of the hub is told there, in its status.
+fn finding(trouble: &PolicyTrouble, items: &[Item<'_>]) -> Option<Finding> {
+    let is_meant = |item: &&Item<'_>| {
+        let text = |pointer: &str| item.value.pointer(pointer).and_then(Value::as_str);
+        text("/kind") == Some(trouble.kind) && text("/metadata/name") == Some(&*trouble.name)
+    };
+    // Of two documents of one name the last one is applied last.
+    let item = items.iter().rev().find(is_meant)?;
+    let (severity, before) = if trouble.kind == OURS {
+        (Severity::Error, "")
+    } else {
+        (Severity::Unknown, "this policy cannot be judged by here: ")
+    };
+    Some(Finding {
+        severity,
+        rule: COMPILE.to_owned(),
+        spot: spot(item.page, place(item.node, &trouble.path, Aim::Value)),
+        subject: subject(&item.value),
+        path: trouble.path.to_string(),
+        message: format!("{before}{}", trouble.words),
+        hint: None,
+    })
+}

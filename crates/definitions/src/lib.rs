@@ -1,0 +1,29 @@
+//! The definitions room: what Tidegate's fields add to the definitions of Open Cluster Management that a hub has.
+//!
+//! Decides additions to `v1alpha1` alone: its schema and its columns. What a hub has already is never changed and never taken away, but
+//! for what this room has added itself and recorded on the definition. Never touches the list of versions, what is served or
+//! stored, the conversion or the names. Tells who would take the additions away again, and when they must not be made.
+#![deny(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::indexing_slicing,
+    clippy::wildcard_enum_match_arm
+)]
+
+mod difference;
+mod erasure;
+mod hazard;
+mod live;
+mod page;
+mod patch;
+mod pointer;
+mod probe;
+mod record;
+
+pub use difference::Difference;
+pub use erasure::{Erasure, erasure, extended, has_something_to_lose, is_kept};
+pub use hazard::{Conversion, Hazard, Operator, OperatorWill, Proof, Surroundings};
+pub use live::{Unfit, converter, is_established, other_versions, version_annotation};
+pub use page::{applied_text, json, plan_text, revert_text};
+pub use patch::{Addition, DefinitionPlan, Presence, Reversal, plan, revert};
+pub use probe::{is_answered_by_tidegate, probe};

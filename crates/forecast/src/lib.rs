@@ -1,0 +1,27 @@
+//! The forecast room: what would happen on a hub if nobody touched it any more.
+//!
+//! Decides nothing about add-ons: `plan::addon` plans, as in the controllers, on a hub in memory; its writes are done there,
+//! agents that are connected report success, and time passes when that is all that is left. Reads and writes no real hub.
+
+#![deny(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::indexing_slicing,
+    clippy::wildcard_enum_match_arm
+)]
+
+mod agents;
+mod course;
+mod difference;
+mod render;
+mod take_over;
+mod take_over_text;
+mod upgrades;
+mod world;
+
+pub use course::{Forecast, Held, Wave, forecast};
+pub use difference::Difference;
+pub use render::{json, text};
+pub use take_over::{Fate, TakeOver, take_over};
+pub use take_over_text::{take_over_json, take_over_text};
+pub use upgrades::{UpgradeForecast, upgrades, upgrades_json, upgrades_text};

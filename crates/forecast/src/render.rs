@@ -1,0 +1,144 @@
+//! How a forecast reads: for people and for programs.
+//!
+//! Decides layout; clusters that share a reason stand together.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+
+use super::course::{Forecast, Held, Wave};
+use field::{counted, one_line};
+
+/// The most clusters that are listed by name.
+const MOST_NAMED: usize = 12;
+
+/// Returns forecasts for people; `same` add-ons go on as they would anyway.
+pub fn text(forecasts: &[Forecast], same: usize) -> String {
+    let mut out = String::new();
+    for forecast in forecasts {
+        one(&mut out, forecast);
+    }
+    if forecasts.is_empty() && same == 0 {
+        line(&mut out, "there is no add-on");
+    } else if same > 0 {
+        let others = counted(same, "add-on");
+        line(&mut out, &format!("{others}: no difference"));
+    }
+    out
+}
+
+fn one(out: &mut String, forecast: &Forecast) {
+    let sum =
+        |part: fn(&Wave) -> &Vec<String>| forecast.waves.iter().map(|wave| part(wave).len()).sum::<usize>();
+    let (installed, moved, removed) = (
+        sum(|wave| &wave.installed),
+        sum(|wave| &wave.moved),
+        sum(|wave| &wave.removed),
+    );
+    line(
+        out,
+        &format!(
+            "{}: {installed} installed, {moved} moved, {removed} removed in {}; {} at the end",
+            forecast.addon,
+            counted(forecast.waves.len(), "wave"),
+            counted(forecast.clusters, "cluster")
+        ),
+    );
+    let mut before = None;
+    for (number, wave) in (1..).zip(&forecast.waves) {
+        let after = if before.replace(wave.after) == Some(wave.after) {
+            // As soon as the agents of the wave before have answered.
+            "then".to_owned()
+        } else if wave.after == 0 {
+            "at once".to_owned()
+        } else {
+            format!("after {}", length(wave.after))
+        };
+        for (word, clusters) in [
+            ("install", &wave.installed),
+            ("move", &wave.moved),
+            ("remove", &wave.removed),
+        ] {
+            if !clusters.is_empty() {
+                line(
+                    out,
+                    &format!("  wave {number:<3} {after:12} {word:8} {}", named(clusters)),
+                );
+            }
+        }
+    }
+    for ((moved, why), clusters) in reasons(&forecast.held) {
+        // Nobody both moves and is held.
+        let word = if moved { "stops" } else { "held" };
+        let who = if clusters.is_empty() {
+            "the add-on".to_owned()
+        } else {
+            named(&clusters)
+        };
+        line(out, &format!("  {word:8} {who}: {why}"));
+    }
+    if forecast.cut {
+        line(
+            out,
+            "  the forecast ends here: the hub would go on for a long time",
+        );
+    }
+    line(out, "");
+}
+
+fn reasons(held: &[Held]) -> BTreeMap<(bool, &str), Vec<String>> {
+    let mut reasons: BTreeMap<(bool, &str), Vec<String>> = BTreeMap::new();
+    for held in held {
+        reasons
+            .entry((held.moved, &held.why))
+            .or_default()
+            .extend(held.cluster.clone());
+    }
+    reasons
+}
+
+pub(super) fn named(clusters: &[String]) -> String {
+    let named: Vec<&str> = clusters.iter().take(MOST_NAMED).map(String::as_str).collect();
+    let more = clusters.len().saturating_sub(MOST_NAMED);
+    let more = if more > 0 {
+        format!(" and {more} more")
+    } else {
+        String::new()
+    };
+    format!("{}{more}", named.join(" "))
+}
+
+pub(super) fn length(seconds: i64) -> String {
+    let (hours, minutes, rest) = (seconds / 3600, seconds % 3600 / 60, seconds % 60);
+    let parts = [(hours, "h"), (minutes, "m"), (rest, "s")];
+    let shown = parts.iter().filter(|(count, _)| *count > 0);
+    let shown: Vec<String> = shown.map(|(count, unit)| format!("{count}{unit}")).collect();
+    shown.concat()
+}
+
+pub(super) fn line(out: &mut String, text: &str) {
+    writeln!(out, "{}", one_line(text).trim_end()).expect("writing to a string cannot fail");
+}
+
+/// Returns forecasts for programs.
+pub fn json(forecasts: &[Forecast], same: usize) -> Value {
+    let each = forecasts.iter().map(|forecast| {
+        let waves = forecast.waves.iter().map(|wave| {
+            json!({"afterSeconds": wave.after, "installed": wave.installed, "moved": wave.moved,
+                "removed": wave.removed})
+        });
+        let held = forecast
+            .held
+            .iter()
+            .map(|held| json!({"cluster": held.cluster, "moved": held.moved, "why": held.why}));
+        json!({
+            "addon": forecast.addon,
+            "clusters": forecast.clusters,
+            "waves": waves.collect::<Vec<_>>(),
+            "held": held.collect::<Vec<_>>(),
+            "cut": forecast.cut,
+        })
+    });
+    json!({"addons": each.collect::<Vec<_>>(), "withoutDifference": same})
+}

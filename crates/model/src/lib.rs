@@ -1,0 +1,49 @@
+//! The model room: domain types that the gate and the planner read with the same parsers.
+//!
+//! Decides which values have a meaning and which meaning; a value that has none comes back as a fault. Never knows
+//! where a value stands in a document, and never decides what follows from a fault.
+#![deny(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::indexing_slicing,
+    clippy::wildcard_enum_match_arm
+)]
+
+mod config;
+mod deadline;
+mod hub_permission;
+mod image;
+mod limit;
+mod name;
+mod names;
+mod off_limits;
+mod protected;
+mod quantity;
+mod rolling_update;
+mod rollout;
+pub mod rule;
+mod scalar;
+mod selector;
+mod signer;
+mod slip;
+mod turns;
+pub mod upgrade;
+mod version;
+
+pub use config::{ConfigReference, ConfigType, KNOWN_TYPES, KnownType, RawReference, Scope};
+pub use deadline::{ProgressDeadline, Soak};
+pub use hub_permission::{HubNamespaces, is_addons_own, is_never_bound, is_reserved};
+pub use image::ImageReference;
+pub use limit::{Limit, Percent, Tolerance};
+pub use name::{Name, order};
+pub use names::{AddonName, DEFAULT_INSTALL_NAMESPACE, InstallNamespace};
+pub use off_limits::{MOST_CONFIG_TYPES, off_limits};
+pub use protected::protected_types;
+pub use quantity::parse_quantity;
+pub use rolling_update::{ConfigRollout, DEFAULT_AT_ONCE, RawConfigRollout, RawRollingUpdate, RollingUpdate};
+pub use rollout::{MandatoryGroup, Pace, RawBlock, RawGroup, RawStrategy, RolloutKind, RolloutStrategy};
+pub use scalar::Scalar;
+pub use selector::{Selector, is_label_key, is_label_value, parse_selector};
+pub use signer::{OwnSigner, check_certificate_name};
+pub use turns::Rest;
+pub use version::AddonVersion;

@@ -1,0 +1,127 @@
+//! Names: of add-ons, and of the namespace that an agent is installed in.
+//!
+//! Decides which texts are such names. Never looks whether the named thing exists.
+
+use apimachinery::names::is_dns1123_label;
+
+use field::{Class, Fault, quoted};
+
+pub use api::names::DEFAULT_INSTALL_NAMESPACE;
+
+const LABEL_LIMIT: usize = 63;
+
+/// The namespace on the managed cluster that an add-on's agent is installed in.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct InstallNamespace(String);
+
+impl InstallNamespace {
+    /// Reads an RFC 1123 label of at most 63 characters.
+    pub fn parse(text: &str) -> Result<Self, Fault> {
+        if text.chars().count() > LABEL_LIMIT {
+            let detail = format!("must have at most {LABEL_LIMIT} characters");
+            return Err(Fault::of_text(Class::TooLong, text, detail));
+        }
+        if is_dns1123_label(text) {
+            return Ok(Self(text.to_owned()));
+        }
+        let detail = "must be lower case letters, digits and \"-\", with a letter or digit at both ends";
+        Err(Fault::of_text(Class::Invalid, text, detail).hint_if(label_like(text)))
+    }
+
+    /// Returns the name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// The name of an add-on, which becomes a label value on every work of it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct AddonName(String);
+
+impl AddonName {
+    /// Reads a name of at most 63 characters: RFC 1123 labels with points between them.
+    pub fn parse(text: &str) -> Result<Self, Fault> {
+        if text.chars().count() > LABEL_LIMIT {
+            let detail =
+                format!("must have at most {LABEL_LIMIT} characters, because works carry it as a label");
+            return Err(Fault::of_text(Class::TooLong, text, detail));
+        }
+        if text.split('.').all(is_dns1123_label) {
+            return Ok(Self(text.to_owned()));
+        }
+        let detail =
+            "must be lower case letters, digits, \"-\" and \".\", with a letter or digit at both ends";
+        Err(Fault::of_text(Class::Invalid, text, detail))
+    }
+
+    /// Returns the name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+fn label_like(text: &str) -> Option<String> {
+    let label: String = text
+        .trim()
+        .to_lowercase()
+        .chars()
+        .map(|letter| {
+            if letter.is_ascii_alphanumeric() {
+                letter
+            } else {
+                '-'
+            }
+        })
+        .collect();
+    let label = label.trim_matches('-');
+    is_dns1123_label(label).then(|| format!("did you mean {}?", quoted(label)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn install_namespaces_are_labels() {
+        for text in ["a", "0", "agent-addon", &"x".repeat(63)] {
+            assert!(InstallNamespace::parse(text).is_ok(), "{text}");
+        }
+        for text in [
+            "",
+            "-a",
+            "a-",
+            "A",
+            "a.b",
+            "a_b",
+            "a b",
+            "\u{e9}",
+            &"x".repeat(64),
+        ] {
+            assert!(InstallNamespace::parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_label_that_is_almost_right_is_suggested() {
+        let fault = InstallNamespace::parse("My_Addon").expect_err("upper case and underscore");
+        let text = fault.at(field::Path::parse("n"), "a/b").to_string();
+        assert!(text.contains("hint: did you mean \"my-addon\"?"), "{text}");
+    }
+
+    #[test]
+    fn add_on_names_fit_a_label_value() {
+        assert!(AddonName::parse("cluster-proxy.v2").is_ok());
+        for text in ["", "a..b", ".a", "Upper", &"x".repeat(64)] {
+            assert!(AddonName::parse(text).is_err(), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn labels_agree_with_the_crd_pattern(text in "[-a-z0-9A.]{0,70}") {
+            let pattern = regex::Regex::new(r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$").expect("OCM's pattern compiles");
+            prop_assert_eq!(InstallNamespace::parse(&text).is_ok(), pattern.is_match(&text) && text.len() <= 63);
+        }
+    }
+}

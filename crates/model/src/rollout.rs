@@ -1,0 +1,498 @@
+//! Rollout strategies of a placement: all at once, cluster by cluster, or decision group by decision group.
+//!
+//! Decides what a strategy means and which of its values have no meaning. Never decides which cluster moves.
+
+use std::collections::BTreeSet;
+
+use super::deadline::{ProgressDeadline, Soak};
+use super::limit::{Limit, Tolerance};
+use super::rule;
+use super::scalar::Scalar;
+use api::v1alpha1 as wire;
+use field::{Class, Fault, Path, Violation, listed, nearest, quoted};
+
+/// The types of a rollout.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RolloutKind {
+    /// All clusters at once.
+    #[default]
+    All,
+    /// Cluster by cluster.
+    Progressive,
+    /// Decision group by decision group.
+    ProgressivePerGroup,
+}
+
+impl RolloutKind {
+    /// Every type, in the order in which messages list them.
+    pub const EVERY: [Self; 3] = [Self::All, Self::Progressive, Self::ProgressivePerGroup];
+
+    /// Returns the name that `type` takes.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::All => "All",
+            Self::Progressive => "Progressive",
+            Self::ProgressivePerGroup => "ProgressivePerGroup",
+        }
+    }
+
+    /// Returns the key of the block with the settings of this type.
+    pub fn block(self) -> &'static str {
+        match self {
+            Self::All => "all",
+            Self::Progressive => "progressive",
+            Self::ProgressivePerGroup => "progressivePerGroup",
+        }
+    }
+
+    /// Reads the `type` of a strategy; nothing and an empty text mean `All`, as the CRD's default has it.
+    pub fn parse(value: Option<Scalar<'_>>) -> Result<Self, Fault> {
+        let Some(value) = value else { return Ok(Self::All) };
+        let text = value.text("Progressive")?;
+        if text.is_empty() {
+            return Ok(Self::All);
+        }
+        Self::EVERY
+            .into_iter()
+            .find(|kind| kind.name() == text)
+            .ok_or_else(|| {
+                let names = || Self::EVERY.into_iter().map(Self::name);
+                let hint = nearest(text, names()).map(|name| format!("did you mean {}?", quoted(name)));
+                let detail = format!("supported values: {}", listed(names()));
+                Fault::of_text(Class::NotSupported, text, detail).hint_if(hint)
+            })
+    }
+}
+
+/// A decision group of a placement, by name or by position.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum MandatoryGroup {
+    /// Every group of this name.
+    Named(String),
+    /// The group at this position.
+    At(u32),
+}
+
+/// How patient a rollout is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pace {
+    /// How long a cluster must stay successful.
+    pub soak: Soak,
+    /// How long a cluster may take.
+    pub deadline: ProgressDeadline,
+    /// How many clusters may fail.
+    pub tolerance: Tolerance,
+}
+
+/// How a change travels over the clusters of a placement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RolloutStrategy {
+    /// All clusters at once.
+    All(Pace),
+    /// The mandatory groups one after another, then the other clusters within a limit.
+    Progressive {
+        /// Groups that go first.
+        groups: Vec<MandatoryGroup>,
+        /// How many clusters move at once; nothing given means all that are not in a mandatory group.
+        limit: Option<Limit>,
+        /// Soak, deadline, failures.
+        pace: Pace,
+    },
+    /// The mandatory groups one after another, then every other group one after another.
+    ProgressivePerGroup {
+        /// Groups that go first.
+        groups: Vec<MandatoryGroup>,
+        /// Soak, deadline, failures.
+        pace: Pace,
+    },
+}
+
+impl Default for RolloutStrategy {
+    fn default() -> Self {
+        Self::All(Pace::default())
+    }
+}
+
+impl RolloutStrategy {
+    /// Reads the strategy that stands at `path`, or tells everything that is wrong with it.
+    pub fn parse(raw: &RawStrategy<'_>, path: &Path) -> Result<Self, Vec<Violation>> {
+        let mut wrong = raw.mismatches(path);
+        let kind = keep(raw.kind(path), &mut wrong);
+        // A block of another type has no effect, but what is wrong in it is told all the same.
+        let mut chosen = None;
+        for (block_kind, block) in raw.blocks() {
+            let read = block.parse(&path.key(block_kind.block()), &mut wrong);
+            if Some(block_kind) == kind {
+                chosen = read;
+            }
+        }
+        let (Some(kind), []) = (kind, wrong.as_slice()) else {
+            return Err(wrong);
+        };
+        let Block { groups, limit, pace } = chosen.unwrap_or_default();
+        Ok(match kind {
+            RolloutKind::All => Self::All(pace),
+            RolloutKind::Progressive => Self::Progressive { groups, limit, pace },
+            RolloutKind::ProgressivePerGroup => Self::ProgressivePerGroup { groups, pace },
+        })
+    }
+}
+
+/// The leaves of a strategy, as a document has them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RawStrategy<'a> {
+    /// `type`.
+    pub kind: Option<Scalar<'a>>,
+    /// `all`.
+    pub all: Option<RawBlock<'a>>,
+    /// `progressive`.
+    pub progressive: Option<RawBlock<'a>>,
+    /// `progressivePerGroup`.
+    pub progressive_per_group: Option<RawBlock<'a>>,
+}
+
+/// The leaves of one block of a strategy.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RawBlock<'a> {
+    /// `mandatoryDecisionGroups`.
+    pub groups: Vec<RawGroup<'a>>,
+    /// `maxConcurrency`.
+    pub max_concurrency: Option<Scalar<'a>>,
+    /// `maxFailures`.
+    pub max_failures: Option<Scalar<'a>>,
+    /// `minSuccessTime`.
+    pub min_success_time: Option<Scalar<'a>>,
+    /// `progressDeadline`.
+    pub progress_deadline: Option<Scalar<'a>>,
+}
+
+/// The leaves of one entry of `mandatoryDecisionGroups`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RawGroup<'a> {
+    /// `groupName`.
+    pub name: Option<&'a str>,
+    /// `groupIndex`.
+    pub index: Option<i64>,
+}
+
+#[derive(Default)]
+struct Block {
+    groups: Vec<MandatoryGroup>,
+    limit: Option<Limit>,
+    pace: Pace,
+}
+
+impl<'a> RawStrategy<'a> {
+    /// Returns the blocks that are given, with the type that each belongs to.
+    pub fn blocks(&self) -> impl Iterator<Item = (RolloutKind, &RawBlock<'a>)> {
+        let blocks = [&self.all, &self.progressive, &self.progressive_per_group];
+        RolloutKind::EVERY
+            .into_iter()
+            .zip(blocks)
+            .filter_map(|(kind, block)| block.as_ref().map(|block| (kind, block)))
+    }
+
+    /// Returns the type.
+    pub fn kind(&self, path: &Path) -> Result<RolloutKind, Violation> {
+        RolloutKind::parse(self.kind).map_err(|fault| fault.at(path.key("type"), rule::UNKNOWN_TYPE))
+    }
+
+    /// Returns a violation for every block that belongs to another type than the one given.
+    pub fn mismatches(&self, path: &Path) -> Vec<Violation> {
+        let Ok(kind) = RolloutKind::parse(self.kind) else {
+            return Vec::new();
+        };
+        let others = self.blocks().filter(|(block, _)| *block != kind);
+        others
+            .map(|(block, _)| {
+                let (given, wanted) = (kind.name(), block.name());
+                let detail = format!("has no effect while type is {}", quoted(given));
+                let hint = format!("set type to {}, or remove this block", quoted(wanted));
+                Fault::bare(Class::Forbidden, detail)
+                    .hint(hint)
+                    .at(path.key(block.block()), rule::TYPE_MISMATCH)
+            })
+            .collect()
+    }
+}
+
+impl RawBlock<'_> {
+    /// Returns how many clusters may move at once, if that is given.
+    pub fn limit(&self, path: &Path) -> Result<Option<Limit>, Violation> {
+        let parsed = self.max_concurrency.map(Limit::parse).transpose();
+        parsed.map_err(|fault| fault.at(path.key("maxConcurrency"), rule::MAX_CONCURRENCY))
+    }
+
+    /// Returns how many clusters may fail.
+    pub fn tolerance(&self, path: &Path) -> Result<Tolerance, Violation> {
+        let parsed = self
+            .max_failures
+            .map_or_else(|| Ok(Tolerance::default()), Tolerance::parse);
+        parsed.map_err(|fault| fault.at(path.key("maxFailures"), rule::MAX_FAILURES))
+    }
+
+    /// Returns how long a cluster must stay successful.
+    pub fn soak(&self, path: &Path) -> Result<Soak, Violation> {
+        let parsed = self
+            .min_success_time
+            .map_or_else(|| Ok(Soak::default()), Soak::parse);
+        parsed.map_err(|fault| fault.at(path.key("minSuccessTime"), rule::MIN_SUCCESS_TIME))
+    }
+
+    /// Returns how long a cluster may take.
+    pub fn deadline(&self, path: &Path) -> Result<ProgressDeadline, Violation> {
+        let parsed = self
+            .progress_deadline
+            .map_or(Ok(ProgressDeadline::None), ProgressDeadline::parse);
+        parsed.map_err(|fault| fault.at(path.key("progressDeadline"), rule::PROGRESS_DEADLINE))
+    }
+
+    /// Returns the groups that go first, and what is wrong with them.
+    pub fn groups(&self, path: &Path) -> (Vec<MandatoryGroup>, Vec<Violation>) {
+        let path = path.key("mandatoryDecisionGroups");
+        let mut groups: Vec<MandatoryGroup> = Vec::new();
+        let mut seen = BTreeSet::new();
+        let mut wrong = Vec::new();
+        for (position, raw) in self.groups.iter().enumerate() {
+            let at = path.index(position);
+            match raw.parse() {
+                Err(fault) => wrong.push(fault.at(at.key("groupIndex"), rule::MANDATORY_GROUPS)),
+                Ok(group) if !seen.insert(group.clone()) => {
+                    let detail = "names the same decision group as an entry before it";
+                    let fault = Fault::of_text(Class::Duplicate, &group.to_string(), detail);
+                    wrong.push(fault.at(at, rule::MANDATORY_GROUPS));
+                }
+                Ok(group) => groups.push(group),
+            }
+        }
+        (groups, wrong)
+    }
+
+    fn parse(&self, path: &Path, wrong: &mut Vec<Violation>) -> Option<Block> {
+        let before = wrong.len();
+        let (groups, wrong_groups) = self.groups(path);
+        wrong.extend(wrong_groups);
+        let limit = keep(self.limit(path), wrong).flatten();
+        let pace = Pace {
+            soak: keep(self.soak(path), wrong).unwrap_or_default(),
+            deadline: keep(self.deadline(path), wrong).unwrap_or_default(),
+            tolerance: keep(self.tolerance(path), wrong).unwrap_or_default(),
+        };
+        (wrong.len() == before).then_some(Block { groups, limit, pace })
+    }
+}
+
+impl RawGroup<'_> {
+    // Upstream takes the name when there is one, and position 0 when there is neither.
+    fn parse(&self) -> Result<MandatoryGroup, Fault> {
+        if let Some(name) = self.name.filter(|name| !name.is_empty()) {
+            return Ok(MandatoryGroup::Named(name.to_owned()));
+        }
+        let index = self.index.unwrap_or_default();
+        i32::try_from(index)
+            .ok()
+            .and_then(|index| u32::try_from(index).ok())
+            .map(MandatoryGroup::At)
+            .ok_or_else(|| {
+                let detail = "must be the position of a decision group, from 0 up";
+                Scalar::Int(index).fault(Class::Invalid, detail)
+            })
+    }
+}
+
+impl std::fmt::Display for MandatoryGroup {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Named(name) => f.write_str(name),
+            Self::At(index) => write!(f, "{index}"),
+        }
+    }
+}
+
+impl<'a> From<&'a wire::RolloutStrategy> for RawStrategy<'a> {
+    fn from(strategy: &'a wire::RolloutStrategy) -> Self {
+        let wire::RolloutStrategy {
+            type_,
+            all,
+            progressive,
+            progressive_per_group,
+        } = strategy;
+        Self {
+            kind: (!type_.is_empty()).then_some(Scalar::Text(type_)),
+            all: all.as_ref().map(|block| RawBlock {
+                max_failures: block.max_failures.as_ref().map(Scalar::from),
+                min_success_time: block.min_success_time.as_ref().map(Scalar::from),
+                progress_deadline: block.progress_deadline.as_ref().map(Scalar::from),
+                ..RawBlock::default()
+            }),
+            progressive: progressive.as_ref().map(|block| RawBlock {
+                groups: block
+                    .mandatory_decision_groups
+                    .iter()
+                    .map(RawGroup::from)
+                    .collect(),
+                max_concurrency: block.max_concurrency.as_ref().map(Scalar::from),
+                max_failures: block.max_failures.as_ref().map(Scalar::from),
+                min_success_time: block.min_success_time.as_ref().map(Scalar::from),
+                progress_deadline: block.progress_deadline.as_ref().map(Scalar::from),
+            }),
+            progressive_per_group: progressive_per_group.as_ref().map(|block| RawBlock {
+                groups: block
+                    .mandatory_decision_groups
+                    .iter()
+                    .map(RawGroup::from)
+                    .collect(),
+                max_failures: block.max_failures.as_ref().map(Scalar::from),
+                min_success_time: block.min_success_time.as_ref().map(Scalar::from),
+                progress_deadline: block.progress_deadline.as_ref().map(Scalar::from),
+                ..RawBlock::default()
+            }),
+        }
+    }
+}
+
+impl<'a> From<&'a wire::MandatoryDecisionGroup> for RawGroup<'a> {
+    fn from(group: &'a wire::MandatoryDecisionGroup) -> Self {
+        Self {
+            name: (!group.group_name.is_empty()).then_some(group.group_name.as_str()),
+            index: group.group_index.map(i64::from),
+        }
+    }
+}
+
+/// Keeps the value, or the violation.
+pub(super) fn keep<T>(read: Result<T, Violation>, wrong: &mut Vec<Violation>) -> Option<T> {
+    match read {
+        Ok(value) => Some(value),
+        Err(violation) => {
+            wrong.push(violation);
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::num::NonZeroU32;
+    use std::time::Duration;
+
+    fn block<'a>() -> RawBlock<'a> {
+        RawBlock::default()
+    }
+
+    fn texts(raw: &RawStrategy<'_>) -> Vec<String> {
+        let wrong = RolloutStrategy::parse(raw, &Path::parse("r")).expect_err("something is wrong");
+        wrong.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn nothing_given_means_all_at_once() {
+        let parsed = RolloutStrategy::parse(&RawStrategy::default(), &Path::root());
+        assert_eq!(parsed, Ok(RolloutStrategy::All(Pace::default())));
+    }
+
+    #[test]
+    fn a_progressive_strategy_is_read_whole() {
+        let raw = RawStrategy {
+            kind: Some(Scalar::Text("Progressive")),
+            progressive: Some(RawBlock {
+                groups: vec![
+                    RawGroup {
+                        name: Some("canary"),
+                        index: None,
+                    },
+                    RawGroup {
+                        name: None,
+                        index: Some(3),
+                    },
+                ],
+                max_concurrency: Some(Scalar::Int(4)),
+                max_failures: Some(Scalar::Int(2)),
+                min_success_time: Some(Scalar::Text("5m")),
+                progress_deadline: Some(Scalar::Text("10m")),
+            }),
+            ..RawStrategy::default()
+        };
+        let pace = Pace {
+            soak: Soak::parse(Scalar::Text("5m")).expect("a duration"),
+            deadline: ProgressDeadline::After(Duration::from_mins(10)),
+            tolerance: Tolerance::Clusters(2),
+        };
+        let groups = vec![MandatoryGroup::Named("canary".into()), MandatoryGroup::At(3)];
+        let limit = NonZeroU32::new(4).map(Limit::Clusters);
+        assert_eq!(
+            RolloutStrategy::parse(&raw, &Path::root()),
+            Ok(RolloutStrategy::Progressive { groups, limit, pace })
+        );
+    }
+
+    #[test]
+    fn everything_wrong_is_told_at_once() {
+        let raw = RawStrategy {
+            kind: Some(Scalar::Text("Progressive")),
+            all: Some(block()),
+            progressive: Some(RawBlock {
+                groups: vec![RawGroup {
+                    name: None,
+                    index: Some(-1),
+                }],
+                max_concurrency: Some(Scalar::Text("130%")),
+                max_failures: Some(Scalar::Int(-1)),
+                min_success_time: Some(Scalar::Text("banana")),
+                progress_deadline: Some(Scalar::Text("lolNone")),
+            }),
+            ..RawStrategy::default()
+        };
+        let rules: Vec<String> = texts(&raw)
+            .iter()
+            .filter_map(|text| Some(text.rsplit_once(" [")?.1.to_owned()))
+            .collect();
+        assert_eq!(
+            rules,
+            [
+                "rollout/type-mismatch]",
+                "rollout/mandatory-groups]",
+                "rollout/max-concurrency]",
+                "rollout/min-success-time]",
+                "rollout/progress-deadline]",
+                "rollout/max-failures]",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_misspelt_type_is_not_also_a_mismatch() {
+        let raw = RawStrategy {
+            kind: Some(Scalar::Text("progressive")),
+            progressive: Some(block()),
+            ..RawStrategy::default()
+        };
+        assert_eq!(
+            texts(&raw),
+            [
+                "r.type: Unsupported value: \"progressive\": supported values: \"All\", \"Progressive\", \"ProgressivePerGroup\"; hint: did you mean \"Progressive\"? [rollout/unknown-type]"
+            ]
+        );
+    }
+
+    #[test]
+    fn wire_types_and_raw_json_meet_the_same_parser() {
+        let wire: wire::RolloutStrategy = serde_json::from_value(serde_json::json!({
+            "type": "Progressive",
+            "progressive": {"maxConcurrency": "25%", "mandatoryDecisionGroups": [{"groupName": "a"}, {"groupIndex": 1}]},
+        }))
+        .expect("the wire type reads it");
+        let parsed = RolloutStrategy::parse(&RawStrategy::from(&wire), &Path::root());
+        let limit = super::super::Percent::new(25).map(Limit::Percent);
+        let groups = vec![MandatoryGroup::Named("a".into()), MandatoryGroup::At(1)];
+        assert_eq!(
+            parsed,
+            Ok(RolloutStrategy::Progressive {
+                groups,
+                limit,
+                pace: Pace::default()
+            })
+        );
+    }
+}

@@ -1,0 +1,60 @@
+//! Ids of the rules that guard the parsers of this room; the gate's rule table documents each.
+//!
+//! Decides nothing.
+
+/// A configuration type is written as a kind or in the singular.
+pub const KIND_NOT_PLURAL: &str = "config/kind-not-plural";
+/// A configuration reference lacks what identifies it.
+pub const INCOMPLETE_REFERENCE: &str = "config/incomplete-reference";
+/// A rollout type that does not exist.
+pub const UNKNOWN_TYPE: &str = "rollout/unknown-type";
+/// A block that belongs to another rollout type.
+pub const TYPE_MISMATCH: &str = "rollout/type-mismatch";
+/// A soak time that is no duration.
+pub const MIN_SUCCESS_TIME: &str = "rollout/min-success-time";
+/// A deadline that is neither `None` nor a duration.
+pub const PROGRESS_DEADLINE: &str = "rollout/progress-deadline";
+/// A number of clusters at once that has no meaning.
+pub const MAX_CONCURRENCY: &str = "rollout/max-concurrency";
+/// A number of tolerated failures that has no meaning.
+pub const MAX_FAILURES: &str = "rollout/max-failures";
+/// A mandatory decision group that no decision can match.
+pub const MANDATORY_GROUPS: &str = "rollout/mandatory-groups";
+/// A rolling update of configurations that lacks its placement or its limit.
+pub const ROLLING_UPDATE: &str = "rollout/rolling-update";
+/// An install namespace that no cluster can have.
+pub const INSTALL_NAMESPACE: &str = "install/namespace";
+/// A label selector without a meaning.
+pub const LABEL_SELECTOR: &str = "install/label-selector";
+/// An add-on name that does not fit the labels made from it.
+pub const ADDON_NAME: &str = "naming/addon-name";
+/// A signer is the add-on's own.
+pub const SIGNER: &str = "template/signer";
+/// A certificate names nobody whom the hub would believe.
+pub const SIGNER_SUBJECT: &str = "template/signer-subject";
+/// A version of OpenShift that is none, or is missing.
+pub const UPGRADE_VERSION: &str = "upgrade/version";
+/// A channel that is none, or that has no release of the version.
+pub const UPGRADE_CHANNEL: &str = "upgrade/channel";
+/// An address of an update service that is none.
+pub const UPGRADE_UPSTREAM: &str = "upgrade/upstream";
+/// An image without a meaning, or a release that is not named by its digest.
+pub const UPGRADE_IMAGE: &str = "upgrade/image";
+/// A selector of clusters without a meaning.
+pub const UPGRADE_SELECTOR: &str = "upgrade/selector";
+/// An upgrade that selects nothing, or a placement that stands twice.
+pub const UPGRADE_SELECTION: &str = "upgrade/selection";
+/// An upgrade of nothing.
+pub const UPGRADE_NOTHING: &str = "upgrade/nothing";
+/// A subscription of an operator that cannot be one.
+pub const UPGRADE_OPERATORS: &str = "upgrade/operators";
+/// A time that an upgrade may take, and that is none.
+pub const UPGRADE_TIMEOUT: &str = "upgrade/timeout";
+/// A number of clusters at once that has no meaning.
+pub const UPGRADE_CONCURRENCY: &str = "upgrade/max-concurrency";
+/// A number of tolerated failures that has no meaning.
+pub const UPGRADE_FAILURES: &str = "upgrade/max-failures";
+/// A window that has no meaning.
+pub const UPGRADE_WINDOW: &str = "upgrade/window";
+/// An action that cannot be a work.
+pub const UPGRADE_ACTION: &str = "upgrade/action";

@@ -1,0 +1,21 @@
+//! The offline room: a hub that is only a heap of objects, from files, from a dump, or read from a live hub.
+//!
+//! Decides what a dump holds and leaves out, and which object a file means. Everything that is known about the objects is
+//! worked out by the store that the controllers use, fed with them; nothing here is a second implementation of it.
+
+#![deny(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::indexing_slicing,
+    clippy::wildcard_enum_match_arm
+)]
+
+mod dump;
+mod find;
+mod hub;
+mod redact;
+mod secret;
+
+pub use dump::{Dump, DumpError, FORMAT};
+pub use hub::{Hub, Knowledge};
+pub use snapshot::Identity;

@@ -1,0 +1,30 @@
+//! The condition that says whose an instance is: somebody else applies it, so that no install strategy takes it away.
+//!
+//! Decides when there is something to say: where the mark of a strategy stands beside another owner, and where nothing selects the
+//! cluster. Never decides who counts as an owner (`snapshot::decode::claims`) and who goes (`install::fate`).
+
+use std::collections::BTreeSet;
+
+use super::conditions::Wish;
+use super::types::{Wait, WaitOn};
+use snapshot::{Instance, Name, Status, View};
+
+/// Condition of an instance that somebody else applies.
+pub(super) const ADOPTED: &str = "Adopted";
+
+/// Returns the condition, if there is anything to say. `kept` are the clusters that nothing selects.
+pub(super) fn adopted(view: &View<'_>, instance: &Instance, kept: &BTreeSet<Name>) -> Option<Wish<'static>> {
+    let manager = &instance.claims.adopter;
+    if kept.contains(&instance.cluster) {
+        let told = Wait::addon(WaitOn::Adopted(manager.clone())).to_string();
+        return Some(Wish::new(ADOPTED, Status::True, "NotSelected", told));
+    }
+    if !instance.claims.is_adopted() || instance.installed_by.is_empty() {
+        return None;
+    }
+    let message = format!(
+        "{manager} applies it: its fields are {manager}'s, and the install strategy of {} never takes it away",
+        view.addon.name
+    );
+    Some(Wish::new(ADOPTED, Status::True, "AppliedByOthers", message))
+}

@@ -1,0 +1,309 @@
+//! Whether the agent of a template add-on is available, from the feedback of its workloads.
+//!
+//! Decides `Available` and `ManifestApplied` of add-ons that the tide deploys. Silent where another program speaks: a
+//! cluster that is not reachable, an add-on that somebody else deploys.
+
+use super::conditions::Wish;
+use super::instance_state::MANIFEST_APPLIED;
+use super::render::Probe;
+use super::rollout::Member;
+use super::work::{Body, Rendering};
+use snapshot::{Instance, Signal, Status, View, Work, Workload};
+
+/// Condition that tells whether the agent works.
+pub(super) const AVAILABLE: &str = "Available";
+
+/// Reason of a `ManifestApplied` that says that nothing could be rendered.
+pub(super) const RENDERING_FAILED: &str = "ManifestWorkApplyFailed";
+
+/// Returns what should stand in `ManifestApplied`; `None` leaves what stands there.
+pub(super) fn manifests(rendering: &Rendering<'_>) -> Option<Wish<'static>> {
+    let wish =
+        |status, reason, message: &'static str| Some(Wish::new(MANIFEST_APPLIED, status, reason, message));
+    match rendering {
+        Rendering::NotOurs | Rendering::Waiting(_) => None,
+        Rendering::Refused(error) => {
+            let message = format!("failed to get manifest from agent interface: {error}");
+            Some(Wish::new(
+                MANIFEST_APPLIED,
+                Status::False,
+                RENDERING_FAILED,
+                message,
+            ))
+        }
+        Rendering::Bodies(bodies) if bodies.is_empty() => {
+            wish(Status::True, "AddonManifestApplied", "no manifest need to apply")
+        }
+        Rendering::Bodies(bodies) => {
+            let signals = bodies.iter().filter_map(applied);
+            match signals.min_by_key(|signal| signal.status != Status::False) {
+                None => None,
+                Some(signal) if signal.status == Status::True => wish(
+                    Status::True,
+                    "AddonManifestApplied",
+                    "manifests of addon are applied successfully",
+                ),
+                Some(_) => wish(
+                    Status::False,
+                    "AddonManifestAppliedFailed",
+                    "failed to apply the manifests of addon",
+                ),
+            }
+        }
+    }
+}
+
+/// Returns what stands in `ManifestApplied` while the hub refuses a work.
+pub(super) fn refused(
+    view: &View<'_>,
+    instance: &Instance,
+    rendering: &Rendering<'_>,
+) -> Option<Wish<'static>> {
+    let Rendering::Bodies(bodies) = rendering else {
+        return None;
+    };
+    if !view.is_troubled() {
+        return None;
+    }
+    let why = bodies.iter().find_map(|body| view.trouble(&body.key(instance)))?;
+    let message = format!("failed to apply manifestWork: {why}");
+    Some(Wish::new(
+        MANIFEST_APPLIED,
+        Status::False,
+        RENDERING_FAILED,
+        message,
+    ))
+}
+
+fn applied<'v>(body: &Body<'v>) -> Option<&'v Signal> {
+    body.work?.applied.as_ref().filter(|signal| signal.current)
+}
+
+/// Returns what should stand in `Available`; `None` leaves what stands there.
+pub(super) fn available<'v>(member: &Member<'v>, rendering: &Rendering<'v>) -> Option<Wish<'v>> {
+    let bodies = match rendering {
+        Rendering::NotOurs | Rendering::Waiting(_) | Rendering::Refused(_) => return None,
+        Rendering::Bodies(bodies) => bodies,
+    };
+    if member.cluster?.available == Some(Status::Unknown) {
+        return None;
+    }
+    Some(probe(member.instance, bodies))
+}
+
+/// What is known to be down outweighs what nobody knows, whatever work it stands in.
+fn probe<'v>(instance: &Instance, bodies: &[Body<'v>]) -> Wish<'v> {
+    let wish = |status, reason, message: &'v str| Wish::new(AVAILABLE, status, reason, message);
+    let signals = bodies.iter().filter_map(|body| body.work?.available.as_ref());
+    let mut down = signals.filter(|signal| signal.status == Status::False);
+    if let Some(signal) = down.next() {
+        return wish(Status::False, "WorkNotApplied", &signal.message);
+    }
+    if bodies.iter().any(|body| body.work.is_none()) {
+        return wish(Status::Unknown, "WorkNotFound", "Addon manifestWork is not found");
+    }
+    let is_silent = |work: &Work| work.available.is_none();
+    if bodies.iter().filter_map(|body| body.work).any(is_silent) {
+        return wish(
+            Status::Unknown,
+            "WorkNotApplied",
+            "Addon manifestWork is not applied yet",
+        );
+    }
+    let feedback: Vec<Feedback<'_>> = bodies
+        .iter()
+        .flat_map(|body| feedback(body, &instance.cluster))
+        .collect();
+    judged(&instance.addon, &feedback)
+}
+
+/// A workload that should be running, with what its agent says about it.
+struct Feedback<'b> {
+    probe: &'b Probe,
+    cluster: &'b str,
+    workload: Option<&'b Workload>,
+}
+
+fn feedback<'b>(body: &'b Body<'_>, cluster: &'b str) -> impl Iterator<Item = Feedback<'b>> {
+    let told = body
+        .work
+        .map(|work| work.workloads.as_slice())
+        .unwrap_or_default();
+    body.recipe.probes.iter().map(move |probe| {
+        let (namespace, name) = probe.place(cluster);
+        let is_it = |workload: &&Workload| {
+            *workload.resource == *probe.resource
+                && *workload.namespace == *namespace
+                && *workload.name == *name
+        };
+        Feedback {
+            probe,
+            cluster,
+            workload: told.iter().find(is_it).filter(|workload| workload.probed),
+        }
+    })
+}
+
+/// Half of the answers are no answer: silence about one workload may be the failure itself.
+fn judged<'v>(addon: &str, feedback: &[Feedback<'_>]) -> Wish<'v> {
+    if feedback.is_empty() {
+        return Wish::new(
+            AVAILABLE,
+            Status::True,
+            "WorkApplied",
+            "Addon manifestWork is applied",
+        );
+    }
+    let mut known = feedback.iter().filter_map(|one| one.workload);
+    if let Some(fault) = known.find_map(fault) {
+        let message = format!("Probe addon unavailable with err {fault}");
+        return Wish::new(AVAILABLE, Status::False, "ProbeUnavailable", message);
+    }
+    let mut silent = feedback.iter().filter(|one| one.workload.is_none());
+    let count = silent.clone().count();
+    match silent.next() {
+        None => {
+            let message = format!("{addon} add-on is available.");
+            Wish::new(AVAILABLE, Status::True, "ProbeAvailable", message)
+        }
+        Some(_) if count == feedback.len() => Wish::new(
+            AVAILABLE,
+            Status::Unknown,
+            "NoProbeResult",
+            "Probe results are not returned",
+        ),
+        Some(first) => {
+            let (namespace, name) = first.probe.place(first.cluster);
+            let resource = first.probe.resource;
+            let message = format!("Probe results are not returned for {resource} {namespace}/{name}");
+            Wish::new(AVAILABLE, Status::Unknown, "NoProbeResult", message)
+        }
+    }
+}
+
+/// A deployment needs one ready replica, a daemon set all of them; none wanted is always enough.
+fn fault(workload: &Workload) -> Option<String> {
+    let Some(desired) = workload.desired else {
+        return Some("desiredNumberReplicas is not probed".to_owned());
+    };
+    if desired == 0 {
+        return None;
+    }
+    let Some(ready) = workload.ready else {
+        return Some("readyReplica is not probed".to_owned());
+    };
+    let enough = if &*workload.resource == "daemonsets" {
+        ready == desired
+    } else {
+        ready >= 1
+    };
+    (!enough).then(|| {
+        let Workload {
+            resource,
+            namespace,
+            name,
+            ..
+        } = workload;
+        format!(
+            "desiredNumberReplicas is {desired} but readyReplica is {ready} for {resource} {namespace}/{name}"
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::conditions::merge;
+
+    fn workload(resource: &str, desired: Option<i64>, ready: Option<i64>) -> Workload {
+        Workload {
+            resource: resource.into(),
+            namespace: "n".into(),
+            name: "x".into(),
+            desired,
+            ready,
+            probed: desired.is_some() || ready.is_some(),
+        }
+    }
+
+    /// Judges workloads of which `None` has told nothing.
+    fn told(workloads: &[Option<Workload>]) -> String {
+        let probes: Vec<Probe> = (0..workloads.len())
+            .map(|index| Probe::new("deployments", "n", &format!("x{index}")))
+            .collect();
+        let feedback: Vec<Feedback<'_>> = probes
+            .iter()
+            .zip(workloads)
+            .map(|(probe, workload)| Feedback {
+                probe,
+                cluster: "c1",
+                workload: workload.as_ref(),
+            })
+            .collect();
+        let now = jiff::Timestamp::UNIX_EPOCH;
+        let merged = merge(&[], &[judged("hello", &feedback)], None, now).into_owned();
+        let condition = &merged[0];
+        format!(
+            "{} {}: {}",
+            condition.status.as_str(),
+            condition.reason,
+            condition.message
+        )
+    }
+
+    #[test]
+    fn the_words_are_those_that_users_of_the_hub_know() {
+        let deployment = |desired, ready| Some(workload("deployments", desired, ready));
+        let daemons = |desired, ready| Some(workload("daemonsets", desired, ready));
+        let down = "False ProbeUnavailable: Probe addon unavailable with err";
+        let rows = [
+            (
+                vec![],
+                "True WorkApplied: Addon manifestWork is applied".to_owned(),
+            ),
+            (
+                vec![deployment(Some(3), Some(1))],
+                "True ProbeAvailable: hello add-on is available.".to_owned(),
+            ),
+            (
+                vec![deployment(Some(0), None)],
+                "True ProbeAvailable: hello add-on is available.".to_owned(),
+            ),
+            (
+                vec![daemons(Some(2), Some(2))],
+                "True ProbeAvailable: hello add-on is available.".to_owned(),
+            ),
+            (
+                vec![deployment(Some(1), None)],
+                format!("{down} readyReplica is not probed"),
+            ),
+            (
+                vec![deployment(None, Some(1))],
+                format!("{down} desiredNumberReplicas is not probed"),
+            ),
+            (
+                vec![deployment(Some(1), Some(0))],
+                format!("{down} desiredNumberReplicas is 1 but readyReplica is 0 for deployments n/x"),
+            ),
+            (
+                vec![deployment(Some(1), Some(1)), daemons(Some(3), Some(2))],
+                format!("{down} desiredNumberReplicas is 3 but readyReplica is 2 for daemonsets n/x"),
+            ),
+            (
+                vec![None, None],
+                "Unknown NoProbeResult: Probe results are not returned".to_owned(),
+            ),
+            (
+                vec![deployment(Some(1), Some(1)), None],
+                "Unknown NoProbeResult: Probe results are not returned for deployments n/x1".to_owned(),
+            ),
+            (
+                vec![None, deployment(Some(1), Some(0))],
+                format!("{down} desiredNumberReplicas is 1 but readyReplica is 0 for deployments n/x"),
+            ),
+        ];
+        for (workloads, expected) in rows {
+            assert_eq!(told(&workloads), expected);
+        }
+    }
+}

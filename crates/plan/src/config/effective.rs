@@ -1,0 +1,161 @@
+//! The effective configuration of every instance, from its layers.
+//!
+//! Decides which object counts and what its hash is. Never hides a reference that leads nowhere: it stays in the list with
+//! its fault.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::desired::{Desired, Effective};
+use super::fault::ConfigFault;
+use super::layers::{self, Source, is_of_templates, is_template, listed_types};
+use super::notes::{self, Declared, Note};
+use super::versioned::{Basis, Completed, Layer};
+use crate::install::{Stand, Wanted};
+use crate::version::{Shelf, asked, given};
+use snapshot::{ConfigRef, ConfigType, Instance, Name, Versions, View};
+
+/// The effective configurations of an add-on.
+#[derive(Debug)]
+pub(crate) struct Configs {
+    /// Default configurations in the order of the spec, for the add-on's status.
+    pub defaults: Vec<Desired>,
+    /// For each placement what its clusters inherit.
+    pub inherited: Vec<Arc<Effective>>,
+    /// What each instance should run with, in the order of the view.
+    pub instances: Vec<Arc<Effective>>,
+    /// The types that an instance of a template add-on may override.
+    pub supported: BTreeSet<ConfigType>,
+    /// The versions that the templates of the add-on offer.
+    pub versions: Versions,
+    /// The version that a fresh install gets where nobody asks for another, "" for none.
+    pub default_version: Name,
+}
+
+/// What the configurations of all instances depend on, and single instances may change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Common {
+    declared: BTreeSet<ConfigType>,
+    is_idle: bool,
+    has_versions: bool,
+}
+
+impl Common {
+    pub(crate) fn of(view: &View<'_>) -> Self {
+        let listed = listed_types(view.addon).any(is_template);
+        let shelf = Shelf::of(view, listed);
+        let has_versions = !shelf.versions.is_empty();
+        let declared = Declared::of(view, listed || has_versions);
+        Self {
+            declared: declared.types().cloned().collect(),
+            is_idle: declared.is_idle(),
+            has_versions,
+        }
+    }
+}
+
+/// Returns the effective configuration of every instance.
+pub(crate) fn effective<'v>(view: &View<'v>, wanted: &Wanted<'v>) -> Configs {
+    let addon = view.addon;
+    let listed = listed_types(addon).any(is_template);
+    let shelf = Shelf::of(view, listed);
+    let declared = Declared::of(view, listed || !shelf.versions.is_empty());
+    let basis = Basis {
+        view,
+        shelf: &shelf,
+        declared: &declared,
+    };
+    let defaults = layers::defaults(addon);
+    let bare = layers::inherited(&defaults);
+    let mut placements: Vec<Layer<'v>> = wanted
+        .placements
+        .iter()
+        .map(|selected| Layer::new(Some(selected.by), layers::placement(&bare, selected.by)))
+        .collect();
+    let mut bare = Layer::new(None, bare);
+    let shared = placements
+        .iter_mut()
+        .zip(&wanted.placements)
+        .map(|(layer, selected)| layer.inherited(basis, given(selected.by)))
+        .collect();
+    let of_instance = |stand: &Stand<'v>| {
+        let (instance, home) = (stand.site.instance, stand.home);
+        let asked = asked(
+            addon,
+            home.and_then(|index| wanted.placements.get(index)),
+            instance,
+        );
+        let layer = home
+            .and_then(|index| placements.get_mut(index))
+            .unwrap_or(&mut bare);
+        layer.of_instance(basis, instance, asked)
+    };
+    let instances = wanted.stands.iter().map(of_instance).collect();
+    let preset: Vec<&ConfigRef> = defaults.iter().map(|entry| &entry.config).collect();
+    let default_version = shelf.preset(view, &preset);
+    let by_default = |config: &ConfigRef| declared.by_default(addon, config);
+    Configs {
+        defaults: inherited(view, Completed::from(defaults), &declared, by_default).refs,
+        instances,
+        inherited: shared,
+        supported: layers::supported_types(addon),
+        versions: shelf.versions,
+        default_version,
+    }
+}
+
+/// Agents may declare types that the add-on does not list; until one has, nobody can say that a type is not supported.
+pub(super) fn inherited<'a>(
+    view: &View<'_>,
+    layer: Completed,
+    declared: &Declared<'_>,
+    noted: impl Fn(&ConfigRef) -> Note<'a>,
+) -> Effective {
+    let mut found = looked_up(view, layer, noted);
+    let deployed = found.deployed;
+    let is_supported = |of: &ConfigType| {
+        listed_types(view.addon).any(|listed| listed == of)
+            || (deployed && is_of_templates(of))
+            || (!deployed && declared.allows(of))
+    };
+    found.refuse(|desired| !is_supported(&desired.config.of));
+    found
+}
+
+/// What is inherited keeps its verdict, what is the cluster's own gets one.
+pub(super) fn own(view: &View<'_>, layer: Completed, base: &Effective, instance: &Instance) -> Effective {
+    let noted = |config: &ConfigRef| notes::on_instance(instance, base, config);
+    let mut found = looked_up(view, layer, noted);
+    // On this cluster another program may deploy what others get by its version.
+    let deployed = base.deployed && found.deployed;
+    let is_supported = |of: &ConfigType| {
+        listed_types(view.addon).any(|listed| listed == of)
+            || (deployed && is_of_templates(of))
+            // What a template add-on declares is written by the tide itself: its echo says nothing.
+            || (!deployed && instance.supported.contains(of))
+    };
+    found.refuse(|desired| match &desired.source {
+        Source::Cluster => !is_supported(&desired.config.of),
+        Source::Default | Source::Placement { .. } | Source::Version => {
+            let mut same = base.refs.iter();
+            same.any(|one| one.config == desired.config && one.fault == Some(ConfigFault::Unsupported))
+        }
+    });
+    found
+}
+
+fn looked_up<'a>(view: &View<'_>, layer: Completed, noted: impl Fn(&ConfigRef) -> Note<'a>) -> Effective {
+    let Completed { entries, bad_version } = layer;
+    let own = entries.iter().map(|entry| &entry.config.of);
+    let deployed = listed_types(view.addon).chain(own).any(is_template);
+    let each = entries.iter().map(|entry| match &bad_version {
+        Some(_) if entry.source == Source::Version => entry.without(ConfigFault::NoSuchVersion),
+        Some(_) | None => notes::look_up(view, entry, noted(&entry.config), deployed),
+    });
+    Effective {
+        refs: each.collect(),
+        unsupported: None,
+        deployed,
+        bad_version,
+    }
+}

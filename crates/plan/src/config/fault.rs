@@ -1,0 +1,64 @@
+//! Why a configuration cannot be used.
+//!
+//! Decides the reason of a condition. Never decides what happens to works: they stay as they are.
+
+use snapshot::Absence;
+
+/// Why a reference has no hash, or one that nobody can verify.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum ConfigFault {
+    /// The object does not exist.
+    Absent(Absence),
+    /// Nobody has looked yet: that only takes time.
+    NotWatchedYet,
+    /// The hub does not let this program read the type.
+    Forbidden {
+        /// The verb that was refused.
+        verb: &'static str,
+    },
+    /// The hub serves no such type.
+    NotServed,
+    /// Objects of the type are never configurations.
+    OffLimits,
+    /// The object refers to more types than are looked at.
+    TooManyTypes,
+    /// The add-on does not support the type.
+    Unsupported,
+    /// The template is made for another add-on.
+    OfAnotherAddon,
+    /// No template offers the version that is asked for; the reference carries the version as its name.
+    NoSuchVersion,
+}
+
+impl ConfigFault {
+    /// Returns the reason of a condition.
+    pub(crate) const fn reason(self) -> &'static str {
+        match self {
+            Self::Absent(_) => "ConfigurationNotFound",
+            Self::NotWatchedYet => "ConfigurationHashUnknown",
+            Self::Forbidden { .. } => "ConfigurationForbidden",
+            Self::NotServed => "ConfigurationKindNotServed",
+            Self::OffLimits => "ConfigurationTypeOffLimits",
+            Self::TooManyTypes => "TooManyConfigurationTypes",
+            Self::Unsupported => "ConfigurationUnsupported",
+            Self::OfAnotherAddon => "TemplateOfAnotherAddon",
+            Self::NoSuchVersion => "InvalidVersion",
+        }
+    }
+}
+
+impl ConfigFault {
+    /// Whether nothing else counts while it is there.
+    pub(super) fn rules(self) -> bool {
+        matches!(self, Self::NoSuchVersion | Self::Unsupported)
+    }
+
+    /// Whether somebody must act; otherwise it only takes time.
+    pub(super) fn is_stuck(self, is_for_others: bool) -> bool {
+        match self {
+            Self::Absent(_) | Self::Unsupported | Self::OfAnotherAddon | Self::NoSuchVersion => true,
+            Self::Forbidden { .. } | Self::NotServed | Self::OffLimits | Self::TooManyTypes => !is_for_others,
+            Self::NotWatchedYet => false,
+        }
+    }
+}

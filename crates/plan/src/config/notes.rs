@@ -1,0 +1,176 @@
+//! Whose hash of an object counts: what the hub shows, or what is noted in a status.
+//!
+//! Decides between this program and the one that deploys a third-party add-on, so that the two never write over each other
+//! for ever. Page: `docs/configuration.md`, "Add-ons that another program deploys".
+
+use std::collections::BTreeSet;
+
+use super::desired::{Desired, Effective};
+use super::fault::ConfigFault;
+use super::layers::{Entry, is_template};
+use snapshot::{AddOn, ConfigRef, ConfigType, Instance, Name, PlacementUse, Sight, TypeFault, View};
+
+/// What is noted of one reference.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Note<'a> {
+    /// The hash in the status, unless there is none.
+    pub(super) hash: Option<&'a Name>,
+    /// Whether the program that deploys the add-on writes it.
+    pub(super) by_others: bool,
+}
+
+/// The types that the programs of third-party add-ons say they support.
+#[derive(Debug, Default)]
+pub(super) struct Declared<'v> {
+    types: BTreeSet<&'v ConfigType>,
+    /// Nothing runs yet: whoever notes a hash does so for nobody, and keeps it.
+    is_idle: bool,
+}
+
+impl<'v> Declared<'v> {
+    /// Collects what the instances of an add-on declare. What the tide declares itself says nothing.
+    pub(super) fn of(view: &View<'v>, deployed: bool) -> Self {
+        if deployed {
+            return Self::default();
+        }
+        let types = view
+            .all_instances()
+            .flat_map(|instance| instance.supported.iter())
+            .collect();
+        Self {
+            types,
+            is_idle: view.all_instances().next().is_none(),
+        }
+    }
+
+    /// Returns the types that somebody has declared, sorted.
+    pub(super) fn types(&self) -> impl Iterator<Item = &ConfigType> {
+        self.types.iter().copied()
+    }
+
+    /// Returns whether nothing runs yet.
+    pub(super) fn is_idle(&self) -> bool {
+        self.is_idle
+    }
+
+    /// Returns whether somebody supports the type, as far as anybody has declared anything.
+    pub(super) fn allows(&self, of: &ConfigType) -> bool {
+        self.types.is_empty() || self.types.contains(of)
+    }
+
+    fn writes(&self, of: &ConfigType) -> bool {
+        self.is_idle || self.types.contains(of)
+    }
+
+    /// The note for all clusters.
+    pub(super) fn by_default<'a>(&self, addon: &'a AddOn, config: &ConfigRef) -> Note<'a> {
+        let mut noted = addon.defaults.iter();
+        Note {
+            hash: noted
+                .find(|(known, _)| known == config)
+                .and_then(|(_, hash)| given(hash)),
+            by_others: self.writes(&config.of),
+        }
+    }
+
+    /// The note for the clusters of a placement.
+    pub(super) fn for_placement<'a>(
+        &self,
+        addon: &'a AddOn,
+        by: &PlacementUse,
+        config: &ConfigRef,
+    ) -> Note<'a> {
+        let mut noted = addon.progressions.iter().flatten();
+        let progression = noted.find(|one| one.namespace == by.namespace && one.name == by.name);
+        let mut references = progression
+            .into_iter()
+            .flat_map(|progression| &progression.references);
+        let hash = references
+            .find(|reference| reference.config == *config)
+            .and_then(|reference| given(&reference.desired));
+        let default = self.by_default(addon, config);
+        Note {
+            hash: hash.or(default.hash),
+            ..default
+        }
+    }
+}
+
+/// The note for one cluster: what is its own is noted in its status, the rest is inherited.
+pub(super) fn on_instance<'a>(
+    instance: &'a Instance,
+    inherited: &'a Effective,
+    config: &ConfigRef,
+) -> Note<'a> {
+    if instance.configs.contains(config) {
+        let mut own = instance.references.iter();
+        return Note {
+            hash: own
+                .find(|reference| reference.config == *config)
+                .and_then(|reference| given(&reference.desired)),
+            by_others: instance.supported.contains(&config.of),
+        };
+    }
+    let mut refs = inherited.refs.iter();
+    Note {
+        hash: refs
+            .find(|desired| desired.config == *config)
+            .and_then(|desired| given(&desired.hash)),
+        // What is inherited has been decided for all.
+        by_others: true,
+    }
+}
+
+fn given(hash: &Name) -> Option<&Name> {
+    Some(hash).filter(|hash| !hash.is_empty())
+}
+
+/// Returns the reference with the hash that counts.
+pub(super) fn look_up(view: &View<'_>, entry: &Entry, note: Note<'_>, deployed: bool) -> Desired {
+    let desired = |hash: Option<&Name>, generation, fault| Desired {
+        config: entry.config.clone(),
+        source: entry.source.clone(),
+        hash: hash.map_or_else(|| Name::from(""), Name::clone),
+        generation,
+        fault,
+    };
+    if is_of_another(view, &entry.config) {
+        return desired(None, Some(0), Some(ConfigFault::OfAnotherAddon));
+    }
+    match view.sight(&entry.config) {
+        Sight::Exists { hash, generation } => match note.hash {
+            Some(noted) if !deployed && note.by_others && is_foreign(view, &entry.config, noted, hash) => {
+                desired(Some(noted), None, None)
+            }
+            Some(_) | None => desired(Some(hash), Some(generation), None),
+        },
+        Sight::Absent(why) => desired(None, Some(0), Some(ConfigFault::Absent(why))),
+        // A hash that was known before a restart stays until somebody has looked.
+        Sight::Unanswered => {
+            let fault = note.hash.is_none().then_some(ConfigFault::NotWatchedYet);
+            desired(note.hash, None, fault)
+        }
+        Sight::Faulty(fault) => {
+            let is_told = deployed || note.hash.is_none();
+            let fault = match fault {
+                TypeFault::Forbidden { verb } => ConfigFault::Forbidden { verb },
+                TypeFault::NotServed => ConfigFault::NotServed,
+                TypeFault::OffLimits => ConfigFault::OffLimits,
+                TypeFault::TooMany => ConfigFault::TooManyTypes,
+            };
+            desired(note.hash, None, is_told.then_some(fault))
+        }
+    }
+}
+
+/// A template gives its agents certificates and permissions; whose they are, its author says.
+fn is_of_another(view: &View<'_>, config: &ConfigRef) -> bool {
+    let found = is_template(&config.of).then(|| view.config(config)).flatten();
+    found.is_some_and(|found| found.addon != view.addon.name)
+}
+
+/// Another program has computed another hash of what is there now: it knows its kind better, and writing ours would only
+/// make it write again. What the object is known to have been before is merely late.
+fn is_foreign(view: &View<'_>, config: &ConfigRef, noted: &Name, hash: &Name) -> bool {
+    noted != hash && !view.was_before(config, noted)
+}

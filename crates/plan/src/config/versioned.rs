@@ -1,0 +1,128 @@
+//! The layer of versions: the template that stands for a version, put into the references of the other layers.
+//!
+//! Decides which instances share their effective configuration: those of one placement that ask for the same version and
+//! have nothing of their own. Which template it is, `plan::version` says.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::desired::Effective;
+use super::effective::{inherited, own};
+use super::layers::{self, Entry, Source};
+use super::notes::Declared;
+use crate::version::{BadVersion, Pick, Shelf};
+use snapshot::{ConfigRef, Instance, Name, PlacementUse, View};
+
+/// What every layer of an add-on is made from.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Basis<'a, 'v> {
+    pub(super) view: &'a View<'v>,
+    pub(super) shelf: &'a Shelf,
+    pub(super) declared: &'a Declared<'v>,
+}
+
+/// The references of all layers, that of the version included.
+#[derive(Debug)]
+pub(super) struct Completed {
+    pub(super) entries: Vec<Entry>,
+    /// The version that is asked for, if nobody offers it: its reference carries the version as its name.
+    pub(super) bad_version: Option<BadVersion>,
+}
+
+impl From<Vec<Entry>> for Completed {
+    fn from(entries: Vec<Entry>) -> Self {
+        Self {
+            entries,
+            bad_version: None,
+        }
+    }
+}
+
+impl Completed {
+    fn new(mut entries: Vec<Entry>, pick: Pick) -> Self {
+        let (template, bad_version) = match pick {
+            Pick::Nothing => return Self::from(entries),
+            Pick::Template(template) => (template, None),
+            Pick::Bad(bad) => (bad.reference(), Some(bad)),
+        };
+        let at = entries.partition_point(|entry| entry.config.of <= template.of);
+        let source = Source::Version;
+        entries.insert(
+            at,
+            Entry {
+                config: template,
+                source,
+            },
+        );
+        Self { entries, bad_version }
+    }
+}
+
+/// What the instances of one placement inherit, or those of none.
+#[derive(Debug)]
+pub(super) struct Layer<'v> {
+    by: Option<&'v PlacementUse>,
+    entries: Vec<Entry>,
+    by_version: BTreeMap<Name, Arc<Effective>>,
+}
+
+impl<'v> Layer<'v> {
+    pub(super) fn new(by: Option<&'v PlacementUse>, entries: Vec<Entry>) -> Self {
+        Self {
+            by,
+            entries,
+            by_version: BTreeMap::new(),
+        }
+    }
+
+    /// Returns what instances inherit that ask for a version.
+    pub(super) fn inherited(&mut self, basis: Basis<'_, 'v>, asked: &str) -> Arc<Effective> {
+        if let Some(known) = self.by_version.get(asked) {
+            return Arc::clone(known);
+        }
+        let Basis {
+            view,
+            shelf,
+            declared,
+        } = basis;
+        let noted = |config: &ConfigRef| match self.by {
+            Some(by) => declared.for_placement(view.addon, by, config),
+            None => declared.by_default(view.addon, config),
+        };
+        let pick = shelf.pick(view, &configs(&self.entries), asked);
+        let completed = Completed::new(self.entries.clone(), pick);
+        let found = Arc::new(inherited(view, completed, declared, noted));
+        self.by_version.insert(Name::from(asked), Arc::clone(&found));
+        found
+    }
+
+    /// Returns what one instance should run with.
+    pub(super) fn of_instance(
+        &mut self,
+        basis: Basis<'_, 'v>,
+        instance: &Instance,
+        asked: &str,
+    ) -> Arc<Effective> {
+        let Basis { view, shelf, .. } = basis;
+        let shared = self.inherited(basis, asked);
+        let is_of_others = shelf.leaves_alone(view, instance);
+        let orphan = shelf
+            .may_have_orphans()
+            .then(|| shelf.orphan(&configs(&self.entries), instance))
+            .flatten();
+        if instance.configs.is_empty() && !is_of_others && orphan.is_none() {
+            return shared;
+        }
+        let entries = layers::cluster(view.addon, &self.entries, instance);
+        let pick = match orphan {
+            _ if is_of_others => Pick::Nothing,
+            Some(bad) if shelf.orphan(&configs(&entries), instance).is_some() => Pick::Bad(bad),
+            Some(_) | None => shelf.pick(view, &configs(&entries), asked),
+        };
+        Arc::new(own(view, Completed::new(entries, pick), &shared, instance))
+    }
+}
+
+fn configs(entries: &[Entry]) -> Vec<&ConfigRef> {
+    entries.iter().map(|entry| &entry.config).collect()
+}

@@ -1,0 +1,348 @@
+//! The status that every instance should have: references, supported types and conditions.
+//!
+//! Decides how the state is shown: the columns of `kubectl get`, and what only a human can change; the roll-up for delivery tools is
+//! made in `told.rs`. Never removes what other programs wrote.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+
+use super::adoption;
+use super::arrival::Arrival;
+use super::available::{AVAILABLE, RENDERING_FAILED, available, manifests, refused};
+use super::change_event::Note;
+use super::conditions::{Wish, merge};
+use super::config::{Configs, Trouble, set_aside, trouble};
+use super::instance_state::{HOSTING_MANIFEST_APPLIED, MANIFEST_APPLIED, PROGRESSING, state};
+use super::registration::Registering;
+use super::report::Report;
+use super::rollout::{Attention, Member, Step, assigned};
+use super::state::{Outcome, State, Words};
+use super::stock;
+use super::told::{Aside, Stuck, Told};
+use super::types::{Wait, WaitOn};
+use super::unreachable;
+use super::version::{self};
+use super::work::{Rendering, superseded};
+use snapshot::{Applied, Condition, ConfigType, Instance, Name, Reference, Status, View};
+
+/// Makes the reports of one instance after the other.
+#[derive(Debug)]
+pub(super) struct Reporter<'v> {
+    view: &'v View<'v>,
+    configs: &'v Configs,
+    kept: &'v BTreeSet<Name>,
+    versions: version::Reader<'v>,
+    now: Timestamp,
+}
+
+impl<'v> Reporter<'v> {
+    /// `kept` are the clusters that nothing selects, and whose instance stays because somebody else applies it.
+    pub(super) fn new(
+        view: &'v View<'v>,
+        configs: &'v Configs,
+        kept: &'v BTreeSet<Name>,
+        now: Timestamp,
+    ) -> Self {
+        Self {
+            view,
+            configs,
+            kept,
+            versions: version::Reader::new(view),
+            now,
+        }
+    }
+
+    /// Returns the report of one instance.
+    pub(super) fn report(&mut self, member: &'v Member<'v>, rendering: &Rendering<'v>) -> Report<'v> {
+        let Self {
+            view, configs, now, ..
+        } = *self;
+        let instance = member.instance;
+        let trouble = trouble(member, rendering);
+        let state = state(view, member, rendering, trouble.as_ref());
+        let (references, arrives) = confirmed(member, &state);
+        let assigned_version = self.versions.assigned(member);
+        let stuck = stuck(view, member, rendering, (&state, trouble.as_ref()));
+        let arrival = arrival(view, instance, stuck.as_ref(), now);
+        let version = version::moving_to(assigned_version, instance).map(|version| &**version);
+        let words = state.progressing(view.settings().reasons, version);
+        let mut wishes: Vec<Wish<'_>> = handed_out(view, member, trouble.as_ref()).into_iter().collect();
+        wishes.extend(assigned(member, &state, now));
+        wishes.extend(refused(view, instance, rendering).or_else(|| manifests(rendering)));
+        let probed = unreachable::available(member.cluster).or_else(|| available(member, rendering));
+        let up = up(member, probed.as_ref());
+        wishes.extend(probed);
+        let shown = self
+            .shown(member, &state, &wishes)
+            .unwrap_or_else(|| words.clone());
+        wishes.push(Wish::new(PROGRESSING, shown.status, shown.reason, shown.message));
+        let orphaned = orphaned(rendering, &state);
+        let complaint = stock::complaint(view, instance);
+        let told = Told {
+            notice: member.notice.as_deref(),
+            state: &state,
+            words: &words,
+            stuck: stuck.as_ref(),
+            arrival,
+            up,
+            orphaned: orphaned.as_deref(),
+            aside: Aside {
+                is_ocm: view.settings().is_ocm(),
+                trouble: trouble.as_ref().map(|trouble| trouble.message.as_str()),
+                complaint: complaint.as_deref(),
+            },
+        };
+        wishes.extend(told.wishes());
+        wishes.extend(adoption::adopted(view, instance, self.kept));
+        let wishes = stock::bared(view, wishes);
+        let deployed = !matches!(rendering, Rendering::NotOurs);
+        let conditions = stated(instance, rendering, &wishes, now);
+        Report {
+            supported: deployed.then_some(&configs.supported),
+            standing: told.standing(),
+            arrives,
+            probes: deployed,
+            // What may still come is no news.
+            note: match arrival {
+                Some(_) => None,
+                None => note(member, &state, shown.reason, stuck.as_ref()),
+            },
+            recheck_at: arrival.map(|arrival| arrival.until),
+            waits: waits(member, rendering, &state),
+            memory: version::memory(view, member, assigned_version, state.is_done()),
+            instance,
+            references,
+            conditions,
+            registering: Registering::default(),
+        }
+    }
+
+    /// Returns the words of `Progressing` where they are Open Cluster Management's to the letter.
+    fn shown(&self, member: &Member<'_>, state: &State, wishes: &[Wish<'_>]) -> Option<Words> {
+        if !stock::tells_progress(self.view) {
+            return None;
+        }
+        let instance = member.instance;
+        let stands = |kind: &str| {
+            instance.condition(kind).is_some() || wishes.iter().any(|wish| *wish.kind() == *kind)
+        };
+        let is_unsupported = |of: &&ConfigType| {
+            let is_declared = if member.effective.deployed {
+                self.configs.supported.contains(*of)
+            } else {
+                instance.supported.contains(*of)
+            };
+            !is_declared
+        };
+        let mut own = instance.configs.iter().map(|config| &config.of);
+        let seen = stock::ProgressInputs {
+            unsupported: own.find(is_unsupported),
+            manifests: [MANIFEST_APPLIED, HOSTING_MANIFEST_APPLIED].map(stands),
+            state,
+        };
+        Some(stock::progressing(self.view, member, &seen))
+    }
+}
+
+/// Says that an instance runs with content that nobody can make its works from any more.
+fn orphaned(rendering: &Rendering<'_>, state: &State) -> Option<String> {
+    let Rendering::Waiting(WaitOn::Content(config)) = rendering else {
+        return None;
+    };
+    state.is_done().then(|| {
+        format!(
+            "the add-on runs, but the content of {} that it keeps is no longer on the hub: its works cannot be made anew",
+            config.told()
+        )
+    })
+}
+
+/// Whether the agent works, as far as anybody knows. What was said about a cluster that nobody can reach is out of date.
+fn up(member: &Member<'_>, probed: Option<&Wish<'_>>) -> Option<Status> {
+    if member
+        .cluster
+        .is_some_and(|cluster| cluster.available == Some(Status::Unknown))
+    {
+        return Some(Status::Unknown);
+    }
+    probed
+        .map(Wish::status)
+        .or_else(|| member.instance.condition(AVAILABLE).map(|found| found.status))
+}
+
+fn confirm(reference: &mut Reference) {
+    reference.applied = Some(Applied {
+        namespace: reference.config.namespace.clone(),
+        name: reference.config.name.clone(),
+        hash: reference.desired.clone(),
+    });
+}
+
+/// Returns the conditions after `wishes`. A `ManifestApplied` that says "rendering failed" is out of date as soon as
+/// rendering works again.
+fn stated<'v>(
+    instance: &'v Instance,
+    rendering: &Rendering<'_>,
+    wishes: &[Wish<'_>],
+    now: Timestamp,
+) -> Cow<'v, [Condition]> {
+    let generation = Some(instance.meta.generation);
+    let is_stale = |condition: &Condition| {
+        let is_over = matches!(rendering, Rendering::Bodies(_)) && &*condition.reason == RENDERING_FAILED;
+        (is_over || *condition.kind == *adoption::ADOPTED)
+            && !wishes.iter().any(|wish| *wish.kind() == *condition.kind)
+    };
+    if !instance.conditions.iter().any(is_stale) {
+        return merge(&instance.conditions, wishes, generation, now);
+    }
+    let known = instance
+        .conditions
+        .iter()
+        .filter(|condition| !is_stale(condition));
+    let known: Vec<Condition> = known.cloned().collect();
+    Cow::Owned(merge(&known, wishes, generation, now).into_owned())
+}
+
+const LATE: &str = "the agent has not confirmed the configuration within the progressDeadline of the rollout";
+
+/// What only a human can change. The whole sentence stands in `Configured` or in `Progressing`, where one of them has it.
+fn stuck(
+    view: &View<'_>,
+    member: &Member<'_>,
+    rendering: &Rendering<'_>,
+    (state, trouble): (&State, Option<&Trouble>),
+) -> Option<Stuck> {
+    let told = |reason, message: String| Stuck {
+        reason,
+        message,
+        is_news: false,
+    };
+    if let Some(trouble) = trouble.filter(|trouble| trouble.is_stuck) {
+        return Some(told(trouble.reason, trouble.message.clone()));
+    }
+    let notice = member.notice.as_deref();
+    if let Some(notice) = notice.filter(|notice| notice.attention == Attention::Act) {
+        return Some(told(notice.reason, notice.message.to_string()));
+    }
+    if member.timed_out && matches!(state, State::Phase(_, Outcome::Running(_))) {
+        return Some(Stuck {
+            is_news: true,
+            ..told("ProgressDeadlineExceeded", LATE.to_owned())
+        });
+    }
+    let is_turn = notice.is_some_and(|notice| notice.attention == Attention::Wait);
+    match rendering {
+        Rendering::Refused(error) => Some(told("RenderingFailed", error.clone())),
+        Rendering::NotOurs | Rendering::Bodies(_) => None,
+        // Who runs with what it was assigned needs nothing anew, and whose turn comes gets the present content.
+        Rendering::Waiting(_) if state.is_done() || is_turn => None,
+        Rendering::Waiting(_) => superseded(view, &member.assigned).map(|gone| {
+            let on = WaitOn::Content(gone.config.clone());
+            told("ContentSuperseded", Wait::addon(on).to_string())
+        }),
+    }
+}
+
+/// Whether what only a human can change may still come by itself.
+fn arrival(view: &View<'_>, instance: &Instance, stuck: Option<&Stuck>, now: Timestamp) -> Option<Arrival> {
+    let stated = (&*instance.conditions, instance.meta.generation);
+    Arrival::of(stuck?.reason, stated, view.settings(), now)
+}
+
+/// Returns the references, confirmed if the cluster is done; and whether that is news.
+fn confirmed<'v>(member: &'v Member<'v>, state: &State) -> (Cow<'v, [Reference]>, bool) {
+    let mut references = member.assigned.clone();
+    let arrives = state.is_done() && !references.iter().all(Reference::is_applied);
+    if arrives {
+        references.to_mut().iter_mut().for_each(confirm);
+    }
+    (references, arrives)
+}
+
+/// Returns what `Configured` should say; `None` leaves what stands there.
+fn handed_out<'a>(view: &View<'_>, member: &'a Member<'_>, trouble: Option<&'a Trouble>) -> Option<Wish<'a>> {
+    if view.settings().is_ocm() {
+        return stock::configured(member);
+    }
+    Some(configured(view, member, trouble))
+}
+
+fn configured<'a>(view: &View<'_>, member: &'a Member<'_>, trouble: Option<&'a Trouble>) -> Wish<'a> {
+    if let Some(trouble) = trouble {
+        return Wish::new(
+            "Configured",
+            Status::False,
+            trouble.reason,
+            trouble.message.as_str(),
+        );
+    }
+    if let Some(notice) = &member.notice {
+        return Wish::new("Configured", Status::False, notice.reason, &*notice.message);
+    }
+    Wish::new(
+        "Configured",
+        Status::True,
+        "ConfigurationsConfigured",
+        set_aside(view.addon, member.instance),
+    )
+}
+
+fn note(member: &Member<'_>, state: &State, reason: &str, stuck: Option<&Stuck>) -> Option<Note> {
+    let instance = member.instance;
+    let was = |kind: &str, reason: &str| instance.condition(kind).is_some_and(|one| *one.reason == *reason);
+    let (addon, cluster) = (instance.addon.clone(), instance.cluster.clone());
+    // A failure has the words of its phase; whatever else only a human can change has the reason of `Stalled`.
+    let failed = matches!(state, State::Phase(_, Outcome::Failed(_)));
+    if let Some(stuck) = stuck.filter(|_| !failed) {
+        return (!was("Stalled", stuck.reason)).then(|| Note::Stuck {
+            addon,
+            cluster,
+            reason: stuck.reason,
+            message: stuck.message.clone(),
+        });
+    }
+    match state {
+        State::Phase(phase, outcome) if !was(PROGRESSING, reason) || member.step == Step::Move => {
+            Some(Note::Cluster {
+                addon,
+                cluster,
+                phase: *phase,
+                outcome: outcome.clone(),
+            })
+        }
+        State::Phase(..)
+        | State::Unsupported(_)
+        | State::Waiting { .. }
+        | State::WaitingForManifests
+        | State::WaitingForHostingManifests => None,
+    }
+}
+
+fn waits(member: &Member<'_>, rendering: &Rendering<'_>, state: &State) -> Vec<WaitOn> {
+    let mut waits = Vec::new();
+    waits.extend(
+        member
+            .notice
+            .as_ref()
+            .map(|notice| WaitOn::Rollout(notice.wait.clone())),
+    );
+    match (rendering, state) {
+        (Rendering::Waiting(WaitOn::Rollout(_)), _)
+        | (Rendering::Waiting(WaitOn::Content(_)), State::Phase(_, Outcome::Succeeded)) => {}
+        (Rendering::Waiting(on), _) => waits.push(on.clone()),
+        (_, State::Unsupported(of)) => waits.push(WaitOn::UnsupportedType(of.clone())),
+        (_, State::Phase(_, Outcome::Running(why) | Outcome::Failed(why))) => {
+            waits.push(WaitOn::Agent(why.clone()));
+        }
+        (
+            _,
+            State::Phase(_, Outcome::Succeeded)
+            | State::Waiting { .. }
+            | State::WaitingForManifests
+            | State::WaitingForHostingManifests,
+        ) => {}
+    }
+    waits
+}

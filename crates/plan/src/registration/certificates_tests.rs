@@ -1,0 +1,465 @@
+//! Rows for the checks on certificate requests: requester, subject, usages, alternative names, stages.
+
+use super::*;
+use expect_test::{Expect, expect};
+use snapshot::{
+    AgentIdentity, Meta, Registration, Subject, Template, agent_groups, agent_user, agent_user_prefix,
+};
+
+const CUSTOM: &str = "example.com/signer";
+const HUB: &str = "kubernetes.io/kube-apiserver-client";
+const GRPC: &str = "system:serviceaccount:open-cluster-management-hub:grpc-server-sa";
+const OWN: &str = "system:open-cluster-management:c1:x7f2q";
+
+fn meta() -> Meta {
+    Meta {
+        uid: "u".into(),
+        version: "1".into(),
+        generation: 1,
+        deleting: false,
+    }
+}
+
+fn set(texts: &[&str]) -> BTreeSet<String> {
+    texts.iter().map(ToString::to_string).collect()
+}
+
+fn agent() -> Asked {
+    Asked {
+        users: vec![agent_user("c1", "hello")],
+        groups: agent_groups("c1", "hello").into(),
+        units: BTreeSet::new(),
+        others: Vec::new(),
+        names: set(&["DNS:hello.addon.open-cluster-management.io"]),
+        der: Vec::new(),
+    }
+}
+
+fn request(signer: &str, asked: Asked) -> Request {
+    Request {
+        meta: meta(),
+        name: "addon-c1-hello-abc".into(),
+        cluster: "c1".into(),
+        signer: signer.into(),
+        requester: OWN.into(),
+        on_behalf_of: None,
+        usages: vec!["digital signature".into(), "client auth".into()],
+        seconds: None,
+        stage: Stage::Pending,
+        asked: Some(Ok(Arc::new(asked))),
+        conditions: Vec::new(),
+    }
+}
+
+fn signer(signer: &str, identity: AgentIdentity, ca: &str) -> Registration {
+    Registration::CustomSigner {
+        signer: signer.into(),
+        identity,
+        ca_namespace: "".into(),
+        ca_name: ca.into(),
+    }
+}
+
+fn template(registrations: Vec<Registration>) -> Template {
+    Template {
+        addon: "hello".into(),
+        registrations,
+        ..Template::default()
+    }
+}
+
+fn stated() -> AgentIdentity {
+    AgentIdentity::Stated(Arc::new(Subject {
+        user: "worker".into(),
+        groups: vec!["workers".into()],
+        units: vec!["unit".into()],
+    }))
+}
+
+fn worker() -> Asked {
+    Asked {
+        users: vec!["worker".to_owned()],
+        groups: set(&["workers"]),
+        units: set(&["unit"]),
+        others: Vec::new(),
+        names: BTreeSet::new(),
+        der: Vec::new(),
+    }
+}
+
+fn judged(request: &Request, custom: AgentIdentity) -> String {
+    let client = Registration::KubeClient(Vec::new());
+    judged_by(request, &template(vec![client, signer(CUSTOM, custom, "ca")]))
+}
+
+fn judged_by(request: &Request, template: &Template) -> String {
+    let names = (Name::from("hello"), Name::from("c1"));
+    let entitled = Entitled::of(template, (&names.0, &names.1)).expect("the template is the add-on's");
+    told(request, &entitled)
+}
+
+fn told(request: &Request, entitled: &Entitled<'_>) -> String {
+    let now = Timestamp::from_second(0).unwrap();
+    match answer(request, entitled, GRPC, now) {
+        Ok(None) => "nothing to do".to_owned(),
+        Ok(Some(Action::Certify {
+            answer: Answer::Approve(_, signer),
+            ..
+        })) => {
+            assert_eq!(
+                signer.is_some(),
+                *request.signer != *HUB,
+                "only an own signer is asked whether it signs for the add-on"
+            );
+            "approve".to_owned()
+        }
+        Ok(Some(Action::Certify {
+            answer: Answer::Sign(signing),
+            ..
+        })) => format!("sign with {}", signing.signer.name),
+        Ok(Some(other)) => format!("{other:?}"),
+        Err(Refusal { reason, why }) => format!("{reason}: {why}"),
+    }
+}
+
+#[track_caller]
+fn row(request: &Request, expected: &Expect) {
+    expected.assert_eq(&judged(request, stated()));
+}
+
+#[test]
+fn a_client_of_the_hub_has_no_name_but_the_add_ons() {
+    for (names, allowed) in [
+        (&[][..], true),
+        (&["DNS:hello.addon.open-cluster-management.io"][..], true),
+        (&["DNS:kube-apiserver"][..], false),
+        (&["URI:spiffe://hub/admin"][..], false),
+        (
+            &["DNS:hello.addon.open-cluster-management.io", "IP:127.0.0.1"][..],
+            false,
+        ),
+    ] {
+        let asked = Asked {
+            names: set(names),
+            ..agent()
+        };
+        let judged = judged(&request(HUB, asked), stated());
+        assert_eq!(judged == "approve", allowed, "{names:?}: {judged}");
+        assert!(allowed || judged.starts_with("NamesNotAllowed: "), "{judged}");
+    }
+}
+
+#[test]
+fn only_the_clusters_own_agent_may_ask() {
+    let rows = [
+        ("system:open-cluster-management:c1", true),
+        (OWN, true),
+        ("system:open-cluster-management:c", false),
+        ("system:open-cluster-management:c10", false),
+        ("system:open-cluster-management:c10:x", false),
+        ("system:open-cluster-management:c1:", false),
+        ("system:open-cluster-management:c1-x", false),
+        ("system:open-cluster-management:c1:addon:hello", false),
+        (
+            "system:open-cluster-management:cluster:c1:addon:hello:agent:hello-agent",
+            false,
+        ),
+        ("xsystem:open-cluster-management:c1", false),
+        ("admin", false),
+        ("", false),
+    ];
+    for (requester, allowed) in rows {
+        for signer in [HUB, CUSTOM] {
+            let asked = if signer == HUB { agent() } else { worker() };
+            let request = Request {
+                requester: requester.into(),
+                ..request(signer, asked)
+            };
+            let judged = judged(&request, stated());
+            assert_eq!(judged == "approve", allowed, "{requester} {signer}: {judged}");
+            assert!(allowed || judged.starts_with("RequesterNotAllowed: "), "{judged}");
+        }
+    }
+}
+
+#[test]
+fn a_cluster_called_cluster_is_no_key_to_the_others() {
+    let requester = "system:open-cluster-management:cluster:c1:addon:hello:agent:hello-agent";
+    assert!(check_requester(requester, "cluster").is_err());
+    let own = check_requester("system:open-cluster-management:cluster:x", "cluster");
+    assert_eq!(own, Ok("x"));
+}
+
+#[test]
+fn the_subject_for_the_hub_is_the_agents_and_nothing_else() {
+    let with = |change: fn(&mut Asked)| {
+        let mut asked = agent();
+        change(&mut asked);
+        request(HUB, asked)
+    };
+    row(&with(|_| {}), &expect!["approve"]);
+    row(
+        &with(|asked| asked.groups.extend(["system:authenticated".to_owned()])),
+        &expect!["approve"],
+    );
+    row(
+        &with(|asked| asked.groups.extend(["system:masters".to_owned()])),
+        &expect![[
+            r#"SubjectNotAllowed: the organizations are ["system:masters", "system:open-cluster-management:addon:hello", "system:open-cluster-management:cluster:c1:addon:hello"] and not {"system:open-cluster-management:addon:hello", "system:open-cluster-management:cluster:c1:addon:hello"}"#
+        ]],
+    );
+    row(
+        &with(|asked| drop(asked.groups.pop_first())),
+        &expect![[
+            r#"SubjectNotAllowed: the organizations are ["system:open-cluster-management:cluster:c1:addon:hello"] and not {"system:open-cluster-management:addon:hello", "system:open-cluster-management:cluster:c1:addon:hello"}"#
+        ]],
+    );
+    row(
+        &with(|asked| asked.users = vec![agent_user("c2", "hello")]),
+        &expect![[
+            r#"SubjectNotAllowed: the common name is "system:open-cluster-management:cluster:c2:addon:hello:agent:hello-agent" and not "system:open-cluster-management:cluster:c1:addon:hello:agent:hello-agent""#
+        ]],
+    );
+    row(
+        &with(|asked| asked.users.push("system:admin".to_owned())),
+        &expect!["SubjectNotAllowed: the subject has 2 common names"],
+    );
+    row(
+        &with(|asked| asked.units.extend(["x".to_owned()])),
+        &expect![[r#"SubjectNotAllowed: the organizational units are ["x"] and not {}"#]],
+    );
+    row(
+        &with(|asked| asked.others.push("2.5.4.5".to_owned())),
+        &expect!["SubjectNotAllowed: the subject has an attribute 2.5.4.5"],
+    );
+}
+
+#[test]
+fn the_subject_for_a_custom_signer_is_the_registered_one() {
+    row(&request(CUSTOM, worker()), &expect!["approve"]);
+    row(
+        &request(CUSTOM, agent()),
+        &expect![[
+            r#"SubjectNotAllowed: the common name is "system:open-cluster-management:cluster:c1:addon:hello:agent:hello-agent" and not "worker""#
+        ]],
+    );
+    let mut everybody = worker();
+    everybody.groups.insert(EVERYBODY.to_owned());
+    row(
+        &request(CUSTOM, everybody),
+        &expect![[
+            r#"SubjectNotAllowed: the organizations are ["system:authenticated", "workers"] and not {"workers"}"#
+        ]],
+    );
+    let open = |user: &str| {
+        let asked = Asked {
+            users: vec![user.to_owned()],
+            groups: BTreeSet::new(),
+            units: BTreeSet::new(),
+            ..agent()
+        };
+        judged(&request(CUSTOM, asked), AgentIdentity::Open)
+    };
+    let prefix = agent_user_prefix("c1", "hello");
+    expect!["approve"].assert_eq(&open(&format!("{prefix}x7f2q")));
+    for other in [&*prefix, "somebody", &format!("{prefix}other"), "system:admin"] {
+        assert!(open(other).starts_with("SubjectNotAllowed"), "{other}");
+    }
+}
+
+#[test]
+fn usages_and_names_stay_those_of_an_agent() {
+    let used = |signer: &str, usages: &[&str]| {
+        let asked = if signer == HUB { agent() } else { worker() };
+        let usages = usages.iter().map(|usage| Name::from(*usage)).collect();
+        Request {
+            usages,
+            ..request(signer, asked)
+        }
+    };
+    row(
+        &used(CUSTOM, &["server auth", "client auth"]),
+        &expect!["approve"],
+    );
+    row(
+        &used(HUB, &["server auth", "client auth"]),
+        &expect![[r#"UsagesNotAllowed: usage "server auth" is not one of an agent's"#]],
+    );
+    row(
+        &used(CUSTOM, &["cert sign", "client auth"]),
+        &expect![[r#"UsagesNotAllowed: usage "cert sign" is not one of an agent's"#]],
+    );
+    row(
+        &used(HUB, &["digital signature"]),
+        &expect![[r#"UsagesNotAllowed: the usage "client auth" is absent"#]],
+    );
+    let mut named = worker();
+    named.names = set(&["DNS:kubernetes.default.svc"]);
+    row(
+        &request(CUSTOM, named),
+        &expect![[
+            r#"NamesNotAllowed: the alternative name "DNS:kubernetes.default.svc" is not "DNS:hello.addon.open-cluster-management.io""#
+        ]],
+    );
+}
+
+#[test]
+fn what_is_approved_is_signed_only_if_it_passes_and_only_by_a_custom_signer() {
+    let approved = |signer: &str, asked| Request {
+        stage: Stage::Approved,
+        ..request(signer, asked)
+    };
+    row(&approved(CUSTOM, worker()), &expect!["sign with ca"]);
+    row(&approved(HUB, agent()), &expect!["nothing to do"]);
+    // Somebody approved by hand what must not be signed.
+    assert!(judged(&approved(CUSTOM, agent()), stated()).starts_with("SubjectNotAllowed"));
+    row(
+        &request("example.com/other", worker()),
+        &expect![
+            "SignerNotRegistered: no certificate of the signer example.com/other: no registration of the add-on's template names it"
+        ],
+    );
+    let malformed = Request {
+        asked: Some(Err("the request is not PEM".into())),
+        ..request(CUSTOM, worker())
+    };
+    row(&malformed, &expect!["RequestMalformed: the request is not PEM"]);
+}
+
+#[test]
+fn an_approval_keeps_the_other_conditions() {
+    let other = json!({"type": "Example", "status": "True"});
+    let request = Request {
+        conditions: vec![other.clone()],
+        ..request(HUB, agent())
+    };
+    let patch = approval(&request, Timestamp::from_second(0).unwrap());
+    let conditions = &patch["status"]["conditions"];
+    assert_eq!(conditions[0], other);
+    assert_eq!(conditions[1]["type"], "Approved");
+    assert_eq!(conditions[1]["reason"], "AutoApprovedByHubCSRApprovingController");
+}
+
+#[test]
+fn the_secret_that_signs_is_that_of_the_subject_that_was_compared() {
+    let other = AgentIdentity::Stated(Arc::new(Subject {
+        user: "guest".into(),
+        ..Subject::default()
+    }));
+    let two = template(vec![
+        signer(CUSTOM, other, "ca-of-guests"),
+        signer(CUSTOM, stated(), "ca-of-workers"),
+    ]);
+    let approved = |asked| Request {
+        stage: Stage::Approved,
+        ..request(CUSTOM, asked)
+    };
+    let guest = Asked {
+        users: vec!["guest".to_owned()],
+        groups: BTreeSet::new(),
+        units: BTreeSet::new(),
+        ..worker()
+    };
+    assert_eq!(judged_by(&approved(worker()), &two), "sign with ca-of-workers");
+    assert_eq!(judged_by(&approved(guest), &two), "sign with ca-of-guests");
+}
+
+#[test]
+fn the_signer_of_the_hub_is_nobodys_own_whatever_a_template_states() {
+    let stolen = template(vec![signer(HUB, stated(), "ca")]);
+    assert!(judged_by(&request(HUB, worker()), &stolen).starts_with("SignerNotRegistered"));
+    assert!(judged_by(&request(HUB, agent()), &stolen).starts_with("SignerNotRegistered"));
+    let beside = template(vec![
+        signer(HUB, stated(), "ca"),
+        Registration::KubeClient(Vec::new()),
+    ]);
+    assert!(judged_by(&request(HUB, worker()), &beside).starts_with("SubjectNotAllowed"));
+    assert_eq!(judged_by(&request(HUB, agent()), &beside), "approve");
+}
+
+#[test]
+fn a_template_of_another_add_on_gives_nothing() {
+    let names = (Name::from("other"), Name::from("c1"));
+    let hello = template(vec![Registration::KubeClient(Vec::new())]);
+    assert!(Entitled::of(&hello, (&names.0, &names.1)).is_none());
+}
+
+#[test]
+fn what_is_taken_away_is_not_answered() {
+    let names = (Name::from("hello"), Name::from("c1"));
+    let client = || Registration::KubeClient(Vec::new());
+    let (both, less) = (
+        template(vec![client(), signer(CUSTOM, stated(), "ca")]),
+        template(vec![client()]),
+    );
+    let other_secret = template(vec![signer(CUSTOM, stated(), "another")]);
+    let all = Entitled::of(&both, (&names.0, &names.1)).unwrap();
+    let (hub, own) = (request(HUB, agent()), request(CUSTOM, worker()));
+    let rows = [
+        (all, "approve", "approve"),
+        (all.and(&less), "approve", "SignerNotRegistered"),
+        (
+            all.and(&other_secret),
+            "SignerNotRegistered",
+            "SignerNotRegistered",
+        ),
+        (all.of_the_hub(), "approve", "SignerNotRegistered"),
+        (all.of_own_signers(), "SignerNotRegistered", "approve"),
+    ];
+    for (entitled, for_hub, for_own) in rows {
+        assert!(told(&hub, &entitled).starts_with(for_hub), "{entitled:?}");
+        assert!(told(&own, &entitled).starts_with(for_own), "{entitled:?}");
+    }
+}
+
+/// The types that answers are made from are the content's; the ones that carry a status cannot even be named there.
+#[test]
+fn what_approves_cannot_name_a_status() {
+    for (file, text) in [
+        ("entitled.rs", include_str!("entitled.rs")),
+        ("certificates.rs", include_str!("certificates.rs")),
+    ] {
+        let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+        let words: BTreeSet<&str> = code
+            .flat_map(|line| line.split(|letter: char| !letter.is_alphanumeric()))
+            .collect();
+        assert!(words.contains("Entitled"), "{file}");
+        for carrier in [
+            "Instance",
+            "Registered",
+            "Reference",
+            "View",
+            "Work",
+            "Member",
+            "Cluster",
+        ] {
+            assert!(!words.contains(carrier), "{file} knows {carrier}");
+        }
+    }
+}
+
+#[test]
+fn the_grpc_server_asks_for_the_agent_that_it_names_and_nobody_else_does() {
+    let rows = [
+        (GRPC, Some(OWN), true),
+        (GRPC, Some("system:open-cluster-management:c2:x"), false),
+        (GRPC, None, false),
+        ("system:serviceaccount:somewhere:grpc-server-sa", Some(OWN), false),
+        ("system:open-cluster-management:c2:x", Some(OWN), false),
+        // The agent's own request is its own, whatever it writes beside it.
+        (OWN, Some("system:open-cluster-management:c2:x"), true),
+    ];
+    for (requester, behalf, allowed) in rows {
+        let request = Request {
+            requester: requester.into(),
+            on_behalf_of: behalf.map(Name::from),
+            ..request(HUB, agent())
+        };
+        let judged = judged(&request, stated());
+        assert_eq!(
+            judged == "approve",
+            allowed,
+            "{requester} for {behalf:?}: {judged}"
+        );
+    }
+}

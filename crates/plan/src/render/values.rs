@@ -1,0 +1,176 @@
+//! The values that a rendering uses, and which of them wins.
+//!
+//! Decides the variables (preset < the user's own < those that nobody may override), the environment of containers and
+//! the image mirrors. Never reads an object of the hub: everything comes as an argument.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+
+use super::fault::RenderFault;
+use super::recipe::CLUSTER;
+use crate::substitute::Variables;
+use api::v1alpha1::ImageMirror;
+use snapshot::{DeploymentConfig, Template};
+
+/// Where a registered agent finds its kubeconfig.
+const KUBECONFIG: &str = "/managed/hub-kubeconfig/kubeconfig";
+/// What every container learns, as far as it has a value.
+const ENVIRONMENT: [&str; 3] = ["HUB_KUBECONFIG", "CLUSTER_NAME", "INSTALL_NAMESPACE"];
+
+/// What is rendered: everything that clusters which share a rendering have in common.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RenderInputs<'a> {
+    /// Name of the add-on.
+    pub addon: &'a str,
+    /// The template.
+    pub template: &'a Template,
+    /// The deployment configuration, if there is one.
+    pub config: Option<&'a DeploymentConfig>,
+    /// The install namespace of the instance itself.
+    pub install_namespace: &'a str,
+    /// The cluster's annotation with image mirrors, "" when it has none.
+    pub image_registries: &'a str,
+}
+
+impl<'a> RenderInputs<'a> {
+    /// Returns the namespace that everything is moved to, if the configuration asks for that.
+    pub(super) fn moved_to(&self) -> Option<&'a str> {
+        let namespace = &*self.config?.install_namespace;
+        (!namespace.is_empty()).then_some(namespace)
+    }
+
+    /// Returns the variables. Later wins: what is preset, what the user sets, what must not be overridden.
+    pub(crate) fn variables(&self) -> Variables {
+        let mut variables = Variables::new();
+        let mut set = |name: &str, value: &str| variables.insert(name.to_owned(), value.to_owned());
+        if self.template.registration.is_some() {
+            set("HUB_KUBECONFIG", KUBECONFIG);
+        }
+        set("INSTALL_NAMESPACE", self.install_namespace);
+        for (name, value) in self.config.iter().flat_map(|config| &config.variables) {
+            set(name, value);
+        }
+        if let Some(namespace) = self.moved_to() {
+            set("INSTALL_NAMESPACE", namespace);
+        }
+        set("CLUSTER_NAME", CLUSTER);
+        variables
+    }
+
+    /// Returns the environment that every container gets.
+    pub(super) fn environment(&self) -> Vec<(&'static str, String)> {
+        let mut variables = self.variables();
+        let each = ENVIRONMENT.into_iter();
+        each.filter_map(|name| Some((name, variables.remove(name)?)))
+            .collect()
+    }
+
+    /// Returns the image mirrors: those of the configuration replace those of the cluster.
+    pub(super) fn mirrors(&self) -> Result<Cow<'a, [ImageMirror]>, RenderFault> {
+        if let Some(own) = self.config.and_then(|config| config.registries.as_deref()) {
+            return Ok(Cow::Borrowed(own));
+        }
+        if self.image_registries.is_empty() {
+            return Ok(Cow::Borrowed(&[]));
+        }
+        serde_json::from_str::<ImageRegistries>(self.image_registries)
+            .map(|annotation| Cow::Owned(annotation.registries))
+            .map_err(|error| RenderFault::ImageRegistries(error.to_string()))
+    }
+}
+
+/// What stands in the annotation of a cluster.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct ImageRegistries {
+    registries: Vec<ImageMirror>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(variables: &[(&str, &str)], namespace: &str) -> DeploymentConfig {
+        let each = variables
+            .iter()
+            .map(|(name, value)| ((*name).into(), (*value).into()));
+        DeploymentConfig {
+            variables: each.collect(),
+            install_namespace: namespace.into(),
+            ..DeploymentConfig::default()
+        }
+    }
+
+    fn subject<'a>(template: &'a Template, config: &'a DeploymentConfig) -> RenderInputs<'a> {
+        RenderInputs {
+            addon: "hello",
+            template,
+            config: Some(config),
+            install_namespace: "own",
+            image_registries: "",
+        }
+    }
+
+    #[test]
+    fn what_must_not_be_overridden_wins_over_the_user_and_the_user_over_what_is_preset() {
+        let template = Template {
+            registration: Some(Vec::new()),
+            ..Template::default()
+        };
+        let rows = [
+            (vec![], "", [KUBECONFIG, CLUSTER, "own"]),
+            (vec![], "moved", [KUBECONFIG, CLUSTER, "moved"]),
+            (vec![("HUB_KUBECONFIG", "/x")], "", ["/x", CLUSTER, "own"]),
+            (vec![("CLUSTER_NAME", "mine")], "", [KUBECONFIG, CLUSTER, "own"]),
+            (vec![("INSTALL_NAMESPACE", "x")], "", [KUBECONFIG, CLUSTER, "x"]),
+            (
+                vec![("INSTALL_NAMESPACE", "x")],
+                "moved",
+                [KUBECONFIG, CLUSTER, "moved"],
+            ),
+            (vec![("A", "1"), ("A", "2")], "", [KUBECONFIG, CLUSTER, "own"]),
+        ];
+        for (variables, namespace, expected) in rows {
+            let config = config(&variables, namespace);
+            let values = subject(&template, &config).environment();
+            let values: Vec<&str> = values.iter().map(|(_, value)| value.as_str()).collect();
+            assert_eq!(values, expected, "{variables:?} {namespace:?}");
+        }
+    }
+
+    #[test]
+    fn an_agent_that_does_not_register_has_no_kubeconfig() {
+        let (template, config) = (Template::default(), config(&[("A", "1"), ("A", "2")], ""));
+        let subject = subject(&template, &config);
+        assert!(!subject.variables().contains_key("HUB_KUBECONFIG"));
+        assert_eq!(subject.variables()["A"], "2", "the later entry wins");
+        assert_eq!(subject.environment().len(), 2);
+    }
+
+    #[test]
+    fn mirrors_of_the_configuration_replace_those_of_the_cluster() {
+        let (template, mut config) = (Template::default(), config(&[], ""));
+        let annotation = r#"{"registries": [{"mirror": "m", "source": "s"}]}"#;
+        let with = |config: &DeploymentConfig, annotation: &str| {
+            let subject = RenderInputs {
+                image_registries: annotation,
+                ..subject(&template, config)
+            };
+            subject
+                .mirrors()
+                .map(|mirrors| mirrors.len())
+                .map_err(|fault| fault.to_string())
+        };
+        assert_eq!(with(&config, ""), Ok(0));
+        assert_eq!(with(&config, annotation), Ok(1));
+        assert!(
+            with(&config, "[")
+                .unwrap_err()
+                .starts_with("annotation open-cluster-management.io/image-registries of the cluster: EOF")
+        );
+        config.registries = Some(Vec::new());
+        assert_eq!(with(&config, annotation), Ok(0), "an empty list is a word, too");
+        assert_eq!(with(&config, "["), Ok(0), "nobody reads what does not count");
+    }
+}

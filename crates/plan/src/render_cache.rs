@@ -1,0 +1,376 @@
+//! What instances with the same assignment share, so that ten thousand of them cost one rendering.
+//!
+//! Decides which content the works of an instance are made from, and how many works there are: only content whose hash is
+//! the assigned one. Never plans a work for an add-on that another program deploys.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::json;
+
+use super::render::{Held, Recipe, RenderFault, RenderInputs, Rendered, Share, Sizes, rendered, split};
+use super::rollout::{Member, Step};
+use super::types::WaitOn;
+use super::version::{carried_version, invalid};
+use super::work::{Body, Rendering, deploy_prefix, superseded};
+use snapshot::{
+    ConfigRef, Content, DeploymentConfig, Kind, Name, Reference, Template, View, Work, marks, order,
+};
+
+/// Makes the works of one instance after the other. What instances share is made once: those with the same assignment,
+/// install namespace and image mirrors have the same kit.
+#[derive(Debug)]
+pub(super) struct Renderer<'v, 'm> {
+    view: &'m View<'v>,
+    prefix: String,
+    kits: Vec<RenderedTemplate>,
+    known: BTreeMap<KitKey, usize>,
+    /// Neighbours mostly share a kit; comparing is cheaper than looking up.
+    last: Option<(&'m Member<'v>, &'v str, usize)>,
+}
+
+/// The assigned configurations with their hashes, the install namespace, and the cluster's image mirrors.
+type KitKey = (Vec<(ConfigRef, Name)>, Name, Name);
+
+/// What instances with the same assignment share.
+#[derive(Debug)]
+enum RenderedTemplate {
+    Waiting(WaitOn),
+    Refused(String),
+    Ready(Box<Ready>),
+}
+
+/// The manifests of a kit, and how they are shared out over works.
+#[derive(Debug)]
+struct Ready {
+    hashes: Arc<str>,
+    version: Name,
+    rendered: Rendered,
+    /// Everything in one work, where it fits.
+    whole: Option<Arc<[Portion]>>,
+    sizes: Option<Sizes>,
+    /// How it is shared out where works hold something already: most clusters look alike.
+    layouts: BTreeMap<Vec<(u32, Name)>, Arc<[Portion]>>,
+    recipes: BTreeMap<Vec<usize>, Arc<Recipe>>,
+}
+
+/// One work of a kit.
+#[derive(Debug)]
+struct Portion {
+    number: u32,
+    name: Name,
+    recipe: Arc<Recipe>,
+    gains: bool,
+}
+
+impl<'v, 'm> Renderer<'v, 'm> {
+    pub(super) fn new(view: &'m View<'v>) -> Self {
+        Self {
+            view,
+            prefix: deploy_prefix(&view.addon.name),
+            kits: Vec::new(),
+            known: BTreeMap::new(),
+            last: None,
+        }
+    }
+
+    /// Returns the works of an instance.
+    pub(super) fn rendering(&mut self, member: &'m Member<'v>) -> Rendering<'v> {
+        let instance = member.instance;
+        if instance.meta.deleting || !member.effective.deployed {
+            return Rendering::NotOurs;
+        }
+        if let Some(refusal) = refusal(member) {
+            return Rendering::Refused(refusal);
+        }
+        if let Some(wait) = waiting(member) {
+            return Rendering::Waiting(wait);
+        }
+        let stored = stored(member, &self.prefix);
+        let index = self.kit(member);
+        match self.kits.get_mut(index) {
+            None => Rendering::NotOurs,
+            Some(RenderedTemplate::Waiting(on)) => Rendering::Waiting(on.clone()),
+            Some(RenderedTemplate::Refused(error)) => Rendering::Refused(error.clone()),
+            Some(RenderedTemplate::Ready(ready)) => {
+                let portions = ready.portions(&self.prefix, &stored, &instance.cluster);
+                let body = |portion: &Portion| Body {
+                    name: Arc::clone(&portion.name),
+                    digest: portion.recipe.digest(&instance.cluster),
+                    work: stored
+                        .iter()
+                        .find(|(number, _)| *number == portion.number)
+                        .map(|(_, work)| *work),
+                    gains: portion.gains,
+                    hashes: Arc::clone(&ready.hashes),
+                    version: ready.version.clone(),
+                    recipe: Arc::clone(&portion.recipe),
+                };
+                Rendering::Bodies(portions.iter().map(body).collect())
+            }
+        }
+    }
+
+    fn kit(&mut self, member: &'m Member<'v>) -> usize {
+        let view = self.view;
+        let mirrors = member.cluster.map(|cluster| &cluster.image_registries);
+        let registries = mirrors.map_or("", |text| &**text);
+        if let Some((last, known, index)) = self.last
+            && known == registries
+            && share_a_kit(last, member)
+        {
+            return index;
+        }
+        let assigned = member.assigned.iter();
+        let pairs: Vec<_> = assigned
+            .map(|one| (one.config.clone(), one.desired.clone()))
+            .collect();
+        let namespace = member.instance.install_namespace.clone();
+        let mirrors = mirrors.cloned().unwrap_or_else(|| Name::from(""));
+        let kits = &mut self.kits;
+        let index =
+            *self
+                .known
+                .entry((pairs, namespace, mirrors))
+                .or_insert_with_key(|(_, namespace, mirrors)| {
+                    kits.push(kit(view, &member.assigned, namespace, mirrors));
+                    kits.len().saturating_sub(1)
+                });
+        self.last = Some((member, registries, index));
+        index
+    }
+}
+
+/// Returns the deploy works that a cluster has, by number.
+fn stored<'v>(member: &Member<'v>, prefix: &str) -> Vec<(u32, &'v Work)> {
+    let cluster = &member.instance.cluster;
+    let own = member
+        .works
+        .iter()
+        .filter(|work| !work.hosted && order(&work.namespace, cluster).is_eq());
+    let number = |work: &'v Work| {
+        let digits = work.name.strip_prefix(prefix)?;
+        let number: u32 = digits.parse().ok()?;
+        // "+1" and "01" read as numbers, too; nobody here writes them.
+        let is_plain = digits == "0" || !digits.starts_with(['0', '+']);
+        is_plain.then_some((number, work))
+    };
+    let mut works: Vec<(u32, &Work)> = own.filter_map(number).collect();
+    works.sort_by_key(|(number, _)| *number);
+    works
+}
+
+impl Ready {
+    fn new(
+        (hashes, version): (Arc<str>, Name),
+        rendered: Rendered,
+        prefix: &str,
+    ) -> Result<Self, RenderFault> {
+        let mut ready = Self {
+            hashes,
+            version,
+            whole: None,
+            sizes: None,
+            layouts: BTreeMap::new(),
+            recipes: BTreeMap::new(),
+            rendered,
+        };
+        if ready.rendered.deployed.is_empty() {
+            ready.whole = Some(Arc::from([]));
+        } else if ready.rendered.fits_one_work() {
+            let all = Share {
+                number: 0,
+                manifests: ready.rendered.deployed.clone(),
+                gains: false,
+            };
+            ready.whole = Some(Arc::from([ready.portion(prefix, all)]));
+        } else {
+            ready.sizes = Some(ready.rendered.sizes()?);
+        }
+        Ok(ready)
+    }
+
+    /// Returns the works of a cluster that has these.
+    fn portions(&mut self, prefix: &str, stored: &[(u32, &Work)], cluster: &str) -> Arc<[Portion]> {
+        if let Some(whole) = &self.whole
+            && (whole.is_empty() || stored.iter().all(|(number, _)| *number == 0))
+        {
+            return Arc::clone(whole);
+        }
+        if self.rendered.named_by_cluster {
+            return self.shared_out(prefix, stored, cluster);
+        }
+        let layout: Vec<(u32, Name)> = stored
+            .iter()
+            .map(|(number, work)| (*number, work.holds.clone()))
+            .collect();
+        if let Some(known) = self.layouts.get(&layout) {
+            return Arc::clone(known);
+        }
+        let portions = self.shared_out(prefix, stored, cluster);
+        self.layouts.insert(layout, Arc::clone(&portions));
+        portions
+    }
+
+    fn shared_out(&mut self, prefix: &str, stored: &[(u32, &Work)], cluster: &str) -> Arc<[Portion]> {
+        let places = self.rendered.marks(cluster);
+        let held = |(number, work): &(u32, &Work)| Held {
+            number: *number,
+            manifests: marks(&work.holds)
+                .filter_map(|mark| places.get(&mark).copied())
+                .collect(),
+        };
+        let held: Vec<Held> = stored.iter().map(held).collect();
+        if self.sizes.is_none() {
+            self.sizes = self.rendered.sizes().ok();
+        }
+        let shares = self
+            .sizes
+            .as_ref()
+            .map(|sizes| split(&sizes.weights, &sizes.order, sizes.bounds, &held))
+            .unwrap_or_default();
+        shares
+            .into_iter()
+            .map(|share| self.portion(prefix, share))
+            .collect()
+    }
+
+    fn portion(&mut self, prefix: &str, share: Share) -> Portion {
+        let rendered = &self.rendered;
+        let recipe = self
+            .recipes
+            .entry(share.manifests)
+            .or_insert_with_key(|which| Arc::new(rendered.recipe(which)));
+        Portion {
+            number: share.number,
+            name: Name::from(format!("{prefix}{}", share.number)),
+            recipe: Arc::clone(recipe),
+            gains: share.gains,
+        }
+    }
+}
+
+fn share_a_kit(one: &Member<'_>, other: &Member<'_>) -> bool {
+    let pair = |reference: &Reference, same: &Reference| {
+        reference.config == same.config && reference.desired == same.desired
+    };
+    let (assigned, same): (&[Reference], &[Reference]) = (&one.assigned, &other.assigned);
+    let is_assigned_the_same = || {
+        let mut pairs = assigned.iter().zip(same);
+        assigned.len() == same.len() && pairs.all(|(reference, same)| pair(reference, same))
+    };
+    one.instance.install_namespace == other.instance.install_namespace
+        && (std::ptr::eq(assigned, same) || is_assigned_the_same())
+}
+
+fn kit(
+    view: &View<'_>,
+    assigned: &[Reference],
+    install_namespace: &str,
+    image_registries: &str,
+) -> RenderedTemplate {
+    if let Some(superseded) = superseded(view, assigned) {
+        return RenderedTemplate::Waiting(WaitOn::Content(superseded.config.clone()));
+    }
+    let (template, config) = contents(view, assigned);
+    let Some(template) = template else {
+        return RenderedTemplate::Refused(RenderFault::NoTemplate.to_string());
+    };
+    let addon = &*view.addon.name;
+    if *template.addon != *addon {
+        return RenderedTemplate::Refused(foreign(template, addon));
+    }
+    let subject = RenderInputs {
+        addon,
+        template,
+        config,
+        install_namespace,
+        image_registries,
+    };
+    let ready = rendered(&subject)
+        .and_then(|rendered| Ready::new(head(view, assigned), rendered, &deploy_prefix(addon)));
+    match ready {
+        Ok(ready) => RenderedTemplate::Ready(Box::new(ready)),
+        Err(fault) => RenderedTemplate::Refused(fault.to_string()),
+    }
+}
+
+/// Returns why a template is not used that is made for another add-on.
+pub(super) fn foreign(template: &Template, addon: &str) -> String {
+    format!(
+        "the assigned AddOnTemplate is made for add-on {:?} and not for {addon:?}",
+        &*template.addon
+    )
+}
+
+/// What every work says about itself: the hashes of its configurations and the version of the add-on.
+fn head(view: &View<'_>, assigned: &[Reference]) -> (Arc<str>, Name) {
+    (render_hashes(assigned), carried_version(view, assigned))
+}
+
+/// The first reference of each type counts.
+fn contents<'v>(
+    view: &View<'v>,
+    assigned: &[Reference],
+) -> (Option<&'v Template>, Option<&'v DeploymentConfig>) {
+    let content = |kind: Kind| {
+        let is_of_kind = |reference: &&Reference| {
+            let of = &reference.config.of;
+            Kind::of_config(&of.group, &of.resource) == Some(kind)
+        };
+        let reference = assigned.iter().find(is_of_kind)?;
+        view.content(&reference.config, &reference.desired)
+            .map(|found| &*found.content)
+    };
+    let template = match content(Kind::Template) {
+        Some(Content::Template(template)) => Some(template),
+        Some(Content::Deployment(_) | Content::Hub) | None => None,
+    };
+    let config = match content(Kind::DeploymentConfig) {
+        Some(Content::Deployment(config)) => Some(config),
+        Some(Content::Template(_) | Content::Hub) | None => None,
+    };
+    (template, config)
+}
+
+/// Hosted agents of template add-ons are refused: deploying them on the managed cluster would be the wrong cluster.
+fn refusal(member: &Member<'_>) -> Option<String> {
+    if !member.instance.hosting_cluster.is_empty() {
+        return Some(format!(
+            "a template add-on cannot be hosted on {:?}",
+            &*member.instance.hosting_cluster
+        ));
+    }
+    None
+}
+
+fn waiting(member: &Member<'_>) -> Option<WaitOn> {
+    match member.cluster {
+        None => return Some(WaitOn::Cluster),
+        Some(cluster) if cluster.meta.deleting => return Some(WaitOn::ClusterDeletion),
+        Some(_) => {}
+    }
+    if let (Step::Hold, true, Some(notice)) = (member.step, member.assigned.is_empty(), &member.notice) {
+        return Some(WaitOn::Rollout(notice.message.clone()));
+    }
+    if let Some(of) = &member.effective.unsupported {
+        return Some(WaitOn::UnsupportedType(of.clone()));
+    }
+    if let Some(bad) = invalid(member) {
+        return Some(WaitOn::Version(bad.to_string()));
+    }
+    // A hash that only cannot be verified any more holds nothing up: what is rendered is still what it was.
+    let desired = member.missing().filter(|desired| desired.hash.is_empty())?;
+    Some(WaitOn::Config(desired.config.clone(), desired.why()?))
+}
+
+fn render_hashes(assigned: &[Reference]) -> Arc<str> {
+    if assigned.is_empty() {
+        return Arc::from("");
+    }
+    let sorted: BTreeMap<String, &str> = assigned
+        .iter()
+        .map(|one| (one.config.to_string(), &*one.desired))
+        .collect();
+    Arc::from(json!(sorted).to_string())
+}

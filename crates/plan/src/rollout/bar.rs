@@ -1,0 +1,35 @@
+//! Why no change can travel.
+//!
+//! Decides the words.
+
+use snapshot::Name;
+
+/// Why no change can travel, or none of `spec.configuration`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Bar {
+    /// The reason, in one word.
+    pub reason: &'static str,
+    /// The whole sentence.
+    pub message: Name,
+}
+
+impl Bar {
+    /// A strategy that has no meaning.
+    pub(super) fn fault(fault: &Name) -> Self {
+        Self {
+            reason: "RolloutStrategyInvalid",
+            message: fault.clone(),
+        }
+    }
+
+    /// A placement that `spec.configuration` names and that does not exist.
+    pub(super) fn nowhere(what: &str) -> Self {
+        let message = format!(
+            "{what} does not exist; changes of spec.configuration reach only its clusters, so nobody"
+        );
+        Self {
+            reason: "PlacementNotFound",
+            message: Name::from(message),
+        }
+    }
+}

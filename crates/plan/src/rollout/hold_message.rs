@@ -1,0 +1,221 @@
+//! What a cluster says that keeps what it has.
+//!
+//! Decides the words. What is stored depends on the strategy and on what is waited for, never on how far other clusters are: ten
+//! thousand waiting statuses must not change whenever one cluster gets ahead. Groups are named there, and failures once nothing starts
+//! any more; the clusters that are waited for stand in the status of the add-on, which is one object, and in what is not stored.
+
+use std::time::Duration;
+
+use jiff::SignedDuration;
+
+use crate::few::Few;
+use ::rollout::{Course, Hold};
+use model::Rest;
+use snapshot::{Name, terms};
+
+/// Whom a notice is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Attention {
+    /// A human has to act.
+    Act,
+    /// It only takes time, or the end of a pause.
+    Wait,
+    /// It is meant to be so.
+    Meant,
+}
+
+/// Who is waited for.
+#[derive(Debug, Default)]
+pub(super) struct Awaited<'a> {
+    /// Clusters on the way.
+    pub moving: Option<&'a Few>,
+    /// Clusters that must stay successful for some time yet.
+    pub soaking: Option<&'a Few>,
+    /// Clusters that have stopped the rollout, by what they did.
+    pub culprits: Option<[(&'a Few, &'static str); 2]>,
+    /// The decision groups that go first.
+    pub groups: Few,
+    /// The mandatory decision group that has stopped the rollout.
+    pub mandatory: Option<&'a Name>,
+}
+
+impl Awaited<'_> {
+    /// Returns a sentence with the clusters that are waited for now.
+    fn now(&self, sentence: &str) -> String {
+        let now = listed(&[(self.moving, "on the way"), (self.soaking, "soaking")]);
+        if now.is_empty() {
+            return sentence.to_owned();
+        }
+        format!("{sentence}; now {now}")
+    }
+
+    /// Returns the clusters that stopped the rollout, to follow a sentence.
+    fn faults(&self) -> String {
+        self.culprits.map_or_else(String::new, blamed)
+    }
+}
+
+/// Lists clusters by what they do.
+pub(super) fn listed(each: &[(Option<&Few>, &str)]) -> String {
+    let each = each.iter().filter_map(|(few, what)| {
+        let few = (*few)?;
+        (!few.is_empty()).then(|| format!("{few} ({what})"))
+    });
+    each.collect::<Vec<_>>().join("; ")
+}
+
+/// Lists the clusters that have stopped a rollout.
+pub(crate) fn blamed(culprits: [(&Few, &str); 2]) -> String {
+    listed(&culprits.map(|(few, what)| (Some(few), what)))
+}
+
+fn followed(sentence: &str, list: &str) -> String {
+    if list.is_empty() {
+        return sentence.to_owned();
+    }
+    format!("{sentence}: {list}")
+}
+
+/// Why a cluster keeps what it has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Notice {
+    /// Reason of `Configured`.
+    pub reason: &'static str,
+    /// Message of `Configured`.
+    pub message: Name,
+    /// The same in the plan, which may be more precise: nobody stores it.
+    pub wait: Name,
+    /// Whom it is for.
+    pub attention: Attention,
+}
+
+impl Notice {
+    fn new(reason: &'static str, attention: Attention, message: String) -> Self {
+        let message = Name::from(message);
+        Self {
+            reason,
+            wait: Name::from(&*message),
+            message,
+            attention,
+        }
+    }
+
+    /// The strategy of `what` has no meaning.
+    pub(super) fn fault(what: &str, fault: &str) -> Self {
+        let message =
+            format!("the rollout strategy of {what} has no meaning, the cluster keeps what it has: {fault}");
+        Self::new("RolloutStrategyInvalid", Attention::Act, message)
+    }
+
+    /// Nobody knows the decision groups of the placement.
+    pub(super) fn undecided(what: &str) -> Self {
+        let message = format!("{what} is not decided: nobody knows whose turn it is");
+        Self::new("PlacementNotDecided", Attention::Wait, message)
+    }
+
+    /// The placement itself is not there: time does not bring it back.
+    pub(super) fn missing(what: &str) -> Self {
+        let message =
+            format!("{what} does not exist: nobody knows whose turn it is, the cluster keeps what it has");
+        Self::new("PlacementNotFound", Attention::Act, message)
+    }
+
+    /// The change is only for the clusters of `what`.
+    pub(super) fn outside(what: &str) -> Self {
+        let message = format!(
+            "changes of spec.configuration only reach the clusters of {what}; this one keeps what it has"
+        );
+        Self::new("OutsideRollout", Attention::Meant, message)
+    }
+
+    /// The change would be for the clusters of `what`, which does not exist: it reaches nobody.
+    pub(super) fn nowhere(what: &str) -> Self {
+        let message = format!(
+            "{what} does not exist, and changes of spec.configuration only reach its clusters; this one keeps what it has"
+        );
+        Self::new("PlacementNotFound", Attention::Act, message)
+    }
+
+    /// The cluster is not there.
+    pub(super) fn gone() -> Self {
+        let message = "the ManagedCluster does not exist or is being deleted".to_owned();
+        Self::new("ClusterNotFound", Attention::Wait, message)
+    }
+
+    /// What the engine has the clusters of `what` wait for.
+    pub(super) fn waiting(what: &str, course: &Course, hold: Hold, awaited: &Awaited<'_>) -> Self {
+        let (reason, message) = match hold {
+            Hold::Paused => (
+                "RolloutPaused",
+                format!(
+                    "the rollout of {what} is paused by the annotation {}",
+                    terms::PAUSED
+                ),
+            ),
+            Hold::Failures => {
+                let sentence = match awaited.mandatory {
+                    Some(group) => format!(
+                        "the rollout of {what} has stopped: the mandatory decision group {group} tolerates no failure"
+                    ),
+                    None => {
+                        format!("the rollout of {what} has stopped: more clusters failed than it tolerates")
+                    }
+                };
+                ("TooManyFailures", followed(&sentence, &awaited.faults()))
+            }
+            Hold::Group => {
+                let groups = &awaited.groups;
+                let groups = if groups.is_empty() {
+                    String::new()
+                } else {
+                    format!(" {groups}")
+                };
+                (
+                    "WaitingForGroup",
+                    format!(
+                        "waits for decision groups{groups} of {what} that go first{}",
+                        soaking(course)
+                    ),
+                )
+            }
+            Hold::Slot | Hold::Soak => ("WaitingForSlot", slot(what, course)),
+        };
+        let wait = match hold {
+            Hold::Paused | Hold::Failures => message.clone(),
+            Hold::Group | Hold::Slot => awaited.now(&message),
+            Hold::Soak => {
+                let sentence = format!(
+                    "waits for a slot in the rollout of {what}: clusters that have succeeded keep it for {}",
+                    length(course.soak)
+                );
+                awaited.now(&sentence)
+            }
+        };
+        Self {
+            wait: Name::from(wait),
+            ..Self::new(reason, Attention::Wait, message)
+        }
+    }
+}
+
+fn slot(what: &str, course: &Course) -> String {
+    let limited = match course.rest {
+        Rest::Within(_) => "only so many clusters change at once",
+        Rest::GroupByGroup => "its group is not open",
+    };
+    format!(
+        "waits for a slot in the rollout of {what}: {limited}{}",
+        soaking(course)
+    )
+}
+
+fn soaking(course: &Course) -> String {
+    if course.soak.is_zero() {
+        return String::new();
+    }
+    format!(", and each must stay successful for {}", length(course.soak))
+}
+
+fn length(length: Duration) -> String {
+    SignedDuration::try_from(length).map_or_else(|_| "ever".to_owned(), |length| format!("{length:#}"))
+}

@@ -1,0 +1,114 @@
+//! The notices of an add-on: what each instance says that keeps what it has, each sentence made once, however many say it.
+//!
+//! Decides which notice is whose. Never decides words (`notice.rs`).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::candidate::{Candidate, OwnEdits};
+use super::hold_message::{Awaited, Notice};
+use super::rolling::Rolling;
+use super::units::{Feed, Placed, Refusal};
+use ::rollout::{Course, Hold, Verdict};
+
+/// The notices of an add-on.
+pub(super) struct Notices<'a> {
+    feeds: &'a [Feed<'a>],
+    placed: &'a [Placed],
+    rolling: Option<(&'a Rolling<'a>, &'a Refusal)>,
+    made: BTreeMap<(Option<usize>, Kind), Arc<Notice>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Outside,
+    Gone,
+    Shut,
+    /// With the decision group, where that matters.
+    Waiting(Hold, Option<usize>),
+    Rolling(Hold),
+}
+
+impl<'a> Notices<'a> {
+    pub(super) fn new(
+        (feeds, placed): (&'a [Feed<'a>], &'a [Placed]),
+        rolling: Option<(&'a Rolling<'a>, &'a Refusal)>,
+    ) -> Self {
+        Self {
+            feeds,
+            placed,
+            rolling,
+            made: BTreeMap::new(),
+        }
+    }
+
+    /// Returns what the instance says, if it keeps what it has.
+    pub(super) fn of(&mut self, at: usize, candidate: &Candidate<'_>) -> Option<Arc<Notice>> {
+        let feeds = self.feeds;
+        let claims = || {
+            feeds
+                .iter()
+                .find(|feed| candidate.home.is_none() && feed.may_claim())
+        };
+        let feed = candidate.home.and_then(|home| feeds.get(home)).or_else(claims);
+        let kind = self.kind((at, candidate), feed)?;
+        let key = (candidate.home, kind);
+        if let Some(made) = self.made.get(&key) {
+            return Some(Arc::clone(made));
+        }
+        let made = Arc::new(self.make(kind, candidate, feed));
+        self.made.insert(key, Arc::clone(&made));
+        Some(made)
+    }
+
+    fn kind(&self, (at, candidate): (usize, &Candidate<'_>), feed: Option<&Feed<'_>>) -> Option<Kind> {
+        let refused = self.rolling.and_then(|(_, refusal)| refusal.waiting.get(&at));
+        Some(match (candidate.verdict, refused) {
+            (Verdict::Wait(_), Some(hold)) => Kind::Rolling(*hold),
+            (Verdict::Wait(Hold::Paused), None)
+                if feed.is_some_and(|feed| feed.shut.is_some() && !feed.paused) =>
+            {
+                Kind::Shut
+            }
+            (Verdict::Wait(hold), None) => {
+                let group = candidate.group().filter(|_| hold == Hold::Group);
+                Kind::Waiting(hold, group)
+            }
+            _ if candidate.kept.is_some() => Kind::Outside,
+            _ if candidate.own == OwnEdits::MoveAlone => return None,
+            (Verdict::Skipped, _) if !candidate.settled => Kind::Gone,
+            _ => return None,
+        })
+    }
+
+    fn make(&self, kind: Kind, candidate: &Candidate<'_>, feed: Option<&Feed<'_>>) -> Notice {
+        let everything = Course::at_once();
+        let (what, course) = feed.map_or(("the add-on", &everything), |feed| (&feed.what, &feed.course));
+        match (kind, self.rolling) {
+            (Kind::Outside, Some((rolling, _))) => rolling.outside.clone(),
+            (Kind::Rolling(hold), Some((rolling, refusal))) => {
+                let awaited = Awaited {
+                    moving: Some(&refusal.moving),
+                    ..Awaited::default()
+                };
+                Notice::waiting(&rolling.what, &rolling.course, hold, &awaited)
+            }
+            (Kind::Shut, _) => feed
+                .and_then(|feed| feed.shut.clone())
+                .unwrap_or_else(|| Notice::undecided(what)),
+            (Kind::Waiting(hold, group), _) => {
+                let placed = candidate.home.and_then(|home| self.placed.get(home));
+                let awaited = placed.map_or_else(Awaited::default, |placed| Awaited {
+                    moving: Some(&placed.moving),
+                    soaking: Some(&placed.soaking),
+                    culprits: Some(placed.culprits()),
+                    groups: group.map(|group| placed.before(group)).unwrap_or_default(),
+                    mandatory: placed.mandatory.as_ref(),
+                });
+                Notice::waiting(what, course, hold, &awaited)
+            }
+            (Kind::Rolling(hold), None) => Notice::waiting(what, course, hold, &Awaited::default()),
+            (Kind::Outside | Kind::Gone, _) => Notice::gone(),
+        }
+    }
+}

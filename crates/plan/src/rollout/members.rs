@@ -1,0 +1,284 @@
+//! Every instance with its next step.
+//!
+//! Decides what each instance is assigned after this plan, from the verdicts of the placements and then of
+//! `spec.configuration`: a cluster moves when both let it. Placements are asked first, so that no slot is given to a cluster
+//! that its placement does not let move.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use super::candidate::{Candidate, OwnEdits};
+use super::hold_message::Notice;
+use super::hold_messages::Notices;
+use super::member::{Member, Step, Trial};
+use super::references::{assign, is_exact, is_settled};
+use super::rolling::{Rolling, is_gone};
+use super::unit_state::{UnitStanding, seen};
+use super::units::{Feed, Placed, decide_others, decide_rolling};
+use crate::config::{Configs, Desired, Effective};
+use crate::install::{Stand, Wanted};
+use crate::instance_state::carries;
+use crate::settled::{Done, Others};
+use crate::types::earliest;
+use crate::work::is_deployed;
+use ::rollout::{Hold, Standing, Verdict};
+use snapshot::{ClusterConfigs, Compat, Instance, Reference, Site, View};
+
+/// The rollout of one add-on.
+#[derive(Debug)]
+pub(crate) struct Rollout<'v> {
+    /// Every instance, in order of clusters.
+    pub members: Vec<Member<'v>>,
+    /// Every placement, in the order of the spec.
+    pub placed: Vec<Placed>,
+    /// The next moment at which time alone changes something.
+    pub recheck_at: Option<Timestamp>,
+}
+
+/// Returns every instance with its next step.
+pub(crate) fn next<'v>(
+    view: &View<'v>,
+    wanted: &Wanted<'v>,
+    configs: &Configs,
+    others: &Others,
+    now: Timestamp,
+) -> Rollout<'v> {
+    let rolling = Rolling::of(view);
+    let feeds: Vec<Feed<'_>> = wanted
+        .placements
+        .iter()
+        .enumerate()
+        .map(|(index, selected)| Feed::of(view, (&wanted.missing, index), selected))
+        .collect();
+    let candidate = |(stand, effective): (&Stand<'v>, &Arc<Effective>)| {
+        let feed = stand.home.and_then(|home| feeds.get(home));
+        let instance = stand.site.instance;
+        let kept = Kept::of(view, rolling.as_ref(), feed, (instance, effective));
+        let mut candidate = candidate(view, (stand, effective), kept, feed, now);
+        if let (Some(counts), Some(rolling)) = (&mut candidate.counts, &rolling) {
+            counts.rolling = rolling.clusters.contains(&instance.cluster);
+        }
+        candidate
+    };
+    let each = wanted.stands.iter().zip(&configs.instances);
+    let mut candidates: Vec<Candidate<'v>> = each.map(candidate).collect();
+    let mut recheck_at = candidates.iter().filter_map(|one| one.seen.recheck_at).min();
+    let mut placed = Vec::with_capacity(feeds.len());
+    for feed in &feeds {
+        let (done, at) = feed.decide(view, &mut candidates, others, now);
+        recheck_at = earliest(recheck_at, at);
+        placed.push(done);
+    }
+    decide_others(&mut candidates, &feeds, view.addon.paused.everything(), now);
+    let refusal = rolling
+        .as_ref()
+        .map(|rolling| decide_rolling(rolling, &candidates, others, now))
+        .unwrap_or_default();
+    if let Some(rolling) = &rolling {
+        refuse(&refusal.waiting, &mut candidates, &mut placed);
+        for (feed, one) in feeds.iter().zip(&mut placed) {
+            let own = one.bar.take();
+            one.bar = own.or_else(|| rolling.bar.clone().filter(|_| rolling.concerns(feed.by())));
+        }
+    }
+    let mut notices = Notices::new((&feeds, &placed), rolling.as_ref().map(|one| (one, &refusal)));
+    let members = candidates.into_iter().enumerate().map(|(at, candidate)| {
+        let notice = notices.of(at, &candidate);
+        member(candidate, notice, view.settings().compat)
+    });
+    let members = members.collect();
+    Rollout {
+        members,
+        placed,
+        recheck_at,
+    }
+}
+
+/// Takes back what the placements let move but `spec.configuration` does not.
+fn refuse(refused: &BTreeMap<usize, Hold>, candidates: &mut [Candidate<'_>], placed: &mut [Placed]) {
+    for (at, hold) in refused {
+        let Some(candidate) = candidates.get_mut(*at) else {
+            continue;
+        };
+        candidate.verdict = Verdict::Wait(*hold);
+        if let Some(one) = candidate.home.and_then(|home| placed.get_mut(home)) {
+            one.moving.remove(&candidate.instance.cluster);
+            one.counts.progressing = one.counts.progressing.saturating_sub(1);
+            one.counts.waiting = one.counts.waiting.saturating_add(1);
+        }
+    }
+}
+
+/// What `spec.configuration` has an instance keep.
+struct Kept {
+    /// What it runs with until a change reaches it.
+    target: Option<Vec<Desired>>,
+    /// Whether there is a change, reached or not.
+    is_governed: bool,
+}
+
+impl Kept {
+    fn of<'v>(
+        view: &View<'v>,
+        rolling: Option<&Rolling<'v>>,
+        feed: Option<&Feed<'_>>,
+        (instance, effective): (&Instance, &Effective),
+    ) -> Self {
+        let by = feed.map(Feed::by);
+        let target = rolling.and_then(|rolling| rolling.kept(view, by, instance, effective));
+        let is_reached = rolling.is_none_or(|rolling| rolling.clusters.contains(&instance.cluster));
+        Self {
+            is_governed: target.is_some(),
+            target: target.filter(|_| !is_reached),
+        }
+    }
+}
+
+fn candidate<'v>(
+    view: &View<'v>,
+    (stand, effective): (&Stand<'v>, &Arc<Effective>),
+    kept: Kept,
+    feed: Option<&Feed<'_>>,
+    now: Timestamp,
+) -> Candidate<'v> {
+    let Site {
+        instance, cluster, ..
+    } = stand.site;
+    let is_there = !instance.meta.deleting
+        && !stand.is_leaving()
+        && cluster.is_some_and(|cluster| !cluster.meta.deleting);
+    let target = kept.target.as_deref().unwrap_or(&effective.refs);
+    let settled = is_settled(&instance.references, target);
+    let soak = feed.map_or(Duration::ZERO, |feed| feed.course.soak);
+    let paused = feed.map_or_else(|| view.addon.paused.everything(), |feed| feed.paused);
+    let own = match view.settings().cluster_configs {
+        ClusterConfigs::AtOnce if paused => OwnEdits::Travel,
+        ClusterConfigs::AtOnce if !settled && effective.moves_at_once(&instance.references) => {
+            OwnEdits::MoveAlone
+        }
+        ClusterConfigs::AtOnce => OwnEdits::Pass,
+        ClusterConfigs::Rollout => OwnEdits::Travel,
+    };
+    let seen = if settled {
+        seen(view, instance, effective.deployed, soak, now)
+    } else if own == OwnEdits::MoveAlone {
+        UnitStanding::at(Standing::InFlight(now))
+    } else {
+        overtaken(seen(view, instance, effective.deployed, soak, now))
+    };
+    Candidate {
+        own,
+        instance,
+        site: stand.site,
+        is_leaving: stand.is_leaving(),
+        effective: Arc::clone(effective),
+        home: stand.home,
+        kept: kept.target,
+        is_governed: kept.is_governed,
+        is_there,
+        settled,
+        is_lost: is_lost(view, stand.site),
+        is_at_rest: is_at_rest(stand.site),
+        soak,
+        seen,
+        verdict: Verdict::Skipped,
+        counts: Some(Done::default()),
+    }
+}
+
+/// Whether some content that an instance is assigned is no longer on the hub, and no work carries it.
+fn is_lost(view: &View<'_>, site: Site<'_>) -> bool {
+    let references = &site.instance.references;
+    let mut works = site.works.iter().filter(|work| is_deployed(site.instance, work));
+    references.iter().any(|one| is_gone(view, one)) && !works.any(|work| carries(work, references))
+}
+
+/// Whether an instance is on its way to nothing: what it is assigned was not there, so that nothing was made of it, and its works are
+/// what its agent has confirmed.
+fn is_at_rest(site: Site<'_>) -> bool {
+    let references = &site.instance.references;
+    if references.iter().all(|one| !one.desired.is_empty()) {
+        return false;
+    }
+    let confirmed: Option<Vec<Reference>> = references
+        .iter()
+        .map(|one| {
+            let applied = one.applied.as_ref()?;
+            let mut before = one.clone();
+            before.desired = applied.hash.clone();
+            before.config.namespace = applied.namespace.clone();
+            before.config.name = applied.name.clone();
+            Some(before)
+        })
+        .collect();
+    let mut works = site.works.iter().filter(|work| is_deployed(site.instance, work));
+    confirmed.is_some_and(|confirmed| works.all(|work| carries(work, &confirmed)))
+}
+
+/// Whoever is on the way to what it was assigned before goes on taking a slot, until it has a newer assignment.
+fn overtaken(seen: UnitStanding) -> UnitStanding {
+    match seen.standing {
+        Standing::InFlight(since) => UnitStanding {
+            standing: Standing::Overtaken(since),
+            ..seen
+        },
+        Standing::ToApply
+        | Standing::Overtaken(_)
+        | Standing::Failed(_)
+        | Standing::Succeeded(_)
+        | Standing::Skipped
+        | Standing::Held => UnitStanding::at(Standing::ToApply),
+    }
+}
+
+fn member(candidate: Candidate<'_>, notice: Option<Arc<Notice>>, compat: Compat) -> Member<'_> {
+    let done = candidate.done().filter(|_| notice.is_none());
+    let old = &candidate.instance.references;
+    let target = candidate.kept.as_deref().unwrap_or(&candidate.effective.refs);
+    let step = match candidate.verdict {
+        _ if candidate.settled => Step::Settled,
+        _ if candidate.own == OwnEdits::MoveAlone => Step::Move,
+        Verdict::Start => Step::Move,
+        Verdict::Wait(_)
+        | Verdict::Going
+        | Verdict::Soaking
+        | Verdict::Failed
+        | Verdict::TimedOut
+        | Verdict::Done
+        | Verdict::Skipped
+        | Verdict::Held => Step::Hold,
+    };
+    let assigned = match step {
+        Step::Settled if is_exact(old, target) => Cow::Borrowed(&**old),
+        Step::Settled | Step::Move => Cow::Owned(assign(old, target, compat)),
+        // Who waits keeps what it has; the content of its own configurations may have changed all the same.
+        Step::Hold => {
+            let passes = candidate.own != OwnEdits::Travel;
+            let refreshed = passes.then(|| candidate.effective.refreshed(old)).flatten();
+            refreshed.map_or(Cow::Borrowed(&**old), Cow::Owned)
+        }
+    };
+    Member {
+        instance: candidate.instance,
+        cluster: candidate.site.cluster,
+        works: candidate.site.works,
+        is_leaving: candidate.is_leaving,
+        step,
+        notice,
+        assigned,
+        trial: if candidate.verdict == Verdict::Soaking || candidate.seen.failure.is_some() {
+            Trial::Runs
+        } else {
+            Trial::Over
+        },
+        failure: candidate.seen.failure,
+        soak: candidate.soak,
+        timed_out: candidate.verdict == Verdict::TimedOut,
+        done,
+        effective: candidate.effective,
+    }
+}

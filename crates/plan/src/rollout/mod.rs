@@ -1,0 +1,33 @@
+//! The rollout of configurations: who takes the effective configuration now, and what the others wait for.
+//!
+//! | file | question |
+//! |---|---|
+//! | `unit_state` | how far one instance is |
+//! | `health` | what goes wrong there |
+//! | `rolling` | whom a change of `spec.configuration` reaches |
+//! | `units` | the engine's units, placement by placement |
+//! | `candidate`, `member` | one instance before and after its step is decided |
+//! | `members` | every instance with its next step |
+//! | `references` | what an instance is assigned |
+//! | `record` | since when it is assigned |
+//! | `hold_message`, `hold_messages` | what waiting clusters say, and which of them |
+
+mod bar;
+mod candidate;
+mod health;
+mod hold_message;
+mod hold_messages;
+mod member;
+mod members;
+mod record;
+mod references;
+mod rolling;
+mod unit_state;
+mod units;
+
+pub(super) use ::rollout::{Breach, Counts};
+pub(super) use hold_message::{Attention, Notice, blamed};
+pub(super) use member::{Member, Step, Trial};
+pub(super) use members::next;
+pub(super) use record::assigned;
+pub(super) use units::Placed;

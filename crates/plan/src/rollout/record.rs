@@ -1,0 +1,122 @@
+//! The record of the assignment: condition `Assigned`, written in the same status as the references.
+//!
+//! Decides from when deadlines and soak times count. The condition is always True, and its time moves all the same: to
+//! the assignment, then to the moment at which the agent confirmed it, and to the end of a failure within the soak.
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::member::{Member, Step};
+use crate::conditions::Wish;
+use crate::instance_state::PROGRESSING;
+use crate::state::State;
+use ::rollout::end;
+use snapshot::{Condition, Instance, Reference, Status};
+
+const ASSIGNED: &str = "Assigned";
+/// Reason while the agent has not confirmed the assignment.
+const OPEN: &str = "ConfigurationsAssigned";
+/// Reason since it has.
+const CONFIRMED: &str = "ConfigurationsConfirmed";
+/// So far ahead may the clock of another leader have been.
+const AHEAD: SignedDuration = SignedDuration::from_secs(5);
+/// So many references are named, and so much of each hash.
+const NAMED: usize = 8;
+const SHORT: usize = 8;
+
+/// Returns what `Assigned` should say; `None` leaves what stands there.
+pub(crate) fn assigned<'a>(member: &Member<'_>, state: &State, now: Timestamp) -> Option<Wish<'a>> {
+    let recorded = member.instance.condition(ASSIGNED);
+    if let Some(known) = recorded.filter(|known| is_ahead(known, now) && member.step != Step::Move) {
+        return Some(anew(known, now));
+    }
+    let reason = if state.is_done() { CONFIRMED } else { OPEN };
+    let since = match (member.step, recorded) {
+        (Step::Move, _) => now,
+        (Step::Hold, _) => return None,
+        (Step::Settled, Some(known)) if state.is_done() => {
+            let is_new = *known.reason != *CONFIRMED || ends_trouble(member, now);
+            is_new.then_some(now)?
+        }
+        // A program that knows the kind of a configuration may have noted another hash.
+        (Step::Settled, Some(known)) => (*known.message != *message(&member.assigned)).then_some(now)?,
+        // Another program assigned it, or a version of this one that kept no record.
+        (Step::Settled, None) => {
+            let is_open = member.assigned.iter().any(|reference| !reference.is_applied());
+            is_open.then(|| assigned_at(member.instance, now))?
+        }
+    };
+    let wish = Wish::new(ASSIGNED, Status::True, reason, message(&member.assigned));
+    Some(wish.since(since))
+}
+
+/// A time that lies ahead was written by a clock that was wrong; deadlines and soak times would wait for it, for years if need be.
+fn is_ahead(recorded: &Condition, now: Timestamp) -> bool {
+    let since = recorded.since;
+    since.is_some_and(|since| since.duration_since(now) > AHEAD)
+}
+
+/// The record, as if it were made now.
+fn anew<'a>(recorded: &Condition, now: Timestamp) -> Wish<'a> {
+    let reason = if *recorded.reason == *CONFIRMED {
+        CONFIRMED
+    } else {
+        OPEN
+    };
+    Wish::new(ASSIGNED, Status::True, reason, recorded.message.to_string()).since(now)
+}
+
+/// Returns whether a success ends a trouble that began before the soak was over.
+fn ends_trouble(member: &Member<'_>, now: Timestamp) -> bool {
+    let Some(before) = member.instance.condition(PROGRESSING) else {
+        return false;
+    };
+    let soaked = end(confirmed_at(member.instance), member.soak);
+    let is_early = || soaked.is_none_or(|end| before.since.is_none_or(|since| since < end));
+    State::is_failure(&before.reason)
+        || (before.status == Status::True && now > confirmed_at(member.instance) && is_early())
+}
+
+/// Returns whether nobody has confirmed yet what was assigned last. That the hashes say so is not enough: what goes back to the
+/// configuration that was confirmed before the last one may run with either.
+pub(super) fn is_open(instance: &Instance) -> bool {
+    let recorded = instance.condition(ASSIGNED);
+    recorded.is_some_and(|recorded| *recorded.reason == *OPEN)
+}
+
+/// Returns since when an instance is assigned what it is assigned.
+pub(super) fn assigned_at(instance: &Instance, now: Timestamp) -> Timestamp {
+    let recorded = instance.condition(ASSIGNED).and_then(|condition| condition.since);
+    let running = || {
+        let progressing = instance.condition(PROGRESSING)?;
+        progressing.since.filter(|_| progressing.status == Status::True)
+    };
+    recorded.or_else(running).unwrap_or(now)
+}
+
+/// Returns since when the agent has confirmed what is assigned, as far as anybody recorded it.
+pub(super) fn confirmed_at(instance: &Instance) -> Timestamp {
+    let since = |kind: &str| instance.condition(kind).and_then(|condition| condition.since);
+    since(ASSIGNED)
+        .or_else(|| since(PROGRESSING))
+        .unwrap_or(Timestamp::UNIX_EPOCH)
+}
+
+fn message(assigned: &[Reference]) -> String {
+    let mut words: Vec<String> = assigned.iter().take(NAMED).map(word).collect();
+    let others = assigned.len().saturating_sub(NAMED);
+    if others > 0 {
+        words.push(format!("and {others} more"));
+    }
+    words.join(", ")
+}
+
+fn word(reference: &Reference) -> String {
+    let config = &reference.config;
+    let slash = if config.namespace.is_empty() { "" } else { "/" };
+    let hash = reference.desired.get(..SHORT).unwrap_or(&reference.desired);
+    let hash = if hash.is_empty() { "unknown" } else { hash };
+    format!(
+        "{} {}{slash}{} {hash}",
+        config.of.resource, config.namespace, config.name
+    )
+}

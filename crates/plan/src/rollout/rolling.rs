@@ -1,0 +1,213 @@
+//! `spec.configuration.rolloutStrategy`: whom a change of `spec.configuration.configs` reaches.
+//!
+//! Decides which references of an instance such a change governs, and what a cluster runs with that it does not reach: those
+//! references stay as they are, whatever becomes of the strategy. An instance that never had a configuration is not
+//! governed: it gets the present default at once, or a canary would keep new clusters without the add-on.
+
+use std::collections::BTreeSet;
+
+use super::bar::Bar;
+use super::hold_message::Notice;
+use super::references::is_settled;
+use crate::config::{Desired, Effective, Source, is_protected};
+use crate::work::{deployed_works, runs};
+use ::rollout::Course;
+use model::{ConfigRollout, Limit};
+use snapshot::{ConfigRef, ConfigType, Instance, Kind, Name, PlacementUse, Reference, View};
+
+/// The rollout of `spec.configuration.configs`, where it does not simply reach every cluster.
+#[derive(Debug)]
+pub(super) struct Rolling<'v> {
+    /// The clusters that it reaches.
+    pub clusters: BTreeSet<&'v Name>,
+    /// How it reaches them.
+    pub course: Course,
+    /// What it is called in messages.
+    pub what: String,
+    /// Whether somebody has paused it.
+    pub paused: bool,
+    /// What the clusters say that it does not reach.
+    pub outside: Notice,
+    /// Why it reaches nobody at all.
+    pub bar: Option<Bar>,
+    types: BTreeSet<&'v ConfigType>,
+}
+
+impl<'v> Rolling<'v> {
+    /// Returns the rollout of an add-on's own configurations, unless they reach every cluster at once.
+    pub(super) fn of(view: &View<'v>) -> Option<Self> {
+        let addon = view.addon;
+        let types = addon.configuration.iter().map(|config| &config.of).collect();
+        match &addon.configuration_rollout {
+            Ok(ConfigRollout::UpdateAll) => None,
+            Ok(ConfigRollout::RollingUpdateWithPlacement(update)) => {
+                let place = [update.namespace.as_str(), update.name.as_str()].map(Name::from);
+                let [namespace, name] = &place;
+                let what = format!("placement {namespace}/{name}");
+                // Decisions of a placement that is gone say nothing any more.
+                let exists = view.placement(namespace, name).is_some();
+                Some(Self {
+                    clusters: exists
+                        .then(|| view.decided(namespace, name))
+                        .into_iter()
+                        .flatten()
+                        .collect(),
+                    course: Course::within(update.at_once),
+                    paused: addon.paused.placement(namespace, name),
+                    outside: if exists {
+                        Notice::outside(&what)
+                    } else {
+                        Notice::nowhere(&what)
+                    },
+                    bar: (!exists).then(|| Bar::nowhere(&what)),
+                    what,
+                    types,
+                })
+            }
+            Err(fault) => Some(Self {
+                clusters: BTreeSet::new(),
+                course: Course::within(Limit::All),
+                paused: addon.paused.everything(),
+                outside: Notice::fault("spec.configuration", fault),
+                bar: Some(Bar::fault(fault)),
+                what: "spec.configuration".to_owned(),
+                types,
+            }),
+        }
+    }
+
+    /// Returns whether a placement leaves a type of configurations to `spec.configuration`.
+    pub(super) fn concerns(&self, by: &PlacementUse) -> bool {
+        let mut types = self.types.iter();
+        types.any(|of| !by.configs.iter().any(|config| config.of == **of))
+    }
+
+    /// Returns what an instance runs with until the change reaches it; `None` if that is no difference.
+    pub(super) fn kept(
+        &self,
+        view: &View<'v>,
+        home: Option<&PlacementUse>,
+        instance: &Instance,
+        effective: &Effective,
+    ) -> Option<Vec<Desired>> {
+        if instance.references.is_empty() || is_settled(&instance.references, &effective.refs) {
+            return None;
+        }
+        let governed = Governed::of(view, &self.types, home, instance);
+        let is_empty = |of: &ConfigType| {
+            let mut known = instance.references.iter().filter(|one| one.config.of == *of);
+            known.any(|one| is_nothing(view, instance, one))
+        };
+        let is_held = |of: &ConfigType| governed.has(of) && !is_empty(of);
+        let is_kept = |reference: &&Reference| {
+            let of = &reference.config.of;
+            is_held(of) || !effective.refs.iter().any(|desired| desired.config.of == *of)
+        };
+        // Works are made of the whole: while a part of it is gone nothing else can arrive either.
+        if instance
+            .references
+            .iter()
+            .filter(is_kept)
+            .any(|one| is_gone(view, one))
+        {
+            return Some(instance.references.iter().map(as_desired).collect());
+        }
+        let new = effective
+            .refs
+            .iter()
+            .filter(|desired| !is_held(&desired.config.of));
+        let kept = instance.references.iter().filter(is_kept).map(as_desired);
+        let mut target: Vec<Desired> = new.cloned().chain(kept).collect();
+        target.sort_by(|one, other| one.config.of.cmp(&other.config.of));
+        let is_same = |one: &Desired, other: &Desired| one.config == other.config && one.hash == other.hash;
+        let same = target.len() == effective.refs.len()
+            && target
+                .iter()
+                .zip(&effective.refs)
+                .all(|(one, other)| is_same(one, other));
+        (!same).then_some(target)
+    }
+}
+
+/// What nobody has cannot be kept, or a canary would keep a new cluster without the add-on: content that was never known, or
+/// that has been edited before anything was made of it.
+fn is_nothing(view: &View<'_>, instance: &Instance, reference: &Reference) -> bool {
+    let is_made = || deployed_works(view, instance).next().is_some();
+    // What its works are made of it has, although what it is assigned is nothing.
+    let runs_another = || {
+        let runs = runs(view, instance, |of| *of == reference.config.of);
+        runs.is_some_and(|(config, _)| config != reference.config)
+    };
+    let is_nothing = reference.desired.is_empty() || (is_gone(view, reference) && !is_made());
+    reference.applied.is_none() && is_nothing && !runs_another()
+}
+
+/// Whether the hub no longer has the content of a reference.
+pub(super) fn is_gone(view: &View<'_>, reference: &Reference) -> bool {
+    let ConfigRef { of, .. } = &reference.config;
+    let is_watched = Kind::of_config(&of.group, &of.resource).is_some();
+    is_watched && view.content(&reference.config, &reference.desired).is_none()
+}
+
+fn as_desired(reference: &Reference) -> Desired {
+    Desired {
+        config: reference.config.clone(),
+        source: Source::Default,
+        hash: reference.desired.clone(),
+        generation: None,
+        fault: None,
+    }
+}
+
+/// The types of configurations that an instance takes from `spec.configuration`.
+struct Governed<'a> {
+    types: &'a BTreeSet<&'a ConfigType>,
+    home: &'a [ConfigRef],
+    own: Vec<&'a ConfigRef>,
+    /// Whether the template follows from a version that `spec.configuration` asks for.
+    template: bool,
+}
+
+impl<'a> Governed<'a> {
+    fn of(
+        view: &View<'a>,
+        types: &'a BTreeSet<&'a ConfigType>,
+        home: Option<&'a PlacementUse>,
+        instance: &'a Instance,
+    ) -> Self {
+        let mut governed = Self {
+            types,
+            home: home.map(|by| by.configs.as_slice()).unwrap_or_default(),
+            own: {
+                let own = instance.configs.iter();
+                own.filter(|config| !is_protected(view.addon, &config.of))
+                    .collect()
+            },
+            template: false,
+        };
+        let is = |of: &ConfigType, kind| Kind::of_config(&of.group, &of.resource) == Some(kind);
+        let by_version = types.iter().any(|of| is(of, Kind::HubConfig) && governed.has(of));
+        let mut named = view
+            .addon
+            .supported
+            .iter()
+            .filter(|supported| supported.config.is_some());
+        let asks_itself = if view.addon.facts.protects_version() {
+            home.is_some_and(|by| by.creation.desired_version.is_some())
+        } else {
+            !instance.desired_version.is_empty()
+        };
+        governed.template =
+            by_version && !asks_itself && !named.any(|supported| is(&supported.of, Kind::Template));
+        governed
+    }
+
+    fn has(&self, of: &ConfigType) -> bool {
+        let mut layers = self.home.iter().chain(self.own.iter().copied());
+        if layers.any(|config| config.of == *of) {
+            return false;
+        }
+        let is_template = Kind::of_config(&of.group, &of.resource) == Some(Kind::Template);
+        self.types.contains(of) || (self.template && is_template)
+    }
+}

@@ -1,0 +1,104 @@
+//! How far one instance is, for the engine.
+//!
+//! Decides what counts as failed: what `health.rs` calls a failure, and an agent that stays unavailable for longer than a
+//! start takes. What was successful for as long as it had to be stays so, whatever happens to it later. Where only the deadline
+//! is a failure, nobody is asked but the clock.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use super::health::{Trouble, after_success, under_way};
+use super::record::{assigned_at, confirmed_at, is_open};
+use crate::instance_state::{PROGRESSING, is_confirmed};
+use crate::state::State;
+use ::rollout::{Standing, end};
+use snapshot::{Failures, Instance, Reference, View};
+
+/// How far an instance is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct UnitStanding {
+    /// Its standing.
+    pub standing: Standing,
+    /// The failure, in the words of whoever reported it.
+    pub failure: Option<String>,
+    /// When unavailability becomes a failure.
+    pub recheck_at: Option<Timestamp>,
+}
+
+impl UnitStanding {
+    pub(super) fn at(standing: Standing) -> Self {
+        Self {
+            standing,
+            failure: None,
+            recheck_at: None,
+        }
+    }
+}
+
+/// Returns how far an instance is that has everything it is assigned.
+pub(super) fn seen(
+    view: &View<'_>,
+    instance: &Instance,
+    deployed: bool,
+    soak: Duration,
+    now: Timestamp,
+) -> UnitStanding {
+    let startup = view.settings().startup;
+    let only_late = view.settings().failures == Failures::Deadline;
+    if !instance.references.iter().all(Reference::is_applied) || is_unheard(view, instance, deployed) {
+        let since = assigned_at(instance, now);
+        if only_late {
+            return UnitStanding::at(Standing::InFlight(since));
+        }
+        return match under_way(view, instance, deployed, since) {
+            // What the last plan found out by making the manifests stands there; this one has yet to make them.
+            None if has_failed(instance) => UnitStanding::at(Standing::Failed(since)),
+            None => UnitStanding::at(Standing::InFlight(since)),
+            Some(trouble) => judged(trouble, since, startup, now),
+        };
+    }
+    let since = confirmed_at(instance);
+    let Some(trouble) = after_success(instance).filter(|_| !only_late) else {
+        return UnitStanding::at(Standing::Succeeded(since));
+    };
+    let began = trouble.since();
+    let soaked = end(since, soak).is_some_and(|end| began >= end);
+    if began > since && soaked {
+        return UnitStanding::at(Standing::Succeeded(since));
+    }
+    // A deadline that the success has met must not hit the trouble after it.
+    judged(trouble, began.max(since), startup, now)
+}
+
+/// Whether an instance went back to what it had confirmed, and its agent has not yet said so of the present works.
+fn is_unheard(view: &View<'_>, instance: &Instance, deployed: bool) -> bool {
+    is_open(instance) && !is_confirmed(view, instance, deployed)
+}
+
+fn has_failed(instance: &Instance) -> bool {
+    let progressing = instance.condition(PROGRESSING);
+    progressing.is_some_and(|condition| State::is_failure(&condition.reason))
+}
+
+fn judged(trouble: Trouble, since: Timestamp, startup: Duration, now: Timestamp) -> UnitStanding {
+    match trouble {
+        Trouble::Failed(_, words) => UnitStanding {
+            failure: Some(words),
+            ..UnitStanding::at(Standing::Failed(since))
+        },
+        Trouble::Unavailable(began, words) => {
+            let recheck_at = end(began.max(since), startup);
+            if recheck_at.is_some_and(|end| now >= end) {
+                return UnitStanding {
+                    failure: Some(words),
+                    ..UnitStanding::at(Standing::Failed(since))
+                };
+            }
+            UnitStanding {
+                recheck_at,
+                ..UnitStanding::at(Standing::InFlight(since))
+            }
+        }
+    }
+}

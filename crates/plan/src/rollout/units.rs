@@ -1,0 +1,428 @@
+//! The engine's units, placement by placement.
+//!
+//! Decides which instance is a unit of which course, and in which decision group. A cluster takes part where its
+//! configuration comes from, the last placement that selects it, and only while there is an instance that can move:
+//! whoever cannot move takes no slot and keeps no group open.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+
+use super::bar::Bar;
+use super::candidate::Candidate;
+use super::hold_message::{Notice, listed};
+use super::rolling::Rolling;
+use crate::few::Few;
+use crate::install::{DecisionState, Missing, Selected};
+use crate::settled::Others;
+use ::rollout::Stages;
+use ::rollout::course;
+use ::rollout::{Breach, Counts, Course, Group, Hold, Standing, Unit, Verdict, decide, decide_beside};
+use model::Rest;
+use snapshot::{Name, PlacementUse, View, order};
+
+/// The rollout over one placement.
+#[derive(Debug, Default)]
+pub(crate) struct Placed {
+    /// Its clusters, counted.
+    pub counts: Counts,
+    /// How many clusters it configures.
+    pub configured: usize,
+    /// Too many failures, when there are too many.
+    pub breach: Option<Breach>,
+    /// Whether somebody has paused it.
+    pub paused: bool,
+    /// The mandatory decision group with those failures, if it is one.
+    pub mandatory: Option<Name>,
+    /// Its clusters that failed or took too long.
+    blamed: [Few; 2],
+    /// Why changes cannot travel, whoever waits.
+    pub bar: Option<Bar>,
+    /// The clusters that failed.
+    pub failed: Few,
+    /// The clusters that took too long.
+    pub late: Few,
+    /// The clusters on the way.
+    pub moving: Few,
+    /// The clusters that must stay successful for some time yet.
+    pub soaking: Few,
+    /// The decision groups of those that are on the way or soaking, where others wait for groups.
+    open: Few,
+    /// For each decision group those that go before it.
+    before: Vec<Few>,
+}
+
+impl Placed {
+    /// Returns the clusters that are waited for, by what they do.
+    pub(crate) fn awaited(&self) -> String {
+        let mut now = listed(&[
+            (Some(&self.moving), "on the way"),
+            (Some(&self.soaking), "soaking"),
+        ]);
+        if !now.is_empty() && !self.open.is_empty() {
+            now = format!("{now} of decision group {}", self.open);
+        }
+        now
+    }
+
+    /// Returns the clusters that have stopped the rollout, by what they did.
+    pub(crate) fn culprits(&self) -> [(&Few, &'static str); 2] {
+        let [failed, late] = &self.blamed;
+        let (failed, late) = match &self.mandatory {
+            Some(_) => (failed, late),
+            None => (&self.failed, &self.late),
+        };
+        [(failed, "failed"), (late, "timed out")]
+    }
+
+    /// Returns the decision groups that go before one.
+    pub(super) fn before(&self, group: usize) -> Few {
+        self.before.get(group).cloned().unwrap_or_default()
+    }
+
+    /// Notes the clusters of the mandatory group that has stopped the rollout.
+    fn blame(&mut self, verdict: Verdict, cluster: &Name) {
+        let [failed, late] = &mut self.blamed;
+        match verdict {
+            Verdict::Failed => failed.add(cluster),
+            Verdict::TimedOut => late.add(cluster),
+            Verdict::Start
+            | Verdict::Going
+            | Verdict::Soaking
+            | Verdict::Wait(_)
+            | Verdict::Done
+            | Verdict::Skipped
+            | Verdict::Held => {}
+        }
+    }
+
+    /// Notes the clusters by their verdicts.
+    fn name(&mut self, verdict: Verdict, cluster: &Name) {
+        match verdict {
+            Verdict::Start | Verdict::Going => self.moving.add(cluster),
+            Verdict::Soaking => self.soaking.add(cluster),
+            Verdict::Failed => self.failed.add(cluster),
+            Verdict::TimedOut => self.late.add(cluster),
+            Verdict::Wait(_) | Verdict::Done | Verdict::Skipped | Verdict::Held => {}
+        }
+    }
+}
+
+/// Whom `spec.configuration` refuses a slot.
+#[derive(Debug, Default)]
+pub(super) struct Refusal {
+    /// The places of candidates that would move by their placement, with what they wait for.
+    pub waiting: BTreeMap<usize, Hold>,
+    /// The clusters that have the slots.
+    pub moving: Few,
+}
+
+/// The rollout over one placement before it is decided.
+pub(super) struct Feed<'v> {
+    /// What it is called in messages.
+    pub what: String,
+    /// How it goes.
+    pub course: Course,
+    /// Why nothing new starts, apart from a pause.
+    pub shut: Option<Notice>,
+    /// Whether somebody has paused it.
+    pub paused: bool,
+    /// What is wrong with its strategy.
+    pub fault: Option<Name>,
+    selected: &'v Selected<'v>,
+    /// The clusters that have no instance yet.
+    missing: &'v Missing<'v>,
+    index: usize,
+}
+
+impl<'v> Feed<'v> {
+    pub(super) fn of(
+        view: &View<'_>,
+        (missing, index): (&'v Missing<'v>, usize),
+        selected: &'v Selected<'v>,
+    ) -> Self {
+        let by = selected.by;
+        let what = format!("placement {}/{}", by.namespace, by.name);
+        let per_group = view
+            .placement(&by.namespace, &by.name)
+            .and_then(|placement| placement.per_group);
+        let (course, fault) = match &by.rollout {
+            Ok(strategy) => (course(strategy, per_group), None),
+            Err(fault) => (Course::at_once(), Some(fault.clone())),
+        };
+        // Whoever moves everywhere at once need not know whose turn it is.
+        let has_turns = course != Course::at_once();
+        let shut = match (&fault, selected.known) {
+            (Some(fault), _) => Some(Notice::fault(&what, fault)),
+            (None, DecisionState::NoPlacement) if has_turns => Some(Notice::missing(&what)),
+            (None, DecisionState::NoDecision) if has_turns => Some(Notice::undecided(&what)),
+            (None, DecisionState::NoPlacement | DecisionState::NoDecision | DecisionState::Decided) => None,
+        };
+        Self {
+            paused: view.addon.paused.placement(&by.namespace, &by.name),
+            what,
+            course,
+            shut,
+            fault,
+            selected,
+            missing,
+            index,
+        }
+    }
+
+    /// Returns the entry of the install strategy.
+    pub(super) fn by(&self) -> &'v PlacementUse {
+        self.selected.by
+    }
+
+    /// Returns whether clusters that no placement seems to configure may be its own: it exists, it has turns, and nobody has
+    /// decided it. A scheduler that writes its decisions anew leaves such moments.
+    pub(super) fn may_claim(&self) -> bool {
+        self.selected.known == DecisionState::NoDecision && (self.paused || self.shut.is_some())
+    }
+
+    /// Decides about the candidates of the placement, and writes each verdict down.
+    pub(super) fn decide(
+        &self,
+        view: &View<'_>,
+        candidates: &mut [Candidate<'_>],
+        others: &Others,
+        now: Timestamp,
+    ) -> (Placed, Option<Timestamp>) {
+        let needs_groups = !self.course.mandatory.is_empty() || self.course.rest == Rest::GroupByGroup;
+        let groups = Groups::of(view, self.selected, needs_groups);
+        let (mut units, mut places) = (Vec::new(), Vec::new());
+        let done = others.configured(self.index);
+        let mut configured: usize = done.values().sum();
+        for (cluster, found) in joined(&self.selected.clusters, candidates) {
+            let known = found.and_then(|at| candidates.get(at));
+            let at = found.filter(|_| known.is_some_and(Candidate::is_there));
+            let standing = self.standing(known.filter(|one| one.is_there()));
+            let is_awaited = at.is_none() && self.awaits(view, cluster, known);
+            if standing != Standing::Skipped || is_awaited {
+                configured = configured.saturating_add(1);
+            }
+            let group = groups.of_cluster(cluster);
+            units.push(Unit { group, standing });
+            if let Some(candidate) = found.and_then(|at| candidates.get_mut(at)) {
+                candidate.note_selected(self.index, group);
+            }
+            places.push(at.filter(|_| standing != Standing::Skipped));
+        }
+        let shut = self.paused || self.shut.is_some();
+        let decision = decide_beside(&self.course, &groups.list, (&units, &done), shut, now);
+        let group = decision.breach.and_then(|breach| groups.list.get(breach.group?));
+        let mut placed = Placed {
+            counts: decision.counts,
+            configured,
+            breach: decision.breach,
+            mandatory: group.map(Group::told),
+            paused: self.paused,
+            bar: self.fault.as_ref().map(Bar::fault),
+            before: groups.before(&self.course),
+            ..Placed::default()
+        };
+        let blamed = decision.breach.and_then(|breach| breach.group);
+        for ((at, verdict), unit) in places.iter().zip(&decision.verdicts).zip(&units) {
+            if let Some(candidate) = at.and_then(|at| candidates.get_mut(at)) {
+                candidate.verdict = *verdict;
+                placed.name(*verdict, &candidate.instance.cluster);
+                if blamed == Some(unit.group) {
+                    placed.blame(*verdict, &candidate.instance.cluster);
+                }
+            }
+        }
+        if decision.verdicts.contains(&Verdict::Wait(Hold::Group)) {
+            placed.open = groups.open(&units, &decision.verdicts);
+        }
+        (placed, decision.recheck_at)
+    }
+
+    /// Whom another placement configures, and who is not there, is none of this placement's business.
+    fn standing(&self, candidate: Option<&Candidate<'_>>) -> Standing {
+        let own = candidate.filter(|candidate| candidate.home == Some(self.index));
+        own.map_or(Standing::Skipped, Candidate::standing)
+    }
+
+    /// Returns whether a cluster without an instance, or with one that goes, will get one from this placement.
+    fn awaits(&self, view: &View<'_>, cluster: &Name, candidate: Option<&Candidate<'_>>) -> bool {
+        let missing = || self.missing.get(cluster).copied().flatten();
+        candidate.map_or_else(missing, |one| one.home) == Some(self.index)
+            && view.cluster(cluster).is_some_and(|found| !found.meta.deleting)
+    }
+}
+
+/// Joins two lists that are sorted by cluster: every selected cluster with the place of its instance.
+fn joined<'a>(clusters: &[&'a Name], candidates: &[Candidate<'_>]) -> Vec<(&'a Name, Option<usize>)> {
+    let mut at = 0;
+    let find = |cluster: &&'a Name| {
+        while candidates
+            .get(at)
+            .is_some_and(|one| order(&one.instance.cluster, cluster).is_lt())
+        {
+            at = at.saturating_add(1);
+        }
+        let found = candidates
+            .get(at)
+            .is_some_and(|one| order(&one.instance.cluster, cluster).is_eq());
+        (*cluster, found.then_some(at))
+    };
+    clusters.iter().map(find).collect()
+}
+
+/// The decision groups of a placement, by their own indices: a gap is a gap, and a decision without labels is in group 0.
+struct Groups<'v> {
+    list: Vec<Group<'v>>,
+    of: BTreeMap<&'v Name, usize>,
+}
+
+impl<'v> Groups<'v> {
+    fn of(view: &View<'v>, selected: &Selected<'_>, needed: bool) -> Self {
+        let by = selected.by;
+        let mut by_key: BTreeMap<Group<'v>, Vec<&'v Name>> = BTreeMap::new();
+        let decisions = view.decisions(&by.namespace, &by.name).filter(|_| needed);
+        for decision in decisions {
+            let key = Group {
+                index: decision.group_index,
+                name: &decision.group_name,
+            };
+            let clusters = decision.clusters.iter().filter(|cluster| view.is_within(cluster));
+            by_key.entry(key).or_default().extend(clusters);
+        }
+        let mut groups = Self {
+            list: Vec::new(),
+            of: BTreeMap::new(),
+        };
+        for (position, (group, clusters)) in by_key.into_iter().enumerate() {
+            groups.list.push(group);
+            for cluster in clusters {
+                groups.of.entry(cluster).or_insert(position);
+            }
+        }
+        groups
+    }
+
+    /// For each group those that go before it, by name where they have one.
+    fn before(&self, course: &Course) -> Vec<Few> {
+        let stages = Stages::new(course, &self.list);
+        let mut sorted: Vec<(usize, usize)> = (0..self.list.len())
+            .map(|position| (stages.at(position), position))
+            .collect();
+        sorted.sort_unstable();
+        let mut before = vec![Few::default(); self.list.len()];
+        let (mut passed, mut reached) = (Few::default(), Few::default());
+        let mut present = 0;
+        for (stage, position) in sorted {
+            if stage > present {
+                passed = reached.clone();
+                present = stage;
+            }
+            if let (Some(slot), Some(group)) = (before.get_mut(position), self.list.get(position)) {
+                slot.clone_from(&passed);
+                reached.add(&group.told());
+            }
+        }
+        before
+    }
+
+    /// The groups with units on the way or soaking.
+    fn open(&self, units: &[Unit], verdicts: &[Verdict]) -> Few {
+        let is_open =
+            |verdict: &Verdict| matches!(verdict, Verdict::Start | Verdict::Going | Verdict::Soaking);
+        let open = units.iter().zip(verdicts).filter(|(_, verdict)| is_open(verdict));
+        let positions: BTreeSet<usize> = open.map(|(unit, _)| unit.group).collect();
+        let groups = positions
+            .into_iter()
+            .filter_map(|position| self.list.get(position));
+        let names: Vec<Name> = groups.map(Group::told).collect();
+        names.iter().collect()
+    }
+
+    fn of_cluster(&self, cluster: &Name) -> usize {
+        self.of.get(cluster).copied().unwrap_or_default()
+    }
+}
+
+/// Decides about the candidates that no course counts: those that no placement configures, and those whose cluster is gone.
+/// They move at once, unless that would be out of turn.
+pub(super) fn decide_others(
+    candidates: &mut [Candidate<'_>],
+    feeds: &[Feed<'_>],
+    paused: bool,
+    now: Timestamp,
+) {
+    let course = Course::at_once();
+    for candidate in candidates {
+        let shut = match candidate.home.and_then(|home| feeds.get(home)) {
+            Some(_) if candidate.is_there() => continue,
+            Some(feed) if feed.course != course || feed.shut.is_some() => continue,
+            Some(feed) => feed.paused,
+            None => paused || feeds.iter().any(Feed::may_claim),
+        };
+        if candidate.instance.meta.deleting {
+            continue;
+        }
+        let unit = Unit {
+            group: 0,
+            standing: candidate.standing(),
+        };
+        let decision = decide(&course, &[], &[unit], shut, now);
+        candidate.verdict = decision.verdicts.first().copied().unwrap_or(Verdict::Skipped);
+    }
+}
+
+/// Decides which of the candidates that may move by their placement also get a slot of `spec.configuration`; returns the
+/// places of those that do not, with what they wait for, and who has the slots.
+pub(super) fn decide_rolling(
+    rolling: &Rolling<'_>,
+    candidates: &[Candidate<'_>],
+    others: &Others,
+    now: Timestamp,
+) -> Refusal {
+    let (mut units, mut places) = (Vec::new(), Vec::new());
+    for (at, candidate) in candidates.iter().enumerate() {
+        if !candidate.is_there() || !rolling.clusters.contains(&candidate.instance.cluster) {
+            continue;
+        }
+        let standing = match candidate.standing() {
+            Standing::ToApply if !candidate.is_governed || candidate.verdict != Verdict::Start => {
+                Standing::Held
+            }
+            // Two would wait for each other, one with the slot of its placement and one with that of `spec.configuration`.
+            Standing::Overtaken(_) if candidate.verdict != Verdict::Start && candidate.is_at_rest => {
+                Standing::Held
+            }
+            // Whoever is on its way takes a slot, whatever holds the next step.
+            Standing::Overtaken(since) if !candidate.is_governed || candidate.verdict != Verdict::Start => {
+                Standing::InFlight(since)
+            }
+            standing @ (Standing::ToApply
+            | Standing::Overtaken(_)
+            | Standing::InFlight(_)
+            | Standing::Failed(_)
+            | Standing::Succeeded(_)
+            | Standing::Skipped
+            | Standing::Held) => standing,
+        };
+        units.push(Unit { group: 0, standing });
+        places.push(at);
+    }
+    let done = BTreeMap::from([(0, others.rolling())]);
+    let decision = decide_beside(&rolling.course, &[], (&units, &done), rolling.paused, now);
+    let mut refusal = Refusal::default();
+    for (at, verdict) in places.into_iter().zip(decision.verdicts) {
+        match verdict {
+            Verdict::Wait(hold) => {
+                refusal.waiting.insert(at, hold);
+            }
+            // A cluster that failed keeps its slot here.
+            Verdict::Start | Verdict::Going | Verdict::Soaking | Verdict::Failed | Verdict::TimedOut => {
+                if let Some(candidate) = candidates.get(at) {
+                    refusal.moving.add(&candidate.instance.cluster);
+                }
+            }
+            Verdict::Done | Verdict::Skipped | Verdict::Held => {}
+        }
+    }
+    refusal
+}

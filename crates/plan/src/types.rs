@@ -1,0 +1,320 @@
+//! What a plan is: writes with their preconditions, and what it waits for.
+//!
+//! Decides nothing; these are the words between the pure planner, the tests and the shell that writes.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::change_event::Note;
+use super::registration::Answer;
+use snapshot::{ConfigRef, ConfigType, Meta, Name, ObjectKey};
+
+/// What the hub should look like next for one add-on, and what it is waiting for.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[must_use = "a plan does nothing until it is applied"]
+pub struct Plan {
+    /// Writes; those of one namespace in the order in which they must happen.
+    pub actions: Vec<Action>,
+    /// What holds the rest.
+    pub waits: Vec<Wait>,
+    /// Objects that the hub has refused to take and that are still wanted, although this plan need not write them: what it said is
+    /// remembered.
+    pub postponed: Vec<ObjectKey>,
+    /// When to plan again although nothing happened.
+    pub recheck_at: Option<Timestamp>,
+}
+
+impl Plan {
+    /// Returns the objects that it writes, or would if the hub took them.
+    pub fn objects(&self) -> BTreeSet<&ObjectKey> {
+        self.actions
+            .iter()
+            .map(Action::object)
+            .chain(&self.postponed)
+            .collect()
+    }
+}
+
+/// The revision that a write was planned from; a write on another revision must fail.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Revision {
+    /// `metadata.uid`
+    pub uid: Name,
+    /// `metadata.resourceVersion`
+    pub version: Name,
+}
+
+impl From<&Meta> for Revision {
+    fn from(meta: &Meta) -> Self {
+        Self {
+            uid: meta.uid.clone(),
+            version: meta.version.clone(),
+        }
+    }
+}
+
+/// One write, with the precondition under which it is right and the reason for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Action {
+    /// Create an object.
+    Create {
+        /// Which object.
+        object: ObjectKey,
+        /// The whole object.
+        body: Value,
+        /// The reason.
+        why: &'static str,
+    },
+    /// Replace the fields that we own; a JSON merge patch leaves those of others alone.
+    Replace {
+        /// Which object.
+        object: ObjectKey,
+        /// The revision it was planned from.
+        before: Revision,
+        /// The merge patch.
+        patch: Value,
+        /// The reason.
+        why: &'static str,
+    },
+    /// Write parts of the status.
+    Status {
+        /// Which object.
+        object: ObjectKey,
+        /// The revision it was planned from.
+        before: Revision,
+        /// The merge patch, under the key `status`.
+        patch: Value,
+        /// What spectators should be told, when the state changes.
+        notes: Vec<Note>,
+    },
+    /// Delete an object.
+    Delete {
+        /// Which object.
+        object: ObjectKey,
+        /// The revision it was planned from.
+        before: Revision,
+        /// The reason.
+        why: &'static str,
+    },
+    /// Answer a certificate signing request.
+    Certify {
+        /// Which request.
+        object: ObjectKey,
+        /// The revision it was planned from.
+        before: Revision,
+        /// The answer.
+        answer: Answer,
+    },
+}
+
+impl Action {
+    /// Returns the object that the action writes.
+    pub fn object(&self) -> &ObjectKey {
+        match self {
+            Self::Create { object, .. }
+            | Self::Replace { object, .. }
+            | Self::Status { object, .. }
+            | Self::Delete { object, .. }
+            | Self::Certify { object, .. } => object,
+        }
+    }
+}
+
+impl Action {
+    /// Returns the revision that the action was planned from; a creation has none.
+    pub fn before_mut(&mut self) -> Option<&mut Revision> {
+        match self {
+            Self::Create { .. } => None,
+            Self::Replace { before, .. }
+            | Self::Status { before, .. }
+            | Self::Delete { before, .. }
+            | Self::Certify { before, .. } => Some(before),
+        }
+    }
+}
+
+/// Something that holds a part of the plan.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Wait {
+    /// The cluster, absent when the whole add-on is concerned.
+    pub cluster: Option<Name>,
+    /// What is waited for.
+    pub on: WaitOn,
+}
+
+/// What can hold a part of a plan.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum WaitOn {
+    /// A placement of the install strategy does not exist.
+    Placement(Name, Name),
+    /// A placement exists, but nobody has decided it yet.
+    Decision(Name, Name),
+    /// A cluster has no `ManagedCluster`.
+    Cluster,
+    /// A cluster that is being deleted gets nothing new.
+    ClusterDeletion,
+    /// An instance is being deleted and will be created again.
+    Deletion,
+    /// A configuration has no usable object.
+    Config(ConfigRef, String),
+    /// A version that no template offers.
+    Version(String),
+    /// A template that offers no version although it has the label.
+    Template(String),
+    /// A type of configuration that the add-on does not support.
+    UnsupportedType(ConfigType),
+    /// The rollout: a turn, the end of a pause, or a strategy that has a meaning.
+    Rollout(Name),
+    /// An install strategy that this version does not drive.
+    InstallStrategy(Name),
+    /// A label selector without a meaning.
+    LabelSelector(Name),
+    /// The install strategy follows labels, but has no selector.
+    NoLabelSelector,
+    /// A cluster that the hub has not accepted.
+    Acceptance,
+    /// A selected cluster that has opted out.
+    OptedOut,
+    /// Nothing selects the cluster, and the add-on stays: this field manager applies it.
+    Adopted(Name),
+    /// Nothing selects the cluster any more; the add-on goes at this time.
+    Grace(Timestamp),
+    /// More removals than a minute has, of which there are so many; and when there are more.
+    RemovalBudget(usize, Timestamp),
+    /// A reason for a removal that cannot be read again: which object, and what the hub answers.
+    Reason(ObjectKey, Name),
+    /// A placement of the strategy that does not exist or is not decided: it may select the cluster.
+    MaySelect(Name, Name),
+    /// Absences that nobody believes: how many, and of how many clusters in which add-ons live.
+    Absences(usize, usize),
+    /// The assigned content has been edited and is no longer on the hub.
+    Content(ConfigRef),
+    /// The agent on the cluster.
+    Agent(String),
+    /// The pre-delete hooks of an instance that is being deleted.
+    Hook(String),
+    /// The hub refuses to create the instance, in its words.
+    Creation(Name),
+    /// The name of the add-on is too long for the label by which clusters tell that they have it.
+    Label,
+    /// A part of the plan broke an invariant and is not written: a fault of this program.
+    Refused(String),
+}
+
+impl WaitOn {
+    /// Returns whether an instance would go and is held.
+    pub fn is_held_removal(&self) -> bool {
+        matches!(
+            self,
+            Self::RemovalBudget(..) | Self::Reason(..) | Self::MaySelect(..) | Self::Absences(..)
+        )
+    }
+}
+
+impl Wait {
+    /// Returns a wait of the whole add-on.
+    pub fn addon(on: WaitOn) -> Self {
+        Self { cluster: None, on }
+    }
+
+    /// Returns a wait of one cluster.
+    pub fn cluster(cluster: &Name, on: WaitOn) -> Self {
+        Self {
+            cluster: Some(cluster.clone()),
+            on,
+        }
+    }
+}
+
+impl std::fmt::Display for Wait {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if let Some(cluster) = &self.cluster {
+            write!(f, "{cluster}: ")?;
+        }
+        match &self.on {
+            WaitOn::Placement(namespace, name) => write!(f, "placement {namespace}/{name} does not exist"),
+            WaitOn::Decision(namespace, name) => write!(f, "placement {namespace}/{name} is not decided yet"),
+            WaitOn::Cluster => write!(f, "the ManagedCluster does not exist"),
+            WaitOn::ClusterDeletion => write!(f, "the ManagedCluster is being deleted"),
+            WaitOn::Deletion => write!(f, "the add-on is still being deleted"),
+            WaitOn::Config(config, why) => write!(f, "configuration {} {why}", config.told()),
+            WaitOn::Version(why) | WaitOn::Template(why) => f.write_str(why),
+            WaitOn::UnsupportedType(of) => write!(f, "configurations of type {of} are not supported"),
+            WaitOn::Rollout(why) => f.write_str(why),
+            WaitOn::InstallStrategy(kind) => {
+                write!(f, "install strategy {kind} is not driven by this version")
+            }
+            WaitOn::LabelSelector(why) => {
+                write!(
+                    f,
+                    "the label selector has no meaning, so nothing is installed or removed: {why}"
+                )
+            }
+            WaitOn::NoLabelSelector => write!(f, "there is no label selector, so no cluster is selected"),
+            WaitOn::Acceptance => write!(f, "the hub has not accepted the cluster"),
+            WaitOn::OptedOut => write!(f, "the cluster has opted out"),
+            WaitOn::Adopted(manager) => f.write_str(&adopted(manager)),
+            WaitOn::Grace(due) => {
+                write!(
+                    f,
+                    "nothing selects the cluster any more; the add-on goes at {due}"
+                )
+            }
+            WaitOn::RemovalBudget(limit, more_at) => f.write_str(&over_budget(*limit, *more_at)),
+            WaitOn::Reason(object, why) => f.write_str(&unread(object, why)),
+            WaitOn::MaySelect(namespace, name) => f.write_str(&unknown(namespace, name)),
+            WaitOn::Absences(absent, all) => write!(
+                f,
+                "the ManagedCluster does not exist, but nobody saw it go, and so it is with {absent} of {all} clusters in which add-ons \
+                 live; the add-on stays"
+            ),
+            WaitOn::Content(config) => {
+                write!(
+                    f,
+                    "the assigned content of {} is no longer on the hub; the works stay as they are",
+                    config.told()
+                )
+            }
+            WaitOn::Agent(why) => write!(f, "agent: {why}"),
+            WaitOn::Hook(why) => write!(f, "pre-delete hooks: {why}"),
+            WaitOn::Creation(why) => write!(f, "the hub refuses to create the ManagedClusterAddOn: {why}"),
+            WaitOn::Label => write!(
+                f,
+                "the name of the add-on is too long for a label on its clusters"
+            ),
+            WaitOn::Refused(sentence) => write!(
+                f,
+                "Tidegate's own fault: a part of its plan breaks an invariant and is not written: {sentence}"
+            ),
+        }
+    }
+}
+
+fn over_budget(limit: usize, more_at: Timestamp) -> String {
+    format!("the add-on goes, but no more than {limit} instances go in a minute, the next at {more_at}")
+}
+
+/// Argo CD takes nothing away that has an owner, so that taking it out of Git need not be enough.
+fn adopted(manager: &str) -> String {
+    format!(
+        "nothing selects the cluster, and the add-on stays because {manager} applies it; to let it go, take it out of what {manager} \
+         applies, and delete the ManagedClusterAddOn if it is still there"
+    )
+}
+
+fn unread(object: &ObjectKey, why: &str) -> String {
+    format!("the add-on stays although nothing selects the cluster: cannot read {object} once more: {why}")
+}
+
+fn unknown(namespace: &str, name: &str) -> String {
+    format!(
+        "nothing selects the cluster any more, but nobody knows what placement {namespace}/{name} selects; the add-on stays"
+    )
+}
+
+/// Returns the earlier of two moments, where there are any.
+pub(super) fn earliest(one: Option<Timestamp>, other: Option<Timestamp>) -> Option<Timestamp> {
+    one.into_iter().chain(other).min()
+}

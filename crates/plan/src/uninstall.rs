@@ -1,0 +1,342 @@
+//! The end of an instance, of what it leaves behind, and of an add-on whose `ClusterManagementAddOn` is gone.
+//!
+//! Decides when our finalizers go: after the pre-delete hooks, or when nobody can run them any more. The rest is the garbage
+//! collector's: nothing is deleted here that an owner reference takes away, and what a human wants to keep stays.
+//!
+//! ```text
+//! deleted ─► cluster absent ─────────────────────────► released, and its agent's finalizers with it
+//!         ├► no hooks, or they are to be skipped ────► released
+//!         └► hooks ─► completed ─────────────────────► released
+//!                 └─► time is over ─► policy release ► released
+//!                                 └─► policy block ──► stays, and the hooks go on
+//! ```
+
+use jiff::Timestamp;
+use serde_json::json;
+
+use super::change_event::Note;
+use super::conditions::Wish;
+use super::config::is_template;
+use super::hook::{finalizers, is_pre_delete};
+use super::hook_body::Recipes;
+use super::hook_run::{self, Pending, Run, delete, stored};
+use super::state::{Outcome, Phase};
+use super::stock;
+use super::types::{Action, Plan, Revision, Wait, WaitOn, earliest};
+use super::work::is_deploy_work;
+use super::{diff, unreachable};
+use api::names::conditions::HOOK_MANIFEST_COMPLETED;
+use api::names::reasons::{HOOK_MANIFEST_IS_COMPLETED, HOOK_MANIFEST_IS_NOT_COMPLETED};
+use snapshot::{AddOn, Instance, Kind, Name, ObjectKey, Status, TimeoutPolicy, View, Work, terms};
+
+/// Finalizer by which the agent of a cluster holds a work.
+const AGENT: &str = "cluster.open-cluster-management.io/manifest-work-cleanup";
+/// Reason: the hooks have not completed in time.
+const TIMED_OUT: &str = "HookTimedOut";
+
+/// What is left to do for instances that go.
+#[derive(Debug, Default)]
+pub(super) struct Goodbye {
+    pub(super) actions: Vec<Action>,
+    pub(super) wait: Option<WaitOn>,
+    pub(super) recheck_at: Option<Timestamp>,
+    /// Why it does not go, where only a human can change that.
+    pub(super) stuck: Option<&'static str>,
+}
+
+/// Returns the plan of an add-on that is being deleted, or of which only instances, works or labels are left.
+pub(super) fn addon(view: &View<'_>, now: Timestamp) -> Plan {
+    let mut plan = Plan {
+        actions: unreachable::statuses(view, now),
+        ..Plan::default()
+    };
+    if !view.addon.managed {
+        return plan;
+    }
+    let mut recipes = Recipes::default();
+    for instance in view.instances().filter(|instance| instance.meta.deleting) {
+        let goodbye = self::instance(view, &mut recipes, instance, now);
+        plan.actions.extend(goodbye.actions);
+        let wait = goodbye.wait.map(|on| Wait::cluster(&instance.cluster, on));
+        plan.waits.extend(wait);
+        plan.recheck_at = earliest(plan.recheck_at, goodbye.recheck_at);
+    }
+    plan.actions.extend(remains(view).actions);
+    plan
+}
+
+/// Returns what is left to do for one instance that is being deleted.
+pub(super) fn instance(
+    view: &View<'_>,
+    recipes: &mut Recipes,
+    instance: &Instance,
+    now: Timestamp,
+) -> Goodbye {
+    if view.cluster(&instance.cluster).is_none() {
+        return vanished(view, instance);
+    }
+    let is_held = instance.farewell.finalizers.iter().any(|one| is_pre_delete(one));
+    if !is_held || !is_ours(view, instance) {
+        return Goodbye::default();
+    }
+    if instance.farewell.skip_hooks {
+        return released(view, instance, "its pre-delete hooks are to be skipped");
+    }
+    let stated = instance.condition(HOOK_MANIFEST_COMPLETED);
+    if stated.is_some_and(|condition| condition.status == Status::True) {
+        return released(view, instance, "its pre-delete hooks have completed");
+    }
+    match hook_run::run(view, recipes, instance, now) {
+        Run::Unneeded(why) => released(view, instance, why),
+        Run::Completed => completed(view, instance, now),
+        Run::Pending(pending) => pending_or_over(view, instance, pending, now),
+    }
+}
+
+/// An add-on that another program deploys has its hooks there. What an instance holds, or what stands on its cluster, tells
+/// when the add-on itself is gone.
+fn is_ours(view: &View<'_>, instance: &Instance) -> bool {
+    let mut held = instance.references.iter().map(|one| &one.config.of);
+    let mut own = instance.configs.iter().map(|config| &config.of);
+    let made_here = |work: &Work| is_deploy_work(&instance.addon, &work.name) && !work.mirror.is_empty();
+    held.any(is_template)
+        || own.any(is_template)
+        || lists_templates(view.addon)
+        || view.works(&instance.cluster).any(made_here)
+}
+
+fn lists_templates(addon: &AddOn) -> bool {
+    addon.supported.iter().any(|supported| is_template(&supported.of))
+        || addon.configuration.iter().any(|config| is_template(&config.of))
+}
+
+/// Takes our finalizers off, and the work of the hooks away.
+fn released(view: &View<'_>, instance: &Instance, why: &'static str) -> Goodbye {
+    let work = stored(view, instance).filter(|work| !work.meta.deleting);
+    let mut actions: Vec<Action> = work
+        .map(|work| delete(work, "its hooks are over"))
+        .into_iter()
+        .collect();
+    let kept = instance.farewell.finalizers.iter();
+    let kept: Vec<Name> = kept
+        .filter(|one| !is_pre_delete(one) && !terms::finalizers::DEPRECATED.contains(&&***one))
+        .cloned()
+        .collect();
+    actions.push(finalizers(instance, &kept, why));
+    Goodbye {
+        actions,
+        ..Goodbye::default()
+    }
+}
+
+/// The completion is written down before anything is taken away: hooks must not run twice.
+fn completed(view: &View<'_>, instance: &Instance, now: Timestamp) -> Goodbye {
+    let message = format!(
+        "hook manifestWork {} is completed.",
+        terms::hook_work(&instance.addon)
+    );
+    let wish = Wish::new(
+        HOOK_MANIFEST_COMPLETED,
+        Status::True,
+        HOOK_MANIFEST_IS_COMPLETED,
+        message,
+    );
+    let mut goodbye = released(view, instance, "its pre-delete hooks have completed");
+    let told = told((view, instance), &wish, Outcome::Succeeded, now);
+    goodbye.actions.splice(0..0, told);
+    goodbye
+}
+
+fn pending_or_over(view: &View<'_>, instance: &Instance, pending: Pending, now: Timestamp) -> Goodbye {
+    let settings = view.settings();
+    let timeout = instance.farewell.timeout.unwrap_or(settings.hook_timeout);
+    let policy = instance.farewell.policy.unwrap_or(settings.hook_timeout_policy);
+    let end = instance.farewell.since.and_then(|since| timeout.end(since));
+    let is_over = end.is_some_and(|end| end <= now);
+    let Pending {
+        actions,
+        reason,
+        why,
+        again,
+    } = pending;
+    let name = terms::hook_work(&instance.addon);
+    match policy {
+        TimeoutPolicy::Release if is_over => {
+            let message = format!(
+                "hook manifestWork {name} is not completed in time: {why}. The add-on goes without it."
+            );
+            let wish = Wish::new(HOOK_MANIFEST_COMPLETED, Status::False, TIMED_OUT, message);
+            let mut goodbye = released(view, instance, "its pre-delete hooks have not completed in time");
+            let told = told(
+                (view, instance),
+                &wish,
+                Outcome::Failed(format!("not in time: {why}")),
+                now,
+            );
+            goodbye.actions.splice(0..0, told);
+            goodbye
+        }
+        TimeoutPolicy::Release | TimeoutPolicy::Block => {
+            let words = if is_over {
+                let message = format!(
+                    "hook manifestWork {name} is not completed in time: {why}. The deletion is blocked until it is, or until the \
+                     annotation {} is \"true\".",
+                    terms::SKIP_HOOKS
+                );
+                Some((TIMED_OUT, message))
+            } else {
+                reason.map(|reason| (reason, words(&name, reason, &why)))
+            };
+            let stuck = words
+                .as_ref()
+                .map(|(reason, _)| *reason)
+                .or_else(|| said(instance));
+            let told = words.and_then(|(reason, message)| {
+                let wish = Wish::new(HOOK_MANIFEST_COMPLETED, Status::False, reason, message);
+                told((view, instance), &wish, outcome(reason, &why), now)
+            });
+            Goodbye {
+                actions: told.into_iter().chain(actions).collect(),
+                stuck: stuck.filter(|reason| *reason != HOOK_MANIFEST_IS_NOT_COMPLETED),
+                wait: Some(WaitOn::Hook(why)),
+                recheck_at: earliest(again, end.filter(|_| !is_over)),
+            }
+        }
+    }
+}
+
+fn words(name: &str, reason: &str, why: &str) -> String {
+    if reason == HOOK_MANIFEST_IS_NOT_COMPLETED {
+        return format!("hook manifestWork {name} is not completed.");
+    }
+    format!("hook manifestWork {name} is not completed: {why}.")
+}
+
+fn outcome(reason: &str, why: &str) -> Outcome {
+    if reason == HOOK_MANIFEST_IS_NOT_COMPLETED {
+        return Outcome::Running(why.to_owned());
+    }
+    Outcome::Failed(why.to_owned())
+}
+
+/// Returns the status write, if the condition changes. Spectators are told when its reason does.
+fn told(
+    (view, instance): (&View<'_>, &Instance),
+    wish: &Wish<'_>,
+    outcome: Outcome,
+    now: Timestamp,
+) -> Option<Action> {
+    let before = instance.condition(HOOK_MANIFEST_COMPLETED);
+    let is_news = before.is_none_or(|before| *wish.reason() != *before.reason);
+    let wishes: Vec<Wish<'_>> = std::iter::once(wish.clone())
+        .chain(ending(wish.reason(), &outcome))
+        .collect();
+    let note = is_news.then(|| Note::Cluster {
+        addon: instance.addon.clone(),
+        cluster: instance.cluster.clone(),
+        phase: Phase::Hook,
+        outcome,
+    });
+    diff::conditions(instance, &stock::bared(view, wishes), note, now)
+}
+
+/// The failure that stands there, while nothing newer is known.
+fn said(instance: &Instance) -> Option<&'static str> {
+    let stated = instance.condition(HOOK_MANIFEST_COMPLETED)?;
+    let known = [TIMED_OUT, hook_run::FAILED, hook_run::UNKNOWN, hook_run::REFUSED];
+    known.into_iter().find(|reason| **reason == *stated.reason)
+}
+
+/// What an instance says of itself while its hooks run: it is not what was asked for any more.
+fn ending(reason: &'static str, outcome: &Outcome) -> Vec<Wish<'static>> {
+    const SEE: &str = "see the condition HookManifestCompleted";
+    let say = |kind, status| Wish::new(kind, status, reason, SEE);
+    let ready = say("Ready", Status::False);
+    let settled = Wish::new("Reconciling", Status::False, "Settled", "");
+    match outcome {
+        Outcome::Succeeded => Vec::new(),
+        Outcome::Running(_) => vec![
+            ready,
+            say("Reconciling", Status::True),
+            Wish::new("Stalled", Status::False, "NotStalled", ""),
+        ],
+        Outcome::Failed(_) => vec![ready, settled, say("Stalled", Status::True)],
+    }
+}
+
+/// Nobody can run anything on a cluster that is gone. Works that were meant for it on a hosting cluster go first: no owner
+/// takes them away, and the program that made them looks at no cluster that is absent.
+fn vanished(view: &View<'_>, instance: &Instance) -> Goodbye {
+    let is_released = |one: &str| {
+        is_pre_delete(one)
+            || one == terms::finalizers::HOSTING_ADDON_PRE_DELETE
+            || one == terms::finalizers::HOSTING_MANIFESTS_CLEANUP
+            || terms::finalizers::DEPRECATED.contains(&one)
+    };
+    let held = &instance.farewell.finalizers;
+    if !held.iter().any(|one| is_released(one)) {
+        return Goodbye::default();
+    }
+    let hosted = view
+        .works(&instance.cluster)
+        .filter(|work| work.hosted && !work.meta.deleting);
+    let mut actions: Vec<Action> = hosted.map(|work| delete(work, "its cluster is gone")).collect();
+    let kept: Vec<Name> = held.iter().filter(|one| !is_released(one)).cloned().collect();
+    actions.push(finalizers(instance, &kept, "its cluster is gone"));
+    Goodbye {
+        actions,
+        ..Goodbye::default()
+    }
+}
+
+/// What no instance takes away.
+#[derive(Debug, Default)]
+pub(super) struct Remains<'v> {
+    /// The writes that see to it.
+    pub(super) actions: Vec<Action>,
+    /// The clusters on which anything comes to its end.
+    pub(super) clusters: Vec<&'v Name>,
+}
+
+/// Returns the writes for what no instance takes away: hooks that have outlived theirs, and works that wait for an agent
+/// whose cluster is gone.
+pub(super) fn remains<'v>(view: &View<'v>) -> Remains<'v> {
+    let mut remains = Remains::default();
+    for (cluster, work) in view.all_works() {
+        let hook = work.hook.as_ref().filter(|hook| !hook.of.is_empty());
+        if !work.meta.deleting && hook.is_none() {
+            continue;
+        }
+        remains.clusters.push(cluster);
+        if work.meta.deleting {
+            remains.actions.extend(forsaken(view, work));
+            continue;
+        }
+        let mut living = view.instance(cluster).into_iter().zip(hook);
+        if !living.any(|(instance, hook)| instance.meta.uid == hook.of) {
+            remains
+                .actions
+                .push(delete(work, "the add-on that it ran for is gone"));
+        }
+    }
+    remains
+}
+
+fn forsaken(view: &View<'_>, work: &Work) -> Option<Action> {
+    let is_held = work.finalizers.iter().any(|one| **one == *AGENT);
+    if !is_held || view.cluster(&work.namespace).is_some() {
+        return None;
+    }
+    let kept: Vec<&str> = work
+        .finalizers
+        .iter()
+        .map(|one| &**one)
+        .filter(|one| *one != AGENT)
+        .collect();
+    Some(Action::Replace {
+        object: ObjectKey::new(Kind::Work, work.namespace.clone(), work.name.clone()),
+        before: Revision::from(&work.meta),
+        patch: json!({"metadata": {"finalizers": kept}}),
+        why: "the cluster of its agent is gone",
+    })
+}

@@ -1,0 +1,47 @@
+//! The policy room: rules that users write themselves, in the words of Kubernetes' admission policies.
+//!
+//! Decides what compiles, what a policy is about, and what it says of one request. A set of policies is immutable and
+//! replaced as a whole. Knows no kind: whoever asks brings the object, the request and the facts.
+
+#![deny(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::indexing_slicing,
+    clippy::wildcard_enum_match_arm
+)]
+
+mod binding;
+mod compile;
+mod document;
+mod evaluation;
+mod exception;
+mod export;
+mod expression;
+mod fact;
+mod fault;
+mod judge;
+mod lint;
+mod matching;
+mod mutant;
+mod mutate;
+mod outcome;
+mod patch;
+mod question;
+mod reads;
+mod set;
+mod values;
+
+#[cfg(test)]
+mod semantics_tests;
+
+pub use document::{Origin, Source, is_former, is_policy};
+pub use exception::is_excused;
+pub use export::{NotNative, native};
+pub use fact::{Fact, KnownFacts, NoFacts};
+pub use fault::{Caret, PolicyFault};
+pub use lint::{Note, Schemas, lint};
+pub use mutant::{Mutant, mutants};
+pub use mutate::Mutated;
+pub use outcome::{Finding, Judgement, Outcome, Saw, Seen};
+pub use question::{Question, Target};
+pub use set::{InForce, Loaded, PolicySet, Report};

@@ -1,0 +1,221 @@
+//! What is probably not meant in a policy that compiles.
+//!
+//! Decides by the text alone: names that nobody reads, fields that the schema of the object does not have, loops inside
+//! loops. Never stops a policy from being in force.
+
+use std::collections::BTreeSet;
+
+use cel_engine::Step;
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::compile::Policy;
+use super::export::{hindrances, is_foreign};
+use super::fault::PolicyFault;
+use super::set::PolicySet;
+use api::names::OWN_GROUP;
+use api::v1alpha1::{GROUP, ResourceRule, VERSION};
+use field::{Path, nearest, quoted};
+
+/// Loops inside each other from which on a policy may run out of its budget on an ordinary object.
+const DEEP: usize = 5;
+
+/// Something about a policy that is probably not meant.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Note {
+    /// Name of the policy.
+    pub policy: String,
+    /// What it is; without a place in a text unless the text is at fault.
+    pub fault: PolicyFault,
+}
+
+/// Returns the schema of a kind of object, by group and plural name of the resource.
+pub type Schemas<'a> = dyn Fn(&str, &str) -> Option<Value> + 'a;
+
+/// Looks at every policy of a set. The second part of the answer names those that have a native form.
+pub fn lint(set: &PolicySet, schemas: &Schemas<'_>, now: Option<Timestamp>) -> (Vec<Note>, Vec<String>) {
+    let mut notes = Vec::new();
+    let mut native = Vec::new();
+    for policy in set.policies() {
+        let mut faults = Vec::new();
+        former(policy, &mut faults);
+        unread(policy, &mut faults);
+        unnamed(policy, &mut faults);
+        strange_fields(policy, schemas, &mut faults);
+        calls(policy, &mut faults);
+        times(policy, now, &mut faults);
+        faults.sort();
+        faults.dedup();
+        notes.extend(faults.into_iter().map(|fault| Note {
+            policy: policy.name.to_string(),
+            fault,
+        }));
+        if hindrances(policy).is_empty() {
+            native.push(policy.name.to_string());
+        }
+    }
+    (notes, native)
+}
+
+/// A policy in the group that its kind had before.
+fn former(policy: &Policy, faults: &mut Vec<PolicyFault>) {
+    if policy.is_former {
+        let words = format!("{GROUP} is read for one release more; write {OWN_GROUP}/{VERSION}");
+        faults.push(PolicyFault::at(Path::parse("apiVersion"), words));
+    }
+}
+
+fn unread(policy: &Policy, faults: &mut Vec<PolicyFault>) {
+    let root = Path::parse("spec");
+    let read = |name: &str| policy.expressions().any(|(_, one)| one.variables.contains(name));
+    for (index, (name, _)) in policy.variables.iter().enumerate() {
+        if !read(name) {
+            let words = format!("nothing reads variables.{name}");
+            faults.push(PolicyFault::at(root.key("variables").index(index), words));
+        }
+    }
+    for (index, fact) in policy.facts.iter().enumerate() {
+        if !policy.expressions().any(|(_, one)| one.facts.contains(fact)) {
+            let words = format!("nothing reads facts.{}", fact.name());
+            faults.push(PolicyFault::at(root.key("facts").index(index), words));
+        }
+    }
+    let reads_params = policy
+        .expressions()
+        .any(|(_, one)| one.references.iter().any(|reference| reference.name == "params"));
+    if policy.spec.params.is_some() && !reads_params {
+        faults.push(PolicyFault::at(root.key("params"), "nothing reads params"));
+    }
+    if policy.bindings.is_empty() {
+        faults.push(PolicyFault::at(
+            root,
+            "no binding names this policy: it has no effect",
+        ));
+    }
+}
+
+/// What makes a finding hard to use: no field, no name, no words.
+fn unnamed(policy: &Policy, faults: &mut Vec<PolicyFault>) {
+    if policy.kind != super::document::Kind::AddOnPolicy {
+        return;
+    }
+    for (index, raw) in policy.spec.validations.iter().enumerate() {
+        let path = Path::parse("spec").key("validations").index(index);
+        if raw.id.is_empty() {
+            faults.push(PolicyFault::at(
+                path.clone(),
+                "has no id: its rule is named by a position that changes when validations are added",
+            ));
+        }
+        if raw.field_path.is_empty() {
+            faults.push(PolicyFault::at(
+                path.clone(),
+                "has no fieldPath: the message names no field, and an old fault is refused on every update",
+            ));
+        }
+        if raw.message.is_empty() && raw.message_expression.is_empty() {
+            faults.push(PolicyFault::at(
+                path,
+                "has no message: users are shown the expression",
+            ));
+        }
+    }
+}
+
+/// Fields of the object that the schemas of all its resources lack.
+fn strange_fields(policy: &Policy, schemas: &Schemas<'_>, faults: &mut Vec<PolicyFault>) {
+    let Some(constraints) = &policy.spec.match_constraints else {
+        return;
+    };
+    let Some(definitions) = definitions(&constraints.resource_rules, schemas) else {
+        return;
+    };
+    for (path, expression) in policy.expressions() {
+        let objects = expression.references.iter();
+        for reference in objects.filter(|reference| matches!(reference.name.as_str(), "object" | "oldObject"))
+        {
+            let misses: Vec<(String, Option<String>)> = definitions
+                .iter()
+                .filter_map(|definition| miss(definition, &reference.steps))
+                .collect();
+            if misses.len() < definitions.len() {
+                continue;
+            }
+            if let Some((name, near)) = misses.into_iter().next() {
+                let hint = near.map(|near| format!("; did you mean {}?", quoted(&near)));
+                let words = format!("undefined field '{name}'{}", hint.unwrap_or_default());
+                let source = expression.program.source();
+                faults.push(PolicyFault::in_text(path.clone(), reference.place, words, source));
+            }
+        }
+    }
+}
+
+/// Returns the schemas of all resources that the rules name; `None` when one of them is not known.
+fn definitions(rules: &[ResourceRule], schemas: &Schemas<'_>) -> Option<Vec<Value>> {
+    let mut found = Vec::new();
+    for rule in rules {
+        for group in &rule.api_groups {
+            for resource in &rule.resources {
+                found.push(schemas(group, resource)?);
+            }
+        }
+    }
+    (!found.is_empty()).then_some(found)
+}
+
+/// Returns the first step that a schema does not have, and what was probably meant.
+fn miss(definition: &Value, steps: &[Step]) -> Option<(String, Option<String>)> {
+    let mut schema = definition;
+    for (depth, step) in steps.iter().enumerate() {
+        let open = schema.get("x-kubernetes-preserve-unknown-fields").is_some();
+        schema = match step {
+            Step::Each => schema.get("items")?,
+            Step::Member(name) => {
+                // Metadata is described nowhere, and has whatever every object has.
+                if depth == 0 && matches!(name.as_str(), "metadata" | "apiVersion" | "kind") {
+                    return None;
+                }
+                let known = schema.get("properties").and_then(Value::as_object);
+                match (known.and_then(|known| known.get(name)), known) {
+                    (Some(inner), _) => inner,
+                    (None, Some(known)) if !open => {
+                        let near = nearest(name, known.keys().map(String::as_str));
+                        return Some((name.clone(), near.map(ToOwned::to_owned)));
+                    }
+                    (None, _) => return None,
+                }
+            }
+        };
+    }
+    None
+}
+
+fn calls(policy: &Policy, faults: &mut Vec<PolicyFault>) {
+    for (path, expression) in policy.expressions() {
+        let foreign: BTreeSet<String> = expression.program.functions();
+        for name in foreign.iter().filter(|name| is_foreign(name)) {
+            let words = format!("{name}() is known here, but not to the API server of Kubernetes");
+            faults.push(PolicyFault::at(path.clone(), words));
+        }
+        let loops = expression.program.loops();
+        if loops >= DEEP {
+            let words = format!(
+                "{loops} loops stand inside each other: on long lists the policy may run out of its budget"
+            );
+            faults.push(PolicyFault::at(path, words));
+        }
+    }
+}
+
+fn times(policy: &Policy, now: Option<Timestamp>, faults: &mut Vec<PolicyFault>) {
+    let Some(now) = now else {
+        return;
+    };
+    for (index, exception) in policy.exceptions.iter().enumerate() {
+        if exception.has_ended(now) {
+            let path = Path::parse("spec").key("exceptions").index(index);
+            faults.push(PolicyFault::at(path, "has ended: it excuses nothing any more"));
+        }
+    }
+}

@@ -1,0 +1,481 @@
+//! Kubernetes' semantics of admission policies, row by row: what holds, what fails, and what is said then.
+
+use serde_json::{Value, json};
+
+use super::fact::{Fact, KnownFacts};
+use super::{InForce, Judgement, Origin, Outcome, PolicySet, Question, Saw, Source, Target};
+
+struct Facts(Value);
+
+impl KnownFacts for Facts {
+    fn fact(&self, fact: Fact) -> Option<Value> {
+        self.0.get(fact.name()).cloned()
+    }
+}
+
+fn rules() -> Value {
+    json!({"resourceRules": [{"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["*"], "resources": ["*"]}]})
+}
+
+/// Returns a policy of ours with these fields.
+fn ours(fields: &Value) -> Value {
+    let mut spec = json!({"matchConstraints": rules()});
+    json_patch::merge(&mut spec, fields);
+    json!({"apiVersion": "tidegate.io/v1alpha1", "kind": "AddOnPolicy",
+        "metadata": {"name": "p", "generation": 1}, "spec": spec})
+}
+
+fn load(documents: &[Value], objects: &[Value]) -> PolicySet {
+    let sources: Vec<Source> = documents.iter().map(source).collect();
+    let loaded = PolicySet::load(&sources, objects, &PolicySet::default());
+    for report in &loaded.reports {
+        assert!(report.faults.is_empty(), "{:?}", report.faults);
+    }
+    loaded.set
+}
+
+fn source(document: &Value) -> Source {
+    Source {
+        origin: Origin::Hub,
+        document: document.clone(),
+    }
+}
+
+fn ask<T>(object: &Value, facts: &Value, answer: impl FnOnce(&Question<'_>) -> T) -> T {
+    let request = json!({"operation": "CREATE"});
+    let facts = Facts(facts.clone());
+    answer(&Question {
+        stop: Default::default(),
+        target: Target {
+            operation: "CREATE",
+            group: "g",
+            version: "v1",
+            resource: "things",
+            subresource: "",
+            namespace: "ns",
+            name: "one",
+        },
+        request: &request,
+        object: Some(object),
+        old: None,
+        namespace: None,
+        facts: &facts,
+        now: Some("2026-11-21T00:00:00Z".parse().expect("a time")),
+    })
+}
+
+fn outcome(documents: &[Value], object: &Value) -> Outcome {
+    ask(object, &json!({}), |question| {
+        load(documents, &[]).validate(question)
+    })
+}
+
+/// Returns what is said: `deny`, `warn` or `audit`, and the violation.
+fn said(outcome: &Outcome) -> Vec<String> {
+    let text = |finding: &super::Finding| {
+        let word = match (finding.denies(), finding.warns(), finding.audits()) {
+            (true, _, _) => "deny",
+            (_, true, _) => "warn",
+            (_, _, true) => "audit",
+            (_, _, _) => "nothing",
+        };
+        format!("{word} {}", finding.violation())
+    };
+    outcome.findings.iter().map(text).collect()
+}
+
+#[track_caller]
+fn check(fields: &Value, object: &Value, expected: &[&str]) {
+    assert_eq!(said(&outcome(&[ours(fields)], object)), expected);
+}
+
+#[test]
+fn a_validation_that_does_not_hold_says_its_message_or_its_expression() {
+    let rows = [
+        (
+            json!({"expression": "object.a == 1"}),
+            "deny <nil>: Invalid value: failed expression: object.a == 1 [policy/p/0]",
+        ),
+        (
+            json!({"id": "x", "expression": "false", "message": "say\n this"}),
+            "deny <nil>: Invalid value: say this [policy/p/x]",
+        ),
+        (
+            json!({"expression": "false", "message": "m", "messageExpression": "'is ' + string(object.a)"}),
+            "deny <nil>: Invalid value: is 2 [policy/p/0]",
+        ),
+        (
+            json!({"expression": "false", "message": "m", "messageExpression": "object.nope"}),
+            "deny <nil>: Invalid value: m [policy/p/0]",
+        ),
+        (
+            json!({"expression": "false", "message": "m", "messageExpression": "'two\\nlines'"}),
+            "deny <nil>: Invalid value: m [policy/p/0]",
+        ),
+        (
+            json!({"expression": "false", "message": "m", "messageExpression": "'  '"}),
+            "deny <nil>: Invalid value: m [policy/p/0]",
+        ),
+        (
+            json!({"expression": "false", "message": "m", "fieldPath": ".a", "suggestion": "do"}),
+            "deny a: Invalid value: 2: m; hint: do [policy/p/0]",
+        ),
+        (
+            json!({"expression": "false", "message": "m", "fieldPath": "a", "reason": "Forbidden"}),
+            "deny a: Forbidden: m [policy/p/0]",
+        ),
+    ];
+    for (validation, expected) in rows {
+        check(
+            &json!({"validations": [validation]}),
+            &json!({"a": 2}),
+            &[expected],
+        );
+    }
+}
+
+#[test]
+fn all_validations_are_told_at_once() {
+    let validations = json!([{"expression": "false", "message": "a"}, {"expression": "true"}, {"expression": "false", "message": "b"}]);
+    let outcome = outcome(&[ours(&json!({"validations": validations}))], &json!({}));
+    assert_eq!(
+        said(&outcome),
+        [
+            "deny <nil>: Invalid value: a [policy/p/0]",
+            "deny <nil>: Invalid value: b [policy/p/2]"
+        ]
+    );
+    let saw: Vec<Saw> = outcome.seen.iter().map(|seen| seen.saw).collect();
+    assert_eq!(saw, [Saw::False, Saw::True, Saw::False]);
+}
+
+#[test]
+fn actions_say_what_happens() {
+    for (actions, word) in [
+        (json!(["Warn"]), "warn"),
+        (json!(["Audit"]), "audit"),
+        (json!(["Deny", "Audit"]), "deny"),
+    ] {
+        let fields =
+            json!({"validationActions": actions, "validations": [{"expression": "false", "message": "m"}]});
+        let expected = format!("{word} <nil>: Invalid value: m [policy/p/0]");
+        check(&fields, &json!({}), &[&expected]);
+    }
+}
+
+#[test]
+fn an_error_is_never_allowed_by_accident() {
+    let validation = json!([{"expression": "object.nope == 1", "message": "m"}]);
+    check(
+        &json!({"validations": validation}),
+        &json!({}),
+        &["deny <nil>: Internal error: cannot be judged: no such key: nope [policy/p/0]"],
+    );
+    check(
+        &json!({"validations": validation, "failurePolicy": "Ignore"}),
+        &json!({}),
+        &["audit <nil>: Internal error: cannot be judged: no such key: nope [policy/p/0]"],
+    );
+    check(
+        &json!({"validations": [{"expression": "object.a"}]}),
+        &json!({"a": "text"}),
+        &[
+            "deny <nil>: Internal error: cannot be judged: cel expression must evaluate to a bool [policy/p/0]",
+        ],
+    );
+}
+
+#[test]
+fn labels_with_strange_keys_are_not_overlooked() {
+    // A reading that escapes the keys of maps would find no such label, and let the object pass.
+    check(
+        &json!({"validations": [{"expression": "!('app.kubernetes.io/name' in object.metadata.labels)", "message": "m"}]}),
+        &json!({"metadata": {"labels": {"app.kubernetes.io/name": "x"}}}),
+        &["deny <nil>: Invalid value: m [policy/p/0]"],
+    );
+}
+
+#[test]
+fn a_condition_that_is_false_beats_an_error() {
+    let error = json!({"name": "error", "expression": "object.nope == 1"});
+    let no = json!({"name": "no", "expression": "false"});
+    let validations = json!([{"expression": "false", "message": "m"}]);
+    check(
+        &json!({"matchConditions": [error, no], "validations": validations}),
+        &json!({}),
+        &[],
+    );
+    check(
+        &json!({"matchConditions": [error], "validations": validations}),
+        &json!({}),
+        &[
+            "deny <nil>: Internal error: cannot be judged: matchConditions[error]: no such key: nope [policy/p/match]",
+        ],
+    );
+}
+
+#[test]
+fn variables_fail_only_where_they_are_read() {
+    let variables = json!([
+        {"name": "bad", "expression": "object.nope"},
+        {"name": "time", "expression": "timestamp('2026-01-01T00:00:00Z')"},
+        {"name": "later", "expression": "variables.time + duration('1h')"},
+    ]);
+    check(
+        &json!({"variables": variables, "validations": [
+            {"expression": "true || variables.bad == 1"},
+            {"expression": "variables.later.getHours() == 1"},
+            {"expression": "variables.bad == 1"},
+        ]}),
+        &json!({}),
+        &["deny <nil>: Internal error: cannot be judged: no such key: nope [policy/p/2]"],
+    );
+}
+
+#[test]
+fn what_is_not_known_is_not_guessed() {
+    let fields = json!({"facts": ["cluster"], "validations": [
+        {"expression": "facts.cluster.found", "message": "m"},
+        {"expression": "true || facts.cluster.found"},
+    ]});
+    let policy = ours(&fields);
+    let unknown = outcome(std::slice::from_ref(&policy), &json!({}));
+    assert_eq!(
+        said(&unknown),
+        ["deny <nil>: Internal error: cannot be judged: the fact \"cluster\" is not known [policy/p/0]"]
+    );
+    assert_eq!(unknown.findings[0].judgement, Judgement::Unknown);
+    let known = ask(&json!({}), &json!({"cluster": {"found": true}}), |question| {
+        load(&[policy], &[]).validate(question)
+    });
+    assert!(known.findings.is_empty());
+    check(
+        &json!({"validations": [{"expression": "namespaceObject.metadata.labels.a == 'b'"}]}),
+        &json!({}),
+        &[
+            "deny <nil>: Internal error: cannot be judged: the namespace of the object is not known [policy/p/0]",
+        ],
+    );
+}
+
+#[test]
+fn one_policy_that_overruns_is_its_own_finding() {
+    let list: Value = (0..300).collect();
+    let mut greedy = ours(&json!({"validations": [
+        {"expression": "object.list.all(a, object.list.all(b, object.list.all(c, a + b + c >= 0)))"}]}));
+    greedy["metadata"]["name"] = json!("greedy");
+    let modest = ours(&json!({"validations": [{"expression": "object.list.size() == 1", "message": "m"}]}));
+    let said = said(&outcome(&[greedy, modest], &json!({"list": list})));
+    assert_eq!(
+        said,
+        [
+            "deny spec: Internal error: cannot be judged: operation cancelled: actual cost limit exceeded [policy/greedy/0]",
+            "deny <nil>: Invalid value: m [policy/p/0]",
+        ]
+    );
+}
+
+#[test]
+fn an_exception_records_instead() {
+    let fields = json!({"validations": [{"expression": "false", "message": "m"}],
+        "exceptions": [{"names": ["o*"], "until": "2026-11-21", "reason": "JIRA-1"}]});
+    check(
+        &fields,
+        &json!({}),
+        &["audit <nil>: Invalid value: m (excepted until 2026-11-21: JIRA-1) [policy/p/0]"],
+    );
+}
+
+#[test]
+fn annotations_are_recorded_unless_they_are_null() {
+    let fields = json!({"auditAnnotations": [
+        {"key": "a", "valueExpression": "'x' + string(object.a)"}, {"key": "b", "valueExpression": "object.b"}]});
+    let outcome = outcome(&[ours(&fields)], &json!({"a": 1, "b": null}));
+    assert_eq!(
+        outcome.annotations.into_iter().collect::<Vec<_>>(),
+        [("p.a".to_owned(), "x1".to_owned())]
+    );
+    assert!(outcome.findings.is_empty());
+}
+
+#[test]
+fn params_must_fit_their_schema() {
+    let policy = ours(
+        &json!({"params": {"most": "3"}, "paramsSchema": {"properties": {"most": {"type": "integer"}}},
+        "validations": [{"expression": "object.a <= params.most"}]}),
+    );
+    let loaded = PolicySet::load(&[source(&policy)], &[], &PolicySet::default());
+    let faults: Vec<String> = loaded.reports[0]
+        .faults
+        .iter()
+        .map(super::PolicyFault::one_line)
+        .collect();
+    assert_eq!(faults, ["spec.params[most]: \"3\" is not of type \"integer\""]);
+}
+
+#[test]
+fn a_policy_that_does_not_compile_leaves_the_last_good_one() {
+    let good = ours(&json!({"validations": [{"expression": "false", "message": "m"}]}));
+    let mut bad = ours(&json!({"validations": [{"expression": "objct.a == 1"}]}));
+    bad["metadata"]["generation"] = json!(2);
+    let first = PolicySet::load(&[source(&good)], &[], &PolicySet::default());
+    let second = PolicySet::load(&[source(&bad)], &[], &first.set);
+    assert_eq!(second.reports[0].in_force, InForce::Older(Some(1)));
+    assert_eq!(
+        second.reports[0].faults[0].to_string(),
+        "spec.validations[0].expression:1:6: undeclared reference to 'objct' (in container ''); did you mean \"object\"?\n | objct.a == 1\n | .....^"
+    );
+    let outcome = ask(&json!({}), &json!({}), |question| second.set.validate(question));
+    assert_eq!(outcome.findings.len(), 1, "the old one still judges");
+    let gone = PolicySet::load(&[], &[], &second.set);
+    assert!(gone.set.is_empty(), "what is deleted is not in force");
+}
+
+#[test]
+fn policies_of_kubernetes_need_a_binding_and_read_its_params() {
+    let policy = json!({"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy",
+        "metadata": {"name": "most"}, "spec": {"matchConstraints": rules(),
+        "paramKind": {"apiVersion": "v1", "kind": "ConfigMap"},
+        "validations": [{"expression": "object.a <= int(params.data.most)", "messageExpression": "'most ' + params.data.most"}]}});
+    let binding = json!({"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicyBinding",
+        "metadata": {"name": "b"}, "spec": {"policyName": "most", "validationActions": ["Warn"],
+        "paramRef": {"selector": {"matchLabels": {"for": "most"}}, "parameterNotFoundAction": "Deny"}}});
+    let params = |name: &str, namespace: &str, most: &str| {
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"most": most},
+            "metadata": {"name": name, "namespace": namespace, "labels": {"for": "most"}}})
+    };
+    let run = |documents: &[Value], objects: &[Value]| {
+        let set = load(documents, objects);
+        said(&ask(&json!({"a": 5}), &json!({}), |question| {
+            set.validate(question)
+        }))
+    };
+    let none: [&str; 0] = [];
+    assert_eq!(
+        run(std::slice::from_ref(&policy), &[]),
+        none,
+        "without a binding it has no effect"
+    );
+    let both = [policy, binding];
+    assert_eq!(
+        run(
+            &both,
+            &[
+                params("a", "ns", "3"),
+                params("b", "ns", "9"),
+                params("c", "other", "1")
+            ]
+        ),
+        ["warn <nil>: Invalid value: most 3 [policy/most/0]"]
+    );
+    assert_eq!(
+        run(&both, &[]),
+        [
+            "warn <nil>: Internal error: cannot be judged: no params found, and parameterNotFoundAction is Deny [policy/most/match]"
+        ]
+    );
+}
+
+#[test]
+fn mutations_run_in_order_and_only_add() {
+    let patch = |name: &str, expression: &str| {
+        let mut policy = ours(
+            &json!({"mutations": [{"patchType": "JSONPatch", "jsonPatch": {"expression": expression}}]}),
+        );
+        policy["metadata"]["name"] = json!(name);
+        policy
+    };
+    let first = patch("a", "[JSONPatch{op: 'add', path: '/spec/x', value: 1}]");
+    let second = patch(
+        "b",
+        "[JSONPatch{op: 'add', path: '/spec/y', value: object.spec.x + 1}]",
+    );
+    let late = patch("c", "[JSONPatch{op: 'add', path: '/spec/x', value: 7}]");
+    let set = load(&[late, second, first], &[]);
+    let object = json!({"spec": {}});
+    let mutated = ask(&object, &json!({}), |question| set.mutate(question));
+    assert_eq!(
+        serde_json::to_value(&mutated.patch).expect("JSON"),
+        json!([{"op": "add", "path": "/spec/x", "value": 1}, {"op": "add", "path": "/spec/y", "value": 2}])
+    );
+    let replacing = patch("a", "[JSONPatch{op: 'replace', path: '/spec/x', value: 1}]");
+    let mutated = ask(&json!({"spec": {"x": 3}}), &json!({}), |question| {
+        load(&[replacing], &[]).mutate(question)
+    });
+    assert!(mutated.patch.0.is_empty());
+    assert_eq!(
+        mutated.findings[0].violation().to_string(),
+        "<nil>: Internal error: cannot be judged: /spec/x: only add and test are possible without allowOverwrite [policy/a/mutation-0]"
+    );
+}
+
+#[test]
+fn names_are_taken_once_and_files_come_first() {
+    let policy = ours(&json!({"validations": [{"expression": "true"}]}));
+    let file = Source {
+        origin: Origin::File("a.yaml".to_owned()),
+        document: policy.clone(),
+    };
+    let loaded = PolicySet::load(&[source(&policy), file], &[], &PolicySet::default());
+    let told: Vec<(String, bool)> = loaded
+        .reports
+        .iter()
+        .map(|report| (report.origin.to_string(), report.faults.is_empty()))
+        .collect();
+    assert_eq!(told, [("a.yaml".to_owned(), true), ("the hub".to_owned(), false)]);
+    assert_eq!(loaded.set.len(), 1);
+}
+
+#[test]
+fn what_kubernetes_can_say_as_well_is_exported() {
+    let plain = ours(
+        &json!({"validations": [{"id": "x", "expression": "object.a == 1", "message": "m", "fieldPath": "a",
+        "suggestion": "do"}], "validationActions": ["Warn"]}),
+    );
+    let exported = super::native(&load(&[plain], &[]));
+    let objects = exported[0].as_ref().expect("it has a native form");
+    assert_eq!(
+        objects[0]["spec"]["validations"],
+        json!([{"expression": "object.a == 1", "message": "m; hint: do"}])
+    );
+    assert_eq!(
+        objects[1]["spec"],
+        json!({"policyName": "p", "validationActions": ["Warn"]})
+    );
+    let again = load(objects, &[]);
+    assert_eq!(
+        said(&ask(&json!({"a": 2}), &json!({}), |question| again.validate(question))),
+        ["warn <nil>: Invalid value: m; hint: do [policy/p/0]"],
+        "the exported objects say the same"
+    );
+    let asking = ours(&json!({"facts": ["now"], "validations": [{"expression": "facts.now != ''"}]}));
+    let refused = super::native(&load(&[asking], &[]));
+    assert_eq!(
+        refused[0].as_ref().expect_err("facts").reasons,
+        ["it asks for facts about the fleet"]
+    );
+}
+
+#[test]
+fn what_is_probably_not_meant_is_noted() {
+    let schema = json!({"type": "object", "properties": {"spec": {"type": "object", "properties": {
+        "configs": {"type": "array", "items": {"type": "object", "properties": {"name": {"type": "string"}}}}}}}});
+    let policy = ours(&json!({
+        "facts": ["addon"],
+        "variables": [{"name": "unused", "expression": "1"}],
+        "validations": [{"id": "a", "fieldPath": "spec", "message": "m",
+            "expression": "object.spec.confgs.size() == 0 && object.spec.configs.all(c, c.nme == '' && c.name == '')"}],
+    }));
+    let (notes, native) = super::lint(&load(&[policy], &[]), &|_, _| Some(schema.clone()), None);
+    let lines: Vec<String> = notes.iter().map(|note| note.fault.one_line()).collect();
+    assert_eq!(
+        lines,
+        [
+            "spec.facts[0]: nothing reads facts.addon",
+            "spec.validations[0].expression:1:12: undefined field 'confgs'; did you mean \"configs\"?",
+            "spec.validations[0].expression:1:63: undefined field 'nme'; did you mean \"name\"?",
+            "spec.variables[0]: nothing reads variables.unused",
+        ]
+    );
+    assert!(native.is_empty());
+}

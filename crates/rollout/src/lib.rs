@@ -1,0 +1,25 @@
+//! The rollout engine: who may move now, when a change travels over many units a few at a time.
+//!
+//! Decides stages, slots, soak times, deadlines and tolerated failures for units of any kind: clusters with an add-on, clusters that
+//! upgrade. Never knows what a unit is, never remembers, and never asks what time it is.
+#![deny(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::indexing_slicing,
+    clippy::wildcard_enum_match_arm
+)]
+
+mod engine;
+mod pacing;
+mod stages;
+
+#[cfg(test)]
+mod engine_properties;
+#[cfg(test)]
+mod engine_tests;
+
+pub use engine::{
+    Breach, Counts, Course, Decision, Group, Hold, Standing, Unit, Verdict, decide, decide_beside, end,
+};
+pub use pacing::course;
+pub use stages::Stages;

@@ -1,6 +1,0 @@
-//! Table of contents of the formats of texts: what `format` of a schema and of an expression ask for.
-
-mod format;
-mod names;
-
-pub(crate) use format::Format;

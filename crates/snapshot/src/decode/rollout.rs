@@ -1,0 +1,127 @@
+//! Decoding rollout strategies: with the parsers that the gate uses, and more patience.
+//!
+//! Decides what is left out because it has no effect anyway. A strategy that has no meaning comes back as the text of
+//! what is wrong with it: a change that asked for care must never travel without it.
+
+use crate::record::rollout::Paused;
+use api::v1alpha1 as wire;
+use field::{Path, Violation};
+use model::Name;
+use model::{ConfigRollout, Limit, RawConfigRollout, RawStrategy, RolloutStrategy, Scalar};
+
+/// Reads the strategy of the placement at `index`.
+pub(crate) fn rollout(
+    strategy: Option<&wire::RolloutStrategy>,
+    index: usize,
+) -> Result<RolloutStrategy, Name> {
+    let Some(strategy) = strategy else {
+        return Ok(RolloutStrategy::default());
+    };
+    let path = Path::parse("spec.installStrategy.placements").index(index);
+    let mut raw = RawStrategy::from(strategy);
+    // Blocks of other types are refused at the door; where they came in earlier, they have no effect.
+    let is = |name: &str| raw.kind == Some(Scalar::Text(name));
+    let (progressive, per_group) = (is("Progressive"), is("ProgressivePerGroup"));
+    raw.all = raw.all.filter(|_| !progressive && !per_group);
+    raw.progressive = raw.progressive.filter(|_| progressive);
+    raw.progressive_per_group = raw.progressive_per_group.filter(|_| per_group);
+    for block in [&mut raw.progressive, &mut raw.progressive_per_group]
+        .into_iter()
+        .flatten()
+    {
+        let mut seen = Vec::new();
+        block.groups.retain(|group| {
+            let is_new = !seen.contains(group);
+            seen.push(*group);
+            is_new
+        });
+    }
+    RolloutStrategy::parse(&raw, &path.key("rolloutStrategy")).map_err(|wrong| text(&wrong))
+}
+
+/// Reads how changes of `spec.configuration.configs` travel.
+pub(crate) fn configuration_rollout(
+    strategy: Option<&wire::ConfigurationRollout>,
+) -> Result<ConfigRollout, Name> {
+    let Some(strategy) = strategy else {
+        return Ok(ConfigRollout::default());
+    };
+    let mut raw = RawConfigRollout::from(strategy);
+    if matches!(raw.kind, None | Some(Scalar::Text("" | "UpdateAll"))) {
+        raw.rolling = None;
+    }
+    let path = Path::parse("spec.configuration.rolloutStrategy");
+    ConfigRollout::parse(&raw, &path).map_err(|wrong| text(&wrong))
+}
+
+fn text(wrong: &[Violation]) -> Name {
+    let each: Vec<String> = wrong.iter().map(ToString::to_string).collect();
+    Name::from(each.join("; "))
+}
+
+/// Reads the annotation that pauses rollouts: `<namespace>/<name>` of placements, or `*`.
+pub(crate) fn paused(annotation: Option<&str>) -> Paused {
+    let listed = annotation.into_iter().flat_map(|text| text.split(','));
+    let places = listed.map(str::trim).filter(|place| !place.is_empty());
+    Paused(places.map(Name::from).collect())
+}
+
+/// Reads `decisionStrategy.groupStrategy.clustersPerDecisionGroup`; a size that has no meaning is no size.
+pub(crate) fn group_size(spec: &api::cluster::PlacementSpec) -> Option<Limit> {
+    let strategy = spec.decision_strategy.as_ref()?.group_strategy.as_ref()?;
+    let size = strategy.clusters_per_decision_group.as_ref()?;
+    Limit::parse(Scalar::from(size)).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::RolloutKind;
+    use serde_json::json;
+
+    fn read(strategy: serde_json::Value) -> Result<RolloutStrategy, String> {
+        let strategy: wire::RolloutStrategy =
+            serde_json::from_value(strategy).map_err(|error| error.to_string())?;
+        rollout(Some(&strategy), 1).map_err(|text| text.to_string())
+    }
+
+    #[test]
+    fn what_has_no_effect_holds_nobody() {
+        let block = json!({"maxConcurrency": "130%"});
+        let rows = [
+            json!({"type": "All", "progressive": block}),
+            json!({"progressivePerGroup": {"maxFailures": -1}}),
+        ];
+        for strategy in rows {
+            assert_eq!(
+                read(strategy.clone()),
+                Ok(RolloutStrategy::default()),
+                "{strategy}"
+            );
+        }
+        let group = json!({"groupName": "canary"});
+        let twice =
+            json!({"type": "Progressive", "progressive": {"mandatoryDecisionGroups": [group, group]}});
+        assert!(read(twice).is_ok());
+        assert_eq!(RolloutKind::default(), RolloutKind::All);
+    }
+
+    #[test]
+    fn what_has_no_meaning_is_quoted() {
+        let strategy = json!({"type": "Progressive", "progressive": {"maxConcurrency": "130%", "minSuccessTime": "soon"}});
+        let text = read(strategy).expect_err("two faults");
+        let start = "spec.installStrategy.placements[1].rolloutStrategy.progressive.maxConcurrency: Invalid value: \"130%\"";
+        assert!(text.starts_with(start), "{text}");
+        assert!(text.contains("minSuccessTime"), "{text}");
+        assert!(read(json!({"type": "Quickly"})).is_err());
+    }
+
+    #[test]
+    fn the_annotation_lists_placements_or_everything() {
+        let paused = |text: &str| paused(Some(text));
+        assert!(paused(" default/all ,default/canary").placement("default", "canary"));
+        assert!(!paused("default/all").placement("default", "al"));
+        assert!(paused("*").placement("default", "all") && paused("*").everything());
+        assert!(!super::paused(None).everything());
+    }
+}

@@ -1,0 +1,172 @@
+//! What events do to the store.
+//!
+//! Decides which add-ons an event touches. Never awaits, never decides what should change, and lets no malformed object
+//! stop the others: it keeps the last good record and remembers the fault.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::kind::{Kind, ObjectKey, Owner, Touched};
+use super::kinds::{Outcome, stores};
+use super::parts::config_watch::{Answer, TypeFault};
+use super::parts::expectations::{Expected, Sight, is_met};
+use super::record::{ConfigRef, ConfigType, Meta};
+use super::store::Store;
+
+/// Something that happened on the hub.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    /// An object was created or changed.
+    Applied {
+        /// Its kind.
+        kind: Kind,
+        /// The object.
+        object: Value,
+    },
+    /// An object is gone.
+    Deleted {
+        /// Its kind.
+        kind: Kind,
+        /// The last state of the object.
+        object: Value,
+    },
+    /// A complete list of a kind: what is not in it is gone.
+    Listed {
+        /// The kind.
+        kind: Kind,
+        /// All its objects.
+        objects: Vec<Value>,
+    },
+    /// All objects of a kind were told one after the other: what is not among them is gone.
+    ListEnded {
+        /// The kind.
+        kind: Kind,
+        /// Which objects there are.
+        keys: BTreeSet<ObjectKey>,
+    },
+    /// The hub does not show a kind, as if it had no object of it. What is known of it is forgotten.
+    Withheld {
+        /// The kind.
+        kind: Kind,
+    },
+    /// What the hub said about a configuration of any kind.
+    Answered {
+        /// Which one.
+        config: ConfigRef,
+        /// What it said.
+        answer: Answer,
+    },
+    /// Objects of a configuration type cannot be looked at, or can be again.
+    TypeFaulty {
+        /// The type.
+        of: ConfigType,
+        /// Why; absent when all is well.
+        fault: Option<TypeFault>,
+    },
+}
+
+impl Store {
+    /// Applies an event and returns those whose plan may differ now.
+    pub fn apply(&mut self, event: Event) -> Touched {
+        let mut touched = Touched::new();
+        match event {
+            Event::Applied { kind, object } => self.apply_object(kind, &object, &mut touched),
+            Event::Deleted { kind, object } => {
+                let key = ObjectKey::of(kind, &object);
+                self.delete(&key, &mut touched);
+            }
+            Event::Listed { kind, objects } => {
+                self.shown(kind, true, &mut touched);
+                self.apply_list(kind, &objects, &mut touched);
+            }
+            Event::ListEnded { kind, keys } => {
+                self.shown(kind, true, &mut touched);
+                self.keep_only(kind, &keys, &mut touched);
+            }
+            Event::Withheld { kind } => {
+                self.shown(kind, false, &mut touched);
+                self.apply_list(kind, &[], &mut touched);
+            }
+            Event::Answered { config, answer } => self.answer(config, answer, &mut touched),
+            Event::TypeFaulty { of, fault } => self.type_fault(&of, fault, &mut touched),
+        }
+        self.changes.close(&touched);
+        touched.append(&mut self.pending.woken);
+        self.bury(&touched);
+        touched
+    }
+
+    fn apply_list(&mut self, kind: Kind, objects: &[Value], touched: &mut Touched) {
+        let listed: BTreeSet<ObjectKey> = objects.iter().map(|object| ObjectKey::of(kind, object)).collect();
+        self.keep_only(kind, &listed, touched);
+        for object in objects {
+            self.apply_object(kind, object, touched);
+        }
+    }
+
+    fn keep_only(&mut self, kind: Kind, listed: &BTreeSet<ObjectKey>, touched: &mut Touched) {
+        for key in self.missing(kind, listed) {
+            self.delete(&key, touched);
+        }
+    }
+
+    fn apply_object(&mut self, kind: Kind, object: &Value, touched: &mut Touched) {
+        let key = ObjectKey::of(kind, object);
+        match (stores(kind).apply)(self, &key, object, touched) {
+            Ok(outcome) => {
+                self.pending.faults.remove(&key);
+                if outcome == Outcome::Older {
+                    return;
+                }
+            }
+            Err(fault) => {
+                if self.pending.faults.insert(key.clone(), fault.clone()).as_ref() != Some(&fault) {
+                    self.pending.new_faults.push((key.clone(), fault));
+                }
+            }
+        }
+        let seen = self.meta(&key).cloned();
+        self.pending
+            .woken
+            .extend(self.pending.expectations.settle(&key, seen.as_ref().map(sight)));
+    }
+
+    fn delete(&mut self, key: &ObjectKey, touched: &mut Touched) {
+        self.pending.faults.remove(key);
+        (stores(key.kind).unfile)(self, key, touched);
+        self.pending
+            .woken
+            .extend(self.pending.expectations.settle(key, None));
+    }
+
+    /// Records that nothing must be planned for `owner` until the store has seen the own write of `key`.
+    pub fn expect(&mut self, owner: &Owner, key: ObjectKey, expected: Expected) {
+        let sight = self.meta(&key).map(sight);
+        let met = match (&expected, sight) {
+            (Expected::Version(_), None) => false,
+            (Expected::Version(_) | Expected::Gone(_), _) => is_met(&expected, sight),
+        };
+        if !met {
+            self.pending.expectations.expect(owner, key, expected);
+        }
+    }
+
+    /// Returns identity and revision of an object, if the store has it.
+    pub fn meta(&self, key: &ObjectKey) -> Option<&Meta> {
+        (stores(key.kind).meta)(self, key)
+    }
+
+    /// Returns the keys of all objects of a kind.
+    pub(super) fn keys(&self, kind: Kind) -> Vec<ObjectKey> {
+        (stores(kind).keys)(self)
+    }
+}
+
+fn sight(meta: &Meta) -> Sight<'_> {
+    Sight {
+        uid: &meta.uid,
+        version: &meta.version,
+        deleting: meta.deleting,
+    }
+}

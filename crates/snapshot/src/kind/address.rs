@@ -1,0 +1,84 @@
+//! How a kind is addressed on the API, what it is needed for, and which objects of it count.
+//!
+//! Decides nothing. Knows no kind by name.
+
+/// How a kind is addressed on the API.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Address {
+    /// The API group.
+    pub group: &'static str,
+    /// The version that the tide speaks.
+    pub version: &'static str,
+    /// The kind, as manifests spell it.
+    pub kind: &'static str,
+    /// The resource (plural), as URLs spell it.
+    pub resource: &'static str,
+    /// Whether objects live in namespaces.
+    pub namespaced: bool,
+}
+
+/// What a kind is needed for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Need {
+    /// There is no hub without it.
+    Always,
+    /// Where the hub serves it.
+    WhereServed,
+    /// The registration of agents.
+    ForRegistration,
+    /// The roles that agents may have.
+    ForRights,
+    /// What is told in a kind of our own.
+    ForRollUps,
+    /// Upgrades of whole clusters.
+    ForUpgrades,
+    /// What policies ask about namespaces.
+    ForPolicies,
+}
+
+/// A label that an object must have to count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Label {
+    /// With any value.
+    Has(&'static str),
+    /// With this value.
+    Is(&'static str, &'static str),
+}
+
+impl std::fmt::Display for Label {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Has(label) => f.write_str(label),
+            Self::Is(label, value) => write!(f, "{label}={value}"),
+        }
+    }
+}
+
+/// The address of a kind whose objects live in no namespace.
+pub(super) const fn cluster_scoped(
+    group: &'static str,
+    version: &'static str,
+    kind: &'static str,
+    resource: &'static str,
+) -> Address {
+    Address {
+        group,
+        version,
+        kind,
+        resource,
+        namespaced: false,
+    }
+}
+
+/// The address of a kind whose objects live in namespaces.
+pub(super) const fn namespaced(
+    group: &'static str,
+    version: &'static str,
+    kind: &'static str,
+    resource: &'static str,
+) -> Address {
+    Address {
+        namespaced: true,
+        ..cluster_scoped(group, version, kind, resource)
+    }
+}

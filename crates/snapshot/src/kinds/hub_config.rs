@@ -1,0 +1,47 @@
+//! `AddOnHubConfig`: the version of an add-on.
+//!
+//! Decides how it is read; `configs` files it.
+
+use serde_json::Value;
+
+use super::configs;
+use super::stored::Stored;
+use crate::decode::read::parse;
+use crate::kind::Touched;
+use crate::kind::{Kind, ObjectKey};
+use crate::record::{Config, Content, Meta};
+use crate::store::Store;
+use api::v1alpha1::AddOnHubConfig;
+
+/// The row of the kind.
+pub(crate) struct HubConfig;
+
+impl Stored for HubConfig {
+    type Record = Config;
+
+    fn decode(store: &mut Store, _key: &ObjectKey, object: &Value) -> Result<Self::Record, String> {
+        let parsed: AddOnHubConfig = parse(object)?;
+        let version = Some(&*parsed.spec.desired_version);
+        configs::record(store, object, &parsed.metadata, Content::Hub, version)
+    }
+
+    fn revision(record: &Self::Record) -> Option<&Meta> {
+        Some(&record.meta)
+    }
+
+    fn file(store: &mut Store, key: &ObjectKey, record: Self::Record, touched: &mut Touched) {
+        configs::file(store, key, record, touched);
+    }
+
+    fn meta<'s>(store: &'s Store, key: &ObjectKey) -> Option<&'s Meta> {
+        configs::meta(store, key)
+    }
+
+    fn keys(store: &Store) -> Vec<ObjectKey> {
+        configs::keys(store, Kind::HubConfig)
+    }
+
+    fn unfile(store: &mut Store, key: &ObjectKey, touched: &mut Touched) {
+        configs::unfile(store, key, touched);
+    }
+}

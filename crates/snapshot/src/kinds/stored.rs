@@ -1,0 +1,83 @@
+//! What the store does with the objects of a kind.
+//!
+//! Decides the order in which an object is read and filed. Knows no kind by name.
+
+use serde_json::Value;
+
+use crate::kind::ObjectKey;
+use crate::kind::Touched;
+use crate::record::Meta;
+use crate::store::Store;
+
+/// A kind that the store keeps.
+pub(crate) trait Stored {
+    /// What is kept of an object.
+    type Record;
+
+    /// Reads an object; the error is the reason for which it is skipped.
+    fn decode(store: &mut Store, key: &ObjectKey, object: &Value) -> Result<Self::Record, String>;
+    /// Identity and revision of what was read.
+    fn revision(record: &Self::Record) -> Option<&Meta>;
+    /// Puts a record into its place and its indexes, and notes whose plan that touches.
+    fn file(store: &mut Store, key: &ObjectKey, record: Self::Record, touched: &mut Touched);
+    /// Identity and revision of what is filed.
+    fn meta<'s>(store: &'s Store, key: &ObjectKey) -> Option<&'s Meta>;
+    /// Everything that is filed.
+    fn keys(store: &Store) -> Vec<ObjectKey>;
+    /// Takes a record out of its place and its indexes, and notes whose plan that touches.
+    fn unfile(store: &mut Store, key: &ObjectKey, touched: &mut Touched);
+}
+
+/// What became of an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// It was filed.
+    Filed,
+    /// What is known is newer.
+    Older,
+}
+
+type Apply = fn(&mut Store, &ObjectKey, &Value, &mut Touched) -> Result<Outcome, String>;
+type Find = for<'s> fn(&'s Store, &ObjectKey) -> Option<&'s Meta>;
+
+/// What is done with a kind, as a value.
+pub(crate) struct Stores {
+    pub(crate) apply: Apply,
+    pub(crate) meta: Find,
+    pub(crate) keys: fn(&Store) -> Vec<ObjectKey>,
+    pub(crate) unfile: fn(&mut Store, &ObjectKey, &mut Touched),
+}
+
+impl Stores {
+    /// Returns what is done with a kind.
+    pub(super) const fn of<S: Stored>() -> Self {
+        Self {
+            apply: apply::<S>,
+            meta: S::meta,
+            keys: S::keys,
+            unfile: S::unfile,
+        }
+    }
+}
+
+fn apply<S: Stored>(
+    store: &mut Store,
+    key: &ObjectKey,
+    object: &Value,
+    touched: &mut Touched,
+) -> Result<Outcome, String> {
+    let record = S::decode(store, key, object)?;
+    if S::revision(&record).is_some_and(|new| is_older(S::meta(store, key), new)) {
+        return Ok(Outcome::Older);
+    }
+    S::file(store, key, record, touched);
+    Ok(Outcome::Filed)
+}
+
+/// A relist may bring an older state than the watch has shown already.
+fn is_older(known: Option<&Meta>, new: &Meta) -> bool {
+    known.is_some_and(|old| {
+        let (old_version, new_version) = (old.version.parse::<u64>(), new.version.parse::<u64>());
+        old.uid == new.uid && matches!((old_version, new_version), (Ok(old), Ok(new)) if new < old)
+    })
+}

@@ -1,0 +1,21 @@
+//! What the store is made of.
+//!
+//! A table of contents. Nothing here knows the store.
+
+pub(super) mod changes;
+pub(super) mod config_watch;
+pub(super) mod expectations;
+pub(super) mod filed;
+pub(super) mod indexes;
+pub(super) mod mentions;
+pub(super) mod objects;
+pub(super) mod pending;
+pub(super) mod removals;
+pub(super) mod slot;
+pub(super) mod tombstones;
+pub(super) mod unpublished;
+pub(super) mod upgrades;
+
+pub use config_watch::{Absence, Answer, ConfigWatchList, Seen, Sight, TypeFault, absence};
+pub use expectations::Expected;
+pub use removals::RemovalBudget;

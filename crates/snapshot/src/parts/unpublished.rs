@@ -1,0 +1,81 @@
+//! The facts as they were published last, and what has changed since.
+//!
+//! Decides nothing about objects.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::facts::{Facts, Peer, PeerFacts};
+use crate::kind::{ObjectKey, Place};
+use crate::record::{ConfigRef, Instance};
+use model::Name;
+
+/// The facts as they were published last, and what changed since.
+#[derive(Debug, Default)]
+pub(crate) struct Published {
+    pub(crate) facts: Facts,
+    pub(crate) changed: Changed,
+    /// Counts as they are now; those of `changed.peers` are not published yet.
+    pub(crate) peers: BTreeMap<Name, PeerFacts>,
+}
+
+/// What must be looked at when facts are published.
+#[derive(Debug, Default)]
+pub(crate) struct Changed {
+    pub(crate) addons: BTreeSet<Name>,
+    pub(crate) placements: BTreeSet<Place>,
+    pub(crate) instances: BTreeSet<Place>,
+    pub(crate) versions: BTreeSet<Name>,
+    pub(crate) clusters: BTreeSet<Name>,
+    pub(crate) namespaces: BTreeSet<Name>,
+    pub(crate) configs: BTreeSet<ConfigRef>,
+    pub(crate) hub_roles: BTreeSet<ObjectKey>,
+    pub(crate) peers: BTreeSet<Name>,
+}
+
+impl Published {
+    pub(crate) fn addon_changed(&mut self, addon: &Name) {
+        self.changed.addons.insert(addon.clone());
+    }
+
+    /// A placement or what was decided for it has changed.
+    pub(crate) fn decisions_changed(&mut self, placement: &Place) {
+        self.changed.placements.insert(placement.clone());
+    }
+
+    pub(crate) fn versions_changed(&mut self, addon: &Name) {
+        self.changed.versions.insert(addon.clone());
+    }
+
+    pub(crate) fn cluster_changed(&mut self, cluster: &Name) {
+        self.changed.clusters.insert(cluster.clone());
+    }
+
+    pub(crate) fn namespace_changed(&mut self, namespace: &Name) {
+        self.changed.namespaces.insert(namespace.clone());
+    }
+
+    pub(crate) fn hub_role_changed(&mut self, role: &ObjectKey) {
+        self.changed.hub_roles.insert(role.clone());
+    }
+
+    pub(crate) fn config_changed(&mut self, config: &ConfigRef) {
+        self.changed.configs.insert(config.clone());
+    }
+
+    /// An instance was one thing, or nothing, and is another.
+    pub(crate) fn instance_changed(&mut self, old: Option<&Instance>, new: Option<&Instance>) {
+        let Some(either) = new.or(old) else { return };
+        let (addon, cluster) = (&either.addon, &either.cluster);
+        self.changed.instances.insert((cluster.clone(), addon.clone()));
+        let (old, new) = (old.map(Peer::of), new.map(Peer::of));
+        if old == new {
+            return;
+        }
+        let peers = self.peers.entry(addon.clone()).or_default();
+        peers.count(cluster, old.as_ref(), new.as_ref());
+        if peers.clusters == 0 {
+            self.peers.remove(addon);
+        }
+        self.changed.peers.insert(addon.clone());
+    }
+}

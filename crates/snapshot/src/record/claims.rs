@@ -1,0 +1,28 @@
+//! What others own of an instance, as far as a plan asks.
+//!
+//! Decides nothing; `decode::claims` reads it. Thousands of instances share one: a fleet has few appliers.
+
+use model::Name;
+
+/// What others own of an instance.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Claims {
+    /// The field manager that applies the object, or the tool whose mark it carries; "" when nobody does.
+    pub adopter: Name,
+    /// Whether `spec.desiredVersion` is somebody else's.
+    pub version: bool,
+    /// The annotations that plans might write and that are somebody else's, sorted.
+    pub annotations: Box<[Name]>,
+}
+
+impl Claims {
+    /// Returns whether somebody else wants the object to be there: then it is not ours to take away, whatever our marks say.
+    pub fn is_adopted(&self) -> bool {
+        !self.adopter.is_empty()
+    }
+
+    /// Returns whether an annotation is somebody else's.
+    pub fn has(&self, annotation: &str) -> bool {
+        self.annotations.iter().any(|key| **key == *annotation)
+    }
+}

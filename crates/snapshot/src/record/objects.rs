@@ -1,0 +1,307 @@
+//! What the store remembers of each object: the parsed, compact form that plans are made from.
+//!
+//! Decides which parts of an object matter. Never keeps managed fields, foreign spec or whole manifests of works.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use crate::content::{DeploymentConfig, Template};
+use crate::facts::{AddonFacts, ClusterFacts, NamespaceFacts};
+use crate::label_map::LabelMap;
+use crate::record::claims::Claims;
+use crate::record::meta::{Condition, Meta, OwnerReference, Status};
+pub use crate::record::reference::{Applied, ConfigRef, ConfigType, Reference};
+use crate::record::rollout::{Paused, Progression};
+pub use crate::record::work::{HashPlace, HookReport, Signal, Work, Workload};
+use crate::registration::Registered;
+use crate::removal::Farewell;
+use crate::terms;
+use model::Name;
+use model::{ConfigRollout, Limit, RolloutStrategy, Selector};
+
+/// A `ManagedCluster`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cluster {
+    /// Identity and revision.
+    pub meta: Meta,
+    /// Annotations that travel to its add-ons.
+    pub annotations: LabelMap,
+    /// The record of an add-on to which all of them were copied, "" when there are none.
+    pub copied: Name,
+    /// Its labels.
+    pub labels: LabelMap,
+    /// Whether the hub has accepted it; before that it has no namespace.
+    pub accepted: bool,
+    /// The add-ons that it does not want, as its annotation lists them.
+    pub opt_out: Name,
+    /// The cluster's own availability.
+    pub available: Option<Status>,
+    /// Reason and message of the cluster's availability while nobody knows it.
+    pub unknown: Option<(Name, Name)>,
+    /// Image mirrors as the cluster's annotation gives them, "" when it has none.
+    pub image_registries: Name,
+    /// What admission may ask about the cluster.
+    pub facts: Arc<ClusterFacts>,
+}
+
+impl Cluster {
+    /// Returns whether the cluster has opted out of an add-on.
+    pub fn opts_out_of(&self, addon: &str) -> bool {
+        let mut listed = self.opt_out.split(',').map(str::trim);
+        listed.any(|name| name == "*" || name == addon)
+    }
+
+    /// Returns whether a selector matches the cluster's labels.
+    pub fn is_matched_by(&self, selector: &Selector) -> bool {
+        selector.matches(|key| self.labels.get(key).map(|value| &**value))
+    }
+}
+
+/// A `Namespace`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Namespace {
+    /// Identity and revision.
+    pub meta: Meta,
+    /// What policies may ask about it.
+    pub facts: Arc<NamespaceFacts>,
+}
+
+/// A `Placement`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Placement {
+    /// Identity and revision.
+    pub meta: Meta,
+    /// `status.numberOfSelectedClusters`: tells "selects nothing" from "not decided yet".
+    pub selected: Option<i64>,
+    /// `spec.decisionStrategy.groupStrategy.clustersPerDecisionGroup`
+    pub per_group: Option<Limit>,
+}
+
+/// A `PlacementDecision`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Decision {
+    /// Identity and revision.
+    pub meta: Meta,
+    /// Name of the placement that it belongs to.
+    pub placement: Name,
+    /// Index of the decision group; absent or unreadable counts as 0.
+    pub group_index: u32,
+    /// Name of the decision group, "" when it has none.
+    pub group_name: Name,
+    /// The clusters decided for.
+    pub clusters: Vec<Name>,
+}
+
+/// How an add-on finds its clusters.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum InstallStrategy {
+    /// A human or another program creates the add-ons.
+    Manual,
+    /// The union of placements.
+    Placements,
+    /// The labels of clusters; without a selector it selects nothing.
+    Labels(Option<Selector>),
+    /// A selector of labels that has no meaning, with the reason.
+    BadLabels(Name),
+    /// A type that this version does not drive.
+    Other(Name),
+}
+
+/// What the lifecycle annotation of an add-on says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Lifecycle {
+    /// The hub manages the add-on: it says so, or there is no annotation.
+    Managed,
+    /// Tidegate manages the add-on, whoever else manages others.
+    Tidegate,
+    /// The annotation has no value.
+    Empty,
+    /// Anything else: the add-on manages itself.
+    Own(Name),
+}
+
+/// The spec that a `ManagedClusterAddOn` is created with.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Creation {
+    /// `installNamespace`
+    pub install_namespace: Option<Name>,
+    /// `configs`
+    pub configs: Vec<ConfigRef>,
+    /// `desiredVersion`
+    pub desired_version: Option<Name>,
+}
+
+/// One entry of `spec.installStrategy.placements`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlacementUse {
+    /// Namespace of the placement.
+    pub namespace: Name,
+    /// Name of the placement.
+    pub name: Name,
+    /// Configurations of the clusters that it selects.
+    pub configs: Vec<ConfigRef>,
+    /// How changes travel over them, or what is wrong with the strategy.
+    pub rollout: Result<RolloutStrategy, Name>,
+    /// The spec that add-ons of this placement are created with.
+    pub creation: Creation,
+}
+
+/// A default configuration, in the place where its author wrote it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DefaultConfig {
+    /// Group and resource.
+    pub of: ConfigType,
+    /// The object, absent where the type is supported without a default.
+    pub config: Option<ConfigRef>,
+}
+
+/// A `ClusterManagementAddOn`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AddOn {
+    /// Identity and revision.
+    pub meta: Meta,
+    /// The add-on's name.
+    pub name: Name,
+    /// What the lifecycle annotation says.
+    pub lifecycle: Lifecycle,
+    /// Whether that leaves the add-on to us.
+    pub managed: bool,
+    /// `spec.supportedConfigs`, in order.
+    pub supported: Vec<DefaultConfig>,
+    /// `spec.configuration.configs`, in order.
+    pub configuration: Vec<ConfigRef>,
+    /// How changes of `spec.configuration.configs` travel, or what is wrong with the strategy.
+    pub configuration_rollout: Result<ConfigRollout, Name>,
+    /// The rollouts that the annotation pauses.
+    pub paused: Paused,
+    /// Until when somebody lets its removals go without a budget.
+    pub removals_until: Option<Timestamp>,
+    /// How the add-on finds its clusters.
+    pub strategy: InstallStrategy,
+    /// `spec.installStrategy.placements`, in order.
+    pub placements: Vec<PlacementUse>,
+    /// `status.observedGeneration`
+    pub observed: Option<i64>,
+    /// `status.defaultconfigReferences`, with their hashes.
+    pub defaults: Vec<(ConfigRef, Name)>,
+    /// `status.installProgressions`, absent when nobody has written it yet.
+    pub progressions: Option<Vec<Progression>>,
+    /// `status.conditions`
+    pub conditions: Vec<Condition>,
+    /// `status.supportedVersions`
+    pub supported_versions: Vec<Name>,
+    /// `status.defaultVersion`, "" when it is absent.
+    pub default_version: Name,
+    /// What admission may ask about the add-on.
+    pub facts: Arc<AddonFacts>,
+}
+
+/// A `ManagedClusterAddOn`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Instance {
+    /// Identity and revision.
+    pub meta: Meta,
+    /// The add-on (the object's name).
+    pub addon: Name,
+    /// The cluster (the object's namespace).
+    pub cluster: Name,
+    /// Its owners.
+    pub owners: Arc<[OwnerReference]>,
+    /// What other field managers own of it.
+    pub claims: Arc<Claims>,
+    /// What it says about its end.
+    pub farewell: Farewell,
+    /// What made us create it, "" when the mark is absent: then we never delete it.
+    pub installed_by: Name,
+    /// Since when nothing selects its cluster any more.
+    pub deselected_at: Option<Timestamp>,
+    /// Its annotations of the kind that travels from the cluster.
+    pub annotations: LabelMap,
+    /// Which of them were copied from the cluster, as our annotation says; "" when it is absent.
+    pub copied: Name,
+    /// The hosting cluster, "" when the agent runs on the cluster itself.
+    pub hosting_cluster: Name,
+    /// `spec.installNamespace`
+    pub install_namespace: Name,
+    /// `spec.configs`
+    pub configs: Vec<ConfigRef>,
+    /// `spec.desiredVersion`, "" when it is absent.
+    pub desired_version: Name,
+    /// The version that a placement gave, as far as we have recorded it, "" when it gave none.
+    pub given_version: Name,
+    /// `status.currentVersion`, "" when it is absent.
+    pub current_version: Name,
+    /// `status.lastVersion`, "" when it is absent.
+    pub last_version: Name,
+    /// `status.observedGeneration`
+    pub observed: Option<i64>,
+    /// `status.supportedConfigs`
+    pub supported: Arc<[ConfigType]>,
+    /// `status.configReferences`
+    pub references: Arc<[Reference]>,
+    /// `status.healthCheck.mode`, "" when absent.
+    pub health_mode: Name,
+    /// `status.conditions`, those of other writers included: a list is patched as a whole.
+    pub conditions: Vec<Condition>,
+    /// `status.registrations`
+    pub registrations: Vec<Registered>,
+    /// `status.kubeClientDriver`, which the cluster's own agent writes.
+    pub driver: Name,
+    /// `status.namespace`
+    pub namespace: Name,
+}
+
+impl Instance {
+    /// Returns whether an install strategy gave it and may take it away again: what somebody else applies is nobody's to take.
+    pub fn is_given(&self) -> bool {
+        !self.installed_by.is_empty() && !self.claims.is_adopted()
+    }
+
+    /// Returns whether its version is what a placement gave: nobody has chosen another one, and nobody else owns it. What a user
+    /// made by hand belongs to the user, whatever stands in it.
+    pub fn has_given_version(&self) -> bool {
+        let is_theirs = self.claims.version || self.claims.has(terms::GIVEN_VERSION);
+        !self.installed_by.is_empty() && self.desired_version == self.given_version && !is_theirs
+    }
+
+    /// Returns the condition of a type.
+    pub fn condition(&self, kind: &str) -> Option<&Condition> {
+        self.conditions.iter().find(|condition| &*condition.kind == kind)
+    }
+}
+
+/// Content of a configuration object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Content {
+    /// An `AddOnDeploymentConfig`.
+    Deployment(DeploymentConfig),
+    /// An `AddOnTemplate`.
+    Template(Template),
+    /// An `AddOnHubConfig`.
+    Hub,
+}
+
+/// A configuration object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Config {
+    /// Identity and revision.
+    pub meta: Meta,
+    /// Its spec hash.
+    pub hash: Name,
+    /// The version of the add-on that it stands for: the label of a template, or what an `AddOnHubConfig` asks for.
+    pub version: Option<Name>,
+    /// Whether `version` can be read as one; asked for every cluster, so it is found out once.
+    pub is_version: bool,
+    /// The add-on that a template is for, "" for other kinds.
+    pub addon: Name,
+    /// What it says.
+    pub content: Arc<Content>,
+}
+
+impl Config {
+    /// Returns the version, if it can be read as one.
+    pub fn readable_version(&self) -> Option<&Name> {
+        self.version.as_ref().filter(|_| self.is_version)
+    }
+}

@@ -1,0 +1,51 @@
+//! What the store remembers of rollouts: which are paused, and how far those over placements are.
+//!
+//! Decides which places an annotation means. Never decides who moves.
+
+use std::collections::BTreeSet;
+
+use crate::record::{Applied, Condition, ConfigRef};
+use model::Name;
+
+/// The placements whose rollouts somebody has paused.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Paused(pub(crate) BTreeSet<Name>);
+
+impl Paused {
+    /// Returns whether every rollout is paused.
+    pub fn everything(&self) -> bool {
+        self.0.contains("*")
+    }
+
+    /// Returns whether the rollout of a placement is paused.
+    pub fn placement(&self, namespace: &str, name: &str) -> bool {
+        let is_this = |place: &Name| place.split_once('/') == Some((namespace, name));
+        self.everything() || self.0.iter().any(is_this)
+    }
+}
+
+/// One entry of `status.installProgressions`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Progression {
+    /// Namespace of the placement.
+    pub namespace: Name,
+    /// Name of the placement.
+    pub name: Name,
+    /// What its clusters are configured with.
+    pub references: Vec<ProgressionReference>,
+    /// How far they are.
+    pub conditions: Vec<Condition>,
+}
+
+/// One configuration of a progression.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProgressionReference {
+    /// The object.
+    pub config: ConfigRef,
+    /// Its hash, "" when unknown.
+    pub desired: Name,
+    /// What all clusters of the placement confirmed last.
+    pub applied: Option<Applied>,
+    /// What was last known to be good.
+    pub known_good: Option<Applied>,
+}

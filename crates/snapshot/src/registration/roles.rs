@@ -1,0 +1,91 @@
+//! Roles that agents may have: those that carry the label made for it, and what they would give away.
+//!
+//! Decides which rules are too much for an agent, whoever has labelled them. Never decides who gets a role.
+
+use super::role_facts::{HubRole, Unbindable, role_key};
+use crate::kind::Owner;
+use crate::kind::Touched;
+use crate::kind::{Kind, ObjectKey};
+use crate::settings::RollUps;
+use crate::store::Store;
+use crate::view::View;
+use model::Name;
+use model::{is_addons_own, is_never_bound, is_reserved};
+
+impl Store {
+    pub(crate) fn insert_hub_role(&mut self, key: &ObjectKey, role: HubRole, touched: &mut Touched) {
+        if self
+            .objects
+            .hub_roles
+            .get(key)
+            .is_none_or(|old| old.says != role.says)
+        {
+            self.published.hub_role_changed(key);
+            self.touch_all(touched);
+        }
+        self.objects.hub_roles.insert(key.clone(), role);
+    }
+
+    pub(crate) fn remove_hub_role(&mut self, key: &ObjectKey, touched: &mut Touched) {
+        if self.objects.hub_roles.remove(key).is_some() {
+            self.published.hub_role_changed(key);
+            self.touch_all(touched);
+        }
+    }
+
+    /// Notes whether the hub shows a kind.
+    pub(crate) fn shown(&mut self, kind: Kind, shown: bool, touched: &mut Touched) {
+        let news = if shown {
+            self.objects.withheld.remove(&kind)
+        } else {
+            self.objects.withheld.insert(kind)
+        };
+        let begins =
+            kind == Kind::Rollout && std::mem::replace(&mut self.objects.shows_roll_ups, shown) != shown;
+        let matters = begins && self.settings.roll_ups == RollUps::InOwnKind;
+        if matters || (news && kind.is_hub_role()) {
+            self.touch_all(touched);
+        }
+    }
+
+    /// Which add-ons ask for a role stands in contents that may be gone: labels of roles change rarely.
+    fn touch_all(&self, touched: &mut Touched) {
+        touched.extend(self.objects.addons.keys().map(Owner::addon));
+    }
+}
+
+impl View<'_> {
+    /// Returns whether a namespace is that of a cluster. Anybody may put an instance into any namespace; that makes it no
+    /// cluster's.
+    pub fn is_clusters_own(&self, namespace: &Name) -> bool {
+        self.cluster(namespace).is_some() && !is_reserved(namespace)
+    }
+
+    /// Returns why the agent of this add-on on a cluster is not given a role in a namespace.
+    pub fn unbindable(
+        &self,
+        cluster: &Name,
+        namespace: &Name,
+        (kind, role): (&str, &Name),
+    ) -> Option<Unbindable> {
+        if is_never_bound(role) {
+            return Some(Unbindable::Name);
+        }
+        let addon = &self.addon.name;
+        let own = is_addons_own(namespace, addon) && self.cluster(addon).is_none();
+        let clusters = namespace == cluster && self.is_clusters_own(cluster);
+        if !clusters && !own && !self.settings().hub_namespaces.lists(namespace) {
+            return Some(Unbindable::Namespace);
+        }
+        let Some(key) = role_key(kind, namespace, role) else {
+            return Some(Unbindable::Unlabelled);
+        };
+        if self.store.objects.withheld.contains(&key.kind) {
+            return Some(Unbindable::Withheld);
+        }
+        match self.store.objects.hub_roles.get(&key) {
+            Some(role) if role.says.allowed => role.says.danger.map(Unbindable::Danger),
+            Some(_) | None => Some(Unbindable::Unlabelled),
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! What an instance says about its end: its finalizers, since when it goes, and what its user wishes for its hooks.
+//!
+//! Decides how annotations are read: a wish that nobody can read never makes an end less careful. Never decides what happens.
+
+use apimachinery::duration::GoDuration;
+use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use serde_json::Value;
+
+use crate::decode::read::annotation;
+use crate::names::Names;
+use crate::terms;
+use model::Name;
+
+/// How long pre-delete hooks may take, counted from the deletion.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HookTimeout {
+    /// No end is set.
+    Never,
+    /// This long.
+    After(SignedDuration),
+}
+
+impl Default for HookTimeout {
+    fn default() -> Self {
+        Self::After(SignedDuration::from_mins(10))
+    }
+}
+
+impl HookTimeout {
+    /// Reads `10m`, `1h30m`, `90s`; `0` means that no end is set.
+    pub fn parse(text: &str) -> Option<Self> {
+        let length = SignedDuration::try_from(GoDuration::parse(text).ok()?.length()?).ok()?;
+        Some(if length.is_zero() {
+            Self::Never
+        } else {
+            Self::After(length)
+        })
+    }
+
+    /// Returns the moment at which the time is over.
+    pub fn end(self, since: Timestamp) -> Option<Timestamp> {
+        match self {
+            Self::Never => None,
+            Self::After(length) => since.checked_add(length).ok(),
+        }
+    }
+}
+
+/// What happens to an instance whose hooks have not completed in time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum TimeoutPolicy {
+    /// It goes without them.
+    #[default]
+    Release,
+    /// It stays until they complete, or until somebody asks to skip them.
+    Block,
+}
+
+impl TimeoutPolicy {
+    /// Reads `release` and `block`.
+    pub fn parse(text: &str) -> Option<Self> {
+        match text {
+            "release" => Some(Self::Release),
+            "block" => Some(Self::Block),
+            _ => None,
+        }
+    }
+}
+
+/// The attempts at the hooks that have failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FailedHook {
+    /// How many.
+    pub times: u32,
+    /// When the last one was seen to fail.
+    pub at: Timestamp,
+    /// Uid of its work, so that one failure is counted once.
+    pub work: Name,
+}
+
+impl FailedHook {
+    fn parse(text: &str) -> Option<Self> {
+        let noted: Value = serde_json::from_str(text).ok()?;
+        Some(Self {
+            times: u32::try_from(noted.get("times")?.as_u64()?).ok()?,
+            at: noted.get("at")?.as_str()?.parse().ok()?,
+            work: noted.get("work")?.as_str()?.into(),
+        })
+    }
+
+    /// Returns the text that stands in the annotation.
+    pub fn render(&self) -> String {
+        serde_json::json!({"times": self.times, "at": self.at.to_string(), "work": &*self.work}).to_string()
+    }
+}
+
+/// What an instance says about its end.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Farewell {
+    /// `metadata.finalizers`, in order, those of others included: the list is patched as a whole.
+    pub finalizers: Vec<Name>,
+    /// `metadata.creationTimestamp`
+    pub created: Option<Timestamp>,
+    /// `metadata.deletionTimestamp`
+    pub since: Option<Timestamp>,
+    /// Whether the hooks must not run.
+    pub skip_hooks: bool,
+    /// How long the hooks may take, if the instance has a wish of its own.
+    pub timeout: Option<HookTimeout>,
+    /// What happens after that, if the instance has a wish of its own.
+    pub policy: Option<TimeoutPolicy>,
+    /// The attempts that have failed.
+    pub failed: Option<FailedHook>,
+}
+
+impl Farewell {
+    pub(crate) fn of(metadata: &ObjectMeta, names: &mut Names) -> Self {
+        let finalizers = metadata.finalizers.iter().flatten();
+        let wish = |key: &str| annotation(metadata, key).map(|text| text.trim());
+        Self {
+            finalizers: finalizers.map(|finalizer| names.share(finalizer)).collect(),
+            created: metadata.creation_timestamp.as_ref().map(|time| time.0),
+            since: metadata.deletion_timestamp.as_ref().map(|time| time.0),
+            skip_hooks: wish(terms::SKIP_HOOKS) == Some("true"),
+            timeout: wish(terms::HOOK_TIMEOUT).and_then(HookTimeout::parse),
+            // Who wrote anything here cares about the hooks: a slip of the pen must not let them go.
+            policy: wish(terms::HOOK_TIMEOUT_POLICY)
+                .map(|text| TimeoutPolicy::parse(text).unwrap_or(TimeoutPolicy::Block)),
+            failed: wish(terms::HOOK_FAILED).and_then(FailedHook::parse),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    #[test]
+    fn times_are_read_as_go_reads_them_and_nought_has_no_end() {
+        for (text, read) in [
+            ("10m", Some(HookTimeout::default())),
+            ("90s", Some(HookTimeout::After(SignedDuration::from_secs(90)))),
+            ("0", Some(HookTimeout::Never)),
+            ("0s", Some(HookTimeout::Never)),
+            ("-5m", None),
+            ("soon", None),
+            ("", None),
+        ] {
+            assert_eq!(HookTimeout::parse(text), read, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_time_without_end_never_ends() {
+        let since: Timestamp = "2030-01-01T00:00:00Z".parse().expect("a time");
+        assert_eq!(HookTimeout::Never.end(since), None);
+        let end = HookTimeout::default().end(since).map(|end| end.to_string());
+        assert_eq!(end.as_deref(), Some("2030-01-01T00:10:00Z"));
+    }
+
+    fn of(annotations: &[(&str, &str)]) -> Farewell {
+        let annotations: BTreeMap<String, String> = annotations
+            .iter()
+            .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+            .collect();
+        let metadata = ObjectMeta {
+            annotations: Some(annotations),
+            ..ObjectMeta::default()
+        };
+        Farewell::of(&metadata, &mut Names::default())
+    }
+
+    #[test]
+    fn a_policy_that_nobody_can_read_blocks() {
+        for (text, policy) in [
+            ("release", TimeoutPolicy::Release),
+            (" block ", TimeoutPolicy::Block),
+            ("Release", TimeoutPolicy::Block),
+            ("", TimeoutPolicy::Block),
+        ] {
+            assert_eq!(
+                of(&[(terms::HOOK_TIMEOUT_POLICY, text)]).policy,
+                Some(policy),
+                "{text:?}"
+            );
+        }
+        assert_eq!(of(&[]), Farewell::default());
+    }
+
+    #[test]
+    fn only_the_word_true_skips_hooks() {
+        assert!(of(&[(terms::SKIP_HOOKS, "true")]).skip_hooks);
+        assert!(!of(&[(terms::SKIP_HOOKS, "yes")]).skip_hooks);
+    }
+
+    #[test]
+    fn failed_attempts_read_back_as_they_were_written() {
+        let failed = FailedHook {
+            times: 3,
+            at: "2030-01-01T00:00:05Z".parse().expect("a time"),
+            work: "uid-7".into(),
+        };
+        assert_eq!(of(&[(terms::HOOK_FAILED, &failed.render())]).failed, Some(failed));
+        for text in [
+            "",
+            "3",
+            "{\"times\":-1}",
+            "{\"times\":1,\"at\":\"x\",\"work\":\"y\"}",
+        ] {
+            assert_eq!(of(&[(terms::HOOK_FAILED, text)]).failed, None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! What the operator chose for all add-ons.
+//!
+//! Decides nothing; travels with the store so that every plan sees the same choice.
+
+use std::time::Duration;
+
+use super::parts::removals::RemovalBudget;
+use super::removal::{HookTimeout, TimeoutPolicy};
+use model::HubNamespaces;
+use model::Name;
+
+/// The words of the `Progressing` condition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Vocabulary {
+    /// `Installing`, `InstallSucceed`, `UpgradeFailed`, …
+    #[default]
+    Lifecycle,
+    /// `Progressing`, `Completed`, `Failed`: what current Open Cluster Management writes.
+    Ocm,
+}
+
+/// Which add-ons are managed here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Managing {
+    /// All that do not manage themselves.
+    #[default]
+    All,
+    /// Only those whose lifecycle annotation says `tidegate`: another manager has the others.
+    Marked,
+}
+
+/// Whether add-ons without a mark are another manager's at this moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Fence {
+    /// They are not: nobody else acts on them.
+    #[default]
+    Open,
+    /// OCM's add-on manager is at work, or nobody knows: what its annotation gives it is left to it.
+    Closed,
+}
+
+impl Fence {
+    /// Returns whether they are left alone.
+    pub fn is_closed(self) -> bool {
+        self == Self::Closed
+    }
+}
+
+/// Whether clusters are labelled with the add-ons that they have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum DiscoveryLabels {
+    /// `feature.open-cluster-management.io/addon-<name>` on every cluster, as the registration of a hub writes it.
+    #[default]
+    On,
+    /// Labels are left alone.
+    Off,
+}
+
+/// How an edit of a configuration that a cluster refers to by itself travels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ClusterConfigs {
+    /// At once, to all clusters that refer to it, whatever their placement's rollout strategy is.
+    #[default]
+    AtOnce,
+    /// By the rollout strategy of the cluster's placement, like every other change.
+    Rollout,
+}
+
+/// Whom the permissions of an add-on's agent are given to, beside its user.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum AgentGroups {
+    /// The add-on's agents of the one cluster.
+    #[default]
+    Cluster,
+    /// Also the add-on's agents of all clusters, as current Open Cluster Management does.
+    Stock,
+}
+
+/// Whether the roll-up of an add-on is also kept in an object of our own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum RollUps {
+    /// Only in the ClusterManagementAddOn, as far as its definition holds it.
+    #[default]
+    InAddOn,
+    /// Also in an `AddOnRollout`, where the hub serves that kind.
+    InOwnKind,
+}
+
+/// What a lifecycle annotation without a value means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum EmptyLifecycle {
+    /// The same as no annotation: the hub manages the add-on.
+    #[default]
+    Managed,
+    /// The add-on manages itself, as current Open Cluster Management reads it.
+    Own,
+}
+
+/// Whose words and rules the statuses follow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Compat {
+    /// This program's own, which tell more.
+    #[default]
+    Tidegate,
+    /// Those of current Open Cluster Management's add-on manager, to the letter.
+    Ocm,
+}
+
+/// What counts as a failure in a rollout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Failures {
+    /// What cannot be applied, what calls itself degraded, and agents that stay unavailable.
+    #[default]
+    Health,
+    /// Only that the deadline has passed, as current Open Cluster Management has it.
+    Deadline,
+}
+
+/// What the operator chose for all add-ons.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// Whose words and rules the statuses follow.
+    pub compat: Compat,
+    /// What counts as a failure in a rollout.
+    pub failures: Failures,
+    /// The words of the `Progressing` condition.
+    pub reasons: Vocabulary,
+    /// How long an add-on stays on a cluster that nothing selects any more.
+    pub decision_grace: Duration,
+    /// How long what is merely not there yet counts as on its way, before it is told as something that only a human changes.
+    pub arrival_grace: Duration,
+    /// What a lifecycle annotation without a value means.
+    pub empty_lifecycle: EmptyLifecycle,
+    /// Which add-ons are managed here.
+    pub managing: Managing,
+    /// Whether add-ons that would be those of OCM's add-on manager are left to it.
+    pub fence: Fence,
+    /// How long pre-delete hooks may take.
+    pub hook_timeout: HookTimeout,
+    /// What happens to an instance whose hooks have not completed in time.
+    pub hook_timeout_policy: TimeoutPolicy,
+    /// Whether clusters are labelled with the add-ons that they have.
+    pub discovery_labels: DiscoveryLabels,
+    /// How an edit of a cluster's own configuration travels.
+    pub cluster_configs: ClusterConfigs,
+    /// Whom permissions are given to.
+    pub agent_groups: AgentGroups,
+    /// Where roll-ups are kept.
+    pub roll_ups: RollUps,
+    /// The account of the hub's gRPC server, as the hub spells its user: its requests for certificates are those of the agent that it names.
+    pub grpc_server: Name,
+    /// How long an agent may be unavailable after a change until that is a failure.
+    pub startup: Duration,
+    /// How many instances of an add-on may be taken away in a minute.
+    pub removal_budget: RemovalBudget,
+    /// Where agents may have roles on the hub, beside the cluster's namespace and the add-on's own.
+    pub hub_namespaces: HubNamespaces,
+}
+
+/// Returns the user by which a hub knows a service account.
+#[must_use]
+pub fn service_account(namespace: &str, name: &str) -> Name {
+    format!("system:serviceaccount:{namespace}:{name}").into()
+}
+
+impl Settings {
+    /// Returns what holds where the operator chose nothing but whose words and rules.
+    pub fn of(compat: Compat) -> Self {
+        match compat {
+            Compat::Tidegate => Self::default(),
+            Compat::Ocm => Self {
+                compat,
+                failures: Failures::Deadline,
+                reasons: Vocabulary::Ocm,
+                empty_lifecycle: EmptyLifecycle::Own,
+                cluster_configs: ClusterConfigs::AtOnce,
+                agent_groups: AgentGroups::Stock,
+                discovery_labels: DiscoveryLabels::Off,
+                ..Self::default()
+            },
+        }
+    }
+
+    /// Returns whether the statuses are those of current Open Cluster Management.
+    pub fn is_ocm(&self) -> bool {
+        self.compat == Compat::Ocm
+    }
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            compat: Compat::default(),
+            failures: Failures::default(),
+            reasons: Vocabulary::default(),
+            decision_grace: Duration::from_secs(10),
+            arrival_grace: Duration::from_secs(10),
+            hook_timeout: HookTimeout::default(),
+            hook_timeout_policy: TimeoutPolicy::default(),
+            discovery_labels: DiscoveryLabels::default(),
+            empty_lifecycle: EmptyLifecycle::default(),
+            managing: Managing::default(),
+            fence: Fence::default(),
+            cluster_configs: ClusterConfigs::default(),
+            agent_groups: AgentGroups::default(),
+            roll_ups: RollUps::default(),
+            grpc_server: service_account("open-cluster-management-hub", "grpc-server-sa"),
+            startup: Duration::from_mins(2),
+            removal_budget: RemovalBudget::default(),
+            hub_namespaces: HubNamespaces::default(),
+        }
+    }
+}

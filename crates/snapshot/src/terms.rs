@@ -1,0 +1,67 @@
+//! Marks and names that plans write and the store reads back.
+//!
+//! Names that other programs know stand in `api::names`; here are only our own.
+
+pub use api::names::RESERVED_NO_DEFAULT as NO_DEFAULT;
+pub use api::names::annotations::{
+    ADDON_PRE_DELETE as PRE_DELETE, CONFIG_SPEC_HASH as CONFIG_HASHES,
+    CONFIG_SPEC_HASH_MIRROR as CONFIG_HASHES_MIRROR, CSR_USER, HOSTING_CLUSTER_NAME as HOSTING_CLUSTER,
+};
+pub use api::names::finalizers;
+pub use api::names::labels::{
+    ADDON_NAME, ADDON_NAMESPACE, ADDON_VERSION, CLUSTER_NAME, FEATURE_PREFIX, TOKEN_ADDON_NAME,
+};
+
+/// Name under which the API server records what the controllers write.
+pub const FIELD_MANAGER: &str = "tidegate";
+
+/// Annotation on a `ManagedClusterAddOn` that an install strategy made us create: `<namespace>/<name>` of the placement, or
+/// [`BY_LABELS`]. Only objects with this mark are deleted when nothing selects their cluster any more.
+pub const INSTALLED_BY: &str = "tidegate.io/installed-by";
+/// Value of [`INSTALLED_BY`] when a label selector gave the add-on.
+pub const BY_LABELS: &str = "label-selector";
+/// Annotation on a `ManagedClusterAddOn` with [`INSTALLED_BY`]: since when nothing selects its cluster any more.
+pub const DESELECTED_AT: &str = "tidegate.io/deselected-at";
+/// Annotation on a `ManagedClusterAddOn`: which annotations of the cluster were copied to it, with a digest of each value.
+pub const COPIED_ANNOTATIONS: &str = "tidegate.io/copied-annotations";
+/// Annotation on a `ManagedCluster`: the add-ons, separated by commas, that no install strategy may give it; `*` means all.
+pub const OPT_OUT: &str = "tidegate.io/opt-out";
+/// Annotation on a `ManagedClusterAddOn` that a placement gave: the version that stood in the placement's template when
+/// `spec.desiredVersion` was written. While both are equal the version is given, not chosen, and follows the placement.
+pub const GIVEN_VERSION: &str = "tidegate.io/given-version";
+/// Annotations of a `ManagedCluster` with this beginning travel to its add-ons.
+pub const COPIED_PREFIX: &str = "addon.open-cluster-management.io/";
+/// Label on a role binding that a template's permission made us write: the permission's index. Only role bindings with
+/// this label are changed or deleted.
+pub const PERMISSION: &str = "tidegate.io/permission";
+/// Label on a ClusterRole or Role: agents may have it. Its only value is [`ALLOWED`].
+pub const HUB_PERMISSIONS: &str = "tidegate.io/hub-permissions";
+/// Value of [`HUB_PERMISSIONS`].
+pub const ALLOWED: &str = "allowed";
+/// Annotation on a `ClusterManagementAddOn` that pauses rollouts: `<namespace>/<name>` of placements, or `*` for all.
+pub const PAUSED: &str = "tidegate.io/paused";
+/// Annotation on a `ClusterManagementAddOn`: the types that no cluster may override, as `<resource>.<group>`, separated by commas.
+pub const PROTECTED_CONFIGS: &str = "tidegate.io/protected-configs";
+
+/// Annotation on a `ClusterManagementAddOn`: until this time (RFC 3339, at most a day ahead) its removals have no budget and wait
+/// for no proof that clusters are gone.
+pub const REMOVALS_ALLOWED_UNTIL: &str = "tidegate.io/removals-allowed-until";
+
+/// Annotation on a `ClusterManagementAddOn`: `"true"` refuses to delete it while clusters have the add-on.
+pub const DELETION_GUARD: &str = "tidegate.io/deletion-guard";
+
+/// Annotation on a `ManagedClusterAddOn`: `"true"` lets it go without its pre-delete hooks.
+pub const SKIP_HOOKS: &str = "tidegate.io/skip-hooks";
+/// Annotation on a `ManagedClusterAddOn`: how long its pre-delete hooks may take, `0` for ever.
+pub const HOOK_TIMEOUT: &str = "tidegate.io/hook-timeout";
+/// Annotation on a `ManagedClusterAddOn`: `release` or `block`, for the time after that.
+pub const HOOK_TIMEOUT_POLICY: &str = "tidegate.io/hook-timeout-policy";
+/// Annotation on a `ManagedClusterAddOn` that is being deleted: how often its hooks have failed, and when last.
+pub const HOOK_FAILED: &str = "tidegate.io/hook-failed";
+/// Annotation on a work of pre-delete hooks: the uid of the `ManagedClusterAddOn` that they run for.
+pub const HOOK_OF: &str = "tidegate.io/hook-of";
+
+/// Returns the name of the work that carries the pre-delete hooks of an add-on.
+pub fn hook_work(addon: &str) -> String {
+    format!("addon-{addon}-pre-delete")
+}

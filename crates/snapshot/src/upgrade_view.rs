@@ -1,0 +1,149 @@
+//! The view of one upgrade of clusters: everything its plan may read.
+//!
+//! Decides which clusters are in a set. What a plan does with them is `upgrade`'s.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+
+use api::names::labels::CLUSTER_SET;
+use model::Name;
+use model::upgrade::PlacementKey;
+use upgrade::{Refusal, Upgrade, View, marks};
+
+use crate::kind::{Kind, Owner, Touched};
+use crate::parts::upgrades::{Members, UpgradeRecord};
+use crate::record;
+use crate::store::Store;
+
+impl Store {
+    /// Returns the upgrades of clusters.
+    pub fn upgrades(&self) -> impl Iterator<Item = Owner> {
+        let places = self.upgrades.all.keys();
+        places.map(|place| Owner::at(Kind::Upgrade, place))
+    }
+
+    /// Returns the finalizers of an upgrade, those of others included: a list is patched as a whole.
+    pub fn upgrade_finalizers(&self, owner: &Owner) -> &[String] {
+        let found = self.upgrades.all.get(&owner.place());
+        found.map(|found| &*found.finalizers).unwrap_or_default()
+    }
+
+    /// Returns everything that the plan of an upgrade may read.
+    pub fn upgrade_view(&self, owner: &Owner) -> Option<View<'_>> {
+        let (place, found) = self.upgrades.all.get_key_value(&owner.place())?;
+        let (namespace, name) = place;
+        let troubles = self.pending.troubles.get(owner).into_iter().flatten();
+        let mut refused = BTreeMap::new();
+        let mut unwritten = None;
+        for (object, why) in troubles {
+            if object.kind == Kind::UpgradeWork {
+                let refusal = Refusal {
+                    work: object.name.to_string(),
+                    why: why.to_string(),
+                };
+                refused.insert(object.namespace.clone(), refusal);
+            } else {
+                unwritten = Some(why.to_string());
+            }
+        }
+        Some(View {
+            upgrade: Upgrade {
+                namespace,
+                name,
+                uid: &found.meta.uid,
+                generation: found.meta.generation,
+                retry: &found.retry,
+                deleting: found.meta.deleting,
+                held: found.finalizers.iter().any(|one| one == marks::FINALIZER),
+                spec: &found.spec,
+                status: &found.status,
+            },
+            placements: self.decided_for(found),
+            sets: self.bound_sets(namespace),
+            clusters: Cow::Borrowed(&self.upgrades.clusters),
+            works: Cow::Borrowed(&self.upgrades.works),
+            refused,
+            unwritten,
+        })
+    }
+
+    /// The clusters that the placements of an upgrade have decided for.
+    fn decided_for(&self, upgrade: &UpgradeRecord) -> BTreeMap<PlacementKey, BTreeSet<Name>> {
+        let each = upgrade.spec.placement.iter().filter_map(|reference| {
+            let place = (
+                reference.namespace.as_str().into(),
+                reference.name.as_str().into(),
+            );
+            self.objects.placements.get(&place)?;
+            let decisions = self.objects.decisions.get(&place).into_iter().flatten();
+            let clusters = decisions.flat_map(|(_, decision)| decision.clusters.iter().cloned());
+            let key = PlacementKey {
+                namespace: reference.namespace.clone(),
+                name: reference.name.clone(),
+            };
+            Some((key, clusters.collect()))
+        });
+        each.collect()
+    }
+
+    /// The sets that a namespace may select from, with their clusters.
+    fn bound_sets(&self, namespace: &Name) -> BTreeMap<String, BTreeSet<Name>> {
+        let bound = self.upgrades.bindings.iter();
+        let bound = bound.filter(|((place, _), _)| place == namespace);
+        bound
+            .map(|(_, binding)| (binding.set.to_string(), self.members(&binding.set)))
+            .collect()
+    }
+
+    fn members(&self, set: &Name) -> BTreeSet<Name> {
+        let Some(found) = self.upgrades.sets.get(set) else {
+            return BTreeSet::new();
+        };
+        let is_in = |cluster: &record::Cluster| match &found.members {
+            Members::Label => cluster.labels.get(CLUSTER_SET) == Some(set),
+            Members::Selector(selector) => cluster.is_matched_by(selector),
+            Members::Unreadable => false,
+        };
+        let all = self.objects.clusters.iter();
+        all.filter(|(_, cluster)| is_in(cluster))
+            .map(|(name, _)| name.clone())
+            .collect()
+    }
+
+    /// Notes that something concerns every upgrade.
+    pub(crate) fn touch_upgrades(&self, touched: &mut Touched) {
+        touched.extend(self.upgrades());
+    }
+
+    /// Keeps what is known of a cluster in the form in which upgrades read it, if there are any.
+    pub(crate) fn cluster_changed_for_upgrades(&mut self, name: &Name, touched: &mut Touched) {
+        if self.upgrades.all.is_empty() {
+            return;
+        }
+        let now = self.objects.clusters.get(name).map(read);
+        let before = self.upgrades.clusters.remove(name);
+        if now != before {
+            self.touch_upgrades(touched);
+        }
+        let filed = now.map(|cluster| (name.clone(), cluster));
+        self.upgrades.clusters.extend(filed);
+    }
+
+    /// Does so for all of them: the first upgrade has come.
+    pub(crate) fn keep_clusters_for_upgrades(&mut self) {
+        let all = self.objects.clusters.iter();
+        self.upgrades.clusters = all.map(|(name, cluster)| (name.clone(), read(cluster))).collect();
+    }
+}
+
+fn read(cluster: &record::Cluster) -> upgrade::Cluster {
+    let facts = &cluster.facts;
+    let text = |name: &Name| name.to_string();
+    let labels = facts.labels.iter().map(|(key, value)| (text(key), text(value)));
+    let claim = |claim: &str| facts.claims.get(claim).map(text);
+    upgrade::Cluster {
+        available: facts.available == Some(true),
+        deleting: facts.deleting,
+        ..upgrade::Cluster::described(labels.collect(), claim)
+    }
+}

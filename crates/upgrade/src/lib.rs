@@ -1,0 +1,43 @@
+//! The upgrade room: `upgrade::plan(&View, now) -> Plan`, pure.
+//!
+//! Decides which clusters upgrade next, which works tell them, and what is told of it. No clock, no client, no memory: everything that
+//! must not be forgotten stands on the hub, so that a restart goes on where it was.
+#![deny(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::indexing_slicing,
+    clippy::wildcard_enum_match_arm
+)]
+
+mod check;
+mod decode;
+mod events;
+mod forecast;
+mod gather;
+mod judge;
+pub mod marks;
+mod memory;
+mod order;
+mod pace;
+mod plan;
+mod preview;
+mod record;
+mod select;
+mod stand;
+mod summary;
+mod told;
+mod view;
+pub mod works;
+mod writes;
+
+pub use check::check;
+pub use events::{Event, Grade};
+pub use forecast::{Basis, Course, CourseWave, forecast};
+pub use pace::Hold;
+pub use plan::{Finalizer, Plan, Wait, plan};
+pub use record::{ActionState, Phase, Record, State};
+pub use view::{Applied, Cluster, Manifest, Refusal, Upgrade, View, Work, WorksByName};
+pub use writes::{Revision, Write};
+
+#[cfg(test)]
+mod sim;

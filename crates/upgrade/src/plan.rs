@@ -1,0 +1,250 @@
+//! The plan of an upgrade: what to write, what to tell, what is waited for.
+//!
+//! Decides nothing of its own: a sequence of questions, each answered in its own file.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+
+use api::cluster::{ManagedClustersUpgradeStatus, UpgradePlan};
+use field::Path;
+use model::Name;
+use model::upgrade::UpgradeSpec;
+
+use crate::events::{self, Event};
+use crate::gather;
+use crate::memory::Memory;
+use crate::pace::{self, Hold, Run, Turns};
+use crate::preview;
+use crate::record::Record;
+use crate::select;
+use crate::stand::{self, Case, Stand, Works};
+use crate::summary::Whole;
+use crate::told::{self, Records, Said};
+use crate::view::{Applied, View};
+use crate::writes::{self, Desk, Write};
+
+/// What becomes of the finalizer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Finalizer {
+    /// It is written before the first work is.
+    Add,
+    /// It goes: no work is left that could be waited for.
+    Remove,
+}
+
+/// A cluster that could start, and what it waits for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wait {
+    /// The cluster.
+    pub cluster: Name,
+    /// What it waits for.
+    pub on: Hold,
+}
+
+/// What the hub should look like next for one upgrade.
+#[derive(Debug, Clone, Default, PartialEq)]
+#[must_use = "a plan does nothing until it is applied"]
+pub struct Plan {
+    /// Writes of works. All must have happened before the status is written.
+    pub writes: Vec<Write>,
+    /// What becomes of the finalizer.
+    pub finalizer: Option<Finalizer>,
+    /// The whole status, where it changes.
+    pub status: Option<ManagedClustersUpgradeStatus>,
+    /// What spectators should be told.
+    pub events: Vec<Event>,
+    /// What clusters wait for that could start.
+    pub waits: Vec<Wait>,
+    /// Works that the hub has refused and that are still wanted, by cluster and name, whether or not they are tried now.
+    pub postponed: Vec<(Name, String)>,
+    /// When to plan again although nothing happened.
+    pub recheck_at: Option<Timestamp>,
+}
+
+/// Returns what the hub should look like next for an upgrade.
+pub fn plan(view: &View<'_>, now: Timestamp) -> Plan {
+    if view.upgrade.deleting {
+        return leaving(view);
+    }
+    match UpgradeSpec::parse(view.upgrade.spec, &Path::root().key("spec")) {
+        Ok(spec) => going(view, &spec, now),
+        Err(faults) => {
+            let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
+            senseless(view, &faults, now)
+        }
+    }
+}
+
+fn going(view: &View<'_>, spec: &UpgradeSpec, now: Timestamp) -> Plan {
+    let memory = Memory::of(view, spec);
+    let is_same_run = memory.run == view.upgrade.status.run;
+    let passed = is_same_run && view.upgrade.status.canaries_passed;
+    let members = select::members(view, spec, &memory);
+    let mut works: BTreeMap<Name, Works<'_>> = BTreeMap::new();
+    let mut stands: BTreeMap<Name, Stand> = BTreeMap::new();
+    for (name, member) in members {
+        let mut record = memory.records.get(&name).cloned().unwrap_or_default();
+        record.canary = spec.strategy.canary.is_some() && (record.canary || (member.first && !passed));
+        let found = gather::works(view, &memory, &name);
+        let case = Case {
+            member,
+            record,
+            works: found.clone(),
+        };
+        let mut stand = stand::stand(case, spec, now);
+        if let Some(refusal) = view.refused.get(&name) {
+            stand = stand.refused(&refusal.why);
+        }
+        works.insert(name.clone(), found);
+        stands.insert(name, stand);
+    }
+    let run = Run {
+        spec,
+        memory: &memory,
+        passed,
+    };
+    let turns = pace::turns(run, &stands, now);
+    let records: Records<'_> = stands.iter().map(|(name, stand)| (name, &stand.record)).collect();
+    let desk = Desk {
+        view,
+        spec,
+        memory: &memory,
+        all_done: told::all_done(&records),
+    };
+    let writes = writes::writes(desk, &stands, &works, &turns);
+    let status = status(desk, &stands, &works, &turns, now);
+    let before = view.upgrade.status;
+    let changed = Some(&status) != Some(before);
+    Plan {
+        events: events::events(&memory.records, before, &records, &status),
+        waits: waits(&turns),
+        postponed: postponed(view, &stands),
+        recheck_at: stands
+            .values()
+            .filter_map(|stand| stand.until)
+            .chain(turns.until)
+            .min(),
+        finalizer: (!view.upgrade.held).then_some(Finalizer::Add),
+        status: changed.then_some(status),
+        writes,
+    }
+}
+
+fn postponed(view: &View<'_>, stands: &BTreeMap<Name, Stand>) -> Vec<(Name, String)> {
+    let each = view.refused.iter();
+    each.filter(|(name, _)| stands.get(*name).is_some_and(|stand| stand.refused))
+        .map(|(name, refusal)| (name.clone(), refusal.work.clone()))
+        .collect()
+}
+
+fn waits(turns: &Turns) -> Vec<Wait> {
+    let each = turns.waits.iter();
+    each.map(|(cluster, on)| Wait {
+        cluster: cluster.clone(),
+        on: *on,
+    })
+    .collect()
+}
+
+fn status(
+    desk: Desk<'_>,
+    stands: &BTreeMap<Name, Stand>,
+    works: &BTreeMap<Name, Works<'_>>,
+    turns: &Turns,
+    now: Timestamp,
+) -> ManagedClustersUpgradeStatus {
+    let upgrade = &desk.view.upgrade;
+    let records: Records<'_> = stands.iter().map(|(name, stand)| (name, &stand.record)).collect();
+    let is_applied = |works: &Works<'_>| {
+        let each = [works.pre, works.platform, works.operators];
+        each.into_iter()
+            .flatten()
+            .any(|work| work.applied == Applied::Yes)
+    };
+    let phase = phase(&records, turns);
+    let said = Said {
+        whole: Whole {
+            phase,
+            closed: turns.closed,
+            refusal: desk.view.unwritten.as_deref(),
+        },
+        applied: desk.memory.applied || works.values().any(is_applied),
+        generation: upgrade.generation,
+        before: &upgrade.status.conditions,
+    };
+    let mut status = ManagedClustersUpgradeStatus {
+        observed_generation: Some(upgrade.generation),
+        phase: phase.to_owned(),
+        conditions: told::conditions(&records, said, now),
+        run: desk.memory.run.clone(),
+        retried: desk.memory.retried.clone(),
+        canaries_passed: desk.spec.strategy.canary.is_some() && turns.gate_is_open,
+        plan: desk
+            .spec
+            .preview
+            .then(|| preview::waves(desk.spec, stands))
+            .filter(|plan| *plan != UpgradePlan::default()),
+        ..ManagedClustersUpgradeStatus::default()
+    };
+    told::tell_counts(&mut status, desk.spec, &records);
+    told::tell_clusters(&mut status, &records);
+    status
+}
+
+/// The whole upgrade in one word.
+fn phase(records: &Records<'_>, turns: &Turns) -> &'static str {
+    let has_ended = records.values().all(|record: &&Record| record.has_ended());
+    match (records.is_empty(), has_ended, turns.closed) {
+        (true, _, _) => "Pending",
+        (false, true, _) if told::all_done(records) => "Complete",
+        (false, true, _) => "Failed",
+        (false, false, Some(Hold::Preview)) => "Preview",
+        (false, false, Some(Hold::Paused)) => "Paused",
+        (false, false, Some(Hold::CanaryFailed | Hold::Failures | Hold::NoCanary)) => "Halted",
+        (false, false, Some(Hold::Changing | Hold::Window)) => "Waiting",
+        (false, false, Some(Hold::Canary | Hold::Slot) | None) if !turns.gate_is_open => "Canary",
+        (false, false, Some(Hold::Canary | Hold::Slot) | None) => "Upgrading",
+    }
+}
+
+/// An upgrade that goes: its works go first. A cluster that nobody reaches is not waited for, and what runs on a cluster runs on.
+fn leaving(view: &View<'_>) -> Plan {
+    let all = view.works.iter();
+    let writes = all
+        .flat_map(|(cluster, works)| writes::ours(view, cluster, works))
+        .collect();
+    let waits_for = |cluster: &Name| {
+        let found = view.clusters.get(cluster);
+        found.is_some_and(|cluster| cluster.available && !cluster.deleting)
+    };
+    let left: BTreeSet<&Name> = view
+        .works
+        .iter()
+        .filter(|(cluster, works)| {
+            let mut ours = works.values().filter(|work| work.owner == view.upgrade.uid);
+            ours.any(|work| !work.deleting || waits_for(cluster))
+        })
+        .map(|(cluster, _)| cluster)
+        .collect();
+    Plan {
+        writes,
+        finalizer: (view.upgrade.held && left.is_empty()).then_some(Finalizer::Remove),
+        ..Plan::default()
+    }
+}
+
+/// An upgrade without a meaning: it is told so, and everything stays as it is.
+fn senseless(view: &View<'_>, faults: &[String], now: Timestamp) -> Plan {
+    let before = view.upgrade.status;
+    let mut status = before.clone();
+    status.observed_generation = Some(view.upgrade.generation);
+    "Halted".clone_into(&mut status.phase);
+    let message = faults.first().cloned().unwrap_or_default();
+    status.conditions = told::misunderstood(&before.conditions, message, view.upgrade.generation, now);
+    let changed = Some(&status) != Some(before);
+    Plan {
+        status: changed.then_some(status),
+        ..Plan::default()
+    }
+}

@@ -1,0 +1,152 @@
+//! What a plan is made from: one upgrade, its clusters, and the works that carry its marks or stand in its way.
+//!
+//! Decides nothing. Whoever fills it looks at the hub; it need not know which clusters are selected.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+
+use api::cluster::{ManagedClustersUpgradeSpec, ManagedClustersUpgradeStatus};
+use model::Name;
+use model::upgrade::PlacementKey;
+
+use crate::marks::Stage;
+use crate::works::{Mode, Runs};
+
+/// The works of a cluster by their names.
+pub type WorksByName = BTreeMap<String, Work>;
+
+/// What a plan is made from.
+#[derive(Debug, Clone)]
+pub struct View<'a> {
+    /// The upgrade.
+    pub upgrade: Upgrade<'a>,
+    /// The clusters that placements have decided for. A placement that is not here does not exist.
+    pub placements: BTreeMap<PlacementKey, BTreeSet<Name>>,
+    /// The cluster sets that are bound to the namespace of the upgrade, with their clusters.
+    pub sets: BTreeMap<String, BTreeSet<Name>>,
+    /// The clusters of the hub.
+    pub clusters: Cow<'a, BTreeMap<Name, Cluster>>,
+    /// By cluster and name: the works of any upgrade, and whatever else has the name of one.
+    pub works: Cow<'a, BTreeMap<Name, WorksByName>>,
+    /// By cluster: the work that the hub refuses to write for this upgrade, and what it says.
+    pub refused: BTreeMap<Name, Refusal>,
+    /// What the hub says when it refuses to write the upgrade itself.
+    pub unwritten: Option<String>,
+}
+
+impl View<'_> {
+    /// Returns the same view without copies of clusters and works: whoever asks has its own.
+    pub(crate) fn clone_sources(&self) -> Self {
+        Self {
+            upgrade: self.upgrade,
+            placements: self.placements.clone(),
+            sets: self.sets.clone(),
+            clusters: Cow::Owned(BTreeMap::new()),
+            works: Cow::Owned(BTreeMap::new()),
+            refused: self.refused.clone(),
+            unwritten: self.unwritten.clone(),
+        }
+    }
+}
+
+/// A write that the hub refuses until somebody changes something.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// Name of the work.
+    pub work: String,
+    /// What the hub says.
+    pub why: String,
+}
+
+/// The upgrade.
+#[derive(Debug, Clone, Copy)]
+pub struct Upgrade<'a> {
+    /// Its namespace.
+    pub namespace: &'a str,
+    /// Its name.
+    pub name: &'a str,
+    /// Its uid.
+    pub uid: &'a str,
+    /// Its generation.
+    pub generation: i64,
+    /// The annotation that asks for another try; empty when absent.
+    pub retry: &'a str,
+    /// Whether it is being deleted.
+    pub deleting: bool,
+    /// Whether it has the finalizer.
+    pub held: bool,
+    /// What is asked.
+    pub spec: &'a ManagedClustersUpgradeSpec,
+    /// What was told last: the memory of the plan.
+    pub status: &'a ManagedClustersUpgradeStatus,
+}
+
+/// A cluster of the hub.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Cluster {
+    /// Its labels.
+    pub labels: BTreeMap<String, String>,
+    /// Its id as OpenShift has it; empty when unknown.
+    pub id: String,
+    /// Its version of OpenShift; empty when unknown.
+    pub version: String,
+    /// Whether it answers.
+    pub available: bool,
+    /// Whether it is being deleted.
+    pub deleting: bool,
+}
+
+/// A work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Work {
+    /// `metadata.uid`
+    pub uid: Name,
+    /// `metadata.resourceVersion`
+    pub version: Name,
+    /// Uid of the upgrade that it belongs to; empty when it is nobody's.
+    pub owner: String,
+    /// Namespace and name of that upgrade; empty when they are not said.
+    pub owned_by: String,
+    /// What it is for; absent when it does not say.
+    pub stage: Option<Stage>,
+    /// The run and the attempt that it was written in.
+    pub run: String,
+    /// When it was created.
+    pub created: Timestamp,
+    /// Whether it is being deleted.
+    pub deleting: bool,
+    /// How far the agent is with applying it.
+    pub applied: Applied,
+    /// Whether it only looks.
+    pub mode: Mode,
+    /// Version and image that it asks of a cluster; empty when it asks none.
+    pub target: (String, String),
+    /// Its manifests, as far as the agent reports them.
+    pub manifests: Vec<Manifest>,
+    /// How many manifests it has.
+    pub count: usize,
+}
+
+/// How far the agent is with applying a work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Applied {
+    /// The agent has never said so.
+    Never,
+    /// The agent has said so of another generation, or that it failed.
+    Not,
+    /// It is applied as it stands.
+    Yes,
+}
+
+/// A manifest of a work, as the agent reports it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Manifest {
+    /// What it is when it is something that runs to an end.
+    pub runs: Option<Runs>,
+    /// Its conditions that are True or False.
+    pub conditions: BTreeMap<String, bool>,
+    /// What was reported back.
+    pub feedback: BTreeMap<String, String>,
+}

@@ -1,0 +1,38 @@
+//! The why room: why an add-on is not where it should be, from its hub object down to what an agent reports.
+//!
+//! Decides at which object the chain stops, and which clusters share a cause. What holds a cluster back is asked of
+//! `plan::addon`, as the controllers ask it; what an agent has reported is read from its works. Reads nothing by itself.
+
+#![deny(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::indexing_slicing,
+    clippy::wildcard_enum_match_arm
+)]
+
+mod answer;
+mod case;
+mod causes;
+mod chain;
+mod command;
+mod ending;
+mod find;
+mod links;
+mod nobody;
+mod render;
+mod said;
+mod seats;
+mod stages;
+mod turn;
+mod upgrade_answer;
+mod upgrade_cures;
+mod upgrade_text;
+mod wait;
+mod work;
+
+pub use answer::{Answer, Chain, Grade, Group, Link, Unknown};
+pub use causes::{CAUSES, CauseDoc};
+pub use find::why;
+pub use render::{json, text};
+pub use upgrade_answer::{UpgradeAnswer, UpgradeGroup, UpgradeLink, UpgradeUnknown, why_upgrade};
+pub use upgrade_text::{upgrade_json, upgrade_text};

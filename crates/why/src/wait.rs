@@ -1,0 +1,150 @@
+//! From what a plan waits for to the cause.
+//!
+//! Decides the order in which waits count: what can never move before what only takes its time.
+
+use super::answer::{Cause, Grade};
+use super::causes::{self, CauseDoc};
+use super::command::{describe, get, list_placements};
+use plan::{Wait, WaitOn};
+
+/// Returns the cause of a wait, without the cluster's name.
+pub(super) fn cause(wait: &Wait) -> Cause {
+    let text = Wait::addon(wait.on.clone()).to_string();
+    let cause = Cause::new(doc(&wait.on), text).graded(grade(&wait.on));
+    let command = if let WaitOn::Placement(namespace, _) = &wait.on {
+        Some(list_placements(namespace))
+    } else if let WaitOn::Decision(namespace, name) | WaitOn::MaySelect(namespace, name) = &wait.on {
+        Some(describe("placement", (namespace, name)))
+    } else if let WaitOn::Config(config, _) | WaitOn::Content(config) = &wait.on {
+        let place = (&*config.namespace, &*config.name);
+        Some(get(&config.of.to_string(), place))
+    } else if let WaitOn::Reason(object, _) = &wait.on {
+        let place = (&*object.namespace, &*object.name);
+        Some(get(object.kind.address().resource, place))
+    } else {
+        None
+    };
+    Cause { command, ..cause }
+}
+
+/// Only what ends by itself is no fault.
+fn grade(on: &WaitOn) -> Grade {
+    if let WaitOn::Grace(due) = on {
+        Grade::Waits(Some(*due))
+    } else if matches!(on, WaitOn::ClusterDeletion) {
+        Grade::Waits(None)
+    } else if matches!(on, WaitOn::Adopted(_)) {
+        Grade::Meant
+    } else if matches!(on, WaitOn::OptedOut) {
+        Grade::Absent
+    } else {
+        Grade::Fault
+    }
+}
+
+/// Returns whether what an add-on waits for keeps everything from changing until a human acts.
+pub(super) fn stalls(on: &WaitOn) -> bool {
+    matches!(
+        on,
+        WaitOn::Placement(..)
+            | WaitOn::InstallStrategy(_)
+            | WaitOn::LabelSelector(_)
+            | WaitOn::NoLabelSelector
+            | WaitOn::Refused(_)
+    )
+}
+
+/// Returns the wait that matters most.
+pub(super) fn heaviest<'w>(waits: impl Iterator<Item = &'w Wait>) -> Option<&'w Wait> {
+    waits.min_by_key(|wait| rank(&wait.on))
+}
+
+/// Tells whether works and conditions know more about it than the wait does.
+pub(super) fn is_about_the_agent(on: &WaitOn) -> bool {
+    rank(on) == 2
+}
+
+fn rank(on: &WaitOn) -> u8 {
+    match on {
+        // What is as it was meant hides nothing.
+        WaitOn::Adopted(_) => 3,
+        WaitOn::Agent(_) => 2,
+        WaitOn::Rollout(_) | WaitOn::Content(_) | WaitOn::Label => 1,
+        WaitOn::Placement(..)
+        | WaitOn::Decision(..)
+        | WaitOn::Cluster
+        | WaitOn::ClusterDeletion
+        | WaitOn::Deletion
+        | WaitOn::Config(..)
+        | WaitOn::Version(_)
+        | WaitOn::Template(_)
+        | WaitOn::UnsupportedType(_)
+        | WaitOn::InstallStrategy(_)
+        | WaitOn::LabelSelector(_)
+        | WaitOn::NoLabelSelector
+        | WaitOn::Acceptance
+        | WaitOn::OptedOut
+        | WaitOn::Grace(_)
+        | WaitOn::RemovalBudget(..)
+        | WaitOn::Reason(..)
+        | WaitOn::MaySelect(..)
+        | WaitOn::Absences(..)
+        | WaitOn::Hook(_)
+        | WaitOn::Creation(_)
+        | WaitOn::Refused(_) => 0,
+    }
+}
+
+fn doc(on: &WaitOn) -> &'static CauseDoc {
+    match on {
+        WaitOn::Placement(..) => causes::PLACEMENT_MISSING,
+        WaitOn::Decision(..) | WaitOn::MaySelect(..) => causes::PLACEMENT_UNDECIDED,
+        WaitOn::Cluster => causes::CLUSTER_MISSING,
+        WaitOn::ClusterDeletion => causes::CLUSTER_LEAVING,
+        WaitOn::Deletion => causes::DELETING,
+        WaitOn::Config(..) => causes::CONFIG,
+        WaitOn::Version(_) | WaitOn::Template(_) => causes::VERSION,
+        WaitOn::UnsupportedType(_) => causes::UNSUPPORTED,
+        WaitOn::Rollout(_) => causes::TURN,
+        WaitOn::InstallStrategy(_) | WaitOn::LabelSelector(_) | WaitOn::NoLabelSelector => causes::STRATEGY,
+        WaitOn::Acceptance => causes::NOT_ACCEPTED,
+        WaitOn::OptedOut => causes::OPTED_OUT,
+        WaitOn::Adopted(_) => causes::ADOPTED,
+        WaitOn::Grace(_) => causes::GRACE,
+        WaitOn::RemovalBudget(..) | WaitOn::Absences(..) => causes::REMOVAL_HELD,
+        WaitOn::Reason(..) => causes::REMOVAL_UNCONFIRMED,
+        WaitOn::Content(_) => causes::CONTENT,
+        WaitOn::Agent(_) => causes::AGENT,
+        WaitOn::Hook(_) => causes::HOOK,
+        WaitOn::Creation(_) => causes::CREATION,
+        WaitOn::Label => causes::LABEL,
+        WaitOn::Refused(_) => causes::REFUSED,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::command;
+
+    #[test]
+    fn a_plan_that_was_refused_is_a_fault_of_this_program_and_says_what_to_report() {
+        let told = cause(&Wait::addon(WaitOn::Refused("2 would move".to_owned())));
+        assert_eq!((told.doc, told.grade), (causes::REFUSED, Grade::Fault));
+        assert!(told.detail.contains("Tidegate's own fault") && told.detail.contains("2 would move"));
+        assert_eq!(
+            command::of(&told, "hello", None),
+            "tidegate snapshot --output hub.json"
+        );
+    }
+
+    #[test]
+    fn only_what_ends_by_itself_is_no_fault() {
+        let grade = |on: WaitOn| cause(&Wait::addon(on)).grade;
+        let due = jiff::Timestamp::UNIX_EPOCH;
+        assert_eq!(grade(WaitOn::Grace(due)), Grade::Waits(Some(due)));
+        assert_eq!(grade(WaitOn::OptedOut), Grade::Absent);
+        assert_eq!(grade(WaitOn::RemovalBudget(1, due)), Grade::Fault);
+        assert_eq!(grade(WaitOn::Placement("n".into(), "p".into())), Grade::Fault);
+    }
+}

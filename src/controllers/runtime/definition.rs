@@ -1,0 +1,152 @@
+//! When it is worth while to ask again for a kind that the hub did not show.
+//!
+//! Decides that by the kind's definition, which is watched: a hub without it is not asked again and again. Where definitions may not
+//! be watched, where the kind has none, or where it is forbidden, pauses grow. Never lists the kind itself.
+
+use std::time::Duration;
+
+use futures::StreamExt;
+use futures::stream::BoxStream;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::core::PartialObjectMeta;
+use kube::runtime::{WatchStreamExt, watcher};
+use kube::{Api, Client};
+use tracing::debug;
+
+use super::error_root::root;
+
+/// Pauses after a definition has come, before the kind is asked for: a server needs a moment from a definition to a kind.
+const TRIES: [Duration; 4] = [
+    Duration::from_millis(200),
+    Duration::from_millis(800),
+    Duration::from_secs(3),
+    Duration::from_secs(10),
+];
+/// First and longest pause where there is nothing to watch.
+const FIRST: Duration = Duration::from_secs(1);
+const LONGEST: Duration = Duration::from_mins(1);
+/// How long a definition that may be watched is waited for before the kind is asked for all the same.
+const AT_LEAST: Duration = Duration::from_mins(10);
+
+type Shown = watcher::Event<PartialObjectMeta<CustomResourceDefinition>>;
+
+/// Why a kind has no objects here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::controllers) enum Absent {
+    /// The hub does not serve it.
+    NotServed,
+    /// It may not be listed.
+    Forbidden,
+}
+
+impl Absent {
+    /// Returns why a list was refused, if not because of a passing fault.
+    pub(in crate::controllers) fn of(error: &watcher::Error) -> Option<Self> {
+        let watcher::Error::InitialListFailed(kube::Error::Api(status)) = error else {
+            return None;
+        };
+        match status.code {
+            404 => Some(Self::NotServed),
+            403 => Some(Self::Forbidden),
+            _ => None,
+        }
+    }
+}
+
+/// The definition of a kind, as far as it tells when to ask again.
+pub(in crate::controllers) struct Definition {
+    client: Client,
+    /// `metadata.name`; absent for kinds that are part of Kubernetes.
+    name: Option<String>,
+    watch: Option<BoxStream<'static, watcher::Result<Shown>>>,
+    /// How often the kind was asked for since its definition has changed.
+    tries: usize,
+    /// Whether a definition was seen since the kind was last served.
+    is_there: bool,
+    /// How often in a row nothing but a pause could be waited for.
+    pauses: u32,
+}
+
+impl Definition {
+    /// The definition of this name. Watches nothing yet.
+    pub(in crate::controllers) fn new(client: &Client, name: Option<String>) -> Self {
+        Self {
+            client: client.clone(),
+            name,
+            watch: None,
+            tries: 0,
+            is_there: false,
+            pauses: 0,
+        }
+    }
+
+    /// The kind is served: what was seen of the definition is over.
+    pub(in crate::controllers) fn is_served(&mut self) {
+        (self.watch, self.tries, self.is_there, self.pauses) = (None, 0, false, 0);
+    }
+
+    /// Returns when there is reason to ask for the kind again, by why it was not shown. May be dropped and begun anew.
+    pub(in crate::controllers) async fn is_worth_a_try(&mut self, absent: Option<Absent>) {
+        let Some(name) = self.name.clone().filter(|_| absent == Some(Absent::NotServed)) else {
+            return self.pause().await;
+        };
+        if let Some(pause) = TRIES.get(self.tries).filter(|_| self.is_there) {
+            self.tries += 1;
+            tokio::time::sleep(*pause).await;
+            return;
+        }
+        let client = &self.client;
+        let watch = self.watch.get_or_insert_with(|| watch(client, &name));
+        let seen = tokio::time::timeout(AT_LEAST, next_change(watch)).await;
+        match seen {
+            Ok(Seen::Changed) => {
+                (self.tries, self.is_there, self.pauses) = (1, true, 0);
+                tokio::time::sleep(TRIES[0]).await;
+            }
+            Ok(Seen::Nothing) => {
+                self.watch = None;
+                self.pause().await;
+            }
+            Err(_elapsed) => {}
+        }
+    }
+
+    async fn pause(&mut self) {
+        let pause = FIRST.saturating_mul(1 << self.pauses.min(8)).min(LONGEST);
+        self.pauses = self.pauses.saturating_add(1);
+        tokio::time::sleep(pause).await;
+    }
+}
+
+/// What came of a watch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Seen {
+    /// The definition is there, or has changed.
+    Changed,
+    /// It may not be watched.
+    Nothing,
+}
+
+fn watch(client: &Client, name: &str) -> BoxStream<'static, watcher::Result<Shown>> {
+    let api: Api<PartialObjectMeta<CustomResourceDefinition>> = Api::all(client.clone());
+    let config = watcher::Config::default().fields(&format!("metadata.name={name}"));
+    watcher(api, config).default_backoff().boxed()
+}
+
+async fn next_change(watch: &mut BoxStream<'static, watcher::Result<Shown>>) -> Seen {
+    loop {
+        match watch.next().await {
+            Some(Ok(watcher::Event::Apply(_) | watcher::Event::InitApply(_))) => return Seen::Changed,
+            Some(Ok(watcher::Event::Init | watcher::Event::InitDone | watcher::Event::Delete(_))) => {}
+            Some(Err(watcher::Error::InitialListFailed(error))) => {
+                debug!(error = %root(&error), "definitions cannot be watched");
+                return Seen::Nothing;
+            }
+            Some(Err(watcher::Error::WatchStartFailed(kube::Error::Api(status)))) if status.code == 403 => {
+                return Seen::Nothing;
+            }
+            Some(Err(error)) => debug!(error = %root(&error), "watch of a definition interrupted"),
+            None => return Seen::Nothing,
+        }
+    }
+}

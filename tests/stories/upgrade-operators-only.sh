@@ -1,0 +1,17 @@
+# Only operators are approved; the version of the clusters stays.
+# flags: --clusters 2 --openshift 4.12.3 --upgrade-time 2s
+bound_set
+upgrade operators <<'YAML'
+  clusterSelector: {}
+  ocpOperators: {approveAllUpgrades: true, exclude: [{name: kept, namespace: openshift-operators}]}
+YAML
+kubectl wait mcu/operators --for=condition=Complete --timeout=60s >/dev/null
+is 2 mcu_count operators complete
+is 4.12.3 runs cluster1
+say "an upgrade of nothing is refused"
+refused 'spec.clusterVersion' 'upgrade/nothing' <<'YAML'
+apiVersion: cluster.open-cluster-management.io/v1beta1
+kind: ManagedClustersUpgrade
+metadata: {name: nothing, namespace: default}
+spec: {clusterSelector: {}, ocpOperators: {approveAllUpgrades: false}}
+YAML
