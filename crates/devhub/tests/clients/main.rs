@@ -6,6 +6,7 @@
 
 #![expect(clippy::panic, reason = "a test that sees something else has failed")]
 
+mod answers;
 mod catalogue;
 mod controller;
 mod exactness;
