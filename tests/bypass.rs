@@ -267,6 +267,7 @@ const ADVICE: [&str; 46] = [
     "upgrade/channel-ahead",
     "upgrade/nobody-first",
     "upgrade/operators-at-odds",
+    "upgrade/claimed",
     "upgrade/under-way",
     "upgrade/unknown-placement",
     "upgrade/unreachable-version",

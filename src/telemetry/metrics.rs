@@ -17,6 +17,7 @@ use prometheus_client::registry::{Registry, Unit};
 
 use super::door::DoorMetrics;
 use super::modes::ModeMetrics;
+use super::upgrades::UpgradeMetrics;
 
 /// What became of an admission request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EncodeLabelValue)]
@@ -107,6 +108,7 @@ pub struct Metrics {
     audit_passes: Histogram,
     door: DoorMetrics,
     modes: ModeMetrics,
+    upgrades: UpgradeMetrics,
 }
 
 /// From 25 µs, about what a small object costs, to a second, when the API server has long given up.
@@ -156,6 +158,7 @@ impl Default for Metrics {
             audit_passes: audit_buckets(),
             door: DoorMetrics::default(),
             modes: ModeMetrics::default(),
+            upgrades: UpgradeMetrics::default(),
         };
         metrics.registry = Arc::new(metrics.register());
         metrics
@@ -217,6 +220,7 @@ impl Metrics {
         self.register_audit(&mut all);
         self.door.register(&mut all);
         self.modes.register(&mut all);
+        self.upgrades.register(&mut all);
         all
     }
 
@@ -272,6 +276,11 @@ impl Metrics {
     /// Returns what is told about who writes, and about what is not written.
     pub fn modes(&self) -> &ModeMetrics {
         &self.modes
+    }
+
+    /// Returns what is told about upgrades of clusters.
+    pub fn upgrades(&self) -> &UpgradeMetrics {
+        &self.upgrades
     }
 
     fn register_audit(&self, all: &mut Registry) {

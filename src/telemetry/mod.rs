@@ -7,8 +7,10 @@ mod door;
 mod logs;
 mod metrics;
 mod modes;
+mod upgrades;
 
 pub use door::{Closed, DoorMetrics};
 pub use logs::{LogError, LogForm, start_logs};
 pub use metrics::{Metrics, Outcome, Written};
 pub use modes::{Act, Holder, LeaseOf, ModeMetrics, PendingAction};
+pub use upgrades::UpgradeMetrics;

@@ -2,7 +2,7 @@
 //!
 //! Decides nothing about objects. A kind is complete only when the caller says that it was listed once.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::facts::{
@@ -13,6 +13,7 @@ use super::kind::{Kind, ObjectKey};
 use super::parts::config_watch::Sight;
 use super::record::ConfigRef;
 use super::store::Store;
+use api::cluster::UpgradeClusterStatus;
 use model::ConfigType;
 use model::Name;
 
@@ -59,6 +60,7 @@ impl Store {
         for addon in &changed.peers {
             news |= self.publish_peers(addon);
         }
+        news |= changed.upgrades && self.publish_upgrading();
         let known = self.published.facts.known.union(known);
         news |= std::mem::replace(&mut self.published.facts.known, known) != known;
         news.then(|| self.published.facts.clone())
@@ -83,6 +85,23 @@ impl Store {
             Some(says) => known.insert(key.clone(), says),
             None => known.remove(key),
         };
+        true
+    }
+
+    /// All of it is made anew: there are few upgrades, and each tells who is on the way.
+    fn publish_upgrading(&mut self) -> bool {
+        let mut upgrading: BTreeMap<Name, BTreeSet<Place>> = BTreeMap::new();
+        for (place, upgrade) in &self.upgrades.all {
+            let clusters = upgrade.status.clusters.iter();
+            for cluster in clusters.filter(|cluster| has_a_work(cluster)) {
+                let owners = upgrading.entry(Name::from(cluster.name.as_str())).or_default();
+                owners.insert(place.clone());
+            }
+        }
+        if upgrading == *self.published.facts.upgrading {
+            return false;
+        }
+        self.published.facts.upgrading = Arc::new(upgrading);
         true
     }
 
@@ -193,6 +212,16 @@ impl Store {
         let of = &config.of;
         let key = config_key(&of.group, &of.resource, &config.namespace, &config.name);
         self.published.facts.configs.set(&Name::from(key), facts)
+    }
+}
+
+/// Whether an upgrade has a work on a cluster, by what it tells: one that took too long is still looked at.
+fn has_a_work(cluster: &UpgradeClusterStatus) -> bool {
+    match &*cluster.state {
+        "Initialized" | "Partial" => true,
+        "Complete" => cluster.phase != "Done",
+        "Failed" => cluster.reason == "UpgradeTimeout",
+        _ => false,
     }
 }
 

@@ -5,6 +5,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
+use api::cluster::ManagedClustersUpgradeStatus;
 use api::names::labels::CLUSTER_SET;
 use model::Name;
 use model::upgrade::PlacementKey;
@@ -20,6 +21,11 @@ impl Store {
     pub fn upgrades(&self) -> impl Iterator<Item = Owner> {
         let places = self.upgrades.all.keys();
         places.map(|place| Owner::at(Kind::Upgrade, place))
+    }
+
+    /// Returns what is told of every upgrade of clusters.
+    pub fn upgrade_statuses(&self) -> impl Iterator<Item = &ManagedClustersUpgradeStatus> {
+        self.upgrades.all.values().map(|upgrade| &upgrade.status)
     }
 
     /// Returns the finalizers of an upgrade, those of others included: a list is patched as a whole.

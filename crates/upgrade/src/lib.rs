@@ -34,7 +34,7 @@ pub use check::check;
 pub use events::{Event, Grade};
 pub use forecast::{Basis, Course, CourseWave, forecast};
 pub use pace::Hold;
-pub use plan::{Finalizer, Plan, Wait, plan};
+pub use plan::{Finalizer, Plan, Wait, plan, refused};
 pub use record::{ActionState, Phase, Record, State};
 pub use view::{Applied, Cluster, Manifest, Refusal, Upgrade, View, Work, WorksByName};
 pub use writes::{Revision, Write};

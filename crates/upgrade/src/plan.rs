@@ -11,7 +11,7 @@ use field::Path;
 use model::Name;
 use model::upgrade::UpgradeSpec;
 
-use crate::events::{self, Event};
+use crate::events::{self, Event, Grade};
 use crate::gather;
 use crate::memory::Memory;
 use crate::pace::{self, Hold, Run, Turns};
@@ -23,6 +23,9 @@ use crate::summary::Whole;
 use crate::told::{self, Records, Said};
 use crate::view::{Applied, View};
 use crate::writes::{self, Desk, Write};
+
+/// The longest message of a condition that quotes broken invariants, in characters.
+const LONGEST_MESSAGE: usize = 1000;
 
 /// What becomes of the finalizer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -236,13 +239,41 @@ fn leaving(view: &View<'_>) -> Plan {
 
 /// An upgrade without a meaning: it is told so, and everything stays as it is.
 fn senseless(view: &View<'_>, faults: &[String], now: Timestamp) -> Plan {
-    let before = view.upgrade.status;
-    let mut status = before.clone();
-    status.observed_generation = Some(view.upgrade.generation);
+    let generation = view.upgrade.generation;
+    let mut status = view.upgrade.status.clone();
+    status.observed_generation = Some(generation);
+    let message = faults.first().map(String::as_str).unwrap_or_default();
+    status.conditions = told::misunderstood(&status.conditions, message, generation, now);
+    halt(view, status)
+}
+
+/// What is written instead of a plan that breaks invariants: that it does, and nothing else. A cluster that is upgraded cannot be put back.
+pub fn refused(view: &View<'_>, broken: &[String], now: Timestamp) -> Plan {
+    let message = format!(
+        "Tidegate's own plan breaks an invariant and is not written, please report it: {}",
+        broken.join("; ")
+    );
+    let message: String = message.chars().take(LONGEST_MESSAGE).collect();
+    let mut status = view.upgrade.status.clone();
+    let reason = ("PlanRefused", &*message);
+    status.conditions = told::stalled(&status.conditions, reason, view.upgrade.generation, now);
+    let mut plan = halt(view, status);
+    plan.events = plan
+        .status
+        .iter()
+        .map(|_| Event {
+            grade: Grade::Warning,
+            reason: "PlanRefused",
+            cluster: None,
+            message: message.clone(),
+        })
+        .collect();
+    plan
+}
+
+fn halt(view: &View<'_>, mut status: ManagedClustersUpgradeStatus) -> Plan {
     "Halted".clone_into(&mut status.phase);
-    let message = faults.first().cloned().unwrap_or_default();
-    status.conditions = told::misunderstood(&before.conditions, message, view.upgrade.generation, now);
-    let changed = Some(&status) != Some(before);
+    let changed = status != *view.upgrade.status;
     Plan {
         status: changed.then_some(status),
         ..Plan::default()

@@ -272,28 +272,41 @@ fn rank(record: &Record) -> Rank {
 /// Returns the conditions of an upgrade that has no meaning: those that were told, with the reason why nothing is selected.
 pub(crate) fn misunderstood(
     before: &[Condition],
-    message: String,
+    message: &str,
     generation: i64,
     now: Timestamp,
 ) -> Vec<Condition> {
-    let said = Said {
+    let selected = row("Selected", false, "SpecInvalid", message.to_owned());
+    let said = halted(before, generation);
+    let others = stalled(before, ("SpecInvalid", message), generation, now);
+    let others = others.into_iter().filter(|one| one.type_ != "Selected");
+    std::iter::once(selected.since(said, now)).chain(others).collect()
+}
+
+/// Returns the conditions of an upgrade that stands still for a reason outside of its clusters: those that were told, and the reason.
+pub(crate) fn stalled(
+    before: &[Condition],
+    (reason, message): (&'static str, &str),
+    generation: i64,
+    now: Timestamp,
+) -> Vec<Condition> {
+    let others = before
+        .iter()
+        .filter(|one| !["Ready", "Reconciling", "Stalled"].contains(&one.type_.as_str()))
+        .cloned();
+    let summary = ["Ready", "Reconciling", "Stalled"]
+        .map(|kind| row(kind, kind == "Stalled", reason, message.to_owned()));
+    let said = halted(before, generation);
+    others
+        .chain(summary.into_iter().map(|row| row.since(said, now)))
+        .collect()
+}
+
+fn halted(before: &[Condition], generation: i64) -> Said<'_> {
+    Said {
         applied: false,
         generation,
         before,
         whole: Whole::HALTED,
-    };
-    let selected = row("Selected", false, "SpecInvalid", message.clone());
-    let others = before
-        .iter()
-        .filter(|one| !["Selected", "Ready", "Reconciling", "Stalled"].contains(&one.type_.as_str()))
-        .cloned();
-    let summary = [
-        row("Ready", false, "SpecInvalid", message.clone()),
-        row("Reconciling", false, "SpecInvalid", message.clone()),
-        row("Stalled", true, "SpecInvalid", message),
-    ];
-    std::iter::once(selected.since(said, now))
-        .chain(others)
-        .chain(summary.into_iter().map(|row| row.since(said, now)))
-        .collect()
+    }
 }

@@ -1,7 +1,7 @@
 //! Planning: from the store to what is written for an upgrade.
 //!
-//! Decides that a plan which breaks an invariant is not written at all: a cluster that is upgraded cannot be put back. Nothing is planned
-//! while it is not known what time it is, because deadlines would end what has only begun.
+//! Decides that of a plan which breaks an invariant nothing is written but that it does: a cluster that is upgraded cannot be put back.
+//! Nothing is planned while it is not known what time it is, because deadlines would end what has only begun.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -48,7 +48,8 @@ impl Controller for Upgrading {
         }
         self.refused.fetch_add(1, Ordering::Relaxed);
         tracing::error!(%owner, broken = ?broken, "a plan breaks an invariant and is not written");
-        Planned::Part(Plan::default())
+        let told = upgrade::refused(&view, &broken, at.time);
+        Planned::Part(actions(store, owner, &view, told))
     }
 
     fn owners(&self, store: &Store) -> Vec<Owner> {

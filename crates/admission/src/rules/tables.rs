@@ -51,6 +51,7 @@ pub(crate) const ADVICE: &[&str] = &[
     "upgrade/channel-ahead",
     "upgrade/nobody-first",
     "upgrade/operators-at-odds",
+    "upgrade/claimed",
     "upgrade/under-way",
     "upgrade/unknown-placement",
     "upgrade/unreachable-version",

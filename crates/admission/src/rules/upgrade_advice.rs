@@ -16,6 +16,7 @@ use snapshot::{ClusterFacts, Kind, Name, ObjectKey};
 const ANOTHER_RUN: &str = "upgrade/another-run";
 const CHANNEL_AHEAD: &str = "upgrade/channel-ahead";
 const NOBODY_FIRST: &str = "upgrade/nobody-first";
+const CLAIMED: &str = "upgrade/claimed";
 const AT_ODDS: &str = "upgrade/operators-at-odds";
 const UNDER_WAY: &str = "upgrade/under-way";
 const UNKNOWN_PLACEMENT: &str = "upgrade/unknown-placement";
@@ -40,6 +41,15 @@ pub(crate) const ON_UPGRADES: &[Rule<Upgrade>] = &[
               A channel carries the releases of the minor version before it as well, so that a channel ahead of the version works. It \
               stays on the clusters, which are then offered the next minor version. Warns.",
         check: channel_ahead,
+    },
+    Rule {
+        id: CLAIMED,
+        on: Operations::CreateAndUpdate,
+        doc: "A cluster is upgraded by one upgrade at a time.\n\n\
+              A selected cluster on which another upgrade has its work waits (`Conflict`) until that one has ended there, and may have \
+              another version then. One that took too long is looked at until its upgrade is deleted or tries again. Warns with the \
+              clusters, and with the upgrade that has each.",
+        check: claimed,
     },
     Rule {
         id: NOBODY_FIRST,
@@ -236,6 +246,35 @@ fn nobody_first(subject: &Subject<'_, Upgrade>, findings: &mut Findings) {
         .key("canaryClusters")
         .key("clusterSelector");
     findings.warn(Fault::bare(Class::Invalid, detail).at(path, NOBODY_FIRST));
+}
+
+fn claimed(subject: &Subject<'_, Upgrade>, findings: &mut Findings) {
+    let Some(asked) = &subject.body.spec else {
+        return;
+    };
+    if subject.facts.upgrading.is_empty() {
+        return;
+    }
+    let this = (subject.namespace, subject.name);
+    let all = selected(subject, asked).unwrap_or_default();
+    let claimed: Vec<String> = all
+        .into_iter()
+        .filter_map(|(cluster, _)| {
+            let mut owners = subject.facts.upgrading.get(cluster)?.iter();
+            let (namespace, name) = owners.find(|(namespace, name)| (&**namespace, &**name) != this)?;
+            Some(format!("{cluster} ({namespace}/{name})"))
+        })
+        .collect();
+    if claimed.is_empty() {
+        return;
+    }
+    let is = if claimed.len() == 1 { "is" } else { "are" };
+    let detail = format!(
+        "{} {is} with another upgrade, and {} until that has ended there",
+        named(&claimed),
+        if claimed.len() == 1 { "waits" } else { "wait" }
+    );
+    findings.warn(Fault::bare(Class::Invalid, detail).at(spec(), CLAIMED));
 }
 
 fn unreachable(subject: &Subject<'_, Upgrade>, findings: &mut Findings) {

@@ -2,7 +2,7 @@
 //!
 //! Decides which creation template a cluster gets. Never decides whether an object is right.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::addon::{AddonFacts, VersionFacts};
@@ -47,6 +47,8 @@ pub struct Facts {
     pub peers: Arc<BTreeMap<Arc<str>, Arc<PeerFacts>>>,
     /// Namespaces by name. One that is not in here is unknown, never absent: no object lives in a place that does not exist.
     pub namespaces: ShardedMap<Arc<NamespaceFacts>>,
+    /// Clusters on which an upgrade has a work: cluster, then namespace and name of each such upgrade.
+    pub upgrading: Arc<BTreeMap<Arc<str>, BTreeSet<(Arc<str>, Arc<str>)>>>,
     /// Roles that are labelled as ones for agents.
     pub hub_roles: Arc<BTreeMap<ObjectKey, RoleFacts>>,
     /// What the one who asks may do on the hub, as far as the hub was asked.

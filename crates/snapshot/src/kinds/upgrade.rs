@@ -53,6 +53,7 @@ impl Stored for Upgrade {
         }
         if replace(&mut slot, record, |record| &mut record.meta) {
             touched.insert(key.clone());
+            store.published.changed.upgrades = true;
         }
         store.upgrades.all.extend(slot.map(|record| (place, record)));
     }
@@ -74,6 +75,7 @@ impl Stored for Upgrade {
             store.indexes.by_placement.remove(placement, key);
         }
         touched.insert(key.clone());
+        store.published.changed.upgrades = true;
         if store.upgrades.all.is_empty() {
             store.upgrades.clusters.clear();
         }
