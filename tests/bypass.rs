@@ -228,7 +228,7 @@ async fn storable(rig: &Rig, rules: Vec<Candidates>, others: &[Value]) -> (Vec<C
 }
 
 /// These only warn, or deny what stores nothing, which is to delete: nothing is denied that could be stored.
-const ADVICE: [&str; 46] = [
+const ADVICE: [&str; 47] = [
     "annotation/unknown",
     "annotation/value",
     "blast-radius/move",

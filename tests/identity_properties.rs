@@ -14,7 +14,7 @@ use drawn::{
     CLUSTERS, Drawn, GROUP, HUB, SIGNERS, Step, Subject, TEMPLATES, drawn, pem, step, subjects, wire,
 };
 use jiff::SignedDuration;
-use plan::{Action, Answer};
+use plan::{Action, CertificateDecision};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use snapshot::{AgentGroups, ConfigRef, ConfigType, Kind, ObjectKey, Settings};
@@ -196,7 +196,7 @@ impl Stage {
         self.world.apply(&plan);
     }
 
-    fn judge_answer(&mut self, object: &ObjectKey, answer: &Answer) {
+    fn judge_answer(&mut self, object: &ObjectKey, answer: &CertificateDecision) {
         let view = self.world.store.view("hello").expect("the add-on");
         let request = view
             .requests()
@@ -211,10 +211,10 @@ impl Stage {
         let ceiling = self.ceiling(n);
         let mut given = ceiling.certificates.iter();
         let found = match answer {
-            Answer::Approve(..) => {
+            CertificateDecision::Approve(..) => {
                 given.any(|(signer, given, _)| *signer == &*request.signer && *given == subject)
             }
-            Answer::Sign(signing) => given.any(|(signer, given, secret)| {
+            CertificateDecision::Sign(signing) => given.any(|(signer, given, secret)| {
                 *signer == &*request.signer && *given == subject && **secret == *signing.signer.name
             }),
         };

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use admission::{Door, Operation, RequestContext, Rulebook, Told, UnknownFacts, Verdict, decide};
+use admission::{Door, LiveFact, Operation, RequestContext, Rulebook, UnknownFacts, Verdict, decide};
 use audit::{Asks, Inputs, Shift};
 use check::judge;
 use field::Violation;
@@ -154,7 +154,7 @@ fn an_unknown_namespace_is_asked_for_and_never_taken_for_one_without_labels() {
             // What it says counts at once.
             let metadata = serde_json::from_value(place(&json!({"team": "a"}))["metadata"].clone());
             let seen = NamespaceFacts::of(&metadata.expect("metadata"), &mut Names::default());
-            let answers = BTreeMap::from([(namespace, Told::Namespace(seen))]);
+            let answers = BTreeMap::from([(namespace, LiveFact::Namespace(seen))]);
             let again = asked(
                 operation,
                 UnknownFacts::Fail,
@@ -353,8 +353,8 @@ async fn the_hub_itself_says_what_its_namespaces_are() {
     let ask = |name: &'static str| {
         tidegate::controllers::ask(hub.client(), ObjectKey::new(Kind::Namespace, "", name))
     };
-    assert_eq!(ask("nowhere").await, Some(Told::Absent));
-    let Some(Told::Namespace(found)) = ask("c1").await else {
+    assert_eq!(ask("nowhere").await, Some(LiveFact::Absent));
+    let Some(LiveFact::Namespace(found)) = ask("c1").await else {
         panic!("a namespace");
     };
     assert_eq!(found.labels.get("team").map(|value| &**value), Some("a"));

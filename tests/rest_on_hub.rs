@@ -14,7 +14,7 @@ use futures::{FutureExt, StreamExt};
 use kube::api::{ApiResource, DynamicObject, ListParams, Patch, PatchParams};
 use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Api, Client};
-use release::{Act, Held, steps};
+use release::{Act, RemovableObjects, steps};
 use serde_json::{Value, json};
 use snapshot::{Compat, Kind, Managing, Settings};
 use spokes::Fleet;
@@ -253,13 +253,13 @@ async fn hand_back(client: &Client, name: &str) {
     let named = ListParams::default().fields(&format!("metadata.name={name}"));
     let addon = addons.get(name).await.expect("the add-on");
     let listed = instances.list(&named).await.expect("instances").items;
-    let held = Held {
+    let held = RemovableObjects {
         addon: Some(serde_json::to_value(addon).expect("JSON")),
         instances: listed
             .into_iter()
             .map(|one| serde_json::to_value(one).expect("JSON"))
             .collect(),
-        ..Held::default()
+        ..RemovableObjects::default()
     };
     for step in steps(&held) {
         let text = |pointer: &str| {

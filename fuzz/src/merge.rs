@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
 use managed_fields::{
-    Alike, Applied, Asked, KeyField, List, Map, Owners, Path, Refusal, Relation, Scalar, Set, Type, Types,
+    Alike, Applied, FieldWrite, KeyField, List, Map, Owners, Path, Refusal, Relation, Scalar, Set, Type, Types,
     apply, compare, field_set, merge, remove, update,
 };
 use serde_json::{Value, json};
@@ -86,7 +86,7 @@ pub fn program(bytes: &[u8]) {
         };
         let owner = char::from(*who).to_string();
         let ignored = BTreeMap::new();
-        let asked = Asked {
+        let asked = FieldWrite {
             owner: &owner,
             version: "v1",
             types: &TYPES,
@@ -104,7 +104,7 @@ pub fn program(bytes: &[u8]) {
     }
 }
 
-fn applied(live: &mut Value, owners: &mut Owners, intent: &Value, asked: &Asked<'_>, of: &Type) {
+fn applied(live: &mut Value, owners: &mut Owners, intent: &Value, asked: &FieldWrite<'_>, of: &Type) {
     match apply(live, intent, owners, asked) {
         Ok(Applied {
             object,

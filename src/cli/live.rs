@@ -16,7 +16,7 @@ use crate::files;
 use api::names::OWN_GROUP;
 use api::v1alpha1::{GROUP, VERSION};
 use offline::{Dump, Hub};
-use snapshot::{Answer, ConfigRef, Event, Kind, Seen, Settings, Store, absence};
+use snapshot::{ConfigLookup, ConfigRef, Event, Kind, ObservedConfig, Settings, Store, absence};
 
 /// Objects of one page of a list.
 const PAGE: u32 = 500;
@@ -221,9 +221,9 @@ async fn look(
     resource: &ApiResource,
     namespaced: bool,
     config: &ConfigRef,
-) -> Result<Option<Answer>, CliError> {
+) -> Result<Option<ConfigLookup>, CliError> {
     if namespaced == config.namespace.is_empty() {
-        return Ok(Some(Answer::Absent(absence(config, namespaced))));
+        return Ok(Some(ConfigLookup::Absent(absence(config, namespaced))));
     }
     let api: Api<DynamicObject> = if namespaced {
         Api::namespaced_with(client.clone(), &config.namespace, resource)
@@ -233,9 +233,9 @@ async fn look(
     match api.get_opt(&config.name).await {
         Ok(Some(object)) => {
             let value = serde_json::to_value(object).map_err(|source| failed("read the hub", source))?;
-            Ok(Some(Answer::Exists(Seen::of(&value))))
+            Ok(Some(ConfigLookup::Exists(ObservedConfig::of(&value))))
         }
-        Ok(None) => Ok(Some(Answer::Absent(absence(config, namespaced)))),
+        Ok(None) => Ok(Some(ConfigLookup::Absent(absence(config, namespaced)))),
         Err(kube::Error::Api(status)) if status.code == 403 => Ok(None),
         Err(error) => Err(failed("read the hub", error)),
     }

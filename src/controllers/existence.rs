@@ -16,7 +16,7 @@ use kube::{Api, Client};
 use super::runtime::raw::{Raw, resource};
 use api::names::labels;
 use snapshot::{
-    AddonFacts, AddonPlacement, Facts, Kind, MayBind, Names, NamespaceFacts, ObjectKey, RoleFacts, Told,
+    AddonFacts, AddonPlacement, Facts, Kind, LiveFact, MayBind, Names, NamespaceFacts, ObjectKey, RoleFacts,
 };
 
 /// Where reviews of access are asked for.
@@ -26,7 +26,7 @@ const REVIEWS: &str = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
 const MOST_PLACEMENTS: usize = 10;
 
 /// Returns what the hub says of an object, if it does.
-pub async fn ask(client: Client, object: ObjectKey) -> Option<Told> {
+pub async fn ask(client: Client, object: ObjectKey) -> Option<LiveFact> {
     if object.kind.is_hub_role() {
         return role(client, &object).await;
     }
@@ -40,21 +40,21 @@ pub async fn ask(client: Client, object: ObjectKey) -> Option<Told> {
     };
     let found = api.get_metadata_opt(&object.name).await.ok()?;
     Some(match found {
-        None => Told::Absent,
+        None => LiveFact::Absent,
         Some(found) if object.kind == Kind::Namespace => {
-            Told::Namespace(NamespaceFacts::of(&found.metadata, &mut Names::default()))
+            LiveFact::Namespace(NamespaceFacts::of(&found.metadata, &mut Names::default()))
         }
-        Some(_) => Told::Exists,
+        Some(_) => LiveFact::Exists,
     })
 }
 
 /// What counts of an add-on of a cluster is the install namespace that it would be given now. Decisions are read only where the
 /// placements differ; of more than [`MOST_PLACEMENTS`] nothing is said.
-async fn given(client: Client, instance: &ObjectKey) -> Option<Told> {
+async fn given(client: Client, instance: &ObjectKey) -> Option<LiveFact> {
     let (cluster, name) = (&*instance.namespace, &*instance.name);
     let addons: Api<Raw> = Api::all_with(client.clone(), &resource(Kind::AddOn));
     let Some(found) = addons.get_opt(name).await.ok()? else {
-        return Some(Told::Given(None));
+        return Some(LiveFact::Given(None));
     };
     let addon = AddonFacts::read(&found.object).ok()?;
     let is_one = |placement: &&AddonPlacement| {
@@ -76,7 +76,7 @@ async fn given(client: Client, instance: &ObjectKey) -> Option<Told> {
             facts = facts.with_placement(&placement.namespace, &placement.name, clusters);
         }
     }
-    Some(Told::Given(facts.install_namespace(name, cluster).cloned()))
+    Some(LiveFact::Given(facts.install_namespace(name, cluster).cloned()))
 }
 
 /// Returns the clusters that a placement selects.
@@ -95,15 +95,15 @@ async fn selected(client: Client, placement: &AddonPlacement) -> Result<Vec<Stri
 }
 
 /// What counts of a role are its rules.
-async fn role(client: Client, object: &ObjectKey) -> Option<Told> {
+async fn role(client: Client, object: &ObjectKey) -> Option<LiveFact> {
     let api: Api<Raw> = if object.kind == Kind::HubRole {
         Api::namespaced_with(client, &object.namespace, &resource(object.kind))
     } else {
         Api::all_with(client, &resource(object.kind))
     };
     match api.get_opt(&object.name).await.ok()? {
-        None => Some(Told::Absent),
-        Some(found) => RoleFacts::of(&found.object).ok().map(Told::Role),
+        None => Some(LiveFact::Absent),
+        Some(found) => RoleFacts::of(&found.object).ok().map(LiveFact::Role),
     }
 }
 

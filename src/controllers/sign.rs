@@ -269,7 +269,7 @@ fn serial(uid: &str) -> Vec<u8> {
 mod tests {
     use super::*;
     use rcgen::{BasicConstraints, DistinguishedName, DnType, IsCa};
-    use snapshot::Asked;
+    use snapshot::CertificateRequest;
     use std::collections::BTreeSet;
     use std::sync::Arc;
 
@@ -298,7 +298,7 @@ mod tests {
         let again = DnType::CustomDnType(vec![2, 5, 4, 10]);
         params.distinguished_name.push(again, "other");
         let key = KeyPair::generate().unwrap();
-        let asked = Asked {
+        let asked = CertificateRequest {
             users: Vec::new(),
             groups: BTreeSet::default(),
             units: BTreeSet::default(),
@@ -349,7 +349,7 @@ mod tests {
         let (certificate, key) = authority(true);
         let key = key.serialize_pem();
         let pair = (certificate.as_bytes(), key.as_bytes());
-        let changes: [fn(&mut Asked); 4] = [
+        let changes: [fn(&mut CertificateRequest); 4] = [
             |bearer| bearer.users = vec!["worker".to_owned()],
             |bearer| drop(bearer.groups.pop_first()),
             |bearer| bearer.units.extend(["unit".to_owned()]),

@@ -17,14 +17,14 @@ use tokio::time::{Instant, timeout_at};
 
 use super::allowance::{Allowance, OnBehalf};
 use super::hearsay::{Hearsay, Question, Word};
-use admission::{Facts, MayBind, ObjectKey, Told, Verdict};
+use admission::{Facts, LiveFact, MayBind, ObjectKey, Verdict};
 
 /// The most that is asked on behalf of one request.
 const MOST_ASKED: usize = 10;
 /// The longest user that the hub is asked about, in bytes.
 const LONGEST_USER: usize = 16 << 10;
 
-type Ask = dyn Fn(ObjectKey) -> BoxFuture<'static, Option<Told>> + Send + Sync;
+type Ask = dyn Fn(ObjectKey) -> BoxFuture<'static, Option<LiveFact>> + Send + Sync;
 type Vouch = dyn Fn(Arc<str>, MayBind) -> BoxFuture<'static, Option<bool>> + Send + Sync;
 
 /// Whoever can tell what the hub has, and what somebody may do there.
@@ -55,7 +55,7 @@ pub(super) struct Asker<'a> {
 /// What the hub has said in time.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Answers {
-    objects: BTreeMap<ObjectKey, Told>,
+    objects: BTreeMap<ObjectKey, LiveFact>,
     rights: BTreeMap<MayBind, bool>,
 }
 
@@ -91,7 +91,9 @@ impl std::fmt::Debug for ExistenceReader {
 
 impl ExistenceReader {
     /// Makes a witness of a question to the hub; nothing is the answer of a hub that does not say.
-    pub fn new(ask: impl Fn(ObjectKey) -> BoxFuture<'static, Option<Told>> + Send + Sync + 'static) -> Self {
+    pub fn new(
+        ask: impl Fn(ObjectKey) -> BoxFuture<'static, Option<LiveFact>> + Send + Sync + 'static,
+    ) -> Self {
         Self {
             ask: Arc::new(ask),
             vouch: None,
@@ -218,8 +220,8 @@ mod tests {
         let witness = ExistenceReader::new(|object: ObjectKey| {
             async move {
                 match &*object.name {
-                    "there" => Some(Told::Exists),
-                    "gone" => Some(Told::Absent),
+                    "there" => Some(LiveFact::Exists),
+                    "gone" => Some(LiveFact::Absent),
                     "silent" => None,
                     _ => std::future::pending().await,
                 }
@@ -245,7 +247,7 @@ mod tests {
         let counted = Arc::clone(&asked);
         let witness = ExistenceReader::new(move |_| {
             counted.fetch_add(1, Ordering::Relaxed);
-            async { Some(Told::Exists) }.boxed()
+            async { Some(LiveFact::Exists) }.boxed()
         });
         let stranger = Asker {
             peer: Some(IpAddr::from([10, 0, 0, 9])),

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use admission::{MayBind, ObjectKey, Told};
+use admission::{LiveFact, MayBind, ObjectKey};
 
 /// The most answers that are kept.
 const MOST: usize = 1024;
@@ -27,7 +27,7 @@ pub(super) enum Question {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Word {
     /// Of an object.
-    Object(Told),
+    Object(LiveFact),
     /// Of a right.
     Right(bool),
 }
@@ -35,10 +35,11 @@ pub(super) enum Word {
 impl Word {
     fn counts_for(&self) -> Duration {
         match self {
-            Self::Object(Told::Exists) | Self::Right(true) => YES,
-            Self::Object(Told::Absent | Told::Namespace(_) | Told::Role(_)) | Self::Right(false) => NO,
+            Self::Object(LiveFact::Exists) | Self::Right(true) => YES,
+            Self::Object(LiveFact::Absent | LiveFact::Namespace(_) | LiveFact::Role(_))
+            | Self::Right(false) => NO,
             // What is filled in stays: it comes from the hub as it is now. One `apply` asks twice, for its dry run and in earnest.
-            Self::Object(Told::Given(_)) => Duration::ZERO,
+            Self::Object(LiveFact::Given(_)) => Duration::ZERO,
         }
     }
 }
@@ -81,8 +82,8 @@ mod tests {
     #[test]
     fn a_no_is_forgotten_sooner_than_a_yes() {
         let (mut hearsay, now) = (Hearsay::default(), Instant::now());
-        hearsay.keep(about("there"), Word::Object(Told::Exists), now);
-        hearsay.keep(about("gone"), Word::Object(Told::Absent), now);
+        hearsay.keep(about("there"), Word::Object(LiveFact::Exists), now);
+        hearsay.keep(about("gone"), Word::Object(LiveFact::Absent), now);
         let at = |millis| now + Duration::from_millis(millis);
         assert!(hearsay.recall(&about("gone"), at(999)).is_some());
         assert!(hearsay.recall(&about("gone"), at(1000)).is_none());
@@ -93,7 +94,7 @@ mod tests {
     #[test]
     fn what_is_filled_in_is_asked_anew_every_time() {
         let (mut hearsay, now) = (Hearsay::default(), Instant::now());
-        hearsay.keep(about("new"), Word::Object(Told::Given(None)), now);
+        hearsay.keep(about("new"), Word::Object(LiveFact::Given(None)), now);
         assert!(hearsay.0.is_empty());
     }
 
@@ -101,10 +102,10 @@ mod tests {
     fn a_flood_of_questions_takes_no_more_room() {
         let (mut hearsay, now) = (Hearsay::default(), Instant::now());
         for number in 0..5_000 {
-            hearsay.keep(about(&number.to_string()), Word::Object(Told::Exists), now);
+            hearsay.keep(about(&number.to_string()), Word::Object(LiveFact::Exists), now);
         }
         assert_eq!(hearsay.0.len(), MOST);
-        hearsay.keep(about("late"), Word::Object(Told::Exists), now + YES);
+        hearsay.keep(about("late"), Word::Object(LiveFact::Exists), now + YES);
         assert_eq!(hearsay.0.len(), 1, "what does not count any more makes room");
     }
 }

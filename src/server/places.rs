@@ -20,11 +20,11 @@ pub(super) struct Places {
     limits: Limits,
     most: usize,
     metrics: Metrics,
-    taken: Mutex<Taken>,
+    taken: Mutex<OpenPlaces>,
 }
 
 #[derive(Debug, Default)]
-struct Taken {
+struct OpenPlaces {
     next: u64,
     open: BTreeMap<u64, Arc<Life>>,
     peers: BTreeMap<Peer, usize>,
@@ -58,7 +58,7 @@ impl Places {
         })
     }
 
-    fn taken(&self) -> MutexGuard<'_, Taken> {
+    fn taken(&self) -> MutexGuard<'_, OpenPlaces> {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -93,7 +93,7 @@ impl Places {
         }
     }
 
-    fn least(&self, taken: &Taken, now: Instant) -> Option<u64> {
+    fn least(&self, taken: &OpenPlaces, now: Instant) -> Option<u64> {
         let worth = |life: &Life| {
             let (standing, phase, since) = life.phase(&self.limits, now);
             let count = taken.peers.get(&life.peer()).copied().unwrap_or_default();
@@ -128,7 +128,7 @@ impl Places {
     }
 }
 
-impl Taken {
+impl OpenPlaces {
     fn remove(&mut self, number: u64) -> Option<Arc<Life>> {
         let life = self.open.remove(&number)?;
         if let Some(count) = self.peers.get_mut(&life.peer()) {

@@ -18,12 +18,12 @@ pub(super) struct Shares {
     total: usize,
     /// What strangers leave alone.
     reserve: usize,
-    held: Mutex<Held>,
+    held: Mutex<Allotted>,
     returned: Notify,
 }
 
 #[derive(Debug, Default)]
-struct Held {
+struct Allotted {
     all: usize,
     peers: BTreeMap<Peer, usize>,
 }
@@ -59,7 +59,7 @@ impl Shares {
         })
     }
 
-    fn held(&self) -> MutexGuard<'_, Held> {
+    fn held(&self) -> MutexGuard<'_, Allotted> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -80,7 +80,7 @@ impl Shares {
     }
 }
 
-impl Held {
+impl Allotted {
     fn of(&self, peer: Peer) -> usize {
         self.peers.get(&peer).copied().unwrap_or_default()
     }

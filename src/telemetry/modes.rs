@@ -78,7 +78,7 @@ pub struct PendingAction {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Held {
+struct LeaseHolder {
     lease: LeaseOf,
     holder: Holder,
 }
@@ -95,7 +95,7 @@ type ByAddOn = BTreeMap<String, Vec<PendingAction>>;
 /// Who writes, and what is not written. Clones tell into the same place.
 #[derive(Clone, Debug, Default)]
 pub struct ModeMetrics {
-    leader: Family<Held, Gauge>,
+    leader: Family<LeaseHolder, Gauge>,
     pending: Family<Pending, Gauge>,
     addons: Gauge,
     observed: Arc<Mutex<Option<ByAddOn>>>,
@@ -123,7 +123,7 @@ impl ModeMetrics {
     /// Notes who holds a Lease.
     pub fn held(&self, lease: LeaseOf, holder: Holder) {
         for one in Holder::ALL {
-            let labels = Held { lease, holder: one };
+            let labels = LeaseHolder { lease, holder: one };
             self.leader.get_or_create(&labels).set((one == holder).into());
         }
     }

@@ -2,12 +2,13 @@
 //!
 //! Decides names and labels. Counts what stands in statuses, so that every replica tells the same.
 
-use api::cluster::ManagedClustersUpgradeStatus;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
+/// The states of `status.stateCounts`, in its order.
+const STATES: [&str; 5] = ["NotStarted", "Initialized", "Partial", "Complete", "Failed"];
 /// The words of `status.phase`. An upgrade that nobody has looked at yet is pending.
 const PHASES: [&str; 9] = [
     "Pending",
@@ -52,32 +53,23 @@ impl UpgradeMetrics {
         );
     }
 
-    /// Notes the statuses of all upgrades that there are.
-    pub fn tell<'s>(&self, statuses: impl IntoIterator<Item = &'s ManagedClustersUpgradeStatus>) {
+    /// Notes the phase of every upgrade that there is, and its `stateCounts`: not started, initialized, partial, complete, failed.
+    pub fn tell<'s>(&self, upgrades: impl IntoIterator<Item = (&'s str, [i64; 5])>) {
         let mut phases = [0_i64; PHASES.len()];
-        let mut states = [0_i64; 5];
-        for status in statuses {
-            let known = PHASES.iter().position(|phase| *phase == status.phase);
+        let mut states = [0_i64; STATES.len()];
+        for (phase, counts) in upgrades {
+            let known = PHASES.iter().position(|known| *known == phase);
             if let Some(count) = phases.get_mut(known.unwrap_or(0)) {
                 *count = count.saturating_add(1);
             }
-            let counts = status.state_counts.unwrap_or_default();
-            let each = [
-                counts.not_started,
-                counts.initialized,
-                counts.partial,
-                counts.complete,
-                counts.failed,
-            ];
-            for (sum, count) in states.iter_mut().zip(each) {
+            for (sum, count) in states.iter_mut().zip(counts) {
                 *sum = sum.saturating_add(count);
             }
         }
         for (phase, count) in PHASES.into_iter().zip(phases) {
             self.upgrades.get_or_create(&Phase { phase }).set(count);
         }
-        let names = ["NotStarted", "Initialized", "Partial", "Complete", "Failed"];
-        for (state, count) in names.into_iter().zip(states) {
+        for (state, count) in STATES.into_iter().zip(states) {
             self.clusters.get_or_create(&State { state }).set(count);
         }
     }
@@ -85,27 +77,16 @@ impl UpgradeMetrics {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use api::cluster::UpgradeStateCounts;
     use crate::telemetry::Metrics;
-
-    fn status(phase: &str, complete: i64, failed: i64) -> ManagedClustersUpgradeStatus {
-        ManagedClustersUpgradeStatus {
-            phase: phase.to_owned(),
-            state_counts: Some(UpgradeStateCounts {
-                complete,
-                failed,
-                ..UpgradeStateCounts::default()
-            }),
-            ..ManagedClustersUpgradeStatus::default()
-        }
-    }
 
     #[test]
     fn every_upgrade_counts_in_one_phase_and_goes_when_it_is_deleted() {
         let metrics = Metrics::default();
-        let all = [status("Upgrading", 3, 0), status("Halted", 1, 2), status("", 0, 0)];
-        metrics.upgrades().tell(&all);
+        metrics.upgrades().tell([
+            ("Upgrading", [2, 0, 1, 3, 0]),
+            ("Halted", [0, 0, 0, 1, 2]),
+            ("", [0; 5]),
+        ]);
         let text = metrics.text();
         for line in [
             "tidegate_upgrades{phase=\"Upgrading\"} 1",

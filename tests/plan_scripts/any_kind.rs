@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use hash::ConfigKey;
 use serde_json::{Value, json};
 use snapshot::{
-    Absence, Answer, ConfigRef, ConfigType, Event, ObjectKey, Seen, Settings, Store, TypeFault, absence,
+    Absence, ConfigLookup, ConfigRef, ConfigType, Event, ObjectKey, ObservedConfig, Settings, Store,
+    TypeFault, absence,
 };
 
 /// How the hub serves a type.
@@ -97,11 +98,11 @@ impl AnyKinds {
         }
     }
 
-    fn answer(&self, config: &ConfigRef, namespaced: bool) -> Answer {
+    fn answer(&self, config: &ConfigRef, namespaced: bool) -> ConfigLookup {
         let why = absence(config, namespaced);
         match self.objects.get(config).filter(|_| why == Absence::Missing) {
-            Some(object) => Answer::Exists(Seen::of(object)),
-            None => Answer::Absent(why),
+            Some(object) => ConfigLookup::Exists(ObservedConfig::of(object)),
+            None => ConfigLookup::Absent(why),
         }
     }
 }

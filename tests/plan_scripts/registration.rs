@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use plan::Answer;
+use plan::CertificateDecision;
 use rcgen::{CertificateParams, DistinguishedName, DnType, KeyPair};
 use serde_json::{Value, json};
 use snapshot::{Event, Kind, ObjectKey, agent_groups, agent_user};
@@ -67,10 +67,10 @@ pub(crate) fn act(teller: &mut Teller, words: &[&str], line: &str) {
 }
 
 /// Returns the line for an answer to a request.
-pub(crate) fn describe(object: &ObjectKey, answer: &Answer) -> String {
+pub(crate) fn describe(object: &ObjectKey, answer: &CertificateDecision) -> String {
     match answer {
-        Answer::Approve(..) => format!("  approve {object}"),
-        Answer::Sign(signing) => format!(
+        CertificateDecision::Approve(..) => format!("  approve {object}"),
+        CertificateDecision::Sign(signing) => format!(
             "  sign {object} with {}/{}",
             signing.signer.namespace, signing.signer.name
         ),

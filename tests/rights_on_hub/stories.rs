@@ -9,7 +9,7 @@ use admission::{MayBind, ObjectKey};
 use devhub::TestHub;
 use kube::Client;
 use serde_json::{Value, json};
-use snapshot::{Kind, RollUps, Settings, Told};
+use snapshot::{Kind, LiveFact, RollUps, Settings};
 use tidegate::controllers::{
     AuditOptions, AuditPace, Auditor, ElectionOptions, Pace, Part, PolicyDocuments, PolicyTells, PolicyWatch,
     Reports, StockLease, TideOptions, ask, may_bind, tap,
@@ -429,7 +429,7 @@ pub(crate) async fn of_the_gate(hub: &TestHub, client: Client) {
     ] {
         let namespace = if kind.address().namespaced { "c1" } else { "" };
         let told = ask(client.clone(), ObjectKey::new(kind, namespace, "nobody")).await;
-        assert_eq!(told, Some(Told::Absent), "{kind:?}");
+        assert_eq!(told, Some(LiveFact::Absent), "{kind:?}");
     }
     let role = ObjectKey::new(Kind::HubClusterRole, "", "hello-reader");
     for (user, namespace, expected) in [("alice", "", true), ("alice", "c1", true), ("bob", "c1", false)] {

@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
-use plan::{self, Action, Answer, Memo, Plan, Revision};
+use plan::{self, Action, CertificateDecision, Memo, Plan, Revision};
 use serde_json::{Value, json};
 use snapshot::{Event, Kind, ObjectKey, Settings, Store};
 
@@ -258,11 +258,11 @@ impl World {
         }
     }
 
-    fn certify(&mut self, object: &ObjectKey, before: &Revision, answer: &Answer) {
+    fn certify(&mut self, object: &ObjectKey, before: &Revision, answer: &CertificateDecision) {
         self.check(object, before);
         let status = match answer {
-            Answer::Approve(patch, _) => patch["status"].clone(),
-            Answer::Sign(_) => json!({"certificate": "c2lnbmVk"}),
+            CertificateDecision::Approve(patch, _) => patch["status"].clone(),
+            CertificateDecision::Sign(_) => json!({"certificate": "c2lnbmVk"}),
         };
         self.put_status(object, &status);
     }

@@ -18,8 +18,8 @@ mod validation;
 mod variables;
 
 pub use conditions::all_hold;
-pub use matching::{Matched, NAME_LABEL, Namespace, Subject, Versions};
+pub use matching::{MatchAttributes, Matched, NAME_LABEL, Namespace, Versions};
 pub use spec::{FailurePolicy, MatchPolicy, MatchResources, Rule, RuleScope};
 pub use target::Target;
-pub use validation::{Annotation, Evaluate, Judged, Validation};
+pub use validation::{Annotation, Evaluate, Validation, ValidationResult};
 pub use variables::{NULL, Variables};

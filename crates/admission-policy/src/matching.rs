@@ -55,7 +55,7 @@ pub enum Versions<'a> {
 
 /// A request, as far as it decides what is meant.
 #[derive(Clone, Copy)]
-pub struct Subject<'a> {
+pub struct MatchAttributes<'a> {
     /// What is done to which object.
     pub target: Target<'a>,
     /// The object as it would be stored.
@@ -68,7 +68,7 @@ pub struct Subject<'a> {
     pub versions: Versions<'a>,
 }
 
-impl<'a> Subject<'a> {
+impl<'a> MatchAttributes<'a> {
     /// Tells whether the object before or after the change has the labels. An absent object has none to be selected by.
     pub fn has_labels(&self, selector: &Selector) -> bool {
         selector.is_everything()
@@ -134,7 +134,7 @@ fn reads_more_than_the_name(selector: &Selector) -> bool {
 
 impl MatchResources {
     /// Tells whether a request is meant. Where there is no rule every request is.
-    pub fn matches<'a>(&'a self, subject: &Subject<'a>) -> Matched<'a> {
+    pub fn matches<'a>(&'a self, subject: &MatchAttributes<'a>) -> Matched<'a> {
         let policy = self.match_policy.unwrap_or(MatchPolicy::Equivalent);
         if !subject.has_labels(&self.object_selector)
             || subject.version(&self.exclude_resource_rules, policy).is_some()
@@ -207,10 +207,10 @@ impl fmt::Debug for Namespace<'_> {
     }
 }
 
-impl fmt::Debug for Subject<'_> {
+impl fmt::Debug for MatchAttributes<'_> {
     // Never the objects: they do not belong in logs.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Subject")
+        f.debug_struct("MatchAttributes")
             .field("target", &self.target)
             .finish_non_exhaustive()
     }
@@ -232,8 +232,8 @@ mod tests {
         name: "one",
     };
 
-    fn subject<'a>(namespace: Namespace<'a>, versions: Versions<'a>) -> Subject<'a> {
-        Subject {
+    fn subject<'a>(namespace: Namespace<'a>, versions: Versions<'a>) -> MatchAttributes<'a> {
+        MatchAttributes {
             target: TARGET,
             object: None,
             old_object: None,
@@ -336,7 +336,7 @@ mod tests {
             (None, None, false),
         ];
         for (object, old_object, expected) in rows {
-            let subject = Subject {
+            let subject = MatchAttributes {
                 object,
                 old_object,
                 ..subject(Namespace::None, Versions::Unknown)

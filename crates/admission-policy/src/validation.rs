@@ -2,7 +2,7 @@
 //!
 //! Decides what a part says of one request. What follows, and in which words a user hears of it, is decided by those who ask.
 
-use cel_engine::{Answer, usable_message};
+use cel_engine::{Evaluated, usable_message};
 
 /// Evaluates the expressions of one policy on one request.
 pub trait Evaluate<'v> {
@@ -12,7 +12,7 @@ pub trait Evaluate<'v> {
     type Error;
 
     /// Evaluates an expression.
-    fn answer(&self, expression: &Self::Expression) -> Result<Answer<'v>, Self::Error>;
+    fn answer(&self, expression: &Self::Expression) -> Result<Evaluated<'v>, Self::Error>;
     /// Returns an expression as messages quote it.
     fn quoted(expression: &Self::Expression) -> String;
 }
@@ -30,7 +30,7 @@ pub struct Validation<X> {
 
 /// What a validation says.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Judged<E> {
+pub enum ValidationResult<E> {
     /// It holds.
     Holds,
     /// It does not.
@@ -56,14 +56,14 @@ pub enum Annotation<E> {
 
 impl<X> Validation<X> {
     /// Returns what it says.
-    pub fn judge<'v, V: Evaluate<'v, Expression = X>>(&self, evaluate: &V) -> Judged<V::Error> {
+    pub fn judge<'v, V: Evaluate<'v, Expression = X>>(&self, evaluate: &V) -> ValidationResult<V::Error> {
         match evaluate.answer(&self.expression) {
             Ok(answer) => match answer.as_bool() {
-                Some(true) => Judged::Holds,
-                Some(false) => Judged::Broken,
-                None => Judged::NotBool(answer.type_name()),
+                Some(true) => ValidationResult::Holds,
+                Some(false) => ValidationResult::Broken,
+                None => ValidationResult::NotBool(answer.type_name()),
             },
-            Err(error) => Judged::Failed(error),
+            Err(error) => ValidationResult::Failed(error),
         }
     }
 
@@ -104,7 +104,7 @@ mod tests {
         type Expression = Program;
         type Error = String;
 
-        fn answer(&self, expression: &Program) -> Result<Answer<'static>, String> {
+        fn answer(&self, expression: &Program) -> Result<Evaluated<'static>, String> {
             let answer = Activation::new(100_000).answer(expression);
             answer.map_err(|failure| failure.words().to_owned())
         }
@@ -129,10 +129,13 @@ mod tests {
     #[test]
     fn a_validation_holds_or_is_broken_and_everything_else_is_told_apart() {
         let rows = [
-            ("true", Judged::Holds),
-            ("1 > 2", Judged::Broken),
-            ("'true'", Judged::NotBool("string".to_owned())),
-            ("1 / 0 == 0", Judged::Failed("division by zero".to_owned())),
+            ("true", ValidationResult::Holds),
+            ("1 > 2", ValidationResult::Broken),
+            ("'true'", ValidationResult::NotBool("string".to_owned())),
+            (
+                "1 / 0 == 0",
+                ValidationResult::Failed("division by zero".to_owned()),
+            ),
         ];
         for (source, expected) in rows {
             assert_eq!(validation(source, "", None).judge(&Plain), expected, "{source}");

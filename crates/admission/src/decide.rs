@@ -33,7 +33,7 @@ use snapshot::Facts;
 /// the hub decides again with facts that say so.
 pub fn decide(request: &Request<'_>, facts: &Facts, rulebook: &Rulebook) -> Verdict {
     let is_stored = request.operation != Operation::Create;
-    let verdict = match v1beta1::Read::of(request) {
+    let verdict = match v1beta1::AsAlpha::of(request) {
         Some(read) => {
             let verdict = decided(&read.request(request), facts, rulebook);
             read.told(verdict, request.resource)
@@ -208,7 +208,7 @@ fn part_with(request: &Request<'_>, shape: &Shape, facts: &Facts, rulebook: &Rul
     let judged = if request.group == GROUP || request.resource == Upgrade::RESOURCE {
         policies::part_with(&asking, &object)
     } else {
-        policies::Judged::default()
+        policies::PolicyFindings::default()
     };
     findings.extend(judged.findings);
     let asked = asked.into_iter().chain(judged.asked).collect();

@@ -52,4 +52,4 @@ pub use webhook_configurations::{
 pub use model::InstallNamespace;
 pub use policy::{is_former, is_policy};
 pub use schema::Stop;
-pub use snapshot::{Facts, MayBind, ObjectKey, Told};
+pub use snapshot::{Facts, LiveFact, MayBind, ObjectKey};

@@ -20,14 +20,14 @@ use conversion::{
 use field::{Class, Fault, Path, Violation};
 
 /// The objects of a request in the version that rules speak.
-pub(super) struct Read {
+pub(super) struct AsAlpha {
     object: Option<Box<RawValue>>,
     old: Option<Box<RawValue>>,
     /// What the author wrote that `v1beta1` does not have.
     strays: Vec<Violation>,
 }
 
-impl Read {
+impl AsAlpha {
     /// Reads the objects of a request, if they are of `v1beta1`.
     pub(super) fn of(request: &Request<'_>) -> Option<Self> {
         let is_ours = request.group == GROUP

@@ -12,12 +12,12 @@ pub struct Quantity {
     nanos: i128,
     /// The power of ten of the smallest digit written, as long as all digits fit into 64 bits.
     scale: Option<i32>,
-    form: Form,
+    form: Format,
 }
 
 /// The suffixes that a quantity is written with: Go's `resource.Format`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum Format {
     /// `k`, `M`, `G`.
     Decimal,
     /// `Ki`, `Mi`, `Gi`.
@@ -34,7 +34,7 @@ const SAFE_DIGITS: i32 = 18;
 
 /// A suffix: its system, a power of ten and a power of two.
 struct Suffix {
-    form: Form,
+    form: Format,
     ten: i32,
     two: u32,
 }
@@ -63,7 +63,7 @@ impl Quantity {
     }
 
     /// Makes a whole number.
-    pub fn whole(number: i64, form: Form) -> Self {
+    pub fn whole(number: i64, form: Format) -> Self {
         Self {
             nanos: i128::from(number) * NANO,
             scale: Some(0),
@@ -142,12 +142,12 @@ impl Ord for Quantity {
 
 fn suffix_of(suffix: &str) -> Option<Suffix> {
     let decimal = |ten| Suffix {
-        form: Form::Decimal,
+        form: Format::Decimal,
         ten,
         two: 0,
     };
     let binary = |two| Suffix {
-        form: Form::Binary,
+        form: Format::Binary,
         ten: 0,
         two,
     };
@@ -169,7 +169,7 @@ fn suffix_of(suffix: &str) -> Option<Suffix> {
         "Pi" => binary(50),
         "Ei" => binary(60),
         _ => Suffix {
-            form: Form::Exponent,
+            form: Format::Exponent,
             ten: suffix
                 .strip_prefix(['e', 'E'])?
                 .parse::<i32>()
@@ -183,9 +183,9 @@ fn suffix_of(suffix: &str) -> Option<Suffix> {
 /// Returns the scale that Go keeps a parsed number with, or nothing where it switches to arbitrary precision.
 fn scale(whole: i32, fraction: i32, suffix: &Suffix) -> Option<i32> {
     let (scale, spare) = match suffix.form {
-        Form::Decimal | Form::Exponent => (suffix.ten, SAFE_DIGITS - whole - fraction),
-        Form::Binary if fraction == 0 => (0, 15 - whole - i32::try_from(suffix.two * 3 / 10).ok()? - 1),
-        Form::Binary => return None,
+        Format::Decimal | Format::Exponent => (suffix.ten, SAFE_DIGITS - whole - fraction),
+        Format::Binary if fraction == 0 => (0, 15 - whole - i32::try_from(suffix.two * 3 / 10).ok()? - 1),
+        Format::Binary => return None,
     };
     let scale = scale.checked_sub(fraction)?;
     (spare >= 0 && scale >= -9).then_some(scale)
@@ -247,7 +247,7 @@ impl fmt::Display for Quantity {
             return out.write_str("0");
         }
         let whole = self.nanos / NANO;
-        if self.form == Form::Binary && self.nanos % NANO == 0 && whole.abs() >= 1024 {
+        if self.form == Format::Binary && self.nanos % NANO == 0 && whole.abs() >= 1024 {
             let suffixes = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
             let (mut rest, mut at) = (whole, 0);
             while rest % 1024 == 0 && at + 1 < suffixes.len() {
@@ -262,9 +262,9 @@ impl fmt::Display for Quantity {
             power += 3;
         }
         match self.form {
-            Form::Exponent if power == 0 => write!(out, "{rest}"),
-            Form::Exponent => write!(out, "{rest}e{power}"),
-            Form::Decimal | Form::Binary => {
+            Format::Exponent if power == 0 => write!(out, "{rest}"),
+            Format::Exponent => write!(out, "{rest}e{power}"),
+            Format::Decimal | Format::Binary => {
                 let suffix = match power {
                     -9 => "n",
                     -6 => "u",

@@ -30,7 +30,7 @@ pub struct AuditedObject {
 struct Record {
     uid: Name,
     digest: Digest,
-    judged: Option<Judged>,
+    judged: Option<Judgement>,
     /// It came while this audit was looking, so that nothing was wrong with it before.
     newcomer: bool,
 }
@@ -47,7 +47,7 @@ pub enum Bearing {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-struct Judged {
+struct Judgement {
     inputs: Inputs,
     findings: Box<[Finding]>,
     counts: Counts,
@@ -129,7 +129,7 @@ impl Ledger {
             })
             .collect();
         self.count(&findings, 1);
-        let judged = Judged {
+        let judged = Judgement {
             inputs: inputs.shared(&mut self.names),
             findings,
             counts,

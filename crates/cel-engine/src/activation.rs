@@ -13,7 +13,7 @@ use super::library::{Authority, Authorizer};
 use super::plain;
 use super::program::{EvalError, Program};
 use super::typed::Typed;
-use super::variables::Seen;
+use super::variables::Bindings;
 use crate::stop::Stop;
 use ::cel::common::types::{CelBool, CelNull, CelString};
 use ::cel::common::value::{CowVal, Val};
@@ -36,7 +36,7 @@ use std::sync::Arc;
 /// assert_eq!(policy.answer(&program).unwrap().as_text(), Some("many"));
 /// ```
 pub struct Activation<'p, 'v> {
-    seen: Seen<'p, 'v>,
+    seen: Bindings<'p, 'v>,
 }
 
 /// Why an expression has no value.
@@ -51,7 +51,7 @@ pub enum Failure {
 }
 
 /// The value of an expression, with its own type.
-pub struct Answer<'v>(Box<dyn Val + 'v>);
+pub struct Evaluated<'v>(Box<dyn Val + 'v>);
 
 impl Activation<'_, '_> {
     /// Returns an empty activation on which `units` may be spent; a unit is about one step of the evaluator.
@@ -63,7 +63,7 @@ impl Activation<'_, '_> {
     pub fn until(units: u64, stop: &Stop) -> Self {
         let context = Context::with_env(Arc::clone(engine()));
         Self {
-            seen: Seen::new(context, Budget::until(units, stop)),
+            seen: Bindings::new(context, Budget::until(units, stop)),
         }
     }
 }
@@ -74,7 +74,7 @@ impl<'v> Activation<'_, 'v> {
     pub fn inner<'b>(&'b self, units: u64) -> Activation<'b, 'v> {
         let budget = Budget::until(units, self.seen.budget.stop());
         Activation {
-            seen: Seen::new(self.seen.context.new_inner_scope(), budget),
+            seen: Bindings::new(self.seen.context.new_inner_scope(), budget),
         }
     }
 
@@ -84,7 +84,7 @@ impl<'v> Activation<'_, 'v> {
     }
 
     /// Binds what an expression has made.
-    pub fn bind_answer(&mut self, name: &str, answer: Answer<'v>) {
+    pub fn bind_answer(&mut self, name: &str, answer: Evaluated<'v>) {
         self.seen.context.add_variable_as_val(name, answer.0);
     }
 
@@ -106,9 +106,9 @@ impl<'v> Activation<'_, 'v> {
     }
 
     /// Evaluates a program.
-    pub fn answer(&self, program: &Program) -> Result<Answer<'v>, Failure> {
+    pub fn answer(&self, program: &Program) -> Result<Evaluated<'v>, Failure> {
         let kept = self.evaluate(program, |value| detach(value));
-        kept.map(Answer).map_err(|error| match error {
+        kept.map(Evaluated).map_err(|error| match error {
             EvalError::BudgetSpent => Failure::Spent,
             EvalError::Stopped => Failure::Stopped,
             EvalError::NoOverload(words) | EvalError::Failed(words) => Failure::Failed(words),
@@ -164,7 +164,7 @@ impl Program {
     }
 }
 
-impl Answer<'_> {
+impl Evaluated<'_> {
     /// Returns the truth value, if it is one.
     pub fn as_bool(&self) -> Option<bool> {
         self.0.downcast_ref::<CelBool>().map(|holds| *holds.inner())
@@ -211,9 +211,9 @@ impl fmt::Debug for Activation<'_, '_> {
     }
 }
 
-impl fmt::Debug for Answer<'_> {
+impl fmt::Debug for Evaluated<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Answer").field(&self.type_name()).finish()
+        f.debug_tuple("Evaluated").field(&self.type_name()).finish()
     }
 }
 

@@ -38,7 +38,7 @@ mod texts;
 mod typed;
 mod variables;
 
-pub use activation::{Activation, Answer, Failure};
+pub use activation::{Activation, Evaluated, Failure};
 pub use cost::Budget;
 pub use diagnose::{CompileError, Fault};
 pub use engine::engine;

@@ -6,7 +6,7 @@ use super::library::is_format;
 
 /// What is known about a function name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Known {
+pub(super) enum Availability {
     /// This engine has it.
     Here,
     /// Only mutations have it.
@@ -174,9 +174,9 @@ const FUNCTIONS: &[&str] = &[
 const IN_MUTATIONS: &[&str] = &["jsonpatch.escapeKey"];
 
 /// Looks a function up by the name under which it is called; names with `@` come from macros. `namespace` is the receiver if it is a bare name.
-pub(super) fn look_up(name: &str, namespace: Option<&str>) -> Known {
+pub(super) fn look_up(name: &str, namespace: Option<&str>) -> Availability {
     if name.contains('@') {
-        return Known::Here;
+        return Availability::Here;
     }
     let qualified = namespace
         .filter(|space| NAMESPACES.contains(space))
@@ -185,11 +185,11 @@ pub(super) fn look_up(name: &str, namespace: Option<&str>) -> Known {
     let name = qualified.as_deref().unwrap_or(name);
     let operator = !name.starts_with(|c: char| c.is_ascii_alphabetic());
     if operator || constant || FUNCTIONS.contains(&name) {
-        Known::Here
+        Availability::Here
     } else if IN_MUTATIONS.contains(&name) {
-        Known::InMutations
+        Availability::InMutations
     } else {
-        Known::Nowhere
+        Availability::Nowhere
     }
 }
 
@@ -219,14 +219,14 @@ mod tests {
     #[test]
     fn functions_are_here_in_mutations_or_nowhere() {
         let rows = [
-            ("size", None, Known::Here),
-            ("greatest", Some("math"), Known::Here),
-            ("_+_", None, Known::Here),
-            ("semver", None, Known::Here),
-            ("dns1123Label", Some("format"), Known::Here),
-            ("dns1124Label", Some("format"), Known::Nowhere),
-            ("escapeKey", Some("jsonpatch"), Known::InMutations),
-            ("frobnicate", None, Known::Nowhere),
+            ("size", None, Availability::Here),
+            ("greatest", Some("math"), Availability::Here),
+            ("_+_", None, Availability::Here),
+            ("semver", None, Availability::Here),
+            ("dns1123Label", Some("format"), Availability::Here),
+            ("dns1124Label", Some("format"), Availability::Nowhere),
+            ("escapeKey", Some("jsonpatch"), Availability::InMutations),
+            ("frobnicate", None, Availability::Nowhere),
         ];
         for (name, namespace, wanted) in rows {
             assert_eq!(look_up(name, namespace), wanted, "{name}");

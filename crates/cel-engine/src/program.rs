@@ -9,7 +9,7 @@ use super::engine::engine;
 use super::library::Pattern;
 use super::lower::lower;
 use super::misuse::{Misuse, Purpose};
-use super::names::{self, Known};
+use super::names::{self, Availability};
 use super::referenced_fields::{ReferencedFields, referenced_fields};
 use super::{cost, objects, run, stack, texts};
 use ::cel::common::ast::{Expr, IdedExpr, SourceInfo};
@@ -234,9 +234,9 @@ fn check_functions(expr: &IdedExpr, purpose: Purpose) -> Option<Misuse> {
         let namespace = call.target.as_deref().and_then(bare_name);
         let known = names::look_up(&call.func_name, namespace);
         let allowed = match known {
-            Known::Here => true,
-            Known::InMutations => purpose == Purpose::Mutation,
-            Known::Nowhere => false,
+            Availability::Here => true,
+            Availability::InMutations => purpose == Purpose::Mutation,
+            Availability::Nowhere => false,
         };
         if !allowed {
             return Some(Misuse {

@@ -17,7 +17,7 @@ use std::sync::OnceLock;
 static VARIABLES: Type = Type::simple_type(Kind::Map, "kubernetes.variables");
 
 /// What the expressions of one activation see and may spend.
-pub(super) struct Seen<'p, 'v> {
+pub(super) struct Bindings<'p, 'v> {
     /// What is bound.
     pub(super) context: Context<'p, 'v>,
     /// What is declared, in its order.
@@ -25,7 +25,7 @@ pub(super) struct Seen<'p, 'v> {
     pub(super) budget: Budget,
 }
 
-impl<'p, 'v> Seen<'p, 'v> {
+impl<'p, 'v> Bindings<'p, 'v> {
     /// Shows what is bound; nothing is declared yet.
     pub(super) fn new(context: Context<'p, 'v>, budget: Budget) -> Self {
         Self {
@@ -74,7 +74,7 @@ struct Lazy<'v> {
 /// The variable `variables`, as far as one expression may see it.
 #[derive(Clone, Copy)]
 struct Variables<'a> {
-    seen: &'a Seen<'a, 'a>,
+    seen: &'a Bindings<'a, 'a>,
     known: usize,
 }
 

@@ -6,7 +6,7 @@
 use serde_json::Value;
 
 use super::fields::Fidelity;
-use super::kept::{Kept, parts};
+use super::kept::{KeptFields, parts};
 use super::places::OLD_NAMES;
 use super::version::{Extensions, Version};
 use super::{addon, cluster_addon};
@@ -54,9 +54,9 @@ impl OtherReading {
             (Self::Unconverted, is_beta && speaks_v1alpha1(object)),
             (
                 Self::WithoutKept,
-                is_beta && Kept::is_in(object, Version::V1alpha1),
+                is_beta && KeptFields::is_in(object, Version::V1alpha1),
             ),
-            (Self::Shown, Kept::is_in(object, Version::V1beta1)),
+            (Self::Shown, KeptFields::is_in(object, Version::V1beta1)),
         ];
         all.into_iter()
             .filter(|(_, differs)| *differs)
@@ -78,13 +78,13 @@ impl OtherReading {
                 object
             }
             Self::WithoutKept => {
-                Kept::forget(&mut object, Version::V1alpha1);
+                KeptFields::forget(&mut object, Version::V1alpha1);
                 read_as_written(object)
             }
             Self::Shown => {
-                let kept = Kept::text(&object, Version::V1beta1);
+                let kept = KeptFields::text(&object, Version::V1beta1);
                 let mut stored = read_as_written(object);
-                Kept::set(&mut stored, Version::V1beta1, kept);
+                KeptFields::set(&mut stored, Version::V1beta1, kept);
                 read_as_written(convert(stored, Version::V1beta1, Extensions::Kept))
             }
         }
@@ -177,17 +177,17 @@ fn converted(mut object: Value, to: Version, extensions: Extensions, reading: Re
         fields.insert("apiVersion".to_owned(), Value::from(to.api_version()));
     }
     let Some(kind) = kind else { return object };
-    let mut back = Kept::read(&mut object, to);
+    let mut back = KeptFields::read(&mut object, to);
     if back.restore(&mut object) {
-        Kept::forget(&mut object, to.other());
+        KeptFields::forget(&mut object, to.other());
         return object;
     }
     let from = to.other();
     // Written by hand: a version keeps nothing for itself. Left there, it would come true on the way back.
-    Kept::forget(&mut object, from);
+    KeptFields::forget(&mut object, from);
     let was = parts(&object);
     // Such a field of a `v1beta1` object is none of its own, and means nothing.
-    let mut kept = Kept::take(&mut object, kind.only(extensions));
+    let mut kept = KeptFields::take(&mut object, kind.only(extensions));
     kept.note_unknown(&object, |part, name| kind.knows(part, name, extensions), &back);
     let fidelity = (kind.map)(&mut object, to, reading);
     back.put_back(&mut object);

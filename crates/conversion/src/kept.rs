@@ -15,7 +15,7 @@ const IDENTITY: [&str; 4] = ["group", "name", "namespace", "resource"];
 
 /// What is kept of one object.
 #[derive(Debug, Default)]
-pub(super) struct Kept {
+pub(super) struct KeptFields {
     /// Places, outermost step first, with what stood there. A step is a name, or the identity of an item.
     places: Vec<(Vec<Value>, Value)>,
     /// The object as it was, for as long as nobody changes what it became.
@@ -49,7 +49,7 @@ fn digest(parts: &Value) -> String {
     SpecHash::of(&json!({"spec": parts})).to_string()
 }
 
-impl Kept {
+impl KeptFields {
     /// Takes the fields of these paths out of an object.
     pub(super) fn take<'a>(whole: &mut Value, paths: impl IntoIterator<Item = &'a &'a str>) -> Self {
         let mut kept = Self::default();

@@ -38,7 +38,7 @@ pub struct Difference {
 
 /// What was found.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub(super) struct Comparison {
     /// Pointers into the version, and what has to stand there, in order.
     pub(super) fields: Vec<(String, Value)>,
     /// Columns that are absent, in order.
@@ -47,8 +47,8 @@ pub(super) struct Found {
 }
 
 /// Compares the hub's version of a definition with ours.
-pub(super) fn compare(live: &Value, ours: &Value) -> Found {
-    let mut found = Found::default();
+pub(super) fn compare(live: &Value, ours: &Value) -> Comparison {
+    let mut found = Comparison::default();
     if let (Some(live), Some(ours)) = (live.pointer(SCHEMA), ours.pointer(SCHEMA)) {
         found.schema(SCHEMA, live, ours);
     }
@@ -68,7 +68,7 @@ pub(super) fn column_name(column: &Value) -> &str {
     name.unwrap_or_default()
 }
 
-impl Found {
+impl Comparison {
     fn schema(&mut self, pointer: &str, live: &Value, ours: &Value) {
         let (Some(live), Some(ours)) = (live.as_object(), ours.as_object()) else {
             return;

@@ -45,8 +45,8 @@ pub(crate) fn health(name: &str, query: &Query) -> Reply {
 pub(crate) fn core(hub: &Hub, accept: Option<&str>, etag: Option<&str>) -> Reply {
     match wanted(accept) {
         Err(error) => Reply::error(&error),
-        Ok(Wanted::Aggregated) => aggregated(hub, Root::Core, etag),
-        Ok(Wanted::Plain) => {
+        Ok(DiscoveryForm::Aggregated) => aggregated(hub, Root::Core, etag),
+        Ok(DiscoveryForm::Plain) => {
             Reply::json(200, &discovery::api_versions(hub.address())).with_header(VARY, "Accept")
         }
     }
@@ -56,8 +56,8 @@ pub(crate) fn core(hub: &Hub, accept: Option<&str>, etag: Option<&str>) -> Reply
 pub(crate) fn groups(hub: &Hub, accept: Option<&str>, etag: Option<&str>) -> Reply {
     match wanted(accept) {
         Err(error) => Reply::error(&error),
-        Ok(Wanted::Aggregated) => aggregated(hub, Root::Named, etag),
-        Ok(Wanted::Plain) => {
+        Ok(DiscoveryForm::Aggregated) => aggregated(hub, Root::Named, etag),
+        Ok(DiscoveryForm::Plain) => {
             let list = discovery::group_list(&hub.directory.load().resources());
             Reply::json(200, &list).with_header(VARY, "Accept")
         }
@@ -110,7 +110,7 @@ fn stored_versions(registry: &Registry) -> StorageVersions {
 }
 
 /// In which form a root is told.
-enum Wanted {
+enum DiscoveryForm {
     /// All groups, versions and resources at once.
     Aggregated,
     /// The plain document, in which each group is asked for by itself.
@@ -118,9 +118,9 @@ enum Wanted {
 }
 
 /// Returns the first form that a client takes; there is none for who takes only what is not written.
-fn wanted(accept: Option<&str>) -> Result<Wanted, ApiError> {
+fn wanted(accept: Option<&str>) -> Result<DiscoveryForm, ApiError> {
     let Some(accept) = accept.map(str::trim).filter(|accept| !accept.is_empty()) else {
-        return Ok(Wanted::Plain);
+        return Ok(DiscoveryForm::Plain);
     };
     accept
         .split(',')
@@ -128,7 +128,7 @@ fn wanted(accept: Option<&str>) -> Result<Wanted, ApiError> {
         .ok_or_else(|| refusal(Menu::BuiltinObject))
 }
 
-fn form(clause: &str) -> Option<Wanted> {
+fn form(clause: &str) -> Option<DiscoveryForm> {
     let mut parts = clause.split(';').map(str::trim);
     if !matches!(
         parts.next(),
@@ -145,8 +145,8 @@ fn form(clause: &str) -> Option<Wanted> {
         }
     }
     match (wanted, version) {
-        ("APIGroupDiscoveryList", "v2") => Some(Wanted::Aggregated),
-        ("", _) => Some(Wanted::Plain),
+        ("APIGroupDiscoveryList", "v2") => Some(DiscoveryForm::Aggregated),
+        ("", _) => Some(DiscoveryForm::Plain),
         _ => None,
     }
 }

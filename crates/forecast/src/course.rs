@@ -35,7 +35,7 @@ pub struct Wave {
 
 /// What does not move, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Held {
+pub struct HeldCluster {
     /// The cluster; none when the whole add-on is concerned.
     pub cluster: Option<String>,
     /// Whether a wave has moved it, so that it stops on its way.
@@ -54,7 +54,7 @@ pub struct Forecast {
     /// The waves.
     pub waves: Vec<Wave>,
     /// What does not move in the end.
-    pub held: Vec<Held>,
+    pub held: Vec<HeldCluster>,
     /// Whether the course was cut because it did not come to an end.
     pub cut: bool,
 }
@@ -125,12 +125,12 @@ fn note(waves: &mut Vec<Wave>, mut wave: Wave) {
     }
 }
 
-fn held(world: &World<'_>, addon: &str, (plan, waves): (&Plan, &[Wave])) -> Vec<Held> {
+fn held(world: &World<'_>, addon: &str, (plan, waves): (&Plan, &[Wave])) -> Vec<HeldCluster> {
     let each = waves
         .iter()
         .flat_map(|wave| wave.installed.iter().chain(&wave.moved));
     let moved: BTreeSet<&str> = each.map(String::as_str).collect();
-    let waits = plan.waits.iter().map(|wait| Held {
+    let waits = plan.waits.iter().map(|wait| HeldCluster {
         cluster: wait.cluster.as_ref().map(ToString::to_string),
         moved: wait
             .cluster
@@ -138,12 +138,12 @@ fn held(world: &World<'_>, addon: &str, (plan, waves): (&Plan, &[Wave])) -> Vec<
             .is_some_and(|cluster| moved.contains(&**cluster)),
         why: Wait::addon(wait.on.clone()).to_string(),
     });
-    let mut held: Vec<Held> = waits.collect();
+    let mut held: Vec<HeldCluster> = waits.collect();
     let silent: BTreeSet<String> = agents::silent(world, addon).into_iter().collect();
     for cluster in silent {
         if !held.iter().any(|held| held.cluster.as_ref() == Some(&cluster)) {
             let why = "the hub does not hear of the cluster, so nothing is confirmed there".to_owned();
-            held.push(Held {
+            held.push(HeldCluster {
                 moved: moved.contains(cluster.as_str()),
                 cluster: Some(cluster),
                 why,

@@ -19,7 +19,7 @@ mod take_over_text;
 mod upgrades;
 mod world;
 
-pub use course::{Forecast, Held, Wave, forecast};
+pub use course::{Forecast, HeldCluster, Wave, forecast};
 pub use difference::Difference;
 pub use render::{json, text};
 pub use take_over::{Fate, TakeOver, take_over};

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use super::course::{Forecast, Held, Wave};
+use super::course::{Forecast, HeldCluster, Wave};
 use field::{counted, one_line};
 
 /// The most clusters that are listed by name.
@@ -87,7 +87,7 @@ fn one(out: &mut String, forecast: &Forecast) {
     line(out, "");
 }
 
-fn reasons(held: &[Held]) -> BTreeMap<(bool, &str), Vec<String>> {
+fn reasons(held: &[HeldCluster]) -> BTreeMap<(bool, &str), Vec<String>> {
     let mut reasons: BTreeMap<(bool, &str), Vec<String>> = BTreeMap::new();
     for held in held {
         reasons

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use api::names::labels;
 use offline::Hub;
-use plan::{Action, Answer, Plan};
+use plan::{Action, CertificateDecision, Plan};
 use snapshot::{Event, Kind, ObjectKey, Settings, Store};
 
 /// What a round of writes did to clusters.
@@ -151,10 +151,10 @@ impl<'h> World<'h> {
         }
     }
 
-    fn certify(&mut self, key: &ObjectKey, answer: &Answer) {
+    fn certify(&mut self, key: &ObjectKey, answer: &CertificateDecision) {
         let status = match answer {
-            Answer::Approve(patch, _) => patch.get("status").cloned().unwrap_or_default(),
-            Answer::Sign(_) => json!({"certificate": "Zm9yZWNhc3Q="}),
+            CertificateDecision::Approve(patch, _) => patch.get("status").cloned().unwrap_or_default(),
+            CertificateDecision::Sign(_) => json!({"certificate": "Zm9yZWNhc3Q="}),
         };
         self.report(key, &status);
     }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use divan::Bencher;
 use managed_fields::{
-    Alike, Asked, KeyField, List, Map, Owners, Relation, Scalar, Set, Type, Types, apply, update,
+    Alike, FieldWrite, KeyField, List, Map, Owners, Relation, Scalar, Set, Type, Types, apply, update,
 };
 use serde_json::{Value, json};
 
@@ -71,8 +71,8 @@ fn object(size: u32) -> Value {
     json!({ "metadata": { "name": "a", "labels": labels }, "spec": { "size": size, "list": list } })
 }
 
-fn asked<'a>(owner: &'a str, types: &'a Types, ignored: &'a BTreeMap<String, Set>) -> Asked<'a> {
-    Asked {
+fn asked<'a>(owner: &'a str, types: &'a Types, ignored: &'a BTreeMap<String, Set>) -> FieldWrite<'a> {
+    FieldWrite {
         owner,
         version: VERSION,
         types,

@@ -32,7 +32,7 @@ pub use compare::{Comparison, compare};
 pub use element::Element;
 pub use fault::{Fault, Faults};
 pub use merge::merge;
-pub use owners::{Applied, Asked, Conflict, Owned, Owners, Refusal, Types, apply, update};
+pub use owners::{Applied, Conflict, FieldWrite, Owned, Owners, Refusal, Types, apply, update};
 pub use remove::remove;
 pub use set::{Path, Set};
 pub use types::{KeyField, List, Map, Relation, Scalar, Type};

@@ -70,7 +70,7 @@ pub enum Refusal {
 
 /// Who asks for what.
 #[derive(Clone, Copy, Debug)]
-pub struct Asked<'a> {
+pub struct FieldWrite<'a> {
     /// The owner who writes.
     pub owner: &'a str,
     /// The version in which it writes.
@@ -95,7 +95,12 @@ pub struct Applied {
 }
 
 /// Applies an intent to an object.
-pub fn apply(live: &Value, intent: &Value, owners: &Owners, asked: &Asked<'_>) -> Result<Applied, Refusal> {
+pub fn apply(
+    live: &Value,
+    intent: &Value,
+    owners: &Owners,
+    asked: &FieldWrite<'_>,
+) -> Result<Applied, Refusal> {
     let of = asked
         .of()
         .ok_or_else(|| Refusal::Unknown(asked.version.to_owned()))?;
@@ -118,14 +123,14 @@ pub fn apply(live: &Value, intent: &Value, owners: &Owners, asked: &Asked<'_>) -
 }
 
 /// Returns the owners after `asked.owner` has changed the object from `live` to `new` by any other write.
-pub fn update(live: &Value, new: &Value, owners: &Owners, asked: &Asked<'_>) -> Result<Owners, Refusal> {
+pub fn update(live: &Value, new: &Value, owners: &Owners, asked: &FieldWrite<'_>) -> Result<Owners, Refusal> {
     let of = asked
         .of()
         .ok_or_else(|| Refusal::Unknown(asked.version.to_owned()))?;
     check(new, of, Duplicates::Allowed).map_err(Refusal::Intent)?;
     check(live, of, Duplicates::Allowed).map_err(Refusal::Live)?;
     let mut owners = known(live, owners, asked)?;
-    let forced = Asked {
+    let forced = FieldWrite {
         force: true,
         ..*asked
     };
@@ -148,7 +153,7 @@ pub fn update(live: &Value, new: &Value, owners: &Owners, asked: &Asked<'_>) -> 
     Ok(owners)
 }
 
-impl Asked<'_> {
+impl FieldWrite<'_> {
     fn of(&self) -> Option<&Type> {
         self.types.get(self.version)
     }
@@ -192,7 +197,7 @@ impl Asked<'_> {
 }
 
 /// Owners as today's types read them. What reads under a version that is gone is forgotten.
-fn known(live: &Value, owners: &Owners, asked: &Asked<'_>) -> Result<Owners, Refusal> {
+fn known(live: &Value, owners: &Owners, asked: &FieldWrite<'_>) -> Result<Owners, Refusal> {
     let mut known = Owners::new();
     for (owner, owned) in owners {
         let Some(of) = asked.types.get(&owned.version) else {
@@ -206,7 +211,12 @@ fn known(live: &Value, owners: &Owners, asked: &Asked<'_>) -> Result<Owners, Ref
 }
 
 /// Takes what changed from the other owners, or says who minds.
-fn settle(live: &Value, new: &Value, owners: &mut Owners, asked: &Asked<'_>) -> Result<Comparison, Refusal> {
+fn settle(
+    live: &Value,
+    new: &Value,
+    owners: &mut Owners,
+    asked: &FieldWrite<'_>,
+) -> Result<Comparison, Refusal> {
     let changed = asked.of().map(|of| compare(live, new, of)).unwrap_or_default();
     let changed = asked.changed(changed, asked.version);
     let mut by_version = BTreeMap::from([(asked.version, changed)]);
@@ -247,7 +257,12 @@ fn settle(live: &Value, new: &Value, owners: &mut Owners, asked: &Asked<'_>) -> 
 
 /// Removes what the applier owned and no longer sets, unless somebody else owns it. That is done in the version in which
 /// the applier owned it.
-fn prune(merged: Value, owners: &Owners, last: Option<&Owned>, asked: &Asked<'_>) -> Result<Value, Refusal> {
+fn prune(
+    merged: Value,
+    owners: &Owners,
+    last: Option<&Owned>,
+    asked: &FieldWrite<'_>,
+) -> Result<Value, Refusal> {
     let Some(last) = last.filter(|last| !last.set.is_empty()) else {
         return Ok(merged);
     };
@@ -276,7 +291,7 @@ fn add_back_owned(
     (merged, pruned): (&Value, Value),
     owners: &Owners,
     first: &str,
-    asked: &Asked<'_>,
+    asked: &FieldWrite<'_>,
 ) -> Result<Value, Refusal> {
     let mut owned: BTreeMap<&str, Set> = BTreeMap::new();
     for owner in owners.values() {

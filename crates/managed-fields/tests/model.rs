@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use managed_fields::{
-    Alike, Asked, KeyField, List, Map, Owners, Refusal, Relation, Scalar, Type, Types, apply, update,
+    Alike, FieldWrite, KeyField, List, Map, Owners, Refusal, Relation, Scalar, Type, Types, apply, update,
 };
 use proptest::collection::{btree_map, btree_set, vec};
 use proptest::option::of;
@@ -264,7 +264,7 @@ impl Real {
         };
         let owner = identity(*who, applies);
         let ignored = BTreeMap::new();
-        let asked = |force| Asked {
+        let asked = |force| FieldWrite {
             owner: &owner,
             version: VERSION,
             types: &self.types,

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::hub::Hub;
 use super::redact;
-use snapshot::{Absence, Answer, ConfigRef, ConfigType, Kind, Seen};
+use snapshot::{Absence, ConfigLookup, ConfigRef, ConfigType, Kind, ObservedConfig};
 
 /// The version of the form; a dump of another one is refused.
 pub const FORMAT: u64 = 1;
@@ -146,15 +146,15 @@ fn lines(values: &[Value]) -> String {
     format!("[\n{}\n]", lines.join(",\n"))
 }
 
-fn config((config, answer): (&ConfigRef, &Answer)) -> Value {
+fn config((config, answer): (&ConfigRef, &ConfigLookup)) -> Value {
     let ConfigRef { of, namespace, name } = config;
     let mut value =
         json!({"group": *of.group, "resource": *of.resource, "namespace": **namespace, "name": **name});
     let more = match answer {
-        Answer::Exists(seen) => {
+        ConfigLookup::Exists(seen) => {
             json!({"uid": *seen.uid, "version": *seen.version, "generation": seen.generation, "hash": *seen.hash})
         }
-        Answer::Absent(absence) => json!({"absent": absence_word(*absence)}),
+        ConfigLookup::Absent(absence) => json!({"absent": absence_word(*absence)}),
     };
     if let (Value::Object(fields), Value::Object(more)) = (&mut value, more) {
         fields.extend(more);
@@ -173,7 +173,7 @@ fn absence_word(absence: Absence) -> &'static str {
 }
 
 impl WrittenConfig {
-    fn read(self) -> Result<(ConfigRef, Answer), DumpError> {
+    fn read(self) -> Result<(ConfigRef, ConfigLookup), DumpError> {
         let config = ConfigRef {
             of: ConfigType {
                 group: self.group.into(),
@@ -183,7 +183,7 @@ impl WrittenConfig {
             name: self.name.into(),
         };
         let answer = match self.absent {
-            None => Answer::Exists(Seen {
+            None => ConfigLookup::Exists(ObservedConfig {
                 uid: self.uid.into(),
                 version: self.version.into(),
                 generation: self.generation,
@@ -194,7 +194,7 @@ impl WrittenConfig {
                     .into_iter()
                     .find(|absence| absence_word(*absence) == word);
                 let unknown = || DumpError::Malformed(format!("nobody knows the absence {word:?}"));
-                Answer::Absent(known.ok_or_else(unknown)?)
+                ConfigLookup::Absent(known.ok_or_else(unknown)?)
             }
         };
         Ok((config, answer))
@@ -222,10 +222,10 @@ mod tests {
             namespace: "".into(),
             name: name.into(),
         };
-        hub.answer(config("x"), Answer::Absent(Absence::NeedsNamespace));
+        hub.answer(config("x"), ConfigLookup::Absent(Absence::NeedsNamespace));
         hub.answer(
             config("y"),
-            Answer::Exists(Seen::of(&json!({"spec": {}, "metadata": {"uid": "u"}}))),
+            ConfigLookup::Exists(ObservedConfig::of(&json!({"spec": {}, "metadata": {"uid": "u"}}))),
         );
         Dump {
             taken_at: "2026-01-01T00:00:00Z".parse().expect("a time"),

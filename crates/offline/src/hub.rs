@@ -10,8 +10,8 @@ use serde_json::{Map, Value, json};
 use api::names::OWN_GROUP;
 use conversion::{Extensions, Version, convert};
 use snapshot::{
-    ADDON_GROUP, Absence, Answer, Completeness, ConfigRef, Event, Facts, Identity, Kind, ObjectKey, Seen,
-    Settings, Store,
+    ADDON_GROUP, Absence, Completeness, ConfigLookup, ConfigRef, Event, Facts, Identity, Kind, ObjectKey,
+    ObservedConfig, Settings, Store,
 };
 
 /// Two pictures of one hub, between which everything lies that nobody knows.
@@ -29,7 +29,7 @@ pub struct Hub {
     objects: BTreeMap<ObjectKey, Value>,
     /// Objects of kinds that the store does not know by name: somebody may refer to them.
     others: BTreeMap<Identity, Value>,
-    answers: BTreeMap<ConfigRef, Answer>,
+    answers: BTreeMap<ConfigRef, ConfigLookup>,
     complete: BTreeSet<Kind>,
 }
 
@@ -67,7 +67,7 @@ impl Hub {
     }
 
     /// Says what a hub has answered about a configuration of a foreign kind.
-    pub fn answer(&mut self, config: ConfigRef, answer: Answer) {
+    pub fn answer(&mut self, config: ConfigRef, answer: ConfigLookup) {
         self.answers.insert(config, answer);
     }
 
@@ -106,7 +106,7 @@ impl Hub {
     }
 
     /// Returns what was answered about configurations of foreign kinds.
-    pub fn answers(&self) -> &BTreeMap<ConfigRef, Answer> {
+    pub fn answers(&self) -> &BTreeMap<ConfigRef, ConfigLookup> {
         &self.answers
     }
 
@@ -157,7 +157,7 @@ impl Hub {
         let complete = Completeness::of(self.complete.iter().copied());
         let known = store.publish(complete).unwrap_or_default();
         for config in open {
-            let answer = Answer::Absent(Absence::Missing);
+            let answer = ConfigLookup::Absent(Absence::Missing);
             store.apply(Event::Answered { config, answer });
         }
         let bare = store.publish(complete).unwrap_or_else(|| known.clone());
@@ -168,7 +168,7 @@ impl Hub {
         }
     }
 
-    fn found(&self, config: &ConfigRef) -> Option<Answer> {
+    fn found(&self, config: &ConfigRef) -> Option<ConfigLookup> {
         let fits = |identity: &&Identity| {
             *identity.group == *config.of.group
                 && *identity.namespace == *config.namespace
@@ -178,7 +178,7 @@ impl Hub {
                     .any(|plural| **plural == *config.of.resource)
         };
         let (_, object) = self.others.iter().find(|(identity, _)| fits(identity))?;
-        Some(Answer::Exists(Seen::of(object)))
+        Some(ConfigLookup::Exists(ObservedConfig::of(object)))
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use snapshot::{Condition, Name, Said, Status};
+use snapshot::{Condition, ConditionText, Name, Status};
 
 /// What a condition should say.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -135,7 +135,7 @@ fn fulfil(wish: &Wish<'_>, old: Option<&Condition>, generation: Option<i64>, now
         .filter(|old| old.status == wish.status)
         .and_then(|old| old.since);
     Condition {
-        said: Arc::new(Said {
+        said: Arc::new(ConditionText {
             kind: Name::from(wish.kind),
             status: wish.status,
             reason: Name::from(wish.words()),

@@ -55,6 +55,6 @@ pub use addon::{addon, addon_with, timeless};
 pub use change_event::{Grade, Note};
 pub use check::{check, sound};
 pub use memo::Memo;
-pub use registration::{Answer, Signer, Signing};
+pub use registration::{CertificateDecision, Signer, Signing};
 pub use state::{Outcome, Phase, State, Words};
 pub use types::{Action, Plan, Revision, Wait, WaitOn};

@@ -20,7 +20,7 @@ use super::report::Report;
 use super::rollout::{Attention, Member, Step, assigned};
 use super::state::{Outcome, State, Words};
 use super::stock;
-use super::told::{Aside, Stuck, Told};
+use super::told::{Aside, RollUpInput, Stuck};
 use super::types::{Wait, WaitOn};
 use super::unreachable;
 use super::version::{self};
@@ -80,7 +80,7 @@ impl<'v> Reporter<'v> {
         wishes.push(Wish::new(PROGRESSING, shown.status, shown.reason, shown.message));
         let orphaned = orphaned(rendering, &state);
         let complaint = stock::complaint(view, instance);
-        let told = Told {
+        let told = RollUpInput {
             notice: member.notice.as_deref(),
             state: &state,
             words: &words,

@@ -8,7 +8,9 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use super::render::{Held, Recipe, RenderFault, RenderInputs, Rendered, Share, Sizes, rendered, split};
+use super::render::{
+    ExistingWork, Recipe, RenderFault, RenderInputs, Rendered, Share, Sizes, rendered, split,
+};
 use super::rollout::{Member, Step};
 use super::types::WaitOn;
 use super::version::{carried_version, invalid};
@@ -214,13 +216,13 @@ impl Ready {
 
     fn shared_out(&mut self, prefix: &str, stored: &[(u32, &Work)], cluster: &str) -> Arc<[Portion]> {
         let places = self.rendered.marks(cluster);
-        let held = |(number, work): &(u32, &Work)| Held {
+        let held = |(number, work): &(u32, &Work)| ExistingWork {
             number: *number,
             manifests: marks(&work.holds)
                 .filter_map(|mark| places.get(&mark).copied())
                 .collect(),
         };
-        let held: Vec<Held> = stored.iter().map(held).collect();
+        let held: Vec<ExistingWork> = stored.iter().map(held).collect();
         if self.sizes.is_none() {
             self.sizes = self.rendered.sizes().ok();
         }

@@ -25,7 +25,7 @@ pub(super) struct Stuck {
 
 /// What the roll-up of an instance is made from.
 #[derive(Debug)]
-pub(super) struct Told<'a> {
+pub(super) struct RollUpInput<'a> {
     /// Why it keeps what it has.
     pub notice: Option<&'a Notice>,
     /// How far it is.
@@ -95,7 +95,7 @@ fn cause_told_in(reason: &str, condition: &str) -> Cow<'static, str> {
     Cow::Owned(format!("{head}{SEE}{condition}"))
 }
 
-impl<'a> Told<'a> {
+impl<'a> RollUpInput<'a> {
     /// Returns why it is on its way, where no other condition says so.
     fn why_under_way(&self) -> Option<&'a str> {
         let aside = self.aside;
@@ -230,7 +230,7 @@ mod tests {
 
     fn row(state: &State, stuck: Option<&Stuck>, up: Option<Status>) -> String {
         let words = state.progressing(Vocabulary::Lifecycle, None);
-        let told = Told {
+        let told = RollUpInput {
             notice: None,
             state,
             words: &words,

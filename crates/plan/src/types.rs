@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::change_event::Note;
-use super::registration::Answer;
+use super::registration::CertificateDecision;
 use snapshot::{ConfigRef, ConfigType, Meta, Name, ObjectKey};
 
 /// What the hub should look like next for one add-on, and what it is waiting for.
@@ -105,7 +105,7 @@ pub enum Action {
         /// The revision it was planned from.
         before: Revision,
         /// The answer.
-        answer: Answer,
+        answer: CertificateDecision,
     },
 }
 

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::document::{Kind, Written};
 use super::fault::PolicyFault;
 use super::matching::{self, labels as selector};
-use super::outcome::{Actions, Told};
+use super::outcome::{Actions, UserNotice};
 use super::question::Question;
 use api::LabelSelector;
 use api::v1alpha1::{MatchConstraints, ParamKind};
@@ -152,9 +152,9 @@ fn actions(words: &[String], root: &Path, faults: &mut Vec<PolicyFault>) -> Acti
         ));
     }
     let told = match (has("Deny"), has("Warn"), has("Audit")) {
-        (true, _, _) | (false, false, false) => Told::Refused,
-        (false, true, _) => Told::Warned,
-        (false, false, true) => Told::Nothing,
+        (true, _, _) | (false, false, false) => UserNotice::Refused,
+        (false, true, _) => UserNotice::Warned,
+        (false, false, true) => UserNotice::Nothing,
     };
     Actions {
         told,

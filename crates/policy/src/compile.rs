@@ -11,12 +11,12 @@ use serde_json::Value;
 use super::binding::Binding;
 use super::document::{Kind, Origin, Written};
 use super::exception::Exception;
-use super::expression::{Expression, Terms, Wanted, compile};
+use super::expression::{Expression, ResultType, Terms, compile};
 use super::fact::Fact;
 use super::fault::PolicyFault;
 use super::matching;
 use super::patch::Leave;
-use super::values::{Fitting, Form};
+use super::values::{Fitting, ParameterForm};
 use api::v1alpha1::AddOnPolicySpec;
 use field::{self, Class, Path, quoted};
 
@@ -62,7 +62,7 @@ pub(super) struct SchemaPart {
     pub(super) id: String,
     pub(super) expression: Expression,
     pub(super) fitting: Fitting,
-    pub(super) form: Form,
+    pub(super) form: ParameterForm,
     pub(super) path: Path,
     pub(super) suggestion: Option<String>,
 }
@@ -258,14 +258,14 @@ impl Parts {
         let (Some(fitting), Some(params)) = (fitting, &spec.params) else {
             return;
         };
-        for misfit in fitting.misfits(params, Form::Value) {
+        for misfit in fitting.misfits(params, ParameterForm::Value) {
             let at = misfit.path.segments().iter();
             let path = at.fold(self.root.key("params"), |path, step| path.step(step.clone()));
             self.faults.push(PolicyFault::at(path, misfit.words));
         }
     }
 
-    fn compile(&mut self, source: &str, wanted: Wanted, path: &Path) -> Option<Expression> {
+    fn compile(&mut self, source: &str, wanted: ResultType, path: &Path) -> Option<Expression> {
         compile(source, wanted, &self.terms, path, &mut self.faults)
     }
 
@@ -278,7 +278,7 @@ impl Parts {
                 self.faults.push(PolicyFault::at(path.key("name"), words));
                 continue;
             }
-            let expression = self.compile(&variable.expression, Wanted::Any, &path.key("expression"));
+            let expression = self.compile(&variable.expression, ResultType::Any, &path.key("expression"));
             let needs = expression
                 .as_ref()
                 .map(|one| one.needs.clone())
@@ -302,7 +302,7 @@ impl Parts {
         let mut compiled = Vec::new();
         for (index, condition) in spec.match_conditions.iter().enumerate() {
             let path = self.root.key("matchConditions").index(index).key("expression");
-            let expression = self.compile(&condition.expression, Wanted::Bool, &path);
+            let expression = self.compile(&condition.expression, ResultType::Bool, &path);
             compiled.extend(expression.map(|expression| (condition.name.clone(), expression)));
         }
         compiled
@@ -314,10 +314,10 @@ impl Parts {
             let path = self.root.key("validations").index(index);
             let message = &raw.message_expression;
             let message_expression = (!message.trim().is_empty())
-                .then(|| self.compile(message, Wanted::Text, &path.key("messageExpression")))
+                .then(|| self.compile(message, ResultType::Text, &path.key("messageExpression")))
                 .flatten();
             let field = self.field_path(&raw.field_path, &path);
-            let Some(expression) = self.compile(&raw.expression, Wanted::Bool, &path.key("expression"))
+            let Some(expression) = self.compile(&raw.expression, ResultType::Bool, &path.key("expression"))
             else {
                 continue;
             };
@@ -343,7 +343,7 @@ impl Parts {
         let mut parts = Vec::new();
         for (index, raw) in spec.schemas.iter().enumerate() {
             let path = self.root.key("schemas").index(index);
-            let expression = self.compile(&raw.expression, Wanted::Any, &path.key("expression"));
+            let expression = self.compile(&raw.expression, ResultType::Any, &path.key("expression"));
             let fitting = Fitting::compile(&raw.schema, &path.key("schema"), &mut self.faults);
             let field = self.field_path(&raw.field_path, &path);
             let (Some(expression), Some(fitting)) = (expression, fitting) else {
@@ -358,8 +358,8 @@ impl Parts {
                 expression,
                 fitting,
                 form: match raw.form.as_str() {
-                    "Pairs" => Form::Pairs,
-                    _ => Form::Value,
+                    "Pairs" => ParameterForm::Pairs,
+                    _ => ParameterForm::Value,
                 },
                 path: field,
                 suggestion: text(&raw.suggestion),
@@ -377,13 +377,13 @@ impl Parts {
                     &raw.json_patch,
                     &raw.apply_configuration,
                     "jsonPatch",
-                    Wanted::List,
+                    ResultType::List,
                 ),
                 _ => (
                     &raw.apply_configuration,
                     &raw.json_patch,
                     "applyConfiguration",
-                    Wanted::Map,
+                    ResultType::Map,
                 ),
             };
             let path = path.key(field);
@@ -401,7 +401,7 @@ impl Parts {
             parts.push(MutationPart {
                 id: format!("mutation-{index}"),
                 expression,
-                merges: wanted == Wanted::Map,
+                merges: wanted == ResultType::Map,
                 leave: if raw.allow_overwrite {
                     Leave::Overwrite
                 } else {
@@ -416,7 +416,11 @@ impl Parts {
         let mut compiled = Vec::new();
         for (index, raw) in spec.audit_annotations.iter().enumerate() {
             let path = self.root.key("auditAnnotations").index(index);
-            let expression = self.compile(&raw.value_expression, Wanted::Text, &path.key("valueExpression"));
+            let expression = self.compile(
+                &raw.value_expression,
+                ResultType::Text,
+                &path.key("valueExpression"),
+            );
             compiled.extend(expression.map(|expression| (raw.key.clone(), expression)));
         }
         compiled

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use admission_policy::{Evaluate, NULL, Variables};
-use cel_engine::{Activation, Answer, Failure};
+use cel_engine::{Activation, Evaluated, Failure};
 use serde_json::Value;
 
 use super::compile::Policy;
@@ -179,7 +179,7 @@ impl<'v> Evaluate<'v> for Act<'_, 'v> {
     type Expression = Expression;
     type Error = Trouble;
 
-    fn answer(&self, expression: &Expression) -> Result<Answer<'v>, Trouble> {
+    fn answer(&self, expression: &Expression) -> Result<Evaluated<'v>, Trouble> {
         self.activation
             .answer(&expression.program)
             .map_err(|failure| match failure {

@@ -13,7 +13,7 @@ use field::{Path, nearest, quoted};
 
 /// The kind of value that is needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Wanted {
+pub(super) enum ResultType {
     Bool,
     Text,
     /// A list of patch operations.
@@ -59,14 +59,14 @@ const VARIABLES: [&str; 7] = [
 /// Compiles an expression that stands at `path`; what is wrong with it is added to `faults`.
 pub(super) fn compile(
     source: &str,
-    wanted: Wanted,
+    wanted: ResultType,
     terms: &Terms,
     path: &Path,
     faults: &mut Vec<PolicyFault>,
 ) -> Option<Expression> {
     let compiled = match wanted {
-        Wanted::List | Wanted::Map => Program::compile_mutation(source),
-        Wanted::Bool | Wanted::Text | Wanted::Any => Program::compile(source),
+        ResultType::List | ResultType::Map => Program::compile_mutation(source),
+        ResultType::Bool | ResultType::Text | ResultType::Any => Program::compile(source),
     };
     let program = match compiled {
         Ok(program) => program,
@@ -118,16 +118,16 @@ fn first_member(reference: &Reference) -> Option<&str> {
     }
 }
 
-fn misfit(found: ResultKind, wanted: Wanted) -> Option<String> {
+fn misfit(found: ResultKind, wanted: ResultType) -> Option<String> {
     let (name, fits) = match wanted {
-        Wanted::Bool => ("bool", ResultKind::Bool),
-        Wanted::Text => ("string", ResultKind::Text),
-        Wanted::List => ("list of JSONPatch", ResultKind::List),
-        Wanted::Map => ("Object", ResultKind::Map),
-        Wanted::Any => return None,
+        ResultType::Bool => ("bool", ResultKind::Bool),
+        ResultType::Text => ("string", ResultKind::Text),
+        ResultType::List => ("list of JSONPatch", ResultKind::List),
+        ResultType::Map => ("Object", ResultKind::Map),
+        ResultType::Any => return None,
     };
     // A text expression may also be null, which only shows when it is evaluated.
-    let open = found == ResultKind::Unknown || (wanted == Wanted::Text && found == ResultKind::Other);
+    let open = found == ResultKind::Unknown || (wanted == ResultType::Text && found == ResultKind::Other);
     (found != fits && !open).then(|| format!("must evaluate to {name}"))
 }
 
@@ -210,7 +210,7 @@ fn hinted(words: String, near: Option<&str>) -> String {
 mod tests {
     use super::*;
 
-    fn faults(source: &str, wanted: Wanted) -> Vec<String> {
+    fn faults(source: &str, wanted: ResultType) -> Vec<String> {
         let terms = Terms {
             facts: BTreeSet::from([Fact::Cluster]),
             variables: BTreeMap::from([("prod".to_owned(), BTreeSet::new())]),
@@ -226,7 +226,7 @@ mod tests {
     fn expressions_read_only_what_is_declared() {
         let none: [&str; 0] = [];
         assert_eq!(
-            faults("variables.prod && facts.cluster.found", Wanted::Bool),
+            faults("variables.prod && facts.cluster.found", ResultType::Bool),
             none
         );
         let rows = [
@@ -270,23 +270,26 @@ mod tests {
             ),
         ];
         for (source, expected) in rows {
-            assert_eq!(faults(source, Wanted::Bool), [expected], "{source}");
+            assert_eq!(faults(source, ResultType::Bool), [expected], "{source}");
         }
     }
 
     #[test]
     fn results_of_the_wrong_kind_are_refused_when_they_can_be_told() {
         assert_eq!(
-            faults("'a' + 'b'", Wanted::Bool),
+            faults("'a' + 'b'", ResultType::Bool),
             ["x:1:1: must evaluate to bool"]
         );
-        assert_eq!(faults("true", Wanted::Text), ["x:1:1: must evaluate to string"]);
-        assert!(faults("object.a", Wanted::Bool).is_empty());
+        assert_eq!(
+            faults("true", ResultType::Text),
+            ["x:1:1: must evaluate to string"]
+        );
+        assert!(faults("object.a", ResultType::Bool).is_empty());
     }
 
     #[test]
     fn a_fault_of_syntax_has_its_place() {
-        let found = faults("object.", Wanted::Bool);
+        let found = faults("object.", ResultType::Bool);
         assert!(
             found.iter().any(|fault| fault.starts_with("x:1:8: Syntax error")),
             "{found:?}"

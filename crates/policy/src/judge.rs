@@ -6,7 +6,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use admission_policy::{Annotation, Evaluate as _, FailurePolicy, Judged, Matched, all_hold};
+use admission_policy::{Annotation, Evaluate as _, FailurePolicy, Matched, ValidationResult, all_hold};
 use serde_json::Value;
 
 use super::binding::Binding;
@@ -15,7 +15,7 @@ use super::evaluation::{Act, Budget, Shared, Trouble};
 use super::exception::with_excuse;
 use super::expression::Expression;
 use super::matching::{subject, unknown};
-use super::outcome::{Actions, Finding, Judgement, Outcome, Saw, Seen};
+use super::outcome::{Actions, EvaluatedValidation, Finding, Judgement, Outcome, Saw};
 use super::question::Question;
 use field::{Class, Fault, Path};
 
@@ -183,20 +183,20 @@ impl Case<'_, '_> {
 
     fn saw(&mut self, part: &str, saw: Saw) {
         let rule = self.policy.rule(part);
-        self.outcome.seen.push(Seen { rule, saw });
+        self.outcome.seen.push(EvaluatedValidation { rule, saw });
     }
 
     fn check(&mut self, check: &Check) {
         let trouble = match check.validation.judge(&self.act) {
-            Judged::Holds => return self.saw(&check.id, Saw::True),
-            Judged::Broken => {
+            ValidationResult::Holds => return self.saw(&check.id, Saw::True),
+            ValidationResult::Broken => {
                 self.saw(&check.id, Saw::False);
                 let message = check.validation.message(&self.act);
                 let hint = check.suggestion.clone();
                 return self.broken(&check.id, (check.class, &check.path), message, hint);
             }
-            Judged::NotBool(_) => Trouble::not_bool(),
-            Judged::Failed(trouble) => trouble,
+            ValidationResult::NotBool(_) => Trouble::not_bool(),
+            ValidationResult::Failed(trouble) => trouble,
         };
         self.saw(&check.id, Saw::Error);
         self.trouble(&check.id, &check.path, &trouble);

@@ -42,6 +42,6 @@ pub use fault::{Caret, PolicyFault};
 pub use lint::{Note, Schemas, lint};
 pub use mutant::{Mutant, mutants};
 pub use mutate::Mutated;
-pub use outcome::{Finding, Judgement, Outcome, Saw, Seen};
+pub use outcome::{EvaluatedValidation, Finding, Judgement, Outcome, Saw};
 pub use question::{Question, Target};
 pub use set::{InForce, Loaded, PolicySet, Report};

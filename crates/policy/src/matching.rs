@@ -2,7 +2,7 @@
 //!
 //! Decides what is wrong with constraints, and what of a request they are held against; whether they match is decided by the engine.
 
-use admission_policy::{MatchPolicy, MatchResources, Namespace, Rule, RuleScope, Subject, Versions};
+use admission_policy::{MatchAttributes, MatchPolicy, MatchResources, Namespace, Rule, RuleScope, Versions};
 use apimachinery::labels::Selector;
 
 use super::fault::PolicyFault;
@@ -58,9 +58,9 @@ fn rule(raw: &ResourceRule) -> Rule {
 }
 
 /// Returns what of a request decides whether it is meant. Which versions a hub serves is not known here.
-pub(super) fn subject<'a>(question: &Question<'a>) -> Subject<'a> {
+pub(super) fn subject<'a>(question: &Question<'a>) -> MatchAttributes<'a> {
     let name = question.target.namespace;
-    Subject {
+    MatchAttributes {
         target: question.target,
         object: question.object,
         old_object: question.old,

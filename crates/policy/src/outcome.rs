@@ -24,12 +24,12 @@ pub enum Judgement {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Actions {
     pub(super) audit: bool,
-    pub(super) told: Told,
+    pub(super) told: UserNotice,
 }
 
 /// What the user hears of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Told {
+pub(super) enum UserNotice {
     #[default]
     Nothing,
     Warned,
@@ -40,17 +40,17 @@ impl Actions {
     /// Refuses.
     pub(super) const DENY: Self = Self {
         audit: false,
-        told: Told::Refused,
+        told: UserNotice::Refused,
     };
     /// Warns and records.
     pub(super) const TOLD: Self = Self {
         audit: true,
-        told: Told::Warned,
+        told: UserNotice::Warned,
     };
     /// Records.
     pub(super) const AUDIT: Self = Self {
         audit: true,
-        told: Told::Nothing,
+        told: UserNotice::Nothing,
     };
 }
 
@@ -71,12 +71,12 @@ pub struct Finding {
 impl Finding {
     /// Tells whether the policy refuses the object for this.
     pub fn denies(&self) -> bool {
-        self.actions.told == Told::Refused
+        self.actions.told == UserNotice::Refused
     }
 
     /// Tells whether the policy warns of this.
     pub fn warns(&self) -> bool {
-        self.actions.told == Told::Warned
+        self.actions.told == UserNotice::Warned
     }
 
     /// Tells whether this is to be recorded.
@@ -108,7 +108,7 @@ pub enum Saw {
 
 /// One validation that was evaluated.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Seen {
+pub struct EvaluatedValidation {
     /// Id of the rule.
     pub rule: String,
     /// What it was.
@@ -123,7 +123,7 @@ pub struct Outcome {
     /// What is recorded with the request.
     pub annotations: BTreeMap<String, String>,
     /// Every validation that was evaluated.
-    pub seen: Vec<Seen>,
+    pub seen: Vec<EvaluatedValidation>,
 }
 
 impl Outcome {

@@ -24,7 +24,7 @@ pub(super) struct Fitting {
 
 /// How the value is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum ParameterForm {
     /// As it is.
     Value,
     /// A list of names and values, as one object.
@@ -74,10 +74,10 @@ impl Fitting {
     }
 
     /// Returns what does not fit.
-    pub(super) fn misfits(&self, value: &Value, form: Form) -> Vec<Misfit> {
+    pub(super) fn misfits(&self, value: &Value, form: ParameterForm) -> Vec<Misfit> {
         match form {
-            Form::Value => self.faults_of(value, &|path| path),
-            Form::Pairs => {
+            ParameterForm::Value => self.faults_of(value, &|path| path),
+            ParameterForm::Pairs => {
                 let (object, places) = paired(value);
                 self.faults_of(&object, &|path| restored(&path, &places))
             }
@@ -157,7 +157,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn told(schema: &Value, value: &Value, form: Form) -> Vec<String> {
+    fn told(schema: &Value, value: &Value, form: ParameterForm) -> Vec<String> {
         let mut faults = Vec::new();
         let fitting = Fitting::compile(schema, &Path::root(), &mut faults).expect("a schema");
         let text = |misfit: &Misfit| match &misfit.hint {
@@ -172,7 +172,7 @@ mod tests {
         let schema = json!({"type": "object", "additionalProperties": false, "required": ["IMAGE"],
             "properties": {"LOG_LEVEL": {"enum": ["debug", "info"]}, "IMAGE": {"type": "string"}}});
         let pairs = json!([{"name": "LOG_LVEL", "value": "x"}, {"name": "LOG_LEVEL", "value": "loud"}]);
-        let mut found = told(&schema, &pairs, Form::Pairs);
+        let mut found = told(&schema, &pairs, ParameterForm::Pairs);
         found.sort();
         assert_eq!(
             found,

@@ -15,4 +15,4 @@ mod steps;
 
 pub use bindings::{Account, copies};
 pub use leader::{is_alive, is_ours};
-pub use steps::{Act, Held, Step, left, steps, twin_of};
+pub use steps::{Act, RemovableObjects, Step, left, steps, twin_of};

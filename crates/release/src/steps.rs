@@ -32,7 +32,7 @@ const MARKS: [&str; 5] = [
 
 /// Everything of one add-on on the hub that may be taken away, as the hub shows it.
 #[derive(Debug, Clone, Default)]
-pub struct Held {
+pub struct RemovableObjects {
     /// The `ClusterManagementAddOn`, where there is one.
     pub addon: Option<Value>,
     /// Its `ManagedClusterAddOn`s.
@@ -66,7 +66,7 @@ pub struct Step {
 }
 
 /// Returns what has to be done so that nothing of the add-on is Tidegate's: the annotation that makes it its own goes last.
-pub fn steps(held: &Held) -> Vec<Step> {
+pub fn steps(held: &RemovableObjects) -> Vec<Step> {
     let each = held.instances.iter().chain(&held.addon);
     let conditions = each.clone().filter_map(without_conditions);
     let marks = held.instances.iter().filter_map(without_marks);
@@ -84,7 +84,7 @@ pub fn steps(held: &Held) -> Vec<Step> {
 }
 
 /// Returns the role bindings that stay for now: nobody else has given the agent these rights yet.
-pub fn left(held: &Held) -> impl Iterator<Item = &Value> {
+pub fn left(held: &RemovableObjects) -> impl Iterator<Item = &Value> {
     held.bindings.iter().filter(|one| !has_twin(held, one))
 }
 
@@ -97,7 +97,7 @@ pub fn twin_of(binding: &Value) -> Option<(String, String)> {
     Some((text("/metadata/namespace")?.to_owned(), name.to_owned()))
 }
 
-fn has_twin(held: &Held, binding: &Value) -> bool {
+fn has_twin(held: &RemovableObjects, binding: &Value) -> bool {
     twin_of(binding).is_some_and(|twin| held.twins.contains(&twin))
 }
 
@@ -149,11 +149,11 @@ fn unmarked(addon: &Value) -> Option<Step> {
 mod tests {
     use super::*;
 
-    fn held() -> Held {
+    fn held() -> RemovableObjects {
         let conditions = json!([{"type": "Ready"}, {"type": "Available"}, {"type": "Assigned"}]);
         let binding =
             |name: &str| json!({"kind": "RoleBinding", "metadata": {"name": name, "namespace": "c1"}});
-        Held {
+        RemovableObjects {
             addon: Some(
                 json!({"kind": "ClusterManagementAddOn", "metadata": {"name": "hello",
                 "annotations": {(LIFECYCLE): "tidegate", "tidegate.io/paused": "*"}}}),

@@ -74,12 +74,12 @@ pub struct Unit {
     /// Position of its group in the list of groups.
     pub group: usize,
     /// How far it is.
-    pub standing: Standing,
+    pub standing: UnitState,
 }
 
 /// How far a unit is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
+pub enum UnitState {
     /// It has to move.
     ToApply,
     /// It has to move, and is still on its way to what it was told then: it takes a slot already.
@@ -237,15 +237,15 @@ pub fn decide_beside(
 }
 
 /// The verdict about a unit that has to move.
-fn let_pass(gate: &mut Gate, standing: Standing) -> Option<Verdict> {
+fn let_pass(gate: &mut Gate, standing: UnitState) -> Option<Verdict> {
     match standing {
-        Standing::ToApply => Some(gate.pass()),
-        Standing::Overtaken(_) => Some(gate.pass_overtaken()),
-        Standing::InFlight(_)
-        | Standing::Failed(_)
-        | Standing::Succeeded(_)
-        | Standing::Skipped
-        | Standing::Held => None,
+        UnitState::ToApply => Some(gate.pass()),
+        UnitState::Overtaken(_) => Some(gate.pass_overtaken()),
+        UnitState::InFlight(_)
+        | UnitState::Failed(_)
+        | UnitState::Succeeded(_)
+        | UnitState::Skipped
+        | UnitState::Held => None,
     }
 }
 
@@ -260,17 +260,17 @@ impl Unit {
     /// Returns the unit as it is now: whoever is late on its way to something old takes no slot for it.
     fn at(self, course: &Course, now: Timestamp) -> Self {
         match self.standing {
-            Standing::Overtaken(since) if course.is_late(since, now) => Self {
-                standing: Standing::ToApply,
+            UnitState::Overtaken(since) if course.is_late(since, now) => Self {
+                standing: UnitState::ToApply,
                 ..self
             },
-            Standing::ToApply
-            | Standing::Overtaken(_)
-            | Standing::InFlight(_)
-            | Standing::Failed(_)
-            | Standing::Succeeded(_)
-            | Standing::Skipped
-            | Standing::Held => self,
+            UnitState::ToApply
+            | UnitState::Overtaken(_)
+            | UnitState::InFlight(_)
+            | UnitState::Failed(_)
+            | UnitState::Succeeded(_)
+            | UnitState::Skipped
+            | UnitState::Held => self,
         }
     }
 }
@@ -279,36 +279,36 @@ impl Unit {
 fn judged(course: &Course, unit: &Unit, now: Timestamp) -> Verdict {
     let is_late = |since| course.is_late(since, now);
     match unit.standing {
-        Standing::ToApply | Standing::Overtaken(_) => Verdict::Wait(Hold::Slot),
-        Standing::InFlight(since) if is_late(since) => Verdict::TimedOut,
-        Standing::InFlight(_) => Verdict::Going,
+        UnitState::ToApply | UnitState::Overtaken(_) => Verdict::Wait(Hold::Slot),
+        UnitState::InFlight(since) if is_late(since) => Verdict::TimedOut,
+        UnitState::InFlight(_) => Verdict::Going,
         // A failure stays one, however long it lasts.
-        Standing::Failed(_) => Verdict::Failed,
-        Standing::Succeeded(_) if course.soak.is_zero() => Verdict::Done,
-        Standing::Succeeded(since) => match end(since, course.soak) {
+        UnitState::Failed(_) => Verdict::Failed,
+        UnitState::Succeeded(_) if course.soak.is_zero() => Verdict::Done,
+        UnitState::Succeeded(since) => match end(since, course.soak) {
             Some(end) if now >= end => Verdict::Done,
             Some(_) | None => Verdict::Soaking,
         },
-        Standing::Skipped => Verdict::Skipped,
-        Standing::Held => Verdict::Held,
+        UnitState::Skipped => Verdict::Skipped,
+        UnitState::Held => Verdict::Held,
     }
 }
 
 /// When time alone changes the verdict about a unit.
-fn ends(course: &Course, standing: Standing, verdict: Verdict) -> Option<Timestamp> {
+fn ends(course: &Course, standing: UnitState, verdict: Verdict) -> Option<Timestamp> {
     match (standing, verdict) {
-        (Standing::InFlight(since), Verdict::Going) | (Standing::Overtaken(since), Verdict::Wait(_)) => {
+        (UnitState::InFlight(since), Verdict::Going) | (UnitState::Overtaken(since), Verdict::Wait(_)) => {
             end(since, course.deadline?)
         }
-        (Standing::Succeeded(since), Verdict::Soaking) => end(since, course.soak),
+        (UnitState::Succeeded(since), Verdict::Soaking) => end(since, course.soak),
         (
-            Standing::ToApply
-            | Standing::Overtaken(_)
-            | Standing::InFlight(_)
-            | Standing::Failed(_)
-            | Standing::Succeeded(_)
-            | Standing::Skipped
-            | Standing::Held,
+            UnitState::ToApply
+            | UnitState::Overtaken(_)
+            | UnitState::InFlight(_)
+            | UnitState::Failed(_)
+            | UnitState::Succeeded(_)
+            | UnitState::Skipped
+            | UnitState::Held,
             _,
         ) => None,
     }

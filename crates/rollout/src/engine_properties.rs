@@ -67,16 +67,16 @@ fn groups() -> impl Strategy<Value = Vec<Group<'static>>> {
     prop::collection::btree_set(one, 1..5).prop_map(|all| all.into_iter().collect())
 }
 
-fn standing() -> impl Strategy<Value = Standing> {
+fn standing() -> impl Strategy<Value = UnitState> {
     let since = || (0..60_i64).prop_map(at);
     prop_oneof![
-        4 => Just(Standing::ToApply),
-        1 => since().prop_map(Standing::Overtaken),
-        1 => since().prop_map(Standing::InFlight),
-        1 => since().prop_map(Standing::Failed),
-        2 => since().prop_map(Standing::Succeeded),
-        1 => Just(Standing::Skipped),
-        1 => Just(Standing::Held),
+        4 => Just(UnitState::ToApply),
+        1 => since().prop_map(UnitState::Overtaken),
+        1 => since().prop_map(UnitState::InFlight),
+        1 => since().prop_map(UnitState::Failed),
+        2 => since().prop_map(UnitState::Succeeded),
+        1 => Just(UnitState::Skipped),
+        1 => Just(UnitState::Held),
     ]
 }
 
@@ -94,7 +94,7 @@ fn is_under_way(verdict: Verdict) -> bool {
 }
 
 fn has_to_move(unit: &Unit) -> bool {
-    matches!(unit.standing, Standing::ToApply | Standing::Overtaken(_))
+    matches!(unit.standing, UnitState::ToApply | UnitState::Overtaken(_))
 }
 
 fn is_mandatory(course: &Course, groups: &[Group<'_>], unit: &Unit) -> bool {
@@ -126,16 +126,16 @@ proptest! {
         let moving = count(&decision, is_under_way);
         prop_assert!(starting == 0 || starting + moving + kept <= limit.of(rest).max(1));
         // Nothing new starts beside those that are on their way to something older.
-        let is_new = |unit: &Unit| unit.standing == Standing::ToApply;
+        let is_new = |unit: &Unit| unit.standing == UnitState::ToApply;
         let new = pairs().any(|(unit, verdict)| is_rest(unit) && is_new(unit) && *verdict == Verdict::Start);
         let is_old = |unit: &Unit| match unit.standing {
-            Standing::Overtaken(since) => course.deadline.is_none_or(|length| at(now) < end(since, length).expect("a time")),
-            Standing::ToApply
-            | Standing::InFlight(_)
-            | Standing::Failed(_)
-            | Standing::Succeeded(_)
-            | Standing::Skipped
-            | Standing::Held => false,
+            UnitState::Overtaken(since) => course.deadline.is_none_or(|length| at(now) < end(since, length).expect("a time")),
+            UnitState::ToApply
+            | UnitState::InFlight(_)
+            | UnitState::Failed(_)
+            | UnitState::Succeeded(_)
+            | UnitState::Skipped
+            | UnitState::Held => false,
         };
         let old = pairs().filter(|(unit, verdict)| is_rest(unit) && is_old(unit) && **verdict != Verdict::Start).count();
         prop_assert!(!new || starting + moving + kept + old <= limit.of(rest).max(1));
@@ -203,8 +203,8 @@ proptest! {
     fn healthy_units_all_arrive(course in course(), groups in groups(), units in units(), luck in any::<u64>()) {
         let mut units = units;
         for unit in &mut units {
-            if matches!(unit.standing, Standing::Failed(_) | Standing::InFlight(_)) {
-                unit.standing = Standing::ToApply;
+            if matches!(unit.standing, UnitState::Failed(_) | UnitState::InFlight(_)) {
+                unit.standing = UnitState::ToApply;
             }
         }
         let (mut now, mut luck) = (100, luck);
@@ -213,9 +213,9 @@ proptest! {
             for (unit, verdict) in units.iter_mut().zip(&decision.verdicts) {
                 luck = luck.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
                 match verdict {
-                    Verdict::Start => unit.standing = Standing::InFlight(at(now)),
-                    Verdict::Going if luck >> 62 != 0 => unit.standing = Standing::Succeeded(at(now)),
-                    Verdict::TimedOut => unit.standing = Standing::Succeeded(at(now)),
+                    Verdict::Start => unit.standing = UnitState::InFlight(at(now)),
+                    Verdict::Going if luck >> 62 != 0 => unit.standing = UnitState::Succeeded(at(now)),
+                    Verdict::TimedOut => unit.standing = UnitState::Succeeded(at(now)),
                     Verdict::Going
                     | Verdict::Wait(_)
                     | Verdict::Soaking
@@ -237,7 +237,7 @@ proptest! {
             let decision = decide(&course, &groups, &units, false, at(now));
             for (unit, verdict) in units.iter_mut().zip(&decision.verdicts) {
                 if matches!(verdict, Verdict::Start | Verdict::Going | Verdict::TimedOut) {
-                    unit.standing = Standing::Succeeded(at(now));
+                    unit.standing = UnitState::Succeeded(at(now));
                 }
             }
             now += 1;

@@ -23,14 +23,14 @@ fn parse(line: &str) -> (Vec<u32>, Vec<Unit>) {
     for letter in line.chars() {
         let group = groups.len() - 1;
         let standing = match letter {
-            '.' => Standing::ToApply,
-            'o' => Standing::Overtaken(at(NOW)),
-            'i' => Standing::InFlight(at(NOW)),
-            'f' => Standing::Failed(at(NOW)),
-            's' => Standing::Succeeded(at(NOW)),
-            'S' => Standing::Succeeded(at(0)),
-            '-' => Standing::Skipped,
-            'h' => Standing::Held,
+            '.' => UnitState::ToApply,
+            'o' => UnitState::Overtaken(at(NOW)),
+            'i' => UnitState::InFlight(at(NOW)),
+            'f' => UnitState::Failed(at(NOW)),
+            's' => UnitState::Succeeded(at(NOW)),
+            'S' => UnitState::Succeeded(at(0)),
+            '-' => UnitState::Skipped,
+            'h' => UnitState::Held,
             '|' => {
                 groups.push(u32::try_from(group + 1).expect("few groups"));
                 continue;

@@ -19,7 +19,7 @@ mod engine_properties;
 mod engine_tests;
 
 pub use engine::{
-    Breach, Counts, Course, Decision, Group, Hold, Standing, Unit, Verdict, decide, decide_beside, end,
+    Breach, Counts, Course, Decision, Group, Hold, Unit, UnitState, Verdict, decide, decide_beside, end,
 };
 pub use pacing::course;
 pub use stages::Stages;

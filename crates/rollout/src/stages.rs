@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use super::engine::{Course, Group, Hold, Standing, Unit, Verdict};
+use super::engine::{Course, Group, Hold, Unit, UnitState, Verdict};
 use model::Rest;
 
 /// Groups that go together, one stage after the other.
@@ -97,7 +97,7 @@ impl Stages {
             if let Some(slot) = slot {
                 *slot = slot.saturating_add(1);
             }
-            if matches!(unit.standing, Standing::Overtaken(_)) {
+            if matches!(unit.standing, UnitState::Overtaken(_)) {
                 tally.overtaken = tally.overtaken.saturating_add(1);
             }
             tally.all = tally.all.saturating_add(1);

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::kind::{Kind, ObjectKey, Owner, Touched};
 use super::kinds::{Outcome, stores};
-use super::parts::config_watch::{Answer, TypeFault};
+use super::parts::config_watch::{ConfigLookup, TypeFault};
 use super::parts::expectations::{Expected, Sight, is_met};
 use super::record::{ConfigRef, ConfigType, Meta};
 use super::store::Store;
@@ -55,7 +55,7 @@ pub enum Event {
         /// Which one.
         config: ConfigRef,
         /// What it said.
-        answer: Answer,
+        answer: ConfigLookup,
     },
     /// Objects of a configuration type cannot be looked at, or can be again.
     TypeFaulty {

@@ -242,7 +242,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::{Absence, Answer, Event, Seen, Settings, terms};
+    use crate::{Absence, ConfigLookup, Event, ObservedConfig, Settings, terms};
     use api::names::{conditions::PROGRESSING, labels};
     use model::{ConfigReference, RawReference};
 
@@ -421,8 +421,8 @@ mod tests {
             drop(store.apply(Event::Answered { config, answer }));
             published(&mut store)
         };
-        let seen = Seen::of(&json!({"data": {"k": "c2VjcmV0"}}));
-        let facts = answer(Answer::Exists(seen.clone()));
+        let seen = ObservedConfig::of(&json!({"data": {"k": "c2VjcmV0"}}));
+        let facts = answer(ConfigLookup::Exists(seen.clone()));
         let expected = ConfigFacts {
             hash: seen.hash,
             version: None,
@@ -432,7 +432,7 @@ mod tests {
             config(&facts, "", "configmaps", "s"),
             ConfigPresence::Exists(expected)
         );
-        let facts = answer(Answer::Absent(Absence::Missing));
+        let facts = answer(ConfigLookup::Absent(Absence::Missing));
         assert_eq!(
             config(&facts, "", "configmaps", "s"),
             ConfigPresence::Absent(Absence::Missing)

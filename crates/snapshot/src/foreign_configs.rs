@@ -6,7 +6,7 @@
 use super::kind::Kind;
 use super::kind::Owner;
 use super::kind::Touched;
-use super::parts::config_watch::{Answer, ConfigWatchList, Sight, TypeFault, absence};
+use super::parts::config_watch::{ConfigLookup, ConfigWatchList, Sight, TypeFault, absence};
 use super::record::{ConfigRef, ConfigType};
 use super::store::Store;
 use super::view::View;
@@ -44,27 +44,27 @@ impl Store {
     }
 
     /// Takes in what the hub said about a reference; what nobody asked for is not kept.
-    pub(super) fn answer(&mut self, config: ConfigRef, answer: Answer, touched: &mut Touched) {
+    pub(super) fn answer(&mut self, config: ConfigRef, answer: ConfigLookup, touched: &mut Touched) {
         if !self.sights.wanted.contains(&config) {
             return;
         }
         self.sights.open.remove(&config);
         let old = self.sights.answers.get(&config);
-        let tells = |answer: &Answer| match answer {
-            Answer::Exists(seen) => Ok((seen.hash.clone(), seen.generation)),
-            Answer::Absent(why) => Err(*why),
+        let tells = |answer: &ConfigLookup| match answer {
+            ConfigLookup::Exists(seen) => Ok((seen.hash.clone(), seen.generation)),
+            ConfigLookup::Absent(why) => Err(*why),
         };
         if old.map(tells) != Some(tells(&answer)) {
             self.published.config_changed(&config);
             touched.extend(self.indexes.by_config.of(&config).cloned());
         }
         let before = match old {
-            Some(Answer::Exists(seen)) => Some(seen.hash.clone()),
-            Some(Answer::Absent(_)) | None => None,
+            Some(ConfigLookup::Exists(seen)) => Some(seen.hash.clone()),
+            Some(ConfigLookup::Absent(_)) | None => None,
         };
         match &answer {
-            Answer::Exists(seen) => self.sights.replaced(&config, before.as_ref(), &seen.hash),
-            Answer::Absent(_) => self.sights.gone(&config),
+            ConfigLookup::Exists(seen) => self.sights.replaced(&config, before.as_ref(), &seen.hash),
+            ConfigLookup::Absent(_) => self.sights.gone(&config),
         }
         self.sights.answers.insert(config, answer);
     }
@@ -106,11 +106,11 @@ impl Store {
             return Sight::Faulty(*fault);
         }
         match sights.answers.get(config) {
-            Some(Answer::Exists(seen)) => Sight::Exists {
+            Some(ConfigLookup::Exists(seen)) => Sight::Exists {
                 hash: &seen.hash,
                 generation: seen.generation,
             },
-            Some(Answer::Absent(why)) => Sight::Absent(*why),
+            Some(ConfigLookup::Absent(why)) => Sight::Absent(*why),
             None => Sight::Unanswered,
         }
     }
@@ -134,7 +134,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::parts::config_watch::Seen;
+    use crate::parts::config_watch::ObservedConfig;
     use crate::{Event, Settings};
     use model::MOST_CONFIG_TYPES;
     use serde_json::Value;
@@ -169,7 +169,7 @@ mod tests {
         let object = json!({"metadata": {"uid": "u", "resourceVersion": content}, "data": {"a": content}});
         Event::Answered {
             config: config.clone(),
-            answer: Answer::Exists(Seen::of(&object)),
+            answer: ConfigLookup::Exists(ObservedConfig::of(&object)),
         }
     }
 
@@ -224,7 +224,7 @@ mod tests {
         assert!(store.apply(exists(&x, "one")).is_empty());
         assert_eq!(store.apply(exists(&x, "two")).len(), 1);
         let view = store.view("a").unwrap();
-        let one = Seen::of(&json!({"data": {"a": "one"}})).hash;
+        let one = ObservedConfig::of(&json!({"data": {"a": "one"}})).hash;
         assert!(view.was_before(&x, &one));
         assert!(matches!(view.sight(&x), Sight::Exists { generation: 0, .. }));
     }
@@ -291,7 +291,7 @@ mod tests {
     #[test]
     fn the_data_of_a_secret_leaves_only_its_hash() {
         let secret = json!({"kind": "Secret", "metadata": {"uid": "u", "resourceVersion": "1"}, "data": {"k": "c2VjcmV0"}});
-        let seen = Seen::of(&secret);
+        let seen = ObservedConfig::of(&secret);
         assert!(!format!("{seen:?}").contains("c2VjcmV0"));
         assert_eq!(seen.hash.len(), 64);
     }

@@ -38,7 +38,7 @@ impl Identity {
     }
 
     /// Returns the mark of the identity.
-    pub fn mark(&self) -> Mark {
+    pub fn mark(&self) -> IdentityHash {
         let Self {
             group,
             kind,
@@ -47,7 +47,7 @@ impl Identity {
         } = self;
         let full = Sha256::digest(format!("{group}\n{kind}\n{namespace}\n{name}"));
         let begin = full.iter().take(size_of::<u64>());
-        Mark(begin.fold(0, |number, byte| number << 8 | u64::from(*byte)))
+        IdentityHash(begin.fold(0, |number, byte| number << 8 | u64::from(*byte)))
     }
 }
 
@@ -66,20 +66,20 @@ impl std::fmt::Display for Identity {
 
 /// The first 64 bits of an identity's SHA-256. Written as 16 hexadecimal digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Mark(u64);
+pub struct IdentityHash(u64);
 
-impl std::fmt::Display for Mark {
+impl std::fmt::Display for IdentityHash {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{:016x}", self.0)
     }
 }
 
 /// Reads marks that were written one after the other.
-pub fn marks(text: &str) -> impl Iterator<Item = Mark> {
+pub fn marks(text: &str) -> impl Iterator<Item = IdentityHash> {
     let each = text.as_bytes().chunks(16);
     each.filter_map(|digits| std::str::from_utf8(digits).ok())
         .filter_map(|digits| u64::from_str_radix(digits, 16).ok())
-        .map(Mark)
+        .map(IdentityHash)
 }
 
 #[cfg(test)]
@@ -101,8 +101,8 @@ mod tests {
 
     #[test]
     fn marks_are_read_back_as_they_were_written() {
-        let written = [Mark(0), Mark(u64::MAX), Mark(17)];
-        let text: String = written.iter().map(Mark::to_string).collect();
+        let written = [IdentityHash(0), IdentityHash(u64::MAX), IdentityHash(17)];
+        let text: String = written.iter().map(IdentityHash::to_string).collect();
         assert_eq!(marks(&text).collect::<Vec<_>>(), written);
         assert_eq!(marks("").count(), 0);
         assert_eq!(marks("not a mark").count(), 0);

@@ -41,13 +41,16 @@ pub use copied::*;
 pub use decode::claims::trim_owners;
 pub use events::Event;
 pub use facts::*;
-pub use identity::{Identity, Mark, marks};
+pub use identity::{Identity, IdentityHash, marks};
 pub use kind::{ADDON_GROUP, Address, Kind, ObjectKey, Owner, Place, Touched, WriteQueue};
 pub use label_map::LabelMap;
 pub use meaning::*;
 pub use model::{Name, order};
 pub use names::Names;
-pub use parts::{Absence, Answer, ConfigWatchList, Expected, RemovalBudget, Seen, Sight, TypeFault, absence};
+pub use parts::{
+    Absence, ConfigLookup, ConfigWatchList, Expected, ObservedConfig, RemovalBudget, Sight, TypeFault,
+    absence,
+};
 pub use record::*;
 pub use registration::*;
 pub use removal::{Absences, FailedHook, Farewell, HookTimeout, Pace, TimeoutPolicy};

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use super::interner::Table;
-use super::record::{Claims, ConfigType, OwnerReference, Reference, Said};
+use super::record::{Claims, ConditionText, ConfigType, OwnerReference, Reference};
 use model::Name;
 
 /// The tables of what is in use.
@@ -15,7 +15,7 @@ pub struct Names {
     references: Table<[Reference]>,
     types: Table<[ConfigType]>,
     owners: Table<[OwnerReference]>,
-    words: Table<Said>,
+    words: Table<ConditionText>,
     claims: Table<Claims>,
 }
 
@@ -41,7 +41,7 @@ impl Names {
     }
 
     /// Returns the shared copy of what a condition says.
-    pub(super) fn share_words(&mut self, said: Said) -> Arc<Said> {
+    pub(super) fn share_words(&mut self, said: ConditionText) -> Arc<ConditionText> {
         self.words.share(said)
     }
 

@@ -5,7 +5,6 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use api::cluster::ManagedClustersUpgradeStatus;
 use api::names::labels::CLUSTER_SET;
 use model::Name;
 use model::upgrade::PlacementKey;
@@ -23,9 +22,19 @@ impl Store {
         places.map(|place| Owner::at(Kind::Upgrade, place))
     }
 
-    /// Returns what is told of every upgrade of clusters.
-    pub fn upgrade_statuses(&self) -> impl Iterator<Item = &ManagedClustersUpgradeStatus> {
-        self.upgrades.all.values().map(|upgrade| &upgrade.status)
+    /// Returns the phase of every upgrade of clusters, and its `stateCounts` in their order.
+    pub fn upgrade_progress(&self) -> impl Iterator<Item = (&str, [i64; 5])> {
+        self.upgrades.all.values().map(|upgrade| {
+            let all = upgrade.status.state_counts.unwrap_or_default();
+            let counts = [
+                all.not_started,
+                all.initialized,
+                all.partial,
+                all.complete,
+                all.failed,
+            ];
+            (&*upgrade.status.phase, counts)
+        })
     }
 
     /// Returns the finalizers of an upgrade, those of others included: a list is patched as a whole.

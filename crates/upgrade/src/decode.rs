@@ -221,7 +221,7 @@ mod tests {
 
     #[test]
     fn a_work_that_was_rendered_reads_back() {
-        let mark = crate::works::Mark {
+        let mark = crate::works::WorkMark {
             namespace: "n",
             name: "mcu",
             uid: "u",

@@ -10,12 +10,12 @@ use jiff::Timestamp;
 
 use model::Name;
 use model::upgrade::{UpgradeSpec, WindowState};
-use rollout::{Course, Group, Standing, Unit, Verdict, decide};
+use rollout::{Course, Group, Unit, UnitState, Verdict, decide};
 
 use crate::memory::Memory;
 use crate::order::natural;
 use crate::record::{Phase, State};
-use crate::stand::{Stand, Want};
+use crate::stand::{ClusterStanding, Want};
 
 /// What a cluster waits for that could start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -103,11 +103,11 @@ pub(crate) struct Run<'a> {
 }
 
 /// Returns who may start now.
-pub(crate) fn turns(run: Run<'_>, stands: &BTreeMap<Name, Stand>, now: Timestamp) -> Turns {
+pub(crate) fn turns(run: Run<'_>, stands: &BTreeMap<Name, ClusterStanding>, now: Timestamp) -> Turns {
     let gate_is_open = run.spec.strategy.canary.is_none() || run.passed || are_through(stands);
     let (window, until) = window(run.spec, now);
     let mut closed = closed(run, stands).or(window);
-    let ordered: Vec<(&Name, &Stand)> = natural(stands.keys())
+    let ordered: Vec<(&Name, &ClusterStanding)> = natural(stands.keys())
         .into_iter()
         .filter_map(|name| stands.get_key_value(name))
         .collect();
@@ -159,11 +159,11 @@ pub(crate) fn turns(run: Run<'_>, stands: &BTreeMap<Name, Stand>, now: Timestamp
 }
 
 /// What the hub has refused is tried again where nobody else needs the slot: one cluster that nobody can write to must not hold the others.
-fn again(run: Run<'_>, stands: &BTreeMap<Name, Stand>, turns: &mut Turns) {
+fn again(run: Run<'_>, stands: &BTreeMap<Name, ClusterStanding>, turns: &mut Turns) {
     let taken = stands.values().filter(|stand| stand.slot).count();
     let limit = run.spec.strategy.at_once.of(stands.len()).max(1);
     let room = limit.saturating_sub(taken.saturating_add(turns.start.len()));
-    let is_through = |stand: &Stand| turns.gate_is_open || stand.record.canary;
+    let is_through = |stand: &ClusterStanding| turns.gate_is_open || stand.record.canary;
     if turns.closed.is_some() {
         return;
     }
@@ -178,7 +178,7 @@ fn again(run: Run<'_>, stands: &BTreeMap<Name, Stand>, turns: &mut Turns) {
 }
 
 /// Whoever has had its turn keeps its slot, and yet no more clusters upgrade at once than may: fewer may than when it got its turn.
-fn upgrades(run: Run<'_>, stands: &BTreeMap<Name, Stand>, turns: &mut Turns) {
+fn upgrades(run: Run<'_>, stands: &BTreeMap<Name, ClusterStanding>, turns: &mut Turns) {
     let upgrading = stands.values().filter(|stand| is_upgrading(stand)).count();
     let limit = run.spec.strategy.at_once.of(stands.len()).max(1);
     let mut room = limit.saturating_sub(upgrading);
@@ -196,18 +196,19 @@ fn upgrades(run: Run<'_>, stands: &BTreeMap<Name, Stand>, turns: &mut Turns) {
     }
 }
 
-fn is_upgrading(stand: &Stand) -> bool {
+fn is_upgrading(stand: &ClusterStanding) -> bool {
     matches!(stand.record.state, State::Initialized | State::Partial)
 }
 
 /// Whether those that go first are all done, and there are some.
-fn are_through(stands: &BTreeMap<Name, Stand>) -> bool {
+fn are_through(stands: &BTreeMap<Name, ClusterStanding>) -> bool {
     let mut first = stands.values().filter(|stand| stand.record.canary).peekable();
-    let is_done = |stand: &Stand| stand.record.state == State::Complete && stand.record.phase == Phase::Done;
+    let is_done =
+        |stand: &ClusterStanding| stand.record.state == State::Complete && stand.record.phase == Phase::Done;
     first.peek().is_some() && first.all(is_done)
 }
 
-fn closed(run: Run<'_>, stands: &BTreeMap<Name, Stand>) -> Option<Hold> {
+fn closed(run: Run<'_>, stands: &BTreeMap<Name, ClusterStanding>) -> Option<Hold> {
     let mut first = stands.values().filter(|stand| stand.record.canary).peekable();
     let is_empty = first.peek().is_none();
     let has_failed = first.any(|stand| stand.record.state == State::Failed);
@@ -231,16 +232,16 @@ fn window(spec: &UpgradeSpec, now: Timestamp) -> (Option<Hold>, Option<Timestamp
 }
 
 /// What a cluster is to the engine.
-fn standing(stand: &Stand, gate_is_open: bool, now: Timestamp) -> Standing {
+fn standing(stand: &ClusterStanding, gate_is_open: bool, now: Timestamp) -> UnitState {
     let record = &stand.record;
     let since = record.started.unwrap_or(now);
     match (record.state, stand.want) {
-        (State::Failed, _) => Standing::Failed(since),
-        (State::Complete, _) => Standing::Succeeded(since),
-        (State::Initialized | State::Partial, _) => Standing::InFlight(since),
-        (State::NotStarted, _) if stand.slot => Standing::InFlight(since),
-        (State::NotStarted, Want::Turn) if stand.refused => Standing::Held,
-        (State::NotStarted, Want::Turn) if gate_is_open || record.canary => Standing::ToApply,
-        (State::NotStarted, _) => Standing::Held,
+        (State::Failed, _) => UnitState::Failed(since),
+        (State::Complete, _) => UnitState::Succeeded(since),
+        (State::Initialized | State::Partial, _) => UnitState::InFlight(since),
+        (State::NotStarted, _) if stand.slot => UnitState::InFlight(since),
+        (State::NotStarted, Want::Turn) if stand.refused => UnitState::Held,
+        (State::NotStarted, Want::Turn) if gate_is_open || record.canary => UnitState::ToApply,
+        (State::NotStarted, _) => UnitState::Held,
     }
 }

@@ -18,9 +18,9 @@ use crate::pace::{self, Hold, Run, Turns};
 use crate::preview;
 use crate::record::Record;
 use crate::select;
-use crate::stand::{self, Case, Stand, Works};
+use crate::stand::{self, Case, ClusterStanding, Works};
 use crate::summary::Whole;
-use crate::told::{self, Records, Said};
+use crate::told::{self, Records, StatusInput};
 use crate::view::{Applied, View};
 use crate::writes::{self, Desk, Write};
 
@@ -85,7 +85,7 @@ fn going(view: &View<'_>, spec: &UpgradeSpec, now: Timestamp) -> Plan {
     let passed = is_same_run && view.upgrade.status.canaries_passed;
     let members = select::members(view, spec, &memory);
     let mut works: BTreeMap<Name, Works<'_>> = BTreeMap::new();
-    let mut stands: BTreeMap<Name, Stand> = BTreeMap::new();
+    let mut stands: BTreeMap<Name, ClusterStanding> = BTreeMap::new();
     for (name, member) in members {
         let mut record = memory.records.get(&name).cloned().unwrap_or_default();
         record.canary = spec.strategy.canary.is_some() && (record.canary || (member.first && !passed));
@@ -134,7 +134,7 @@ fn going(view: &View<'_>, spec: &UpgradeSpec, now: Timestamp) -> Plan {
     }
 }
 
-fn postponed(view: &View<'_>, stands: &BTreeMap<Name, Stand>) -> Vec<(Name, String)> {
+fn postponed(view: &View<'_>, stands: &BTreeMap<Name, ClusterStanding>) -> Vec<(Name, String)> {
     let each = view.refused.iter();
     each.filter(|(name, _)| stands.get(*name).is_some_and(|stand| stand.refused))
         .map(|(name, refusal)| (name.clone(), refusal.work.clone()))
@@ -152,7 +152,7 @@ fn waits(turns: &Turns) -> Vec<Wait> {
 
 fn status(
     desk: Desk<'_>,
-    stands: &BTreeMap<Name, Stand>,
+    stands: &BTreeMap<Name, ClusterStanding>,
     works: &BTreeMap<Name, Works<'_>>,
     turns: &Turns,
     now: Timestamp,
@@ -166,7 +166,7 @@ fn status(
             .any(|work| work.applied == Applied::Yes)
     };
     let phase = phase(&records, turns);
-    let said = Said {
+    let said = StatusInput {
         whole: Whole {
             phase,
             closed: turns.closed,

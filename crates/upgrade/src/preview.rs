@@ -9,13 +9,13 @@ use model::Name;
 use model::upgrade::UpgradeSpec;
 
 use crate::order::natural;
-use crate::stand::{Stand, Want};
+use crate::stand::{ClusterStanding, Want};
 
 /// How many clusters are told by name.
 const MOST_NAMES: usize = 500;
 
 /// Returns the waves of clusters that could start.
-pub(crate) fn waves(spec: &UpgradeSpec, stands: &BTreeMap<Name, Stand>) -> UpgradePlan {
+pub(crate) fn waves(spec: &UpgradeSpec, stands: &BTreeMap<Name, ClusterStanding>) -> UpgradePlan {
     let size = spec.strategy.at_once.of(stands.len()).max(1);
     let could = |canary: bool| -> Vec<&Name> {
         let each = stands.iter().filter(|(_, stand)| {

@@ -61,7 +61,7 @@ pub(crate) enum Want {
 
 /// How a cluster stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Stand {
+pub(crate) struct ClusterStanding {
     pub(crate) record: Record,
     pub(crate) want: Want,
     /// Whether it takes a slot.
@@ -72,7 +72,7 @@ pub(crate) struct Stand {
     pub(crate) until: Option<Timestamp>,
 }
 
-impl Stand {
+impl ClusterStanding {
     fn of(record: Record) -> Self {
         let slot =
             matches!(record.state, State::Initialized | State::Partial) || record.phase == Phase::PreAction;
@@ -111,15 +111,15 @@ impl Stand {
 }
 
 /// Returns how a cluster stands.
-pub(crate) fn stand(case: Case<'_>, spec: &UpgradeSpec, now: Timestamp) -> Stand {
+pub(crate) fn stand(case: Case<'_>, spec: &UpgradeSpec, now: Timestamp) -> ClusterStanding {
     if case.record.has_ended() {
-        return Stand::of(late(case));
+        return ClusterStanding::of(late(case));
     }
     let has_begun = case.record.state != State::NotStarted
         || case.works.platform.is_some()
         || case.works.operators.is_some();
     if case.member.cluster.is_none_or(|cluster| cluster.deleting) {
-        return Stand::of(fail(
+        return ClusterStanding::of(fail(
             case.record,
             "ClusterRemoved",
             "the cluster has left the hub",
@@ -128,7 +128,7 @@ pub(crate) fn stand(case: Case<'_>, spec: &UpgradeSpec, now: Timestamp) -> Stand
     }
     match case.record.state {
         State::Complete => after(case.record, case.works.post, spec, now),
-        State::Failed => Stand::of(case.record),
+        State::Failed => ClusterStanding::of(case.record),
         State::NotStarted | State::Initialized | State::Partial => {
             if has_begun {
                 flight(case, spec, now)
@@ -166,7 +166,7 @@ fn passed(since: Timestamp, length: Duration, now: Timestamp) -> (bool, Option<T
 }
 
 /// A cluster that was told.
-fn flight(case: Case<'_>, spec: &UpgradeSpec, now: Timestamp) -> Stand {
+fn flight(case: Case<'_>, spec: &UpgradeSpec, now: Timestamp) -> ClusterStanding {
     let first = case.works.platform.or(case.works.operators);
     let mut record = case.record;
     record.started = record.started.or_else(|| first.map(|work| work.created));
@@ -183,29 +183,29 @@ fn flight(case: Case<'_>, spec: &UpgradeSpec, now: Timestamp) -> Stand {
     let (is_late, until) = passed(since, spec.strategy.platform, now);
     let Some(work) = case.works.platform else {
         if let Some((_, taker)) = case.works.foreign {
-            return Stand::of(fail(record, "Conflict", &taken_by(taker), now));
+            return ClusterStanding::of(fail(record, "Conflict", &taken_by(taker), now));
         }
         if is_late {
-            return Stand::of(fail(
+            return ClusterStanding::of(fail(
                 record,
                 "NotApplied",
                 "the cluster has not taken the upgrade in its time",
                 now,
             ));
         }
-        return Stand::of(record)
+        return ClusterStanding::of(record)
             .wanting(Want::Work(Stage::Platform))
             .until(until);
     };
     match judge::platform(work) {
         Platform::Done => operators(record, &case.works, spec, now),
-        _ if is_late && work.applied == Applied::Never => Stand::of(fail(
+        _ if is_late && work.applied == Applied::Never => ClusterStanding::of(fail(
             record,
             "NotApplied",
             "the cluster has not taken the upgrade in its time",
             now,
         )),
-        _ if is_late => Stand::of(fail(
+        _ if is_late => ClusterStanding::of(fail(
             record,
             "UpgradeTimeout",
             "the upgrade has taken longer than it may",
@@ -215,18 +215,18 @@ fn flight(case: Case<'_>, spec: &UpgradeSpec, now: Timestamp) -> Stand {
             let record = record
                 .at(State::Partial, Phase::Platform)
                 .because("Upgrading", message);
-            Stand::of(Record { percent, ..record }).until(until)
+            ClusterStanding::of(Record { percent, ..record }).until(until)
         }
         Platform::Silent(message) => {
             let reason = if message.is_empty() { "" } else { "NotAccepted" };
             let state = record.state;
-            Stand::of(record.at(state, Phase::Platform).because(reason, message)).until(until)
+            ClusterStanding::of(record.at(state, Phase::Platform).because(reason, message)).until(until)
         }
     }
 }
 
 /// A cluster that has the version.
-fn operators(record: Record, works: &Works<'_>, spec: &UpgradeSpec, now: Timestamp) -> Stand {
+fn operators(record: Record, works: &Works<'_>, spec: &UpgradeSpec, now: Timestamp) -> ClusterStanding {
     let record = Record {
         percent: None,
         ..record.at(State::Partial, Phase::Operators)
@@ -236,9 +236,9 @@ fn operators(record: Record, works: &Works<'_>, spec: &UpgradeSpec, now: Timesta
     }
     let Some(work) = works.operators else {
         if let Some((_, taker)) = works.foreign {
-            return Stand::of(fail(record, "Conflict", &taken_by(taker), now));
+            return ClusterStanding::of(fail(record, "Conflict", &taken_by(taker), now));
         }
-        return Stand::of(record).wanting(Want::Work(Stage::Operators));
+        return ClusterStanding::of(record).wanting(Want::Work(Stage::Operators));
     };
     let most = spec
         .strategy
@@ -248,23 +248,27 @@ fn operators(record: Record, works: &Works<'_>, spec: &UpgradeSpec, now: Timesta
     let (is_late, until) = passed(work.created, most, now);
     match judge::approver(work) {
         ActionState::Available => complete(record, works.post, spec, now),
-        ActionState::Degraded => Stand::of(fail(
+        ActionState::Degraded => ClusterStanding::of(fail(
             record,
             "OperatorsFailed",
             "the operators could not be approved",
             now,
         )),
-        ActionState::None | ActionState::Progressing | ActionState::Applied if is_late => Stand::of(fail(
-            record,
-            "OperatorsTimeout",
-            "the operators have taken longer than they may",
-            now,
-        )),
-        ActionState::None | ActionState::Progressing | ActionState::Applied => Stand::of(record).until(until),
+        ActionState::None | ActionState::Progressing | ActionState::Applied if is_late => {
+            ClusterStanding::of(fail(
+                record,
+                "OperatorsTimeout",
+                "the operators have taken longer than they may",
+                now,
+            ))
+        }
+        ActionState::None | ActionState::Progressing | ActionState::Applied => {
+            ClusterStanding::of(record).until(until)
+        }
     }
 }
 
-fn complete(record: Record, post: Option<&Work>, spec: &UpgradeSpec, now: Timestamp) -> Stand {
+fn complete(record: Record, post: Option<&Work>, spec: &UpgradeSpec, now: Timestamp) -> ClusterStanding {
     let finished = record.finished.or(Some(now));
     let record = Record {
         finished,
@@ -274,9 +278,9 @@ fn complete(record: Record, post: Option<&Work>, spec: &UpgradeSpec, now: Timest
 }
 
 /// A cluster that is complete, and has an action to run.
-fn after(record: Record, post: Option<&Work>, spec: &UpgradeSpec, now: Timestamp) -> Stand {
+fn after(record: Record, post: Option<&Work>, spec: &UpgradeSpec, now: Timestamp) -> ClusterStanding {
     let Some(action) = &spec.after else {
-        return Stand::of(record.at(State::Complete, Phase::Done));
+        return ClusterStanding::of(record.at(State::Complete, Phase::Done));
     };
     let since = post.map(|work| work.created).or(record.finished).unwrap_or(now);
     let (is_late, until) = passed(since, action.timeout().unwrap_or(AFTER), now);
@@ -286,8 +290,8 @@ fn after(record: Record, post: Option<&Work>, spec: &UpgradeSpec, now: Timestamp
         ..record.at(State::Complete, Phase::PostAction)
     };
     match state {
-        ActionState::Available => Stand::of(record.at(State::Complete, Phase::Done)),
-        ActionState::Degraded => Stand::of(fail(
+        ActionState::Available => ClusterStanding::of(record.at(State::Complete, Phase::Done)),
+        ActionState::Degraded => ClusterStanding::of(fail(
             record,
             "PostActionFailed",
             "the action after the upgrade has failed",
@@ -298,7 +302,7 @@ fn after(record: Record, post: Option<&Work>, spec: &UpgradeSpec, now: Timestamp
                 post: ActionState::Degraded,
                 ..record
             };
-            Stand::of(fail(
+            ClusterStanding::of(fail(
                 record,
                 "PostActionFailed",
                 "the action after the upgrade has taken too long",
@@ -307,7 +311,7 @@ fn after(record: Record, post: Option<&Work>, spec: &UpgradeSpec, now: Timestamp
         }
         ActionState::None | ActionState::Progressing | ActionState::Applied => {
             let want = post.map_or(Want::Work(Stage::Post), |_| Want::Nothing);
-            Stand::of(record).wanting(want).until(until)
+            ClusterStanding::of(record).wanting(want).until(until)
         }
     }
 }
@@ -319,12 +323,12 @@ fn taken_by(work: &Work) -> String {
     }
 }
 
-fn held(record: Record, reason: &str, message: impl Into<String>) -> Stand {
-    Stand::of(record.at(State::NotStarted, Phase::Held).because(reason, message))
+fn held(record: Record, reason: &str, message: impl Into<String>) -> ClusterStanding {
+    ClusterStanding::of(record.at(State::NotStarted, Phase::Held).because(reason, message))
 }
 
 /// A cluster that was told nothing of its upgrade.
-fn waiting(case: Case<'_>, spec: &UpgradeSpec, now: Timestamp) -> Stand {
+fn waiting(case: Case<'_>, spec: &UpgradeSpec, now: Timestamp) -> ClusterStanding {
     let works = &case.works;
     if !works.left.is_empty() {
         return held(
@@ -346,7 +350,7 @@ fn waiting(case: Case<'_>, spec: &UpgradeSpec, now: Timestamp) -> Stand {
 }
 
 /// A cluster whose action before the upgrade was told.
-fn before(record: Record, work: &Work, timeout: Option<Duration>, now: Timestamp) -> Stand {
+fn before(record: Record, work: &Work, timeout: Option<Duration>, now: Timestamp) -> ClusterStanding {
     let pre = judge::action(work);
     // The action was told of before: what holds a cluster that never had a turn says nothing of one.
     let lost_its_turn = record.phase == Phase::Held && record.pre != ActionState::None;
@@ -355,17 +359,17 @@ fn before(record: Record, work: &Work, timeout: Option<Duration>, now: Timestamp
     match pre {
         // Its turn was given to another when the action failed: it asks for a new one.
         ActionState::Available if lost_its_turn => {
-            Stand::of(record.at(State::NotStarted, Phase::Queued)).wanting(Want::Turn)
+            ClusterStanding::of(record.at(State::NotStarted, Phase::Queued)).wanting(Want::Turn)
         }
         ActionState::Available => {
-            Stand::of(record.at(State::NotStarted, Phase::PreAction)).wanting(Want::Upgrade)
+            ClusterStanding::of(record.at(State::NotStarted, Phase::PreAction)).wanting(Want::Upgrade)
         }
         _ if is_late => {
             let record = Record {
                 pre: ActionState::Degraded,
                 ..record
             };
-            Stand::of(fail(
+            ClusterStanding::of(fail(
                 record,
                 "PreActionFailed",
                 "the action before the upgrade has taken too long",
@@ -385,25 +389,25 @@ fn before(record: Record, work: &Work, timeout: Option<Duration>, now: Timestamp
         )
         .until(until),
         ActionState::None | ActionState::Progressing | ActionState::Applied => {
-            Stand::of(record.at(State::NotStarted, Phase::PreAction)).until(until)
+            ClusterStanding::of(record.at(State::NotStarted, Phase::PreAction)).until(until)
         }
     }
 }
 
 /// A cluster that has no work: whether it could have a turn.
-fn checked(case: Case<'_>, spec: &UpgradeSpec, now: Timestamp) -> Stand {
+fn checked(case: Case<'_>, spec: &UpgradeSpec, now: Timestamp) -> ClusterStanding {
     let record = Record {
         pre: ActionState::None,
         post: ActionState::None,
         ..case.record
     };
     let Some(cluster) = case.member.cluster else {
-        return Stand::of(record);
+        return ClusterStanding::of(record);
     };
     if !cluster.available {
         return held(record, "ClusterUnavailable", "the cluster does not answer");
     }
-    let queued = Stand::of(record.clone().at(State::NotStarted, Phase::Queued)).wanting(Want::Turn);
+    let queued = ClusterStanding::of(record.clone().at(State::NotStarted, Phase::Queued)).wanting(Want::Turn);
     let Some(target) = &spec.target else {
         return queued;
     };
@@ -423,7 +427,7 @@ fn checked(case: Case<'_>, spec: &UpgradeSpec, now: Timestamp) -> Stand {
         let record = record
             .at(State::Complete, Phase::Done)
             .because("AlreadyAtVersion", message);
-        return Stand::of(Record {
+        return ClusterStanding::of(Record {
             finished: Some(now),
             ..record
         });

@@ -96,7 +96,7 @@ pub(crate) fn all_done(records: &Records<'_>) -> bool {
 
 /// What the conditions say.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Said<'a> {
+pub(crate) struct StatusInput<'a> {
     pub(crate) applied: bool,
     pub(crate) generation: i64,
     pub(crate) before: &'a [Condition],
@@ -104,7 +104,7 @@ pub(crate) struct Said<'a> {
 }
 
 /// Returns the conditions, in the order of the proposal.
-pub(crate) fn conditions(records: &Records<'_>, said: Said<'_>, now: Timestamp) -> Vec<Condition> {
+pub(crate) fn conditions(records: &Records<'_>, said: StatusInput<'_>, now: Timestamp) -> Vec<Condition> {
     let all: Vec<&Record> = records.values().copied().collect();
     let counts = counts(&all);
     let done = all_done(records);
@@ -189,7 +189,7 @@ pub(crate) fn row(kind: &'static str, holds: bool, reason: &'static str, message
 
 impl Row {
     /// The time is that of the last change of the status, and of nothing else.
-    fn since(self, said: Said<'_>, now: Timestamp) -> Condition {
+    fn since(self, said: StatusInput<'_>, now: Timestamp) -> Condition {
         let status = if self.holds { "True" } else { "False" };
         let before = said
             .before
@@ -302,8 +302,8 @@ pub(crate) fn stalled(
         .collect()
 }
 
-fn halted(before: &[Condition], generation: i64) -> Said<'_> {
-    Said {
+fn halted(before: &[Condition], generation: i64) -> StatusInput<'_> {
+    StatusInput {
         applied: false,
         generation,
         before,

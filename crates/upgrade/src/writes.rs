@@ -13,9 +13,9 @@ use crate::marks::Stage;
 use crate::memory::Memory;
 use crate::pace::Turns;
 use crate::record::{Phase, Record, State};
-use crate::stand::{Stand, Want, Works};
+use crate::stand::{ClusterStanding, Want, Works};
 use crate::view::{View, Work};
-use crate::works::{self, Mark, Mode};
+use crate::works::{self, Mode, WorkMark};
 
 /// The revision of a work that a write was planned from; a write on another must fail.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -95,7 +95,7 @@ pub(crate) struct Desk<'a> {
 /// Returns the writes for the clusters that the upgrade is about.
 pub(crate) fn writes(
     desk: Desk<'_>,
-    stands: &BTreeMap<Name, Stand>,
+    stands: &BTreeMap<Name, ClusterStanding>,
     works: &BTreeMap<Name, Works<'_>>,
     turns: &Turns,
 ) -> Vec<Write> {
@@ -116,7 +116,7 @@ pub(crate) fn writes(
 }
 
 /// The work whose turn has come.
-fn wanted(spec: &UpgradeSpec, stand: &Stand, works: &Works<'_>, may: bool) -> Option<Stage> {
+fn wanted(spec: &UpgradeSpec, stand: &ClusterStanding, works: &Works<'_>, may: bool) -> Option<Stage> {
     let first = if spec.target.is_some() {
         Stage::Platform
     } else {
@@ -142,7 +142,7 @@ fn create(desk: Desk<'_>, cluster: &Name, stage: Stage) -> Option<Write> {
         return None;
     }
     let run = desk.memory.mark(cluster);
-    let mark = Mark {
+    let mark = WorkMark {
         namespace: upgrade.namespace,
         name: upgrade.name,
         uid: upgrade.uid,
@@ -214,7 +214,7 @@ fn delete(desk: Desk<'_>, cluster: &Name, stage: Stage, work: &Work) -> Write {
 }
 
 /// Works on clusters that the upgrade is not about any more: they never began.
-fn withdrawn(desk: Desk<'_>, stands: &BTreeMap<Name, Stand>) -> Vec<Write> {
+fn withdrawn(desk: Desk<'_>, stands: &BTreeMap<Name, ClusterStanding>) -> Vec<Write> {
     let gone = desk
         .view
         .works

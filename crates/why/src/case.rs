@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 
 use super::answer::Cause;
-use super::said::Said;
+use super::said::PlannedConditions;
 use super::seats::Seats;
 use super::stages::Stages;
 use super::{causes, command};
@@ -24,7 +24,7 @@ pub(super) struct Case<'a> {
     pub(super) hub: &'a Hub,
     pub(super) view: View<'a>,
     pub(super) waits: &'a [Wait],
-    pub(super) said: &'a Said,
+    pub(super) said: &'a PlannedConditions,
     pub(super) seats: Seats,
     /// The clusters from which the plan takes the add-on.
     pub(super) going: BTreeSet<String>,

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 
 use super::answer::{Answer, Cause, Chain, Grade, Group, Unknown};
 use super::case::Case;
-use super::said::Said;
+use super::said::PlannedConditions;
 use super::seats::Seats;
 use super::{command, wait};
 use field::nearest;
@@ -29,7 +29,7 @@ pub fn why(
     let view = store.view(addon).filter(|view| is_there() || is_left(view));
     let view = view.ok_or_else(|| unknown_addon(&store, addon))?;
     let (plan, _) = plan::sound(&view, plan::addon(&view, now), now);
-    let said = Said::of(&plan);
+    let said = PlannedConditions::of(&plan);
     let case = Case {
         hub,
         view,
@@ -76,7 +76,7 @@ fn going(plan: &Plan) -> BTreeSet<String> {
 
 fn answer(case: &Case<'_>, asked: Option<&str>, now: Timestamp) -> Answer {
     let concerned = concerned(case);
-    let mut found = Found::default();
+    let mut found = Tally::default();
     for cluster in &concerned {
         let (chain, cause) = case.chain(cluster);
         if asked == Some(cluster.as_str()) {
@@ -84,7 +84,7 @@ fn answer(case: &Case<'_>, asked: Option<&str>, now: Timestamp) -> Answer {
         }
         found.add(cluster, chain, cause);
     }
-    let Found {
+    let Tally {
         ready,
         waiting,
         absent,
@@ -134,7 +134,7 @@ fn rank(grade: Grade) -> u8 {
 
 /// What was found out about the clusters so far.
 #[derive(Default)]
-struct Found {
+struct Tally {
     ready: usize,
     waiting: usize,
     absent: usize,
@@ -142,7 +142,7 @@ struct Found {
     groups: BTreeMap<(&'static str, Grade, String), (Group, Chain)>,
 }
 
-impl Found {
+impl Tally {
     fn add(&mut self, cluster: &str, chain: Chain, cause: Option<Cause>) {
         let count = match cause.as_ref().map(|cause| cause.grade) {
             None | Some(Grade::Meant) => Some(&mut self.ready),

@@ -48,13 +48,13 @@ pub(super) struct Word {
 }
 
 /// What the controllers would write now, by cluster.
-pub(super) struct Said {
+pub(super) struct PlannedConditions {
     instances: BTreeMap<String, Vec<Word>>,
     /// The conditions of the add-on itself; none when they stand there already.
     addon: Option<Vec<Word>>,
 }
 
-impl Said {
+impl PlannedConditions {
     pub(super) fn of(plan: &Plan) -> Self {
         let each = plan.actions.iter().filter_map(|action| match action {
             Action::Status { object, patch, .. } if object.kind == Kind::Instance => {

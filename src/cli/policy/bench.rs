@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use super::files::{documents, files, read_all};
-use super::form::Form;
+use super::form::ObjectForm;
 use super::hub::{Extent, facts};
-use super::said::{DOES_NOT_COMPILE, Said, faults};
+use super::said::{CommandOutput, DOES_NOT_COMPILE, faults};
 use super::{BenchArgs, files};
 use crate::cli::CliError;
 use admission::{Operation, RequestContext, Rulebook, try_policies};
@@ -18,11 +18,11 @@ use field::{Shown, one_line};
 use policy::PolicySet;
 use snapshot::Facts;
 
-pub(super) fn run(args: &BenchArgs) -> Result<Said, CliError> {
+pub(super) fn run(args: &BenchArgs) -> Result<CommandOutput, CliError> {
     let folder = read_all(&args.paths)?;
     let loaded = folder.load();
     if let Some(text) = faults(&loaded.reports) {
-        return Ok(Said {
+        return Ok(CommandOutput {
             page: Shown::page(&text),
             status: DOES_NOT_COMPILE,
         });
@@ -57,7 +57,7 @@ pub(super) fn run(args: &BenchArgs) -> Result<Said, CliError> {
         &all,
         &measure(loaded.set, &object, &facts, args.rounds),
     );
-    Ok(Said {
+    Ok(CommandOutput {
         page: Shown::page(&text),
         status: 0,
     })
@@ -72,7 +72,7 @@ fn belongs(document: &Value, name: &str) -> bool {
 /// Returns how long each round took, sorted.
 #[expect(clippy::disallowed_methods, reason = "measuring is what this is for")]
 fn measure(policies: PolicySet, object: &Value, facts: &Facts, rounds: u32) -> Vec<Duration> {
-    let form = Form::of(object, None);
+    let form = ObjectForm::of(object, None);
     let rulebook = Rulebook {
         policies,
         ..Rulebook::default()

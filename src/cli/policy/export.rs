@@ -6,14 +6,14 @@ use serde_json::Value;
 
 use super::ExportArgs;
 use super::files::read_all;
-use super::said::{DOES_NOT_COMPILE, FOUND, Said, faults};
+use super::said::{CommandOutput, DOES_NOT_COMPILE, FOUND, faults};
 use crate::cli::CliError;
 use crate::cli::print::complain;
 use field::{Shown, acts};
 
-pub(super) fn run(args: &ExportArgs) -> Result<Said, CliError> {
+pub(super) fn run(args: &ExportArgs) -> Result<CommandOutput, CliError> {
     let loaded = read_all(&args.paths)?.load();
-    let mut said = Said::default();
+    let mut said = CommandOutput::default();
     for exported in policy::native(&loaded.set) {
         match exported {
             Ok(objects) => {

@@ -9,7 +9,7 @@ use serde_json::Value;
 use admission::{Door, Operation, Request, RequestContext};
 
 /// How an object is addressed.
-pub(super) struct Form {
+pub(super) struct ObjectForm {
     group: String,
     version: String,
     kind: String,
@@ -18,7 +18,7 @@ pub(super) struct Form {
     name: String,
 }
 
-impl Form {
+impl ObjectForm {
     /// Reads how an object is addressed; `plural` is the resource, where somebody has said it.
     pub(super) fn of(object: &Value, plural: Option<&str>) -> Self {
         let text = |pointer: &str| {

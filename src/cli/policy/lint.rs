@@ -9,11 +9,11 @@ use serde_json::Value;
 
 use super::LintArgs;
 use super::files::read_all;
-use super::said::{DOES_NOT_COMPILE, FOUND, Said, faults};
+use super::said::{CommandOutput, DOES_NOT_COMPILE, FOUND, faults};
 use crate::cli::CliError;
 use field::{Shown, one_line};
 
-pub(super) fn run(args: &LintArgs) -> Result<Said, CliError> {
+pub(super) fn run(args: &LintArgs) -> Result<CommandOutput, CliError> {
     let folder = read_all(&args.paths)?;
     let loaded = folder.load();
     let definitions = definitions();
@@ -39,7 +39,7 @@ pub(super) fn run(args: &LintArgs) -> Result<Said, CliError> {
         format!("with a native form: {native}\n"),
     ];
     text.push_str(&summary.join("; "));
-    Ok(Said {
+    Ok(CommandOutput {
         page: Shown::page(&text),
         status: match (&broken, notes.is_empty()) {
             (Some(_), _) => DOES_NOT_COMPILE,

@@ -12,7 +12,7 @@ pub(super) const FOUND: u8 = 1;
 
 /// What a subcommand has to say, and its exit status.
 #[derive(Debug, Default)]
-pub(super) struct Said {
+pub(super) struct CommandOutput {
     /// Standard output.
     pub(super) page: Shown,
     pub(super) status: u8,

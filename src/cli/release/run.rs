@@ -19,7 +19,7 @@ use crate::cli::print::print;
 use crate::cli::{CliError, LeasePlace, Manage, connect, lease};
 use api::names::annotations::{LIFECYCLE, LIFECYCLE_TIDEGATE};
 use field::Shown;
-use release::{Held, Step, is_alive, is_ours, left, steps, twin_of};
+use release::{RemovableObjects, Step, is_alive, is_ours, left, steps, twin_of};
 use snapshot::terms;
 
 /// Hand add-ons back to OCM's add-on manager.
@@ -146,7 +146,7 @@ fn line(text: &mut String, addon: &str, object: &Value, says: &str) {
 }
 
 /// Reads what there is of each add-on that is asked for.
-async fn read(client: &Client, args: &ReleaseArgs) -> Result<Vec<(String, Held)>, CliError> {
+async fn read(client: &Client, args: &ReleaseArgs) -> Result<Vec<(String, RemovableObjects)>, CliError> {
     let addons = ADDONS.list(client, "").await?;
     let instances = INSTANCES.list(client, "").await?;
     let bindings = BINDINGS.list(client, terms::PERMISSION).await?;
@@ -162,7 +162,7 @@ async fn read(client: &Client, args: &ReleaseArgs) -> Result<Vec<(String, Held)>
     };
     let mut all = Vec::new();
     for name in names {
-        let mut held = Held {
+        let mut held = RemovableObjects {
             addon: named(&addons, &name).into_iter().next(),
             instances: named(&instances, &name),
             bindings: bindings
@@ -195,8 +195,12 @@ fn is_of(labels: &Value, addon: &str) -> bool {
 }
 
 /// A leader would write again what is taken away.
-async fn refuse_alive(client: &Client, args: &ReleaseArgs, all: &[(String, Held)]) -> Result<(), CliError> {
-    let is_marked = |held: &Held| {
+async fn refuse_alive(
+    client: &Client,
+    args: &ReleaseArgs,
+    all: &[(String, RemovableObjects)],
+) -> Result<(), CliError> {
+    let is_marked = |held: &RemovableObjects| {
         let addon = held.addon.as_ref();
         let annotations = addon.and_then(|addon| addon.pointer("/metadata/annotations"));
         annotations

@@ -29,7 +29,7 @@ const GROUP: &str = api::v1alpha1::GROUP;
 
 /// What is known of a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Told {
+enum Preservation {
     Kept,
     Erased,
     Unknown,
@@ -62,11 +62,11 @@ impl Watch {
                     Ok((by, found)) => {
                         let same = shown.iter().find(|(other, _)| by.is_some() && *other == by);
                         let found = match same {
-                            Some((_, other)) if found == Told::Unknown => *other,
+                            Some((_, other)) if found == Preservation::Unknown => *other,
                             Some(_) | None => found,
                         };
                         shown.push((by, found));
-                        self.metrics.erases(resource, found == Told::Erased);
+                        self.metrics.erases(resource, found == Preservation::Erased);
                         if told.insert(resource, found) != Some(found) {
                             tell(resource, found);
                         }
@@ -85,14 +85,14 @@ impl Watch {
     }
 }
 
-fn tell(resource: &'static str, found: Told) {
+fn tell(resource: &'static str, found: Preservation) {
     match found {
-        Told::Kept => info!(resource, "no version of the hub erases Tidegate's fields"),
-        Told::Unknown => info!(
+        Preservation::Kept => info!(resource, "no version of the hub erases Tidegate's fields"),
+        Preservation::Unknown => info!(
             resource,
             "nobody can tell yet whether the hub's conversion erases Tidegate's fields; `tidegate definitions plan` asks it"
         ),
-        Told::Erased => error!(
+        Preservation::Erased => error!(
             resource,
             "the hub has Tidegate's fields, and every write through another version erases them: have it convert with Tidegate's /convert, \
              or take the fields out with `tidegate definitions revert` (docs/ocm/definitions.md)"
@@ -105,7 +105,7 @@ async fn look(
     client: &Client,
     (resource, kind): (&str, &str),
     ours: &Value,
-) -> Result<(Option<Value>, Told), kube::Error> {
+) -> Result<(Option<Value>, Preservation), kube::Error> {
     let definitions: Api<DynamicObject> = Api::all_with(
         client.clone(),
         &ApiResource::from_gvk_with_plural(
@@ -115,14 +115,14 @@ async fn look(
     );
     let live = json!(definitions.get(&format!("{resource}.{GROUP}")).await?);
     match erasure(&live, ours) {
-        Erasure::Impossible => Ok((None, Told::Kept)),
-        Erasure::Certain => Ok((None, Told::Erased)),
+        Erasure::Impossible => Ok((None, Preservation::Kept)),
+        Erasure::Certain => Ok((None, Preservation::Erased)),
         Erasure::ByConverter => Ok((converter(&live), shown(client, resource, kind).await?)),
     }
 }
 
 /// Looks at an object that has something to lose, in its other version.
-async fn shown(client: &Client, resource: &str, kind: &str) -> Result<Told, kube::Error> {
+async fn shown(client: &Client, resource: &str, kind: &str) -> Result<Preservation, kube::Error> {
     let of = |version: &str| {
         let kind = GroupVersionKind::gvk(GROUP, version, kind);
         ApiResource::from_gvk_with_plural(&kind, resource)
@@ -131,7 +131,7 @@ async fn shown(client: &Client, resource: &str, kind: &str) -> Result<Told, kube
     let stored: Api<DynamicObject> = Api::all_with(client.clone(), &alpha);
     let page = stored.list(&ListParams::default().limit(PAGE)).await?;
     let Some(evidence) = page.items.iter().find_map(|item| evidence(item, &alpha)) else {
-        return Ok(Told::Unknown);
+        return Ok(Preservation::Unknown);
     };
     let other: Api<DynamicObject> = match evidence.namespace.as_deref() {
         Some(namespace) => Api::namespaced_with(client.clone(), namespace, &beta),
@@ -139,9 +139,9 @@ async fn shown(client: &Client, resource: &str, kind: &str) -> Result<Told, kube
     };
     let other = other.get(evidence.name.as_deref().unwrap_or_default()).await?;
     Ok(if is_kept(&json!(other)) {
-        Told::Kept
+        Preservation::Kept
     } else {
-        Told::Erased
+        Preservation::Erased
     })
 }
 

@@ -79,13 +79,13 @@ struct Part {
     what: &'static str,
     paths: Vec<PathBuf>,
     /// What was taken last.
-    seen: Seen,
+    seen: FileDigest,
     /// What was refused last, and why: said once.
-    refused: Option<(Seen, &'static str)>,
+    refused: Option<(FileDigest, &'static str)>,
 }
 
 /// What the files held when they were read; no key can be told from it.
-type Seen = [u8; 32];
+type FileDigest = [u8; 32];
 
 impl Part {
     fn new(what: &'static str, paths: Vec<PathBuf>) -> Self {
@@ -197,7 +197,7 @@ fn first(paths: &[PathBuf]) -> &Path {
 }
 
 /// A file that cannot be read counts as empty: reading it again tells why.
-fn digest(paths: &[PathBuf]) -> Seen {
+fn digest(paths: &[PathBuf]) -> FileDigest {
     let mut hash = Sha256::new();
     for path in paths {
         let bytes = read(path, LARGEST).unwrap_or_default();

@@ -38,16 +38,16 @@ pub(super) enum News {
     /// It is not served.
     Absent(ReportKind),
     /// It is, and these reports of ours stand there, by namespace.
-    ReportState(ReportKind, Vec<(Name, Seen)>),
+    ReportState(ReportKind, Vec<(Name, ObservedReport)>),
     /// A report of ours was written, by whomever.
-    Written(ReportKind, Name, Seen),
+    Written(ReportKind, Name, ObservedReport),
     /// A report of ours is gone.
     Removed(ReportKind, Name),
 }
 
 /// What is seen of a report without reading it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Seen {
+pub(super) struct ObservedReport {
     /// The hash of what it says, by its own account.
     pub(super) content: String,
     /// Its revision.
@@ -90,7 +90,7 @@ async fn follow_reports(client: &Client, form: ReportKind, news: &mpsc::Unbounde
     let api: Api<PartialObjectMeta<DynamicObject>> = Api::all_with(client.clone(), &resource(form));
     let config = watcher::Config::default().labels(&format!("{MANAGED_BY}={MANAGER}"));
     let mut stream = std::pin::pin!(watcher(api, config).default_backoff());
-    let (mut listing, mut told) = (Vec::<(Name, Seen)>::new(), String::new());
+    let (mut listing, mut told) = (Vec::<(Name, ObservedReport)>::new(), String::new());
     while let Some(next) = stream.next().await {
         let shown = match next {
             Ok(event) => translate(form, event, &mut listing),
@@ -115,7 +115,7 @@ async fn follow_reports(client: &Client, form: ReportKind, news: &mpsc::Unbounde
     }
 }
 
-fn translate(form: ReportKind, event: Shown, listing: &mut Vec<(Name, Seen)>) -> Option<News> {
+fn translate(form: ReportKind, event: Shown, listing: &mut Vec<(Name, ObservedReport)>) -> Option<News> {
     let ours = |object: &PartialObjectMeta<DynamicObject>| {
         let place = Name::from(object.namespace().unwrap_or_default());
         (object.name_any() == NAME).then(|| (place, seen(object)))
@@ -135,10 +135,10 @@ fn translate(form: ReportKind, event: Shown, listing: &mut Vec<(Name, Seen)>) ->
     }
 }
 
-fn seen(object: &PartialObjectMeta<DynamicObject>) -> Seen {
+fn seen(object: &PartialObjectMeta<DynamicObject>) -> ObservedReport {
     let writers = object.managed_fields().iter();
     let mut others = writers.filter(|entry| entry.manager.as_deref() != Some(FIELD_MANAGER));
-    Seen {
+    ObservedReport {
         content: object.annotations().get(CONTENT).cloned().unwrap_or_default(),
         version: object.resource_version().unwrap_or_default(),
         touched: others.next().is_some(),

@@ -17,7 +17,7 @@ use tokio::time::Instant;
 use tracing::{debug, info, warn};
 
 use super::apply::{Put, apply_report};
-use super::report_watch::{News, Seen};
+use super::report_watch::{News, ObservedReport};
 use super::start::AuditOptions;
 use crate::controllers::runtime::error_root::root;
 use crate::telemetry::{Metrics, Written};
@@ -61,7 +61,7 @@ struct ReportState {
 }
 
 impl ReportState {
-    fn of(seen: Seen) -> Self {
+    fn of(seen: ObservedReport) -> Self {
         Self {
             content: seen.content,
             version: seen.version,

@@ -46,7 +46,7 @@ pub(super) enum Look {
 
 /// What the last look that succeeded has shown.
 #[derive(Debug, Default, PartialEq, Eq)]
-enum Known {
+enum LastSight {
     /// There was none.
     #[default]
     Unseen,
@@ -59,7 +59,7 @@ enum Known {
 /// What is known of one reference.
 #[derive(Debug, Default)]
 struct Entry {
-    known: Known,
+    known: LastSight,
     failures: u32,
 }
 
@@ -116,7 +116,7 @@ impl Ledger {
     pub(super) fn list_ends(&mut self) {
         for config in std::mem::take(&mut self.unlisted) {
             let known = self.entries.get(&config).map(|entry| &entry.known);
-            if known != Some(&Known::Nothing) {
+            if known != Some(&LastSight::Nothing) {
                 self.look_again(config);
             }
         }
@@ -129,8 +129,8 @@ impl Ledger {
             return;
         };
         let is_new = match &entry.known {
-            Known::Unseen | Known::Nothing => true,
-            Known::Object(known) => !known.says_the_same(stamp),
+            LastSight::Unseen | LastSight::Nothing => true,
+            LastSight::Object(known) => !known.says_the_same(stamp),
         };
         if is_new {
             self.look_again(config);
@@ -169,8 +169,8 @@ impl Ledger {
             return false;
         };
         let (known, forbidden) = match look {
-            Look::Found(stamp) => (Some(Known::Object(stamp)), false),
-            Look::Nothing => (Some(Known::Nothing), false),
+            Look::Found(stamp) => (Some(LastSight::Object(stamp)), false),
+            Look::Nothing => (Some(LastSight::Nothing), false),
             Look::Failed { forbidden } => (None, forbidden),
         };
         if forbidden {

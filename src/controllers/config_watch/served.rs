@@ -36,11 +36,11 @@ const LONGEST: Duration = Duration::from_secs(30);
 #[derive(Clone)]
 pub(super) struct Discovery {
     client: Client,
-    known: Arc<Mutex<Known>>,
+    known: Arc<Mutex<DiscoveryCache>>,
 }
 
 #[derive(Default)]
-struct Known {
+struct DiscoveryCache {
     /// The versions of every group, the preferred one first.
     groups: Option<(Instant, BTreeMap<String, Vec<String>>)>,
     /// The resources of a group and version.
@@ -89,7 +89,7 @@ impl Discovery {
     }
 }
 
-impl Known {
+impl DiscoveryCache {
     async fn served(
         &mut self,
         client: &Client,

@@ -19,7 +19,7 @@ use tracing::{debug, info, warn};
 use super::ledger::{Ledger, Look, Stamp};
 use super::served::{Discovery, Served, Unknown};
 use crate::controllers::runtime::raw::Raw;
-use snapshot::{Absence, Answer, ConfigRef, ConfigType, Event, Seen, TypeFault, absence};
+use snapshot::{Absence, ConfigLookup, ConfigRef, ConfigType, Event, ObservedConfig, TypeFault, absence};
 
 /// Objects of one type that are read at the same time.
 const AT_ONCE: usize = 8;
@@ -42,12 +42,12 @@ pub(super) enum Order {
 struct Over;
 
 /// An object that was read, or why it was not.
-type Read = (ConfigRef, kube::Result<Seen>);
+type Read = (ConfigRef, kube::Result<ObservedConfig>);
 type Shown = watcher::Event<PartialObjectMeta<DynamicObject>>;
 
 /// What was told last about the type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Told {
+enum TypeReport {
     Nothing,
     Fine,
     Faulty(TypeFault),
@@ -66,7 +66,7 @@ pub(super) struct TypeWatch {
     listed: bool,
     /// When a refused watch counts as begun, unless it is refused again.
     quiet_at: Option<Instant>,
-    told: Told,
+    told: TypeReport,
 }
 
 impl TypeWatch {
@@ -86,7 +86,7 @@ impl TypeWatch {
             fault: None,
             listed: false,
             quiet_at: None,
-            told: Told::Nothing,
+            told: TypeReport::Nothing,
         }
     }
 
@@ -206,7 +206,7 @@ impl TypeWatch {
             let why = absence(&config, served.namespaced);
             if why != Absence::Missing || !is_addressable(&config) {
                 self.ledger.looked(&config, Look::Nothing, now);
-                self.answer(config, Answer::Absent(why)).await?;
+                self.answer(config, ConfigLookup::Absent(why)).await?;
                 continue;
             }
             let api: Api<Raw> = if served.namespaced {
@@ -216,13 +216,13 @@ impl TypeWatch {
             };
             reads.spawn(async move {
                 let read = api.get(&config.name).await;
-                (config, read.map(|raw| Seen::of(&raw.object)))
+                (config, read.map(|raw| ObservedConfig::of(&raw.object)))
             });
         }
         Ok(())
     }
 
-    async fn look(&mut self, config: ConfigRef, result: kube::Result<Seen>) -> Result<(), Over> {
+    async fn look(&mut self, config: ConfigRef, result: kube::Result<ObservedConfig>) -> Result<(), Over> {
         let (look, answer) = match result {
             Ok(seen) => {
                 let stamp = Stamp {
@@ -230,10 +230,10 @@ impl TypeWatch {
                     version: seen.version.to_string(),
                     generation: seen.generation,
                 };
-                (Look::Found(stamp), Some(Answer::Exists(seen)))
+                (Look::Found(stamp), Some(ConfigLookup::Exists(seen)))
             }
             Err(kube::Error::Api(status)) if status.code == 404 && status.reason == "NotFound" => {
-                (Look::Nothing, Some(Answer::Absent(Absence::Missing)))
+                (Look::Nothing, Some(ConfigLookup::Absent(Absence::Missing)))
             }
             Err(error) => {
                 let forbidden = code(&error) == Some(403);
@@ -318,15 +318,17 @@ impl TypeWatch {
             .is_forbidden()
             .then_some(TypeFault::Forbidden { verb: "get" });
         let fault = self.fault.or(looks);
-        let told = fault.map_or(Told::Fine, Told::Faulty);
+        let told = fault.map_or(TypeReport::Fine, TypeReport::Faulty);
         let is_early = fault.is_none() && !(self.listed && self.ledger.is_calm());
         if self.told == told || is_early {
             return Ok(());
         }
         match (fault, self.told) {
             (Some(fault), _) => warn!(of = %self.of, ?fault, "configurations of this type cannot be read"),
-            (None, Told::Faulty(_)) => info!(of = %self.of, "configurations of this type can be read again"),
-            (None, Told::Nothing | Told::Fine) => {
+            (None, TypeReport::Faulty(_)) => {
+                info!(of = %self.of, "configurations of this type can be read again");
+            }
+            (None, TypeReport::Nothing | TypeReport::Fine) => {
                 debug!(of = %self.of, "configurations of this type are read");
             }
         }
@@ -335,7 +337,7 @@ impl TypeWatch {
         self.send(Event::TypeFaulty { of, fault }).await
     }
 
-    async fn answer(&self, config: ConfigRef, answer: Answer) -> Result<(), Over> {
+    async fn answer(&self, config: ConfigRef, answer: ConfigLookup) -> Result<(), Over> {
         self.send(Event::Answered { config, answer }).await
     }
 

@@ -14,7 +14,7 @@ use policy::{InForce, Report};
 const LONGEST: usize = 16 * 1024;
 
 /// Status, reason and message of a condition.
-type Said = (&'static str, &'static str, String);
+type ConditionRow = (&'static str, &'static str, String);
 
 /// Returns the status of a policy; `None` when it is what the object says already.
 pub(super) fn wanted(object: &Value, report: &Report, now: Timestamp) -> Option<Value> {
@@ -40,7 +40,7 @@ pub(super) fn wanted(object: &Value, report: &Report, now: Timestamp) -> Option<
 }
 
 /// Returns what `Ready` says (status, reason, message), and the generation that is in force.
-fn ready(report: &Report) -> (Said, Option<i64>) {
+fn ready(report: &Report) -> (ConditionRow, Option<i64>) {
     let generation = report.generation.unwrap_or_default();
     match report.in_force {
         InForce::This if report.is_former => (

@@ -64,7 +64,7 @@ pub(in crate::controllers) enum Trust {
 
 /// What the hub says.
 #[derive(Debug, Clone, Copy)]
-struct Said {
+struct HubClock {
     /// The time that it was when the monotonic clock showed nothing, by the last answers.
     origin: Timestamp,
     /// Since when the answers agree; absent when they always have.
@@ -83,7 +83,7 @@ struct Reckoning {
     /// Whether the hub was heard since the doubt began.
     heard: bool,
     /// What the hub has said so far.
-    said: Option<Said>,
+    said: Option<HubClock>,
     /// Whether the doubt was told to be one about the hub's servers.
     told: bool,
 }
@@ -107,7 +107,7 @@ impl Reckoning {
             wall: reading.wall,
             doubt: off.map(|_| reading.elapsed),
             heard: off.is_some(),
-            said: hub.map(|hub| Said {
+            said: hub.map(|hub| HubClock {
                 origin: origin(hub, reading.elapsed),
                 since: None,
             }),
@@ -152,7 +152,7 @@ impl Reckoning {
         let off_by = before.map_or(SignedDuration::ZERO, |said| new.duration_since(said.origin));
         let contradicts = off_by.abs() > APART;
         let said = match before {
-            Some(said) if !contradicts => Said {
+            Some(said) if !contradicts => HubClock {
                 // Clocks drift; that of another server is no drift.
                 origin: if off_by.abs() <= TOLERATED {
                     new
@@ -161,11 +161,11 @@ impl Reckoning {
                 },
                 ..said
             },
-            Some(_) => Said {
+            Some(_) => HubClock {
                 origin: new,
                 since: Some(reading.elapsed),
             },
-            None => Said {
+            None => HubClock {
                 origin: new,
                 since: None,
             },

@@ -99,11 +99,11 @@ impl Definition {
         let watch = self.watch.get_or_insert_with(|| watch(client, &name));
         let seen = tokio::time::timeout(AT_LEAST, next_change(watch)).await;
         match seen {
-            Ok(Seen::Changed) => {
+            Ok(DefinitionSight::Changed) => {
                 (self.tries, self.is_there, self.pauses) = (1, true, 0);
                 tokio::time::sleep(TRIES[0]).await;
             }
-            Ok(Seen::Nothing) => {
+            Ok(DefinitionSight::Nothing) => {
                 self.watch = None;
                 self.pause().await;
             }
@@ -120,7 +120,7 @@ impl Definition {
 
 /// What came of a watch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Seen {
+enum DefinitionSight {
     /// The definition is there, or has changed.
     Changed,
     /// It may not be watched.
@@ -133,20 +133,22 @@ fn watch(client: &Client, name: &str) -> BoxStream<'static, watcher::Result<Show
     watcher(api, config).default_backoff().boxed()
 }
 
-async fn next_change(watch: &mut BoxStream<'static, watcher::Result<Shown>>) -> Seen {
+async fn next_change(watch: &mut BoxStream<'static, watcher::Result<Shown>>) -> DefinitionSight {
     loop {
         match watch.next().await {
-            Some(Ok(watcher::Event::Apply(_) | watcher::Event::InitApply(_))) => return Seen::Changed,
+            Some(Ok(watcher::Event::Apply(_) | watcher::Event::InitApply(_))) => {
+                return DefinitionSight::Changed;
+            }
             Some(Ok(watcher::Event::Init | watcher::Event::InitDone | watcher::Event::Delete(_))) => {}
             Some(Err(watcher::Error::InitialListFailed(error))) => {
                 debug!(error = %root(&error), "definitions cannot be watched");
-                return Seen::Nothing;
+                return DefinitionSight::Nothing;
             }
             Some(Err(watcher::Error::WatchStartFailed(kube::Error::Api(status)))) if status.code == 403 => {
-                return Seen::Nothing;
+                return DefinitionSight::Nothing;
             }
             Some(Err(error)) => debug!(error = %root(&error), "watch of a definition interrupted"),
-            None => return Seen::Nothing,
+            None => return DefinitionSight::Nothing,
         }
     }
 }

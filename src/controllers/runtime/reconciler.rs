@@ -259,7 +259,7 @@ impl Reconciler {
             self.outlets.facts.store(Arc::new(facts));
         }
         self.writer.metrics.read(complete, self.store.faults().len());
-        self.writer.metrics.upgrades().tell(self.store.upgrade_statuses());
+        self.writer.metrics.upgrades().tell(self.store.upgrade_progress());
         let leads = *self.leading.borrow();
         self.writer
             .metrics

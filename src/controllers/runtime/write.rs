@@ -27,7 +27,7 @@ use super::raw::{Raw, resource};
 use crate::controllers::sign::{SignError, certificate, secret_of};
 use crate::controllers::tide::Progress;
 use crate::telemetry::{Metrics, Written};
-use plan::{Action, Answer, Plan, Revision};
+use plan::{Action, CertificateDecision, Plan, Revision};
 use snapshot::{Expected, Kind, Name, ObjectKey, Owner, WriteQueue, terms};
 
 /// From which pause on a write that fails again and again is worth a warning, whatever the reason.
@@ -394,20 +394,20 @@ async fn certify(
     writer: &Writer,
     object: ObjectKey,
     before: &Revision,
-    answer: Answer,
+    answer: CertificateDecision,
 ) -> Result<Option<Expected>, ApplyError> {
     let unsigned = |source| ApplyError::Sign {
         object: object.clone(),
         source: Box::new(source),
     };
     let (endpoint, verb, patch) = match answer {
-        Answer::Approve(patch, None) => ("approval", "approve", patch),
-        Answer::Approve(patch, Some(signer)) => {
+        CertificateDecision::Approve(patch, None) => ("approval", "approve", patch),
+        CertificateDecision::Approve(patch, Some(signer)) => {
             let asked = secret_of(&writer.client, &signer, &writer.signing_namespace).await;
             asked.map_err(unsigned)?;
             ("approval", "approve", patch)
         }
-        Answer::Sign(signing) => {
+        CertificateDecision::Sign(signing) => {
             let signed = certificate(&writer.client, &signing, &writer.signing_namespace, &before.uid).await;
             let pem = signed.map_err(unsigned)?;
             let patch = json!({"status": {"certificate": STANDARD.encode(pem)}});

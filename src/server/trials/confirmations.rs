@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::rig::{Rig, quick, review};
 use crate::server::ExistenceReader;
 use admission::{Enforcement, Rulebook, decide};
-use admission::{InstallNamespace, Told};
+use admission::{InstallNamespace, LiveFact};
 
 /// Refuses what is confirmed to be absent.
 fn strict() -> Rulebook {
@@ -39,15 +39,15 @@ async fn what_only_the_watch_has_not_seen_is_stored_with_a_warning() {
 
 #[tokio::test]
 async fn what_the_hub_calls_absent_is_refused_and_what_it_has_is_fine() {
-    let says = |word: Told| {
+    let says = |word: LiveFact| {
         let word = move |_| {
             let word = word.clone();
             async move { Some(word) }.boxed()
         };
         Some(ExistenceReader::new(word))
     };
-    assert_eq!(answer(says(Told::Absent)).await, (json!(false), 0));
-    assert_eq!(answer(says(Told::Exists)).await, (json!(true), 0));
+    assert_eq!(answer(says(LiveFact::Absent)).await, (json!(false), 0));
+    assert_eq!(answer(says(LiveFact::Exists)).await, (json!(true), 0));
 }
 
 #[tokio::test]
@@ -73,7 +73,7 @@ async fn what_is_filled_in_is_what_the_hub_says_and_not_what_the_watch_has_shown
     let giving = |namespace: Option<&'static str>| {
         ExistenceReader::new(move |object| {
             let given = namespace.map(|text| InstallNamespace::parse(text).expect("a namespace"));
-            let told = object.is_about_a_default().then_some(Told::Given(given));
+            let told = object.is_about_a_default().then_some(LiveFact::Given(given));
             async move { told }.boxed()
         })
     };
@@ -109,7 +109,7 @@ async fn post_as(user: &Value, witness: Option<ExistenceReader>) -> (bool, Strin
 
 /// Says of objects that there are none, and of rights what it is told.
 fn vouching(may: Option<bool>) -> ExistenceReader {
-    ExistenceReader::new(|_| async { Some(Told::Absent) }.boxed()).vouching(move |user, question| {
+    ExistenceReader::new(|_| async { Some(LiveFact::Absent) }.boxed()).vouching(move |user, question| {
         assert!(
             user.contains("alice") && user.contains("writers") && user.contains("scopes"),
             "{user}"

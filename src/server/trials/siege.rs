@@ -74,12 +74,12 @@ impl Target {
 
 /// What the honest caller and the probe have seen.
 #[derive(Debug)]
-struct Seen {
+struct Latencies {
     reviews: Vec<Duration>,
     probes: Vec<Duration>,
 }
 
-impl Seen {
+impl Latencies {
     fn tell(&mut self, attack: &str) {
         for (what, times) in [("reviews", &mut self.reviews), ("probes", &mut self.probes)] {
             times.sort_unstable();
@@ -96,7 +96,7 @@ impl Seen {
 }
 
 /// Asks as an API server does: over one connection that is opened again when it has been closed, and now and then over a new one.
-async fn honest(rig: &Rig, pages: SocketAddr) -> Seen {
+async fn honest(rig: &Rig, pages: SocketAddr) -> Latencies {
     let until = Instant::now() + WATCHED;
     let reviews = async {
         let mut times = Vec::new();
@@ -133,7 +133,7 @@ async fn honest(rig: &Rig, pages: SocketAddr) -> Seen {
         times
     };
     let (reviews, probes) = tokio::join!(reviews, probes);
-    Seen { reviews, probes }
+    Latencies { reviews, probes }
 }
 
 type Sender = http2::SendRequest<Full<Bytes>>;

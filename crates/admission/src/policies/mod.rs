@@ -9,5 +9,5 @@ mod stage;
 mod trial;
 
 pub use facts::references;
-pub(super) use stage::{Judged, PolicyAttributes, examine, mutate, part_with};
+pub(super) use stage::{PolicyAttributes, PolicyFindings, examine, mutate, part_with};
 pub use trial::{Trial, try_policies};

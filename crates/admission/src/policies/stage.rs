@@ -42,7 +42,7 @@ pub(crate) struct Added {
 
 /// What policies say of an object.
 #[derive(Default)]
-pub(crate) struct Judged {
+pub(crate) struct PolicyFindings {
     pub(crate) findings: Findings,
     pub(crate) annotations: BTreeMap<String, String>,
     pub(crate) undecided: Vec<Violation>,
@@ -77,10 +77,10 @@ pub(crate) fn examine(
     object: &Value,
     old: Option<&Value>,
     shaped: bool,
-) -> Judged {
+) -> PolicyFindings {
     let policies = &asked.rulebook.policies;
     if policies.is_empty() {
-        return Judged::default();
+        return PolicyFindings::default();
     }
     let mut outcome = asked.validate(policies, (Some(object), old));
     let place = asked.place(&outcome.findings);
@@ -108,7 +108,7 @@ pub(crate) fn examine(
         }
         Some(_) | None => findings,
     };
-    Judged {
+    PolicyFindings {
         findings,
         annotations: outcome.annotations,
         undecided,
@@ -117,15 +117,15 @@ pub(crate) fn examine(
 }
 
 /// Returns what policies say of a deletion: of the object there is only what is stored.
-pub(crate) fn part_with(asked: &PolicyAttributes<'_>, stored: &Value) -> Judged {
+pub(crate) fn part_with(asked: &PolicyAttributes<'_>, stored: &Value) -> PolicyFindings {
     let policies = &asked.rulebook.policies;
     if policies.is_empty() {
-        return Judged::default();
+        return PolicyFindings::default();
     }
     let mut outcome = asked.validate(policies, (None, Some(stored)));
     let place = asked.place(&outcome.findings);
     let undecided = asked.set_aside(&mut outcome.findings);
-    Judged {
+    PolicyFindings {
         asked: place,
         findings: asked.collected(&outcome.findings),
         annotations: outcome.annotations,

@@ -15,7 +15,7 @@ use crate::request::{Operation, Request};
 use crate::rulebook::Rulebook;
 use crate::shape;
 use field::Findings;
-use policy::{Finding, Seen};
+use policy::{EvaluatedValidation, Finding};
 use snapshot::Facts;
 
 /// What policies do with an object and say of it.
@@ -32,7 +32,7 @@ pub struct Trial {
     /// What they want to be recorded.
     pub annotations: BTreeMap<String, String>,
     /// Every validation that was evaluated.
-    pub seen: Vec<Seen>,
+    pub seen: Vec<EvaluatedValidation>,
 }
 
 /// Asks the policies of a rulebook about an object; about one that is to be deleted, when that is the request.

@@ -68,7 +68,7 @@ fn removal(subject: &Subject<'_, Addon>, findings: &mut Findings) {
         return;
     }
     let parting = |body: &AddonBody<'_>| {
-        let kept = Kept::by(body, subject.facts, effort);
+        let kept = InstallScope::by(body, subject.facts, effort);
         let clusters = peers.instances.iter().take_while(|_| effort.spend(kept.steps()));
         let parts =
             clusters.filter(|(cluster, peer)| kept.parts_with(subject.facts, cluster, &peer.installed_by));
@@ -90,14 +90,14 @@ fn removal(subject: &Subject<'_, Addon>, findings: &mut Findings) {
 }
 
 /// What an install strategy keeps the add-on on.
-enum Kept<'a> {
+enum InstallScope<'a> {
     /// Clusters of placements, all of which are known.
     Placed(BTreeSet<&'a Name>),
     Selected(Selector),
     All,
 }
 
-impl<'a> Kept<'a> {
+impl<'a> InstallScope<'a> {
     fn by(body: &AddonBody<'_>, facts: &'a Facts, effort: &StepBudget<'_>) -> Self {
         match body.install_type.unwrap_or_default() {
             "Placements" => {

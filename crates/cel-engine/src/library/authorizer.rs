@@ -134,9 +134,9 @@ opaque!(
 
 /// An answer as a value.
 #[derive(Clone, Debug)]
-pub(crate) struct Answer(Decision);
+pub(crate) struct DecisionValue(Decision);
 
-opaque!(impl Answer, DECISION);
+opaque!(impl DecisionValue, DECISION);
 
 /// Adds the functions.
 pub(super) fn register(env: &mut Env) -> std::result::Result<(), DeclarationError> {
@@ -152,12 +152,12 @@ pub(super) fn register(env: &mut Env) -> std::result::Result<(), DeclarationErro
     add_member_overload!(env, fn name: (ResourceCheck, CelString<'_>) -> ResourceCheck)?;
     add_member_overload!(env, fn field_selector: (ResourceCheck, CelString<'_>) -> ResourceCheck)?;
     add_member_overload!(env, fn label_selector: (ResourceCheck, CelString<'_>) -> ResourceCheck)?;
-    add_member_overload!(env, fn check_path: (PathCheck, CelString<'_>) -> Answer, name = "check")?;
-    add_member_overload!(env, fn check_resource: (ResourceCheck, CelString<'_>) -> Answer, name = "check")?;
-    add_member_overload!(env, fn allowed: (Answer) -> Result<CelBool>)?;
-    add_member_overload!(env, fn reason: (Answer) -> Result<CelString<'_>>)?;
-    add_member_overload!(env, fn errored: (Answer) -> CelBool)?;
-    add_member_overload!(env, fn error: (Answer) -> CelString<'_>)
+    add_member_overload!(env, fn check_path: (PathCheck, CelString<'_>) -> DecisionValue, name = "check")?;
+    add_member_overload!(env, fn check_resource: (ResourceCheck, CelString<'_>) -> DecisionValue, name = "check")?;
+    add_member_overload!(env, fn allowed: (DecisionValue) -> Result<CelBool>)?;
+    add_member_overload!(env, fn reason: (DecisionValue) -> Result<CelString<'_>>)?;
+    add_member_overload!(env, fn errored: (DecisionValue) -> CelBool)?;
+    add_member_overload!(env, fn error: (DecisionValue) -> CelString<'_>)
 }
 
 fn with(this: &Authorizer, change: impl FnOnce(&mut Access)) -> Authorizer {
@@ -219,23 +219,23 @@ fn label_selector(this: &ResourceCheck, selector: &CelString<'_>) -> ResourceChe
     }))
 }
 
-fn ask(question: &Authorizer, verb: &CelString<'_>) -> Answer {
+fn ask(question: &Authorizer, verb: &CelString<'_>) -> DecisionValue {
     let access = Access {
         verb: verb.inner().to_owned(),
         ..question.access.clone()
     };
-    Answer(question.authority.decide(&access))
+    DecisionValue(question.authority.decide(&access))
 }
 
-fn check_path(this: &PathCheck, verb: &CelString<'_>) -> Answer {
+fn check_path(this: &PathCheck, verb: &CelString<'_>) -> DecisionValue {
     ask(&this.0, verb)
 }
 
-fn check_resource(this: &ResourceCheck, verb: &CelString<'_>) -> Answer {
+fn check_resource(this: &ResourceCheck, verb: &CelString<'_>) -> DecisionValue {
     ask(&this.0, verb)
 }
 
-fn allowed(this: &Answer) -> Result<CelBool> {
+fn allowed(this: &DecisionValue) -> Result<CelBool> {
     match &this.0 {
         Decision::Allowed { .. } => Ok(true.into()),
         Decision::Denied { .. } => Ok(false.into()),
@@ -243,18 +243,18 @@ fn allowed(this: &Answer) -> Result<CelBool> {
     }
 }
 
-fn reason(this: &Answer) -> Result<CelString<'static>> {
+fn reason(this: &DecisionValue) -> Result<CelString<'static>> {
     match &this.0 {
         Decision::Allowed { reason } | Decision::Denied { reason } => Ok(reason.clone().into()),
         Decision::Unknown { .. } => Err(no_overload("reason")),
     }
 }
 
-fn errored(this: &Answer) -> CelBool {
+fn errored(this: &DecisionValue) -> CelBool {
     matches!(this.0, Decision::Unknown { .. }).into()
 }
 
-fn error(this: &Answer) -> CelString<'static> {
+fn error(this: &DecisionValue) -> CelString<'static> {
     match &this.0 {
         Decision::Unknown { error } => error.clone().into(),
         Decision::Allowed { .. } | Decision::Denied { .. } => String::new().into(),

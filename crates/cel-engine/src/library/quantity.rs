@@ -6,7 +6,7 @@
 use ::cel::common::types::{CelBool, CelDouble, CelInt, CelString, Kind, Type};
 use ::cel::common::value::{StaticVal, Val};
 use ::cel::{DeclarationError, Env, ExecutionError, add_member_overload, add_overload};
-use apimachinery::quantity::{Form, Quantity as Amount};
+use apimachinery::quantity::{Format, Quantity as Amount};
 use std::any::Any;
 use std::cmp::Ordering;
 
@@ -84,7 +84,7 @@ fn is_quantity(text: &CelString<'_>) -> CelBool {
 }
 
 fn from_whole(whole: i64) -> Amount {
-    Amount::whole(whole, Form::Decimal)
+    Amount::whole(whole, Format::Decimal)
 }
 
 fn order(this: &Quantity, other: &Quantity) -> Ordering {

@@ -20,7 +20,7 @@ pub(super) enum Phase {
 
 /// A response that passed the protocol checks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Answer {
+pub(super) struct HookResponse {
     /// `Err` is the refusal, ready to be sent.
     pub(super) verdict: Result<(), ApiError>,
     pub(super) warnings: Vec<String>,
@@ -39,7 +39,7 @@ pub(super) struct Question<'a> {
 }
 
 /// Checks a decoded review. The error is the reason why it is not a valid answer.
-pub(super) fn check(question: Question<'_>, answered: Answered) -> Result<Answer, String> {
+pub(super) fn check(question: Question<'_>, answered: Answered) -> Result<HookResponse, String> {
     let Some(response) = answered.response else {
         return Err("webhook response was absent".to_owned());
     };
@@ -63,7 +63,7 @@ pub(super) fn check(question: Question<'_>, answered: Answered) -> Result<Answer
     } else {
         Err(refusal(question.hook, response.status.as_ref()))
     };
-    Ok(Answer {
+    Ok(HookResponse {
         verdict,
         warnings: response.warnings,
         patch,

@@ -10,12 +10,12 @@ use futures::future::join_all;
 use serde_json::Value;
 
 use super::{
-    answer::{self, Answer, Phase, Question},
+    answer::{self, HookResponse, Phase, Question},
     attributes::Attributes,
     configuration::{ReinvocationPolicy, SideEffects},
     decode,
     hook::{Hook, Hooks},
-    matching::{self, Invocation, Seen},
+    matching::{self, Invocation, VersionedObjects},
     patching,
     policy::Policies,
     review,
@@ -164,7 +164,7 @@ impl Round<'_> {
     async fn mutate(
         &mut self,
         hook: &Hook,
-        (invocation, seen): (&Invocation, Seen),
+        (invocation, seen): (&Invocation, VersionedObjects),
         warnings: &mut Warnings,
     ) -> Result<bool, Failure> {
         let answer = call(hook, (invocation, &seen), self.request, Phase::Mutating).await?;
@@ -234,10 +234,10 @@ impl Failure {
 
 async fn call(
     hook: &Hook,
-    (invocation, seen): (&Invocation, &Seen),
+    (invocation, seen): (&Invocation, &VersionedObjects),
     request: &Attributes,
     phase: Phase,
-) -> Result<Answer, Failure> {
+) -> Result<HookResponse, Failure> {
     if request.dry_run && !harmless(hook.side_effects) {
         let text = format!("admission webhook {:?} does not support dry run", hook.name);
         return Err(Failure::Final(ApiError::bad_request(text)));

@@ -5,7 +5,7 @@
 use schema::{ErrorClass, FieldError};
 use serde_json::Value;
 
-use super::expression_check::{self, Environment, Wanted};
+use super::expression_check::{self, Environment, ResultType};
 
 /// Returns the faults of all match conditions of a configuration object.
 pub fn match_condition_faults(configuration: &Value) -> Vec<FieldError> {
@@ -48,7 +48,7 @@ fn fault(expression: &str) -> Option<String> {
         authorizer: true,
         variables: &[],
     };
-    expression_check::fault(expression, environment, Wanted::Bool)
+    expression_check::fault(expression, environment, ResultType::Bool)
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 /// What an expression must come to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Wanted {
+pub(super) enum ResultType {
     /// A truth value.
     Bool,
     /// A text.
@@ -31,7 +31,7 @@ pub(super) struct Environment<'a> {
 }
 
 /// Returns why an expression is refused.
-pub(super) fn fault(expression: &str, environment: Environment<'_>, wanted: Wanted) -> Option<String> {
+pub(super) fn fault(expression: &str, environment: Environment<'_>, wanted: ResultType) -> Option<String> {
     let program = match Program::compile(expression) {
         Ok(program) => program,
         Err(cause) => return Some(format!("compilation failed: {cause}")),
@@ -47,10 +47,10 @@ pub(super) fn fault(expression: &str, environment: Environment<'_>, wanted: Want
     }
     let found = kind(&program, references.is_empty())?;
     let expected = match wanted {
-        Wanted::Bool if found != "bool" => "bool",
-        Wanted::Text if found != "string" => "string",
-        Wanted::TextOrNull if !matches!(found, "string" | "null_type") => "one of [string null_type]",
-        Wanted::Bool | Wanted::Text | Wanted::TextOrNull | Wanted::Any => return None,
+        ResultType::Bool if found != "bool" => "bool",
+        ResultType::Text if found != "string" => "string",
+        ResultType::TextOrNull if !matches!(found, "string" | "null_type") => "one of [string null_type]",
+        ResultType::Bool | ResultType::Text | ResultType::TextOrNull | ResultType::Any => return None,
     };
     Some(format!("must evaluate to {expected} but got {found}"))
 }
@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(expression: &str, wanted: Wanted, expected: Option<&str>) {
+    fn check(expression: &str, wanted: ResultType, expected: Option<&str>) {
         let environment = Environment {
             params: false,
             authorizer: true,
@@ -143,36 +143,40 @@ mod tests {
 
     #[test]
     fn what_cannot_be_right_is_refused() {
-        check("object.spec.size > 1 && variables.big", Wanted::Bool, None);
+        check("object.spec.size > 1 && variables.big", ResultType::Bool, None);
         check(
             "authorizer.requestResource.check('get').allowed()",
-            Wanted::Bool,
+            ResultType::Bool,
             None,
         );
-        check("object.items.all(item, item > 1)", Wanted::Bool, None);
-        check("object.spec.name", Wanted::Text, None);
-        check("1 + 1", Wanted::Bool, Some("must evaluate to bool but got int"));
+        check("object.items.all(item, item > 1)", ResultType::Bool, None);
+        check("object.spec.name", ResultType::Text, None);
+        check(
+            "1 + 1",
+            ResultType::Bool,
+            Some("must evaluate to bool but got int"),
+        );
         check(
             "'a' + object.x",
-            Wanted::Bool,
+            ResultType::Bool,
             Some("must evaluate to bool but got string"),
         );
-        check("null", Wanted::TextOrNull, None);
+        check("null", ResultType::TextOrNull, None);
         check(
             "1",
-            Wanted::TextOrNull,
+            ResultType::TextOrNull,
             Some("must evaluate to one of [string null_type] but got int"),
         );
         check(
             "object.x == params.y",
-            Wanted::Bool,
+            ResultType::Bool,
             Some(
                 "compilation failed: ERROR: <input>:1:13: undeclared reference to 'params' (in container '')\n | object.x == params.y\n | ............^",
             ),
         );
         check(
             "variables.huge",
-            Wanted::Any,
+            ResultType::Any,
             Some(
                 "compilation failed: ERROR: <input>:1:10: undefined field 'huge'\n | variables.huge\n | .........^",
             ),
@@ -183,14 +187,14 @@ mod tests {
             authorizer: false,
             variables: &[],
         };
-        let found = fault(text, environment, Wanted::Bool).unwrap_or_default();
+        let found = fault(text, environment, ResultType::Bool).unwrap_or_default();
         assert!(
             found.starts_with("compilation failed: ERROR: <input>:1:8: "),
             "{found}"
         );
-        assert!(fault("authorizer != null", environment, Wanted::Bool).is_some());
+        assert!(fault("authorizer != null", environment, ResultType::Bool).is_some());
         assert!(
-            fault("variables.a", environment, Wanted::Any)
+            fault("variables.a", environment, ResultType::Any)
                 .is_some_and(|found| found.contains("undeclared reference to 'variables'"))
         );
     }

@@ -2,7 +2,7 @@
 //!
 //! Decides by rules, match policy, selectors and conditions; never calls anything.
 
-use admission_policy::{NULL, Namespace, Subject, Target, Versions};
+use admission_policy::{MatchAttributes, NULL, Namespace, Target, Versions};
 use serde_json::Value;
 
 use super::{
@@ -21,7 +21,7 @@ pub(super) struct Invocation {
 
 /// What a hook sees of a write: objects in the version that it asked for.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Seen {
+pub(super) struct VersionedObjects {
     pub(super) object: Value,
     pub(super) old_object: Value,
 }
@@ -31,7 +31,7 @@ pub(super) async fn invocation(
     hook: &Hook,
     request: &Attributes,
     object: Option<&Value>,
-) -> Result<Option<(Invocation, Seen)>, ApiError> {
+) -> Result<Option<(Invocation, VersionedObjects)>, ApiError> {
     let subject = subject(request, object);
     if request.is_exempt()
         || subject.namespace_has_labels(&hook.namespace_selector) == Some(false)
@@ -53,8 +53,8 @@ pub(super) async fn seen(
     request: &Attributes,
     invocation: &Invocation,
     object: Option<&Value>,
-) -> Result<Seen, ApiError> {
-    Ok(Seen {
+) -> Result<VersionedObjects, ApiError> {
+    Ok(VersionedObjects {
         object: in_version(object, request, invocation).await?,
         old_object: in_version(request.old_object.as_ref(), request, invocation).await?,
     })
@@ -73,9 +73,9 @@ async fn in_version(
 }
 
 /// Returns what decides about a write that makes `object`.
-pub(super) fn subject<'a>(request: &'a Attributes, object: Option<&'a Value>) -> Subject<'a> {
+pub(super) fn subject<'a>(request: &'a Attributes, object: Option<&'a Value>) -> MatchAttributes<'a> {
     let old_object = request.old_object.as_ref();
-    Subject {
+    MatchAttributes {
         target: Target {
             operation: request.operation.name(),
             group: &request.group,
@@ -126,7 +126,7 @@ pub(super) fn in_which(version: &str, request: &Attributes) -> Invocation {
 fn conditions_hold(
     hook: &Hook,
     request: &Attributes,
-    seen: &Seen,
+    seen: &VersionedObjects,
     invocation: &Invocation,
 ) -> Result<bool, ApiError> {
     if hook.conditions.is_empty() {

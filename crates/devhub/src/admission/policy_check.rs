@@ -5,7 +5,7 @@
 use schema::{ErrorClass, FieldError};
 use serde_json::Value;
 
-use super::expression_check::{Environment, Wanted, fault};
+use super::expression_check::{Environment, ResultType, fault};
 
 /// Bytes that an expression of an audit annotation may have.
 const LONGEST_ANNOTATION: usize = 5 * 1024;
@@ -23,11 +23,11 @@ pub fn policy_faults(policy: &Value) -> Vec<FieldError> {
         let field = format!("spec.matchConditions[{index}].expression");
         let text = text(condition, "expression").trim();
         // Conditions come before the variables.
-        check.expression(&field, text, (true, Wanted::Bool));
+        check.expression(&field, text, (true, ResultType::Bool));
     }
     for (index, variable) in items(policy, "variables") {
         let field = format!("spec.variables[{index}].expression");
-        check.expression(&field, text(variable, "expression"), (true, Wanted::Any));
+        check.expression(&field, text(variable, "expression"), (true, ResultType::Any));
         check.declared.push(text(variable, "name"));
     }
     for (index, validation) in items(policy, "validations") {
@@ -35,19 +35,19 @@ pub fn policy_faults(policy: &Value) -> Vec<FieldError> {
         check.expression(
             &format!("{field}.expression"),
             text(validation, "expression"),
-            (true, Wanted::Bool),
+            (true, ResultType::Bool),
         );
         check.expression(
             &format!("{field}.messageExpression"),
             text(validation, "messageExpression"),
-            (false, Wanted::Text),
+            (false, ResultType::Text),
         );
     }
     for (index, annotation) in items(policy, "auditAnnotations") {
         let field = format!("spec.auditAnnotations[{index}].valueExpression");
         let text = text(annotation, "valueExpression").trim();
         if text.len() <= LONGEST_ANNOTATION {
-            check.expression(&field, text, (true, Wanted::TextOrNull));
+            check.expression(&field, text, (true, ResultType::TextOrNull));
         }
     }
     check.faults
@@ -62,7 +62,7 @@ struct Check<'a> {
 
 impl Check<'_> {
     /// Checks an expression; an absent one is refused elsewhere.
-    fn expression(&mut self, field: &str, source: &str, (authorizer, wanted): (bool, Wanted)) {
+    fn expression(&mut self, field: &str, source: &str, (authorizer, wanted): (bool, ResultType)) {
         if source.trim().is_empty() {
             return;
         }

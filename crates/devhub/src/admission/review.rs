@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{
     attributes::Attributes,
     hook::Hook,
-    matching::{Invocation, Seen},
+    matching::{Invocation, VersionedObjects},
     protocol::Protocol,
 };
 
@@ -24,7 +24,7 @@ pub(super) fn build(
     hook: &Hook,
     invocation: &Invocation,
     request: &Attributes,
-    seen: &Seen,
+    seen: &VersionedObjects,
 ) -> Result<Review, String> {
     let protocol = hook
         .review_versions

@@ -9,5 +9,5 @@ mod versions;
 mod webhook;
 
 pub(crate) use recent::Recent;
-pub(crate) use versions::{Known, Versions};
+pub(crate) use versions::{VersionSchema, Versions};
 pub(crate) use webhook::Webhook;

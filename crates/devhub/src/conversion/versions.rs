@@ -18,7 +18,7 @@ use crate::store::Record;
 
 /// What is known of one version.
 #[derive(Clone, Debug)]
-pub(crate) struct Known {
+pub(crate) struct VersionSchema {
     /// Its schema.
     pub(crate) schema: Arc<Schema>,
     /// The schema as written in the definition.
@@ -37,7 +37,7 @@ pub(crate) struct Versions {
     /// The version in which objects are stored.
     pub(crate) storage: String,
     /// Versions by name.
-    pub(crate) known: BTreeMap<String, Known>,
+    pub(crate) known: BTreeMap<String, VersionSchema>,
     /// Who converts; nobody if versions differ in `apiVersion` only.
     pub(crate) webhook: Option<Webhook>,
 }

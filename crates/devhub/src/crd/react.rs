@@ -101,7 +101,7 @@ fn judge_names(hub: &Hub, name: &str, definition: &mut Value) {
     let wanted = object("/spec/names").cloned().unwrap_or_default();
     let before = object("/status/acceptedNames").cloned().unwrap_or_default();
     let group = definition.pointer("/spec/group").and_then(Value::as_str);
-    let taken = Taken::by_others(hub, name, group.unwrap_or_default());
+    let taken = TakenNames::by_others(hub, name, group.unwrap_or_default());
     let mut accepted = before.clone();
     let mut conflict = None;
     for (key, value) in &wanted {
@@ -150,12 +150,12 @@ const NAMES: [(&str, &str); 5] = [
 
 /// What the other resources of a group are called.
 #[derive(Default)]
-struct Taken {
+struct TakenNames {
     names: BTreeSet<String>,
     kinds: BTreeSet<String>,
 }
 
-impl Taken {
+impl TakenNames {
     fn by_others(hub: &Hub, name: &str, group: &str) -> Self {
         let mut taken = Self::default();
         for served in hub.directory.load().all() {

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::prepare::storage_version;
 use crate::admission::Services;
-use crate::conversion::{Known, Versions, Webhook};
+use crate::conversion::{VersionSchema, Versions, Webhook};
 use crate::registry::{Custom, Served};
 use crate::resource::{CUSTOM_VERBS, Column, Resource, ScalePaths, Scope};
 use crate::store::Store;
@@ -80,11 +80,11 @@ fn all(definition: &Value, services: &Services, before: Option<&Versions>) -> Ve
     }
 }
 
-fn known(open_api: Arc<Value>, before: Option<&Known>) -> Option<Known> {
+fn known(open_api: Arc<Value>, before: Option<&VersionSchema>) -> Option<VersionSchema> {
     if let Some(same) = before.filter(|before| before.open_api == open_api) {
         return Some(same.clone());
     }
-    Some(Known {
+    Some(VersionSchema {
         schema: Arc::new(Schema::parse(&open_api).ok()?),
         open_api,
         shape: SHAPES.fetch_add(1, Ordering::Relaxed),

@@ -2,7 +2,9 @@
 //!
 //! Decides who owns what afterwards and whether others mind. The object that comes out still has to be completed and checked.
 
-use managed_fields::{Applied, Asked, Conflict, Duplicates, Refusal, Set, apply, check, compare, field_set};
+use managed_fields::{
+    Applied, Conflict, Duplicates, FieldWrite, Refusal, Set, apply, check, compare, field_set,
+};
 use serde_json::{Value, json};
 
 use super::conflict::conflicted;
@@ -95,7 +97,7 @@ fn laid_over(
     managers: &Managers,
 ) -> Result<Applied, ApiError> {
     let identity = intent.writer.identity();
-    let asked = Asked {
+    let asked = FieldWrite {
         owner: &identity,
         version: &scope.version,
         types: &scope.types,
@@ -123,7 +125,7 @@ fn laid_over(
     if !left.is_empty() {
         return Err(conflicted(&left, managers));
     }
-    let forced = Asked { force: true, ..asked };
+    let forced = FieldWrite { force: true, ..asked };
     let outcome = apply(base, intent.object, &managers.owners, &forced);
     outcome.map_err(|refusal| refused(scope, intent, base, &refusal, managers))
 }

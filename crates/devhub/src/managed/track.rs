@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use managed_fields::{Asked, Owned, Refusal, update};
+use managed_fields::{FieldWrite, Owned, Refusal, update};
 use serde_json::Value;
 
 use super::entries::{Managers, Writer};
@@ -57,7 +57,7 @@ pub(super) fn updated(
     writer: &Writer,
     now: &str,
 ) -> Result<Managers, Refusal> {
-    let asked = Asked {
+    let asked = FieldWrite {
         owner: SELF,
         version: &scope.version,
         types: &scope.types,

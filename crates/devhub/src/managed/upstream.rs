@@ -41,7 +41,7 @@ struct Operation {
     manager: String,
     force: bool,
     object: Value,
-    answer: Answer,
+    answer: UpstreamResult,
 }
 
 impl Default for Operation {
@@ -54,14 +54,14 @@ impl Default for Operation {
             manager: String::new(),
             force: false,
             object: Value::Null,
-            answer: Answer::default(),
+            answer: UpstreamResult::default(),
         }
     }
 }
 
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(default)]
-struct Answer {
+struct UpstreamResult {
     object: Value,
     managed: Value,
     error: String,
@@ -103,7 +103,7 @@ impl Definition {
 }
 
 /// Does one operation on the object as upstream left it, and returns what became of it.
-fn answer(case: &Case, operation: &Operation, live: Option<&Value>, position: usize) -> Answer {
+fn answer(case: &Case, operation: &Operation, live: Option<&Value>, position: usize) -> UpstreamResult {
     let scope = case.definitions[operation.definition].scope(&operation.version, &operation.subresource);
     let mut live = live.cloned();
     if let Some(live) = &mut live {
@@ -133,14 +133,14 @@ fn answer(case: &Case, operation: &Operation, live: Option<&Value>, position: us
     };
     let managed = lists::take(&mut after);
     after["metadata"]["uid"] = json!("uid-1");
-    Answer {
+    UpstreamResult {
         object: if writer.applies { after } else { Value::Null },
         managed,
-        ..Answer::default()
+        ..UpstreamResult::default()
     }
 }
 
-fn refused(error: &ApiError) -> Answer {
+fn refused(error: &ApiError) -> UpstreamResult {
     let causes = error.details.as_ref().and_then(|details| details.get("causes"));
     let causes = causes.and_then(Value::as_array).into_iter().flatten();
     let text = |cause: &Value, name: &str| cause[name].as_str().unwrap_or_default().to_owned();
@@ -148,10 +148,10 @@ fn refused(error: &ApiError) -> Answer {
         .map(|cause| format!("{}: {}", text(cause, "field"), text(cause, "message")))
         .collect();
     causes.sort();
-    Answer {
+    UpstreamResult {
         error: error.message.clone(),
         causes,
-        ..Answer::default()
+        ..UpstreamResult::default()
     }
 }
 

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::call::Call;
 use crate::admission::UserInfo;
 use crate::error::ApiError;
-use crate::rights::{About, Asked, Question, Verdict};
+use crate::rights::{About, Question, ResourceAttributes, Verdict};
 
 /// Answers whether somebody may do something.
 pub(super) fn verdict(call: &Call, kind: &str, spec: &Value) -> Result<Value, ApiError> {
@@ -71,7 +71,7 @@ fn question(spec: &Value) -> Question {
     }
     Question {
         verb: part("verb"),
-        about: About::Resource(Asked {
+        about: About::Resource(ResourceAttributes {
             group: part("group"),
             resource: part("resource"),
             subresource: part("subresource"),

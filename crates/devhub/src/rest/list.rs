@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::call::Call;
-use super::page::{self, Asked, State};
+use super::page::{self, ListOptions, State};
 use super::represent;
 use super::selection::Selection;
 use crate::error::ApiError;
@@ -54,7 +54,7 @@ pub(super) async fn list(call: &Call) -> Result<Reply, ApiError> {
 
 /// Finds what a list request means.
 pub(super) async fn select(call: &Call) -> Result<Listed, ApiError> {
-    let asked = Asked::parse(&call.query)?;
+    let asked = ListOptions::parse(&call.query)?;
     let selection = Selection::parse(call)?;
     let table = &call.served.table;
     let at = match asked.state {

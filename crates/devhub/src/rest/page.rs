@@ -35,7 +35,7 @@ pub(super) enum State {
 
 /// What a list asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Asked {
+pub(super) struct ListOptions {
     /// The state.
     pub(super) state: State,
     /// How many items, 0 for all.
@@ -46,7 +46,7 @@ pub(super) struct Asked {
     pub(super) continued: bool,
 }
 
-impl Asked {
+impl ListOptions {
     /// Reads the parameters of a list.
     pub(super) fn parse(query: &Query) -> Result<Self, ApiError> {
         let version = query.text("resourceVersion");
@@ -243,28 +243,32 @@ mod tests {
 
     #[test]
     fn a_token_leads_back_to_its_place() {
-        let asked = Asked::parse(&Query::parse(&format!(
+        let asked = ListOptions::parse(&Query::parse(&format!(
             "limit=2&continue={}",
             token(Some(7), "b")
         )))
         .unwrap();
         assert_eq!(
             asked,
-            Asked {
+            ListOptions {
                 state: State::Exact(7),
                 limit: 2,
                 start: "b\0".to_owned(),
                 continued: true
             }
         );
-        let asked = Asked::parse(&Query::parse(&format!("continue={}", token(None, "b")))).unwrap();
+        let asked = ListOptions::parse(&Query::parse(&format!("continue={}", token(None, "b")))).unwrap();
         assert_eq!(asked.state, State::Newest);
-        assert!(Asked::parse(&Query::parse("continue=e30")).is_err());
+        assert!(ListOptions::parse(&Query::parse("continue=e30")).is_err());
     }
 
     #[test]
     fn versions_mean_what_their_match_says() {
-        let state = |query: &str| Asked::parse(&Query::parse(query)).map(|asked| asked.state).ok();
+        let state = |query: &str| {
+            ListOptions::parse(&Query::parse(query))
+                .map(|asked| asked.state)
+                .ok()
+        };
         assert_eq!(state(""), Some(State::Newest));
         assert_eq!(state("resourceVersion=0"), Some(State::NotOlder(0)));
         assert_eq!(state("resourceVersion=7"), Some(State::NotOlder(7)));

@@ -13,7 +13,7 @@ use crate::admission::{ParamQuery, Surroundings, UserInfo};
 use crate::hub::Hub;
 use crate::registry::Served;
 use crate::resource::Scope;
-use crate::rights::{About, Asked, Question};
+use crate::rights::{About, Question, ResourceAttributes};
 use crate::store::{Page, Record, key_of};
 use apimachinery::labels::Selector;
 
@@ -91,7 +91,7 @@ impl Authority for Around {
     fn decide(&self, access: &Access) -> Decision {
         let about = match &access.path {
             Some(path) => About::Path(path.clone()),
-            None => About::Resource(Asked {
+            None => About::Resource(ResourceAttributes {
                 group: access.group.clone(),
                 resource: access.resource.clone(),
                 subresource: access.subresource.clone(),

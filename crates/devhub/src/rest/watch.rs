@@ -45,7 +45,7 @@ enum Start {
 }
 
 #[derive(Debug)]
-struct Asked {
+struct WatchOptions {
     start: Start,
     bookmarks: bool,
     /// The version from which on a bookmark marks the end of the initial state, if one does.
@@ -53,7 +53,7 @@ struct Asked {
     timeout: Duration,
 }
 
-impl Asked {
+impl WatchOptions {
     fn parse(query: &Query) -> Result<Self, ApiError> {
         let version = query.text("resourceVersion");
         let how = query.text("resourceVersionMatch");
@@ -132,7 +132,7 @@ fn check_options(query: &Query, how: &str, initial: Option<bool>) -> Result<(), 
 
 /// Answers a watch.
 pub(super) async fn watch(call: &Call) -> Result<Reply, ApiError> {
-    let asked = Asked::parse(&call.query)?;
+    let asked = WatchOptions::parse(&call.query)?;
     let mut call = call.clone();
     if !call.name.is_empty() {
         let name = format!("metadata.name={}", call.name);
@@ -185,7 +185,7 @@ struct Watcher {
 }
 
 impl Watcher {
-    async fn begin(&mut self, asked: &Asked) -> Result<(), ApiError> {
+    async fn begin(&mut self, asked: &WatchOptions) -> Result<(), ApiError> {
         let table = Arc::clone(&self.call.served.table);
         match asked.start {
             Start::After(version) => self.cursor = version,

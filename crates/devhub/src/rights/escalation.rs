@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::GROUP;
 use super::authority::{Rights, is_master};
 use super::book::RoleRef;
-use super::question::{About, Asked, Question};
+use super::question::{About, Question, ResourceAttributes};
 use super::rule::{Rule, joined, quoted_list};
 use crate::admission::UserInfo;
 use crate::error::ApiError;
@@ -77,7 +77,7 @@ impl Write<'_> {
     fn may(&self, verb: &str, resource: &str, name: &str) -> bool {
         let question = Question {
             verb: verb.to_owned(),
-            about: About::Resource(Asked {
+            about: About::Resource(ResourceAttributes {
                 group: GROUP.to_owned(),
                 resource: resource.to_owned(),
                 subresource: String::new(),

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use http::HeaderMap;
 
 use super::authority::{Authz, is_master};
-use super::question::{About, Asked, Question};
+use super::question::{About, Question, ResourceAttributes};
 use crate::admission::UserInfo;
 use crate::error::ApiError;
 use crate::hub::Hub;
@@ -61,18 +61,18 @@ impl Mask {
 
     /// Returns what one must be allowed to wear the mask.
     fn questions(&self) -> Vec<Question> {
-        let ask = |asked: Asked| Question {
+        let ask = |asked: ResourceAttributes| Question {
             verb: "impersonate".to_owned(),
             about: About::Resource(asked),
         };
-        let core = |resource: &str, name: &str| Asked {
+        let core = |resource: &str, name: &str| ResourceAttributes {
             resource: resource.to_owned(),
             name: name.to_owned(),
-            ..Asked::default()
+            ..ResourceAttributes::default()
         };
         let mut questions = Vec::new();
         questions.push(ask(match account(&self.name) {
-            Some((namespace, name)) => Asked {
+            Some((namespace, name)) => ResourceAttributes {
                 namespace: namespace.to_owned(),
                 ..core("serviceaccounts", name)
             },
@@ -81,7 +81,7 @@ impl Mask {
         questions.extend(self.groups.iter().map(|group| ask(core("groups", group))));
         for (key, values) in &self.extra {
             questions.extend(values.iter().map(|value| {
-                ask(Asked {
+                ask(ResourceAttributes {
                     group: GROUP.to_owned(),
                     subresource: key.clone(),
                     ..core("userextras", value)
@@ -89,7 +89,7 @@ impl Mask {
             }));
         }
         if !self.uid.is_empty() {
-            questions.push(ask(Asked {
+            questions.push(ask(ResourceAttributes {
                 group: GROUP.to_owned(),
                 ..core("uids", &self.uid)
             }));

@@ -17,7 +17,7 @@ pub(crate) use authority::{Rights, Verdict};
 pub(crate) use bootstrap::bootstrap;
 pub(crate) use escalation::check_write;
 pub(crate) use impersonation::impersonate;
-pub(crate) use question::{About, Asked, Question};
+pub(crate) use question::{About, Question, ResourceAttributes};
 pub(crate) use request::question;
 pub(crate) use rule::Rule;
 

@@ -20,14 +20,14 @@ pub(crate) struct Question {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum About {
     /// A resource or an object.
-    Resource(Asked),
+    Resource(ResourceAttributes),
     /// Another path.
     Path(String),
 }
 
 /// A resource, an object or a part of one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Asked {
+pub(crate) struct ResourceAttributes {
     /// API group, empty for the core group.
     pub(crate) group: String,
     /// Plural of the resource.
@@ -40,7 +40,7 @@ pub(crate) struct Asked {
     pub(crate) name: String,
 }
 
-impl Asked {
+impl ResourceAttributes {
     /// Returns the resource with its part.
     pub(crate) fn whole_resource(&self) -> String {
         if self.subresource.is_empty() {
@@ -107,7 +107,7 @@ impl Question {
     }
 }
 
-fn details(asked: &Asked) -> Value {
+fn details(asked: &ResourceAttributes) -> Value {
     let members = [
         ("name", &asked.name),
         ("group", &asked.group),

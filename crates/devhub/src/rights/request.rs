@@ -2,7 +2,7 @@
 //!
 //! Decides the verb and the attributes as Kubernetes derives them from method, path and query.
 
-use super::question::{About, Asked, Question};
+use super::question::{About, Question, ResourceAttributes};
 use crate::http::{Query, Route, Target};
 use crate::selector::FieldSelector;
 
@@ -49,7 +49,7 @@ fn of_resource(method: &str, target: &Target, query: &Query) -> Question {
     };
     Question {
         verb: verb.to_owned(),
-        about: About::Resource(Asked {
+        about: About::Resource(ResourceAttributes {
             group: target.group.clone(),
             resource: target.resource.clone(),
             subresource: target.subresource.first().cloned().unwrap_or_default(),

@@ -4,7 +4,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::question::{About, Asked, Question};
+use super::question::{About, Question, ResourceAttributes};
 use apimachinery::print::quote;
 
 const ALL: &str = "*";
@@ -70,7 +70,7 @@ impl Rule {
         }
     }
 
-    fn has_resource(&self, asked: &Asked) -> bool {
+    fn has_resource(&self, asked: &ResourceAttributes) -> bool {
         let whole = asked.whole_resource();
         has(&self.resources, &whole)
             || (!asked.subresource.is_empty()
@@ -227,7 +227,7 @@ mod tests {
         let (resource, part) = resource.split_once('/').unwrap_or((resource, ""));
         Question {
             verb: verb.to_owned(),
-            about: About::Resource(Asked {
+            about: About::Resource(ResourceAttributes {
                 group: group.to_owned(),
                 resource: resource.to_owned(),
                 subresource: part.to_owned(),

@@ -34,11 +34,11 @@ pub(super) struct Caller {
 
 #[derive(Deserialize)]
 struct Review {
-    response: Answer,
+    response: AdmissionResponse,
 }
 
 #[derive(Deserialize)]
-struct Answer {
+struct AdmissionResponse {
     allowed: bool,
 }
 

@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use crate::registration::Answer;
+use crate::registration::CertificateDecision;
 use crate::types::Action;
 use snapshot::{
     AgentGroups, GrantContent, Kind, Name, ObjectKey, Purpose, Request, Stage, Unbindable, View,
@@ -155,13 +155,17 @@ pub(super) fn changed(view: &View<'_>, object: &ObjectKey, patch: &Value) -> Opt
 }
 
 /// Only a request of the add-on, and only one that somebody may still answer.
-pub(super) fn certified(view: &View<'_>, object: &ObjectKey, answer: &Answer) -> Option<&'static str> {
+pub(super) fn certified(
+    view: &View<'_>,
+    object: &ObjectKey,
+    answer: &CertificateDecision,
+) -> Option<&'static str> {
     let Some(request) = view.requests().find(|request| request.name == object.name) else {
         return Some("the request is not one of the add-on");
     };
     let due = match answer {
-        Answer::Approve(..) => Stage::Pending,
-        Answer::Sign(_) => Stage::Approved,
+        CertificateDecision::Approve(..) => Stage::Pending,
+        CertificateDecision::Sign(_) => Stage::Approved,
     };
     if request.stage != due {
         Some("the request waits for another answer")

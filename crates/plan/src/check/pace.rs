@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 
 use super::broken::{Broken, Spoilt};
-use super::standing::{Given, Standing, Terms, Written, assigned, is_same, standing, there};
+use super::standing::{AssignedConfig, InstanceStanding, Terms, Written, assigned, is_same, standing, there};
 use model::{ConfigRollout, Limit, MandatoryGroup, Pace, ProgressDeadline, RolloutStrategy, Tolerance};
 use snapshot::{ClusterConfigs, ConfigRef, InstallStrategy, Instance, Name, PlacementUse, View};
 
@@ -145,7 +145,7 @@ fn homeless(view: &View<'_>, homes: &Homes<'_>, written: &Written<'_>, now: Time
         paused: true,
         now,
     };
-    let starts = |(cluster, after): (&&Name, &Vec<Given>)| {
+    let starts = |(cluster, after): (&&Name, &Vec<AssignedConfig>)| {
         let instance = there(view, cluster).filter(|_| homes.of(cluster) == FoundHome::None)?;
         let standing = standing(view, instance, Some(after), terms);
         standing.starts.then(|| (*cluster).clone())
@@ -175,9 +175,9 @@ type Stage = (bool, u32, Name);
 struct Member<'v> {
     instance: &'v Instance,
     stage: Stage,
-    standing: Standing,
+    standing: InstanceStanding,
     /// What it is assigned after the plan.
-    after: Vec<Given>,
+    after: Vec<AssignedConfig>,
 }
 
 impl Member<'_> {
@@ -343,8 +343,8 @@ fn is_present(view: &View<'_>, failed: &Member<'_>, started: &Member<'_>) -> boo
     if chooses(failed) || chooses(started) || !is_assigned || !passes || hides {
         return false;
     }
-    let inherited = |of: &Member<'_>| -> Vec<Given> {
-        let is_own = |one: &Given| {
+    let inherited = |of: &Member<'_>| -> Vec<AssignedConfig> {
+        let is_own = |one: &AssignedConfig| {
             let mut own = failed.instance.configs.iter();
             own.any(|config| config.of == one.config.of)
         };

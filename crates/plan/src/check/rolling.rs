@@ -9,7 +9,7 @@ use jiff::Timestamp;
 
 use super::broken::{Broken, Spoilt};
 use super::pace::{FoundHome, Homes};
-use super::standing::{Given, Terms, Written, assigned, deploys, standing, there};
+use super::standing::{AssignedConfig, Terms, Written, assigned, deploys, standing, there};
 use hash::{ConfigKey, parse_config_spec_hash};
 use model::{ConfigRollout, Limit, ProgressDeadline};
 use snapshot::{ConfigRef, ConfigType, InstallStrategy, Instance, Kind, Name, Reference, View, Work};
@@ -147,7 +147,7 @@ fn stays(view: &View<'_>, homes: &Homes<'_>, instance: &Instance) -> bool {
 
 /// Whether a write gives a cluster something else of what it takes from `spec.configuration` alone. Whoever has nothing yet
 /// gets the present configuration at once.
-fn takes(view: &View<'_>, homes: &Homes<'_>, instance: &Instance, after: &[Given]) -> bool {
+fn takes(view: &View<'_>, homes: &Homes<'_>, instance: &Instance, after: &[AssignedConfig]) -> bool {
     let home = match homes.of(&instance.cluster) {
         FoundHome::At(index) => Some(index),
         FoundHome::None => None,
@@ -176,7 +176,7 @@ fn takes(view: &View<'_>, homes: &Homes<'_>, instance: &Instance, after: &[Given
 }
 
 /// What an assignment has of a type.
-fn of_type<'g>(all: &'g [Given], of: &ConfigType) -> Vec<(&'g str, &'g str, &'g str)> {
+fn of_type<'g>(all: &'g [AssignedConfig], of: &ConfigType) -> Vec<(&'g str, &'g str, &'g str)> {
     let those = all.iter().filter(|one| one.config.of == *of);
     those
         .map(|one| (&*one.config.namespace, &*one.config.name, &*one.hash))

@@ -21,11 +21,11 @@ use snapshot::{
 const ASSIGNED: &str = "Assigned";
 
 /// What the plan assigns, by cluster.
-pub(super) type Written<'p> = BTreeMap<&'p Name, Vec<Given>>;
+pub(super) type Written<'p> = BTreeMap<&'p Name, Vec<AssignedConfig>>;
 
 /// One configuration as a status assigns it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Given {
+pub(super) struct AssignedConfig {
     pub(super) config: ConfigRef,
     pub(super) hash: Name,
     is_confirmed: bool,
@@ -37,7 +37,7 @@ pub(super) struct Given {
     clippy::struct_excessive_bools,
     reason = "facts that do not depend on each other"
 )]
-pub(super) struct Standing {
+pub(super) struct InstanceStanding {
     /// It was told to move, has not failed, is not late and has not arrived.
     pub(super) was_sent: bool,
     /// The same, and it can arrive: certainly on its way.
@@ -56,11 +56,14 @@ pub(super) fn written(plan: &Plan) -> Written<'_> {
 }
 
 /// The write that assigns a configuration to a cluster.
-fn assignment(action: &Action) -> Option<(&Name, Vec<Given>)> {
+fn assignment(action: &Action) -> Option<(&Name, Vec<AssignedConfig>)> {
     match action {
         Action::Status { object, patch, .. } if object.kind == Kind::Instance => {
             let entries = patch.pointer("/status/configReferences")?.as_array()?;
-            Some((&object.namespace, entries.iter().map(Given::read).collect()))
+            Some((
+                &object.namespace,
+                entries.iter().map(AssignedConfig::read).collect(),
+            ))
         }
         Action::Create { .. }
         | Action::Replace { .. }
@@ -70,7 +73,7 @@ fn assignment(action: &Action) -> Option<(&Name, Vec<Given>)> {
     }
 }
 
-impl Given {
+impl AssignedConfig {
     fn read(entry: &Value) -> Self {
         let text =
             |pointer: &str| Name::from(entry.pointer(pointer).and_then(Value::as_str).unwrap_or_default());
@@ -102,8 +105,8 @@ impl Given {
 }
 
 /// Returns what an instance is assigned before the plan.
-pub(super) fn assigned(instance: &Instance) -> Vec<Given> {
-    instance.references.iter().map(Given::of).collect()
+pub(super) fn assigned(instance: &Instance) -> Vec<AssignedConfig> {
+    instance.references.iter().map(AssignedConfig::of).collect()
 }
 
 /// Returns the instance of a cluster that takes part in rollouts: neither it nor its cluster goes.
@@ -129,9 +132,9 @@ pub(super) struct Terms {
 pub(super) fn standing(
     view: &View<'_>,
     instance: &Instance,
-    after: Option<&Vec<Given>>,
+    after: Option<&Vec<AssignedConfig>>,
     terms: Terms,
-) -> Standing {
+) -> InstanceStanding {
     let before = assigned(instance);
     let is_known = before.iter().all(|one| !one.hash.is_empty());
     let is_confirmed = before.iter().all(|one| one.is_confirmed) && !is_unheard(view, instance);
@@ -145,7 +148,7 @@ pub(super) fn standing(
     let was_moving = is_sent && is_known && can_arrive(view, instance);
     let was_sent = is_sent || (is_confirmed && starts_up(view, instance, terms.now));
     let failed = failed || (!is_confirmed && late == Some(true));
-    Standing {
+    InstanceStanding {
         was_sent,
         was_moving,
         moves: starts || (was_moving && !is_done),
@@ -171,7 +174,7 @@ fn is_unheard(view: &View<'_>, instance: &Instance) -> bool {
 }
 
 /// Returns whether two assignments are the same.
-pub(super) fn is_same(one: &[Given], other: &[Given]) -> bool {
+pub(super) fn is_same(one: &[AssignedConfig], other: &[AssignedConfig]) -> bool {
     one.len() == other.len() && one.iter().zip(other).all(|(one, other)| one.is(other))
 }
 
@@ -179,11 +182,11 @@ pub(super) fn is_same(one: &[Given], other: &[Given]) -> bool {
 fn passes(
     view: &View<'_>,
     instance: &Instance,
-    (before, after): (&[Given], Option<&Vec<Given>>),
+    (before, after): (&[AssignedConfig], Option<&Vec<AssignedConfig>>),
     terms: Terms,
 ) -> bool {
     let after = after.map(Vec::as_slice).unwrap_or_default();
-    let is_own = |one: &Given, other: &Given| {
+    let is_own = |one: &AssignedConfig, other: &AssignedConfig| {
         one.is(other) || (one.config == other.config && instance.configs.contains(&one.config))
     };
     view.settings().cluster_configs == ClusterConfigs::AtOnce

@@ -11,7 +11,7 @@ use super::fault::ConfigFault;
 use super::layers::{self, Source, is_of_templates, is_template, listed_types};
 use super::notes::{self, Declared, Note};
 use super::versioned::{Basis, Completed, Layer};
-use crate::install::{Stand, Wanted};
+use crate::install::{InstanceFate, Wanted};
 use crate::version::{Shelf, asked, given};
 use snapshot::{ConfigRef, ConfigType, Instance, Name, Versions, View};
 
@@ -78,7 +78,7 @@ pub(crate) fn effective<'v>(view: &View<'v>, wanted: &Wanted<'v>) -> Configs {
         .zip(&wanted.placements)
         .map(|(layer, selected)| layer.inherited(basis, given(selected.by)))
         .collect();
-    let of_instance = |stand: &Stand<'v>| {
+    let of_instance = |stand: &InstanceFate<'v>| {
         let (instance, home) = (stand.site.instance, stand.home);
         let asked = asked(
             addon,

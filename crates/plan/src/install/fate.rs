@@ -3,7 +3,7 @@
 //! Decides who stays and who goes, never when: the time of grace is counted in `membership`. What a human made, and what
 //! somebody else applies, goes only with its cluster.
 
-use super::wanted::Stand;
+use super::wanted::InstanceFate;
 use snapshot::{InstallStrategy, Site, View};
 
 /// What becomes of an instance.
@@ -18,7 +18,7 @@ pub(crate) enum Fate {
 }
 
 /// Returns what becomes of an instance.
-pub(super) fn fate(view: &View<'_>, stand: &Stand<'_>) -> Fate {
+pub(super) fn fate(view: &View<'_>, stand: &InstanceFate<'_>) -> Fate {
     let Site {
         instance, cluster, ..
     } = stand.site;

@@ -14,7 +14,7 @@ use super::annotations;
 use super::budget::{Budget, Holding, Proof};
 use super::create::{Giver, create};
 use super::fate::{Fate, follows};
-use super::wanted::{DecisionState, Selected, Stand, Wanted, other_mark};
+use super::wanted::{DecisionState, InstanceFate, Selected, Wanted, other_mark};
 use crate::census::{Newcomers, Unmade};
 use crate::owners;
 use crate::types::{Action, Revision, Wait, WaitOn, earliest};
@@ -43,7 +43,7 @@ pub(crate) struct Membership {
 impl Membership {
     /// Notes an instance that nothing selects any more and that somebody else applies. While nobody knows what a placement selects,
     /// nobody can say so.
-    fn note_kept(&mut self, view: &View<'_>, wanted: &Wanted<'_>, stand: &Stand<'_>) {
+    fn note_kept(&mut self, view: &View<'_>, wanted: &Wanted<'_>, stand: &InstanceFate<'_>) {
         let instance = stand.site.instance;
         let is_ours = !instance.claims.is_adopted() || !follows(&view.addon.strategy);
         if is_ours || stand.is_wanted() || wanted.open().is_some() {
@@ -216,7 +216,7 @@ fn whole_seconds(grace: Duration) -> SignedDuration {
 }
 
 /// The add-on owns its instances; marks follow what gives them now, and annotations follow the cluster.
-fn tend(view: &View<'_>, wanted: &Wanted<'_>, stand: &Stand<'_>) -> Option<Action> {
+fn tend(view: &View<'_>, wanted: &Wanted<'_>, stand: &InstanceFate<'_>) -> Option<Action> {
     let Site {
         instance, cluster, ..
     } = stand.site;
@@ -260,13 +260,13 @@ fn tend(view: &View<'_>, wanted: &Wanted<'_>, stand: &Stand<'_>) -> Option<Actio
 }
 
 /// Returns the placement that configures the cluster of an instance.
-fn home<'w, 'v>(wanted: &'w Wanted<'v>, stand: &Stand<'_>) -> Option<&'w Selected<'v>> {
+fn home<'w, 'v>(wanted: &'w Wanted<'v>, stand: &InstanceFate<'_>) -> Option<&'w Selected<'v>> {
     wanted.placements.get(stand.home?)
 }
 
 /// Returns the new mark of an instance that something else gives now. A placement that is unknown gives nothing away: it may
 /// still want the cluster.
-fn passed_on(wanted: &Wanted<'_>, stand: &Stand<'_>) -> Option<String> {
+fn passed_on(wanted: &Wanted<'_>, stand: &InstanceFate<'_>) -> Option<String> {
     let instance = stand.site.instance;
     if instance.installed_by.is_empty() || wanted.is_unknown(&instance.installed_by) {
         return None;

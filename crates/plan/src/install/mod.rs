@@ -9,4 +9,4 @@ mod wanted;
 
 pub(super) use budget::{Holding, Over};
 pub(super) use membership::membership;
-pub(super) use wanted::{DecisionState, Missing, Selected, Stand, Wanted, wanted};
+pub(super) use wanted::{DecisionState, InstanceFate, Missing, Selected, Wanted, wanted};

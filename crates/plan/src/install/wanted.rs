@@ -40,7 +40,7 @@ pub(crate) struct Selected<'v> {
 
 /// An instance, and whether its cluster gets the add-on.
 #[derive(Debug)]
-pub(crate) struct Stand<'v> {
+pub(crate) struct InstanceFate<'v> {
     /// The instance with what stands around it.
     pub site: Site<'v>,
     /// The index of the placement that configures it: the last one that selects its cluster.
@@ -51,7 +51,7 @@ pub(crate) struct Stand<'v> {
     pub fate: Fate,
 }
 
-impl Stand<'_> {
+impl InstanceFate<'_> {
     /// Returns whether its cluster gets the add-on.
     pub(super) fn is_wanted(&self) -> bool {
         self.home.is_some() || self.is_labelled
@@ -72,7 +72,7 @@ pub(crate) struct Wanted<'v> {
     /// The placements in the order of the spec.
     pub placements: Vec<Selected<'v>>,
     /// The instances in order of clusters.
-    pub stands: Vec<Stand<'v>>,
+    pub stands: Vec<InstanceFate<'v>>,
     /// The wanted clusters without an instance.
     pub missing: Missing<'v>,
     /// The selected clusters that have opted out.
@@ -116,7 +116,7 @@ impl<'v> Wanted<'v> {
 
 /// Returns which clusters get the add-on; `others` are those at which the plan does not look.
 pub(crate) fn wanted<'v>(view: &View<'v>, others: &Others) -> Wanted<'v> {
-    let stand = |site| Stand {
+    let stand = |site| InstanceFate {
         site,
         home: None,
         is_labelled: false,
@@ -260,7 +260,7 @@ fn is_mark_of(by: &PlacementUse, mark: &str) -> bool {
 }
 
 /// Returns the mark that the instance of a wanted cluster should carry, if it is not this one.
-pub(super) fn other_mark(wanted: &Wanted<'_>, stand: &Stand<'_>, mark_now: &str) -> Option<String> {
+pub(super) fn other_mark(wanted: &Wanted<'_>, stand: &InstanceFate<'_>, mark_now: &str) -> Option<String> {
     if let Some(selected) = stand.home.and_then(|index| wanted.placements.get(index)) {
         return (!is_mark_of(selected.by, mark_now)).then(|| mark(selected.by));
     }

@@ -12,11 +12,11 @@ use serde_json::{Value, json};
 
 use super::entitled::{Bearer, Certificate, Entitled};
 use crate::types::{Action, Revision};
-use snapshot::{Asked, Kind, Name, ObjectKey, Request, Stage};
+use snapshot::{CertificateRequest, Kind, Name, ObjectKey, Request, Stage};
 
 /// An answer to a certificate signing request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Answer {
+pub enum CertificateDecision {
     /// Approve it: the merge patch for its approval; and, for an add-on's own signer, whose secret has to say first that it signs for
     /// the add-on. A template names any signer, and somebody else's may sign whatever is approved.
     Approve(Value, Option<Signer>),
@@ -28,9 +28,9 @@ pub enum Answer {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Signing {
     /// The request.
-    pub asked: Arc<Asked>,
+    pub asked: Arc<CertificateRequest>,
     /// Who the certificate may say its bearer is: whoever signs compares what it signs with this.
-    pub bearer: Asked,
+    pub bearer: CertificateRequest,
     /// What the key may be used for.
     pub usages: Vec<Name>,
     /// For how many seconds, when the request says so.
@@ -97,7 +97,7 @@ pub(super) fn answer(
     check_names(asked, entitled.addon())?;
     let answer = match (request.stage, certificate) {
         (Stage::Settled, _) | (Stage::Approved, Certificate::OfTheHub) => return Ok(None),
-        (Stage::Pending, Certificate::OfTheHub) => Answer::Approve(approval(request, now), None),
+        (Stage::Pending, Certificate::OfTheHub) => CertificateDecision::Approve(approval(request, now), None),
         (
             stage,
             Certificate::OfOwnSigner {
@@ -112,9 +112,9 @@ pub(super) fn answer(
                 addon: entitled.addon().clone(),
             };
             if stage == Stage::Pending {
-                Answer::Approve(approval(request, now), Some(signer))
+                CertificateDecision::Approve(approval(request, now), Some(signer))
             } else {
-                Answer::Sign(Box::new(Signing {
+                CertificateDecision::Sign(Box::new(Signing {
                     asked: Arc::clone(asked),
                     bearer: expected(&bearer, entitled.addon()),
                     usages: request.usages.clone(),
@@ -166,7 +166,7 @@ fn check_requester<'r>(requester: &'r str, cluster: &str) -> Result<&'r str, Ref
 
 /// Returns the certificate whose subject is asked for: the one that signs is the one that was compared.
 fn check_any<'v>(
-    asked: &Asked,
+    asked: &CertificateRequest,
     entitled: &Entitled<'v>,
     certificates: impl Iterator<Item = Certificate<'v>>,
     agent: &str,
@@ -183,7 +183,11 @@ fn check_any<'v>(
 }
 
 /// The subject must be the derived one, no less and no more.
-fn check_subject(asked: &Asked, bearer: &Bearer, certificate: Certificate<'_>) -> Result<(), Refusal> {
+fn check_subject(
+    asked: &CertificateRequest,
+    bearer: &Bearer,
+    certificate: Certificate<'_>,
+) -> Result<(), Refusal> {
     let wrong = |why: String| Err(refusal("SubjectNotAllowed", why));
     let [user] = asked.users.as_slice() else {
         return wrong(format!("the subject has {} common names", asked.users.len()));
@@ -221,8 +225,8 @@ fn check_subject(asked: &Asked, bearer: &Bearer, certificate: Certificate<'_>) -
 }
 
 /// Returns what a request may say at most, for whoever signs it.
-fn expected(bearer: &Bearer, addon: &str) -> Asked {
-    Asked {
+fn expected(bearer: &Bearer, addon: &str) -> CertificateRequest {
+    CertificateRequest {
         users: vec![bearer.user.clone()],
         groups: bearer.groups.iter().cloned().collect(),
         units: bearer.units.iter().cloned().collect(),
@@ -252,7 +256,7 @@ fn check_usages(usages: &[Name], for_hub: bool) -> Result<(), Refusal> {
 
 /// Alternative names would let an agent serve as somebody else. The hub's own signer puts them into the certificate as well, and
 /// whoever trusts the hub's clients would take the agent for whom they name; the add-on's own is what OCM's agents ask for.
-fn check_names(asked: &Asked, addon: &str) -> Result<(), Refusal> {
+fn check_names(asked: &CertificateRequest, addon: &str) -> Result<(), Refusal> {
     let own = own_name(addon);
     match asked.names.iter().find(|name| **name != own) {
         None => Ok(()),

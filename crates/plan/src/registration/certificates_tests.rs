@@ -3,7 +3,8 @@
 use super::*;
 use expect_test::{Expect, expect};
 use snapshot::{
-    AgentIdentity, Meta, Registration, Subject, Template, agent_groups, agent_user, agent_user_prefix,
+    AgentIdentity, CertificateSubject, Meta, Registration, Template, agent_groups, agent_user,
+    agent_user_prefix,
 };
 
 const CUSTOM: &str = "example.com/signer";
@@ -24,8 +25,8 @@ fn set(texts: &[&str]) -> BTreeSet<String> {
     texts.iter().map(ToString::to_string).collect()
 }
 
-fn agent() -> Asked {
-    Asked {
+fn agent() -> CertificateRequest {
+    CertificateRequest {
         users: vec![agent_user("c1", "hello")],
         groups: agent_groups("c1", "hello").into(),
         units: BTreeSet::new(),
@@ -35,7 +36,7 @@ fn agent() -> Asked {
     }
 }
 
-fn request(signer: &str, asked: Asked) -> Request {
+fn request(signer: &str, asked: CertificateRequest) -> Request {
     Request {
         meta: meta(),
         name: "addon-c1-hello-abc".into(),
@@ -69,15 +70,15 @@ fn template(registrations: Vec<Registration>) -> Template {
 }
 
 fn stated() -> AgentIdentity {
-    AgentIdentity::Stated(Arc::new(Subject {
+    AgentIdentity::Stated(Arc::new(CertificateSubject {
         user: "worker".into(),
         groups: vec!["workers".into()],
         units: vec!["unit".into()],
     }))
 }
 
-fn worker() -> Asked {
-    Asked {
+fn worker() -> CertificateRequest {
+    CertificateRequest {
         users: vec!["worker".to_owned()],
         groups: set(&["workers"]),
         units: set(&["unit"]),
@@ -103,7 +104,7 @@ fn told(request: &Request, entitled: &Entitled<'_>) -> String {
     match answer(request, entitled, GRPC, now) {
         Ok(None) => "nothing to do".to_owned(),
         Ok(Some(Action::Certify {
-            answer: Answer::Approve(_, signer),
+            answer: CertificateDecision::Approve(_, signer),
             ..
         })) => {
             assert_eq!(
@@ -114,7 +115,7 @@ fn told(request: &Request, entitled: &Entitled<'_>) -> String {
             "approve".to_owned()
         }
         Ok(Some(Action::Certify {
-            answer: Answer::Sign(signing),
+            answer: CertificateDecision::Sign(signing),
             ..
         })) => format!("sign with {}", signing.signer.name),
         Ok(Some(other)) => format!("{other:?}"),
@@ -139,7 +140,7 @@ fn a_client_of_the_hub_has_no_name_but_the_add_ons() {
             false,
         ),
     ] {
-        let asked = Asked {
+        let asked = CertificateRequest {
             names: set(names),
             ..agent()
         };
@@ -192,7 +193,7 @@ fn a_cluster_called_cluster_is_no_key_to_the_others() {
 
 #[test]
 fn the_subject_for_the_hub_is_the_agents_and_nothing_else() {
-    let with = |change: fn(&mut Asked)| {
+    let with = |change: fn(&mut CertificateRequest)| {
         let mut asked = agent();
         change(&mut asked);
         request(HUB, asked)
@@ -252,7 +253,7 @@ fn the_subject_for_a_custom_signer_is_the_registered_one() {
         ]],
     );
     let open = |user: &str| {
-        let asked = Asked {
+        let asked = CertificateRequest {
             users: vec![user.to_owned()],
             groups: BTreeSet::new(),
             units: BTreeSet::new(),
@@ -342,9 +343,9 @@ fn an_approval_keeps_the_other_conditions() {
 
 #[test]
 fn the_secret_that_signs_is_that_of_the_subject_that_was_compared() {
-    let other = AgentIdentity::Stated(Arc::new(Subject {
+    let other = AgentIdentity::Stated(Arc::new(CertificateSubject {
         user: "guest".into(),
-        ..Subject::default()
+        ..CertificateSubject::default()
     }));
     let two = template(vec![
         signer(CUSTOM, other, "ca-of-guests"),
@@ -354,7 +355,7 @@ fn the_secret_that_signs_is_that_of_the_subject_that_was_compared() {
         stage: Stage::Approved,
         ..request(CUSTOM, asked)
     };
-    let guest = Asked {
+    let guest = CertificateRequest {
         users: vec!["guest".to_owned()],
         groups: BTreeSet::new(),
         units: BTreeSet::new(),

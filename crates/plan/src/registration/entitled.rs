@@ -6,8 +6,8 @@
 //! can only take away.
 
 use snapshot::{
-    AgentIdentity, KUBE_CLIENT_SIGNER, Name, Permission, Registration, Subject, Template, agent_groups,
-    agent_user, agent_user_prefix,
+    AgentIdentity, CertificateSubject, KUBE_CLIENT_SIGNER, Name, Permission, Registration, Template,
+    agent_groups, agent_user, agent_user_prefix,
 };
 
 /// What an agent is entitled to.
@@ -39,7 +39,7 @@ pub(super) enum Certificate<'v> {
         /// The signer.
         signer: &'v Name,
         /// The subject, as the template states it; absent when it is the agent's own name.
-        subject: Option<&'v Subject>,
+        subject: Option<&'v CertificateSubject>,
         /// Namespace of the secret that signs, "" when the controllers' own counts.
         ca_namespace: &'v Name,
         /// Name of the secret that signs.

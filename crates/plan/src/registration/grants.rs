@@ -19,7 +19,7 @@ const RBAC: &str = "rbac.authorization.k8s.io";
 
 /// One grant that should exist.
 #[derive(Debug)]
-pub(super) struct Wanted<'v> {
+pub(super) struct WantedGrant<'v> {
     /// Which object.
     pub key: ObjectKey,
     /// The instance whose agent it is for.
@@ -59,8 +59,12 @@ pub(super) struct Writes<'v> {
 }
 
 /// Returns the writes that are left.
-pub(super) fn writes<'v>(view: &View<'v>, wanted: Vec<Wanted<'v>>, known: &KnownGrants<'_>) -> Writes<'v> {
-    let mut wanted: BTreeMap<ObjectKey, Wanted<'v>> =
+pub(super) fn writes<'v>(
+    view: &View<'v>,
+    wanted: Vec<WantedGrant<'v>>,
+    known: &KnownGrants<'_>,
+) -> Writes<'v> {
+    let mut wanted: BTreeMap<ObjectKey, WantedGrant<'v>> =
         wanted.into_iter().map(|one| (one.key.clone(), one)).collect();
     let mut left = Writes::default();
     for (key, grant) in view.grants() {
@@ -137,7 +141,7 @@ fn delete(key: &ObjectKey, grant: &Grant, why: &'static str) -> Action {
     }
 }
 
-impl Wanted<'_> {
+impl WantedGrant<'_> {
     /// Returns whether the stored object is what is wanted.
     pub(super) fn stands(&self, grant: &Grant) -> bool {
         grant.labelled

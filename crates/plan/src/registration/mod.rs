@@ -14,6 +14,6 @@ mod registering;
 mod registrar;
 mod token;
 
-pub use certificates::{Answer, Signer, Signing};
+pub use certificates::{CertificateDecision, Signer, Signing};
 pub(super) use registering::Registering;
 pub(super) use registrar::{Registrar, of_others, unmanaged};

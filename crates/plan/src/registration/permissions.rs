@@ -5,7 +5,7 @@
 //! agents, and only where agents may have roles; whatever else is asked for is held, and told.
 
 use super::entitled::Entitled;
-use super::grants::{Wanted, binding};
+use super::grants::{WantedGrant, binding};
 use super::token;
 use snapshot::{
     AgentGroups, GrantContent, Holders, Instance, Name, ObjectKey, Permission, Purpose, Unbindable, View,
@@ -25,7 +25,7 @@ pub(super) enum Hindrance {
 #[derive(Debug, Default)]
 pub(super) struct Bindings<'v> {
     /// Those that should exist.
-    pub(super) wanted: Vec<Wanted<'v>>,
+    pub(super) wanted: Vec<WantedGrant<'v>>,
     /// Why others are not made, in words with the cure.
     pub(super) held: Vec<String>,
 }
@@ -57,7 +57,7 @@ pub(super) fn bindings<'v>(
             }
         }
         let holders = holders(view, entitled, instance).ok_or(Hindrance::SubjectNotReady)?;
-        found.wanted.push(Wanted {
+        found.wanted.push(WantedGrant {
             key,
             instance,
             purpose: Purpose::Permission,

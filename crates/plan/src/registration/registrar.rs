@@ -13,7 +13,7 @@ use serde_json::json;
 
 use super::certificates::{self, Refusal};
 use super::entitled::Entitled;
-use super::grants::{KnownGrants, Wanted, Writes, writes};
+use super::grants::{KnownGrants, WantedGrant, Writes, writes};
 use super::permissions::{Bindings, Hindrance};
 use super::registering::Registering;
 use super::{identity, namespace, permissions, token};
@@ -59,17 +59,17 @@ enum Basis<'v> {
 pub(crate) struct Registrar<'v> {
     view: View<'v>,
     requests: BTreeMap<&'v Name, Vec<&'v Request>>,
-    wanted: Vec<Wanted<'v>>,
+    wanted: Vec<WantedGrant<'v>>,
     known: KnownGrants<'v>,
     answers: Vec<Action>,
-    last: Option<Kept<'v>>,
+    last: Option<CachedSource<'v>>,
     /// Whether there is anything that could be too much.
     has_grants: bool,
 }
 
 /// The content of one instance, and what tells whether it is that of another as well.
 #[derive(Debug)]
-struct Kept<'v> {
+struct CachedSource<'v> {
     /// Names and hashes of the assigned configurations.
     assigned: Vec<(Name, Name)>,
     install_namespace: Name,
@@ -220,7 +220,7 @@ impl<'v> Registrar<'v> {
     }
 
     /// The first permission that is held gives the words.
-    fn permit(&self, wanted: &[Wanted<'_>], held: &[String], said: &mut RegistrationMessages) {
+    fn permit(&self, wanted: &[WantedGrant<'_>], held: &[String], said: &mut RegistrationMessages) {
         let view = &self.view;
         if let Some(why) = held.first() {
             let more = held.len().saturating_sub(1);
@@ -234,7 +234,7 @@ impl<'v> Registrar<'v> {
         if let Some(why) = wanted.iter().find_map(|one| view.trouble(&one.key)) {
             return said.permission_failed(why);
         }
-        let stands = |one: &Wanted<'_>| view.grant(&one.key).is_some_and(|grant| one.stands(grant));
+        let stands = |one: &WantedGrant<'_>| view.grant(&one.key).is_some_and(|grant| one.stands(grant));
         if wanted.iter().all(stands) {
             said.registered(Status::True, reasons::SET_PERMISSION_APPLIED, CONFIGURED);
         } else {
@@ -319,7 +319,7 @@ impl<'v> Registrar<'v> {
     /// Returns the content that the instance is registered from. Neighbours mostly share it, so the last one is kept.
     fn source(&mut self, member: &Member<'v>) -> Option<Source<'v>> {
         let namespace = &member.instance.install_namespace;
-        let same = |kept: &&Kept<'v>| {
+        let same = |kept: &&CachedSource<'v>| {
             kept.install_namespace == *namespace
                 && kept.assigned.len() == member.assigned.len()
                 && kept
@@ -335,7 +335,7 @@ impl<'v> Registrar<'v> {
         }
         let source = source(&self.view, &member.assigned, namespace)?;
         let pair = |one: &Reference| (one.config.name.clone(), one.desired.clone());
-        self.last = Some(Kept {
+        self.last = Some(CachedSource {
             assigned: member.assigned.iter().map(pair).collect(),
             install_namespace: namespace.clone(),
             source: source.clone(),

@@ -5,7 +5,7 @@
 
 use serde_json::{Value, json};
 
-use super::grants::{Wanted, binding};
+use super::grants::{WantedGrant, binding};
 use super::identity::TOKEN;
 use crate::conditions::Wish;
 use api::names::{conditions, reasons};
@@ -36,17 +36,17 @@ pub(super) fn rules(addon: &str) -> Value {
 
 /// Returns the objects: the account, and the two that give tokens of it as soon as it stands. An account of that name that is
 /// somebody else's must not become the cluster's because its agent has chosen tokens.
-pub(super) fn wanted<'v>(view: &View<'_>, instance: &'v Instance) -> Vec<Wanted<'v>> {
-    let is_due = |one: &Wanted<'_>| {
+pub(super) fn wanted<'v>(view: &View<'_>, instance: &'v Instance) -> Vec<WantedGrant<'v>> {
+    let is_due = |one: &WantedGrant<'_>| {
         one.key.kind == Kind::ServiceAccount || stands(view, instance) || view.grant(&one.key).is_some()
     };
     all(instance).into_iter().filter(is_due).collect()
 }
 
-fn all(instance: &Instance) -> [Wanted<'_>; 3] {
+fn all(instance: &Instance) -> [WantedGrant<'_>; 3] {
     let Instance { addon, cluster, .. } = instance;
     let role = token_role(addon);
-    let one = |key: ObjectKey, content: GrantContent| Wanted {
+    let one = |key: ObjectKey, content: GrantContent| WantedGrant {
         key,
         instance,
         purpose: Purpose::Token,
@@ -77,7 +77,7 @@ fn account(instance: &Instance) -> ObjectKey {
 pub(super) fn condition(
     view: &View<'_>,
     instance: &Instance,
-    wanted: &[Wanted<'_>],
+    wanted: &[WantedGrant<'_>],
 ) -> Option<Wish<'static>> {
     let troubles: Vec<&str> = wanted
         .iter()
@@ -92,7 +92,7 @@ pub(super) fn condition(
             format!("Failed to apply token infrastructure: {}", troubles.join("; ")),
         ));
     }
-    let stands = |one: &Wanted<'_>| view.grant(&one.key).is_some_and(|grant| one.stands(grant));
+    let stands = |one: &WantedGrant<'_>| view.grant(&one.key).is_some_and(|grant| one.stands(grant));
     if !all(instance).iter().all(stands) {
         return None;
     }

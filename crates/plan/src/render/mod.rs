@@ -19,5 +19,5 @@ pub(super) use fault::RenderFault;
 pub(super) use object::is_hook;
 pub(super) use recipe::{CLUSTER, Probe, Recipe};
 pub(super) use rendered::{Rendered, Sizes, rendered};
-pub(super) use split::{Held, Share, split};
+pub(super) use split::{ExistingWork, Share, split};
 pub(super) use values::RenderInputs;

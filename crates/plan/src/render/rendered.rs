@@ -17,7 +17,7 @@ use super::split::{Bounds, LARGEST, MOST_HELD};
 use super::values::RenderInputs;
 use crate::room::Room;
 use crate::substitute::{Variables, substitute};
-use snapshot::{Identity, Mark, canonical, fill_defaults};
+use snapshot::{Identity, IdentityHash, canonical, fill_defaults};
 
 /// How what the template does not bring is called in faults.
 const COMPANION: &str = "the proxy's certificates";
@@ -391,7 +391,7 @@ impl Rendered {
     }
 
     /// Returns where each mark of a cluster's objects stands among the deployed manifests.
-    pub(crate) fn marks(&self, cluster: &str) -> BTreeMap<Mark, usize> {
+    pub(crate) fn marks(&self, cluster: &str) -> BTreeMap<IdentityHash, usize> {
         let filled = |identity: &Identity| Identity {
             group: identity.group.clone(),
             kind: identity.kind.clone(),

@@ -25,7 +25,7 @@ pub(crate) struct Bounds {
 
 /// A work as the hub has it: its number and the manifests in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Held {
+pub(crate) struct ExistingWork {
     /// Its number.
     pub number: u32,
     /// Its manifests, by index.
@@ -64,7 +64,7 @@ pub(crate) fn split(
     weights: &BTreeMap<usize, usize>,
     order: &[usize],
     bounds: Bounds,
-    held: &[Held],
+    held: &[ExistingWork],
 ) -> Vec<Share> {
     let weight = |manifest: usize| weights.get(&manifest).copied().unwrap_or_default();
     let mut fillings = kept(weights, bounds.kept, held);
@@ -109,9 +109,9 @@ pub(crate) fn split(
 }
 
 /// Returns the works with what they may keep.
-fn kept(weights: &BTreeMap<usize, usize>, room: usize, held: &[Held]) -> Vec<Filling> {
+fn kept(weights: &BTreeMap<usize, usize>, room: usize, held: &[ExistingWork]) -> Vec<Filling> {
     let mut seen = BTreeSet::new();
-    let keep = |work: &Held| {
+    let keep = |work: &ExistingWork| {
         let known = work
             .manifests
             .iter()
@@ -190,9 +190,9 @@ mod tests {
         let weights: BTreeMap<usize, usize> = weights.iter().copied().enumerate().collect();
         let mut order: Vec<usize> = weights.keys().copied().collect();
         order.sort_by_key(|manifest| std::cmp::Reverse(weights[manifest]));
-        let held: Vec<Held> = held
+        let held: Vec<ExistingWork> = held
             .iter()
-            .map(|(number, manifests)| Held {
+            .map(|(number, manifests)| ExistingWork {
                 number: *number,
                 manifests: manifests.to_vec(),
             })

@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::unit_state::UnitStanding;
 use crate::config::{Desired, Effective};
 use crate::settled::Done;
-use ::rollout::{Standing, Verdict};
+use ::rollout::{UnitState, Verdict};
 use snapshot::{Instance, Site};
 
 /// What becomes of edits of an instance's own configurations.
@@ -89,21 +89,21 @@ impl Candidate<'_> {
     }
 
     /// Returns its standing. What it is kept from by others than its placement takes no slot there.
-    pub(super) fn standing(&self) -> Standing {
+    pub(super) fn standing(&self) -> UnitState {
         match self.seen.standing {
             // What failed with content that a change has yet to replace says nothing about the change.
-            Standing::Succeeded(_) | Standing::Failed(_) if self.kept.is_some() && self.settled => {
-                Standing::Held
+            UnitState::Succeeded(_) | UnitState::Failed(_) if self.kept.is_some() && self.settled => {
+                UnitState::Held
             }
             // It will not arrive: what it keeps was edited before anything was made of it.
-            Standing::InFlight(_) if self.kept.is_some() && self.settled && self.is_lost => Standing::Held,
-            standing @ (Standing::ToApply
-            | Standing::Overtaken(_)
-            | Standing::InFlight(_)
-            | Standing::Failed(_)
-            | Standing::Succeeded(_)
-            | Standing::Skipped
-            | Standing::Held) => standing,
+            UnitState::InFlight(_) if self.kept.is_some() && self.settled && self.is_lost => UnitState::Held,
+            standing @ (UnitState::ToApply
+            | UnitState::Overtaken(_)
+            | UnitState::InFlight(_)
+            | UnitState::Failed(_)
+            | UnitState::Succeeded(_)
+            | UnitState::Skipped
+            | UnitState::Held) => standing,
         }
     }
 }

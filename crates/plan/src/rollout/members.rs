@@ -20,12 +20,12 @@ use super::rolling::{Rolling, is_gone};
 use super::unit_state::{UnitStanding, seen};
 use super::units::{Feed, Placed, decide_others, decide_rolling};
 use crate::config::{Configs, Desired, Effective};
-use crate::install::{Stand, Wanted};
+use crate::install::{InstanceFate, Wanted};
 use crate::instance_state::carries;
 use crate::settled::{Done, Others};
 use crate::types::earliest;
 use crate::work::is_deployed;
-use ::rollout::{Hold, Standing, Verdict};
+use ::rollout::{Hold, UnitState, Verdict};
 use snapshot::{ClusterConfigs, Compat, Instance, Reference, Site, View};
 
 /// The rollout of one add-on.
@@ -54,10 +54,10 @@ pub(crate) fn next<'v>(
         .enumerate()
         .map(|(index, selected)| Feed::of(view, (&wanted.missing, index), selected))
         .collect();
-    let candidate = |(stand, effective): (&Stand<'v>, &Arc<Effective>)| {
+    let candidate = |(stand, effective): (&InstanceFate<'v>, &Arc<Effective>)| {
         let feed = stand.home.and_then(|home| feeds.get(home));
         let instance = stand.site.instance;
-        let kept = Kept::of(view, rolling.as_ref(), feed, (instance, effective));
+        let kept = KeptConfigs::of(view, rolling.as_ref(), feed, (instance, effective));
         let mut candidate = candidate(view, (stand, effective), kept, feed, now);
         if let (Some(counts), Some(rolling)) = (&mut candidate.counts, &rolling) {
             counts.rolling = rolling.clusters.contains(&instance.cluster);
@@ -114,14 +114,14 @@ fn refuse(refused: &BTreeMap<usize, Hold>, candidates: &mut [Candidate<'_>], pla
 }
 
 /// What `spec.configuration` has an instance keep.
-struct Kept {
+struct KeptConfigs {
     /// What it runs with until a change reaches it.
     target: Option<Vec<Desired>>,
     /// Whether there is a change, reached or not.
     is_governed: bool,
 }
 
-impl Kept {
+impl KeptConfigs {
     fn of<'v>(
         view: &View<'v>,
         rolling: Option<&Rolling<'v>>,
@@ -140,8 +140,8 @@ impl Kept {
 
 fn candidate<'v>(
     view: &View<'v>,
-    (stand, effective): (&Stand<'v>, &Arc<Effective>),
-    kept: Kept,
+    (stand, effective): (&InstanceFate<'v>, &Arc<Effective>),
+    kept: KeptConfigs,
     feed: Option<&Feed<'_>>,
     now: Timestamp,
 ) -> Candidate<'v> {
@@ -166,7 +166,7 @@ fn candidate<'v>(
     let seen = if settled {
         seen(view, instance, effective.deployed, soak, now)
     } else if own == OwnEdits::MoveAlone {
-        UnitStanding::at(Standing::InFlight(now))
+        UnitStanding::at(UnitState::InFlight(now))
     } else {
         overtaken(seen(view, instance, effective.deployed, soak, now))
     };
@@ -222,16 +222,16 @@ fn is_at_rest(site: Site<'_>) -> bool {
 /// Whoever is on the way to what it was assigned before goes on taking a slot, until it has a newer assignment.
 fn overtaken(seen: UnitStanding) -> UnitStanding {
     match seen.standing {
-        Standing::InFlight(since) => UnitStanding {
-            standing: Standing::Overtaken(since),
+        UnitState::InFlight(since) => UnitStanding {
+            standing: UnitState::Overtaken(since),
             ..seen
         },
-        Standing::ToApply
-        | Standing::Overtaken(_)
-        | Standing::Failed(_)
-        | Standing::Succeeded(_)
-        | Standing::Skipped
-        | Standing::Held => UnitStanding::at(Standing::ToApply),
+        UnitState::ToApply
+        | UnitState::Overtaken(_)
+        | UnitState::Failed(_)
+        | UnitState::Succeeded(_)
+        | UnitState::Skipped
+        | UnitState::Held => UnitStanding::at(UnitState::ToApply),
     }
 }
 

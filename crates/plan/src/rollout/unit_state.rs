@@ -12,14 +12,14 @@ use super::health::{Trouble, after_success, under_way};
 use super::record::{assigned_at, confirmed_at, is_open};
 use crate::instance_state::{PROGRESSING, is_confirmed};
 use crate::state::State;
-use ::rollout::{Standing, end};
+use ::rollout::{UnitState, end};
 use snapshot::{Failures, Instance, Reference, View};
 
 /// How far an instance is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct UnitStanding {
     /// Its standing.
-    pub standing: Standing,
+    pub standing: UnitState,
     /// The failure, in the words of whoever reported it.
     pub failure: Option<String>,
     /// When unavailability becomes a failure.
@@ -27,7 +27,7 @@ pub(super) struct UnitStanding {
 }
 
 impl UnitStanding {
-    pub(super) fn at(standing: Standing) -> Self {
+    pub(super) fn at(standing: UnitState) -> Self {
         Self {
             standing,
             failure: None,
@@ -49,23 +49,23 @@ pub(super) fn seen(
     if !instance.references.iter().all(Reference::is_applied) || is_unheard(view, instance, deployed) {
         let since = assigned_at(instance, now);
         if only_late {
-            return UnitStanding::at(Standing::InFlight(since));
+            return UnitStanding::at(UnitState::InFlight(since));
         }
         return match under_way(view, instance, deployed, since) {
             // What the last plan found out by making the manifests stands there; this one has yet to make them.
-            None if has_failed(instance) => UnitStanding::at(Standing::Failed(since)),
-            None => UnitStanding::at(Standing::InFlight(since)),
+            None if has_failed(instance) => UnitStanding::at(UnitState::Failed(since)),
+            None => UnitStanding::at(UnitState::InFlight(since)),
             Some(trouble) => judged(trouble, since, startup, now),
         };
     }
     let since = confirmed_at(instance);
     let Some(trouble) = after_success(instance).filter(|_| !only_late) else {
-        return UnitStanding::at(Standing::Succeeded(since));
+        return UnitStanding::at(UnitState::Succeeded(since));
     };
     let began = trouble.since();
     let soaked = end(since, soak).is_some_and(|end| began >= end);
     if began > since && soaked {
-        return UnitStanding::at(Standing::Succeeded(since));
+        return UnitStanding::at(UnitState::Succeeded(since));
     }
     // A deadline that the success has met must not hit the trouble after it.
     judged(trouble, began.max(since), startup, now)
@@ -85,19 +85,19 @@ fn judged(trouble: Trouble, since: Timestamp, startup: Duration, now: Timestamp)
     match trouble {
         Trouble::Failed(_, words) => UnitStanding {
             failure: Some(words),
-            ..UnitStanding::at(Standing::Failed(since))
+            ..UnitStanding::at(UnitState::Failed(since))
         },
         Trouble::Unavailable(began, words) => {
             let recheck_at = end(began.max(since), startup);
             if recheck_at.is_some_and(|end| now >= end) {
                 return UnitStanding {
                     failure: Some(words),
-                    ..UnitStanding::at(Standing::Failed(since))
+                    ..UnitStanding::at(UnitState::Failed(since))
                 };
             }
             UnitStanding {
                 recheck_at,
-                ..UnitStanding::at(Standing::InFlight(since))
+                ..UnitStanding::at(UnitState::InFlight(since))
             }
         }
     }

@@ -17,7 +17,7 @@ use crate::install::{DecisionState, Missing, Selected};
 use crate::settled::Others;
 use ::rollout::Stages;
 use ::rollout::course;
-use ::rollout::{Breach, Counts, Course, Group, Hold, Standing, Unit, Verdict, decide, decide_beside};
+use ::rollout::{Breach, Counts, Course, Group, Hold, Unit, UnitState, Verdict, decide, decide_beside};
 use model::Rest;
 use snapshot::{Name, PlacementUse, View, order};
 
@@ -199,7 +199,7 @@ impl<'v> Feed<'v> {
             let at = found.filter(|_| known.is_some_and(Candidate::is_there));
             let standing = self.standing(known.filter(|one| one.is_there()));
             let is_awaited = at.is_none() && self.awaits(view, cluster, known);
-            if standing != Standing::Skipped || is_awaited {
+            if standing != UnitState::Skipped || is_awaited {
                 configured = configured.saturating_add(1);
             }
             let group = groups.of_cluster(cluster);
@@ -207,7 +207,7 @@ impl<'v> Feed<'v> {
             if let Some(candidate) = found.and_then(|at| candidates.get_mut(at)) {
                 candidate.note_selected(self.index, group);
             }
-            places.push(at.filter(|_| standing != Standing::Skipped));
+            places.push(at.filter(|_| standing != UnitState::Skipped));
         }
         let shut = self.paused || self.shut.is_some();
         let decision = decide_beside(&self.course, &groups.list, (&units, &done), shut, now);
@@ -239,9 +239,9 @@ impl<'v> Feed<'v> {
     }
 
     /// Whom another placement configures, and who is not there, is none of this placement's business.
-    fn standing(&self, candidate: Option<&Candidate<'_>>) -> Standing {
+    fn standing(&self, candidate: Option<&Candidate<'_>>) -> UnitState {
         let own = candidate.filter(|candidate| candidate.home == Some(self.index));
-        own.map_or(Standing::Skipped, Candidate::standing)
+        own.map_or(UnitState::Skipped, Candidate::standing)
     }
 
     /// Returns whether a cluster without an instance, or with one that goes, will get one from this placement.
@@ -385,24 +385,24 @@ pub(super) fn decide_rolling(
             continue;
         }
         let standing = match candidate.standing() {
-            Standing::ToApply if !candidate.is_governed || candidate.verdict != Verdict::Start => {
-                Standing::Held
+            UnitState::ToApply if !candidate.is_governed || candidate.verdict != Verdict::Start => {
+                UnitState::Held
             }
             // Two would wait for each other, one with the slot of its placement and one with that of `spec.configuration`.
-            Standing::Overtaken(_) if candidate.verdict != Verdict::Start && candidate.is_at_rest => {
-                Standing::Held
+            UnitState::Overtaken(_) if candidate.verdict != Verdict::Start && candidate.is_at_rest => {
+                UnitState::Held
             }
             // Whoever is on its way takes a slot, whatever holds the next step.
-            Standing::Overtaken(since) if !candidate.is_governed || candidate.verdict != Verdict::Start => {
-                Standing::InFlight(since)
+            UnitState::Overtaken(since) if !candidate.is_governed || candidate.verdict != Verdict::Start => {
+                UnitState::InFlight(since)
             }
-            standing @ (Standing::ToApply
-            | Standing::Overtaken(_)
-            | Standing::InFlight(_)
-            | Standing::Failed(_)
-            | Standing::Succeeded(_)
-            | Standing::Skipped
-            | Standing::Held) => standing,
+            standing @ (UnitState::ToApply
+            | UnitState::Overtaken(_)
+            | UnitState::InFlight(_)
+            | UnitState::Failed(_)
+            | UnitState::Succeeded(_)
+            | UnitState::Skipped
+            | UnitState::Held) => standing,
         };
         units.push(Unit { group: 0, standing });
         places.push(at);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::decode::read::config_type;
 use crate::names::Names;
-use crate::record::{Applied, Condition, ConfigRef, Reference, Said, Status};
+use crate::record::{Applied, Condition, ConditionText, ConfigRef, Reference, Status};
 use api::ConfigSpecHash;
 use api::v1alpha1 as wire;
 
@@ -20,7 +20,7 @@ pub(crate) fn status_of(text: &str) -> Status {
 
 pub(crate) fn conditions(conditions: &[api::Condition], names: &mut Names) -> Vec<Condition> {
     let each = conditions.iter().map(|condition| {
-        let said = Said {
+        let said = ConditionText {
             kind: names.share(&condition.type_),
             status: status_of(&condition.status),
             reason: names.share(&condition.reason),

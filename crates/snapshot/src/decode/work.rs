@@ -24,14 +24,14 @@ type Filed = (Name, Name, Work);
 
 /// What the store knows already about the spec of a work.
 #[derive(Debug)]
-pub(crate) struct Known {
+pub(crate) struct KnownSpec {
     uid: Name,
     generation: i64,
     digest: Digest,
     holds: Name,
 }
 
-impl From<&Work> for Known {
+impl From<&Work> for KnownSpec {
     fn from(work: &Work) -> Self {
         Self {
             uid: work.meta.uid.clone(),
@@ -52,7 +52,7 @@ struct Head {
 
 pub(crate) fn work(
     object: &Value,
-    known: Option<&Known>,
+    known: Option<&KnownSpec>,
     names: &mut Names,
 ) -> Result<Option<Filed>, String> {
     let parsed = &parse::<Head>(object)?;
@@ -138,7 +138,7 @@ fn finalizers(metadata: &ObjectMeta, names: &mut Names) -> Vec<Name> {
 }
 
 /// Every change of the spec is a new generation; what only reports need not be read again.
-fn content(object: &Value, meta: &Meta, known: Option<&Known>, names: &mut Names) -> (Digest, Name) {
+fn content(object: &Value, meta: &Meta, known: Option<&KnownSpec>, names: &mut Names) -> (Digest, Name) {
     let same = known
         .filter(|known| known.uid == meta.uid && known.generation == meta.generation && meta.generation > 0);
     if let Some(known) = same {

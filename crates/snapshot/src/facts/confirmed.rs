@@ -12,7 +12,7 @@ use model::InstallNamespace;
 
 /// What the hub says of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Told {
+pub enum LiveFact {
     /// It does not exist.
     Absent,
     /// It exists.

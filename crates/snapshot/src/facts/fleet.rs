@@ -9,13 +9,13 @@ use super::addon::{AddonFacts, VersionFacts};
 use super::cluster::ClusterFacts;
 use super::completeness::Completeness;
 use super::config::{ConfigPresence, config_key};
-use super::confirmed::{Confirmed, Told};
+use super::confirmed::{Confirmed, LiveFact};
 use super::namespace::NamespaceFacts;
 use super::peers::PeerFacts;
 use super::placement::PlacementFacts;
 use super::rights::{MayBind, Rights};
 use super::sharded_map::ShardedMap;
-use crate::kind::{Kind, ObjectKey};
+use crate::kind::{Kind, ObjectKey, Place};
 use crate::parts::config_watch::Absence;
 use crate::record::Content;
 use crate::registration::RoleFacts;
@@ -48,7 +48,7 @@ pub struct Facts {
     /// Namespaces by name. One that is not in here is unknown, never absent: no object lives in a place that does not exist.
     pub namespaces: ShardedMap<Arc<NamespaceFacts>>,
     /// Clusters on which an upgrade has a work: cluster, then namespace and name of each such upgrade.
-    pub upgrading: Arc<BTreeMap<Arc<str>, BTreeSet<(Arc<str>, Arc<str>)>>>,
+    pub upgrading: Arc<BTreeMap<Arc<str>, BTreeSet<Place>>>,
     /// Roles that are labelled as ones for agents.
     pub hub_roles: Arc<BTreeMap<ObjectKey, RoleFacts>>,
     /// What the one who asks may do on the hub, as far as the hub was asked.
@@ -142,21 +142,21 @@ impl Facts {
 
     /// Returns these facts with what the hub has said of single objects.
     #[must_use]
-    pub fn told(mut self, answers: BTreeMap<ObjectKey, Told>) -> Self {
+    pub fn told(mut self, answers: BTreeMap<ObjectKey, LiveFact>) -> Self {
         let mut exist = BTreeMap::new();
         for (object, told) in answers {
             let exists = match told {
-                Told::Absent => false,
-                Told::Exists => true,
-                Told::Namespace(namespace) => {
+                LiveFact::Absent => false,
+                LiveFact::Exists => true,
+                LiveFact::Namespace(namespace) => {
                     self.namespaces.set(&object.name, Some(Arc::new(namespace)));
                     true
                 }
-                Told::Role(role) => {
+                LiveFact::Role(role) => {
                     Arc::make_mut(&mut self.hub_roles).insert(object.clone(), role);
                     true
                 }
-                Told::Given(namespace) => {
+                LiveFact::Given(namespace) => {
                     Arc::make_mut(&mut self.given).insert(object, namespace);
                     continue;
                 }

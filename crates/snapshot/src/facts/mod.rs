@@ -18,7 +18,7 @@ pub use addon::{AddonFacts, AddonPlacement, CreationTemplate, VersionFacts};
 pub use cluster::ClusterFacts;
 pub use completeness::Completeness;
 pub use config::{ConfigFacts, ConfigPresence, config_key};
-pub use confirmed::{Confirmed, Told, Word};
+pub use confirmed::{Confirmed, LiveFact, Word};
 pub use fleet::{ByTwoNames, Facts};
 pub use namespace::{NAMESPACE_NAME, NamespaceFacts};
 pub use peers::{PeerFacts, PeerInstance};

@@ -5,7 +5,7 @@
 use serde_json::Value;
 
 use super::stored::Stored;
-use crate::decode::work::{Known, work};
+use crate::decode::work::{KnownSpec, work};
 use crate::kind::Owner;
 use crate::kind::{Kind, ObjectKey, Place, Touched};
 use crate::parts::slot::replace;
@@ -20,7 +20,7 @@ impl Stored for Work {
     type Record = Option<(Name, Name, record::Work)>;
 
     fn decode(store: &mut Store, key: &ObjectKey, object: &Value) -> Result<Self::Record, String> {
-        let known = find(store, key).map(Known::from);
+        let known = find(store, key).map(KnownSpec::from);
         work(object, known.as_ref(), &mut store.names)
     }
 

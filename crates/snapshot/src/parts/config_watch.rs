@@ -20,7 +20,7 @@ const EARLIER: usize = 8;
 
 /// What the hub shows of one object.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Seen {
+pub struct ObservedConfig {
     /// `metadata.uid`
     pub uid: Name,
     /// `metadata.resourceVersion`
@@ -31,7 +31,7 @@ pub struct Seen {
     pub hash: Name,
 }
 
-impl Seen {
+impl ObservedConfig {
     /// Reads an object as the hub serves it, and leaves its content behind.
     pub fn of(object: &Value) -> Self {
         let text = |pointer: &str| Name::from(object.pointer(pointer).and_then(Value::as_str).unwrap_or(""));
@@ -58,9 +58,9 @@ pub enum Absence {
 
 /// What the hub said about one reference.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Answer {
+pub enum ConfigLookup {
     /// The object.
-    Exists(Seen),
+    Exists(ObservedConfig),
     /// No object, and why.
     Absent(Absence),
 }
@@ -115,7 +115,7 @@ pub(crate) struct ConfigWatch {
     pub(crate) wanted: BTreeSet<ConfigRef>,
     /// Those of them that nobody has answered.
     pub(crate) open: BTreeSet<ConfigRef>,
-    pub(crate) answers: BTreeMap<ConfigRef, Answer>,
+    pub(crate) answers: BTreeMap<ConfigRef, ConfigLookup>,
     pub(crate) faults: BTreeMap<ConfigType, TypeFault>,
     /// References that began or ceased to be mentioned since the last watch_list.
     pub(crate) unsettled: BTreeSet<ConfigRef>,

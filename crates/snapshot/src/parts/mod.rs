@@ -16,6 +16,6 @@ pub(super) mod tombstones;
 pub(super) mod unpublished;
 pub(super) mod upgrades;
 
-pub use config_watch::{Absence, Answer, ConfigWatchList, Seen, Sight, TypeFault, absence};
+pub use config_watch::{Absence, ConfigLookup, ConfigWatchList, ObservedConfig, Sight, TypeFault, absence};
 pub use expectations::Expected;
 pub use removals::RemovalBudget;

@@ -45,7 +45,7 @@ impl Status {
 
 /// What a condition says: thousands of instances say the same.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Said {
+pub struct ConditionText {
     /// `type`
     pub kind: Name,
     /// `status`
@@ -60,7 +60,7 @@ pub struct Said {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Condition {
     /// What it says.
-    pub said: Arc<Said>,
+    pub said: Arc<ConditionText>,
     /// `lastTransitionTime`
     pub since: Option<Timestamp>,
     /// `observedGeneration`
@@ -68,9 +68,9 @@ pub struct Condition {
 }
 
 impl std::ops::Deref for Condition {
-    type Target = Said;
+    type Target = ConditionText;
 
-    fn deref(&self) -> &Said {
+    fn deref(&self) -> &ConditionText {
         &self.said
     }
 }

@@ -16,7 +16,7 @@ pub const KUBE_CLIENT_SIGNER: &str = "kubernetes.io/kube-apiserver-client";
 
 /// A user with groups, as a certificate names it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Subject {
+pub struct CertificateSubject {
     /// The user, "" when it is open.
     pub user: Name,
     /// The groups, in order.
@@ -33,7 +33,7 @@ pub enum AgentIdentity {
     /// The subject that every template add-on's agent has by default.
     Agent,
     /// Any other one.
-    Stated(Arc<Subject>),
+    Stated(Arc<CertificateSubject>),
 }
 
 /// One entry of `status.registrations`.
@@ -148,10 +148,10 @@ fn is_agent(subject: &wire::Subject, cluster: &str, addon: &str) -> bool {
         && subject.groups == agent_groups(cluster, addon)
 }
 
-fn decode(subject: &wire::Subject, names: &mut Names) -> Subject {
+fn decode(subject: &wire::Subject, names: &mut Names) -> CertificateSubject {
     let mut share = |texts: &[String]| texts.iter().map(|text| names.share(text)).collect();
     let (groups, units) = (share(&subject.groups), share(&subject.organization_units));
-    Subject {
+    CertificateSubject {
         user: names.share(&subject.user),
         groups,
         units,

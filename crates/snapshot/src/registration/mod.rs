@@ -11,5 +11,5 @@ mod roles;
 
 pub use grants::{Grant, GrantContent, Holders, Purpose, rules_digest, token_account, token_role};
 pub use identity::*;
-pub use requests::{Asked, Request, Stage, read_request};
+pub use requests::{CertificateRequest, Request, Stage, read_request};
 pub use role_facts::{Danger, RoleFacts, Unbindable, role_key};

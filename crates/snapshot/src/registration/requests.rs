@@ -58,14 +58,14 @@ pub struct Request {
     /// How far it is.
     pub stage: Stage,
     /// What is asked for, or why nobody can tell; absent when nothing is left to do.
-    pub asked: Option<Result<Arc<Asked>, Name>>,
+    pub asked: Option<Result<Arc<CertificateRequest>, Name>>,
     /// `status.conditions` as they stand, for a patch of the whole list.
     pub conditions: Vec<Value>,
 }
 
 /// What a request asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Asked {
+pub struct CertificateRequest {
     /// Common names; a well-formed request has one.
     pub users: Vec<String>,
     /// Organizations.
@@ -162,7 +162,7 @@ fn stage(conditions: &[Value], certificate: Option<&str>) -> Stage {
 }
 
 /// Reads `spec.request`: base64 of PEM of PKCS#10.
-fn read(request: &str) -> Result<Asked, &'static str> {
+fn read(request: &str) -> Result<CertificateRequest, &'static str> {
     let pem = STANDARD
         .decode(request)
         .map_err(|_malformed| "the request is not base64")?;
@@ -174,7 +174,7 @@ fn read(request: &str) -> Result<Asked, &'static str> {
 }
 
 /// Reads PKCS#10, as DER, if whoever asks has proved that the key is his.
-pub fn read_request(der: Vec<u8>) -> Result<Asked, &'static str> {
+pub fn read_request(der: Vec<u8>) -> Result<CertificateRequest, &'static str> {
     if der.len() > LONGEST {
         return Err("the request is too large");
     }
@@ -217,7 +217,7 @@ fn alternative(name: &GeneralName<'_>) -> String {
     name.to_string()
 }
 
-fn subject(name: &X509Name<'_>) -> Result<Asked, &'static str> {
+fn subject(name: &X509Name<'_>) -> Result<CertificateRequest, &'static str> {
     const UNREADABLE: &str = "a part of the subject is not text";
     let text = |part: &AttributeTypeAndValue<'_>| part.as_str().map(ToOwned::to_owned);
     let all = |parts: &mut dyn Iterator<Item = &AttributeTypeAndValue<'_>>| {
@@ -232,7 +232,7 @@ fn subject(name: &X509Name<'_>) -> Result<Asked, &'static str> {
         .iter_attributes()
         .map(|part| part.attr_type().to_id_string())
         .filter(|id| !known.contains(&id.as_str()));
-    Ok(Asked {
+    Ok(CertificateRequest {
         users: all(&mut name.iter_common_name())?,
         groups: all(&mut name.iter_organization())?.into_iter().collect(),
         units: all(&mut name.iter_organizational_unit())?.into_iter().collect(),

@@ -24,7 +24,7 @@ use crate::{
 
 /// What is to be written to the hub; at most one thing at a time.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Answer {
+pub(crate) enum AgentWrite {
     /// Put the agent's finalizer on, before anything is applied.
     TakeHold,
     /// Write this status.
@@ -38,7 +38,7 @@ pub(crate) enum Answer {
 /// What came of looking at a work.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Look {
-    pub(crate) answer: Answer,
+    pub(crate) answer: AgentWrite,
     /// When one of its jobs will look different, if nothing happens.
     pub(crate) next: Option<Timestamp>,
     /// Whether it reports on what the cluster changes by itself.
@@ -59,14 +59,14 @@ pub(crate) fn answer(
         follows: false,
     };
     match (work.meta.terminating, held) {
-        (false, false) => quiet(Answer::TakeHold),
+        (false, false) => quiet(AgentWrite::TakeHold),
         (false, true) => {
             let applied = apply(work, cluster, effects, now);
             Look {
                 answer: if applied.status == work.status {
-                    Answer::Nothing
+                    AgentWrite::Nothing
                 } else {
-                    Answer::Report(applied.status)
+                    AgentWrite::Report(applied.status)
                 },
                 next: applied.next,
                 follows: applied.follows,
@@ -74,7 +74,11 @@ pub(crate) fn answer(
         }
         (true, held) => {
             cluster.release(&work.meta.name, &BTreeSet::new());
-            quiet(if held { Answer::LetGo } else { Answer::Nothing })
+            quiet(if held {
+                AgentWrite::LetGo
+            } else {
+                AgentWrite::Nothing
+            })
         }
     }
 }

@@ -63,14 +63,14 @@ impl Bench {
     }
 
     /// Lets the agent act once, and the hub store what it reports.
-    fn act(&mut self) -> Answer {
+    fn act(&mut self) -> AgentWrite {
         self.now += 60;
         let at = Duration::from_secs(self.now.unsigned_abs());
         let effects = self.book.effects("c1", "w", self.work.meta.generation, at);
         let now = Timestamp::from_second(self.now).expect("a time");
         self.cluster.live(now, Troubles::default());
         let Look { answer, .. } = answer(&self.work, &mut self.cluster, &effects, now);
-        if let Answer::Report(status) = &answer {
+        if let AgentWrite::Report(status) = &answer {
             self.work.status = status.clone();
         }
         answer
@@ -107,14 +107,14 @@ fn said(conditions: &[Condition]) -> Vec<String> {
 fn takes_hold_before_it_applies_anything() {
     let mut bench = Bench::of(&[config_map("a")]);
     bench.work.meta.finalizers.clear();
-    assert_eq!(bench.act(), Answer::TakeHold);
+    assert_eq!(bench.act(), AgentWrite::TakeHold);
     assert_eq!(bench.names(), Vec::<&str>::new());
 }
 
 #[test]
 fn an_applied_work_says_so_once() {
     let mut bench = Bench::of(&[deployment("agent"), config_map("settings")]);
-    assert!(matches!(bench.act(), Answer::Report(_)));
+    assert!(matches!(bench.act(), AgentWrite::Report(_)));
     assert_eq!(
         bench.conditions(),
         [
@@ -137,7 +137,7 @@ fn an_applied_work_says_so_once() {
     );
     assert_eq!(
         bench.act(),
-        Answer::Nothing,
+        AgentWrite::Nothing,
         "nothing to say about an unchanged work"
     );
 }
@@ -379,10 +379,10 @@ fn a_deleted_work_takes_with_it_what_it_owns_alone() {
             .expect("it was applied");
         bench.cluster.claim(&shared, "another", Ownership::Owned);
         bench.work.meta.terminating = true;
-        assert_eq!(bench.act(), Answer::LetGo);
+        assert_eq!(bench.act(), AgentWrite::LetGo);
         assert_eq!(bench.names(), left, "{option}");
         bench.work.meta.finalizers = vec!["somebody/else".to_owned()];
-        assert_eq!(bench.act(), Answer::Nothing);
+        assert_eq!(bench.act(), AgentWrite::Nothing);
     }
 }
 

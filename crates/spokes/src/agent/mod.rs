@@ -19,7 +19,7 @@ mod rights;
 mod store;
 mod workload;
 
-pub(crate) use answer::{Answer, answer};
+pub(crate) use answer::{AgentWrite, answer};
 pub(crate) use health::{Reporter, available, reporter};
 pub(crate) use hooks::{HOOK_RUN, has_hooks};
 pub(crate) use jobs::purposes;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use managed_fields::{Alike, Asked, Conflict, Owners, Refusal, Type, Types};
+use managed_fields::{Alike, Conflict, FieldWrite, Owners, Refusal, Type, Types};
 use serde_json::{Map, Value};
 
 /// The manager under which the agent updates.
@@ -52,9 +52,9 @@ pub(super) fn written(
     written.map_err(|refusal| said(&refusal, version_of(live)))
 }
 
-fn ask<T>(object: &Value, owner: &str, force: bool, write: impl FnOnce(&Asked<'_>) -> T) -> T {
+fn ask<T>(object: &Value, owner: &str, force: bool, write: impl FnOnce(&FieldWrite<'_>) -> T) -> T {
     let version = version_of(object);
-    write(&Asked {
+    write(&FieldWrite {
         owner,
         version,
         types: &Types::from([(version.to_owned(), Type::Deduced)]),

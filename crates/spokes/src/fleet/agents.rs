@@ -30,7 +30,7 @@ use super::{
     works::Works,
 };
 use crate::{
-    agent::{self, Answer, VirtualCluster},
+    agent::{self, AgentWrite, VirtualCluster},
     fault::{Book, Effects, FaultRule},
     wire::{Kind, ManifestWork, Meta, finalizer},
 };
@@ -63,13 +63,13 @@ enum Job {
 
 /// What a call brought.
 enum Outcome {
-    Registered(Told, kube::Result<Met>),
+    Registered(ReportedState, kube::Result<Met>),
     Work(kube::Result<Option<Box<DynamicObject>>>),
 }
 
 /// What the hub is told of a cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Told {
+struct ReportedState {
     reach: Reach,
     /// The version of a cluster that plays OpenShift.
     version: Option<Version>,
@@ -80,7 +80,7 @@ type Call = BoxFuture<'static, Outcome>;
 struct Registration {
     spoke: Arc<Spoke>,
     /// What the hub was last told.
-    told: Option<Told>,
+    told: Option<ReportedState>,
 }
 
 /// The agents of a fleet.
@@ -224,7 +224,7 @@ impl Agents {
             Some(told) => told.version.clone(),
             None => self.lives.version(cluster),
         };
-        let told = Told { reach, version };
+        let told = ReportedState { reach, version };
         if known.told.as_ref() == Some(&told) {
             return None;
         }
@@ -288,7 +288,7 @@ impl Agents {
             self.queue.push(Job::Work(key.clone()), over);
         }
         let answer = self.look(key, &work, &effects)?;
-        if answer == Answer::Nothing {
+        if answer == AgentWrite::Nothing {
             self.works.keep(key, work);
             return None;
         }
@@ -300,7 +300,7 @@ impl Agents {
     }
 
     /// Lets the agent look at a work.
-    fn look(&mut self, key: &Key, work: &ManifestWork, effects: &Effects) -> Option<Answer> {
+    fn look(&mut self, key: &Key, work: &ManifestWork, effects: &Effects) -> Option<AgentWrite> {
         let look = self.lives.look(key, work, effects)?;
         // The work may have changed what the cluster wants.
         self.live(&key.namespace);
@@ -339,7 +339,7 @@ impl Agents {
         }
     }
 
-    fn note_registered(&mut self, cluster: &str, mut told: Told, met: Met) {
+    fn note_registered(&mut self, cluster: &str, mut told: ReportedState, met: Met) {
         let Some(known) = self.clusters.get_mut(cluster) else {
             return;
         };
@@ -438,7 +438,12 @@ impl Agents {
 }
 
 /// Writes an agent's answer to the hub; returns the work as it is then.
-async fn tell(hub: &Hub, tally: &Tally, meta: &Meta, answer: Answer) -> kube::Result<Option<DynamicObject>> {
+async fn tell(
+    hub: &Hub,
+    tally: &Tally,
+    meta: &Meta,
+    answer: AgentWrite,
+) -> kube::Result<Option<DynamicObject>> {
     // Finalizers are a plain list: written as a whole, it must not undo what somebody else has just written.
     let finalizers =
         |list: Vec<&str>| json!({"metadata": {"resourceVersion": meta.resource_version, "finalizers": list}});
@@ -448,23 +453,23 @@ async fn tell(hub: &Hub, tally: &Tally, meta: &Meta, answer: Answer) -> kube::Re
         .map(String::as_str)
         .filter(|name| *name != finalizer::WORK);
     let (count, outcome) = match answer {
-        Answer::TakeHold => {
+        AgentWrite::TakeHold => {
             let list = others.chain([finalizer::WORK]).collect();
             (
                 &tally.works_taken,
                 hub.patch(Kind::ManifestWork, meta, finalizers(list)).await,
             )
         }
-        Answer::LetGo => (
+        AgentWrite::LetGo => (
             &tally.works_released,
             hub.patch(Kind::ManifestWork, meta, finalizers(others.collect()))
                 .await,
         ),
-        Answer::Report(status) => (
+        AgentWrite::Report(status) => (
             &tally.works_reported,
             hub.patch_status(Kind::ManifestWork, meta, json!(status)).await,
         ),
-        Answer::Nothing => return Ok(None),
+        AgentWrite::Nothing => return Ok(None),
     };
     if matches!(outcome, Ok(Some(_))) {
         count.add();

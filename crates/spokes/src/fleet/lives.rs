@@ -10,7 +10,7 @@ use semver::Version;
 
 use super::{agents::Stores, clock::Clock, shelf::Key};
 use crate::{
-    agent::{self, Answer, VirtualCluster},
+    agent::{self, AgentWrite, VirtualCluster},
     fault::{Book, Effects, Phase},
     wire::ManifestWork,
 };
@@ -38,7 +38,7 @@ pub(super) struct Pulse {
 
 /// What an agent makes of a work.
 pub(super) struct Look {
-    pub(super) answer: Answer,
+    pub(super) answer: AgentWrite,
     /// When it looks again although nobody has changed the work.
     pub(super) again: Vec<Duration>,
     /// Whether the work reports on what the cluster changes by itself.

@@ -20,12 +20,12 @@ use crate::{
 pub(super) struct Wishes {
     hub: Hub,
     orders: [mpsc::UnboundedSender<Command>; 2],
-    known: BTreeMap<String, Known>,
+    known: BTreeMap<String, KnownCluster>,
 }
 
 /// What is known of a cluster of the fleet.
 #[derive(Default)]
-struct Known {
+struct KnownCluster {
     /// The annotation, as far as it has been obeyed.
     faults: String,
     /// Whether it was ever there.
@@ -41,9 +41,9 @@ impl Wishes {
             let faults = options.faults.on_cluster(&name);
             (
                 name,
-                Known {
+                KnownCluster {
                     faults,
-                    ..Known::default()
+                    ..KnownCluster::default()
                 },
             )
         });

@@ -10,12 +10,12 @@ use super::json::{condition, says, text};
 use crate::wire::render_time;
 
 /// What one condition should say.
-pub(super) type Said = (&'static str, &'static str, String);
+pub(super) type ConditionRow = (&'static str, &'static str, String);
 
 /// What becomes of a condition.
 pub(super) enum Word {
     /// It says this.
-    Says(Said),
+    Says(ConditionRow),
     /// It goes.
     Goes,
     /// It stays as it is.

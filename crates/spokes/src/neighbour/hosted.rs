@@ -65,7 +65,7 @@ pub(super) fn writes(framework: &Framework, scene: &Scene<'_>) -> Vec<Write> {
 }
 
 /// Returns what is said of the hosting cluster.
-pub(super) fn validity(scene: &Scene<'_>, host: &str) -> super::conditions::Said {
+pub(super) fn validity(scene: &Scene<'_>, host: &str) -> super::conditions::ConditionRow {
     if scene.clusters.contains(host) {
         let told = format!("hosting cluster {host} is a managed cluster of the hub");
         ("True", "HostingClusterValid", told)

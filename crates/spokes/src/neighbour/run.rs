@@ -70,7 +70,7 @@ struct Shell {
 }
 
 /// Everything that the program looks at.
-struct Seen {
+struct HubObjects {
     addon: Option<Value>,
     instances: Vec<Value>,
     clusters: Vec<Value>,
@@ -137,7 +137,7 @@ impl Shell {
         is_quiet
     }
 
-    async fn read(&self) -> kube::Result<Seen> {
+    async fn read(&self) -> kube::Result<HubObjects> {
         let own = |objects: Vec<Value>| -> Vec<Value> {
             let mine = |object: &Value| name(object) == self.framework.addon;
             objects.into_iter().filter(mine).collect()
@@ -157,7 +157,7 @@ impl Shell {
                 configs.insert(place, object);
             }
         }
-        Ok(Seen {
+        Ok(HubObjects {
             addon,
             instances: own(self.list(&Kind::ManagedClusterAddOn.resource()).await?),
             clusters: self.list(&Kind::ManagedCluster.resource()).await?,

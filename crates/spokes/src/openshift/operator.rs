@@ -26,7 +26,7 @@ pub(crate) struct Operator {
     /// What the cluster has been told to be, oldest first; never empty.
     pub(super) entries: Vec<Entry>,
     pub(super) wish: Wish,
-    pub(super) asked: Asked,
+    pub(super) asked: DesiredUpdate,
     pub(super) run: Option<Run>,
     pub(super) troubles: Troubles,
     /// When the wish was last judged.
@@ -61,7 +61,7 @@ pub(crate) struct Wish {
 
 /// What becomes of a wish that has not been taken up.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Asked {
+pub(super) enum DesiredUpdate {
     Nothing,
     Weighing { since: Timestamp },
     Invalid { message: String },
@@ -113,7 +113,7 @@ impl Operator {
             workers,
             entries: vec![installed],
             wish: Wish::default(),
-            asked: Asked::Nothing,
+            asked: DesiredUpdate::Nothing,
             run: None,
             troubles: Troubles::default(),
             judged: now,
@@ -147,8 +147,13 @@ impl Operator {
     pub(crate) fn phase(&self) -> Phase {
         match (&self.run, &self.asked) {
             (Some(_), _) => Phase::Moving,
-            (None, Asked::Nothing) => Phase::Idle,
-            (None, Asked::Weighing { .. } | Asked::Invalid { .. } | Asked::Refused { .. }) => Phase::Asked,
+            (None, DesiredUpdate::Nothing) => Phase::Idle,
+            (
+                None,
+                DesiredUpdate::Weighing { .. }
+                | DesiredUpdate::Invalid { .. }
+                | DesiredUpdate::Refused { .. },
+            ) => Phase::Asked,
         }
     }
 
@@ -162,10 +167,10 @@ impl Operator {
     pub(crate) fn observe(&mut self, wish: Wish) {
         let same = wish.target == self.wish.target && wish.channel == self.wish.channel;
         let asked = match &wish.target {
-            None => Asked::Nothing,
-            Some(target) if self.is_newest(target) => Asked::Nothing,
+            None => DesiredUpdate::Nothing,
+            Some(target) if self.is_newest(target) => DesiredUpdate::Nothing,
             Some(_) if same => self.asked.clone(),
-            Some(_) => Asked::Weighing { since: self.now },
+            Some(_) => DesiredUpdate::Weighing { since: self.now },
         };
         self.revision += 1;
         self.asked = asked;
@@ -187,8 +192,8 @@ impl Operator {
         if troubles != self.troubles {
             self.revision += 1;
             self.troubles = troubles;
-            if matches!(self.asked, Asked::Refused { .. }) {
-                self.asked = Asked::Weighing { since: self.now };
+            if matches!(self.asked, DesiredUpdate::Refused { .. }) {
+                self.asked = DesiredUpdate::Weighing { since: self.now };
             }
         }
         if weighed.is_some() {
@@ -198,8 +203,8 @@ impl Operator {
 
     fn weighed_at(&self) -> Option<Timestamp> {
         match self.asked {
-            Asked::Weighing { since } => Some(later(since, self.times.accept)),
-            Asked::Nothing | Asked::Invalid { .. } | Asked::Refused { .. } => None,
+            DesiredUpdate::Weighing { since } => Some(later(since, self.times.accept)),
+            DesiredUpdate::Nothing | DesiredUpdate::Invalid { .. } | DesiredUpdate::Refused { .. } => None,
         }
     }
 
@@ -249,10 +254,10 @@ impl Operator {
         self.asked = match verdict {
             Verdict::Accepted { version, image } => {
                 self.begin(version, image);
-                Asked::Nothing
+                DesiredUpdate::Nothing
             }
-            Verdict::Invalid { message } => Asked::Invalid { message },
-            Verdict::Refused { reason, message } => Asked::Refused { reason, message },
+            Verdict::Invalid { message } => DesiredUpdate::Invalid { message },
+            Verdict::Refused { reason, message } => DesiredUpdate::Refused { reason, message },
         };
     }
 

@@ -6,7 +6,7 @@ use k8s_openapi::jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 use super::{
-    operator::{Asked, Entry, Operator},
+    operator::{DesiredUpdate, Entry, Operator},
     release::{channels_of, updates},
 };
 use crate::{fault::Stuck, wire::render_time};
@@ -68,7 +68,7 @@ impl Operator {
                 self.judged,
             ));
         }
-        if let Asked::Invalid { message } = &self.asked {
+        if let DesiredUpdate::Invalid { message } = &self.asked {
             list.push(condition(
                 "Invalid",
                 true,
@@ -104,7 +104,7 @@ impl Operator {
     }
 
     fn acceptance(&self, newest: &Entry) -> Value {
-        if let Asked::Refused { reason, message } = &self.asked {
+        if let DesiredUpdate::Refused { reason, message } = &self.asked {
             return condition("ReleaseAccepted", false, (reason, message), self.judged);
         }
         let message = format!(

@@ -188,7 +188,11 @@ fn a_plan_that_is_refused_says_so_once_and_says_no_more_when_it_is_mended() {
     let told = refused(&hub.view(&asked, "uid-0"), &faults, hub.now);
     let status = told.status.clone().expect("it is told");
     assert_eq!(told.events.len(), 1);
-    assert_eq!((told.writes.len(), told.finalizer), (0, None), "nothing else is written");
+    assert_eq!(
+        (told.writes.len(), told.finalizer),
+        (0, None),
+        "nothing else is written"
+    );
     let said = |kind: &str| {
         let found = status.conditions.iter().find(|one| one.type_ == kind);
         found.map(|one| (one.status.clone(), one.reason.clone()))

@@ -9,11 +9,11 @@ use api::work::{
     ConditionRule, FeedbackRule, JsonPath, ManifestConfig, ManifestWorkSpec, ResourceIdentifier,
 };
 
-use super::mark::Mark;
+use super::mark::WorkMark;
 use crate::marks::Stage;
 
 /// Returns the work of an action on a cluster.
-pub fn action(mark: &Mark<'_>, stage: Stage, cluster: &str, wanted: &ManifestWorkSpec) -> Value {
+pub fn action(mark: &WorkMark<'_>, stage: Stage, cluster: &str, wanted: &ManifestWorkSpec) -> Value {
     let mut spec = wanted.clone();
     let manifests = wanted
         .workload

@@ -8,7 +8,7 @@ use crate::marks::{self, Stage};
 
 /// Whose a work is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Mark<'a> {
+pub struct WorkMark<'a> {
     /// Namespace of the upgrade.
     pub namespace: &'a str,
     /// Name of the upgrade.
@@ -19,7 +19,7 @@ pub struct Mark<'a> {
     pub run: &'a str,
 }
 
-impl Mark<'_> {
+impl WorkMark<'_> {
     /// Returns a whole work.
     pub(super) fn work(&self, stage: Stage, cluster: &str, spec: &Value) -> Value {
         json!({

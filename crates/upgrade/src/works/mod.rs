@@ -10,7 +10,7 @@ mod platform;
 mod seed_tests;
 
 pub use action::{Runs, action};
-pub use mark::Mark;
+pub use mark::WorkMark;
 pub use operators::{APPROVER, operators};
 pub use platform::{Mode, enforcement, platform};
 

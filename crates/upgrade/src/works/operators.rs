@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use model::upgrade::Operators;
 
-use super::mark::Mark;
+use super::mark::WorkMark;
 use crate::marks::Stage;
 
 /// The script that approves; it reads `INCLUDELIST`, `EXCLUDELIST` and `WAITTIME`.
@@ -22,7 +22,7 @@ pub const GRACE: Duration = Duration::from_secs(90);
 const NAME: &str = "installplan-approver";
 
 /// Returns the work that upgrades a cluster's operators.
-pub fn operators(mark: &Mark<'_>, cluster: &str, wanted: &Operators, length: Duration) -> Value {
+pub fn operators(mark: &WorkMark<'_>, cluster: &str, wanted: &Operators, length: Duration) -> Value {
     let spec = json!({
         "deleteOption": {"propagationPolicy": "Foreground"},
         "manifestConfigs": [{

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 
 use model::upgrade::Target;
 
-use super::mark::Mark;
+use super::mark::WorkMark;
 use crate::marks::Stage;
 
 /// Whether a cluster is told, or only looked at.
@@ -25,7 +25,7 @@ pub enum Mode {
 }
 
 /// Returns the work that upgrades a cluster.
-pub fn platform(mark: &Mark<'_>, cluster: &str, id: &str, target: &Target) -> Value {
+pub fn platform(mark: &WorkMark<'_>, cluster: &str, id: &str, target: &Target) -> Value {
     mark.work(Stage::Platform, cluster, &spec(id, target))
 }
 

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{APPROVER, Mark, action, operators, platform};
+use super::{APPROVER, WorkMark, action, operators, platform};
 use crate::marks::{self, Stage};
 use model::upgrade::{Operators, Target};
 
-const MARK: Mark<'static> = Mark {
+const MARK: WorkMark<'static> = WorkMark {
     namespace: "default",
     name: "mcu-upgrades",
     uid: "1a-2b",

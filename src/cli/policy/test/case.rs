@@ -11,7 +11,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use super::expect;
 use super::suite::{Case, Given, wrong};
 use crate::cli::CliError;
-use crate::cli::policy::form::Form;
+use crate::cli::policy::form::ObjectForm;
 use crate::cli::policy::hub::{Extent, facts};
 use admission::{Operation, Request, RequestContext, Rulebook, Trial, try_policies};
 
@@ -38,7 +38,7 @@ pub(super) fn run(
         operation(case).map_err(|reason| wrong(suite, format!("case \"{}\": {reason}", case.name)))?;
     let now = time(case, given, suite)?;
     let user = case.user.as_ref().or(given.user.as_ref()).and_then(raw);
-    let form = Form::of(&object, case.resource.as_deref());
+    let form = ObjectForm::of(&object, case.resource.as_deref());
     let raw_object = raw(&object);
     let ask = |object: &Value| {
         let circumstances = RequestContext {

@@ -13,7 +13,7 @@ use super::mutation::Mutation;
 use super::suite::{Suite, wrong};
 use crate::cli::CliError;
 use crate::cli::policy::files::{files, read_all};
-use crate::cli::policy::said::{DOES_NOT_COMPILE, FOUND, Said, faults};
+use crate::cli::policy::said::{CommandOutput, DOES_NOT_COMPILE, FOUND, faults};
 use crate::cli::policy::{TestArgs, TestOutput};
 use admission::Rulebook;
 use field::{Shown, one_line};
@@ -45,7 +45,7 @@ pub struct TestReport {
     pub mutation: Option<Mutation>,
 }
 
-pub(in crate::cli::policy) fn run(args: &TestArgs) -> Result<Said, CliError> {
+pub(in crate::cli::policy) fn run(args: &TestArgs) -> Result<CommandOutput, CliError> {
     let report = run_tests(&args.paths, args.mutate)?;
     let failed = report.cases.iter().any(|case| !case.faults.is_empty());
     let survivors = report
@@ -53,7 +53,7 @@ pub(in crate::cli::policy) fn run(args: &TestArgs) -> Result<Said, CliError> {
         .as_ref()
         .map_or(0, |mutation| mutation.survivors.len());
     let uncovered = (!report.uncovered.is_empty() || survivors > 0) && !args.allow_uncovered;
-    Ok(Said {
+    Ok(CommandOutput {
         page: match args.output {
             TestOutput::Text => Shown::page(&report.text()),
             TestOutput::Json => Shown::json(&report.json()),

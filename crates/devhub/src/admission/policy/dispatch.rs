@@ -2,7 +2,7 @@
 //!
 //! Decides what their verdicts mean: a refusal, a warning, a line in the log. The first refusal is the one that is told.
 
-use admission_policy::{FailurePolicy, Matched, Subject};
+use admission_policy::{FailurePolicy, MatchAttributes, Matched};
 use serde_json::{Value, json};
 
 use super::evaluate::{Note, Scene, Verdict, evaluate};
@@ -53,7 +53,7 @@ impl Policies {
         let subject = matching::subject(request, object);
         for policy in &self.list {
             if let Matched::Yes(version) = policy.constraints.matches(&subject) {
-                let asked = Asked {
+                let asked = MatchedPolicy {
                     policy,
                     request,
                     subject,
@@ -70,14 +70,14 @@ impl Policies {
 }
 
 /// A policy that means a write.
-struct Asked<'a> {
+struct MatchedPolicy<'a> {
     policy: &'a Policy,
     request: &'a Attributes,
-    subject: Subject<'a>,
+    subject: MatchAttributes<'a>,
     invocation: Invocation,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> MatchedPolicy<'a> {
     async fn enforce(&self, object: Option<&Value>, denied: &mut Vec<Denied<'a>>, warnings: &mut Warnings) {
         let seen = matching::seen(self.request, &self.invocation, object).await;
         let seen = match seen {

@@ -2,15 +2,15 @@
 //!
 //! Decides what the policy says, in Kubernetes' words; what becomes of the request is the dispatcher's business.
 
-use admission_policy::{Annotation, Evaluate, FailurePolicy, Judged, NULL, Variables, all_hold};
-use cel_engine::{Activation, Answer, Failure};
+use admission_policy::{Annotation, Evaluate, FailurePolicy, NULL, ValidationResult, Variables, all_hold};
+use cel_engine::{Activation, Evaluated, Failure};
 use serde_json::Value;
 
 use super::install::{Expression, Policy};
 use crate::admission::attributes::Attributes;
 use crate::admission::authority;
 use crate::admission::conditions::or_fail;
-use crate::admission::matching::Seen;
+use crate::admission::matching::VersionedObjects;
 
 /// Units that one policy may spend on one write.
 const UNITS: u64 = 5_000_000;
@@ -19,7 +19,7 @@ const UNITS: u64 = 5_000_000;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scene<'a> {
     pub(super) request: &'a Attributes,
-    pub(super) seen: &'a Seen,
+    pub(super) seen: &'a VersionedObjects,
     /// The request as expressions see it.
     pub(super) shown: &'a Value,
     pub(super) namespace: &'a Value,
@@ -64,9 +64,11 @@ pub(super) fn evaluate(policy: &Policy, scene: Scene<'_>) -> Verdict {
     let validations = policy.validations.iter().enumerate();
     let denials = validations.filter_map(|(index, (validation, reason))| {
         let (message, reason) = match validation.judge(&asked) {
-            Judged::Holds => return None,
-            Judged::Broken | Judged::NotBool(_) => (validation.message(&messages), reason.clone()),
-            Judged::Failed(cause) => (failure(policy, cause)?, None),
+            ValidationResult::Holds => return None,
+            ValidationResult::Broken | ValidationResult::NotBool(_) => {
+                (validation.message(&messages), reason.clone())
+            }
+            ValidationResult::Failed(cause) => (failure(policy, cause)?, None),
         };
         Some(Denial {
             index,
@@ -107,7 +109,7 @@ impl<'a> Evaluate<'a> for Evaluation<'a> {
     type Expression = Expression;
     type Error = String;
 
-    fn answer(&self, expression: &Expression) -> Result<Answer<'a>, String> {
+    fn answer(&self, expression: &Expression) -> Result<Evaluated<'a>, String> {
         let program = expression
             .program
             .as_ref()

@@ -13,7 +13,7 @@ pub(super) type Object = Map<String, Value>;
 
 /// What happens to an environment variable that a container has already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Taken {
+pub(super) enum EnvPrecedence {
     /// The author of the template knew better.
     Stays,
     /// The configuration knows better.
@@ -46,16 +46,21 @@ pub(super) fn containers<'p>(pod: &'p mut Object, list: &str) -> impl Iterator<I
 }
 
 /// Gives a container an environment variable.
-pub(super) fn set_env(container: &mut Object, (name, value): (&str, &str), taken: Taken, room: &Room) {
+pub(super) fn set_env(
+    container: &mut Object,
+    (name, value): (&str, &str),
+    taken: EnvPrecedence,
+    room: &Room,
+) {
     let Some(env) = list(container, "env") else { return };
     if !room.take(name.len().saturating_add(value.len())) {
         return;
     }
     let entry = json!({"name": name, "value": value});
     match (env.iter_mut().find(|one| text(one, "/name") == name), taken) {
-        (Some(_), Taken::Stays) => {}
-        (Some(known), Taken::Gives) => *known = entry,
-        (None, Taken::Stays | Taken::Gives) => env.push(entry),
+        (Some(_), EnvPrecedence::Stays) => {}
+        (Some(known), EnvPrecedence::Gives) => *known = entry,
+        (None, EnvPrecedence::Stays | EnvPrecedence::Gives) => env.push(entry),
     }
 }
 
@@ -100,17 +105,20 @@ mod tests {
     #[test]
     fn a_variable_that_is_taken_stays_or_gives_way() {
         let container = || object(&json!({"env": [{"name": "A", "valueFrom": {"fieldRef": {}}}]}));
-        let with = |name: &str, taken: Taken| {
+        let with = |name: &str, taken: EnvPrecedence| {
             let mut container = container();
             set_env(&mut container, (name, "1"), taken, &Room::default());
             container["env"].clone()
         };
-        assert_eq!(with("A", Taken::Stays), container()["env"]);
-        assert_eq!(with("A", Taken::Gives), json!([{"name": "A", "value": "1"}]));
+        assert_eq!(with("A", EnvPrecedence::Stays), container()["env"]);
+        assert_eq!(
+            with("A", EnvPrecedence::Gives),
+            json!([{"name": "A", "value": "1"}])
+        );
         let both = json!([{"name": "A", "valueFrom": {"fieldRef": {}}}, {"name": "B", "value": "1"}]);
-        assert_eq!(with("B", Taken::Stays), both);
+        assert_eq!(with("B", EnvPrecedence::Stays), both);
         let mut odd = object(&json!({"env": "text"}));
-        set_env(&mut odd, ("A", "1"), Taken::Gives, &Room::default());
+        set_env(&mut odd, ("A", "1"), EnvPrecedence::Gives, &Room::default());
         assert_eq!(
             odd["env"], "text",
             "what is no list is left to the cluster's API server"

@@ -7,7 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use super::pod::{Object, Taken, containers, mount, set_env};
+use super::pod::{EnvPrecedence, Object, containers, mount, set_env};
 use crate::render::fault::RenderFault;
 use crate::room::Room;
 use api::v1alpha1::ProxyConfig;
@@ -50,11 +50,16 @@ impl Proxy {
     pub(super) fn apply(&self, pod: &mut Object, room: &Room) {
         for container in containers(pod, "containers") {
             for (name, value) in &self.env {
-                set_env(container, (name, value), Taken::Gives, room);
+                set_env(container, (name, value), EnvPrecedence::Gives, room);
             }
             if self.bundle.is_some() {
                 let path = format!("{FOLDER}/{FILE}");
-                set_env(container, ("CA_BUNDLE_FILE_PATH", &path), Taken::Gives, room);
+                set_env(
+                    container,
+                    ("CA_BUNDLE_FILE_PATH", &path),
+                    EnvPrecedence::Gives,
+                    room,
+                );
             }
         }
         if let Some((name, _)) = &self.bundle {

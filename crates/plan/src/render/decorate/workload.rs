@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::credentials::{Credential, credentials};
 use super::images::mirror;
 use super::nodes::place;
-use super::pod::{Taken, containers, pod_spec, set_env, workload_resource};
+use super::pod::{EnvPrecedence, containers, pod_spec, set_env, workload_resource};
 use super::proxy::Proxy;
 use super::resources::{Rules, name_of};
 use crate::render::fault::RenderFault;
@@ -63,7 +63,7 @@ impl<'a> Decorations<'a> {
         let Some(pod) = pod_spec(manifest) else { return };
         for container in containers(pod, "containers") {
             for (name, value) in &self.environment {
-                set_env(container, (name, value), Taken::Stays, self.room);
+                set_env(container, (name, value), EnvPrecedence::Stays, self.room);
             }
         }
         for credential in &self.credentials {
