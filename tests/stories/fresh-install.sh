@@ -30,3 +30,7 @@ done
 say "what was applied is what is desired, and the work carries the same hashes under both names"
 is "$(field cluster2 '.status.configReferences[*].desiredConfigSpecHash')" field cluster2 '.status.configReferences[*].lastAppliedConfigSpecHash'
 is "$(work cluster2 '.metadata.annotations.open-cluster-management\.io/config-spec-hash')" work cluster2 .metadata.annotations.configSpecHash
+
+say "scripts wait for the add-on where it is told on every hub, whoever's definitions that has"
+kubectl wait --for=condition=Ready "addonrollout/$addon" --timeout="${patience}s" >/dev/null || fail "the add-on's AddOnRollout is not Ready"
+is "3 of 3" kubectl get addonrollout "$addon" -o 'jsonpath={.status.clusters.ready} of {.status.clusters.total}'
