@@ -58,7 +58,8 @@ pub(super) async fn run(client: Client) {
                 look = Instant::now() + pause;
             }
             Some((kind, event)) = events.next() => collector.see(&kind, event).await,
-            () = tokio::time::sleep(RETRY), if !collector.again.is_empty() => collector.retry().await,
+            // A point in time and no pause: a busy hub never pauses, and what failed would wait for as long as it is busy.
+            () = tokio::time::sleep_until(collector.retry_at), if !collector.again.is_empty() => collector.retry().await,
             else => return,
         }
     }
@@ -72,6 +73,8 @@ struct Collector {
     listing: BTreeMap<String, BTreeSet<String>>,
     /// Objects whose last attempt failed.
     again: BTreeSet<String>,
+    /// When they are attempted again.
+    retry_at: Instant,
 }
 
 impl Collector {
@@ -82,6 +85,7 @@ impl Collector {
             kinds: BTreeMap::new(),
             listing: BTreeMap::new(),
             again: BTreeSet::new(),
+            retry_at: Instant::now(),
         }
     }
 
@@ -212,6 +216,9 @@ impl Collector {
             Err(kube::Error::Api(status)) if status.code == 404 => {}
             Err(error) => {
                 tracing::debug!(name = %node.name, %error, "will collect again");
+                if self.again.is_empty() {
+                    self.retry_at = Instant::now() + RETRY;
+                }
                 self.again.insert(uid.to_owned());
             }
             Ok(()) => {}
