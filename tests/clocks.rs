@@ -33,7 +33,7 @@ fn assigned_anew(noted: &str) -> Value {
     let plan = plan::addon(&view, now);
     assert_eq!(plan::check(&view, &plan, now), Vec::<String>::new());
     let status = plan.actions.iter().find_map(|action| match action {
-        Action::Status { object, patch, .. } if object.kind == Kind::Instance => Some(patch.clone()),
+        Action::Status { object, patch, .. } if object.kind == Kind::Instance => Some(patch.value()),
         Action::Create { .. }
         | Action::Replace { .. }
         | Action::Status { .. }

@@ -174,10 +174,10 @@ impl Stage {
             match action {
                 Action::Certify { object, answer, .. } => self.judge_answer(object, answer),
                 Action::Create { object, body, .. } if object.kind == Kind::RoleBinding => {
-                    self.judge_binding(object, body, true);
+                    self.judge_binding(object, &body.value(), true);
                 }
                 Action::Replace { object, patch, .. } if object.kind == Kind::RoleBinding => {
-                    self.judge_binding(object, patch, false);
+                    self.judge_binding(object, &patch.value(), false);
                 }
                 Action::Create { object, .. } | Action::Replace { object, .. }
                     if matches!(object.kind, Kind::Role | Kind::ServiceAccount) =>

@@ -243,7 +243,7 @@ fn taken_in_a_moment_without_decisions(steps: &[Step], which: usize, emptied: bo
     } else {
         world.delete(&decision(which));
     }
-    let words_only = |action: &plan::Action| matches!(action, plan::Action::Status { patch, .. } if patch["status"].get("configReferences").is_none());
+    let words_only = |action: &plan::Action| matches!(action, plan::Action::Status { patch, .. } if patch.value()["status"].get("configReferences").is_none());
     // Whoever has nothing yet can lose nothing: an instance made by hand may get its first configuration from the placement
     // that is known.
     let has_nothing = |namespace: &str| {

@@ -428,14 +428,14 @@ fn describe(action: &Action) -> (String, String) {
     let object = action.object();
     let line = match action {
         Action::Create { why, body, .. } => {
-            format!("  create {object} ({why}) spec={}", shape(&body["spec"]))
+            format!("  create {object} ({why}) spec={}", shape(&body.value()["spec"]))
         }
-        Action::Replace { why, patch, .. } => format!("  patch {object} ({why}): {}", shape(patch)),
+        Action::Replace { why, patch, .. } => format!("  patch {object} ({why}): {}", shape(&patch.value())),
         Action::Delete { why, .. } => format!("  delete {object} ({why})"),
         Action::Certify { answer, .. } => registration::describe(object, answer),
         Action::Status { patch, notes, .. } => {
             let mut text = format!("  status {object}");
-            let status = &patch["status"];
+            let status = &patch.value()["status"];
             text.push_str(&versions::told(status, "\n      ", ""));
             for reference in status["configReferences"].as_array().into_iter().flatten() {
                 write!(text, "\n      {}", reference_line(reference)).expect("a string takes text");

@@ -245,7 +245,7 @@ fn created(mut hub: Hub) -> Vec<(Kind, Value)> {
         let plan = plan::addon(&view, "2026-11-21T00:00:00Z".parse().expect("a time"));
         for action in plan.actions {
             if let Action::Create { object, body, .. } = action {
-                let mut whole = body.clone();
+                let mut whole = body.value();
                 whole["apiVersion"] = object.kind.api_version().into();
                 whole["kind"] = object.kind.address().kind.into();
                 if hub.put(whole.clone()).is_some() {

@@ -56,7 +56,7 @@ async fn given(client: Client, instance: &ObjectKey) -> Option<LiveFact> {
     let Some(found) = addons.get_opt(name).await.ok()? else {
         return Some(LiveFact::Given(None));
     };
-    let addon = AddonFacts::read(&found.object).ok()?;
+    let addon = AddonFacts::read(&found.object()).ok()?;
     let is_one = |placement: &&AddonPlacement| {
         is_dns1123_label(&placement.namespace) && is_dns1123_subdomain(&placement.name)
     };
@@ -84,14 +84,17 @@ async fn selected(client: Client, placement: &AddonPlacement) -> Result<Vec<Stri
     let decisions: Api<Raw> = Api::namespaced_with(client, &placement.namespace, &resource(Kind::Decision));
     let params = ListParams::default().labels(&format!("{}={}", labels::PLACEMENT, placement.name));
     let found = decisions.list(&params).await?;
-    let each = found
-        .items
-        .iter()
-        .filter_map(|decision| decision.object.pointer("/status/decisions")?.as_array());
+    let each = found.items.iter().filter_map(|decision| {
+        decision
+            .object()
+            .pointer("/status/decisions")?
+            .as_array()
+            .cloned()
+    });
     let names = each
         .flatten()
-        .filter_map(|decision| decision.get("clusterName")?.as_str());
-    Ok(names.map(ToOwned::to_owned).collect())
+        .filter_map(|decision| Some(decision.get("clusterName")?.as_str()?.to_owned()));
+    Ok(names.collect())
 }
 
 /// What counts of a role are its rules.
@@ -103,7 +106,7 @@ async fn role(client: Client, object: &ObjectKey) -> Option<LiveFact> {
     };
     match api.get_opt(&object.name).await.ok()? {
         None => Some(LiveFact::Absent),
-        Some(found) => RoleFacts::of(&found.object).ok().map(LiveFact::Role),
+        Some(found) => RoleFacts::of(&found.object()).ok().map(LiveFact::Role),
     }
 }
 

@@ -32,7 +32,7 @@ use snapshot::{Facts, Fence, Kind, Managing, Name, Settings};
 pub type Progress = Note;
 
 /// How many events may wait for the loop: each holds a whole object.
-const WAITING: usize = 512;
+const WAITING: usize = 64;
 
 /// How the tide runs.
 #[derive(Debug, Clone)]

@@ -458,7 +458,7 @@ pub(crate) fn send(hub: &mut Hub, action: &Action, mutant: Mutant) -> Result<Exp
     let version = |object: &Object| Expected::Version(text(object, "/metadata/resourceVersion").into());
     match action {
         Action::Create { object, body, .. } => hub
-            .create(object.kind, body.clone())
+            .create(object.kind, body.value())
             .map(|object| version(&object)),
         Action::Replace {
             object,
@@ -466,7 +466,7 @@ pub(crate) fn send(hub: &mut Hub, action: &Action, mutant: Mutant) -> Result<Exp
             patch,
             ..
         } => hub
-            .patch(object, patch, Part::Main, guard(before).as_ref())
+            .patch(object, &patch.value(), Part::Main, guard(before).as_ref())
             .map(|object| version(&object)),
         Action::Status {
             object,
@@ -474,7 +474,7 @@ pub(crate) fn send(hub: &mut Hub, action: &Action, mutant: Mutant) -> Result<Exp
             patch,
             ..
         } => hub
-            .patch(object, patch, Part::Status, guard(before).as_ref())
+            .patch(object, &patch.value(), Part::Status, guard(before).as_ref())
             .map(|object| version(&object)),
         // Nobody registers here.
         Action::Certify { .. } => Err(Refusal::Forbidden),

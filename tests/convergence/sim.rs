@@ -369,6 +369,6 @@ fn what(action: &Action) -> String {
         Action::Create { .. } => "created".to_owned(),
         Action::Certify { .. } => "answered".to_owned(),
         Action::Delete { why, .. } => format!("deleted, {why}"),
-        Action::Replace { patch, .. } | Action::Status { patch, .. } => fields(patch),
+        Action::Replace { patch, .. } | Action::Status { patch, .. } => fields(&patch.value()),
     }
 }

@@ -11,6 +11,7 @@ pub(crate) fn contradiction(action: &Action) -> Result<(), String> {
     let Action::Status { object, patch, .. } = action else {
         return Ok(());
     };
+    let patch = patch.value();
     let wrong = match object.kind {
         Kind::Instance => instance(&patch["status"]),
         Kind::AddOn => addon(&patch["status"]),

@@ -32,7 +32,7 @@ fn what_is_said_while_nobody_knows_the_time_is_said_once_and_taken_back() {
     let [Action::Status { patch, .. }] = plan.actions.as_slice() else {
         panic!("{plan:?}");
     };
-    let conditions = patch["status"]["conditions"].clone();
+    let conditions = patch.value()["status"]["conditions"].clone();
     let told: Vec<String> = conditions
         .as_array()
         .into_iter()

@@ -156,7 +156,7 @@ impl World {
                     self.gone.push(self.now);
                 }
                 Action::Replace { object, patch, .. } if object.kind == Kind::Instance => {
-                    self.patch(&object.namespace, &patch);
+                    self.patch(&object.namespace, &patch.value());
                 }
                 Action::Create { .. }
                 | Action::Replace { .. }
@@ -229,7 +229,7 @@ impl World {
     pub(crate) fn condition(&self, kind: &str) -> Option<Value> {
         let plan = self.plan();
         let status = plan.actions.iter().find_map(|action| match action {
-            Action::Status { object, patch, .. } if object.kind == Kind::AddOn => Some(patch.clone()),
+            Action::Status { object, patch, .. } if object.kind == Kind::AddOn => Some(patch.value()),
             Action::Create { .. }
             | Action::Replace { .. }
             | Action::Status { .. }

@@ -196,7 +196,7 @@ impl World {
             match &action {
                 Action::Create { object, body, .. } => {
                     assert!(!self.objects.contains_key(object), "{object} exists");
-                    assert_eq!(&self.put(object.kind, body.clone()), object);
+                    assert_eq!(&self.put(object.kind, body.value()), object);
                 }
                 Action::Replace {
                     object,
@@ -207,7 +207,7 @@ impl World {
                     // A status write of the same plan has moved the revision of an instance; works are written once.
                     self.check(object, before);
                     let mut merged = self.objects[object].clone();
-                    json_patch::merge(&mut merged, patch);
+                    json_patch::merge(&mut merged, &patch.value());
                     self.put(object.kind, merged);
                 }
                 Action::Status {
@@ -218,7 +218,7 @@ impl World {
                 } => {
                     self.check(object, before);
                     let old = self.objects[object].clone();
-                    self.put_status(object, &patch["status"]);
+                    self.put_status(object, &patch.value()["status"]);
                     let status = |object: &Value| object.get("status").cloned();
                     assert_ne!(
                         status(&old),

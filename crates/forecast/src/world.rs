@@ -75,7 +75,7 @@ impl<'h> World<'h> {
         match action {
             Action::Create { body, .. } => {
                 if !self.objects.contains_key(key) {
-                    self.create(key, body.clone());
+                    self.create(key, body.value());
                     self.note_creation(key, moves);
                 }
             }
@@ -84,7 +84,7 @@ impl<'h> World<'h> {
                     return;
                 };
                 let mut new = old.clone();
-                json_patch::merge(&mut new, patch);
+                json_patch::merge(&mut new, &patch.value());
                 if differs(&old, &new, "/spec") {
                     bump(&mut new);
                 }
@@ -100,7 +100,7 @@ impl<'h> World<'h> {
                 let Some(old) = self.objects.get(key).cloned() else {
                     return;
                 };
-                let status = patch.get("status").cloned().unwrap_or_default();
+                let status = patch.value().get("status").cloned().unwrap_or_default();
                 let mut new = old.clone();
                 json_patch::merge(&mut new, &json!({"status": status}));
                 let assigned = key.kind == Kind::Instance && desired(&old) != desired(&new);

@@ -67,7 +67,7 @@ pub(super) fn instance(report: &Report<'_>) -> Option<Action> {
     (!status.is_empty()).then(|| Action::Status {
         object: ObjectKey::new(Kind::Instance, instance.cluster.clone(), instance.addon.clone()),
         before: Revision::from(&instance.meta),
-        patch: json!({"status": status}),
+        patch: json!({"status": status}).into(),
         notes: report.note.clone().into_iter().collect(),
     })
 }
@@ -84,7 +84,7 @@ pub(super) fn conditions(
     (*merged != *instance.conditions).then(|| Action::Status {
         object: ObjectKey::new(Kind::Instance, instance.cluster.clone(), instance.addon.clone()),
         before: Revision::from(&instance.meta),
-        patch: json!({"status": {"conditions": conditions::render(&merged)}}),
+        patch: json!({"status": {"conditions": conditions::render(&merged)}}).into(),
         notes: note.into_iter().collect(),
     })
 }
@@ -102,7 +102,7 @@ pub(super) fn works(works: &[Work], report: &Report<'_>, rendering: &Rendering<'
         match body.work {
             None => actions.push(Action::Create {
                 object: body.key(instance),
-                body: body.create(instance),
+                body: body.create(instance).into(),
                 why: "the add-on is deployed from a template",
             }),
             Some(work) if work.meta.deleting || body.equals(instance, work) => {}
@@ -110,7 +110,7 @@ pub(super) fn works(works: &[Work], report: &Report<'_>, rendering: &Rendering<'
                 let replace = Action::Replace {
                     object: body.key(instance),
                     before: Revision::from(&work.meta),
-                    patch: body.patch(instance, work),
+                    patch: body.patch(instance, work).into(),
                     why: "the work differs from what the configuration asks for",
                 };
                 if body.gains {
@@ -166,7 +166,7 @@ pub(super) fn addon(addon: &AddOn, summary: &Summary, verdict: Verdict<'_>) -> O
     (!status.is_empty()).then(|| Action::Status {
         object: ObjectKey::new(Kind::AddOn, "", addon.name.clone()),
         before: Revision::from(&addon.meta),
-        patch: json!({"status": status}),
+        patch: json!({"status": status}).into(),
         notes: verdict.note.into_iter().collect(),
     })
 }

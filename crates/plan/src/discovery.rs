@@ -85,7 +85,7 @@ fn patch(view: &View<'_>, cluster: &Name, key: &str, value: Option<&str>) -> Opt
     (!found.meta.deleting).then(|| Action::Replace {
         object: ObjectKey::new(Kind::Cluster, "", cluster.clone()),
         before: Revision::from(&found.meta),
-        patch: json!({"metadata": {"labels": {key: value}}}),
+        patch: json!({"metadata": {"labels": {key: value}}}).into(),
         why: "clusters tell which add-ons they have",
     })
 }
@@ -154,11 +154,11 @@ mod tests {
         ] {
             let labels = check("hello", status, age, label);
             let expected = written.map(|value| json!({"metadata": {"labels": {"feature.open-cluster-management.io/addon-hello": value}}}));
-            let patches: Vec<&Value> = labels
+            let patches: Vec<Value> = labels
                 .actions
                 .iter()
                 .filter_map(|action| match action {
-                    Action::Replace { patch, .. } => Some(patch),
+                    Action::Replace { patch, .. } => Some(patch.value()),
                     Action::Create { .. }
                     | Action::Status { .. }
                     | Action::Delete { .. }
@@ -167,7 +167,7 @@ mod tests {
                 .collect();
             assert_eq!(
                 patches,
-                expected.iter().collect::<Vec<_>>(),
+                expected.into_iter().collect::<Vec<_>>(),
                 "{status:?} {age} {label:?}"
             );
         }

@@ -95,7 +95,7 @@ pub(super) fn finalizers(instance: &Instance, list: &[Name], why: &'static str) 
     Action::Replace {
         object: ObjectKey::new(Kind::Instance, instance.cluster.clone(), instance.addon.clone()),
         before: Revision::from(&instance.meta),
-        patch: json!({"metadata": {"finalizers": list}}),
+        patch: json!({"metadata": {"finalizers": list}}).into(),
         why,
     }
 }

@@ -192,7 +192,7 @@ fn begin(view: &View<'_>, recipes: &mut Recipes, instance: &Instance, now: Times
             instance.cluster.clone(),
             terms::hook_work(&instance.addon),
         ),
-        body: hook_body::work(instance, &spec),
+        body: hook_body::work(instance, &spec).into(),
         why: "pre-delete hooks run before the add-on goes",
     };
     Run::Pending(Pending {
@@ -205,7 +205,7 @@ fn note(instance: &Instance, failed: &FailedHook) -> Action {
     Action::Replace {
         object: ObjectKey::new(Kind::Instance, instance.cluster.clone(), instance.addon.clone()),
         before: Revision::from(&instance.meta),
-        patch: json!({"metadata": {"annotations": {(terms::HOOK_FAILED): failed.render()}}}),
+        patch: json!({"metadata": {"annotations": {(terms::HOOK_FAILED): failed.render()}}}).into(),
         why: "its hooks have failed",
     }
 }

@@ -89,7 +89,7 @@ fn write(
         return Some(Action::Replace {
             object: key(view),
             before: Revision::from(&known.meta),
-            patch,
+            patch: patch.into(),
             why: "the roll-up belongs to its add-on",
         });
     }
@@ -103,7 +103,7 @@ fn write(
     (!status.is_empty()).then(|| Action::Status {
         object: key(view),
         before: Revision::from(&known.meta),
-        patch: json!({"status": status}),
+        patch: json!({"status": status}).into(),
         notes: Vec::new(),
     })
 }
@@ -117,7 +117,8 @@ fn create(view: &View<'_>) -> Action {
             "kind": Kind::Rollout.address().kind,
             "metadata": {"name": name, "ownerReferences": [owners::of_addon(view.addon, true)]},
             "spec": {"addon": name},
-        }),
+        })
+        .into(),
         why: "the roll-up of the add-on",
     }
 }

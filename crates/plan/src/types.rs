@@ -4,8 +4,8 @@
 
 use std::collections::BTreeSet;
 
+use super::payload::Payload;
 use jiff::Timestamp;
-use serde_json::Value;
 
 use super::change_event::Note;
 use super::registration::CertificateDecision;
@@ -63,7 +63,7 @@ pub enum Action {
         /// Which object.
         object: ObjectKey,
         /// The whole object.
-        body: Value,
+        body: Payload,
         /// The reason.
         why: &'static str,
     },
@@ -74,7 +74,7 @@ pub enum Action {
         /// The revision it was planned from.
         before: Revision,
         /// The merge patch.
-        patch: Value,
+        patch: Payload,
         /// The reason.
         why: &'static str,
     },
@@ -85,7 +85,7 @@ pub enum Action {
         /// The revision it was planned from.
         before: Revision,
         /// The merge patch, under the key `status`.
-        patch: Value,
+        patch: Payload,
         /// What spectators should be told, when the state changes.
         notes: Vec<Note>,
     },

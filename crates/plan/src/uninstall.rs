@@ -336,7 +336,7 @@ fn forsaken(view: &View<'_>, work: &Work) -> Option<Action> {
     Some(Action::Replace {
         object: ObjectKey::new(Kind::Work, work.namespace.clone(), work.name.clone()),
         before: Revision::from(&work.meta),
-        patch: json!({"metadata": {"finalizers": kept}}),
+        patch: json!({"metadata": {"finalizers": kept}}).into(),
         why: "the cluster of its agent is gone",
     })
 }

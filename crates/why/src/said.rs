@@ -58,6 +58,7 @@ impl PlannedConditions {
     pub(super) fn of(plan: &Plan) -> Self {
         let each = plan.actions.iter().filter_map(|action| match action {
             Action::Status { object, patch, .. } if object.kind == Kind::Instance => {
+                let patch = patch.value();
                 let conditions = patch.pointer("/status/conditions")?.as_array()?;
                 Some((
                     object.namespace.to_string(),
@@ -72,6 +73,7 @@ impl PlannedConditions {
         });
         let addon = plan.actions.iter().find_map(|action| match action {
             Action::Status { object, patch, .. } if object.kind == Kind::AddOn => {
+                let patch = patch.value();
                 let conditions = patch.pointer("/status/conditions")?.as_array()?;
                 Some(conditions.iter().map(word).collect())
             }

@@ -58,19 +58,20 @@ async fn put(api: &Api<Raw>, mut body: Value, now: Timestamp) -> kube::Result<Pu
     };
     let Some(old) = api.get_opt(NAME).await? else {
         stamp(&mut body, None, now);
-        let created = api.create(&params, &Raw::new(body)).await?;
+        let created = api.create(&params, &Raw::new(&body)).await?;
         return Ok(Put::Done(version_of(&created)));
     };
-    if is_intact(&old.object, &body) {
-        return Ok(Put::Unchanged(version_of(&old)));
+    let (unchanged, old) = (version_of(&old), old.object());
+    if is_intact(&old, &body) {
+        return Ok(Put::Unchanged(unchanged));
     }
-    stamp(&mut body, Some(&old.object), now);
+    stamp(&mut body, Some(&old), now);
     // Nobody else's write is lost: the API server refuses another revision.
-    let version = old.object.pointer("/metadata/resourceVersion").cloned();
+    let version = old.pointer("/metadata/resourceVersion").cloned();
     if let Some(metadata) = body.get_mut("metadata").and_then(Value::as_object_mut) {
         metadata.insert("resourceVersion".to_owned(), version.unwrap_or_else(|| json!("")));
     }
-    let replaced = api.replace(NAME, &params, &Raw::new(body)).await?;
+    let replaced = api.replace(NAME, &params, &Raw::new(&body)).await?;
     Ok(Put::Done(version_of(&replaced)))
 }
 
@@ -83,6 +84,7 @@ async fn remove(api: &Api<Raw>) -> kube::Result<Put> {
 }
 
 fn version_of(report: &Raw) -> String {
-    let version = report.object.pointer("/metadata/resourceVersion");
+    let report = report.object();
+    let version = report.pointer("/metadata/resourceVersion");
     version.and_then(Value::as_str).unwrap_or_default().to_owned()
 }

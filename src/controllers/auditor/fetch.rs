@@ -37,7 +37,7 @@ async fn one(client: &Client, key: ObjectKey) -> kube::Result<Option<Read>> {
         Api::all_with(client.clone(), &resource(key.kind))
     };
     let found = api.get_opt(&key.name).await?;
-    Ok(found.map(|raw| (key, raw.object)))
+    Ok(found.map(|raw| (key, raw.object())))
 }
 
 /// Returns a page of a kind, and how the next one is asked for if there is one.
@@ -55,8 +55,8 @@ pub(super) async fn page(
     let found = api.list(&params).await?;
     let next = found.metadata.continue_.filter(|token| !token.is_empty());
     let read = found.items.into_iter().map(|raw| {
-        let key = seen(kind, &raw.object).key;
-        (key, raw.object)
+        let object = raw.object();
+        (seen(kind, &object).key, object)
     });
     Ok((read.collect(), next))
 }

@@ -206,7 +206,7 @@ impl JudgeLoop {
         let carried = std::mem::take(&mut self.carried);
         let mut batch = Vec::new();
         for (key, carried) in carried {
-            batch.push((key, carried.object));
+            batch.push((key, carried.object()));
             if batch.len() == BATCH {
                 self.judge(std::mem::take(&mut batch)).await;
             }

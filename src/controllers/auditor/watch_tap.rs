@@ -45,11 +45,18 @@ pub(super) struct Spotted {
     pub(super) object: Option<Carried>,
 }
 
-/// An object that travels, and the room that it takes.
+/// An object that travels, as text, and the room that it takes.
 #[derive(Debug)]
 pub(super) struct Carried {
-    pub(super) object: Value,
+    text: Box<str>,
     _room: OwnedSemaphorePermit,
+}
+
+impl Carried {
+    /// Returns the object, made anew.
+    pub(super) fn object(&self) -> Value {
+        serde_json::from_str(&self.text).expect("its text was made from a value")
+    }
 }
 
 /// Returns both ends.
@@ -90,7 +97,7 @@ impl WatchTap {
         Spotted {
             seen: seen(kind, object),
             object: room.map(|room| Carried {
-                object: object.clone(),
+                text: object.to_string().into_boxed_str(),
                 _room: room,
             }),
         }

@@ -216,7 +216,7 @@ impl TypeWatch {
             };
             reads.spawn(async move {
                 let read = api.get(&config.name).await;
-                (config, read.map(|raw| ObservedConfig::of(&raw.object)))
+                (config, read.map(|raw| ObservedConfig::of(&raw.object())))
             });
         }
         Ok(())

@@ -254,7 +254,8 @@ impl GroupWatch {
                 false
             }
             watcher::Event::InitApply(raw) => {
-                self.listing.insert(name(&raw.object), raw.object);
+                let object = raw.object();
+                self.listing.insert(name(&object), object);
                 false
             }
             watcher::Event::InitDone => {
@@ -274,12 +275,13 @@ impl GroupWatch {
                 !same
             }
             watcher::Event::Apply(raw) => {
-                let before = self.known.insert(name(&raw.object), raw.object.clone());
+                let object = raw.object();
+                let before = self.known.insert(name(&object), object.clone());
                 // A new status is our own, and asks for nothing.
-                self.listed && before.is_none_or(|before| !says_the_same(&before, &raw.object))
+                self.listed && before.is_none_or(|before| !says_the_same(&before, &object))
             }
             watcher::Event::Delete(raw) => {
-                self.known.remove(&name(&raw.object));
+                self.known.remove(&name(&raw.object()));
                 self.listed
             }
         }

@@ -57,7 +57,12 @@ impl PrunedFields {
             return;
         }
         plan.actions.retain_mut(|action| match action {
-            Action::Status { object, patch, .. } => self.strip(object.kind, patch),
+            Action::Status { object, patch, .. } => {
+                let mut left = patch.value();
+                let is_left = self.strip(object.kind, &mut left);
+                *patch = left.into();
+                is_left
+            }
             Action::Create { .. }
             | Action::Replace { .. }
             | Action::Delete { .. }

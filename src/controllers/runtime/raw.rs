@@ -1,6 +1,7 @@
 //! An object as the API sent it, with just enough structure for a watch.
 //!
-//! Never fails to decode: one malformed object must not stop the stream that carries all others. Drops what no plan reads.
+//! Never fails to decode: one malformed object must not stop the stream that carries all others. Drops what no plan reads, and keeps
+//! the rest as text: a page of a list holds hundreds of objects, and as trees of maps they would take about ten times as much.
 
 use std::borrow::Cow;
 
@@ -9,6 +10,7 @@ use kube::Resource;
 use kube::core::{ApiResource, DynamicResourceScope};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
+use serde_json::value::{RawValue, to_raw_value};
 
 use snapshot::{Address, Kind, trim_owners};
 
@@ -19,17 +21,21 @@ const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 #[derive(Debug, Clone)]
 pub(in crate::controllers) struct Raw {
     meta: ObjectMeta,
-    /// The object without managed fields; those of an add-on on a cluster are there as far as plans ask about them.
-    pub(in crate::controllers) object: Value,
+    text: Box<RawValue>,
 }
 
 impl Raw {
     /// Wraps an object that is to be sent.
-    pub(in crate::controllers) fn new(object: Value) -> Self {
+    pub(in crate::controllers) fn new(object: &Value) -> Self {
         Self {
-            meta: identity(&object),
-            object,
+            meta: identity(object),
+            text: to_raw_value(object).expect("a value has a text"),
         }
+    }
+
+    /// Returns the object, made anew: without managed fields; those of an add-on on a cluster are there as far as plans ask about them.
+    pub(in crate::controllers) fn object(&self) -> Value {
+        serde_json::from_str(self.text.get()).expect("its text was made from a value")
     }
 }
 
@@ -80,13 +86,13 @@ impl<'de> Deserialize<'de> for Raw {
                 annotations.remove(LAST_APPLIED);
             }
         }
-        Ok(Self::new(object))
+        Ok(Self::new(&object))
     }
 }
 
 impl Serialize for Raw {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.object.serialize(serializer)
+        self.text.serialize(serializer)
     }
 }
 
@@ -131,7 +137,7 @@ mod tests {
         .unwrap();
         assert_eq!(raw.meta().name.as_deref(), Some("x"));
         assert_eq!(raw.meta().resource_version.as_deref(), Some("7"));
-        assert_eq!(raw.object.pointer("/metadata/managedFields"), None);
+        assert_eq!(raw.object().pointer("/metadata/managedFields"), None);
     }
 
     #[test]
@@ -141,7 +147,7 @@ mod tests {
                 "fieldsV1": {"f:spec": {"f:configs": {}}}});
             let object = json!({"kind": kind, "metadata": {"name": "x", "managedFields": [entry]}});
             let raw: Raw = serde_json::from_value(object).unwrap();
-            raw.object.pointer("/metadata/managedFields").cloned()
+            raw.object().pointer("/metadata/managedFields").cloned()
         };
         assert_eq!(owners("ManagedCluster"), None);
         let kept = json!([{"manager": "flux", "operation": "Apply", "fieldsV1": {}}]);

@@ -78,7 +78,7 @@ async fn look(client: &Client, object: &ObjectKey) -> Result<Event, kube::Error>
     match api.get(name).await {
         Ok(raw) => Ok(Event::Applied {
             kind: *kind,
-            object: raw.object,
+            object: raw.object(),
         }),
         Err(kube::Error::Api(status)) if is_about(&status, name) => Ok(Event::Deleted {
             kind: *kind,

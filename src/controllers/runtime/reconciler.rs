@@ -614,7 +614,7 @@ mod tests {
     fn conditions(plan: &Plan) -> String {
         let said = plan.actions.iter().find_map(|action| match action {
             Action::Status { object, patch, .. } if object.kind == Kind::AddOn => {
-                patch.pointer("/status/conditions")?.as_array()
+                patch.value().pointer("/status/conditions")?.as_array().cloned()
             }
             _ => None,
         });
@@ -753,7 +753,11 @@ mod tests {
                 "metadata": {"name": &*owner.name, "namespace": &*owner.name}, "spec": {}});
             let why = "every namespace has one";
             Planned::Whole(Plan {
-                actions: vec![Action::Create { object, body, why }],
+                actions: vec![Action::Create {
+                    object,
+                    body: body.into(),
+                    why,
+                }],
                 ..Plan::default()
             })
         }

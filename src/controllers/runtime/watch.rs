@@ -146,22 +146,20 @@ impl Watch {
         let event = match event {
             watcher::Event::Apply(raw) => Event::Applied {
                 kind,
-                object: raw.object,
+                object: raw.object(),
             },
             watcher::Event::Delete(raw) => Event::Deleted {
                 kind,
-                object: raw.object,
+                object: raw.object(),
             },
             watcher::Event::Init => {
                 self.listed.clear();
                 return Ok(());
             }
             watcher::Event::InitApply(raw) => {
-                self.listed.insert(ObjectKey::of(kind, &raw.object));
-                Event::Applied {
-                    kind,
-                    object: raw.object,
-                }
+                let object = raw.object();
+                self.listed.insert(ObjectKey::of(kind, &object));
+                Event::Applied { kind, object }
             }
             watcher::Event::InitDone => Event::ListEnded {
                 kind,

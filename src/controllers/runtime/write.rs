@@ -319,7 +319,7 @@ async fn apply_one(writer: &Writer, action: Action) -> Result<Option<Expected>, 
                 field_manager: Some(FIELD_MANAGER.to_owned()),
                 ..PostParams::default()
             };
-            let created = api.create(&params, &Raw::new(body)).await;
+            let created = api.create(&params, &Raw::new(&body.value())).await;
             let created = created.map_err(|error| failed("create", &object, error))?;
             info!(%object, why, "created");
             Ok(seen(&created))
@@ -327,7 +327,7 @@ async fn apply_one(writer: &Writer, action: Action) -> Result<Option<Expected>, 
         Action::Replace {
             before, patch, why, ..
         } => {
-            let patch = Patch::Merge(fitting(&object, patch, &before));
+            let patch = Patch::Merge(fitting(&object, patch.value(), &before));
             let patched = api.patch(&object.name, &patching(), &patch).await;
             let patched = patched.map_err(|error| failed("patch", &object, error))?;
             info!(%object, why, "patched");
@@ -336,7 +336,9 @@ async fn apply_one(writer: &Writer, action: Action) -> Result<Option<Expected>, 
             }
             changed(object, &before, seen(&patched))
         }
-        Action::Status { before, patch, .. } => write_status(writer, &api, object, &before, patch).await,
+        Action::Status { before, patch, .. } => {
+            write_status(writer, &api, object, &before, patch.value()).await
+        }
         Action::Delete { before, why, .. } => {
             let conditions = Preconditions {
                 uid: Some(before.uid.to_string()),
@@ -376,7 +378,7 @@ async fn write_status(
         .await;
     let patched = patched.map_err(|error| failed("patch the status of", &object, error))?;
     debug!(%object, "status written");
-    if writer.pruned.learn(object.kind, &written, &patched.object) {
+    if writer.pruned.learn(object.kind, &written, &patched.object()) {
         return Ok(None);
     }
     changed(object, before, seen(&patched))
@@ -434,8 +436,8 @@ fn api(client: &Client, object: &ObjectKey) -> Api<Raw> {
 }
 
 fn seen(raw: &Raw) -> Option<Expected> {
-    let version = raw
-        .object
+    let object = raw.object();
+    let version = object
         .pointer("/metadata/resourceVersion")
         .and_then(Value::as_str)?;
     Some(Expected::Version(Name::from(version)))
@@ -444,7 +446,8 @@ fn seen(raw: &Raw) -> Option<Expected> {
 /// Whether a patch has taken the last finalizer of an object that is being deleted: the object goes at that moment, and the answer
 /// shows it as it was stored last, with the revision of before. Something was changed all the same.
 fn is_gone(raw: &Raw) -> bool {
-    let field = |pointer: &str| raw.object.pointer(pointer);
+    let object = raw.object();
+    let field = |pointer: &str| object.pointer(pointer);
     let held = field("/metadata/finalizers").and_then(Value::as_array);
     field("/metadata/deletionTimestamp").is_some() && held.is_none_or(Vec::is_empty)
 }
@@ -544,7 +547,7 @@ mod tests {
             "metadata": {"name": "base", "namespace": "default"}, "spec": {"agentInstallNamespace": "x"}});
         let action = Action::Create {
             object: object(),
-            body,
+            body: body.into(),
             why: "a test",
         };
         Plan {
@@ -565,7 +568,7 @@ mod tests {
                 .await
                 .expect("it is there")
         };
-        let stored = read().await.object;
+        let stored = read().await.object();
         let text = |pointer: &str| stored.pointer(pointer).and_then(Value::as_str).map(Name::from);
         let before = Revision {
             uid: text("/metadata/uid").expect("a uid"),
@@ -574,7 +577,7 @@ mod tests {
         let replace = |patch: Value| Action::Replace {
             object: object(),
             before: before.clone(),
-            patch,
+            patch: patch.into(),
             why: "a test",
         };
         let actions = vec![
@@ -587,7 +590,7 @@ mod tests {
         };
         let applied = apply(writer.clone(), plan(actions.clone())).await;
         assert!(applied.errors.is_empty(), "{:?}", applied.errors);
-        let written = read().await.object;
+        let written = read().await.object();
         assert_eq!(written["metadata"]["finalizers"], json!(["example.com/held"]));
         assert_eq!(written["spec"]["agentInstallNamespace"], "y");
         // What somebody else wrote is another revision all the same.
@@ -612,7 +615,7 @@ mod tests {
             .expect("it is there");
         let text = |pointer| {
             stored
-                .object
+                .object()
                 .pointer(pointer)
                 .and_then(Value::as_str)
                 .map(Name::from)
@@ -625,7 +628,7 @@ mod tests {
             actions: vec![Action::Replace {
                 object: object(),
                 before: before.clone(),
-                patch: json!({"spec": {"agentInstallNamespace": namespace}}),
+                patch: json!({"spec": {"agentInstallNamespace": namespace}}).into(),
                 why: "a test",
             }],
             ..Plan::default()
@@ -658,7 +661,12 @@ mod tests {
         let writer = writer(hub.client());
         let mut plan = create();
         if let Some(Action::Create { body, .. }) = plan.actions.first_mut() {
-            json_patch::merge(body, &json!({"metadata": {"finalizers": ["example.com/held"]}}));
+            let mut held = body.value();
+            json_patch::merge(
+                &mut held,
+                &json!({"metadata": {"finalizers": ["example.com/held"]}}),
+            );
+            *body = held.into();
         }
         let created = apply(writer.clone(), plan).await;
         assert!(created.errors.is_empty(), "{:?}", created.errors);
@@ -667,7 +675,7 @@ mod tests {
             .delete("base", &DeleteParams::default())
             .await
             .expect("it waits for its finalizer");
-        let stored = endpoint.get("base").await.expect("it is held").object;
+        let stored = endpoint.get("base").await.expect("it is held").object();
         let text = |pointer: &str| stored.pointer(pointer).and_then(Value::as_str).map(Name::from);
         let uid = text("/metadata/uid").expect("a uid");
         let release = Action::Replace {
@@ -676,7 +684,7 @@ mod tests {
                 uid: uid.clone(),
                 version: text("/metadata/resourceVersion").expect("a version"),
             },
-            patch: json!({"metadata": {"finalizers": null}}),
+            patch: json!({"metadata": {"finalizers": null}}).into(),
             why: "a test",
         };
         let applied = apply(

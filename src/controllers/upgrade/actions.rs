@@ -16,7 +16,7 @@ pub(super) fn actions(store: &Store, owner: &Owner, view: &View<'_>, made: upgra
         actions.extend(finalizers.map(|(all, why)| Action::Replace {
             object: owner.clone(),
             before: before.clone(),
-            patch: json!({"metadata": {"finalizers": all}}),
+            patch: json!({"metadata": {"finalizers": all}}).into(),
             why,
         }));
         let events = made.events.into_iter().map(|event| note(owner, event)).collect();
@@ -24,7 +24,7 @@ pub(super) fn actions(store: &Store, owner: &Owner, view: &View<'_>, made: upgra
         actions.extend(status.map(|status| Action::Status {
             object: owner.clone(),
             before,
-            patch: json!({"status": difference(&wire(view.upgrade.status), &status)}),
+            patch: json!({"status": difference(&wire(view.upgrade.status), &status)}).into(),
             notes: events,
         }));
     }
@@ -56,7 +56,7 @@ fn of_work(write: Write) -> Action {
             body,
         } => Action::Create {
             object: work(&cluster, &name),
-            body,
+            body: body.into(),
             why: stage.word(),
         },
         Write::Update {
@@ -67,7 +67,7 @@ fn of_work(write: Write) -> Action {
         } => Action::Replace {
             object: work(&cluster, &name),
             before: revision(before),
-            patch,
+            patch: patch.into(),
             why: "the cluster took too long and is only looked at",
         },
         Write::Delete {

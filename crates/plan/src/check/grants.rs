@@ -18,6 +18,7 @@ pub(super) fn serves_everybody(action: &Action) -> bool {
             object.kind.is_for_registration()
         }
         Action::Status { object, patch, .. } => {
+            let patch = patch.value();
             let status = patch.get("status").and_then(Value::as_object);
             object.kind == Kind::Instance
                 && status.is_some_and(|fields| fields.keys().all(|field| field == "conditions"))
@@ -222,7 +223,8 @@ mod tests {
         let create = Action::Create {
             object: ObjectKey::new(Kind::RoleBinding, namespace, name),
             body: json!({"metadata": {"name": name, "namespace": namespace, "labels": labels},
-                "roleRef": {"kind": kind, "name": role}}),
+                "roleRef": {"kind": kind, "name": role}})
+            .into(),
             why: "a test",
         };
         let plan = Plan {

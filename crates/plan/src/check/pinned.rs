@@ -43,7 +43,7 @@ fn assigned(view: &View<'_>, plan: &Plan, work: &ObjectKey) -> Hashes {
         Action::Status { object, patch, .. }
             if object.kind == Kind::Instance && object.namespace == work.namespace =>
         {
-            patch.pointer("/status/configReferences")
+            patch.value().pointer("/status/configReferences").cloned()
         }
         Action::Create { .. }
         | Action::Replace { .. }
@@ -51,7 +51,7 @@ fn assigned(view: &View<'_>, plan: &Plan, work: &ObjectKey) -> Hashes {
         | Action::Delete { .. }
         | Action::Certify { .. } => None,
     });
-    let pairs: Vec<(ConfigRef, Name)> = if let Some(entries) = written.and_then(Value::as_array) {
+    let pairs: Vec<(ConfigRef, Name)> = if let Some(entries) = written.as_ref().and_then(Value::as_array) {
         entries.iter().map(pair).collect()
     } else {
         let instance = view.instance(&work.namespace);

@@ -59,6 +59,7 @@ pub(super) fn written(plan: &Plan) -> Written<'_> {
 fn assignment(action: &Action) -> Option<(&Name, Vec<AssignedConfig>)> {
     match action {
         Action::Status { object, patch, .. } if object.kind == Kind::Instance => {
+            let patch = patch.value();
             let entries = patch.pointer("/status/configReferences")?.as_array()?;
             Some((
                 &object.namespace,

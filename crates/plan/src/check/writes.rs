@@ -72,16 +72,17 @@ fn verb(action: &Action) -> &'static str {
 fn fault(view: &View<'_>, plan: &Plan, action: &Action) -> Option<&'static str> {
     match action {
         Action::Create { object, body, .. } if object.kind == Kind::Instance => {
-            created_instance(view, object, body)
+            created_instance(view, object, &body.value())
         }
         Action::Create { object, body, .. } if object.kind == Kind::Work => {
-            created_work(view, plan, object, body)
+            created_work(view, plan, object, &body.value())
         }
         Action::Create { object, body, .. } if object.kind.is_for_registration() => {
-            grants::granted(view, object, Some(body)).or_else(|| grants::held(view, object, body))
+            let body = body.value();
+            grants::granted(view, object, Some(&body)).or_else(|| grants::held(view, object, &body))
         }
         Action::Create { object, body, .. } if object.kind == Kind::Rollout => {
-            created_roll_up(view, object, body)
+            created_roll_up(view, object, &body.value())
         }
         Action::Create { .. } => Some("this kind is never created"),
         Action::Replace {
@@ -89,13 +90,13 @@ fn fault(view: &View<'_>, plan: &Plan, action: &Action) -> Option<&'static str> 
             before,
             patch,
             ..
-        } => replaced(view, plan, object, patch).or_else(|| unguarded(before)),
+        } => replaced(view, plan, object, &patch.value()).or_else(|| unguarded(before)),
         Action::Status {
             object,
             before,
             patch,
             ..
-        } => status(view, object, patch).or_else(|| unguarded(before)),
+        } => status(view, object, &patch.value()).or_else(|| unguarded(before)),
         Action::Certify {
             object,
             before,
@@ -403,7 +404,7 @@ mod tests {
         move |object, before| Action::Replace {
             object,
             before,
-            patch: patch.clone(),
+            patch: patch.clone().into(),
             why: "a test",
         }
     }

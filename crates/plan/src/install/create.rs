@@ -58,7 +58,11 @@ pub(super) fn create(view: &View<'_>, giver: Giver<'_>, name: &Name, cluster: &C
         "spec": spec,
     });
     let object = ObjectKey::new(Kind::Instance, name.clone(), view.addon.name.clone());
-    Action::Create { object, body, why }
+    Action::Create {
+        object,
+        body: body.into(),
+        why,
+    }
 }
 
 /// What no cluster may have of its own is not given to it as its own either.

@@ -190,7 +190,7 @@ fn part(
         all.actions.push(Action::Replace {
             object: key(instance),
             before: Revision::from(&instance.meta),
-            patch: json!({"metadata": {"annotations": {(terms::DESELECTED_AT): now.to_string()}}}),
+            patch: json!({"metadata": {"annotations": {(terms::DESELECTED_AT): now.to_string()}}}).into(),
             why: WHY,
         });
         return;
@@ -254,7 +254,7 @@ fn tend(view: &View<'_>, wanted: &Wanted<'_>, stand: &InstanceFate<'_>) -> Optio
     Some(Action::Replace {
         object: key(instance),
         before: Revision::from(&instance.meta),
-        patch: Value::Object(patch),
+        patch: Value::Object(patch).into(),
         why,
     })
 }

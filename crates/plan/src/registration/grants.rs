@@ -128,7 +128,7 @@ fn narrowed(view: &View<'_>, key: &ObjectKey, grant: &Grant) -> Option<Action> {
     is_due.then(|| Action::Replace {
         object: key.clone(),
         before: Revision::from(&grant.meta),
-        patch: json!({"subjects": subjects(&Holders::Agent, &grant.cluster, &view.addon.name)}),
+        patch: json!({"subjects": subjects(&Holders::Agent, &grant.cluster, &view.addon.name)}).into(),
         why: "agents of other clusters hold the permission",
     })
 }
@@ -153,7 +153,7 @@ impl WantedGrant<'_> {
     fn creation(&self) -> Action {
         Action::Create {
             object: self.key.clone(),
-            body: self.body(),
+            body: self.body().into(),
             why: "the agent registers with the hub",
         }
     }
@@ -177,7 +177,7 @@ impl WantedGrant<'_> {
         Some(Action::Replace {
             object: self.key.clone(),
             before: Revision::from(&grant.meta),
-            patch: self.patch(grant),
+            patch: self.patch(grant).into(),
             why: "the permission differs from what the agent needs",
         })
     }

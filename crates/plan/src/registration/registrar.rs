@@ -482,7 +482,7 @@ fn beside_others<'v>(view: &View<'v>, registrar: &mut Registrar<'v>, now: Timest
             actions.push(Action::Status {
                 object: ObjectKey::new(Kind::Instance, instance.cluster.clone(), instance.addon.clone()),
                 before: Revision::from(&instance.meta),
-                patch: json!({"status": {"conditions": render(&told)}}),
+                patch: json!({"status": {"conditions": render(&told)}}).into(),
                 notes: Vec::new(),
             });
         }
