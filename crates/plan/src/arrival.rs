@@ -37,13 +37,13 @@ impl Arrival {
         let stated = |kind: &str| {
             let mut true_ones = conditions.iter().filter(|one| one.status == Status::True);
             true_ones.find(|one| {
-                *one.kind == *kind && is_absence(&one.reason) && one.generation == Some(generation)
+                *one.kind == *kind && is_absence(&one.reason) && one.generation() == Some(generation)
             })
         };
         if !is_absence(reason) || stated("Stalled").is_some() {
             return None;
         }
-        let since = stated("Reconciling").and_then(|one| one.since).unwrap_or(now);
+        let since = stated("Reconciling").and_then(Condition::since).unwrap_or(now);
         let grace = SignedDuration::try_from(settings.arrival_grace).unwrap_or(SignedDuration::MAX);
         let until = since.checked_add(grace).unwrap_or(Timestamp::MAX);
         (now < until).then_some(Self { since, until })

@@ -108,9 +108,9 @@ pub(super) fn merge<'o>(
         let stated = observed.iter().find(|condition| *condition.kind == *wish.kind);
         stated.is_some_and(|condition| {
             condition.status == wish.status
-                && condition.generation == wish.generation(generation)
-                && condition.since.is_some()
-                && wish.since.is_none_or(|since| condition.since == Some(since))
+                && condition.generation() == wish.generation(generation)
+                && condition.since().is_some()
+                && wish.since.is_none_or(|since| condition.since() == Some(since))
                 && *condition.reason == *wish.words()
                 && *condition.message == *wish.message
         })
@@ -133,17 +133,15 @@ pub(super) fn merge<'o>(
 fn fulfil(wish: &Wish<'_>, old: Option<&Condition>, generation: Option<i64>, now: Timestamp) -> Condition {
     let unchanged = old
         .filter(|old| old.status == wish.status)
-        .and_then(|old| old.since);
-    Condition {
-        said: Arc::new(ConditionText {
-            kind: Name::from(wish.kind),
-            status: wish.status,
-            reason: Name::from(wish.words()),
-            message: Name::from(&*wish.message),
-        }),
-        since: Some(wish.since.or(unchanged).unwrap_or(now)),
-        generation: wish.generation(generation),
-    }
+        .and_then(Condition::since);
+    let said = ConditionText {
+        kind: Name::from(wish.kind),
+        status: wish.status,
+        reason: Name::from(wish.words()),
+        message: Name::from(&*wish.message),
+    };
+    let since = wish.since.or(unchanged).unwrap_or(now);
+    Condition::new(Arc::new(said), Some(since), wish.generation(generation))
 }
 
 /// Returns the conditions as JSON.
@@ -161,12 +159,12 @@ fn render_one(condition: &Condition) -> Value {
     if let Some(fields) = rendered.as_object_mut() {
         fields.extend(
             condition
-                .since
+                .since()
                 .map(|since| ("lastTransitionTime".to_owned(), Value::from(since.to_string()))),
         );
         fields.extend(
             condition
-                .generation
+                .generation()
                 .map(|seen| ("observedGeneration".to_owned(), Value::from(seen))),
         );
     }
@@ -195,15 +193,18 @@ mod tests {
             Some(2),
             at(2),
         );
-        assert_eq!(second[0].since, Some(at(1)));
-        assert_eq!((&*second[0].reason, second[0].generation), ("Upgrading", Some(2)));
+        assert_eq!(second[0].since(), Some(at(1)));
+        assert_eq!(
+            (&*second[0].reason, second[0].generation()),
+            ("Upgrading", Some(2))
+        );
         let third = merge(
             &second,
             &[Wish::new("Ready", Status::True, "Ready", "")],
             Some(2),
             at(3),
         );
-        assert_eq!(third[0].since, Some(at(3)));
+        assert_eq!(third[0].since(), Some(at(3)));
     }
 
     #[test]

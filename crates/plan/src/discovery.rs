@@ -76,7 +76,7 @@ fn value(instance: &Instance) -> &'static str {
 
 /// Returns until when nothing is said about an instance that was never available so far.
 fn too_new(instance: &Instance, value: &str, now: Timestamp) -> Option<Timestamp> {
-    let until = instance.farewell.created?.checked_add(NEW).ok()?;
+    let until = instance.farewell.created()?.checked_add(NEW).ok()?;
     (value != "available" && now < until).then_some(until)
 }
 

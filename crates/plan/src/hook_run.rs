@@ -121,7 +121,7 @@ fn problem(work: &Work) -> Option<String> {
 }
 
 fn failed(instance: &Instance, work: &Work, problem: &str, now: Timestamp) -> Pending {
-    let noted = instance.farewell.failed.as_ref();
+    let noted = instance.farewell.failed();
     // A failure that lies ahead was noted by a clock that was wrong; waiting for it could take years.
     let is_past = |known: &FailedHook| known.at.duration_since(now) <= AHEAD;
     let known = noted.filter(|known| known.work == work.meta.uid && is_past(known));
@@ -179,7 +179,7 @@ fn begin(view: &View<'_>, recipes: &mut Recipes, instance: &Instance, now: Times
         }
         Hooks::Spec(spec) => spec,
     };
-    let next = instance.farewell.failed.as_ref().map(next_attempt);
+    let next = instance.farewell.failed().map(next_attempt);
     if let Some(next) = next.filter(|next| now < *next) {
         return Run::Pending(Pending {
             again: Some(next),

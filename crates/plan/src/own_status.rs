@@ -141,11 +141,8 @@ fn copied(said: &[Condition], known: &RollUp) -> Vec<Condition> {
     let each = each.map(|condition| {
         let mut stated = known.conditions.iter();
         let before = stated.find(|before| before.kind == condition.kind && before.status == condition.status);
-        Condition {
-            said: condition.said.clone(),
-            since: before.and_then(|before| before.since).or(condition.since),
-            generation: Some(known.meta.generation),
-        }
+        let since = before.and_then(Condition::since).or(condition.since());
+        Condition::new(condition.said.clone(), since, Some(known.meta.generation))
     });
     each.collect()
 }

@@ -79,7 +79,7 @@ pub(super) fn instance(
     if !is_held || !is_ours(view, instance) {
         return Goodbye::default();
     }
-    if instance.farewell.skip_hooks {
+    if instance.farewell.skips_hooks() {
         return released(view, instance, "its pre-delete hooks are to be skipped");
     }
     let stated = instance.condition(HOOK_MANIFEST_COMPLETED);
@@ -149,9 +149,9 @@ fn completed(view: &View<'_>, instance: &Instance, now: Timestamp) -> Goodbye {
 
 fn pending_or_over(view: &View<'_>, instance: &Instance, pending: Pending, now: Timestamp) -> Goodbye {
     let settings = view.settings();
-    let timeout = instance.farewell.timeout.unwrap_or(settings.hook_timeout);
-    let policy = instance.farewell.policy.unwrap_or(settings.hook_timeout_policy);
-    let end = instance.farewell.since.and_then(|since| timeout.end(since));
+    let timeout = instance.farewell.timeout().unwrap_or(settings.hook_timeout);
+    let policy = instance.farewell.policy().unwrap_or(settings.hook_timeout_policy);
+    let end = instance.farewell.since().and_then(|since| timeout.end(since));
     let is_over = end.is_some_and(|end| end <= now);
     let Pending {
         actions,

@@ -65,9 +65,9 @@ impl Case<'_> {
     fn hook(&self, instance: &Instance, why: &str) -> Cause {
         let settings = self.view.settings();
         let farewell = &instance.farewell;
-        let policy = farewell.policy.unwrap_or(settings.hook_timeout_policy);
-        let timeout = farewell.timeout.unwrap_or(settings.hook_timeout);
-        let end = farewell.since.and_then(|since| timeout.end(since));
+        let policy = farewell.policy().unwrap_or(settings.hook_timeout_policy);
+        let timeout = farewell.timeout().unwrap_or(settings.hook_timeout);
+        let end = farewell.since().and_then(|since| timeout.end(since));
         let then = match (policy, end) {
             (TimeoutPolicy::Release, Some(end)) => format!("; without them the add-on goes at {end}"),
             (TimeoutPolicy::Block | TimeoutPolicy::Release, _) => {
@@ -83,7 +83,7 @@ impl Case<'_> {
         if has_failed {
             return cause;
         }
-        cause.within(self.patience(farewell.since), self.now)
+        cause.within(self.patience(farewell.since()), self.now)
     }
 
     fn hook_work(&self, cluster: &str) -> Option<Link> {
@@ -125,7 +125,7 @@ impl Case<'_> {
                 ..cause
             };
         }
-        cause.within(self.patience(instance.farewell.since), self.now)
+        cause.within(self.patience(instance.farewell.since()), self.now)
     }
 
     /// Returns what holds the works that an instance has left behind.

@@ -249,7 +249,7 @@ impl Case<'_> {
     /// Where that condition says otherwise, nobody has noted since when; no other condition's time is it.
     pub(super) fn since(&self, instance: &Instance, is_ready: bool) -> Option<Timestamp> {
         if instance.meta.deleting && !is_ready {
-            return instance.farewell.since;
+            return instance.farewell.since();
         }
         let sums_up = if self.view.addon.managed {
             conditions::READY

@@ -142,7 +142,7 @@ impl PlannedConditions {
             status: condition.status,
             reason: condition.reason.to_string(),
             message: condition.message.to_string(),
-            since: condition.since,
+            since: condition.since(),
         });
         let Some(planned) = self.instances.get(&*instance.cluster) else {
             return telling(stored.collect());

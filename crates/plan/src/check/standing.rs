@@ -201,7 +201,7 @@ fn is_late(instance: &Instance, terms: Terms) -> Option<bool> {
     let ProgressDeadline::After(length) = terms.deadline else {
         return Some(false);
     };
-    let since = instance.condition(ASSIGNED)?.since?;
+    let since = instance.condition(ASSIGNED)?.since()?;
     Some(lasts(since, length, terms.now))
 }
 
@@ -226,7 +226,7 @@ fn has_failed(view: &View<'_>, instance: &Instance, now: Timestamp) -> bool {
     if works.iter().any(cannot_be) {
         return true;
     }
-    let assigned = instance.condition(ASSIGNED).and_then(|condition| condition.since);
+    let assigned = instance.condition(ASSIGNED).and_then(snapshot::Condition::since);
     let said = |kind: &str, status| instance.condition(kind).filter(|one| one.status == status);
     let is_new =
         |since: Option<Timestamp>| since.is_some_and(|since| assigned.is_none_or(|then| since >= then));
@@ -234,7 +234,7 @@ fn has_failed(view: &View<'_>, instance: &Instance, now: Timestamp) -> bool {
         said("HostingManifestApplied", Status::False).filter(|_| !instance.hosting_cluster.is_empty());
     let unmade = hosted.or_else(|| said("ManifestApplied", Status::False).filter(|_| !is_ours(instance)));
     let degraded = said("Degraded", Status::True);
-    if unmade.is_some_and(|one| is_new(one.since)) || degraded.is_some_and(|one| is_new(one.since)) {
+    if unmade.is_some_and(|one| is_new(one.since())) || degraded.is_some_and(|one| is_new(one.since())) {
         return true;
     }
     let runs = !works.is_empty()
@@ -245,7 +245,7 @@ fn has_failed(view: &View<'_>, instance: &Instance, now: Timestamp) -> bool {
         return true;
     }
     if let Some(down) = said("Available", Status::False).filter(|_| runs) {
-        let began = down.since.max(assigned).unwrap_or(now);
+        let began = down.since().max(assigned).unwrap_or(now);
         return lasts(began, view.settings().startup, now);
     }
     // What the last plan has found out, and nothing above speaks against.
@@ -266,10 +266,10 @@ fn starts_up(view: &View<'_>, instance: &Instance, now: Timestamp) -> bool {
     let down = instance
         .condition("Available")
         .filter(|one| one.status == Status::False);
-    let since = |kind: &str| instance.condition(kind).and_then(|one| one.since);
+    let since = |kind: &str| instance.condition(kind).and_then(snapshot::Condition::since);
     let arrived = since(ASSIGNED).or_else(|| since("Progressing"));
     down.zip(arrived).is_some_and(|(down, arrived)| {
-        down.since.is_none_or(|since| since <= arrived) && !lasts(arrived, view.settings().startup, now)
+        down.since().is_none_or(|since| since <= arrived) && !lasts(arrived, view.settings().startup, now)
     })
 }
 

@@ -50,13 +50,13 @@ fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
 }
 
 fn is_condition(value: &Value, known: &Condition) -> bool {
-    let since = known.since.map(|since| since.to_string()).unwrap_or_default();
+    let since = known.since().map(|since| since.to_string()).unwrap_or_default();
     text(value, "/type") == &*known.kind
         && text(value, "/status") == known.status.as_str()
         && text(value, "/reason") == &*known.reason
         && text(value, "/message") == &*known.message
         && text(value, "/lastTransitionTime") == since
-        && value.get("observedGeneration").and_then(Value::as_i64) == known.generation
+        && value.get("observedGeneration").and_then(Value::as_i64) == known.generation()
 }
 
 fn is_reference(value: &Value, known: &Reference) -> bool {

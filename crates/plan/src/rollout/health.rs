@@ -68,7 +68,7 @@ pub(super) fn under_way(
         return Some(Trouble::Failed(assigned, apply_failure(work)));
     }
     let complaints = Complaints::of(instance);
-    let is_new = |condition: &&Condition| condition.since.is_some_and(|since| since >= assigned);
+    let is_new = |condition: &&Condition| condition.since().is_some_and(|since| since >= assigned);
     if let Some(condition) = complaints.manifests.filter(|_| !deployed).filter(is_new) {
         return Some(failed(condition, assigned));
     }
@@ -97,7 +97,7 @@ pub(super) fn after_success(instance: &Instance) -> Option<Trouble> {
     let first = failures
         .into_iter()
         .flatten()
-        .min_by_key(|condition| condition.since);
+        .min_by_key(|condition| condition.since());
     first.map(|condition| failed(condition, epoch)).or_else(|| {
         let condition = complaints.unavailable?;
         Some(Trouble::Unavailable(began(condition, epoch), words(condition)))
@@ -114,7 +114,7 @@ fn failed(condition: &Condition, assigned: Timestamp) -> Trouble {
 }
 
 fn began(condition: &Condition, assigned: Timestamp) -> Timestamp {
-    condition.since.map_or(assigned, |since| since.max(assigned))
+    condition.since().map_or(assigned, |since| since.max(assigned))
 }
 
 fn words(condition: &Condition) -> String {

@@ -51,7 +51,7 @@ pub(crate) fn assigned<'a>(member: &Member<'_>, state: &State, now: Timestamp) -
 
 /// A time that lies ahead was written by a clock that was wrong; deadlines and soak times would wait for it, for years if need be.
 fn is_ahead(recorded: &Condition, now: Timestamp) -> bool {
-    let since = recorded.since;
+    let since = recorded.since();
     since.is_some_and(|since| since.duration_since(now) > AHEAD)
 }
 
@@ -71,7 +71,7 @@ fn ends_trouble(member: &Member<'_>, now: Timestamp) -> bool {
         return false;
     };
     let soaked = end(confirmed_at(member.instance), member.soak);
-    let is_early = || soaked.is_none_or(|end| before.since.is_none_or(|since| since < end));
+    let is_early = || soaked.is_none_or(|end| before.since().is_none_or(|since| since < end));
     State::is_failure(&before.reason)
         || (before.status == Status::True && now > confirmed_at(member.instance) && is_early())
 }
@@ -85,17 +85,17 @@ pub(super) fn is_open(instance: &Instance) -> bool {
 
 /// Returns since when an instance is assigned what it is assigned.
 pub(super) fn assigned_at(instance: &Instance, now: Timestamp) -> Timestamp {
-    let recorded = instance.condition(ASSIGNED).and_then(|condition| condition.since);
+    let recorded = instance.condition(ASSIGNED).and_then(Condition::since);
     let running = || {
         let progressing = instance.condition(PROGRESSING)?;
-        progressing.since.filter(|_| progressing.status == Status::True)
+        progressing.since().filter(|_| progressing.status == Status::True)
     };
     recorded.or_else(running).unwrap_or(now)
 }
 
 /// Returns since when the agent has confirmed what is assigned, as far as anybody recorded it.
 pub(super) fn confirmed_at(instance: &Instance) -> Timestamp {
-    let since = |kind: &str| instance.condition(kind).and_then(|condition| condition.since);
+    let since = |kind: &str| instance.condition(kind).and_then(Condition::since);
     since(ASSIGNED)
         .or_else(|| since(PROGRESSING))
         .unwrap_or(Timestamp::UNIX_EPOCH)

@@ -26,11 +26,8 @@ pub(crate) fn conditions(conditions: &[api::Condition], names: &mut Names) -> Ve
             reason: names.share(&condition.reason),
             message: names.share(&condition.message),
         };
-        Condition {
-            said: names.share_words(said),
-            since: Some(condition.last_transition_time.0),
-            generation: condition.observed_generation,
-        }
+        let since = Some(condition.last_transition_time.0);
+        Condition::new(names.share_words(said), since, condition.observed_generation)
     });
     each.collect()
 }

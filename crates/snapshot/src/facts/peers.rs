@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::config::config_key;
 use super::sharded_map::ShardedMap;
+use crate::interner::Table;
 use crate::record::{ConfigRef, Instance, Status};
 use api::names::conditions::PROGRESSING;
 use api::names::reasons;
@@ -41,7 +42,7 @@ pub struct PeerFacts {
 }
 
 /// What an add-on on one cluster says for itself.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PeerInstance {
     /// The mark of who installed it: `<namespace>/<name>` of a placement, `label-selector`, or "" for what nobody but a human or
     /// another program made.
@@ -84,6 +85,14 @@ impl Peer {
         Self {
             phase,
             instance: Arc::new(says),
+        }
+    }
+
+    /// Returns the same with the shared copy of what it says.
+    pub(crate) fn shared(self, known: &mut Table<PeerInstance>) -> Self {
+        Self {
+            phase: self.phase,
+            instance: known.share(Arc::unwrap_or_clone(self.instance)),
         }
     }
 }

@@ -4,7 +4,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::facts::{Facts, Peer, PeerFacts};
+use crate::facts::{Facts, Peer, PeerFacts, PeerInstance};
+use crate::interner::Table;
 use crate::kind::{ObjectKey, Place};
 use crate::record::{ConfigRef, Instance};
 use model::Name;
@@ -16,6 +17,8 @@ pub(crate) struct Published {
     pub(crate) changed: Changed,
     /// Counts as they are now; those of `changed.peers` are not published yet.
     pub(crate) peers: BTreeMap<Name, PeerFacts>,
+    /// What instances say for themselves: thousands say the same.
+    sayings: Table<PeerInstance>,
 }
 
 /// What must be looked at when facts are published.
@@ -73,6 +76,7 @@ impl Published {
         if old == new {
             return;
         }
+        let new = new.map(|peer| peer.shared(&mut self.sayings));
         let peers = self.peers.entry(addon.clone()).or_default();
         peers.count(cluster, old.as_ref(), new.as_ref());
         if peers.clusters == 0 {

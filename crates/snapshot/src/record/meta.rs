@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
+use super::sparse::{SparseNumber, SparseTime};
 use model::Name;
 
 /// Identity and revision of an object.
@@ -61,10 +62,29 @@ pub struct ConditionText {
 pub struct Condition {
     /// What it says.
     pub said: Arc<ConditionText>,
-    /// `lastTransitionTime`
-    pub since: Option<Timestamp>,
-    /// `observedGeneration`
-    pub generation: Option<i64>,
+    since: SparseTime,
+    generation: SparseNumber,
+}
+
+impl Condition {
+    /// Returns a condition that says this since a time, about a generation.
+    pub fn new(said: Arc<ConditionText>, since: Option<Timestamp>, generation: Option<i64>) -> Self {
+        Self {
+            said,
+            since: since.into(),
+            generation: generation.into(),
+        }
+    }
+
+    /// Returns `lastTransitionTime`.
+    pub fn since(&self) -> Option<Timestamp> {
+        self.since.get()
+    }
+
+    /// Returns `observedGeneration`.
+    pub fn generation(&self) -> Option<i64> {
+        self.generation.get()
+    }
 }
 
 impl std::ops::Deref for Condition {

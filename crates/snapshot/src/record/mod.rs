@@ -8,6 +8,7 @@ pub(super) mod objects;
 pub(super) mod reference;
 pub(super) mod roll_up;
 pub(super) mod rollout;
+mod sparse;
 pub(super) mod work;
 
 pub use claims::Claims;
@@ -15,3 +16,4 @@ pub use meta::*;
 pub use objects::*;
 pub use roll_up::RollUp;
 pub use rollout::{Paused, Progression, ProgressionReference};
+pub(crate) use sparse::SparseTime;
