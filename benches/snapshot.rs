@@ -11,7 +11,7 @@ mod world;
 
 use divan::AllocProfiler;
 use serde_json::{Value, json};
-use snapshot::{Digest, Event, Kind, ObjectKey, Settings, Store};
+use snapshot::{Completeness, Digest, Event, Kind, ObjectKey, Settings, Store};
 use world::World;
 
 #[global_allocator]
@@ -92,6 +92,30 @@ fn hold_instances(bencher: divan::Bencher<'_, '_>) {
 #[divan::bench(sample_count = 3)]
 fn hold_works(bencher: divan::Bencher<'_, '_>) {
     hold(bencher, Kind::Work);
+}
+
+/// Ten add-ons on ten thousand clusters, each with its work: the peak of the allocator is what all of them take.
+#[divan::bench(sample_count = 1, sample_size = 1)]
+fn hold_fleet(bencher: divan::Bencher<'_, '_>) {
+    let texts = [Kind::Cluster, Kind::Instance, Kind::Work].map(|kind| (kind, installed(kind)));
+    bencher.bench_local(|| {
+        let mut store = Store::new(Settings::default());
+        for (kind, text) in &texts {
+            let addons = if *kind == Kind::Cluster { 1 } else { 10 };
+            for (cluster, addon) in
+                (0..HELD).flat_map(|cluster| (0..addons).map(move |addon| (cluster, addon)))
+            {
+                let text = text
+                    .replace("cluster0", &format!("cluster{cluster}"))
+                    .replace("uid-", &format!("uid-{cluster}-{addon}-"))
+                    .replace("hello", &format!("hello{addon}"));
+                let object = serde_json::from_str(&text).expect("JSON");
+                store.apply(Event::Applied { kind: *kind, object });
+            }
+        }
+        let _facts = store.publish(Completeness::default());
+        store
+    });
 }
 
 /// The spec of a work with so many Deployments and as many ConfigMaps, each as Go's types write it: empty values included.

@@ -238,7 +238,10 @@ mod tests {
             at: "2030-01-01T00:00:05Z".parse().expect("a time"),
             work: "uid-7".into(),
         };
-        assert_eq!(of(&[(terms::HOOK_FAILED, &failed.render())]).failed(), Some(&failed));
+        assert_eq!(
+            of(&[(terms::HOOK_FAILED, &failed.render())]).failed(),
+            Some(&failed)
+        );
         for text in [
             "",
             "3",
