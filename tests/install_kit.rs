@@ -42,6 +42,10 @@ fn template(text: &str, condition: &str) -> String {
         .replace(
             "secretName: tidegate-tls",
             "secretName: {{ .Values.certificates.secretName }}",
+        )
+        .replace(
+            "resourceNames: [tidegate-tls]",
+            "resourceNames: [{{ .Values.certificates.secretName }}]",
         );
     format!("{{{{- if {condition} }}}}\n{placed}{{{{- end }}}}\n")
 }
@@ -85,7 +89,11 @@ fn derived() -> BTreeMap<String, String> {
         one("manifests/rbac/controllers.yaml"),
         one("manifests/rbac/registration.yaml"),
     );
-    let certificate = one("certs/cert-manager.yaml");
+    let (certificate, certificates, one_process) = (
+        one("certs/cert-manager.yaml"),
+        one("manifests/rbac/certificates.yaml"),
+        one("manifests/rbac/one-process.yaml"),
+    );
     let deploy = |name: &str| format!("manifests/deploy/{name}");
     let chart = |name: &str| format!("charts/tidegate/{name}");
     let mut files = BTreeMap::from([
@@ -98,7 +106,12 @@ fn derived() -> BTreeMap<String, String> {
             certificate.clone(),
         ),
         (
-            deploy("webhooks/webhooks.yaml"),
+            deploy("components/self-managed/rights.yaml"),
+            certificates.clone(),
+        ),
+        (deploy("components/one-workload/rights.yaml"), one_process.clone()),
+        (
+            deploy("webhooks/base/webhooks.yaml"),
             joined(&[
                 "manifests/webhook/mutating.yaml".into(),
                 "manifests/webhook/validating.yaml".into(),
@@ -119,6 +132,14 @@ fn derived() -> BTreeMap<String, String> {
         (
             chart("templates/certificate.yaml"),
             template(&certificate, "eq .Values.certificates.mode \"cert-manager\""),
+        ),
+        (
+            chart("templates/rights-certificates.yaml"),
+            template(&certificates, "eq .Values.certificates.mode \"self-managed\""),
+        ),
+        (
+            chart("templates/rights-one-workload.yaml"),
+            template(&one_process, ".Values.oneWorkload.enabled"),
         ),
         (chart("templates/webhooks.yaml"), chart_webhooks()),
     ]);

@@ -13,6 +13,7 @@ mod definitions;
 mod dev;
 mod error;
 mod explain;
+mod install;
 mod live;
 mod options;
 mod plan;
@@ -38,6 +39,7 @@ pub use definitions::{ApplyArgs, DefinitionsArgs, DefinitionsCommand, Definition
 pub use dev::{DevArgs, DevCommand};
 pub use error::CliError;
 pub use explain::ExplainArgs;
+pub use install::{CertifierArg, InstallArgs, WebhooksArg, WorkloadsArg};
 use options::lease;
 pub use options::{
     ControllersMode, GateArgs, LeasePlace, LogFormat, Manage, Only, Reasons, ReferenceArgs, RightsArgs,
@@ -48,7 +50,7 @@ pub use policy::PolicyArgs;
 pub use print::OutputFormat;
 pub use release::{AdoptArgs, ReleaseArgs};
 pub use run::run;
-pub use serve::DoorArgs;
+pub use serve::{CertificatesArg, DoorArgs};
 pub use shell::{CompletionsArgs, ManArgs};
 pub use snapshot::SnapshotArgs;
 pub use why::WhyArgs;

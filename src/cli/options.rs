@@ -306,7 +306,7 @@ pub enum EmptyMeans {
 }
 
 /// Reads a length of time as Kubernetes writes it.
-fn length(text: &str) -> Result<Duration, String> {
+pub(super) fn length(text: &str) -> Result<Duration, String> {
     let read = GoDuration::parse(text).ok().and_then(GoDuration::length);
     read.ok_or_else(|| "must be a length of time, such as 10s, 1m30s or 0".to_owned())
 }

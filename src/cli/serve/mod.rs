@@ -6,8 +6,9 @@ mod halves;
 mod labels;
 mod reload;
 mod run;
+mod secret;
 
-pub use door::DoorArgs;
+pub use door::{CertificatesArg, DoorArgs};
 pub(super) use door::secrets;
 pub(super) use halves::nonsense;
 pub(super) use run::run;
