@@ -78,11 +78,11 @@ pub enum CertificatesArg {
 /// The name by which API servers call the gate of `manifests/deploy`.
 const SERVICE: &str = "tidegate.tidegate.svc";
 /// A life shorter than that is over before every API server has heard of it.
-const SHORTEST_LIFE: Duration = Duration::from_secs(30);
+const SHORTEST_LIFE: Duration = Duration::from_secs(10);
 
 fn certificate_life(text: &str) -> Result<Duration, String> {
     let life = length(text).ok().filter(|life| *life >= SHORTEST_LIFE);
-    life.ok_or_else(|| "must be a length of time of at least 30s, such as 24h or 2160h".to_owned())
+    life.ok_or_else(|| "must be a length of time of at least 10s, such as 24h or 2160h".to_owned())
 }
 
 /// What the gate shows, and whom it lets in.

@@ -27,7 +27,7 @@ use super::targets::{self, Target};
 use crate::controllers::runtime::clock::{Clock, Trust};
 use crate::controllers::runtime::error_root::root;
 use crate::controllers::tide::Tide;
-use certificates::{AUTHORITIES, Data, Holding, Lives, Step, Trusting, change, next};
+use certificates::{AUTHORITIES, Data, Flaw, Holding, Lives, Step, Trusting, change, next};
 
 /// Nothing is due: something changes before, or it is looked at once more.
 const FAR: Duration = Duration::from_hours(1);
@@ -329,6 +329,12 @@ impl Keeper {
         let secret = self.place();
         let revision = stored.metadata.resource_version.as_deref().unwrap_or_default();
         match step {
+            Step::Prepare {
+                because: Some(Flaw::Absent),
+            } => info!(
+                %secret, revision,
+                "there was no certificate: one was made, and is shown as soon as the API server trusts it"
+            ),
             Step::Prepare { because: Some(flaw) } => warn!(
                 %secret, revision, %flaw,
                 "nobody can trust the certificate; a new one was made, and is shown as soon as the API server trusts it"
