@@ -9,9 +9,9 @@ use std::sync::LazyLock;
 
 use clap::Parser as _;
 use serde_json::{Value, json};
-use tidegate::cli::Cli;
+use tidegate::cli::{Cli, Command as Subcommand};
 
-use crate::testkit::manifests::{documents, repository};
+use crate::testkit::manifests::repository;
 
 const NAMESPACE: &str = "{{ .Release.Namespace }}";
 
@@ -204,13 +204,17 @@ fn kustomized(folder: &str) -> Vec<Value> {
 }
 
 fn rendered(flags: &[&str]) -> Vec<Value> {
+    rendered_in("tidegate", flags)
+}
+
+fn rendered_in(namespace: &str, flags: &[&str]) -> Vec<Value> {
     let mut helm = Command::new(&*HELM);
     helm.args(["template", "tidegate"])
         .arg(repository("charts/tidegate"));
     // Without its own cache and configuration, wherever the tests run.
     helm.args([
         "--namespace",
-        "tidegate",
+        namespace,
         "--include-crds",
         "--kube-version",
         "1.36.0",
@@ -263,9 +267,11 @@ fn by_name(objects: Vec<Value>) -> BTreeMap<String, Value> {
 
 #[track_caller]
 fn equal(chart: Vec<Value>, folder: Vec<Value>) {
-    let (chart, mut folder) = (by_name(chart), by_name(folder));
+    let (mut chart, mut folder) = (by_name(chart), by_name(folder));
     // Helm makes the namespace by itself.
-    folder.remove("Namespace /tidegate");
+    for installation in [&mut chart, &mut folder] {
+        installation.remove("Namespace /tidegate");
+    }
     assert_eq!(
         chart.keys().collect::<Vec<_>>(),
         folder.keys().collect::<Vec<_>>()
@@ -275,25 +281,110 @@ fn equal(chart: Vec<Value>, folder: Vec<Value>) {
     }
 }
 
+/// An installation as `tidegate install` prints it.
+fn printed(flags: &str) -> Vec<Value> {
+    let words = ["tidegate", "install", "--print"].into_iter().chain(flags.split_whitespace());
+    let cli = Cli::try_parse_from(words).expect("it parses");
+    let Subcommand::Install(args) = cli.command else {
+        panic!("another subcommand")
+    };
+    kit::objects(&args.choice().expect("a choice")).expect("an installation")
+}
+
+/// What an overlay and its webhooks install, what a chart's values do, and what the program prints for flags that mean the same.
+const SAME: [(&str, &str, &str, &str); 4] = [
+    ("cert-manager", "webhooks", "", "--certificates cert-manager"),
+    (
+        "gate-only",
+        "webhooks",
+        "controllers.enabled=false",
+        "--certificates cert-manager --workloads gate",
+    ),
+    (
+        "self-managed",
+        "webhooks/base",
+        "certificates.mode=self-managed",
+        "",
+    ),
+    (
+        "one-workload",
+        "webhooks/base",
+        "certificates.mode=self-managed,oneWorkload.enabled=true",
+        "--workloads one",
+    ),
+];
+
 #[test]
-fn the_chart_and_the_folder_install_the_same() {
-    let mut folder = kustomized("overlays/cert-manager");
-    folder.extend(kustomized("webhooks"));
-    equal(rendered(&[]), folder);
-    let mut guard = kustomized("overlays/gate-only");
-    guard.extend(kustomized("webhooks"));
-    equal(rendered(&["--set", "controllers.enabled=false"]), guard);
-    let mut everything = kustomized("overlays/cert-manager");
-    for component in ["network-policy/network-policy.yaml", "monitoring/monitoring.yaml"] {
-        everything.extend(documents(&format!("manifests/deploy/components/{component}")));
+fn the_folder_the_chart_and_the_program_install_the_same() {
+    for (overlay, webhooks, values, flags) in SAME {
+        let mut folder = kustomized(&format!("overlays/{overlay}"));
+        folder.extend(kustomized(webhooks));
+        equal(printed(flags), folder.clone());
+        let set = ["--set", values];
+        equal(rendered(if values.is_empty() { &[] } else { &set }), folder);
     }
-    equal(
-        rendered(&[
-            "--set",
-            "webhooks.enabled=false,networkPolicy.enabled=true,monitoring.enabled=true",
-        ]),
-        everything,
-    );
+}
+
+#[test]
+fn elsewhere_and_with_everything_the_chart_and_the_program_install_the_same() {
+    for (values, flags) in [
+        ("certificates.mode=self-managed", ""),
+        (
+            "certificates.mode=self-managed,oneWorkload.enabled=true",
+            "--workloads one",
+        ),
+        ("certificates.mode=cert-manager", "--certificates cert-manager"),
+    ] {
+        let values = format!(
+            "{values},networkPolicy.enabled=true,monitoring.enabled=true,highAvailability.enabled=true,image.repository=example.com/t,image.tag=v1"
+        );
+        let flags = format!(
+            "{flags} --namespace elsewhere --image example.com/t:v1 --network-policy --monitoring --high-availability"
+        );
+        let mut program = by_name(printed(&flags));
+        program.remove("Namespace /elsewhere");
+        let chart = by_name(rendered_in("elsewhere", &["--set", &values]));
+        assert_eq!(chart.keys().collect::<Vec<_>>(), program.keys().collect::<Vec<_>>());
+        for (name, object) in &chart {
+            assert_eq!(object, &program[name], "{name}");
+        }
+    }
+}
+
+/// A component that no overlay has is applied by kustomize as the program applies it.
+#[test]
+fn high_availability_is_the_same_by_kustomize() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let deploy = repository("manifests/deploy");
+    // kustomize takes relative paths only.
+    let copied = Command::new("cp").arg("-r").arg(&deploy).arg(folder.path()).status();
+    assert!(copied.expect("cp is there").success());
+    let text = "resources: [deploy/gate, deploy/controllers]\ncomponents: [deploy/components/self-managed, deploy/components/high-availability]\n";
+    std::fs::write(folder.path().join("kustomization.yaml"), text).expect("writable");
+    let folder = objects(&run(Command::new("kubectl").arg("kustomize").arg(folder.path())));
+    equal(printed("--high-availability --webhooks without"), folder);
+}
+
+#[test]
+fn the_program_carries_every_file_of_the_folder() {
+    let root = repository("manifests/deploy");
+    let mut found = Vec::new();
+    let mut folders = vec![root.clone()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                let path = path.strip_prefix(&root).expect("below it");
+                found.push(path.to_string_lossy().into_owned());
+            }
+        }
+    }
+    found.retain(|path| !path.starts_with("overlays/"));
+    found.sort();
+    let carried: Vec<&str> = kit::FILES.iter().map(|(path, _)| *path).collect();
+    assert_eq!(carried, found);
 }
 
 #[test]
@@ -310,6 +401,9 @@ fn the_chart_says_what_it_cannot_do() {
         "image.digest=sha256:1",
         "gate.extraArgs={serve}",
         "nobody=knows",
+        "certificates.mode=self-managed,controllers.enabled=false",
+        "oneWorkload.enabled=true,controllers.enabled=false",
+        "certificates.life=soon",
     ] {
         let ran = Command::new(&*HELM)
             .arg("template")
@@ -350,7 +444,9 @@ fn a_secret_of_ones_own_and_an_image_by_its_digest() {
 #[test]
 fn every_pod_may_run_where_pods_are_restricted() {
     let mut pods = 0;
-    for object in kustomized("overlays/cert-manager") {
+    let overlays = ["cert-manager", "self-managed", "one-workload"];
+    let all = overlays.map(|overlay| kustomized(&format!("overlays/{overlay}")));
+    for object in all.into_iter().flatten() {
         let Some(pod) = object
             .pointer("/spec/template/spec")
             .filter(|_| object["kind"] == "Deployment")
@@ -379,5 +475,5 @@ fn every_pod_may_run_where_pods_are_restricted() {
             );
         }
     }
-    assert_eq!(pods, 2);
+    assert_eq!(pods, 5);
 }

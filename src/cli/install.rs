@@ -95,7 +95,7 @@ fn namespace(text: &str) -> Result<String, String> {
 }
 
 pub(super) fn run(args: &InstallArgs) -> Result<(), CliError> {
-    let choice = choice(args)?;
+    let choice = args.choice()?;
     let mut text = String::new();
     for object in objects(&choice).map_err(refused)? {
         let body = serde_saphyr::to_string(&object).map_err(|source| CliError::Serve {
@@ -106,6 +106,13 @@ pub(super) fn run(args: &InstallArgs) -> Result<(), CliError> {
         text.push_str(&body);
     }
     print(&Shown::page(&text))
+}
+
+impl InstallArgs {
+    /// Returns what is asked for.
+    pub fn choice(&self) -> Result<Choice, CliError> {
+        choice(self)
+    }
 }
 
 fn choice(args: &InstallArgs) -> Result<Choice, CliError> {

@@ -29,6 +29,7 @@ mod shell;
 mod signals;
 mod snapshot;
 mod why;
+mod words;
 
 pub use args::{Cli, Command};
 pub use audit::{AuditArgs, AuditTo};
@@ -40,9 +41,8 @@ pub use dev::{DevArgs, DevCommand};
 pub use error::CliError;
 pub use explain::ExplainArgs;
 pub use install::{CertifierArg, InstallArgs, WebhooksArg, WorkloadsArg};
-use options::lease;
 pub use options::{
-    ControllersMode, GateArgs, LeasePlace, LogFormat, Manage, Only, Reasons, ReferenceArgs, RightsArgs,
+    ControllersMode, GateArgs, LogFormat, Manage, Only, Reasons, ReferenceArgs, RightsArgs,
     ServeArgs, StockArg, TideArgs, Topic,
 };
 pub use plan::PlanArgs;
@@ -54,3 +54,5 @@ pub use serve::{CertificatesArg, DoorArgs};
 pub use shell::{CompletionsArgs, ManArgs};
 pub use snapshot::SnapshotArgs;
 pub use why::WhyArgs;
+pub use words::LeasePlace;
+use words::lease;

@@ -10,9 +10,10 @@ use clap::Args;
 use jiff::Timestamp;
 use tracing::error;
 
-use super::reload::{Files, Trouble};
-use crate::cli::options::{lease, length};
-use crate::cli::{CliError, LeasePlace, Only};
+use super::reload::Files;
+use super::trouble::Trouble;
+use crate::cli::words::{LeasePlace, lease, length};
+use crate::cli::{CliError, Only};
 use crate::controllers::CertificateOptions;
 use crate::server::{Callers, Certificate, ClientAuthority, Health, Pages, PagesAt, PathSecrets};
 use crate::telemetry::Metrics;

@@ -7,6 +7,7 @@ mod labels;
 mod reload;
 mod run;
 mod secret;
+mod trouble;
 
 pub use door::{CertificatesArg, DoorArgs};
 pub(super) use door::secrets;

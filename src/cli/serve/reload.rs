@@ -13,9 +13,10 @@ use tracing::{error, warn};
 
 use super::door::{self, CertificatesArg, DoorArgs};
 use super::secret::SecretSource;
+use super::trouble::{FileDigest, Trouble};
 use crate::cli::LeasePlace;
-use crate::files::{read, read_text};
-use crate::server::{CallersError, Certificate, CertificateError, Gate, Health};
+use crate::files::read;
+use crate::server::{Certificate, CertificateError, Gate, Health};
 
 /// How often the files are looked at. A certificate is replaced weeks before it ends; seconds do not matter.
 const LOOK_EVERY: Duration = Duration::from_secs(10);
@@ -23,71 +24,6 @@ const LOOK_EVERY: Duration = Duration::from_secs(10);
 const SAID_AGAIN_AFTER: u32 = 360;
 /// The largest file that is looked at, in bytes; one that is larger is told when it is read.
 const LARGEST: u64 = 1 << 20;
-
-/// Why a new file is not taken.
-#[derive(Debug, thiserror::Error)]
-pub(in crate::cli) enum Trouble {
-    /// The certificate cannot be shown.
-    #[error(transparent)]
-    Certificate(#[from] CertificateError),
-    /// A file cannot be read.
-    #[error("cannot read {}", path.display())]
-    ReadFile { path: PathBuf, source: std::io::Error },
-    /// What says who may ask cannot be used.
-    #[error("cannot use {}", path.display())]
-    Callers { path: PathBuf, source: CallersError },
-    /// TLS cannot be set up with it.
-    #[error("cannot set up TLS")]
-    SetUpTls(#[source] crate::server::StartError),
-    /// There is no certificate in a Secret.
-    #[error("{place}: {words}")]
-    Secret { place: String, words: String },
-    /// What a Secret holds cannot be shown.
-    #[error("cannot serve with {place}")]
-    UseSecret {
-        place: String,
-        source: CertificateError,
-    },
-}
-
-impl Trouble {
-    pub(super) fn text(path: &Path) -> Result<String, Self> {
-        read_text(path, LARGEST).map_err(|source| Self::ReadFile {
-            path: path.to_owned(),
-            source,
-        })
-    }
-
-    pub(super) fn callers(path: &Path, source: CallersError) -> Self {
-        Self::Callers {
-            path: path.to_owned(),
-            source,
-        }
-    }
-
-    fn reason(&self) -> &'static str {
-        match self {
-            Self::Certificate(error) => error.reason(),
-            Self::ReadFile { .. } => "unreadable",
-            Self::Callers { .. } => "callers",
-            Self::SetUpTls(_) => "tls",
-            Self::Secret { .. } => "unreadable",
-            Self::UseSecret { source, .. } => source.reason(),
-        }
-    }
-
-    /// What is wrong, with its cause.
-    pub(super) fn words(&self) -> String {
-        match self {
-            Self::UseSecret { place, source } => format!("{place}: {source}"),
-            Self::Certificate(_)
-            | Self::ReadFile { .. }
-            | Self::Callers { .. }
-            | Self::SetUpTls(_)
-            | Self::Secret { .. } => self.to_string(),
-        }
-    }
-}
 
 /// Where certificate, key, authority of callers and secrets lie.
 #[derive(Debug)]
@@ -112,9 +48,6 @@ struct Part {
     /// What was refused last, and why: said once.
     refused: Option<(FileDigest, &'static str)>,
 }
-
-/// What the files held when they were read; no key can be told from it.
-pub(super) type FileDigest = [u8; 32];
 
 impl Part {
     fn new(what: &'static str, paths: Vec<PathBuf>) -> Self {

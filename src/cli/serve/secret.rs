@@ -9,7 +9,7 @@ use sha2::{Digest as _, Sha256};
 use tokio::sync::watch;
 use tracing::{error, warn};
 
-use super::reload::{FileDigest, Trouble};
+use super::trouble::{FileDigest, Trouble};
 use crate::cli::LeasePlace;
 use crate::controllers::{SecretFollower, SecretSight};
 use crate::server::{Certificate, Health};

@@ -90,6 +90,13 @@ enum Trouble {
     Make(#[source] rcgen::Error),
 }
 
+/// Waits for another leader; where nobody stands for election there is none.
+async fn changes(leading: &mut watch::Receiver<bool>) {
+    if leading.changed().await.is_err() {
+        std::future::pending().await
+    }
+}
+
 struct Keeper {
     secrets: Api<Secret>,
     options: CertificateOptions,
@@ -161,7 +168,7 @@ impl Keeper {
             tokio::select! {
                 () = tokio::time::sleep(pause) => {}
                 news = seen.next() => if let Some(news) = news { self.take(news) },
-                ended = leading.changed() => if ended.is_err() { return },
+                () = changes(&mut leading) => {}
                 () = stop.cancelled() => return,
             }
         }
