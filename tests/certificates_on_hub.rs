@@ -148,7 +148,6 @@ async fn whatever_is_damaged_is_made_anew_and_told_to_the_api_server() {
     for (what, changes) in [
         ("no key", json!({KEY: null})),
         ("garbage", json!({CERTIFICATE: "Z2FyYmFnZQ=="})),
-        ("no authority", json!({AUTHORITIES: null})),
     ] {
         let old = data(&client).await;
         damage(changes).await;
@@ -157,6 +156,15 @@ async fn whatever_is_damaged_is_made_anew_and_told_to_the_api_server() {
         })
         .await;
     }
+    // Whom callers trust is lost: it is found again in what the API server was told.
+    damage(json!({AUTHORITIES: null})).await;
+    eventually("the authority is back", || async {
+        let holding = Holding::read(&data(&client).await);
+        holding
+            .shown
+            .is_ok_and(|pair| pair.flaw(NAME, jiff::Timestamp::now()).is_none())
+    })
+    .await;
     // Somebody deletes the Secret: whom the API server trusted stays trusted, for replicas that still show what was lost.
     let old = data(&client).await[AUTHORITIES].clone();
     secrets(&client)

@@ -32,10 +32,10 @@ pub enum SecretSight {
 impl std::fmt::Debug for SecretSight {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            Self::Unread => "Unread",
+            Self::Unread => "unread",
             Self::Unreadable(why) => why,
-            Self::Absent => "Absent",
-            Self::Holds { .. } => "Holds",
+            Self::Absent => "absent",
+            Self::Holds { .. } => "holds something",
         })
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures::StreamExt as _;
 use futures::stream::BoxStream;
-use kube::api::{ApiResource, DynamicObject, GroupVersionKind};
+use kube::api::{ApiResource, DynamicObject, GroupVersionKind, TypeMeta};
 use kube::{Api, Client};
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -53,6 +53,7 @@ const TARGETS: [(&str, &str, &str, &str); 4] = [
 /// One of them.
 pub(super) struct Target {
     api: Api<DynamicObject>,
+    version: String,
     kind: &'static str,
     name: &'static str,
     /// Whether it does not matter when it may not be read.
@@ -68,6 +69,7 @@ pub(super) fn all(client: &Client) -> Vec<Target> {
         let resource = ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(group, "v1", kind), plural);
         Target {
             api: Api::all_with(client.clone(), &resource),
+            version: format!("{group}/v1"),
             kind,
             name,
             is_optional: group == EXTENSIONS,
@@ -100,7 +102,14 @@ impl Target {
     }
 
     /// Takes what was seen.
-    pub(super) fn take(&mut self, sight: Sight<DynamicObject>) {
+    pub(super) fn take(&mut self, mut sight: Sight<DynamicObject>) {
+        // What comes in a list does not say what it is.
+        if let Sight::There(object) = &mut sight {
+            object.types = Some(TypeMeta {
+                api_version: self.version.clone(),
+                kind: self.kind.to_owned(),
+            });
+        }
         if let Sight::Unreadable { why, .. } = &sight
             && !self.is_optional
         {
