@@ -4,7 +4,9 @@
 
 use std::time::Duration;
 
-use certificates::{AUTHORITIES, CERTIFICATE, Data, Holding, KEY, Lives, NEXT_CERTIFICATE, Trusting, trusting};
+use certificates::{
+    AUTHORITIES, CERTIFICATE, Data, Holding, KEY, Lives, NEXT_CERTIFICATE, Trusting, trusting,
+};
 use devhub::TestHub;
 use k8s_openapi::api::core::v1::Secret;
 use kube::api::{ApiResource, DynamicObject, GroupVersionKind, Patch, PatchParams, PostParams};
@@ -59,7 +61,10 @@ async fn secret(client: &Client) -> Option<Secret> {
 }
 
 async fn data(client: &Client) -> Data {
-    let data = secret(client).await.and_then(|secret| secret.data).unwrap_or_default();
+    let data = secret(client)
+        .await
+        .and_then(|secret| secret.data)
+        .unwrap_or_default();
     data.into_iter().map(|(key, bytes)| (key, bytes.0)).collect()
 }
 
@@ -96,7 +101,10 @@ async fn one_field_is_written_and_whoever_applies_the_rest_sees_no_difference() 
     let ours = documents("manifests/deploy/webhooks/base/webhooks.yaml");
     for (at, place) in CONFIGURATIONS.into_iter().enumerate() {
         let before = configuration(&client, place).await;
-        let owner = before["metadata"]["managedFields"].as_array().into_iter().flatten();
+        let owner = before["metadata"]["managedFields"]
+            .as_array()
+            .into_iter()
+            .flatten();
         let owner: Vec<&Value> = owner
             .filter(|entry| entry["manager"] == "tidegate-certificates")
             .collect();
@@ -109,7 +117,9 @@ async fn one_field_is_written_and_whoever_applies_the_rest_sees_no_difference() 
         // Whoever applies the manifest, as Flux does, meets no conflict and takes nothing away.
         let api = configurations(&client, place.0);
         for _ in 0..2 {
-            let applied = api.patch(place.1, &PatchParams::apply("flux"), &Patch::Apply(&ours[at])).await;
+            let applied = api
+                .patch(place.1, &PatchParams::apply("flux"), &Patch::Apply(&ours[at]))
+                .await;
             let applied = json!(applied.expect("no conflict"));
             for (webhook, known) in applied["webhooks"]
                 .as_array()
@@ -124,8 +134,15 @@ async fn one_field_is_written_and_whoever_applies_the_rest_sees_no_difference() 
     // The Secret of the installation has no data: applied again, it takes nothing away.
     let empty = &documents("manifests/deploy/components/self-managed/secret.yaml")[0];
     let params = PatchParams::apply("flux").force();
-    let applied = secrets(&client).patch("tidegate-tls", &params, &Patch::Apply(empty)).await;
-    assert!(applied.expect("applied").data.is_some_and(|data| data.contains_key(KEY)));
+    let applied = secrets(&client)
+        .patch("tidegate-tls", &params, &Patch::Apply(empty))
+        .await;
+    assert!(
+        applied
+            .expect("applied")
+            .data
+            .is_some_and(|data| data.contains_key(KEY))
+    );
     keeper.shutdown().await;
     tide.shutdown().await;
     hub.shutdown().await;
@@ -174,7 +191,10 @@ async fn whatever_is_damaged_is_made_anew_and_told_to_the_api_server() {
     eventually("made anew", || is_kept(&client)).await;
     let now = data(&client).await[AUTHORITIES].clone();
     let now = String::from_utf8(now).expect("PEM");
-    for known in String::from_utf8(old).expect("PEM").split_inclusive("END CERTIFICATE-----\n") {
+    for known in String::from_utf8(old)
+        .expect("PEM")
+        .split_inclusive("END CERTIFICATE-----\n")
+    {
         assert!(now.contains(known), "{known} is not in {now}");
     }
     // And one who empties the field of a configuration finds it filled again.
@@ -182,7 +202,9 @@ async fn whatever_is_damaged_is_made_anew_and_told_to_the_api_server() {
     let remove = json!([{"op": "remove", "path": "/webhooks/0/clientConfig/caBundle"}]);
     let remove: json_patch::Patch = serde_json::from_value(remove).expect("a patch");
     let api = configurations(&client, kind);
-    let patched = api.patch(name, &PatchParams::default(), &Patch::Json::<()>(remove)).await;
+    let patched = api
+        .patch(name, &PatchParams::default(), &Patch::Json::<()>(remove))
+        .await;
     patched.expect("it is emptied");
     eventually("filled again", || is_kept(&client)).await;
     keeper.shutdown().await;
@@ -233,7 +255,9 @@ async fn configurations_that_come_later_and_other_objects_of_theirs_are_told_too
         .expect("it is deleted");
     let ours = documents("manifests/deploy/webhooks/base/webhooks.yaml");
     let again: DynamicObject = serde_json::from_value(ours[1].clone()).expect("an object");
-    api.create(&PostParams::default(), &again).await.expect("it is made");
+    api.create(&PostParams::default(), &again)
+        .await
+        .expect("it is made");
     eventually("it trusts it again", || is_kept(&client)).await;
     keeper.shutdown().await;
     tide.shutdown().await;

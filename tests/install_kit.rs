@@ -283,7 +283,9 @@ fn equal(chart: Vec<Value>, folder: Vec<Value>) {
 
 /// An installation as `tidegate install` prints it.
 fn printed(flags: &str) -> Vec<Value> {
-    let words = ["tidegate", "install", "--print"].into_iter().chain(flags.split_whitespace());
+    let words = ["tidegate", "install", "--print"]
+        .into_iter()
+        .chain(flags.split_whitespace());
     let cli = Cli::try_parse_from(words).expect("it parses");
     let Subcommand::Install(args) = cli.command else {
         panic!("another subcommand")
@@ -344,7 +346,10 @@ fn elsewhere_and_with_everything_the_chart_and_the_program_install_the_same() {
         let mut program = by_name(printed(&flags));
         program.remove("Namespace /elsewhere");
         let chart = by_name(rendered_in("elsewhere", &["--set", &values]));
-        assert_eq!(chart.keys().collect::<Vec<_>>(), program.keys().collect::<Vec<_>>());
+        assert_eq!(
+            chart.keys().collect::<Vec<_>>(),
+            program.keys().collect::<Vec<_>>()
+        );
         for (name, object) in &chart {
             assert_eq!(object, &program[name], "{name}");
         }
@@ -357,7 +362,11 @@ fn high_availability_is_the_same_by_kustomize() {
     let folder = tempfile::tempdir().expect("a folder");
     let deploy = repository("manifests/deploy");
     // kustomize takes relative paths only.
-    let copied = Command::new("cp").arg("-r").arg(&deploy).arg(folder.path()).status();
+    let copied = Command::new("cp")
+        .arg("-r")
+        .arg(&deploy)
+        .arg(folder.path())
+        .status();
     assert!(copied.expect("cp is there").success());
     let text = "resources: [deploy/gate, deploy/controllers]\ncomponents: [deploy/components/self-managed, deploy/components/high-availability]\n";
     std::fs::write(folder.path().join("kustomization.yaml"), text).expect("writable");

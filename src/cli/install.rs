@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use apimachinery::names::is_dns1123_label;
 use clap::Args;
 
-use super::print::print;
 use super::CliError;
+use super::print::print;
 use crate::files::read_text;
 use crate::server::ClientAuthority;
 use field::Shown;

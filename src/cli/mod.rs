@@ -42,8 +42,8 @@ pub use error::CliError;
 pub use explain::ExplainArgs;
 pub use install::{CertifierArg, InstallArgs, WebhooksArg, WorkloadsArg};
 pub use options::{
-    ControllersMode, GateArgs, LogFormat, Manage, Only, Reasons, ReferenceArgs, RightsArgs,
-    ServeArgs, StockArg, TideArgs, Topic,
+    ControllersMode, GateArgs, LogFormat, Manage, Only, Reasons, ReferenceArgs, RightsArgs, ServeArgs,
+    StockArg, TideArgs, Topic,
 };
 pub use plan::PlanArgs;
 pub use policy::PolicyArgs;

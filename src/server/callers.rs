@@ -13,7 +13,6 @@ use rustls::server::WebPkiClientVerifier;
 use rustls::server::danger::ClientCertVerifier;
 use subtle::{Choice, ConstantTimeEq as _};
 
-
 /// Why something is no authority of callers, or no secret.
 #[derive(Debug, thiserror::Error)]
 pub enum CallersError {

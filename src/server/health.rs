@@ -102,7 +102,12 @@ impl Health {
         if self.0.draining.get().is_some() {
             return no("shutting down");
         }
-        let awaited = self.0.awaited.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let awaited = self
+            .0
+            .awaited
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
         if let Some(awaited) = awaited {
             return Word::No(format!("waiting for {awaited}"));
         }

@@ -138,19 +138,27 @@ async fn ask_some(
     pace: Duration,
     met: &Met,
 ) -> Result<(), String> {
-    let tcp = TcpStream::connect(gate).await.map_err(|error| error.to_string())?;
+    let tcp = TcpStream::connect(gate)
+        .await
+        .map_err(|error| error.to_string())?;
     tcp.set_nodelay(true).map_err(|error| error.to_string())?;
     let name = ServerName::from(gate.ip());
     let tls = TlsConnector::from(config).connect(name, tcp).await;
     let mut tls = tls.map_err(|error| format!("handshake: {error}"))?;
     met.handshakes.fetch_add(1, Ordering::Relaxed);
-    let leaf = tls.get_ref().1.peer_certificates().and_then(|chain| chain.first());
+    let leaf = tls
+        .get_ref()
+        .1
+        .peer_certificates()
+        .and_then(|chain| chain.first());
     let leaf = leaf.map(|leaf| leaf.to_vec()).unwrap_or_default();
     met.certificates.lock().expect("nobody panics here").insert(leaf);
     let question = question();
     for _ in 0..QUESTIONS {
         let due = tokio::time::Instant::now() + pace;
-        tls.write_all(&question).await.map_err(|error| error.to_string())?;
+        tls.write_all(&question)
+            .await
+            .map_err(|error| error.to_string())?;
         let answer = answer(&mut tls).await?;
         if !answer.contains("\"allowed\":true") {
             return Err(answer);
@@ -175,9 +183,12 @@ async fn answer(tls: &mut TlsStream<TcpStream>) -> Result<String, String> {
         let Some((head, body)) = all.split_once("\r\n\r\n") else {
             continue;
         };
-        let length = head
-            .lines()
-            .find_map(|line| line.to_ascii_lowercase().strip_prefix("content-length: ")?.parse().ok());
+        let length = head.lines().find_map(|line| {
+            line.to_ascii_lowercase()
+                .strip_prefix("content-length: ")?
+                .parse()
+                .ok()
+        });
         if body.len() >= length.unwrap_or(usize::MAX) {
             return Ok(all.into_owned());
         }
@@ -185,7 +196,11 @@ async fn answer(tls: &mut TlsStream<TcpStream>) -> Result<String, String> {
 }
 
 /// Asks these gates at a rate until it is told to end.
-fn load(gates: &[SocketAddr], config: &watch::Receiver<Arc<ClientConfig>>, met: &Met) -> Vec<tokio::task::JoinHandle<()>> {
+fn load(
+    gates: &[SocketAddr],
+    config: &watch::Receiver<Arc<ClientConfig>>,
+    met: &Met,
+) -> Vec<tokio::task::JoinHandle<()>> {
     const CALLERS: u64 = 8;
     let pace = Duration::from_micros(1_000_000 * CALLERS / rate());
     let callers = (0..CALLERS).map(|at| {
@@ -244,7 +259,15 @@ const SECRET: &str = "--certificate-secret=tidegate/tidegate-tls";
 
 fn gate(kubeconfig: &Path, bind: SocketAddr, way: &str) -> Serve {
     let (bind, way) = (bind.to_string(), format!("--certificates={way}"));
-    let words = ["--bind", &bind, "--linger", "0", &way, SECRET, "--certificate-name=127.0.0.1"];
+    let words = [
+        "--bind",
+        &bind,
+        "--linger",
+        "0",
+        &way,
+        SECRET,
+        "--certificate-name=127.0.0.1",
+    ];
     Serve::half("gate", kubeconfig, &words)
 }
 
@@ -265,7 +288,10 @@ async fn scene(folder: &Path) -> (TestHub, PathBuf) {
     let secret = repository("manifests/deploy/components/self-managed/secret.yaml");
     let secret = std::fs::read_to_string(secret).expect("the Secret");
     tokio::task::block_in_place(|| {
-        apply(&kubeconfig, "apiVersion: v1\nkind: Namespace\nmetadata: {name: tidegate}\n");
+        apply(
+            &kubeconfig,
+            "apiVersion: v1\nkind: Namespace\nmetadata: {name: tidegate}\n",
+        );
         apply(&kubeconfig, &secret);
     });
     (hub, kubeconfig)
@@ -289,7 +315,11 @@ async fn no_question_fails_while_certificates_rotate() {
     let begun = Instant::now();
     // The first certificate, and three that took its place.
     while met.certificates() < 4 && met.failures.lock().expect("nobody panics here").is_empty() {
-        assert!(begun.elapsed() < Duration::from_mins(2), "{} certificates", met.certificates());
+        assert!(
+            begun.elapsed() < Duration::from_mins(2),
+            "{} certificates",
+            met.certificates()
+        );
         tokio::time::sleep(Duration::from_millis(200)).await;
     }
     callers.iter().for_each(tokio::task::JoinHandle::abort);
@@ -302,8 +332,14 @@ async fn no_question_fails_while_certificates_rotate() {
         begun.elapsed().as_secs_f64(),
         met.certificates()
     );
-    assert_eq!(*met.failures.lock().expect("nobody panics here"), Vec::<String>::new());
-    assert!(answers > begun.elapsed().as_secs() * rate() / 2, "{answers} answers");
+    assert_eq!(
+        *met.failures.lock().expect("nobody panics here"),
+        Vec::<String>::new()
+    );
+    assert!(
+        answers > begun.elapsed().as_secs() * rate() / 2,
+        "{answers} answers"
+    );
     drop((leader, replicas));
     hub.shutdown().await;
 }
@@ -324,8 +360,26 @@ async fn no_question_fails_while_a_secret_is_damaged_and_healed() {
     let mut callers = load(&[bind], &config, &met);
     callers.push(load_hub(&hub, &met));
     let damages: [&[&str]; 3] = [
-        &["patch", "secret", "tidegate-tls", "-n", "tidegate", "--type=merge", "-p", r#"{"data":{"tls.key":"Z2FyYmFnZQ=="}}"#],
-        &["patch", "secret", "tidegate-tls", "-n", "tidegate", "--type=json", "-p", r#"[{"op":"remove","path":"/data"}]"#],
+        &[
+            "patch",
+            "secret",
+            "tidegate-tls",
+            "-n",
+            "tidegate",
+            "--type=merge",
+            "-p",
+            r#"{"data":{"tls.key":"Z2FyYmFnZQ=="}}"#,
+        ],
+        &[
+            "patch",
+            "secret",
+            "tidegate-tls",
+            "-n",
+            "tidegate",
+            "--type=json",
+            "-p",
+            r#"[{"op":"remove","path":"/data"}]"#,
+        ],
         &["delete", "secret", "tidegate-tls", "-n", "tidegate"],
     ];
     for damage in damages {
@@ -334,12 +388,18 @@ async fn no_question_fails_while_a_secret_is_damaged_and_healed() {
         assert!(done.ok, "{}", done.stderr);
         let begun = Instant::now();
         while met.certificates() == seen {
-            assert!(begun.elapsed() < crate::rig::PATIENCE, "{damage:?}: it is never healed");
+            assert!(
+                begun.elapsed() < crate::rig::PATIENCE,
+                "{damage:?}: it is never healed"
+            );
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
     }
     callers.iter().for_each(tokio::task::JoinHandle::abort);
-    assert_eq!(*met.failures.lock().expect("nobody panics here"), Vec::<String>::new());
+    assert_eq!(
+        *met.failures.lock().expect("nobody panics here"),
+        Vec::<String>::new()
+    );
     drop(running);
     hub.shutdown().await;
 }
@@ -352,8 +412,24 @@ async fn a_gate_without_a_certificate_says_what_it_waits_for() {
         let health = SocketAddr::from(([127, 0, 0, 1], free_port())).to_string();
         let mut command = tidegate();
         command
-            .args(["serve", "--only", "gate", "--bind", "127.0.0.1:0", "--linger", "0", "--health", &health])
-            .args(["--certificates", "self-managed", SECRET, "--certificate-name=127.0.0.1", "--kubeconfig"])
+            .args([
+                "serve",
+                "--only",
+                "gate",
+                "--bind",
+                "127.0.0.1:0",
+                "--linger",
+                "0",
+                "--health",
+                &health,
+            ])
+            .args([
+                "--certificates",
+                "self-managed",
+                SECRET,
+                "--certificate-name=127.0.0.1",
+                "--kubeconfig",
+            ])
             .arg(&kubeconfig);
         let waiting = std::thread::spawn(move || serving(&mut command));
         let told = "waiting for a certificate: Secret tidegate/tidegate-tls: it holds no certificate yet";
@@ -362,7 +438,9 @@ async fn a_gate_without_a_certificate_says_what_it_waits_for() {
         });
         let leader = controllers(&kubeconfig, "24h");
         let (mut gate, _) = waiting.join().expect("it comes up");
-        until("it is ready", || page(&health, "/readyz") == Some((200, "ok".to_owned())));
+        until("it is ready", || {
+            page(&health, "/readyz") == Some((200, "ok".to_owned()))
+        });
         gate.kill().expect("it ends");
         gate.wait().expect("it has ended");
         drop(leader);

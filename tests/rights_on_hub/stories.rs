@@ -18,8 +18,8 @@ use tidegate::controllers::{
 use tidegate::telemetry::Metrics;
 use tokio::sync::watch;
 
-use crate::testkit::waiting::{eventually, eventually_or};
 use crate::testkit::manifests::documents;
+use crate::testkit::waiting::{eventually, eventually_or};
 use crate::testkit::{agent, audited, hubs};
 
 const ADDON: &str = "addon.open-cluster-management.io";
@@ -453,9 +453,8 @@ pub(crate) async fn of_a_certificate(hub: &TestHub, gate: Client, controllers: C
     let mut objects = documents("manifests/deploy/components/self-managed/secret.yaml");
     objects.extend(documents("manifests/deploy/webhooks/base/webhooks.yaml"));
     hubs::load(hub, objects).await;
-    let definition = format!(
-        "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/clustermanagementaddons.{ADDON}"
-    );
+    let definition =
+        format!("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/clustermanagementaddons.{ADDON}");
     let service = json!({"namespace": "tidegate", "name": "tidegate", "path": "/convert", "port": 443});
     let conversion = json!({"strategy": "Webhook", "webhook": {"conversionReviewVersions": ["v1"],
         "clientConfig": {"service": service}}});
@@ -475,13 +474,11 @@ pub(crate) async fn of_a_certificate(hub: &TestHub, gate: Client, controllers: C
         matches!(&*follower.sight().borrow(), SecretSight::Holds { key, .. } if !key.is_empty())
     })
     .await;
-    let configuration = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/tidegate-guard";
+    let configuration =
+        "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/tidegate-guard";
     for (path, field) in [
         (configuration, "/webhooks/0/clientConfig/caBundle"),
-        (
-            &definition,
-            "/spec/conversion/webhook/clientConfig/caBundle",
-        ),
+        (&definition, "/spec/conversion/webhook/clientConfig/caBundle"),
     ] {
         eventually(path, || async {
             let found = admin.get(path).await.unwrap_or_default();

@@ -28,11 +28,18 @@ fn clients<'v>(object: &'v Value, service: &str) -> Vec<&'v Value> {
     }
     // Definitions are others': only what is sent to this service is ours to vouch for.
     let client = object.pointer("/spec/conversion/webhook/clientConfig");
-    client.filter(|client| is_at(client, service)).into_iter().collect()
+    client
+        .filter(|client| is_at(client, service))
+        .into_iter()
+        .collect()
 }
 
 fn is_at(client: &Value, service: &str) -> bool {
-    let part = |name: &str| client.pointer(&format!("/service/{name}")).and_then(Value::as_str);
+    let part = |name: &str| {
+        client
+            .pointer(&format!("/service/{name}"))
+            .and_then(Value::as_str)
+    };
     match (part("name"), part("namespace")) {
         (Some(name), Some(namespace)) => service == format!("{name}.{namespace}.svc"),
         (Some(_) | None, _) => false,

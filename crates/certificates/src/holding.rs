@@ -162,8 +162,7 @@ fn pair(chain: Option<&Vec<u8>>, key: Option<&Vec<u8>>, authorities: &[Authority
     let validity = Validity::read(leaf).ok_or(Flaw::NoCertificate)?;
     let is_signed = authorities.iter().any(|authority| has_signed(authority, leaf));
     let key = PrivateKeyDer::from_pem_slice(&key).map_err(|_garbage| Flaw::NoKey)?;
-    CertifiedKey::from_der(chain, key, &aws_lc_rs::default_provider())
-        .map_err(|_mismatch| Flaw::Mismatch)?;
+    CertifiedKey::from_der(chain, key, &aws_lc_rs::default_provider()).map_err(|_mismatch| Flaw::Mismatch)?;
     Ok(Pair { validity, is_signed })
 }
 

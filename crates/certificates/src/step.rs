@@ -104,7 +104,11 @@ pub fn next(
         .filter(|waiting| shown.as_ref().map_or(true, |shown| outlasts(waiting, shown)));
     match (shown, waiting) {
         (shown, Some(_)) => {
-            let patience = if shown.is_ok() { lives.propagation } else { lives.urgent };
+            let patience = if shown.is_ok() {
+                lives.propagation
+            } else {
+                lives.urgent
+            };
             match trusted {
                 Some(since) if since >= patience => Step::Promote,
                 Some(_) | None => Step::Wait {
@@ -112,9 +116,7 @@ pub fn next(
                 },
             }
         }
-        (Err(flaw), None) => Step::Prepare {
-            because: Some(flaw),
-        },
+        (Err(flaw), None) => Step::Prepare { because: Some(flaw) },
         (Ok(shown), None) => {
             let end = shown.validity.not_after;
             // What ends later than anything that is made now was made by another clock, or for another length of life.
@@ -128,7 +130,10 @@ pub fn next(
             if is_untidy {
                 return Step::Tidy;
             }
-            let ends = holding.authorities.iter().map(|authority| authority.validity.not_after);
+            let ends = holding
+                .authorities
+                .iter()
+                .map(|authority| authority.validity.not_after);
             Step::Rest {
                 until: ends.chain([lives.due(end)]).min().unwrap_or(now),
             }

@@ -85,7 +85,9 @@ fn resting(now: Timestamp) -> Data {
 }
 
 fn held(data: &Data) -> usize {
-    authorities(data.get(AUTHORITIES).map(Vec::as_slice).unwrap_or_default()).0.len()
+    authorities(data.get(AUTHORITIES).map(Vec::as_slice).unwrap_or_default())
+        .0
+        .len()
 }
 
 #[test]
@@ -98,7 +100,10 @@ fn an_empty_secret_is_filled_and_then_rests_until_two_thirds_have_passed() {
             because: Some(Flaw::Absent)
         }
     );
-    assert!(!data.contains_key(KEY), "nothing is shown before anybody trusts it");
+    assert!(
+        !data.contains_key(KEY),
+        "nothing is shown before anybody trusts it"
+    );
     assert_eq!(decide(&data, None, start()), Step::Wait { at_least: None });
     let wait = decide(&data, Some(Duration::ZERO), start());
     assert_eq!(
@@ -108,11 +113,11 @@ fn an_empty_secret_is_filled_and_then_rests_until_two_thirds_have_passed() {
         },
         "nobody is served meanwhile"
     );
-    assert_eq!(advance(&mut data, Some(Duration::from_secs(2)), start()), Step::Promote);
     assert_eq!(
-        decide(&data, LONG, start()),
-        Step::Rest { until: after(60) }
+        advance(&mut data, Some(Duration::from_secs(2)), start()),
+        Step::Promote
     );
+    assert_eq!(decide(&data, LONG, start()), Step::Rest { until: after(60) });
     assert_eq!(data.keys().collect::<Vec<_>>(), [AUTHORITIES, CERTIFICATE, KEY]);
 }
 
@@ -216,10 +221,7 @@ fn a_pair_that_waits_and_cannot_be_used_is_made_anew_when_it_is_needed_and_dropp
     assert_eq!(data.keys().collect::<Vec<_>>(), [AUTHORITIES, CERTIFICATE, KEY]);
     advance(&mut data, LONG, after(60));
     data.remove(NEXT_KEY);
-    assert_eq!(
-        decide(&data, LONG, after(60)),
-        Step::Prepare { because: None }
-    );
+    assert_eq!(decide(&data, LONG, after(60)), Step::Prepare { because: None });
 }
 
 #[test]
@@ -271,7 +273,13 @@ fn a_secret_that_was_deleted_takes_over_whom_callers_trusted() {
     let known = resting(start())[AUTHORITIES].clone();
     let mut data = Data::new();
     let step = decide(&data, LONG, after(1));
-    change(&mut data, &step, Some(made(after(1))), &[known, b"rubbish".to_vec()], after(1));
+    change(
+        &mut data,
+        &step,
+        Some(made(after(1))),
+        &[known, b"rubbish".to_vec()],
+        after(1),
+    );
     assert_eq!(held(&data), 2, "replicas may still show what was lost here");
 }
 
@@ -296,7 +304,10 @@ fn a_list_of_authorities_does_not_grow_without_end() {
         let step = Step::Prepare { because: None };
         change(&mut data, &step, Some(made(now)), &[], now);
         assert!(held(&data) <= 8, "{}", held(&data));
-        assert_eq!(decide(&data, LONG, now + SignedDuration::from_mins(1)), Step::Promote);
+        assert_eq!(
+            decide(&data, LONG, now + SignedDuration::from_mins(1)),
+            Step::Promote
+        );
     }
 }
 

@@ -118,7 +118,12 @@ fn folders(choice: &Choice) -> Vec<&'static str> {
         (choice.network_policy, "components/network-policy"),
         (choice.monitoring, "components/monitoring"),
     ];
-    folders.extend(switches.into_iter().filter(|(is_on, _)| *is_on).map(|(_, folder)| folder));
+    folders.extend(
+        switches
+            .into_iter()
+            .filter(|(is_on, _)| *is_on)
+            .map(|(_, folder)| folder),
+    );
     folders
 }
 
@@ -126,7 +131,10 @@ fn trust(webhooks: &mut [Value], authority: Option<&str>) {
     let Some(authority) = authority else { return };
     let configurations = webhooks.iter_mut();
     let all = configurations.filter_map(|object| object.get_mut("webhooks")?.as_array_mut());
-    for client in all.flatten().filter_map(|webhook| webhook.get_mut("clientConfig")?.as_object_mut()) {
+    for client in all
+        .flatten()
+        .filter_map(|webhook| webhook.get_mut("clientConfig")?.as_object_mut())
+    {
         client.insert("caBundle".to_owned(), json!(STANDARD.encode(authority)));
     }
 }
@@ -209,7 +217,12 @@ mod tests {
                     continue;
                 }
                 let text = object.to_string();
-                for trace in ["\"namespace\":\"tidegate\"", "tidegate.tidegate", "=tidegate/", "\"tidegate/"] {
+                for trace in [
+                    "\"namespace\":\"tidegate\"",
+                    "tidegate.tidegate",
+                    "=tidegate/",
+                    "\"tidegate/",
+                ] {
                     assert!(!text.contains(trace), "{trace} in {text}");
                 }
             }
@@ -234,7 +247,10 @@ mod tests {
         };
         let only = objects(&only).expect("webhooks");
         assert_eq!(only.len(), 2);
-        for webhook in only.iter().flat_map(|object| object["webhooks"].as_array().expect("webhooks")) {
+        for webhook in only
+            .iter()
+            .flat_map(|object| object["webhooks"].as_array().expect("webhooks"))
+        {
             assert_eq!(webhook["clientConfig"]["caBundle"], "UEVN");
         }
     }

@@ -41,10 +41,18 @@ struct Target {
 
 impl Target {
     fn is(&self, object: &Value) -> bool {
-        let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+        let text = |pointer: &str| {
+            object
+                .pointer(pointer)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+        };
         let group = text("/apiVersion").split_once('/').map_or("", |(group, _)| group);
-        let fits = |wanted: &Option<String>, found: &str| wanted.as_deref().is_none_or(|wanted| wanted == found);
-        fits(&self.group, group) && fits(&self.kind, text("/kind")) && fits(&self.name, text("/metadata/name"))
+        let fits =
+            |wanted: &Option<String>, found: &str| wanted.as_deref().is_none_or(|wanted| wanted == found);
+        fits(&self.group, group)
+            && fits(&self.kind, text("/kind"))
+            && fits(&self.name, text("/metadata/name"))
     }
 }
 

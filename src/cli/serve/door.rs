@@ -141,7 +141,10 @@ impl DoorArgs {
         Some(CertificateOptions {
             namespace: place.namespace.clone(),
             secret: place.name.clone(),
-            name: self.certificate_name.clone().unwrap_or_else(|| SERVICE.to_owned()),
+            name: self
+                .certificate_name
+                .clone()
+                .unwrap_or_else(|| SERVICE.to_owned()),
             lives: Lives::of(self.certificate_life),
         })
     }

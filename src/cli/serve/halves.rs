@@ -182,9 +182,15 @@ mod tests {
                 false,
             ),
             ("--only controllers --certificate-name gate.example", true),
-            ("--only gate --certificates secret --certificate-secret a/b", false),
+            (
+                "--only gate --certificates secret --certificate-secret a/b",
+                false,
+            ),
             ("--only gate --certificates self-managed", false),
-            ("--only gate --certificates self-managed --certificate-life 24h", true),
+            (
+                "--only gate --certificates self-managed --certificate-life 24h",
+                true,
+            ),
             ("--only controllers --certificates secret", true),
             ("--certificates self-managed --key k", true),
             ("--certificates secret --certificate-life 24h", true),

@@ -9,7 +9,7 @@ mod run;
 mod secret;
 mod trouble;
 
-pub use door::{CertificatesArg, DoorArgs};
 pub(super) use door::secrets;
+pub use door::{CertificatesArg, DoorArgs};
 pub(super) use halves::nonsense;
 pub(super) use run::run;

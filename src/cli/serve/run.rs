@@ -17,7 +17,8 @@ use crate::cli::{
     signals,
 };
 use crate::controllers::{
-    Auditor, CertificateKeeper, CertificateOptions, ElectionOptions, Pace, Part, PolicyTells, Sightings, StockLease, Tide, TideOptions, identity,
+    Auditor, CertificateKeeper, CertificateOptions, ElectionOptions, Pace, Part, PolicyTells, Sightings,
+    StockLease, Tide, TideOptions, identity,
 };
 use crate::server::{Gate, GateOptions, Health, Limits, Pages};
 use crate::telemetry::Metrics;

@@ -33,10 +33,7 @@ pub(in crate::cli) enum Trouble {
     Secret { place: String, words: String },
     /// What a Secret holds cannot be shown.
     #[error("cannot serve with {place}")]
-    UseSecret {
-        place: String,
-        source: CertificateError,
-    },
+    UseSecret { place: String, source: CertificateError },
 }
 
 impl Trouble {

@@ -177,7 +177,8 @@ impl Keeper {
     fn sights(&self) -> SelectAll<BoxStream<'static, Seen>> {
         let secret = sights(self.secrets.clone(), &self.options.secret).map(Seen::Secret);
         let targets = self.targets.iter().enumerate();
-        let targets = targets.map(|(at, target)| target.sights().map(move |sight| Seen::Target(at, sight)).boxed());
+        let targets =
+            targets.map(|(at, target)| target.sights().map(move |sight| Seen::Target(at, sight)).boxed());
         futures::stream::select_all(targets.chain([secret.boxed()]))
     }
 
@@ -232,7 +233,11 @@ impl Keeper {
         };
         // A second that is not over yet would be asked for again at once.
         let pause = pause.min(FAR).min(again.unwrap_or(FAR));
-        Ok(if pause.is_zero() { pause } else { pause + Duration::from_millis(50) })
+        Ok(if pause.is_zero() {
+            pause
+        } else {
+            pause + Duration::from_millis(50)
+        })
     }
 
     /// Whether somebody's trust has not been read yet: a Secret that was lost takes over what is found there.
@@ -293,7 +298,9 @@ impl Keeper {
             return None;
         }
         let same = self.agreed.take().filter(|(known, _)| *known == bundle);
-        let (_, since) = self.agreed.insert(same.unwrap_or_else(|| (bundle, Instant::now())));
+        let (_, since) = self
+            .agreed
+            .insert(same.unwrap_or_else(|| (bundle, Instant::now())));
         Some(since.elapsed())
     }
 
@@ -310,7 +317,9 @@ impl Keeper {
             Step::Promote | Step::Tidy | Step::Rest { .. } | Step::Wait { .. } => None,
         };
         let targets = self.targets.iter();
-        let known: Vec<Vec<u8>> = targets.flat_map(|target| target.bundles(&self.options.name)).collect();
+        let known: Vec<Vec<u8>> = targets
+            .flat_map(|target| target.bundles(&self.options.name))
+            .collect();
         change(&mut data, step, made, &known, now);
         let bytes = data.into_iter().map(|(key, bytes)| (key, ByteString(bytes)));
         secret.data = Some(bytes.collect());

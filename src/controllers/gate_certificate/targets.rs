@@ -167,7 +167,11 @@ impl Target {
                 "somebody else writes caBundle; leave this field to Tidegate"
             );
         } else {
-            info!(kind = self.kind, name = self.name, "the API server is told whom to trust");
+            info!(
+                kind = self.kind,
+                name = self.name,
+                "the API server is told whom to trust"
+            );
         }
         self.sight = Some(Sight::There(Box::new(stored)));
         Ok(None)
