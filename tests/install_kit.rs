@@ -81,6 +81,26 @@ fn chart_webhooks() -> String {
         .replace("{BUNDLE}", "{{- with .Values.certificates.caBundle }}\n    caBundle: {{ b64enc . }}\n    {{- end }}")
 }
 
+/// The rights of what an installation may choose.
+fn of_choices() -> [(String, String); 4] {
+    let certificates = joined(&["manifests/rbac/certificates.yaml".to_owned()]);
+    let one_process = joined(&["manifests/rbac/one-process.yaml".to_owned()]);
+    let deploy = |name: &str| format!("manifests/deploy/components/{name}/rights.yaml");
+    let chart = |name: &str| format!("charts/tidegate/templates/rights-{name}.yaml");
+    [
+        (deploy("self-managed"), certificates.clone()),
+        (deploy("one-workload"), one_process.clone()),
+        (
+            chart("certificates"),
+            template(&certificates, "eq .Values.certificates.mode \"self-managed\""),
+        ),
+        (
+            chart("one-workload"),
+            template(&one_process, ".Values.oneWorkload.enabled"),
+        ),
+    ]
+}
+
 /// Every file that comes from another.
 fn derived() -> BTreeMap<String, String> {
     let one = |path: &str| joined(&[path.to_owned()]);
@@ -89,11 +109,7 @@ fn derived() -> BTreeMap<String, String> {
         one("manifests/rbac/controllers.yaml"),
         one("manifests/rbac/registration.yaml"),
     );
-    let (certificate, certificates, one_process) = (
-        one("certs/cert-manager.yaml"),
-        one("manifests/rbac/certificates.yaml"),
-        one("manifests/rbac/one-process.yaml"),
-    );
+    let certificate = one("certs/cert-manager.yaml");
     let deploy = |name: &str| format!("manifests/deploy/{name}");
     let chart = |name: &str| format!("charts/tidegate/{name}");
     let mut files = BTreeMap::from([
@@ -105,11 +121,6 @@ fn derived() -> BTreeMap<String, String> {
             deploy("components/cert-manager/certificate.yaml"),
             certificate.clone(),
         ),
-        (
-            deploy("components/self-managed/rights.yaml"),
-            certificates.clone(),
-        ),
-        (deploy("components/one-workload/rights.yaml"), one_process.clone()),
         (
             deploy("webhooks/base/webhooks.yaml"),
             joined(&[
@@ -133,16 +144,9 @@ fn derived() -> BTreeMap<String, String> {
             chart("templates/certificate.yaml"),
             template(&certificate, "eq .Values.certificates.mode \"cert-manager\""),
         ),
-        (
-            chart("templates/rights-certificates.yaml"),
-            template(&certificates, "eq .Values.certificates.mode \"self-managed\""),
-        ),
-        (
-            chart("templates/rights-one-workload.yaml"),
-            template(&one_process, ".Values.oneWorkload.enabled"),
-        ),
         (chart("templates/webhooks.yaml"), chart_webhooks()),
     ]);
+    files.extend(of_choices());
     for path in definitions() {
         let name = path.rsplit('/').next().expect("a name").to_owned();
         files.insert(chart(&format!("crds/{name}")), joined(&[path]));
@@ -287,10 +291,12 @@ fn printed(flags: &str) -> Vec<Value> {
         .into_iter()
         .chain(flags.split_whitespace());
     let cli = Cli::try_parse_from(words).expect("it parses");
-    let Subcommand::Install(args) = cli.command else {
-        panic!("another subcommand")
+    let args = match cli.command {
+        Subcommand::Install(args) => Some(args),
+        _ => None,
     };
-    kit::objects(&args.choice().expect("a choice")).expect("an installation")
+    let choice = args.expect("it installs").choice().expect("a choice");
+    kit::objects(&choice).expect("an installation")
 }
 
 /// What an overlay and its webhooks install, what a chart's values do, and what the program prints for flags that mean the same.
@@ -341,7 +347,7 @@ fn elsewhere_and_with_everything_the_chart_and_the_program_install_the_same() {
             "{values},networkPolicy.enabled=true,monitoring.enabled=true,highAvailability.enabled=true,image.repository=example.com/t,image.tag=v1"
         );
         let flags = format!(
-            "{flags} --namespace elsewhere --image example.com/t:v1 --network-policy --monitoring --high-availability"
+            "{flags} --namespace elsewhere --image example.com/t:v1 --with network-policy,monitoring,high-availability"
         );
         let mut program = by_name(printed(&flags));
         program.remove("Namespace /elsewhere");
@@ -371,7 +377,7 @@ fn high_availability_is_the_same_by_kustomize() {
     let text = "resources: [deploy/gate, deploy/controllers]\ncomponents: [deploy/components/self-managed, deploy/components/high-availability]\n";
     std::fs::write(folder.path().join("kustomization.yaml"), text).expect("writable");
     let folder = objects(&run(Command::new("kubectl").arg("kustomize").arg(folder.path())));
-    equal(printed("--high-availability --webhooks without"), folder);
+    equal(printed("--with high-availability --webhooks without"), folder);
 }
 
 #[test]

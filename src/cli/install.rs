@@ -12,7 +12,7 @@ use super::print::print;
 use crate::files::read_text;
 use crate::server::ClientAuthority;
 use field::Shown;
-use kit::{Certificates, Choice, KitError, Webhooks, Workloads, objects};
+use kit::{Certificates, Choice, Extra, KitError, Webhooks, Workloads, objects};
 
 /// The largest authority, in bytes.
 const LARGEST: u64 = 1 << 20;
@@ -40,15 +40,9 @@ pub struct InstallArgs {
     /// What runs: the gate and the controllers, both in one workload, or the gate alone.
     #[arg(long, value_enum, value_name = "WHAT", default_value_t = WorkloadsArg::Two)]
     pub workloads: WorkloadsArg,
-    /// Three gates on three nodes, and over zones where there are some.
-    #[arg(long)]
-    pub high_availability: bool,
-    /// Say who may speak with whom (NetworkPolicy).
-    #[arg(long)]
-    pub network_policy: bool,
-    /// Tell Prometheus' operator of the metrics (ServiceMonitor).
-    #[arg(long)]
-    pub monitoring: bool,
+    /// What it has beside; repeatable, or separated by commas.
+    #[arg(long, value_enum, value_name = "PARTS", value_delimiter = ',')]
+    pub with: Vec<ExtraArg>,
     /// Whether the API server is told to ask the gate: with all the rest, not yet, or only that.
     #[arg(long, value_enum, value_name = "WHETHER", default_value_t = WebhooksArg::With)]
     pub webhooks: WebhooksArg,
@@ -74,6 +68,17 @@ pub enum WorkloadsArg {
     One,
     /// The gate alone: another manager drives the add-ons.
     Gate,
+}
+
+/// What an installation has beside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum ExtraArg {
+    /// Three gates on three nodes, and over zones where there are some.
+    HighAvailability,
+    /// NetworkPolicy: who may speak with whom.
+    NetworkPolicy,
+    /// ServiceMonitor: Prometheus' operator is told of the metrics.
+    Monitoring,
 }
 
 /// Whether the API server is told to ask the gate.
@@ -136,15 +141,21 @@ fn choice(args: &InstallArgs) -> Result<Choice, CliError> {
             WorkloadsArg::One => Workloads::One,
             WorkloadsArg::Gate => Workloads::Gate,
         },
-        high_availability: args.high_availability,
-        network_policy: args.network_policy,
-        monitoring: args.monitoring,
+        extras: args.with.iter().map(|with| extra(*with)).collect(),
         webhooks: match args.webhooks {
             WebhooksArg::With => Webhooks::With,
             WebhooksArg::Without => Webhooks::Without,
             WebhooksArg::Only => Webhooks::Only,
         },
     })
+}
+
+fn extra(with: ExtraArg) -> Extra {
+    match with {
+        ExtraArg::HighAvailability => Extra::HighAvailability,
+        ExtraArg::NetworkPolicy => Extra::NetworkPolicy,
+        ExtraArg::Monitoring => Extra::Monitoring,
+    }
 }
 
 /// Reads the authority that API servers are told of.

@@ -40,7 +40,7 @@ pub use definitions::{ApplyArgs, DefinitionsArgs, DefinitionsCommand, Definition
 pub use dev::{DevArgs, DevCommand};
 pub use error::CliError;
 pub use explain::ExplainArgs;
-pub use install::{CertifierArg, InstallArgs, WebhooksArg, WorkloadsArg};
+pub use install::{CertifierArg, ExtraArg, InstallArgs, WebhooksArg, WorkloadsArg};
 pub use options::{
     ControllersMode, GateArgs, LogFormat, Manage, Only, Reasons, ReferenceArgs, RightsArgs, ServeArgs,
     StockArg, TideArgs, Topic,

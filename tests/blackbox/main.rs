@@ -18,6 +18,7 @@ mod files;
 mod fleetbench;
 mod gitops;
 mod hostile;
+mod installed;
 mod kill;
 mod lossy;
 mod main_job;

@@ -84,10 +84,14 @@ fn names(certificate: &X509Certificate<'_>) -> BTreeSet<String> {
     };
     let names = extension.value.general_names.iter();
     names
-        .filter_map(|name| match name {
-            GeneralName::DNSName(name) => Some(name.to_ascii_lowercase()),
-            GeneralName::IPAddress(bytes) => address(bytes).map(|address| address.to_string()),
-            _ => None,
+        .filter_map(|name| {
+            if let GeneralName::DNSName(name) = name {
+                return Some(name.to_ascii_lowercase());
+            }
+            let GeneralName::IPAddress(bytes) = name else {
+                return None;
+            };
+            address(bytes).map(|address| address.to_string())
         })
         .collect()
 }
@@ -110,9 +114,12 @@ pub fn holder(der: &[u8]) -> BTreeSet<String> {
         Ok(Some(extension)) => extension.value.general_names.clone(),
         Ok(None) | Err(_) => Vec::new(),
     };
-    let uris = uris.into_iter().filter_map(|name| match name {
-        GeneralName::URI(uri) => Some(uri.to_owned()),
-        _ => None,
+    let uris = uris.into_iter().filter_map(|name| {
+        if let GeneralName::URI(uri) = name {
+            Some(uri.to_owned())
+        } else {
+            None
+        }
     });
     common.chain(uris).chain(names(&certificate)).collect()
 }

@@ -2,6 +2,8 @@
 //!
 //! Decides which folders it is put together from, and what another namespace or image changes in them.
 
+use std::collections::BTreeSet;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
@@ -37,6 +39,17 @@ pub enum Workloads {
     Gate,
 }
 
+/// What an installation may have beside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Extra {
+    /// Three gates, spread strictly.
+    HighAvailability,
+    /// Who may speak with whom.
+    NetworkPolicy,
+    /// Prometheus' operator is told of it.
+    Monitoring,
+}
+
 /// Whether the API server is told to ask the gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Webhooks {
@@ -59,12 +72,8 @@ pub struct Choice {
     pub certificates: Certificates,
     /// What runs.
     pub workloads: Workloads,
-    /// Whether gates are spread strictly.
-    pub high_availability: bool,
-    /// Whether it is said who may speak with whom.
-    pub network_policy: bool,
-    /// Whether Prometheus' operator is told of it.
-    pub monitoring: bool,
+    /// What else it has.
+    pub extras: BTreeSet<Extra>,
     /// Whether the API server is told to ask it.
     pub webhooks: Webhooks,
 }
@@ -112,18 +121,14 @@ fn folders(choice: &Choice) -> Vec<&'static str> {
         Certificates::SelfManaged => folders.push("components/self-managed"),
         Certificates::Secret { .. } => {}
     }
-    let switches = [
-        (choice.workloads == Workloads::One, "components/one-workload"),
-        (choice.high_availability, "components/high-availability"),
-        (choice.network_policy, "components/network-policy"),
-        (choice.monitoring, "components/monitoring"),
-    ];
-    folders.extend(
-        switches
-            .into_iter()
-            .filter(|(is_on, _)| *is_on)
-            .map(|(_, folder)| folder),
-    );
+    if choice.workloads == Workloads::One {
+        folders.push("components/one-workload");
+    }
+    folders.extend(choice.extras.iter().map(|extra| match extra {
+        Extra::HighAvailability => "components/high-availability",
+        Extra::NetworkPolicy => "components/network-policy",
+        Extra::Monitoring => "components/monitoring",
+    }));
     folders
 }
 
@@ -195,9 +200,7 @@ mod tests {
             image: "example.com/tidegate:1".to_owned(),
             certificates: Certificates::SelfManaged,
             workloads: Workloads::Two,
-            high_availability: false,
-            network_policy: false,
-            monitoring: false,
+            extras: BTreeSet::new(),
             webhooks: Webhooks::With,
         }
     }
@@ -208,8 +211,7 @@ mod tests {
             let moved = Choice {
                 namespace: "elsewhere".to_owned(),
                 certificates,
-                network_policy: true,
-                monitoring: true,
+                extras: BTreeSet::from([Extra::NetworkPolicy, Extra::Monitoring]),
                 ..choice()
             };
             for object in objects(&moved).expect("an installation") {

@@ -165,12 +165,13 @@ impl Running<'_> {
             certificate,
             callers,
         } = door;
-        let certificate = match certificate {
-            Some(certificate) => certificate,
-            None => tokio::select! {
+        let certificate = if let Some(certificate) = certificate {
+            certificate
+        } else {
+            tokio::select! {
                 () = self.end.requested() => return Ok((None, Ok(()))),
                 certificate = files.wait(client.clone(), &self.health) => certificate,
-            },
+            }
         };
         let options = GateOptions {
             metrics,

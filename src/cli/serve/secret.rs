@@ -41,7 +41,7 @@ impl SecretSource {
     /// Waits for something else than before.
     pub(super) async fn changed(&mut self) {
         if self.sight.changed().await.is_err() {
-            std::future::pending().await
+            std::future::pending::<()>().await;
         }
     }
 

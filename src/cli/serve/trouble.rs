@@ -57,10 +57,9 @@ impl Trouble {
     pub(super) fn reason(&self) -> &'static str {
         match self {
             Self::Certificate(error) => error.reason(),
-            Self::ReadFile { .. } => "unreadable",
+            Self::ReadFile { .. } | Self::Secret { .. } => "unreadable",
             Self::Callers { .. } => "callers",
             Self::SetUpTls(_) => "tls",
-            Self::Secret { .. } => "unreadable",
             Self::UseSecret { source, .. } => source.reason(),
         }
     }

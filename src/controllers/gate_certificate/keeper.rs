@@ -93,7 +93,7 @@ enum Trouble {
 /// Waits for another leader; where nobody stands for election there is none.
 async fn changes(leading: &mut watch::Receiver<bool>) {
     if leading.changed().await.is_err() {
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 }
 
