@@ -103,6 +103,8 @@ const CRATES: &[(&str, &[&str])] = &[
     ),
     ("explain", &["admission", "api", "field", "why"]),
     ("release", &["api", "snapshot"]),
+    ("certificates", &[]),
+    ("kit", &[]),
 ];
 
 /// Rooms of `src/` and the rooms and crates that each may use. `cli` joins them all.
@@ -112,6 +114,7 @@ const DOORS: &[(&str, &[&str])] = &[
         &[
             "api",
             "audit",
+            "certificates",
             "snapshot",
             "plan",
             "policy",
@@ -119,7 +122,10 @@ const DOORS: &[(&str, &[&str])] = &[
             "upgrade",
         ],
     ),
-    ("server", &["admission", "conversion", "files", "telemetry"]),
+    (
+        "server",
+        &["admission", "certificates", "conversion", "files", "telemetry"],
+    ),
     ("files", &[]),
     ("telemetry", &["field"]),
 ];
@@ -152,6 +158,8 @@ const PURE: &[&str] = &[
     "why",
     "explain",
     "release",
+    "certificates",
+    "kit",
 ];
 
 /// Names that mean a socket, a task or a client; a pure room that says one has opened the wrong door.

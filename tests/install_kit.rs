@@ -9,9 +9,9 @@ use std::sync::LazyLock;
 
 use clap::Parser as _;
 use serde_json::{Value, json};
-use tidegate::cli::Cli;
+use tidegate::cli::{Cli, Command as Subcommand};
 
-use crate::testkit::manifests::{documents, repository};
+use crate::testkit::manifests::repository;
 
 const NAMESPACE: &str = "{{ .Release.Namespace }}";
 
@@ -42,6 +42,10 @@ fn template(text: &str, condition: &str) -> String {
         .replace(
             "secretName: tidegate-tls",
             "secretName: {{ .Values.certificates.secretName }}",
+        )
+        .replace(
+            "resourceNames: [tidegate-tls]",
+            "resourceNames: [{{ .Values.certificates.secretName }}]",
         );
     format!("{{{{- if {condition} }}}}\n{placed}{{{{- end }}}}\n")
 }
@@ -77,6 +81,26 @@ fn chart_webhooks() -> String {
         .replace("{BUNDLE}", "{{- with .Values.certificates.caBundle }}\n    caBundle: {{ b64enc . }}\n    {{- end }}")
 }
 
+/// The rights of what an installation may choose.
+fn of_choices() -> [(String, String); 4] {
+    let certificates = joined(&["manifests/rbac/certificates.yaml".to_owned()]);
+    let one_process = joined(&["manifests/rbac/one-process.yaml".to_owned()]);
+    let deploy = |name: &str| format!("manifests/deploy/components/{name}/rights.yaml");
+    let chart = |name: &str| format!("charts/tidegate/templates/rights-{name}.yaml");
+    [
+        (deploy("self-managed"), certificates.clone()),
+        (deploy("one-workload"), one_process.clone()),
+        (
+            chart("certificates"),
+            template(&certificates, "eq .Values.certificates.mode \"self-managed\""),
+        ),
+        (
+            chart("one-workload"),
+            template(&one_process, ".Values.oneWorkload.enabled"),
+        ),
+    ]
+}
+
 /// Every file that comes from another.
 fn derived() -> BTreeMap<String, String> {
     let one = |path: &str| joined(&[path.to_owned()]);
@@ -98,7 +122,7 @@ fn derived() -> BTreeMap<String, String> {
             certificate.clone(),
         ),
         (
-            deploy("webhooks/webhooks.yaml"),
+            deploy("webhooks/base/webhooks.yaml"),
             joined(&[
                 "manifests/webhook/mutating.yaml".into(),
                 "manifests/webhook/validating.yaml".into(),
@@ -122,6 +146,7 @@ fn derived() -> BTreeMap<String, String> {
         ),
         (chart("templates/webhooks.yaml"), chart_webhooks()),
     ]);
+    files.extend(of_choices());
     for path in definitions() {
         let name = path.rsplit('/').next().expect("a name").to_owned();
         files.insert(chart(&format!("crds/{name}")), joined(&[path]));
@@ -183,13 +208,17 @@ fn kustomized(folder: &str) -> Vec<Value> {
 }
 
 fn rendered(flags: &[&str]) -> Vec<Value> {
+    rendered_in("tidegate", flags)
+}
+
+fn rendered_in(namespace: &str, flags: &[&str]) -> Vec<Value> {
     let mut helm = Command::new(&*HELM);
     helm.args(["template", "tidegate"])
         .arg(repository("charts/tidegate"));
     // Without its own cache and configuration, wherever the tests run.
     helm.args([
         "--namespace",
-        "tidegate",
+        namespace,
         "--include-crds",
         "--kube-version",
         "1.36.0",
@@ -242,9 +271,11 @@ fn by_name(objects: Vec<Value>) -> BTreeMap<String, Value> {
 
 #[track_caller]
 fn equal(chart: Vec<Value>, folder: Vec<Value>) {
-    let (chart, mut folder) = (by_name(chart), by_name(folder));
+    let (mut chart, mut folder) = (by_name(chart), by_name(folder));
     // Helm makes the namespace by itself.
-    folder.remove("Namespace /tidegate");
+    for installation in [&mut chart, &mut folder] {
+        installation.remove("Namespace /tidegate");
+    }
     assert_eq!(
         chart.keys().collect::<Vec<_>>(),
         folder.keys().collect::<Vec<_>>()
@@ -254,25 +285,121 @@ fn equal(chart: Vec<Value>, folder: Vec<Value>) {
     }
 }
 
+/// An installation as `tidegate install` prints it.
+fn printed(flags: &str) -> Vec<Value> {
+    let words = ["tidegate", "install", "--print"]
+        .into_iter()
+        .chain(flags.split_whitespace());
+    let cli = Cli::try_parse_from(words).expect("it parses");
+    let args = match cli.command {
+        Subcommand::Install(args) => Some(args),
+        _ => None,
+    };
+    let choice = args.expect("it installs").choice().expect("a choice");
+    kit::objects(&choice).expect("an installation")
+}
+
+/// What an overlay and its webhooks install, what a chart's values do, and what the program prints for flags that mean the same.
+const SAME: [(&str, &str, &str, &str); 4] = [
+    ("cert-manager", "webhooks", "", "--certificates cert-manager"),
+    (
+        "gate-only",
+        "webhooks",
+        "controllers.enabled=false",
+        "--certificates cert-manager --workloads gate",
+    ),
+    (
+        "self-managed",
+        "webhooks/base",
+        "certificates.mode=self-managed",
+        "",
+    ),
+    (
+        "one-workload",
+        "webhooks/base",
+        "certificates.mode=self-managed,oneWorkload.enabled=true",
+        "--workloads one",
+    ),
+];
+
 #[test]
-fn the_chart_and_the_folder_install_the_same() {
-    let mut folder = kustomized("overlays/cert-manager");
-    folder.extend(kustomized("webhooks"));
-    equal(rendered(&[]), folder);
-    let mut guard = kustomized("overlays/gate-only");
-    guard.extend(kustomized("webhooks"));
-    equal(rendered(&["--set", "controllers.enabled=false"]), guard);
-    let mut everything = kustomized("overlays/cert-manager");
-    for component in ["network-policy/network-policy.yaml", "monitoring/monitoring.yaml"] {
-        everything.extend(documents(&format!("manifests/deploy/components/{component}")));
+fn the_folder_the_chart_and_the_program_install_the_same() {
+    for (overlay, webhooks, values, flags) in SAME {
+        let mut folder = kustomized(&format!("overlays/{overlay}"));
+        folder.extend(kustomized(webhooks));
+        equal(printed(flags), folder.clone());
+        let set = ["--set", values];
+        equal(rendered(if values.is_empty() { &[] } else { &set }), folder);
     }
-    equal(
-        rendered(&[
-            "--set",
-            "webhooks.enabled=false,networkPolicy.enabled=true,monitoring.enabled=true",
-        ]),
-        everything,
-    );
+}
+
+#[test]
+fn elsewhere_and_with_everything_the_chart_and_the_program_install_the_same() {
+    for (values, flags) in [
+        ("certificates.mode=self-managed", ""),
+        (
+            "certificates.mode=self-managed,oneWorkload.enabled=true",
+            "--workloads one",
+        ),
+        ("certificates.mode=cert-manager", "--certificates cert-manager"),
+    ] {
+        let values = format!(
+            "{values},networkPolicy.enabled=true,monitoring.enabled=true,highAvailability.enabled=true,image.repository=example.com/t,image.tag=v1"
+        );
+        let flags = format!(
+            "{flags} --namespace elsewhere --image example.com/t:v1 --with network-policy,monitoring,high-availability"
+        );
+        let mut program = by_name(printed(&flags));
+        program.remove("Namespace /elsewhere");
+        let chart = by_name(rendered_in("elsewhere", &["--set", &values]));
+        assert_eq!(
+            chart.keys().collect::<Vec<_>>(),
+            program.keys().collect::<Vec<_>>()
+        );
+        for (name, object) in &chart {
+            assert_eq!(object, &program[name], "{name}");
+        }
+    }
+}
+
+/// A component that no overlay has is applied by kustomize as the program applies it.
+#[test]
+fn high_availability_is_the_same_by_kustomize() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let deploy = repository("manifests/deploy");
+    // kustomize takes relative paths only.
+    let copied = Command::new("cp")
+        .arg("-r")
+        .arg(&deploy)
+        .arg(folder.path())
+        .status();
+    assert!(copied.expect("cp is there").success());
+    let text = "resources: [deploy/gate, deploy/controllers]\ncomponents: [deploy/components/self-managed, deploy/components/high-availability]\n";
+    std::fs::write(folder.path().join("kustomization.yaml"), text).expect("writable");
+    let folder = objects(&run(Command::new("kubectl").arg("kustomize").arg(folder.path())));
+    equal(printed("--with high-availability --webhooks without"), folder);
+}
+
+#[test]
+fn the_program_carries_every_file_of_the_folder() {
+    let root = repository("manifests/deploy");
+    let mut found = Vec::new();
+    let mut folders = vec![root.clone()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                let path = path.strip_prefix(&root).expect("below it");
+                found.push(path.to_string_lossy().into_owned());
+            }
+        }
+    }
+    found.retain(|path| !path.starts_with("overlays/"));
+    found.sort();
+    let carried: Vec<&str> = kit::FILES.iter().map(|(path, _)| *path).collect();
+    assert_eq!(carried, found);
 }
 
 #[test]
@@ -289,6 +416,9 @@ fn the_chart_says_what_it_cannot_do() {
         "image.digest=sha256:1",
         "gate.extraArgs={serve}",
         "nobody=knows",
+        "certificates.mode=self-managed,controllers.enabled=false",
+        "oneWorkload.enabled=true,controllers.enabled=false",
+        "certificates.life=soon",
     ] {
         let ran = Command::new(&*HELM)
             .arg("template")
@@ -329,7 +459,9 @@ fn a_secret_of_ones_own_and_an_image_by_its_digest() {
 #[test]
 fn every_pod_may_run_where_pods_are_restricted() {
     let mut pods = 0;
-    for object in kustomized("overlays/cert-manager") {
+    let overlays = ["cert-manager", "self-managed", "one-workload"];
+    let all = overlays.map(|overlay| kustomized(&format!("overlays/{overlay}")));
+    for object in all.into_iter().flatten() {
         let Some(pod) = object
             .pointer("/spec/template/spec")
             .filter(|_| object["kind"] == "Deployment")
@@ -358,5 +490,5 @@ fn every_pod_may_run_where_pods_are_restricted() {
             );
         }
     }
-    assert_eq!(pods, 2);
+    assert_eq!(pods, 5);
 }

@@ -25,7 +25,9 @@ use crate::testkit::hubs;
 const GATE: &str = "tidegate-gate";
 const CONTROLLERS: &str = "tidegate-controllers";
 const OBSERVER: &str = "tidegate-observer";
-const EVERYTHING: [&str; 6] = [
+const EVERYTHING: [&str; 8] = [
+    "certificates.yaml",
+    "certificates-conversion.yaml",
     "gate.yaml",
     "controllers.yaml",
     "registration.yaml",
@@ -242,6 +244,20 @@ async fn the_gate_needs_what_it_is_granted_and_writes_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_certificate_is_kept_by_one_account_and_read_by_the_other() {
+    let hub = hub(&EVERYTHING).await;
+    let record = Record::default();
+    let [gate, controllers] = [GATE, CONTROLLERS].map(|account| acting_as(account, &hub.client(), &record));
+    stories::of_a_certificate(&hub, gate, controllers).await;
+    assert_fit(
+        &record,
+        &granted(&["certificates.yaml", "certificates-conversion.yaml"]),
+        &[],
+    );
+    hub.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn controllers_that_observe_read_and_write_nothing() {
     let hub = hub(&EVERYTHING).await;
     let record = Record::default();
@@ -268,7 +284,9 @@ type Act = (
 );
 
 /// What neither account may ever do.
-const NEVER: [Act; 26] = [
+const NEVER: [Act; 28] = [
+    ("create", "", "secrets", "", "tidegate", ""),
+    ("update", "", "secrets", "", "tidegate", "other"),
     (
         "create",
         "",

@@ -12,6 +12,7 @@ mod audit_events;
 mod audit_footprint;
 mod audit_on_hub;
 mod bypass;
+mod certificates_on_hub;
 mod clocks;
 mod configs_on_hub;
 mod convergence;

@@ -72,6 +72,8 @@ pub enum Command {
     Crds(CrdsArgs),
     /// Add Tidegate's fields to the definitions of a hub that has Open Cluster Management, and take them out again.
     Definitions(DefinitionsArgs),
+    /// Print the manifests (YAML) that install Tidegate on a hub.
+    Install(super::InstallArgs),
     /// Print generated references: the rules of the gate, the command line, the webhook configurations.
     Reference(ReferenceArgs),
     /// Print a completion script for a shell.

@@ -13,6 +13,7 @@ mod definitions;
 mod dev;
 mod error;
 mod explain;
+mod install;
 mod live;
 mod options;
 mod plan;
@@ -28,6 +29,7 @@ mod shell;
 mod signals;
 mod snapshot;
 mod why;
+mod words;
 
 pub use args::{Cli, Command};
 pub use audit::{AuditArgs, AuditTo};
@@ -38,17 +40,19 @@ pub use definitions::{ApplyArgs, DefinitionsArgs, DefinitionsCommand, Definition
 pub use dev::{DevArgs, DevCommand};
 pub use error::CliError;
 pub use explain::ExplainArgs;
-use options::lease;
+pub use install::{CertifierArg, ExtraArg, InstallArgs, WebhooksArg, WorkloadsArg};
 pub use options::{
-    ControllersMode, GateArgs, LeasePlace, LogFormat, Manage, Only, Reasons, ReferenceArgs, RightsArgs,
-    ServeArgs, StockArg, TideArgs, Topic,
+    ControllersMode, GateArgs, LogFormat, Manage, Only, Reasons, ReferenceArgs, RightsArgs, ServeArgs,
+    StockArg, TideArgs, Topic,
 };
 pub use plan::PlanArgs;
 pub use policy::PolicyArgs;
 pub use print::OutputFormat;
 pub use release::{AdoptArgs, ReleaseArgs};
 pub use run::run;
-pub use serve::DoorArgs;
+pub use serve::{CertificatesArg, DoorArgs};
 pub use shell::{CompletionsArgs, ManArgs};
 pub use snapshot::SnapshotArgs;
 pub use why::WhyArgs;
+pub use words::LeasePlace;
+use words::lease;

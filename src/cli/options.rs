@@ -6,10 +6,10 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use apimachinery::duration::GoDuration;
 use apimachinery::names::{is_dns1123_label, is_dns1123_subdomain};
 use clap::Args;
 
+use super::words::{LeasePlace, lease, length};
 use super::{AuditArgs, DoorArgs};
 use crate::controllers::TideOptions;
 use admission::BlastRadius;
@@ -143,26 +143,6 @@ impl RightsArgs {
     /// Returns the namespaces.
     pub(super) fn namespaces(&self) -> HubNamespaces {
         HubNamespaces::of(self.hub_permission_namespaces.iter().map(String::as_str))
-    }
-}
-
-/// Where the Lease of the replicas lies.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LeasePlace {
-    /// Its namespace.
-    pub namespace: String,
-    /// Its name.
-    pub name: String,
-}
-
-pub(super) fn lease(text: &str) -> Result<LeasePlace, String> {
-    let fits = |part: &str| !part.is_empty() && !part.contains('/');
-    match text.split_once('/') {
-        Some((namespace, name)) if fits(namespace) && fits(name) => Ok(LeasePlace {
-            namespace: namespace.to_owned(),
-            name: name.to_owned(),
-        }),
-        Some(_) | None => Err("write a namespace and a name, for instance tidegate/leader".to_owned()),
     }
 }
 
@@ -303,12 +283,6 @@ pub enum EmptyMeans {
     /// The add-on manages itself, as current OCM reads it.
     #[value(name = "self")]
     Own,
-}
-
-/// Reads a length of time as Kubernetes writes it.
-fn length(text: &str) -> Result<Duration, String> {
-    let read = GoDuration::parse(text).ok().and_then(GoDuration::length);
-    read.ok_or_else(|| "must be a length of time, such as 10s, 1m30s or 0".to_owned())
 }
 
 /// How an edit of a cluster's own configuration travels.

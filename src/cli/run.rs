@@ -63,6 +63,7 @@ fn perform(command: Command) -> Result<ExitCode, CliError> {
         Command::Reference(args) => reference::run(&args),
         Command::Policy(args) => return policy::run(&args.command),
         Command::Definitions(args) => return definitions::run(&args.command),
+        Command::Install(args) => super::install::run(&args),
     }
     .map(|()| ExitCode::SUCCESS)
 }
@@ -107,6 +108,7 @@ fn start_logs(command: &Command) -> Result<(), CliError> {
         | Command::Policy(_)
         | Command::Crds(_)
         | Command::Definitions(_)
+        | Command::Install(_)
         | Command::Reference(_)
         | Command::Release(_)
         | Command::Adopt(_)

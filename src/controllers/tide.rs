@@ -115,6 +115,7 @@ pub struct Tide {
     driver: JoinHandle<()>,
     refused: Arc<AtomicU64>,
     recorder: EventRecorder,
+    clock: Clock,
     watches: JoinSet<()>,
     leading: watch::Receiver<bool>,
     standing: JoinSet<()>,
@@ -226,7 +227,7 @@ impl Tide {
         watches.spawn(keep_time(client.clone(), clock.clone(), stop.clone()));
         let (controllers, refused) = controllers();
         let ends = (stop.clone(), leading.clone(), fence);
-        let driver = Reconciler::new(client, options, outlets, (clock, controllers), ends);
+        let driver = Reconciler::new(client, options, outlets, (clock.clone(), controllers), ends);
         let recorder = driver.recorder();
         let driver = tokio::spawn(driver.run(events));
         Ok(Self {
@@ -238,6 +239,7 @@ impl Tide {
             driver,
             refused,
             recorder,
+            clock,
             watches,
             leading,
             standing,
@@ -248,6 +250,11 @@ impl Tide {
     /// Returns whether this replica is the one that writes, now and whenever that changes.
     pub fn leading(&self) -> watch::Receiver<bool> {
         self.leading.clone()
+    }
+
+    /// Returns what tells the hub's time.
+    pub(super) fn clock(&self) -> Clock {
+        self.clock.clone()
     }
 
     /// Returns where others may tell what happened, in events within the budget of each add-on.

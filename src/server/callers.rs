@@ -13,8 +13,6 @@ use rustls::server::WebPkiClientVerifier;
 use rustls::server::danger::ClientCertVerifier;
 use subtle::{Choice, ConstantTimeEq as _};
 
-use super::validity;
-
 /// Why something is no authority of callers, or no secret.
 #[derive(Debug, thiserror::Error)]
 pub enum CallersError {
@@ -55,7 +53,7 @@ pub struct Callers {
 impl Callers {
     /// Tells whether the holder of this certificate may ask.
     pub(super) fn allow(names: &BTreeSet<String>, certificate: &CertificateDer<'_>) -> bool {
-        names.is_empty() || !names.is_disjoint(&validity::holder(certificate))
+        names.is_empty() || !names.is_disjoint(&certificates::holder(certificate))
     }
 }
 

@@ -13,8 +13,8 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 
-use super::validity::{Fault, Validity};
 use crate::files::read_text;
+use certificates::{Fault, Validity};
 
 /// The largest file of a certificate or key, in bytes.
 const LARGEST: u64 = 1 << 20;

@@ -10,8 +10,8 @@ use arc_swap::{ArcSwap, ArcSwapOption};
 use jiff::Timestamp;
 use tokio::time::Instant;
 
-use super::validity::Validity;
 use admission::Facts;
+use certificates::Validity;
 
 /// How long every thread may be held by decisions that do not end, until the process counts as dead: nothing else heals it.
 const WEDGED_FOR: Duration = Duration::from_secs(30);
@@ -28,6 +28,8 @@ struct State {
     /// New files that cannot be used, and why.
     refused: Mutex<BTreeMap<&'static str, &'static str>>,
     wedged: Mutex<Option<Instant>>,
+    /// What has to come before the gate can open.
+    awaited: Mutex<Option<String>>,
 }
 
 /// What a probe hears.
@@ -47,6 +49,11 @@ impl Health {
     pub(super) fn drained_for(&self, now: Instant) -> Option<Duration> {
         let since = self.0.draining.get()?;
         Some(now.saturating_duration_since(*since))
+    }
+
+    /// Notes what has to come before the gate can open; `None` when it has come.
+    pub fn waits_for(&self, what: Option<String>) {
+        *self.0.awaited.lock().unwrap_or_else(PoisonError::into_inner) = what;
     }
 
     /// Is ready as soon as these facts are complete.
@@ -95,6 +102,15 @@ impl Health {
         if self.0.draining.get().is_some() {
             return no("shutting down");
         }
+        let awaited = self
+            .0
+            .awaited
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        if let Some(awaited) = awaited {
+            return Word::No(format!("waiting for {awaited}"));
+        }
         let Some(facts) = self.0.facts.get() else {
             return no("starting");
         };
@@ -130,6 +146,15 @@ mod tests {
         text.parse().expect("a time")
     }
 
+    fn validity(not_before: &str, not_after: &str) -> Validity {
+        Validity {
+            not_before: at(not_before),
+            not_after: at(not_after),
+            names: ["gate.example".to_owned()].into(),
+            serves: true,
+        }
+    }
+
     fn ready(health: &Health, now: &str) -> Word {
         health.ready(at(now))
     }
@@ -143,7 +168,7 @@ mod tests {
     #[test]
     fn a_certificate_is_told_of_before_and_after_its_end() {
         let health = serving();
-        health.shows(Validity::of("2026-01-01T00:00:00Z", "2026-04-01T00:00:00Z"));
+        health.shows(validity("2026-01-01T00:00:00Z", "2026-04-01T00:00:00Z"));
         assert_eq!(ready(&health, "2026-03-01T00:00:00Z"), Word::Yes("ok".to_owned()));
         assert_eq!(
             ready(&health, "2026-03-30T00:00:00Z"),
@@ -161,7 +186,7 @@ mod tests {
     #[test]
     fn a_new_file_that_is_refused_is_told_until_it_is_over() {
         let health = serving();
-        health.shows(Validity::of("2026-01-01T00:00:00Z", "2026-04-01T00:00:00Z"));
+        health.shows(validity("2026-01-01T00:00:00Z", "2026-04-01T00:00:00Z"));
         health.keeps("certificate", Some("expired"));
         let kept = "the new certificate cannot be used (expired) and the one before it stays";
         assert_eq!(
@@ -187,6 +212,13 @@ mod tests {
     fn nobody_is_sent_here_before_the_start_or_after_the_end() {
         let now = "2026-03-01T00:00:00Z";
         let early = Health::default();
+        assert_eq!(ready(&early, now), Word::No("starting".to_owned()));
+        early.waits_for(Some("a certificate in Secret a/b: there is none".to_owned()));
+        assert_eq!(
+            ready(&early, now),
+            Word::No("waiting for a certificate in Secret a/b: there is none".to_owned())
+        );
+        early.waits_for(None);
         assert_eq!(ready(&early, now), Word::No("starting".to_owned()));
         let health = serving();
         assert_eq!(ready(&health, now), Word::Yes("ok".to_owned()));

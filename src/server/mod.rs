@@ -24,7 +24,6 @@ mod peer;
 mod places;
 mod routes;
 mod shares;
-mod validity;
 mod watched;
 
 pub use callers::{Callers, CallersError, ClientAuthority, PathSecrets};

@@ -20,7 +20,7 @@ app.kubernetes.io/component: {{ .half }}
 
 {{/* What both halves share of a pod: a dict with root and half. */}}
 {{- define "tidegate.pod" -}}
-serviceAccountName: tidegate-{{ .half }}
+serviceAccountName: {{ if and (eq .half "gate") .root.Values.oneWorkload.enabled (not .root.Values.controllers.enabled) }}{{ fail "one workload is the gate and the controllers: set controllers.enabled, or not oneWorkload.enabled" }}{{ end }}tidegate-{{ if .root.Values.oneWorkload.enabled }}controllers{{ else }}{{ .half }}{{ end }}
 terminationGracePeriodSeconds: 30
 securityContext:
   runAsNonRoot: true
@@ -30,10 +30,18 @@ securityContext:
 topologySpreadConstraints:
   - maxSkew: 1
     topologyKey: kubernetes.io/hostname
+    whenUnsatisfiable: {{ if and (eq .half "gate") .root.Values.highAvailability.enabled }}DoNotSchedule{{ else }}ScheduleAnyway{{ end }}
+    labelSelector:
+      matchLabels:
+        {{- include "tidegate.selector" . | nindent 8 }}
+{{- if and (eq .half "gate") .root.Values.highAvailability.enabled }}
+  - maxSkew: 1
+    topologyKey: topology.kubernetes.io/zone
     whenUnsatisfiable: ScheduleAnyway
     labelSelector:
       matchLabels:
         {{- include "tidegate.selector" . | nindent 8 }}
+{{- end }}
 {{- with .root.Values.imagePullSecrets }}
 imagePullSecrets:
   {{- toYaml . | nindent 2 }}
@@ -81,9 +89,15 @@ metadata:
   labels:
     {{- include "tidegate.labels" . | nindent 4 }}
 spec:
-  minAvailable: 1
+  minAvailable: {{ if and (eq .half "gate") .root.Values.highAvailability.enabled }}2{{ else }}1{{ end }}
   selector:
     matchLabels:
       {{- include "tidegate.selector" . | nindent 6 }}
 {{- end }}
+{{- end -}}
+
+{{/* Flags of a certificate that Tidegate makes by itself. */}}
+{{- define "tidegate.certificates" -}}
+- --certificates=self-managed
+- --certificate-secret={{ .Release.Namespace }}/{{ .Values.certificates.secretName }}
 {{- end -}}

@@ -4,19 +4,34 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap::Args;
 use jiff::Timestamp;
 use tracing::error;
 
-use super::reload::{Files, Trouble};
+use super::reload::Files;
+use super::trouble::Trouble;
+use crate::cli::words::{LeasePlace, lease, length};
 use crate::cli::{CliError, Only};
+use crate::controllers::CertificateOptions;
 use crate::server::{Callers, Certificate, ClientAuthority, Health, Pages, PagesAt, PathSecrets};
 use crate::telemetry::Metrics;
+use certificates::Lives;
 
 /// The gate's door.
 #[derive(Args, Clone, Debug)]
 pub struct DoorArgs {
+    /// Where the certificate comes from: files; a Secret that somebody else renews, read over the API; or a Secret that this program
+    /// makes and renews by itself, together with the authority in the webhook configurations (`docs/operate/certificates.md`).
+    #[arg(long, value_enum, value_name = "WAY", default_value_t = CertificatesArg::Files)]
+    pub certificates: CertificatesArg,
+    /// Secret of the certificate, with `tls.crt` and `tls.key`, where it comes from one.
+    #[arg(long, value_name = "NAMESPACE/NAME", default_value = "tidegate/tidegate-tls", value_parser = lease)]
+    pub certificate_secret: LeasePlace,
+    /// How long a certificate holds that this program makes, for instance `24h`; a new one takes its place when a third of that is left.
+    #[arg(long, value_name = "DURATION", default_value = "2160h", value_parser = certificate_life)]
+    pub certificate_life: Duration,
     /// Certificate chain (PEM). Replaced files are taken up without a restart.
     #[arg(long, value_name = "FILE", default_value = "/certs/tls.crt")]
     pub certificate: PathBuf,
@@ -25,7 +40,8 @@ pub struct DoorArgs {
     pub key: PathBuf,
     /// Name that the hub calls the gate by, for instance `tidegate.tidegate.svc`: a certificate for other names is never shown.
     ///
-    /// Without it, a replaced certificate has to keep one of the names of the one before it.
+    /// Without it, a replaced certificate has to keep one of the names of the one before it, and one that this program makes is for
+    /// `tidegate.tidegate.svc`.
     #[arg(long, value_name = "NAME")]
     pub certificate_name: Option<String>,
     /// Authority (PEM) of the certificates that callers must show; without it anybody may ask. A replaced file is taken up.
@@ -49,10 +65,32 @@ pub struct DoorArgs {
     pub metrics: Option<SocketAddr>,
 }
 
+/// Where the certificate comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum CertificatesArg {
+    /// From the files of `--certificate` and `--key`.
+    Files,
+    /// From the Secret of `--certificate-secret`, which somebody else renews.
+    Secret,
+    /// From that Secret, which the controllers make and renew; they tell the webhook configurations whom to trust. A gate alone reads it.
+    SelfManaged,
+}
+
+/// The name by which API servers call the gate of `manifests/deploy`.
+const SERVICE: &str = "tidegate.tidegate.svc";
+/// A life shorter than that is over before every API server has heard of it.
+const SHORTEST_LIFE: Duration = Duration::from_secs(10);
+
+fn certificate_life(text: &str) -> Result<Duration, String> {
+    let life = length(text).ok().filter(|life| *life >= SHORTEST_LIFE);
+    life.ok_or_else(|| "must be a length of time of at least 10s, such as 24h or 2160h".to_owned())
+}
+
 /// What the gate shows, and whom it lets in.
 pub(super) struct Opened {
     pub(super) files: Files,
-    pub(super) certificate: Certificate,
+    /// Absent where a Secret has to be read first.
+    pub(super) certificate: Option<Certificate>,
     pub(super) callers: Callers,
 }
 
@@ -61,8 +99,11 @@ impl DoorArgs {
     /// gate is not ready, the controllers need none, and time or a new file heals it.
     pub(super) fn open(&self, now: Timestamp) -> Result<Opened, CliError> {
         let mut files = Files::new(self);
-        let certificate = files.read().map_err(cannot_open)?;
-        if let Err(fault) = certificate.holds(now) {
+        let certificate = match self.certificates {
+            CertificatesArg::Files => Some(files.read().map_err(cannot_open)?),
+            CertificatesArg::Secret | CertificatesArg::SelfManaged => None,
+        };
+        if let Some(Err(fault)) = certificate.as_ref().map(|certificate| certificate.holds(now)) {
             error!(
                 file = %self.certificate.display(),
                 error = &fault as &dyn std::error::Error,
@@ -88,6 +129,23 @@ impl DoorArgs {
             files,
             certificate,
             callers,
+        })
+    }
+
+    /// Returns how the certificate is kept, where the controllers of this process do that.
+    pub(super) fn kept(&self) -> Option<CertificateOptions> {
+        if self.certificates != CertificatesArg::SelfManaged {
+            return None;
+        }
+        let place = &self.certificate_secret;
+        Some(CertificateOptions {
+            namespace: place.namespace.clone(),
+            secret: place.name.clone(),
+            name: self
+                .certificate_name
+                .clone()
+                .unwrap_or_else(|| SERVICE.to_owned()),
+            lives: Lives::of(self.certificate_life),
         })
     }
 

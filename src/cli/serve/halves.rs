@@ -6,12 +6,13 @@
 use clap::ArgMatches;
 use clap::parser::ValueSource;
 
-use crate::cli::{AuditTo, ControllersMode, Only};
+use crate::cli::{AuditTo, CertificatesArg, ControllersMode, Only};
 
 /// Flags that the gate alone has no use for.
-const OF_CONTROLLERS: [&str; 14] = [
+const OF_CONTROLLERS: [&str; 15] = [
     "agent_groups",
     "audit",
+    "certificate_life",
     "cluster_configs",
     "compat",
     "discovery_labels",
@@ -65,7 +66,11 @@ pub(in crate::cli) fn nonsense(serve: &ArgMatches) -> Option<String> {
             ));
         }
     }
-    let (half, mut flags, rest) = match (mode, only) {
+    if let Some(words) = certificates(serve, only) {
+        return Some(words);
+    }
+    let is_kept = serve.get_one::<CertificatesArg>("certificates") == Some(&CertificatesArg::SelfManaged);
+    let (half, flags, rest) = match (mode, only) {
         (Some(ControllersMode::Off), _) => (
             "--controllers off",
             OF_CONTROLLERS.iter().chain(&OF_WRITERS),
@@ -83,8 +88,37 @@ pub(in crate::cli) fn nonsense(serve: &ArgMatches) -> Option<String> {
         ),
         (_, None) => return None,
     };
-    let flag = flags.find(given)?.replace('_', "-");
+    // Whoever makes a certificate has to know for which name.
+    let is_needed = |flag: &&&str| !(is_kept && **flag == "certificate_name");
+    let flag = flags.filter(is_needed).find(given)?.replace('_', "-");
     Some(format!("--{flag} is for the {rest} with {half}; leave it out"))
+}
+
+/// What the flags of certificates need of each other, and who makes certificates.
+fn certificates(serve: &ArgMatches, only: Option<&Only>) -> Option<String> {
+    let given = |flag: &&str| serve.value_source(flag) == Some(ValueSource::CommandLine);
+    let way = serve.get_one::<CertificatesArg>("certificates")?;
+    let (others, instead): (&[&str], _) = match way {
+        CertificatesArg::Files => (
+            &["certificate_secret", "certificate_life"],
+            "--certificates secret or self-managed",
+        ),
+        CertificatesArg::Secret => (
+            &["certificate", "key", "certificate_life"],
+            "another way of --certificates",
+        ),
+        CertificatesArg::SelfManaged => (&["certificate", "key"], "--certificates files"),
+    };
+    if let Some(flag) = others.iter().copied().find(|flag| given(flag)) {
+        return Some(format!("--{} is for {instead}", flag.replace('_', "-")));
+    }
+    match way {
+        CertificatesArg::Secret if only == Some(&Only::Controllers) => Some(
+            "--certificates secret is for the gate, which does not run with --only controllers; leave it out"
+                .to_owned(),
+        ),
+        CertificatesArg::Files | CertificatesArg::Secret | CertificatesArg::SelfManaged => None,
+    }
 }
 
 fn contradiction(mode: Option<&ControllersMode>, only: Option<&Only>) -> Option<&'static str> {
@@ -142,6 +176,25 @@ mod tests {
             ("--controllers observe --audit reports", true),
             ("--controllers observe --elect a/b", true),
             ("--controllers on --elect a/b", false),
+            ("--certificates self-managed --certificate-life 24h", false),
+            (
+                "--only controllers --certificates self-managed --certificate-name gate.example --certificate-secret a/b",
+                false,
+            ),
+            ("--only controllers --certificate-name gate.example", true),
+            (
+                "--only gate --certificates secret --certificate-secret a/b",
+                false,
+            ),
+            ("--only gate --certificates self-managed", false),
+            (
+                "--only gate --certificates self-managed --certificate-life 24h",
+                true,
+            ),
+            ("--only controllers --certificates secret", true),
+            ("--certificates self-managed --key k", true),
+            ("--certificates secret --certificate-life 24h", true),
+            ("--certificate-secret a/b", true),
         ];
         for (line, expected) in rows {
             assert_eq!(!said(line).is_empty(), expected, "{line}: {}", said(line));

@@ -6,8 +6,10 @@ mod halves;
 mod labels;
 mod reload;
 mod run;
+mod secret;
+mod trouble;
 
-pub use door::DoorArgs;
 pub(super) use door::secrets;
+pub use door::{CertificatesArg, DoorArgs};
 pub(super) use halves::nonsense;
 pub(super) use run::run;

@@ -1,4 +1,4 @@
-//! The files of the gate's door, and what happens when they are replaced.
+//! The files of the gate's door, and what happens when they are replaced; the certificate may come from a Secret instead.
 //!
 //! Decides when a file has changed: by content, because a mounted Secret is replaced by moving a link. What callers could not use is
 //! never taken: the old certificate, authority or secret stays, and that is told once, with the file, in the log and in a metric.
@@ -7,12 +7,16 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use jiff::Timestamp;
+use kube::Client;
 use sha2::{Digest, Sha256};
 use tracing::{error, warn};
 
-use super::door::{self, DoorArgs};
-use crate::files::{read, read_text};
-use crate::server::{CallersError, Certificate, CertificateError, Gate};
+use super::door::{self, CertificatesArg, DoorArgs};
+use super::secret::SecretSource;
+use super::trouble::{FileDigest, Trouble};
+use crate::cli::LeasePlace;
+use crate::files::read;
+use crate::server::{Certificate, CertificateError, Gate, Health};
 
 /// How often the files are looked at. A certificate is replaced weeks before it ends; seconds do not matter.
 const LOOK_EVERY: Duration = Duration::from_secs(10);
@@ -21,52 +25,13 @@ const SAID_AGAIN_AFTER: u32 = 360;
 /// The largest file that is looked at, in bytes; one that is larger is told when it is read.
 const LARGEST: u64 = 1 << 20;
 
-/// Why a new file is not taken.
-#[derive(Debug, thiserror::Error)]
-pub(in crate::cli) enum Trouble {
-    /// The certificate cannot be shown.
-    #[error(transparent)]
-    Certificate(#[from] CertificateError),
-    /// A file cannot be read.
-    #[error("cannot read {}", path.display())]
-    ReadFile { path: PathBuf, source: std::io::Error },
-    /// What says who may ask cannot be used.
-    #[error("cannot use {}", path.display())]
-    Callers { path: PathBuf, source: CallersError },
-    /// TLS cannot be set up with it.
-    #[error("cannot set up TLS")]
-    SetUpTls(#[source] crate::server::StartError),
-}
-
-impl Trouble {
-    pub(super) fn text(path: &Path) -> Result<String, Self> {
-        read_text(path, LARGEST).map_err(|source| Self::ReadFile {
-            path: path.to_owned(),
-            source,
-        })
-    }
-
-    pub(super) fn callers(path: &Path, source: CallersError) -> Self {
-        Self::Callers {
-            path: path.to_owned(),
-            source,
-        }
-    }
-
-    fn reason(&self) -> &'static str {
-        match self {
-            Self::Certificate(error) => error.reason(),
-            Self::ReadFile { .. } => "unreadable",
-            Self::Callers { .. } => "callers",
-            Self::SetUpTls(_) => "tls",
-        }
-    }
-}
-
 /// Where certificate, key, authority of callers and secrets lie.
 #[derive(Debug)]
 pub(super) struct Files {
     certificate: Part,
+    /// Where the certificate comes from, when not from files.
+    place: Option<LeasePlace>,
+    secret: Option<SecretSource>,
     authority: Option<Part>,
     secrets: Option<Part>,
     looks: u32,
@@ -84,9 +49,6 @@ struct Part {
     refused: Option<(FileDigest, &'static str)>,
 }
 
-/// What the files held when they were read; no key can be told from it.
-type FileDigest = [u8; 32];
-
 impl Part {
     fn new(what: &'static str, paths: Vec<PathBuf>) -> Self {
         let seen = digest(&paths);
@@ -100,7 +62,17 @@ impl Part {
 
     /// Takes what is new; does nothing when nothing is.
     fn look(&mut self, gate: &Gate, take: impl FnOnce(&[PathBuf]) -> Result<(), Trouble>) {
-        let now = digest(&self.paths);
+        let (now, place) = (digest(&self.paths), first(&self.paths).display().to_string());
+        self.look_at(gate, (now, &place), take);
+    }
+
+    /// The same for what was read already.
+    fn look_at(
+        &mut self,
+        gate: &Gate,
+        (now, place): (FileDigest, &str),
+        take: impl FnOnce(&[PathBuf]) -> Result<(), Trouble>,
+    ) {
         if now == self.seen {
             self.refused = None;
             gate.keeps(self.what, None);
@@ -121,7 +93,7 @@ impl Part {
         self.refused = refused;
         gate.metrics().door().refuses(error.reason());
         warn!(
-            file = %first(&self.paths).display(),
+            file = place,
             reason = error.reason(),
             error = &error as &dyn std::error::Error,
             "new file cannot be used, what was taken before stays"
@@ -135,7 +107,13 @@ impl Files {
         let part = |what, path: &PathBuf| Part::new(what, vec![path.clone()]);
         let pair = vec![args.certificate.clone(), args.key.clone()];
         let (authority, secrets) = (args.client_ca.as_ref(), args.path_secret.as_ref());
+        let place = match args.certificates {
+            CertificatesArg::Files => None,
+            CertificatesArg::Secret | CertificatesArg::SelfManaged => Some(args.certificate_secret.clone()),
+        };
         Self {
+            place,
+            secret: None,
             certificate: Part::new("certificate", pair),
             authority: authority.map(|path| part("authority of callers", path)),
             secrets: secrets.map(|path| part("secret of the path", path)),
@@ -149,20 +127,63 @@ impl Files {
         certificate(&self.certificate.paths)
     }
 
+    /// Waits for the first certificate of a Secret, and remembers what was read.
+    pub(super) async fn wait(&mut self, client: Client, health: &Health) -> Certificate {
+        let place = self.place.clone();
+        let place = place.expect("files are read before anything is waited for");
+        let mut secret = SecretSource::new(client, &place);
+        let certificate = secret.first(health).await;
+        self.certificate.seen = secret.digest();
+        self.secret = Some(secret);
+        certificate
+    }
+
     /// Brings everything new to the gate; goes on until it is dropped.
     pub(super) async fn follow(&mut self, gate: &Gate) {
         loop {
-            tokio::time::sleep(LOOK_EVERY).await;
+            let changed = async {
+                match &mut self.secret {
+                    Some(secret) => secret.changed().await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                () = tokio::time::sleep(LOOK_EVERY) => {}
+                () = changed => {}
+            }
             self.look(gate, Timestamp::now());
+        }
+    }
+
+    fn look_at_certificate(&mut self, gate: &Gate, now: Timestamp) {
+        let Some(secret) = &self.secret else {
+            return self.certificate.look(gate, |paths| {
+                let certificate = certificate(paths)?;
+                Ok(gate.swap_certificate(&certificate, now)?)
+            });
+        };
+        let seen = (secret.digest(), secret.place());
+        self.certificate.look_at(gate, seen, |_| {
+            let certificate = secret.read()?;
+            let swapped = gate.swap_certificate(&certificate, now);
+            swapped.map_err(|source| Trouble::UseSecret {
+                place: secret.place().to_owned(),
+                source,
+            })
+        });
+    }
+
+    /// What the certificate comes from, for the log.
+    fn source(&self) -> String {
+        match &self.secret {
+            Some(secret) => secret.place().to_owned(),
+            None => first(&self.certificate.paths).display().to_string(),
         }
     }
 
     /// Looks at the files once.
     fn look(&mut self, gate: &Gate, now: Timestamp) {
-        self.certificate.look(gate, |paths| {
-            let certificate = certificate(paths)?;
-            Ok(gate.swap_certificate(&certificate, now)?)
-        });
+        self.look_at_certificate(gate, now);
         if let Some(part) = &mut self.authority {
             part.look(gate, |paths| {
                 let authority = door::authority(first(paths))?;
@@ -178,7 +199,7 @@ impl Files {
         if self.looks.is_multiple_of(SAID_AGAIN_AFTER)
             && let Some(told) = gate.certificate_ends(now)
         {
-            let file = first(&self.certificate.paths).display();
+            let file = self.source();
             error!(%file, told, "the certificate has to be renewed");
         }
         self.looks = self.looks.wrapping_add(1);

@@ -17,7 +17,8 @@ use crate::cli::{
     signals,
 };
 use crate::controllers::{
-    Auditor, ElectionOptions, Pace, Part, PolicyTells, Sightings, StockLease, Tide, TideOptions, identity,
+    Auditor, CertificateKeeper, CertificateOptions, ElectionOptions, Pace, Part, PolicyTells, Sightings,
+    StockLease, Tide, TideOptions, identity,
 };
 use crate::server::{Gate, GateOptions, Health, Limits, Pages};
 use crate::telemetry::Metrics;
@@ -61,6 +62,7 @@ async fn serve(args: &ServeArgs) -> Result<(), CliError> {
             return Ok(());
         }
     };
+    let keeper = kept(args).map(|kept| CertificateKeeper::start(&client, &tide, kept));
     let auditor = audited(args, (&client, &tide), sightings, (&rulebook, &metrics));
     let running = Running {
         args,
@@ -81,6 +83,9 @@ async fn serve(args: &ServeArgs) -> Result<(), CliError> {
     // Before anything ends: whoever routes questions here needs time to hear of it.
     health.drain();
     audit::end(auditor).await;
+    if let Some(keeper) = keeper {
+        keeper.shutdown().await;
+    }
     // The gate answers to the end, from facts that no longer move: a hub must not be left without an answer.
     tide.shutdown().await;
     policies.shutdown().await;
@@ -96,6 +101,12 @@ fn opened_door(args: &ServeArgs) -> Result<Option<Opened>, CliError> {
         Some(Only::Controllers) => Ok(None),
         None | Some(Only::Gate) => args.door.open(Timestamp::now()).map(Some),
     }
+}
+
+/// How the certificate is kept, by controllers that write.
+fn kept(args: &ServeArgs) -> Option<CertificateOptions> {
+    let writes = args.controllers == ControllersMode::On && args.half() != Some(Only::Gate);
+    args.door.kept().filter(|_| writes)
 }
 
 fn options(args: &ServeArgs, metrics: &Metrics) -> (TideOptions, Option<Sightings>) {
@@ -154,6 +165,14 @@ impl Running<'_> {
             certificate,
             callers,
         } = door;
+        let certificate = if let Some(certificate) = certificate {
+            certificate
+        } else {
+            tokio::select! {
+                () = self.end.requested() => return Ok((None, Ok(()))),
+                certificate = files.wait(client.clone(), &self.health) => certificate,
+            }
+        };
         let options = GateOptions {
             metrics,
             bind: self.args.bind,

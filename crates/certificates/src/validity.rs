@@ -12,19 +12,23 @@ use x509_parser::prelude::{ASN1Time, FromDer as _, X509Certificate};
 
 /// Until when, and for whom.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Validity {
-    pub(super) not_before: Timestamp,
-    pub(super) not_after: Timestamp,
+pub struct Validity {
+    /// When it begins to hold.
+    pub not_before: Timestamp,
+    /// When it ends.
+    pub not_after: Timestamp,
     /// Names and addresses of its subject.
-    pub(super) names: BTreeSet<String>,
+    pub names: BTreeSet<String>,
     /// Whether it may be shown by a server.
-    pub(super) serves: bool,
+    pub serves: bool,
 }
 
 /// Why a certificate does not hold at some time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fault {
+pub enum Fault {
+    /// It begins then.
     NotYet(Timestamp),
+    /// It has ended then.
     Ended(Timestamp),
 }
 
@@ -39,7 +43,7 @@ impl std::fmt::Display for Fault {
 
 impl Validity {
     /// Reads it out of a certificate in DER; nothing when that is no certificate.
-    pub(super) fn read(der: &[u8]) -> Option<Self> {
+    pub fn read(der: &[u8]) -> Option<Self> {
         let (_, certificate) = X509Certificate::from_der(der).ok()?;
         let time = |time: ASN1Time| Timestamp::from_second(time.timestamp()).ok();
         let purposes = certificate.extended_key_usage().ok()?;
@@ -52,7 +56,7 @@ impl Validity {
     }
 
     /// Returns what is wrong with it at a time.
-    pub(super) fn fault(&self, now: Timestamp) -> Option<Fault> {
+    pub fn fault(&self, now: Timestamp) -> Option<Fault> {
         if now < self.not_before {
             return Some(Fault::NotYet(self.not_before));
         }
@@ -60,13 +64,13 @@ impl Validity {
     }
 
     /// Tells whether the last tenth of its life has begun: whoever renews it should have done so.
-    pub(super) fn ends_soon(&self, now: Timestamp) -> bool {
+    pub fn ends_soon(&self, now: Timestamp) -> bool {
         let life = self.not_after.duration_since(self.not_before);
         self.not_after.duration_since(now) < life / 10
     }
 
     /// Tells whether it holds for a name; `*.example` stands for one label.
-    pub(super) fn covers(&self, name: &str) -> bool {
+    pub fn covers(&self, name: &str) -> bool {
         let name = name.to_ascii_lowercase();
         let star = name.split_once('.').map(|(_, rest)| format!("*.{rest}"));
         self.names.contains(&name) || star.is_some_and(|star| self.names.contains(&star))
@@ -80,10 +84,14 @@ fn names(certificate: &X509Certificate<'_>) -> BTreeSet<String> {
     };
     let names = extension.value.general_names.iter();
     names
-        .filter_map(|name| match name {
-            GeneralName::DNSName(name) => Some(name.to_ascii_lowercase()),
-            GeneralName::IPAddress(bytes) => address(bytes).map(|address| address.to_string()),
-            _ => None,
+        .filter_map(|name| {
+            if let GeneralName::DNSName(name) = name {
+                return Some(name.to_ascii_lowercase());
+            }
+            let GeneralName::IPAddress(bytes) = name else {
+                return None;
+            };
+            address(bytes).map(|address| address.to_string())
         })
         .collect()
 }
@@ -96,7 +104,7 @@ fn address(bytes: &[u8]) -> Option<IpAddr> {
 }
 
 /// Returns the names by which the holder of a certificate may be called: its common name, and all of its alternative ones.
-pub(super) fn holder(der: &[u8]) -> BTreeSet<String> {
+pub fn holder(der: &[u8]) -> BTreeSet<String> {
     let Ok((_, certificate)) = X509Certificate::from_der(der) else {
         return BTreeSet::new();
     };
@@ -106,33 +114,33 @@ pub(super) fn holder(der: &[u8]) -> BTreeSet<String> {
         Ok(Some(extension)) => extension.value.general_names.clone(),
         Ok(None) | Err(_) => Vec::new(),
     };
-    let uris = uris.into_iter().filter_map(|name| match name {
-        GeneralName::URI(uri) => Some(uri.to_owned()),
-        _ => None,
+    let uris = uris.into_iter().filter_map(|name| {
+        if let GeneralName::URI(uri) = name {
+            Some(uri.to_owned())
+        } else {
+            None
+        }
     });
     common.chain(uris).chain(names(&certificate)).collect()
-}
-
-#[cfg(test)]
-impl Validity {
-    pub(super) fn of(not_before: &str, not_after: &str) -> Self {
-        let time = |text: &str| text.parse().expect("a time");
-        Self {
-            not_before: time(not_before),
-            not_after: time(not_after),
-            names: BTreeSet::from(["*.tidegate.svc".to_owned(), "10.0.0.1".to_owned()]),
-            serves: true,
-        }
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn holding(not_before: &str, not_after: &str) -> Validity {
+        let time = |text: &str| text.parse().expect("a time");
+        Validity {
+            not_before: time(not_before),
+            not_after: time(not_after),
+            names: BTreeSet::from(["*.tidegate.svc".to_owned(), "10.0.0.1".to_owned()]),
+            serves: true,
+        }
+    }
+
     #[test]
     fn names_are_whole_or_one_star() {
-        let validity = Validity::of("2026-01-01T00:00:00Z", "2026-04-01T00:00:00Z");
+        let validity = holding("2026-01-01T00:00:00Z", "2026-04-01T00:00:00Z");
         for (name, covered) in [
             ("gate.tidegate.svc", true),
             ("GATE.Tidegate.svc", true),

@@ -1,0 +1,269 @@
+//! What an installation may choose.
+//!
+//! Decides which folders it is put together from, and what another namespace or image changes in them.
+
+use std::collections::BTreeSet;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+
+use super::error::KitError;
+use super::kustomization::add;
+
+/// The namespace of the folder.
+const NAMESPACE: &str = "tidegate";
+
+/// Who makes the gate's certificate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Certificates {
+    /// cert-manager.
+    CertManager,
+    /// Tidegate's controllers.
+    SelfManaged,
+    /// Somebody who puts it into the Secret `tidegate-tls`, signed by this authority (PEM).
+    Secret {
+        /// The authority, for the webhook configurations; nobody is told of it when absent.
+        authority: Option<String>,
+    },
+}
+
+/// What runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Workloads {
+    /// The gate and the controllers, with an account each.
+    Two,
+    /// Both in one, for a small hub.
+    One,
+    /// The gate alone.
+    Gate,
+}
+
+/// What an installation may have beside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Extra {
+    /// Three gates, spread strictly.
+    HighAvailability,
+    /// Who may speak with whom.
+    NetworkPolicy,
+    /// Prometheus' operator is told of it.
+    Monitoring,
+}
+
+/// Whether the API server is told to ask the gate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Webhooks {
+    /// With all the rest.
+    With,
+    /// Not yet.
+    Without,
+    /// That and nothing else: the last step.
+    Only,
+}
+
+/// An installation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// Where it goes.
+    pub namespace: String,
+    /// What it runs.
+    pub image: String,
+    /// Who makes its certificate.
+    pub certificates: Certificates,
+    /// What runs.
+    pub workloads: Workloads,
+    /// What else it has.
+    pub extras: BTreeSet<Extra>,
+    /// Whether the API server is told to ask it.
+    pub webhooks: Webhooks,
+}
+
+/// Returns the objects of an installation, in the order in which they are applied.
+pub fn objects(choice: &Choice) -> Result<Vec<Value>, KitError> {
+    if choice.workloads == Workloads::Gate && choice.certificates == Certificates::SelfManaged {
+        return Err(KitError::NobodyCertifies);
+    }
+    let mut objects = Vec::new();
+    if choice.webhooks != Webhooks::Only {
+        for folder in folders(choice) {
+            add(folder, &mut objects)?;
+        }
+    }
+    if choice.webhooks != Webhooks::Without {
+        let mut webhooks = Vec::new();
+        match &choice.certificates {
+            Certificates::CertManager => add("webhooks", &mut webhooks)?,
+            Certificates::SelfManaged => add("webhooks/base", &mut webhooks)?,
+            Certificates::Secret { authority } => {
+                add("webhooks/base", &mut webhooks)?;
+                trust(&mut webhooks, authority.as_deref());
+            }
+        }
+        objects.extend(webhooks);
+    }
+    for object in &mut objects {
+        set_image(object, &choice.image);
+        if choice.namespace != NAMESPACE {
+            move_to(&choice.namespace, object);
+        }
+    }
+    Ok(objects)
+}
+
+fn folders(choice: &Choice) -> Vec<&'static str> {
+    let mut folders = vec!["gate"];
+    match choice.workloads {
+        Workloads::Two | Workloads::One => folders.push("controllers"),
+        Workloads::Gate => {}
+    }
+    match choice.certificates {
+        Certificates::CertManager => folders.push("components/cert-manager"),
+        Certificates::SelfManaged => folders.push("components/self-managed"),
+        Certificates::Secret { .. } => {}
+    }
+    if choice.workloads == Workloads::One {
+        folders.push("components/one-workload");
+    }
+    folders.extend(choice.extras.iter().map(|extra| match extra {
+        Extra::HighAvailability => "components/high-availability",
+        Extra::NetworkPolicy => "components/network-policy",
+        Extra::Monitoring => "components/monitoring",
+    }));
+    folders
+}
+
+fn trust(webhooks: &mut [Value], authority: Option<&str>) {
+    let Some(authority) = authority else { return };
+    let configurations = webhooks.iter_mut();
+    let all = configurations.filter_map(|object| object.get_mut("webhooks")?.as_array_mut());
+    for client in all
+        .flatten()
+        .filter_map(|webhook| webhook.get_mut("clientConfig")?.as_object_mut())
+    {
+        client.insert("caBundle".to_owned(), json!(STANDARD.encode(authority)));
+    }
+}
+
+fn set_image(object: &mut Value, image: &str) {
+    let containers = object.pointer_mut("/spec/template/spec/containers");
+    for container in containers.and_then(Value::as_array_mut).into_iter().flatten() {
+        if let Some(place) = container.get_mut("image") {
+            *place = json!(image);
+        }
+    }
+}
+
+/// Moves an object into another namespace, and with it what it says of others there.
+fn move_to(namespace: &str, object: &mut Value) {
+    let is = |kind: &str| object.get("kind").and_then(Value::as_str) == Some(kind);
+    // Definitions are nobody's, and only tell of namespaces.
+    if is("CustomResourceDefinition") {
+        return;
+    }
+    if is("Namespace")
+        && let Some(name) = object.pointer_mut("/metadata/name")
+    {
+        *name = json!(namespace);
+    }
+    rename(namespace, "", object);
+}
+
+fn rename(namespace: &str, key: &str, value: &mut Value) {
+    match value {
+        Value::String(text) if key == "namespace" && text == NAMESPACE => namespace.clone_into(text),
+        Value::String(text) => {
+            let service = text.replace("tidegate.tidegate.svc", &format!("tidegate.{namespace}.svc"));
+            // Places are written `namespace/name`, alone or behind a flag.
+            let place = service.replace("=tidegate/", &format!("={namespace}/"));
+            *text = match place.strip_prefix("tidegate/") {
+                Some(name) if key == "cert-manager.io/inject-ca-from" => format!("{namespace}/{name}"),
+                Some(_) | None => place,
+            };
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| rename(namespace, key, item)),
+        Value::Object(fields) => {
+            for (key, value) in fields.iter_mut() {
+                rename(namespace, key, value);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn choice() -> Choice {
+        Choice {
+            namespace: NAMESPACE.to_owned(),
+            image: "example.com/tidegate:1".to_owned(),
+            certificates: Certificates::SelfManaged,
+            workloads: Workloads::Two,
+            extras: BTreeSet::new(),
+            webhooks: Webhooks::With,
+        }
+    }
+
+    #[test]
+    fn nothing_of_the_old_namespace_is_left_in_another() {
+        for certificates in [Certificates::SelfManaged, Certificates::CertManager] {
+            let moved = Choice {
+                namespace: "elsewhere".to_owned(),
+                certificates,
+                extras: BTreeSet::from([Extra::NetworkPolicy, Extra::Monitoring]),
+                ..choice()
+            };
+            for object in objects(&moved).expect("an installation") {
+                if object["kind"] == "CustomResourceDefinition" {
+                    continue;
+                }
+                let text = object.to_string();
+                for trace in [
+                    "\"namespace\":\"tidegate\"",
+                    "tidegate.tidegate",
+                    "=tidegate/",
+                    "\"tidegate/",
+                ] {
+                    assert!(!text.contains(trace), "{trace} in {text}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn webhooks_come_last_or_alone_and_trust_whom_they_are_told_to() {
+        let all = objects(&choice()).expect("an installation");
+        let last: Vec<&Value> = all.iter().rev().take(2).map(|object| &object["kind"]).collect();
+        assert_eq!(
+            last,
+            ["ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"]
+        );
+        assert_eq!(all[0]["kind"], "Namespace");
+        let only = Choice {
+            webhooks: Webhooks::Only,
+            certificates: Certificates::Secret {
+                authority: Some("PEM".to_owned()),
+            },
+            ..choice()
+        };
+        let only = objects(&only).expect("webhooks");
+        assert_eq!(only.len(), 2);
+        for webhook in only
+            .iter()
+            .flat_map(|object| object["webhooks"].as_array().expect("webhooks"))
+        {
+            assert_eq!(webhook["clientConfig"]["caBundle"], "UEVN");
+        }
+    }
+
+    #[test]
+    fn who_would_make_no_certificate_is_refused() {
+        let nobody = Choice {
+            workloads: Workloads::Gate,
+            ..choice()
+        };
+        let error = objects(&nobody).expect_err("nobody certifies");
+        assert!(matches!(error, KitError::NobodyCertifies), "{error}");
+    }
+}

@@ -1,0 +1,19 @@
+//! The kit room: the objects that install Tidegate.
+//!
+//! A table of contents. `files` carries the folder `manifests/deploy`, `kustomization` puts a part of it together as kustomize does,
+//! `choice` decides which parts an installation has, and where. Never talks to a hub.
+#![deny(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::indexing_slicing,
+    clippy::wildcard_enum_match_arm
+)]
+
+mod choice;
+mod error;
+mod files;
+mod kustomization;
+
+pub use choice::{Certificates, Choice, Extra, Webhooks, Workloads, objects};
+pub use error::KitError;
+pub use files::FILES;

@@ -1,0 +1,182 @@
+//! `tidegate install`: prints the manifests that install Tidegate.
+//!
+//! Decides only how flags become a choice; `kit` decides what is installed. Never talks to a hub: whoever installs sees what it is first.
+
+use std::path::{Path, PathBuf};
+
+use apimachinery::names::is_dns1123_label;
+use clap::Args;
+
+use super::CliError;
+use super::print::print;
+use crate::files::read_text;
+use crate::server::ClientAuthority;
+use field::Shown;
+use kit::{Certificates, Choice, Extra, KitError, Webhooks, Workloads, objects};
+
+/// The largest authority, in bytes.
+const LARGEST: u64 = 1 << 20;
+
+/// Print the manifests that install Tidegate on a hub, as `manifests/deploy` and the chart have them (`docs/operate/install.md`).
+///
+/// For instance `tidegate install --print --certificates self-managed | kubectl apply -f -`, and with `| kubectl delete -f -` it goes.
+#[derive(Args, Clone, Debug)]
+pub struct InstallArgs {
+    /// Print them; nothing is applied.
+    #[arg(long, required = true)]
+    pub print: bool,
+    /// Namespace to install into.
+    #[arg(long, value_name = "NAMESPACE", default_value = "tidegate", value_parser = namespace)]
+    pub namespace: String,
+    /// Image of the program, by tag or by digest.
+    #[arg(long, value_name = "IMAGE", default_value = "tidegate:latest")]
+    pub image: String,
+    /// Who makes the gate's certificate.
+    #[arg(long, value_enum, value_name = "WHO", default_value_t = CertifierArg::SelfManaged)]
+    pub certificates: CertifierArg,
+    /// Authority (PEM) of the certificate in the Secret `tidegate-tls`, with `--certificates secret`.
+    #[arg(long, value_name = "FILE")]
+    pub ca_bundle: Option<PathBuf>,
+    /// What runs: the gate and the controllers, both in one workload, or the gate alone.
+    #[arg(long, value_enum, value_name = "WHAT", default_value_t = WorkloadsArg::Two)]
+    pub workloads: WorkloadsArg,
+    /// What it has beside; repeatable, or separated by commas.
+    #[arg(long, value_enum, value_name = "PARTS", value_delimiter = ',')]
+    pub with: Vec<ExtraArg>,
+    /// Whether the API server is told to ask the gate: with all the rest, not yet, or only that.
+    #[arg(long, value_enum, value_name = "WHETHER", default_value_t = WebhooksArg::With)]
+    pub webhooks: WebhooksArg,
+}
+
+/// Who makes the gate's certificate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum CertifierArg {
+    /// The controllers.
+    SelfManaged,
+    /// cert-manager, which has to be there.
+    CertManager,
+    /// Somebody who puts it into the Secret `tidegate-tls`.
+    Secret,
+}
+
+/// What runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum WorkloadsArg {
+    /// The gate and the controllers, with an account each.
+    Two,
+    /// Both in one, for a small hub.
+    One,
+    /// The gate alone: another manager drives the add-ons.
+    Gate,
+}
+
+/// What an installation has beside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum ExtraArg {
+    /// Three gates on three nodes, and over zones where there are some.
+    HighAvailability,
+    /// NetworkPolicy: who may speak with whom.
+    NetworkPolicy,
+    /// ServiceMonitor: Prometheus' operator is told of the metrics.
+    Monitoring,
+}
+
+/// Whether the API server is told to ask the gate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum WebhooksArg {
+    /// With all the rest.
+    With,
+    /// Not yet.
+    Without,
+    /// That and nothing else: the last step of an installation, and the first to take away.
+    Only,
+}
+
+fn namespace(text: &str) -> Result<String, String> {
+    if is_dns1123_label(text) {
+        return Ok(text.to_owned());
+    }
+    Err("must be the name of a namespace: lower case letters, digits and dashes".to_owned())
+}
+
+pub(super) fn run(args: &InstallArgs) -> Result<(), CliError> {
+    let choice = args.choice()?;
+    let mut text = String::new();
+    for object in objects(&choice).map_err(refused)? {
+        let body = serde_saphyr::to_string(&object).map_err(|source| CliError::Serve {
+            part: "the YAML writer",
+            source: Box::new(source),
+        })?;
+        text.push_str("---\n");
+        text.push_str(&body);
+    }
+    print(&Shown::page(&text))
+}
+
+impl InstallArgs {
+    /// Returns what is asked for.
+    pub fn choice(&self) -> Result<Choice, CliError> {
+        choice(self)
+    }
+}
+
+fn choice(args: &InstallArgs) -> Result<Choice, CliError> {
+    let certificates = match (args.certificates, &args.ca_bundle) {
+        (CertifierArg::SelfManaged, None) => Certificates::SelfManaged,
+        (CertifierArg::CertManager, None) => Certificates::CertManager,
+        (CertifierArg::Secret, bundle) => Certificates::Secret {
+            authority: bundle.as_deref().map(authority).transpose()?,
+        },
+        (CertifierArg::SelfManaged | CertifierArg::CertManager, Some(_)) => {
+            let words = "--ca-bundle is for --certificates secret: otherwise whoever makes the certificate names its authority";
+            return Err(CliError::Refused(words.into()));
+        }
+    };
+    Ok(Choice {
+        namespace: args.namespace.clone(),
+        image: args.image.clone(),
+        certificates,
+        workloads: match args.workloads {
+            WorkloadsArg::Two => Workloads::Two,
+            WorkloadsArg::One => Workloads::One,
+            WorkloadsArg::Gate => Workloads::Gate,
+        },
+        extras: args.with.iter().map(|with| extra(*with)).collect(),
+        webhooks: match args.webhooks {
+            WebhooksArg::With => Webhooks::With,
+            WebhooksArg::Without => Webhooks::Without,
+            WebhooksArg::Only => Webhooks::Only,
+        },
+    })
+}
+
+fn extra(with: ExtraArg) -> Extra {
+    match with {
+        ExtraArg::HighAvailability => Extra::HighAvailability,
+        ExtraArg::NetworkPolicy => Extra::NetworkPolicy,
+        ExtraArg::Monitoring => Extra::Monitoring,
+    }
+}
+
+/// Reads the authority that API servers are told of.
+fn authority(path: &Path) -> Result<String, CliError> {
+    let text = read_text(path, LARGEST).map_err(|source| CliError::ReadFile {
+        path: path.to_owned(),
+        source,
+    })?;
+    ClientAuthority::from_pem(&text).map_err(|error| CliError::ReadDocument {
+        path: path.to_owned(),
+        reason: error.to_string(),
+    })?;
+    Ok(text)
+}
+
+fn refused(error: KitError) -> CliError {
+    match error {
+        KitError::NobodyCertifies => CliError::Refused(error.to_string().into()),
+        KitError::Missing(_) | KitError::Parse { .. } | KitError::Patch { .. } => CliError::Serve {
+            part: "the manifests",
+            source: Box::new(error),
+        },
+    }
+}

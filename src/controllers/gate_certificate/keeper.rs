@@ -1,0 +1,379 @@
+//! The leader who renews the gate's certificate.
+//!
+//! Decides when to look: when something it rests on changes, and when the next step is due by the hub's clock. The steps themselves are
+//! decided by `certificates`; each is one write, at the revision that it was decided from, so that two leaders do no harm. Whoever does
+//! not lead writes nothing.
+
+use std::time::Duration;
+
+use futures::stream::SelectAll;
+use futures::{FutureExt as _, StreamExt as _, stream::BoxStream};
+use jiff::Timestamp;
+use k8s_openapi::ByteString;
+use k8s_openapi::api::core::v1::Secret;
+use kube::api::DynamicObject;
+use kube::core::ObjectMeta;
+use kube::{Api, Client};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+
+use super::apply::apply_secret;
+use super::issue::issue;
+use super::sight::{Sight, sights};
+use super::targets::{self, Target};
+use crate::controllers::runtime::clock::{Clock, Trust};
+use crate::controllers::runtime::error_root::root;
+use crate::controllers::tide::Tide;
+use certificates::{AUTHORITIES, Data, Flaw, Holding, Lives, Step, Trusting, change, next};
+
+/// Nothing is due: something changes before, or it is looked at once more.
+const FAR: Duration = Duration::from_hours(1);
+/// Between looks while nobody knows what time it is.
+const DOUBTFUL: Duration = Duration::from_secs(2);
+/// Before a write that failed is tried again; it grows from the one to the other.
+const FIRST: Duration = Duration::from_secs(1);
+const LONGEST: Duration = Duration::from_mins(1);
+
+/// Which certificate is kept.
+#[derive(Clone, Debug)]
+pub struct CertificateOptions {
+    /// Namespace of the Secret.
+    pub namespace: String,
+    /// Name of the Secret.
+    pub secret: String,
+    /// The name by which API servers call the gate.
+    pub name: String,
+    /// How long certificates hold, and how long news of them takes.
+    pub lives: Lives,
+}
+
+/// Keeps the certificate until it is shut down.
+#[derive(Debug)]
+pub struct CertificateKeeper {
+    stop: CancellationToken,
+    task: JoinHandle<()>,
+}
+
+impl CertificateKeeper {
+    /// Begins to keep the certificate, whenever this replica leads.
+    pub fn start(client: &Client, tide: &Tide, options: CertificateOptions) -> Self {
+        let stop = CancellationToken::new();
+        let keeper = Keeper::new(client, options, (tide.clock(), tide.leading()));
+        let task = tokio::spawn(keeper.run(stop.clone()));
+        Self { stop, task }
+    }
+
+    /// Ends: a write under way is finished.
+    pub async fn shutdown(self) {
+        self.stop.cancel();
+        if self.task.await.is_err() {
+            warn!("whoever kept the certificate ended badly");
+        }
+    }
+}
+
+/// Something was seen.
+enum Seen {
+    Secret(Sight<Secret>),
+    Target(usize, Sight<DynamicObject>),
+}
+
+/// Why a step was not taken.
+#[derive(Debug, thiserror::Error)]
+enum Trouble {
+    #[error("cannot write {place}")]
+    Write { place: String, source: kube::Error },
+    #[error("cannot make a certificate")]
+    Make(#[source] rcgen::Error),
+}
+
+/// Waits for another leader; where nobody stands for election there is none.
+async fn changes(leading: &mut watch::Receiver<bool>) {
+    if leading.changed().await.is_err() {
+        std::future::pending::<()>().await;
+    }
+}
+
+struct Keeper {
+    secrets: Api<Secret>,
+    options: CertificateOptions,
+    clock: Clock,
+    leading: watch::Receiver<bool>,
+    secret: Option<Sight<Secret>>,
+    targets: Vec<Target>,
+    /// Which bundle every API server is told, and since when.
+    agreed: Option<(Vec<u8>, Instant)>,
+    failures: u32,
+    told: String,
+}
+
+impl Keeper {
+    fn new(
+        client: &Client,
+        options: CertificateOptions,
+        (clock, leading): (Clock, watch::Receiver<bool>),
+    ) -> Self {
+        Self {
+            secrets: Api::namespaced(client.clone(), &options.namespace),
+            options,
+            clock,
+            leading,
+            secret: None,
+            targets: targets::all(client),
+            agreed: None,
+            failures: 0,
+            told: String::new(),
+        }
+    }
+
+    async fn run(mut self, stop: CancellationToken) {
+        let mut leading = self.leading.clone();
+        loop {
+            // Who follows reads nothing: it begins with what is there when it leads.
+            tokio::select! {
+                () = stop.cancelled() => return,
+                led = leading.wait_for(|leads| *leads) => if led.is_err() { return },
+            }
+            (self.secret, self.agreed) = (None, None);
+            self.targets.iter_mut().for_each(Target::forget);
+            tokio::select! {
+                () = stop.cancelled() => return,
+                () = self.lead(&stop) => {}
+            }
+        }
+    }
+
+    /// Acts until somebody else leads.
+    async fn lead(&mut self, stop: &CancellationToken) {
+        let (mut leading, mut seen) = (self.leading.clone(), self.sights());
+        loop {
+            // Whatever waits is taken first: a step decided from yesterday's picture is lost.
+            while let Some(Some(news)) = seen.next().now_or_never() {
+                self.take(news);
+            }
+            if !*leading.borrow_and_update() || stop.is_cancelled() {
+                return;
+            }
+            let pause = match self.turn().await {
+                Ok(pause) => {
+                    self.failures = 0;
+                    self.told.clear();
+                    pause
+                }
+                Err(trouble) => self.complain(&trouble),
+            };
+            tokio::select! {
+                () = tokio::time::sleep(pause) => {}
+                news = seen.next() => if let Some(news) = news { self.take(news) },
+                () = changes(&mut leading) => {}
+                () = stop.cancelled() => return,
+            }
+        }
+    }
+
+    fn sights(&self) -> SelectAll<BoxStream<'static, Seen>> {
+        let secret = sights(self.secrets.clone(), &self.options.secret).map(Seen::Secret);
+        let targets = self.targets.iter().enumerate();
+        let targets =
+            targets.map(|(at, target)| target.sights().map(move |sight| Seen::Target(at, sight)).boxed());
+        futures::stream::select_all(targets.chain([secret.boxed()]))
+    }
+
+    fn take(&mut self, news: Seen) {
+        match news {
+            Seen::Secret(sight) => {
+                if let Sight::Unreadable { why, .. } = &sight {
+                    warn!(secret = %self.place(), why, "cannot read the Secret of the certificate");
+                }
+                self.secret = Some(sight);
+            }
+            Seen::Target(at, sight) => {
+                if let Some(target) = self.targets.get_mut(at) {
+                    target.take(sight);
+                }
+            }
+        }
+    }
+
+    /// Does what is due; returns when to look again.
+    async fn turn(&mut self) -> Result<Duration, Trouble> {
+        if self.clock.trust() != Trust::Known {
+            return Ok(DOUBTFUL);
+        }
+        let secret = match &self.secret {
+            Some(Sight::There(secret)) => (**secret).clone(),
+            Some(Sight::Absent) => self.new_secret(),
+            Some(Sight::Unreadable { .. }) | None => return Ok(FAR),
+        };
+        let data: Data = secret
+            .data
+            .iter()
+            .flatten()
+            .map(|(key, bytes)| (key.clone(), bytes.0.clone()))
+            .collect();
+        let again = self.spread(&data).await?;
+        let (now, trusted) = (self.clock.now(), self.trusted(&data));
+        let step = next(
+            &Holding::read(&data),
+            (&self.options.name, self.options.lives),
+            trusted,
+            now,
+        );
+        let pause = match &step {
+            Step::Rest { until } => Duration::try_from(until.duration_since(now)).unwrap_or_default(),
+            Step::Wait { at_least } => at_least.unwrap_or(FAR),
+            Step::Prepare { .. } if self.unknown_trust() => FAR,
+            Step::Prepare { .. } | Step::Promote | Step::Tidy => {
+                self.step((secret, data), &step, now).await?;
+                Duration::ZERO
+            }
+        };
+        // A second that is not over yet would be asked for again at once.
+        let pause = pause.min(FAR).min(again.unwrap_or(FAR));
+        Ok(if pause.is_zero() {
+            pause
+        } else {
+            pause + Duration::from_millis(50)
+        })
+    }
+
+    /// Whether somebody's trust has not been read yet: a Secret that was lost takes over what is found there.
+    fn unknown_trust(&self) -> bool {
+        let mut targets = self.targets.iter();
+        targets.any(|target| target.trusting(&self.options.name, &[]).is_none())
+    }
+
+    fn place(&self) -> String {
+        format!("{}/{}", self.options.namespace, self.options.secret)
+    }
+
+    fn new_secret(&self) -> Secret {
+        let label = ("app.kubernetes.io/name".to_owned(), "tidegate".to_owned());
+        Secret {
+            metadata: ObjectMeta {
+                name: Some(self.options.secret.clone()),
+                namespace: Some(self.options.namespace.clone()),
+                labels: Some([label].into()),
+                ..ObjectMeta::default()
+            },
+            type_: Some("Opaque".to_owned()),
+            ..Secret::default()
+        }
+    }
+
+    /// Has every API server trust what the Secret holds.
+    async fn spread(&mut self, data: &Data) -> Result<Option<Duration>, Trouble> {
+        let bundle = data.get(AUTHORITIES).map(Vec::as_slice).unwrap_or_default();
+        if Holding::read(data).authorities.is_empty() {
+            return Ok(None);
+        }
+        let mut again: Option<Duration> = None;
+        for target in &mut self.targets {
+            if target.trusting(&self.options.name, bundle) != Some(Trusting::Others) {
+                continue;
+            }
+            let spread = target.spread(bundle, Instant::now()).await;
+            let waits = spread.map_err(|source| Trouble::Write {
+                place: target.place(),
+                source,
+            })?;
+            again = waits.into_iter().chain(again).min();
+        }
+        Ok(again)
+    }
+
+    /// Returns for how long every API server has been told what the Secret holds.
+    fn trusted(&mut self, data: &Data) -> Option<Duration> {
+        let bundle = data.get(AUTHORITIES).cloned().unwrap_or_default();
+        let told = |target: &Target| target.trusting(&self.options.name, &bundle);
+        let agree = self
+            .targets
+            .iter()
+            .all(|target| matches!(told(target), Some(Trusting::These | Trusting::Nobody)));
+        if !agree {
+            self.agreed = None;
+            return None;
+        }
+        let same = self.agreed.take().filter(|(known, _)| *known == bundle);
+        let (_, since) = self
+            .agreed
+            .insert(same.unwrap_or_else(|| (bundle, Instant::now())));
+        Some(since.elapsed())
+    }
+
+    async fn step(
+        &mut self,
+        (mut secret, mut data): (Secret, Data),
+        step: &Step,
+        now: Timestamp,
+    ) -> Result<(), Trouble> {
+        let made = match step {
+            Step::Prepare { .. } => {
+                Some(issue(&self.options.name, self.options.lives, now).map_err(Trouble::Make)?)
+            }
+            Step::Promote | Step::Tidy | Step::Rest { .. } | Step::Wait { .. } => None,
+        };
+        let targets = self.targets.iter();
+        let known: Vec<Vec<u8>> = targets
+            .flat_map(|target| target.bundles(&self.options.name))
+            .collect();
+        change(&mut data, step, made, &known, now);
+        let bytes = data.into_iter().map(|(key, bytes)| (key, ByteString(bytes)));
+        secret.data = Some(bytes.collect());
+        match apply_secret(&self.secrets, &secret).await {
+            Ok(stored) => {
+                self.tell(step, &stored);
+                self.secret = Some(Sight::There(Box::new(stored)));
+                Ok(())
+            }
+            // Somebody else was faster; the watch shows what he did.
+            Err(kube::Error::Api(status)) if status.code == 409 => {
+                self.secret = None;
+                Ok(())
+            }
+            Err(source) => Err(Trouble::Write {
+                place: format!("Secret {}", self.place()),
+                source,
+            }),
+        }
+    }
+
+    fn tell(&self, step: &Step, stored: &Secret) {
+        let secret = self.place();
+        let revision = stored.metadata.resource_version.as_deref().unwrap_or_default();
+        match step {
+            Step::Prepare {
+                because: Some(Flaw::Absent),
+            } => info!(
+                %secret, revision,
+                "there was no certificate: one was made, and is shown as soon as the API server trusts it"
+            ),
+            Step::Prepare { because: Some(flaw) } => warn!(
+                %secret, revision, %flaw,
+                "nobody can trust the certificate; a new one was made, and is shown as soon as the API server trusts it"
+            ),
+            Step::Prepare { because: None } => info!(
+                %secret, revision,
+                "the certificate is renewed: a new one was made, and is shown as soon as the API server trusts it"
+            ),
+            Step::Promote => info!(%secret, revision, "the new certificate is shown from now on"),
+            Step::Tidy => info!(%secret, revision, "what is of no use any more was left out"),
+            Step::Rest { .. } | Step::Wait { .. } => {}
+        }
+    }
+
+    /// Says once what is in the way; returns when to try again.
+    fn complain(&mut self, trouble: &Trouble) -> Duration {
+        let text = format!("{trouble}: {}", root(trouble));
+        if self.told != text {
+            warn!(error = %text, "the certificate cannot be kept");
+            self.told = text;
+        }
+        let pause = FIRST.saturating_mul(1 << self.failures.min(6)).min(LONGEST);
+        self.failures = self.failures.saturating_add(1);
+        pause
+    }
+}

@@ -1,0 +1,14 @@
+//! The gate's certificate in a Secret: who follows it, and the leader who renews it.
+//!
+//! A table of contents. `sight` watches a single object, `follow` tells a gate what the Secret holds, `keeper` renews it, `issue` makes
+//! pairs, `apply` writes. What is to be done next, the crate `certificates` decides.
+
+mod apply;
+mod follow;
+mod issue;
+mod keeper;
+mod sight;
+mod targets;
+
+pub use follow::{SecretFollower, SecretSight};
+pub use keeper::{CertificateKeeper, CertificateOptions};

@@ -1,0 +1,184 @@
+//! The objects by which API servers know whom to trust: both webhook configurations, and definitions that convert here.
+//!
+//! Decides which those are, and how soon one is written again that somebody else keeps writing. Never touches another field.
+
+use std::time::Duration;
+
+use futures::StreamExt as _;
+use futures::stream::BoxStream;
+use kube::api::{ApiResource, DynamicObject, GroupVersionKind, TypeMeta};
+use kube::{Api, Client};
+use serde_json::{Value, json};
+use tokio::time::Instant;
+use tracing::{info, warn};
+
+use super::apply::apply_bundle;
+use super::sight::{Sight, sights};
+use certificates::{Trusting, bundle_patch, bundles, trusting};
+
+/// The longest pause between two writes of the same bundle into the same object.
+const LONGEST: Duration = Duration::from_mins(5);
+
+const ADMISSION: &str = "admissionregistration.k8s.io";
+const EXTENSIONS: &str = "apiextensions.k8s.io";
+
+/// Group, kind, plural, name. The definitions may be withheld: then nobody here vouches for a conversion.
+const TARGETS: [(&str, &str, &str, &str); 4] = [
+    (
+        ADMISSION,
+        "MutatingWebhookConfiguration",
+        "mutatingwebhookconfigurations",
+        "tidegate-mutate",
+    ),
+    (
+        ADMISSION,
+        "ValidatingWebhookConfiguration",
+        "validatingwebhookconfigurations",
+        "tidegate-guard",
+    ),
+    (
+        EXTENSIONS,
+        "CustomResourceDefinition",
+        "customresourcedefinitions",
+        "clustermanagementaddons.addon.open-cluster-management.io",
+    ),
+    (
+        EXTENSIONS,
+        "CustomResourceDefinition",
+        "customresourcedefinitions",
+        "managedclusteraddons.addon.open-cluster-management.io",
+    ),
+];
+
+/// One of them.
+pub(super) struct Target {
+    api: Api<DynamicObject>,
+    version: String,
+    kind: &'static str,
+    name: &'static str,
+    /// Whether it does not matter when it may not be read.
+    is_optional: bool,
+    sight: Option<Sight<DynamicObject>>,
+    /// What was written last, how often, and when.
+    written: Option<(Vec<u8>, u32, Instant)>,
+}
+
+/// All of them.
+pub(super) fn all(client: &Client) -> Vec<Target> {
+    let one = |(group, kind, plural, name): (&str, &'static str, &str, &'static str)| {
+        let resource = ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(group, "v1", kind), plural);
+        Target {
+            api: Api::all_with(client.clone(), &resource),
+            version: format!("{group}/v1"),
+            kind,
+            name,
+            is_optional: group == EXTENSIONS,
+            sight: None,
+            written: None,
+        }
+    };
+    TARGETS.into_iter().map(one).collect()
+}
+
+impl Target {
+    /// Watches it. What may be withheld, and is, is not asked for again.
+    pub(super) fn sights(&self) -> BoxStream<'static, Sight<DynamicObject>> {
+        let seen = sights(self.api.clone(), self.name);
+        if !self.is_optional {
+            return seen;
+        }
+        let mut is_over = false;
+        seen.take_while(move |sight| {
+            let goes_on = !is_over;
+            is_over = matches!(sight, Sight::Unreadable { forbidden: true, .. });
+            futures::future::ready(goes_on)
+        })
+        .boxed()
+    }
+
+    /// What was seen is of yesterday.
+    pub(super) fn forget(&mut self) {
+        self.sight = None;
+    }
+
+    /// Takes what was seen.
+    pub(super) fn take(&mut self, mut sight: Sight<DynamicObject>) {
+        // What comes in a list does not say what it is.
+        if let Sight::There(object) = &mut sight {
+            object.types = Some(TypeMeta {
+                api_version: self.version.clone(),
+                kind: self.kind.to_owned(),
+            });
+        }
+        if let Sight::Unreadable { why, .. } = &sight
+            && !self.is_optional
+        {
+            warn!(
+                kind = self.kind,
+                name = self.name,
+                why,
+                "cannot read whom the API server trusts"
+            );
+        }
+        self.sight = Some(sight);
+    }
+
+    /// Returns whom it has the API server trust; `None` while nobody knows.
+    pub(super) fn trusting(&self, service: &str, bundle: &[u8]) -> Option<Trusting> {
+        match self.sight.as_ref()? {
+            Sight::There(object) => Some(trusting(&json!(object), service, bundle)),
+            Sight::Absent => Some(Trusting::Nobody),
+            Sight::Unreadable { forbidden, .. } => {
+                (self.is_optional && *forbidden).then_some(Trusting::Nobody)
+            }
+        }
+    }
+
+    /// Returns the bundles that it names.
+    pub(super) fn bundles(&self, service: &str) -> Vec<Vec<u8>> {
+        match &self.sight {
+            Some(Sight::There(object)) => bundles(&json!(object), service),
+            Some(Sight::Absent | Sight::Unreadable { .. }) | None => Vec::new(),
+        }
+    }
+
+    /// Has it trust this bundle; returns when to look again where that has to wait.
+    pub(super) async fn spread(&mut self, bundle: &[u8], now: Instant) -> kube::Result<Option<Duration>> {
+        let Some(Sight::There(object)) = &self.sight else {
+            return Ok(None);
+        };
+        let again = self.written.as_ref().filter(|(written, ..)| written == bundle);
+        let times = again.map_or(0, |(_, times, _)| *times);
+        if let Some((.., at)) = again {
+            let pause = Duration::from_secs(1 << times.min(9)).min(LONGEST);
+            let left = (*at + pause).saturating_duration_since(now);
+            if !left.is_zero() {
+                return Ok(Some(left));
+            }
+        }
+        let patch: Value = bundle_patch(&json!(object), bundle);
+        self.written = Some((bundle.to_vec(), times.saturating_add(1), now));
+        let stored = apply_bundle(&self.api, self.name, &patch).await?;
+        if times > 1 {
+            warn!(
+                kind = self.kind,
+                name = self.name,
+                times,
+                "somebody else writes caBundle; leave this field to Tidegate"
+            );
+        } else {
+            info!(
+                kind = self.kind,
+                name = self.name,
+                "the API server is told whom to trust"
+            );
+        }
+        self.sight = Some(Sight::There(Box::new(stored)));
+        Ok(None)
+    }
+
+    /// Returns what it is, for the log.
+    pub(super) fn place(&self) -> String {
+        format!("{} {}", self.kind, self.name)
+    }
+}
