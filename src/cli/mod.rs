@@ -16,17 +16,21 @@ mod explain;
 mod live;
 mod options;
 mod plan;
+mod plugin;
 mod policies;
 pub mod policy;
 mod print;
 mod reference;
 mod release;
+mod rollout;
 mod rulebook;
 mod run;
 mod serve;
 mod shell;
 mod signals;
 mod snapshot;
+#[cfg(feature = "top")]
+mod top;
 mod why;
 
 pub use args::{Cli, Command};
@@ -47,8 +51,13 @@ pub use plan::PlanArgs;
 pub use policy::PolicyArgs;
 pub use print::OutputFormat;
 pub use release::{AdoptArgs, ReleaseArgs};
+pub use rollout::{
+    AskArgs, HistoryArgs, HubArgs, ListArgs, RolloutArgs, RolloutCommand, StatusArgs, SteerArgs,
+};
 pub use run::run;
 pub use serve::DoorArgs;
 pub use shell::{CompletionsArgs, ManArgs};
 pub use snapshot::SnapshotArgs;
+#[cfg(feature = "top")]
+pub use top::TopArgs;
 pub use why::WhyArgs;

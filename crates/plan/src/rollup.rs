@@ -91,11 +91,7 @@ fn progression(
     // What nobody runs is not known to be good.
     let is_proved = done && placed.configured > 0;
     let references = inherited.refs.iter().map(|desired| {
-        let before = old.and_then(|old| {
-            old.references
-                .iter()
-                .find(|before| before.config == desired.config)
-        });
+        let before = old.and_then(|old| before(old, &desired.config));
         let reached = Applied {
             namespace: desired.config.namespace.clone(),
             name: desired.config.name.clone(),
@@ -138,6 +134,17 @@ fn progression(
         references: references.collect(),
         conditions: merge(&observed, &wishes, Some(view.addon.meta.generation), now).into_owned(),
     }
+}
+
+/// Returns what a progression remembers of a configuration: of the same object, else of the only one of its type. Whoever names another
+/// object wants to know what was good before.
+pub(super) fn before<'p>(old: &'p Progression, config: &ConfigRef) -> Option<&'p ProgressionReference> {
+    let same = old.references.iter().find(|before| before.config == *config);
+    let mut alike = old
+        .references
+        .iter()
+        .filter(|before| before.config.of == config.of);
+    same.or_else(|| alike.next().filter(|_| alike.next().is_none()))
 }
 
 const STALLED: &str = "Stalled";

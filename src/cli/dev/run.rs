@@ -6,7 +6,9 @@ use super::args::Demo;
 use super::{fault, folder, hub::Registered, live, parts};
 use crate::cli::print::print;
 use crate::cli::{CliError, DevArgs, rulebook, signals};
+use crate::controllers::TideOptions;
 use field::{Shown, one_line};
+use snapshot::Settings;
 
 pub(in crate::cli) fn run(args: DevArgs) -> Result<(), CliError> {
     if let Some(command) = &args.then {
@@ -47,7 +49,7 @@ async fn serve(args: DevArgs) -> Result<(), CliError> {
         Ok(()) => {
             let book = started.rulebook();
             tokio::select! {
-                shown = live::show(&mut started, &mut end) => shown,
+                shown = live::show(&mut started, watched(&args), &mut end) => shown,
                 // Goes on for ever: a file that changes is no reason to end.
                 () = rulebook::follow(&args.gate, &book) => Ok(()),
             }
@@ -56,6 +58,15 @@ async fn serve(args: DevArgs) -> Result<(), CliError> {
     };
     started.shutdown().await;
     shown
+}
+
+/// How many clusters there are, and how the controllers of this hub behave.
+fn watched(args: &DevArgs) -> (usize, Settings) {
+    let settings = Settings {
+        hub_namespaces: args.rights.namespaces(),
+        ..TideOptions::from(&args.tide).settings
+    };
+    (usize::from(args.clusters), settings)
 }
 
 const WRONG: &str = "kubectl apply -f manifests/examples/wrong/01-rollout.yaml";

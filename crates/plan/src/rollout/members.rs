@@ -14,7 +14,7 @@ use jiff::Timestamp;
 use super::candidate::{Candidate, OwnEdits};
 use super::hold_message::Notice;
 use super::hold_messages::Notices;
-use super::member::{Member, Step, Trial};
+use super::member::{Member, Rolled, Step, Trial};
 use super::references::{assign, is_exact, is_settled};
 use super::rolling::{Rolling, is_gone};
 use super::unit_state::{UnitStanding, seen};
@@ -262,7 +262,14 @@ fn member(candidate: Candidate<'_>, notice: Option<Arc<Notice>>, compat: Compat)
             refreshed.map_or(Cow::Borrowed(&**old), Cow::Owned)
         }
     };
+    let rolled = Rolled {
+        home: candidate.home,
+        group: candidate.group().unwrap_or_default(),
+        standing: candidate.standing(),
+        verdict: candidate.verdict,
+    };
     Member {
+        rolled,
         instance: candidate.instance,
         cluster: candidate.site.cluster,
         works: candidate.site.works,
