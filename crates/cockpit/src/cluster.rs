@@ -106,13 +106,12 @@ pub(super) fn state(seen: &ClusterOutlook) -> ClusterState {
         (_, Verdict::TimedOut) => ClusterState::TimedOut,
         (Health::Kept, _) => ClusterState::Kept,
         (_, Verdict::Soaking) => ClusterState::Soaking,
-        (_, Verdict::Start | Verdict::Going | Verdict::Wait(_) | Verdict::Skipped | Verdict::Held)
-            if is_stuck =>
-        {
+        // Whoever waits for its turn waits for that first, whatever is the matter with what it has.
+        (_, Verdict::Wait(_)) => ClusterState::Waiting,
+        (_, Verdict::Start | Verdict::Going | Verdict::Skipped | Verdict::Held) if is_stuck => {
             ClusterState::Stalled
         }
         (_, Verdict::Start | Verdict::Going) => ClusterState::Moving,
-        (_, Verdict::Wait(_)) => ClusterState::Waiting,
         (_, Verdict::Skipped | Verdict::Held) => ClusterState::Held,
         (_, Verdict::Done) => ClusterState::Done,
     }

@@ -9,6 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::line::length;
 use super::stopwatch::Pace;
 use field::counted;
 use forecast::{Ending, ending};
@@ -28,6 +29,11 @@ pub struct Eta {
     pub at_least: bool,
     /// What it rests on.
     pub basis: String,
+}
+
+/// Returns how long something took, in whole seconds and never none.
+pub(super) fn told(took: Duration) -> String {
+    length(i64::try_from(took.as_secs()).unwrap_or(i64::MAX).max(1))
 }
 
 impl Eta {
@@ -76,11 +82,7 @@ pub(super) fn of_addon(outlook: &Outlook, pace: Pace, now: Timestamp) -> Option<
     }
     let basis = match pace.observed {
         0 => "soak times alone: nobody has seen yet how long a cluster takes".to_owned(),
-        count => format!(
-            "{} took {}s on average",
-            counted(count, "cluster"),
-            pace.each.as_secs().max(1)
-        ),
+        count => format!("{} took {} on average", counted(count, "cluster"), told(pace.each)),
     };
     let basis = if latest.exact {
         basis

@@ -6,10 +6,11 @@
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
+use super::cluster::{ClusterState, ClusterView};
 use super::picture::{Phase, Picture, TargetKind};
 use super::undo::undo;
-use field::{listed, nearest, quoted};
-use snapshot::{Store, terms};
+use field::{counted, listed, nearest, quoted};
+use snapshot::{Store, promotion, terms};
 use upgrade::marks;
 
 /// Kubernetes' own annotation for the reason of a change.
@@ -24,6 +25,8 @@ pub enum Verb {
     Pause(Option<String>),
     /// It goes on; of one placement, or of all.
     Resume(Option<String>),
+    /// Clusters that soak count as done; of one placement, or of all.
+    Promote(Option<String>),
     /// What failed is tried again.
     Retry,
     /// Back to what was last known to be good.
@@ -36,6 +39,7 @@ impl Verb {
         match self {
             Self::Pause(_) => "pause",
             Self::Resume(_) => "resume",
+            Self::Promote(_) => "promote",
             Self::Retry => "retry",
             Self::Undo => "undo",
         }
@@ -45,6 +49,7 @@ impl Verb {
     pub const fn manager(&self) -> &'static str {
         match self {
             Self::Pause(_) | Self::Resume(_) => "tidegate-rollout-pause",
+            Self::Promote(_) => "tidegate-rollout-promote",
             Self::Retry => "tidegate-rollout-retry",
             Self::Undo => "tidegate-rollout-undo",
         }
@@ -60,6 +65,8 @@ pub struct Writing {
     pub form: Form,
     /// What is written, field by field.
     pub says: Vec<String>,
+    /// What is taken away, field by field.
+    pub takes: Vec<String>,
     /// What whoever steers should know.
     pub note: Option<String>,
 }
@@ -108,6 +115,8 @@ pub fn steer(ask: Steer<'_>, now: Timestamp) -> Result<Writing, Refusal> {
         (Phase::Deleting, _) => Err("it is being deleted".to_owned()),
         (_, Verb::Pause(place)) if of_addon => pause(ask, place.as_deref()),
         (_, Verb::Resume(place)) if of_addon => resume(ask, place.as_deref()),
+        (_, Verb::Promote(place)) if of_addon => promote(ask, place.as_deref(), now),
+        (_, Verb::Promote(_)) => Err("an upgrade of clusters has no soak that could be ended".to_owned()),
         (_, Verb::Pause(Some(_)) | Verb::Resume(Some(_))) => {
             Err("an upgrade is paused as a whole: leave --placement out".to_owned())
         }
@@ -136,6 +145,7 @@ impl Writing {
             body: fields,
             form: Form::Apply,
             says,
+            takes: Vec::new(),
             note: None,
         }
     }
@@ -234,10 +244,18 @@ fn pause(ask: Steer<'_>, place: Option<&str>) -> Result<Writing, String> {
     let under_way = ask.picture.counts.moving;
     let note = match (waiting, under_way) {
         (0, 0) => "nothing waits for a turn now: the next change will".to_owned(),
+        (1, 0) => "1 cluster waits until it is resumed".to_owned(),
         (_, 0) => format!("{waiting} clusters wait until it is resumed"),
-        (_, _) => format!("{under_way} clusters that are on their way go on; nothing new starts"),
+        (_, _) => going_on(under_way),
     };
     Ok(annotated(terms::PAUSED, value).noting(Some(note)))
+}
+
+fn going_on(under_way: usize) -> String {
+    match under_way {
+        1 => "1 cluster that is on its way goes on; nothing new starts".to_owned(),
+        more => format!("{more} clusters that are on their way go on; nothing new starts"),
+    }
 }
 
 fn annotated(key: &str, value: String) -> Writing {
@@ -266,12 +284,45 @@ fn resume(ask: Steer<'_>, place: Option<&str>) -> Result<Writing, String> {
     if !left.is_empty() {
         return Ok(annotated(terms::PAUSED, left.join(",")));
     }
+    let mut body = json!({"metadata": {"annotations": {terms::PAUSED: Value::Null}}});
+    let mut takes = vec![format!("annotation {}", terms::PAUSED)];
+    // The reason of the pause goes with it, unless another one was given since.
+    if annotation(ask.object, CHANGE_CAUSE).is_some_and(|cause| cause.starts_with("pause: ")) {
+        body["metadata"]["annotations"][CHANGE_CAUSE] = Value::Null;
+        takes.extend(ask.reason.is_none().then(|| format!("annotation {CHANGE_CAUSE}")));
+    }
     Ok(Writing {
-        body: json!({"metadata": {"annotations": {terms::PAUSED: Value::Null}}}),
+        body,
         form: Form::Merge,
-        says: vec![format!("annotation {} is taken away", terms::PAUSED)],
+        says: Vec::new(),
+        takes,
         note: None,
     })
+}
+
+/// Whoever soaks now has done so for long enough. Promotions of other placements stay.
+fn promote(ask: Steer<'_>, place: Option<&str>, now: Timestamp) -> Result<Writing, String> {
+    let place = place.map(|asked| placement(ask, asked)).transpose()?;
+    let is_meant = |cluster: &&ClusterView| {
+        let wave = ask.picture.waves.get(cluster.wave);
+        let is_there = wave.is_some_and(|wave| place.as_ref().is_none_or(|place| wave.placement == *place));
+        cluster.state == ClusterState::Soaking && is_there
+    };
+    let soaking = ask.picture.clusters.iter().filter(is_meant).count();
+    if soaking == 0 {
+        return Err("no cluster soaks there: nothing has to stay successful for minSuccessTime now".to_owned());
+    }
+    let at = Timestamp::from_second(now.as_second()).unwrap_or(now);
+    let place = place.unwrap_or_else(|| ALL.to_owned());
+    let known = annotation(ask.object, terms::PROMOTED).unwrap_or_default();
+    let others = known.split(',').map(str::trim).filter(|entry| {
+        let other = promotion(entry).map(|(other, _)| other);
+        !entry.is_empty() && place != ALL && other != Some(&place)
+    });
+    let own = format!("{place}={at}");
+    let all: Vec<&str> = others.chain([own.as_str()]).collect();
+    let note = format!("{} need not soak any longer", counted(soaking, "cluster"));
+    Ok(annotated(terms::PROMOTED, all.join(",")).noting(Some(note)))
 }
 
 fn suspend(ask: Steer<'_>, suspend: bool) -> Result<Writing, String> {
@@ -282,8 +333,7 @@ fn suspend(ask: Steer<'_>, suspend: bool) -> Result<Writing, String> {
         (true, false) | (false, true) => {}
     }
     let under_way = ask.picture.counts.moving;
-    let note = (suspend && under_way > 0)
-        .then(|| format!("{under_way} clusters that are on their way go on; nothing new starts"));
+    let note = (suspend && under_way > 0).then(|| going_on(under_way));
     let says = vec![format!("spec.suspend={suspend}")];
     Ok(Writing::apply(json!({"spec": {"suspend": suspend}}), says).noting(note))
 }
@@ -294,6 +344,9 @@ fn retry(ask: Steer<'_>, now: Timestamp) -> Result<Writing, String> {
         return Err("no cluster has failed".to_owned());
     }
     let word = Timestamp::from_second(now.as_second()).unwrap_or(now).to_string();
-    let note = format!("{failures} clusters are tried again, within the slots that there are");
+    let note = format!(
+        "tried again, within the slots that there are: {}",
+        counted(failures, "cluster")
+    );
     Ok(annotated(marks::RETRY, word).noting(Some(note)))
 }

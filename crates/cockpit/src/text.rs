@@ -160,10 +160,11 @@ fn folded(text: &str, width: usize) -> Vec<String> {
 
 fn changed(change: &Change) -> String {
     let (from, to) = (change.from.as_ref(), &change.to);
+    let what = called(&change.what);
     let object = &to.object;
-    let what = &change.what;
+    let space = if object.is_empty() { "" } else { " " };
     let Some(from) = from else {
-        return format!("{what} {object} {}", content(to, None));
+        return format!("{what}{space}{object} {}", content(to, None));
     };
     if from.object == to.object {
         return format!(
@@ -178,6 +179,17 @@ fn changed(change: &Change) -> String {
         content(from, Some(to)),
         content(to, Some(from))
     )
+}
+
+/// A type of configuration by its kind, where that is known, else by its resource.
+fn called(what: &str) -> &str {
+    let resource = what.split_once('.').map_or(what, |(resource, _)| resource);
+    match resource {
+        "addondeploymentconfigs" => "AddOnDeploymentConfig",
+        "addontemplates" => "AddOnTemplate",
+        "addonhubconfigs" => "AddOnHubConfig",
+        other => other,
+    }
 }
 
 /// The version where that tells two contents apart, else the beginning of the hash.

@@ -5,7 +5,7 @@
 use jiff::Timestamp;
 
 use super::cluster::{ClusterState, ClusterView};
-use super::eta::Eta;
+use super::eta::{Eta, told};
 use super::picture::{API_VERSION, Change, Content, Counts, Next, Phase, Picture, Target};
 use super::summary::sentence;
 use super::wave::{Batches, Wave, WaveState};
@@ -134,22 +134,13 @@ fn eta(view: &View<'_>, total: usize, now: Timestamp) -> Option<Eta> {
     }
     let course = upgrade::forecast(view, now);
     let after = course.ends_after?;
-    let each = course.basis.each.as_secs();
+    let each = told(course.basis.each);
     let is_over = course.waiting.is_empty() && course.phase == "Complete";
-    let (at_least, basis) = match course.basis.observed {
-        0 => (
-            false,
-            format!("nothing was seen of how long a cluster takes; {each}s are assumed of each"),
-        ),
-        count => (
-            false,
-            format!(
-                "{} of this upgrade took {each}s on average",
-                counted(count, "cluster")
-            ),
-        ),
+    let basis = match course.basis.observed {
+        0 => format!("nothing was seen of how long a cluster takes; {each} are assumed of each"),
+        count => format!("{} of this upgrade took {each} on average", counted(count, "cluster")),
     };
-    Eta::after(after, at_least, basis, now).filter(|_| is_over)
+    Eta::after(after, false, basis, now).filter(|_| is_over)
 }
 
 fn change<E>(spec: &Result<UpgradeSpec, E>) -> Option<Change> {

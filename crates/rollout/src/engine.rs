@@ -28,6 +28,8 @@ pub struct Course {
     pub soak: Duration,
     /// How long a unit may take, from the moment at which it was told to move.
     pub deadline: Option<Duration>,
+    /// Whoever had succeeded by then need not soak any longer: somebody has looked, and is content.
+    pub promoted: Option<Timestamp>,
 }
 
 impl Course {
@@ -45,8 +47,22 @@ impl Course {
             tolerance: None,
             soak: Duration::ZERO,
             deadline: None,
+            promoted: None,
         }
     }
+
+    /// Returns whether somebody has let a unit that succeeded then pass its soak by. A time that lies ahead is no leave to whatever comes.
+    pub fn is_promoted(&self, since: Timestamp, now: Timestamp) -> bool {
+        is_promoted(self.promoted, since, now)
+    }
+}
+
+/// So far ahead may the clock be of whoever promotes.
+const AHEAD: SignedDuration = SignedDuration::from_mins(1);
+
+/// Returns whether who succeeded then is let pass by a promotion at a time.
+pub fn is_promoted(promoted: Option<Timestamp>, since: Timestamp, now: Timestamp) -> bool {
+    promoted.is_some_and(|at| since <= at && at.duration_since(now) <= AHEAD)
 }
 
 /// A group of units. The list of groups is sorted by index; indices may have gaps, and two groups may share one.
@@ -320,7 +336,7 @@ fn judged(course: &Course, unit: &Unit, now: Timestamp) -> Verdict {
         UnitState::InFlight(_) => Verdict::Going,
         // A failure stays one, however long it lasts.
         UnitState::Failed(_) => Verdict::Failed,
-        UnitState::Succeeded(_) if course.soak.is_zero() => Verdict::Done,
+        UnitState::Succeeded(since) if course.soak.is_zero() || course.is_promoted(since, now) => Verdict::Done,
         UnitState::Succeeded(since) => match end(since, course.soak) {
             Some(end) if now >= end => Verdict::Done,
             Some(_) | None => Verdict::Soaking,

@@ -20,7 +20,7 @@ mod engine_tests;
 
 pub use engine::{
     Breach, Counts, Course, Decision, Group, Hold, StageCounts, Unit, UnitState, Verdict, decide,
-    decide_beside, end,
+    decide_beside, end, is_promoted,
 };
 pub use pacing::course;
 pub use stages::Stages;

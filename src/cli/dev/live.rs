@@ -161,7 +161,9 @@ impl Screen {
 
 /// Returns what so many clusters say alike, on one line.
 fn folded(words: &str, clusters: &[String]) -> String {
-    let named: Vec<&str> = clusters.iter().take(NAMED).map(String::as_str).collect();
+    let mut sorted: Vec<&str> = clusters.iter().map(String::as_str).collect();
+    sorted.sort_by(|one, other| upgrade::natural_order(one, other));
+    let named: Vec<&str> = sorted.into_iter().take(NAMED).collect();
     match clusters.len().saturating_sub(NAMED) {
         0 => format!("{} {words}", named.join(", ")),
         more => format!("{} and {more} more {words}", named.join(", ")),

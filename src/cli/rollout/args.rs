@@ -34,6 +34,8 @@ pub enum RolloutCommand {
     Pause(SteerArgs),
     /// Let a paused rollout go on.
     Resume(SteerArgs),
+    /// End soaks: clusters that succeeded count as done, and others may go.
+    Promote(SteerArgs),
     /// Try the failed clusters of an upgrade again.
     Retry(SteerArgs),
     /// Put an add-on back to the configuration that was last known to be good.
@@ -123,7 +125,7 @@ pub struct HistoryArgs {
 pub struct SteerArgs {
     /// Name of the add-on, or `mcu/[NAMESPACE/]NAME`.
     pub name: String,
-    /// Only this placement of an add-on (pause, resume): `NAMESPACE/NAME`, or its name alone.
+    /// Only this placement of an add-on (pause, resume, promote): `NAMESPACE/NAME`, or its name alone.
     #[arg(long, value_name = "PLACEMENT")]
     pub placement: Option<String>,
     /// Why; written to the annotation `kubernetes.io/change-cause`.

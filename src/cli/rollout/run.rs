@@ -24,6 +24,7 @@ pub(in crate::cli) fn run(args: &RolloutArgs) -> Result<ExitCode, CliError> {
         RolloutCommand::Status(args) => one(args),
         RolloutCommand::Pause(args) => told(args, &Verb::Pause(args.placement.clone())),
         RolloutCommand::Resume(args) => told(args, &Verb::Resume(args.placement.clone())),
+        RolloutCommand::Promote(args) => told(args, &Verb::Promote(args.placement.clone())),
         RolloutCommand::Retry(args) => told(args, &Verb::Retry),
         RolloutCommand::Undo(args) => told(args, &Verb::Undo),
         RolloutCommand::History(args) => remembered(args),
@@ -162,19 +163,18 @@ pub(in crate::cli) fn steered(
         let writing = steer(ask, now).map_err(|refusal| CliError::Refused(Box::new(refusal)))?;
         let written = put(&client, (&target, &object), (verb, &writing), request).await?;
         let told = target.told();
-        let (suffix, wrote) = if request.dry_run {
-            (" (dry run)", "  would write ")
-        } else {
-            ("", "  wrote ")
-        };
+        let (suffix, would) = if request.dry_run { (" (dry run)", "would ") } else { ("", "") };
+        let (write, take) = if request.dry_run { ("write", "take away") } else { ("wrote", "took away") };
         let mut page =
             vec![Line::of(Tone::Strong, told).and(Tone::Plain, format!(": {}{suffix}", done(verb)))];
-        page.extend(
-            writing
-                .says
-                .iter()
-                .map(|says| Line::of(Tone::Faint, wrote).and(Tone::Plain, says.clone())),
-        );
+        for (act, fields) in [(write, &writing.says), (take, &writing.takes)] {
+            let act = format!("  {would}{act} ");
+            page.extend(
+                fields
+                    .iter()
+                    .map(|field| Line::of(Tone::Faint, act.clone()).and(Tone::Plain, field.clone())),
+            );
+        }
         if !written.taken_from.is_empty() {
             let from = written.taken_from.join(", ");
             page.push(Line::of(Tone::Faint, format!("  over what {from} had written")));
@@ -192,6 +192,7 @@ const fn done(verb: &Verb) -> &'static str {
     match verb {
         Verb::Pause(_) => "paused",
         Verb::Resume(_) => "resumed",
+        Verb::Promote(_) => "promoted",
         Verb::Retry => "asked for another try",
         Verb::Undo => "put back",
     }

@@ -228,6 +228,7 @@ impl App {
         let verb = match letter {
             'p' => Verb::Pause(None),
             'r' => Verb::Resume(None),
+            'm' => Verb::Promote(None),
             'u' => Verb::Undo,
             't' => Verb::Retry,
             'w' => return self.open(),

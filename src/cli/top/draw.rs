@@ -10,11 +10,13 @@ use ratatui::text::{Line as Row, Span, Text};
 use ratatui::widgets::{Block, Clear, Paragraph};
 
 use super::app::{App, Place, Question};
+use field::counted;
+
 use cockpit::{ClusterState, ClusterView, Line, Picture, Tone, list, rows, status};
 
 /// The largest part of the page that the waves may have, in lines.
 const MOST_WAVES: usize = 14;
-const KEYS: [(&str, &str); 11] = [
+const KEYS: [(&str, &str); 12] = [
     ("up, down, j, k", "move"),
     ("PgUp, PgDn, g, G", "a page, first, last"),
     ("Enter, right, l", "open"),
@@ -22,6 +24,7 @@ const KEYS: [(&str, &str); 11] = [
     ("w", "why the cluster is not ready"),
     ("p", "pause: nothing new starts"),
     ("r", "resume"),
+    ("m", "promote: who soaks now counts as done"),
     ("u", "undo: back to the last known good"),
     ("t", "try the failed clusters of an upgrade again"),
     ("?", "these keys"),
@@ -65,7 +68,7 @@ fn asked(question: &Question) -> Vec<Line> {
 fn title(app: &App) -> Line {
     let line = Line::of(Tone::Strong, "tidegate");
     match &app.place {
-        Place::Rollouts => line.and(Tone::Plain, format!("  {} rollouts", app.pictures.len())),
+        Place::Rollouts => line.and(Tone::Plain, format!("  {}", counted(app.pictures.len(), "rollout"))),
         Place::Rollout(target) => line.and(Tone::Faint, " > ").and(Tone::Plain, target.told()),
         Place::Cluster(target, name) => line
             .and(Tone::Faint, " > ")
@@ -81,7 +84,7 @@ fn footer(app: &App) -> Line {
     }
     let text = match &app.place {
         Place::Rollouts => "Enter open   p pause   r resume   u undo   ? keys   q end",
-        Place::Rollout(_) => "Enter why   p pause   r resume   u undo   t retry   Esc back   ? keys",
+        Place::Rollout(_) => "Enter why   p pause   r resume   m promote   u undo   t retry   Esc back   ? keys",
         Place::Cluster(..) => "w ask again   up, down scroll   Esc back   q end",
     };
     Line::of(Tone::Faint, text)
@@ -239,10 +242,28 @@ fn cluster(frame: &mut Frame<'_>, area: Rect, app: &mut App, (name, coloured): (
     lines.push(Line::default());
     match &app.why {
         None => lines.push(Line::of(Tone::Faint, "asking why …")),
-        Some(why) => lines.extend(why.iter().skip(app.scrolled).cloned()),
+        Some(why) => {
+            let broken = why.iter().flat_map(|line| broken(line, width));
+            lines.extend(broken.skip(app.scrolled));
+        }
     }
     app.room = usize::from(area.height).saturating_sub(4);
     put(frame, area, &lines, coloured, None);
+}
+
+/// Breaks a line where the page ends; what goes on is set in.
+fn broken(line: &Line, width: usize) -> Vec<Line> {
+    const INSET: &str = "      ";
+    let mut letters = line.text().chars().collect::<Vec<char>>().into_iter().peekable();
+    let tone = line.0.first().map_or(Tone::Plain, |piece| piece.tone);
+    let mut lines = Vec::new();
+    while letters.peek().is_some() || lines.is_empty() {
+        let inset = if lines.is_empty() { "" } else { INSET };
+        let room = width.saturating_sub(inset.len()).max(1);
+        let piece: String = letters.by_ref().take(room).collect();
+        lines.push(Line::of(tone, format!("{inset}{piece}")));
+    }
+    lines
 }
 
 fn popup(frame: &mut Frame<'_>, title: &str, lines: &[Line], coloured: bool) {

@@ -155,7 +155,7 @@ impl<'v> Feed<'v> {
             .placement(&by.namespace, &by.name)
             .and_then(|placement| placement.per_group);
         let (course, fault) = match &by.rollout {
-            Ok(strategy) => (course(strategy, per_group), None),
+            Ok(strategy) => (promoted(view, by, course(strategy, per_group)), None),
             Err(fault) => (Course::at_once(), Some(fault.clone())),
         };
         // Whoever moves everywhere at once need not know whose turn it is.
@@ -260,6 +260,15 @@ impl<'v> Feed<'v> {
         let missing = || self.missing.get(cluster).copied().flatten();
         candidate.map_or_else(missing, |one| one.home) == Some(self.index)
             && view.cluster(cluster).is_some_and(|found| !found.meta.deleting)
+    }
+}
+
+/// Notes in a course that somebody ends its soaks. Where nobody soaks that is no difference.
+fn promoted(view: &View<'_>, by: &PlacementUse, course: Course) -> Course {
+    let promoted = view.addon.promoted.placement(&by.namespace, &by.name);
+    Course {
+        promoted: promoted.filter(|_| !course.soak.is_zero()),
+        ..course
     }
 }
 
