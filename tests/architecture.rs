@@ -95,15 +95,21 @@ const CRATES: &[(&str, &[&str])] = &[
     ),
     (
         "forecast",
-        &["api", "field", "offline", "plan", "rollout", "snapshot", "upgrade"],
+        &[
+            "api", "field", "offline", "plan", "rollout", "snapshot", "upgrade",
+        ],
     ),
     (
         "why",
-        &["api", "field", "model", "offline", "plan", "rollout", "snapshot", "upgrade"],
+        &[
+            "api", "field", "model", "offline", "plan", "rollout", "snapshot", "upgrade",
+        ],
     ),
     (
         "cockpit",
-        &["api", "field", "forecast", "model", "plan", "rollout", "snapshot", "upgrade"],
+        &[
+            "api", "field", "forecast", "model", "plan", "rollout", "snapshot", "upgrade",
+        ],
     ),
     ("explain", &["admission", "api", "field", "why"]),
     ("release", &["api", "snapshot"]),

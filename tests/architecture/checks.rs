@@ -84,7 +84,10 @@ pub(crate) const WRITERS: [(&str, &str); 7] = [
     ("src/controllers/runtime/event_recorder.rs", "events"),
     ("src/controllers/policies/apply.rs", "the status of policies"),
     ("src/cli/release/apply.rs", "what is handed back"),
-    ("src/cli/rollout/write.rs", "what somebody who steers a rollout asks for"),
+    (
+        "src/cli/rollout/write.rs",
+        "what somebody who steers a rollout asks for",
+    ),
 ];
 
 pub(crate) fn mutations(path: &str, text: &str) -> Vec<String> {

@@ -15,7 +15,12 @@ const WIDTH: usize = 110;
 
 impl Teller {
     pub(super) fn show_rollout(&mut self) {
-        let picture = addon(&self.world.store, &self.addon, &Stopwatch::default(), self.world.now);
+        let picture = addon(
+            &self.world.store,
+            &self.addon,
+            &Stopwatch::default(),
+            self.world.now,
+        );
         let picture = picture.expect("an add-on");
         for line in status(&picture, WIDTH, self.world.now) {
             assert!(line.width() <= WIDTH, "{}", line.text());
@@ -31,12 +36,16 @@ impl Teller {
         };
         let (plan, outlook) = plan::addon_with_outlook(&view, now);
         assert_eq!(plan, plan::addon(&view, now), "whoever looks on changes nothing");
-        let Some((outlook, picture)) = outlook.zip(addon(store, &self.addon, &Stopwatch::default(), now)) else {
+        let Some((outlook, picture)) = outlook.zip(addon(store, &self.addon, &Stopwatch::default(), now))
+        else {
             return;
         };
         let total = outlook.clusters.len() + outlook.missing.len();
         assert_eq!((picture.clusters.len(), picture.counts.total), (total, total));
-        assert_eq!(picture.waves.iter().map(|wave| wave.counts.total).sum::<usize>(), total);
+        assert_eq!(
+            picture.waves.iter().map(|wave| wave.counts.total).sum::<usize>(),
+            total
+        );
         let count = |place: &str, state: ClusterState| {
             let own = picture.clusters.iter().filter(|cluster| {
                 let wave = picture.waves.get(cluster.wave).expect("a wave");
@@ -46,14 +55,27 @@ impl Teller {
         };
         // An entry that stands twice in the strategy is one place.
         let mut places: BTreeMap<String, [usize; 3]> = BTreeMap::new();
-        for PlacementOutlook { namespace, name, counts, .. } in &outlook.placements {
+        for PlacementOutlook {
+            namespace,
+            name,
+            counts,
+            ..
+        } in &outlook.placements
+        {
             let of = places.entry(format!("{namespace}/{name}")).or_default();
-            for (sum, more) in of.iter_mut().zip([counts.failed, counts.timed_out, counts.waiting]) {
+            for (sum, more) in of
+                .iter_mut()
+                .zip([counts.failed, counts.timed_out, counts.waiting])
+            {
                 *sum += more;
             }
         }
         for (place, planned) in places {
-            let states = [ClusterState::Failed, ClusterState::TimedOut, ClusterState::Waiting];
+            let states = [
+                ClusterState::Failed,
+                ClusterState::TimedOut,
+                ClusterState::Waiting,
+            ];
             let shown = states.map(|state| count(&place, state));
             assert_eq!(shown, planned, "{place}: {}", picture.message);
         }

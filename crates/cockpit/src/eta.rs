@@ -82,7 +82,11 @@ pub(super) fn of_addon(outlook: &Outlook, pace: Pace, now: Timestamp) -> Option<
     }
     let basis = match pace.observed {
         0 => "soak times alone: nobody has seen yet how long a cluster takes".to_owned(),
-        count => format!("{} took {} on average", counted(count, "cluster"), told(pace.each)),
+        count => format!(
+            "{} took {} on average",
+            counted(count, "cluster"),
+            told(pace.each)
+        ),
     };
     let basis = if latest.exact {
         basis

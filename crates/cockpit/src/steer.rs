@@ -310,7 +310,9 @@ fn promote(ask: Steer<'_>, place: Option<&str>, now: Timestamp) -> Result<Writin
     };
     let soaking = ask.picture.clusters.iter().filter(is_meant).count();
     if soaking == 0 {
-        return Err("no cluster soaks there: nothing has to stay successful for minSuccessTime now".to_owned());
+        return Err(
+            "no cluster soaks there: nothing has to stay successful for minSuccessTime now".to_owned(),
+        );
     }
     let at = Timestamp::from_second(now.as_second()).unwrap_or(now);
     let place = place.unwrap_or_else(|| ALL.to_owned());

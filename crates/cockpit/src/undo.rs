@@ -14,16 +14,16 @@ pub(super) fn undo(ask: Steer<'_>) -> Result<Writing, String> {
     let view = ask.store.view(&ask.picture.target.name);
     let view = view.ok_or_else(|| "it is not there".to_owned())?;
     let mut back: Vec<(&Change, &Content)> = Vec::new();
-    let mut edited = Vec::new();
+    let (mut edited, mut unknown) = (Vec::new(), false);
     for change in &ask.picture.changes {
         match &change.from {
             Some(from) if from.object != change.to.object => back.push((change, from)),
             Some(from) => edited.push((change, from)),
-            None => {}
+            None => unknown = true,
         }
     }
     if back.is_empty() {
-        return Err(nothing(&edited));
+        return Err(nothing(&edited, unknown));
     }
     let mut spec = Value::Object(Map::new());
     let mut says = Vec::new();
@@ -42,8 +42,11 @@ pub(super) fn undo(ask: Steer<'_>) -> Result<Writing, String> {
     Ok(writing)
 }
 
-fn nothing(edited: &[(&Change, &Content)]) -> String {
+fn nothing(edited: &[(&Change, &Content)], unknown: bool) -> String {
     let Some((change, from)) = edited.first() else {
+        if unknown {
+            return "nobody has noted what was good before".to_owned();
+        }
         return "nothing differs from what was last known to be good".to_owned();
     };
     let hash: String = from.hash.chars().take(8).collect();

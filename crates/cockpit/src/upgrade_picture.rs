@@ -138,7 +138,10 @@ fn eta(view: &View<'_>, total: usize, now: Timestamp) -> Option<Eta> {
     let is_over = course.waiting.is_empty() && course.phase == "Complete";
     let basis = match course.basis.observed {
         0 => format!("nothing was seen of how long a cluster takes; {each} are assumed of each"),
-        count => format!("{} of this upgrade took {each} on average", counted(count, "cluster")),
+        count => format!(
+            "{} of this upgrade took {each} on average",
+            counted(count, "cluster")
+        ),
     };
     Eta::after(after, false, basis, now).filter(|_| is_over)
 }

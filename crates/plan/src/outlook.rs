@@ -12,7 +12,7 @@ use super::install::{DecisionState, Selected, Wanted};
 use super::rollout::{Member, Placed, Rolled};
 use super::rollup::before;
 use ::rollout::{Breach, Counts, Course, StageCounts, UnitState, Verdict};
-use snapshot::{Applied, ConfigRef, Name, Progression, Status, View};
+use snapshot::{Applied, Compat, ConfigRef, Name, Progression, Status, View};
 
 /// What a plan has decided about the rollout of one add-on.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -163,7 +163,7 @@ impl Outlook {
         let placements = each.map(|((selected, inherited), placed)| {
             let old = progression(view, selected);
             let each = inherited.refs.iter();
-            let configs = each.map(|desired| config(configs, desired, old));
+            let configs = each.map(|desired| config((configs, view.settings().compat), desired, old));
             placement(selected, placed, configs.collect())
         });
         Self {
@@ -230,14 +230,18 @@ fn progression<'v>(view: &View<'v>, selected: &Selected<'_>) -> Option<&'v Progr
     stored.find(|one| one.namespace == selected.by.namespace && one.name == selected.by.name)
 }
 
-fn config(configs: &Configs, desired: &Desired, old: Option<&Progression>) -> ConfigOutlook {
+fn config(
+    (configs, compat): (&Configs, Compat),
+    desired: &Desired,
+    old: Option<&Progression>,
+) -> ConfigOutlook {
     let version = |name: &str| {
         let mut offers = configs.versions.supported();
         let offer =
             offers.find(|offer| offer.template.of == desired.config.of && &*offer.template.name == name)?;
         Some(Name::from(offer.text()))
     };
-    let known_good = old.and_then(|old| before(old, &desired.config)?.known_good.clone());
+    let known_good = old.and_then(|old| before(old, &desired.config, compat)?.known_good.clone());
     ConfigOutlook {
         version: version(&desired.config.name),
         known_version: known_good.as_ref().and_then(|applied| version(&applied.name)),

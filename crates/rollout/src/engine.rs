@@ -336,7 +336,9 @@ fn judged(course: &Course, unit: &Unit, now: Timestamp) -> Verdict {
         UnitState::InFlight(_) => Verdict::Going,
         // A failure stays one, however long it lasts.
         UnitState::Failed(_) => Verdict::Failed,
-        UnitState::Succeeded(since) if course.soak.is_zero() || course.is_promoted(since, now) => Verdict::Done,
+        UnitState::Succeeded(since) if course.soak.is_zero() || course.is_promoted(since, now) => {
+            Verdict::Done
+        }
         UnitState::Succeeded(since) => match end(since, course.soak) {
             Some(end) if now >= end => Verdict::Done,
             Some(_) | None => Verdict::Soaking,

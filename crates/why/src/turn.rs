@@ -61,7 +61,11 @@ pub(super) fn stage(case: &Case<'_>, instance: &Instance) -> Stage {
         .and_then(|home| case.view.addon.promoted.placement(&home.namespace, &home.name));
     let end = find(ASSIGNED)
         .filter(|word| word.reason == CONFIRMED)
-        .filter(|word| !word.since.is_some_and(|since| is_promoted(promoted, since, case.now)))
+        .filter(|word| {
+            !word
+                .since
+                .is_some_and(|since| is_promoted(promoted, since, case.now))
+        })
         .filter(|_| !soak.is_zero())
         .and_then(|word| end(word.since?, soak));
     match end {

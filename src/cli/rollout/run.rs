@@ -163,8 +163,16 @@ pub(in crate::cli) fn steered(
         let writing = steer(ask, now).map_err(|refusal| CliError::Refused(Box::new(refusal)))?;
         let written = put(&client, (&target, &object), (verb, &writing), request).await?;
         let told = target.told();
-        let (suffix, would) = if request.dry_run { (" (dry run)", "would ") } else { ("", "") };
-        let (write, take) = if request.dry_run { ("write", "take away") } else { ("wrote", "took away") };
+        let (suffix, would) = if request.dry_run {
+            (" (dry run)", "would ")
+        } else {
+            ("", "")
+        };
+        let (write, take) = if request.dry_run {
+            ("write", "take away")
+        } else {
+            ("wrote", "took away")
+        };
         let mut page =
             vec![Line::of(Tone::Strong, told).and(Tone::Plain, format!(": {}{suffix}", done(verb)))];
         for (act, fields) in [(write, &writing.says), (take, &writing.takes)] {

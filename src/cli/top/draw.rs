@@ -68,7 +68,10 @@ fn asked(question: &Question) -> Vec<Line> {
 fn title(app: &App) -> Line {
     let line = Line::of(Tone::Strong, "tidegate");
     match &app.place {
-        Place::Rollouts => line.and(Tone::Plain, format!("  {}", counted(app.pictures.len(), "rollout"))),
+        Place::Rollouts => line.and(
+            Tone::Plain,
+            format!("  {}", counted(app.pictures.len(), "rollout")),
+        ),
         Place::Rollout(target) => line.and(Tone::Faint, " > ").and(Tone::Plain, target.told()),
         Place::Cluster(target, name) => line
             .and(Tone::Faint, " > ")
@@ -84,7 +87,9 @@ fn footer(app: &App) -> Line {
     }
     let text = match &app.place {
         Place::Rollouts => "Enter open   p pause   r resume   u undo   ? keys   q end",
-        Place::Rollout(_) => "Enter why   p pause   r resume   m promote   u undo   t retry   Esc back   ? keys",
+        Place::Rollout(_) => {
+            "Enter why   p pause   r resume   m promote   u undo   t retry   Esc back   ? keys"
+        }
         Place::Cluster(..) => "w ask again   up, down scroll   Esc back   q end",
     };
     Line::of(Tone::Faint, text)

@@ -216,7 +216,9 @@ fn unplaced(
     if place == "*" || places.iter().any(|known| known == place) {
         return None;
     }
-    let near = subject.effort.hint(|| nearest(place, places.iter().map(String::as_str)));
+    let near = subject
+        .effort
+        .hint(|| nearest(place, places.iter().map(String::as_str)));
     let hint = near.map(|near| format!("did you mean {}?", quoted(near)));
     Some(Fault::of_text(Class::NotFound, place, right).hint_if(hint))
 }

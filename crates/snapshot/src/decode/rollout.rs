@@ -134,7 +134,9 @@ mod tests {
     #[test]
     fn a_promotion_is_a_place_and_a_time() {
         let (early, late) = ("2030-01-01T00:00:00Z", "2030-01-02T00:00:00Z");
-        let all = promoted(Some(&format!("default/all={late}, *={early} ,default/odd=soon,{late}")));
+        let all = promoted(Some(&format!(
+            "default/all={late}, *={early} ,default/odd=soon,{late}"
+        )));
         let time = |text: &str| text.parse::<Timestamp>().ok();
         assert_eq!(all.placement("default", "all"), time(late));
         assert_eq!(all.placement("default", "odd"), time(early));
