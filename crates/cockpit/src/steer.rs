@@ -115,7 +115,7 @@ pub fn steer(ask: Steer<'_>, now: Timestamp) -> Result<Writing, Refusal> {
         (Phase::Deleting, _) => Err("it is being deleted".to_owned()),
         (_, Verb::Pause(place)) if of_addon => pause(ask, place.as_deref()),
         (_, Verb::Resume(place)) if of_addon => resume(ask, place.as_deref()),
-        (_, Verb::Promote(place)) if of_addon => promote(ask, place.as_deref(), now),
+        (_, Verb::Promote(place)) if of_addon => promote(ask, place.as_deref()),
         (_, Verb::Promote(_)) => Err("an upgrade of clusters has no soak that could be ended".to_owned()),
         (_, Verb::Pause(Some(_)) | Verb::Resume(Some(_))) => {
             Err("an upgrade is paused as a whole: leave --placement out".to_owned())
@@ -301,20 +301,19 @@ fn resume(ask: Steer<'_>, place: Option<&str>) -> Result<Writing, String> {
 }
 
 /// Whoever soaks now has done so for long enough. Promotions of other placements stay.
-fn promote(ask: Steer<'_>, place: Option<&str>, now: Timestamp) -> Result<Writing, String> {
+fn promote(ask: Steer<'_>, place: Option<&str>) -> Result<Writing, String> {
     let place = place.map(|asked| placement(ask, asked)).transpose()?;
     let is_meant = |cluster: &&ClusterView| {
         let wave = ask.picture.waves.get(cluster.wave);
         let is_there = wave.is_some_and(|wave| place.as_ref().is_none_or(|place| wave.placement == *place));
         cluster.state == ClusterState::Soaking && is_there
     };
-    let soaking = ask.picture.clusters.iter().filter(is_meant).count();
-    if soaking == 0 {
-        return Err(
-            "no cluster soaks there: nothing has to stay successful for minSuccessTime now".to_owned(),
-        );
-    }
-    let at = Timestamp::from_second(now.as_second()).unwrap_or(now);
+    let soaking: Vec<&ClusterView> = ask.picture.clusters.iter().filter(is_meant).collect();
+    // Only those that were seen: whoever succeeds from now on soaks.
+    let Some(last) = soaking.iter().filter_map(|cluster| cluster.since).max() else {
+        return Err("no cluster soaks: nothing has to stay successful for minSuccessTime now".to_owned());
+    };
+    let at = Timestamp::from_second(last.as_second().saturating_add(1)).unwrap_or(last);
     let place = place.unwrap_or_else(|| ALL.to_owned());
     let known = annotation(ask.object, terms::PROMOTED).unwrap_or_default();
     let others = known.split(',').map(str::trim).filter(|entry| {
@@ -323,7 +322,7 @@ fn promote(ask: Steer<'_>, place: Option<&str>, now: Timestamp) -> Result<Writin
     });
     let own = format!("{place}={at}");
     let all: Vec<&str> = others.chain([own.as_str()]).collect();
-    let note = format!("{} need not soak any longer", counted(soaking, "cluster"));
+    let note = format!("{} need not soak any longer", counted(soaking.len(), "cluster"));
     Ok(annotated(terms::PROMOTED, all.join(",")).noting(Some(note)))
 }
 

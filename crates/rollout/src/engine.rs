@@ -28,7 +28,7 @@ pub struct Course {
     pub soak: Duration,
     /// How long a unit may take, from the moment at which it was told to move.
     pub deadline: Option<Duration>,
-    /// Whoever had succeeded by then need not soak any longer: somebody has looked, and is content.
+    /// Whoever had succeeded before need not soak any longer: somebody has looked, and is content.
     pub promoted: Option<Timestamp>,
 }
 
@@ -60,9 +60,9 @@ impl Course {
 /// So far ahead may the clock be of whoever promotes.
 const AHEAD: SignedDuration = SignedDuration::from_mins(1);
 
-/// Returns whether who succeeded then is let pass by a promotion at a time.
+/// Returns whether who succeeded then is let pass by a promotion at a time. What is recorded of a second may have been at its end.
 pub fn is_promoted(promoted: Option<Timestamp>, since: Timestamp, now: Timestamp) -> bool {
-    promoted.is_some_and(|at| since <= at && at.duration_since(now) <= AHEAD)
+    promoted.is_some_and(|at| since < at && at.duration_since(now) <= AHEAD)
 }
 
 /// A group of units. The list of groups is sorted by index; indices may have gaps, and two groups may share one.

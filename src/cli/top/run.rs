@@ -215,7 +215,13 @@ fn why(hub: &HubArgs, target: &Target, cluster: &str) -> Vec<Line> {
     match answer(hub, target, cluster) {
         Ok(text) => {
             let page = Shown::page(&text);
-            page.as_str().lines().map(Line::plain).collect()
+            // What is the matter comes first, for a page may be short; the way there follows.
+            let is_link = |line: &&str| {
+                let words = line.trim_start();
+                line.starts_with(' ') && words.starts_with(|letter: char| letter.is_ascii_digit())
+            };
+            let (links, rest): (Vec<&str>, Vec<&str>) = page.as_str().lines().partition(is_link);
+            rest.into_iter().chain(links).map(Line::plain).collect()
         }
         Err(why) => vec![Line::of(Tone::Bad, why)],
     }

@@ -19,7 +19,7 @@ use snapshot::{Failures, Instance, Reference, View};
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Soak {
     pub length: Duration,
-    /// Whoever had succeeded by then need not any longer.
+    /// Whoever had succeeded before need not any longer.
     pub promoted: Option<Timestamp>,
 }
 
