@@ -131,7 +131,9 @@ fn sort(clusters: &mut [ClusterView]) {
 
 fn counted(clusters: &[ClusterView]) -> Counts {
     let mut counts = Counts::default();
-    clusters.iter().for_each(|cluster| counts.add(cluster.state));
+    for cluster in clusters {
+        counts.add(cluster.state);
+    }
     counts
 }
 

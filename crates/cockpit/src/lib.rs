@@ -13,6 +13,7 @@
 mod addon;
 mod cluster;
 mod eta;
+mod fields;
 mod find;
 mod history;
 mod line;

@@ -4,9 +4,10 @@
 //! written as it judges whatever anybody writes.
 
 use jiff::Timestamp;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::cluster::{ClusterState, ClusterView};
+use super::fields::field;
 use super::picture::{Phase, Picture, TargetKind};
 use super::undo::undo;
 use field::{counted, listed, nearest, quoted};
@@ -57,7 +58,7 @@ impl Verb {
 }
 
 /// What a verb writes.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Writing {
     /// The object of a server-side apply, or, where a field is taken away, of a JSON merge patch.
     pub body: Value,
@@ -157,23 +158,18 @@ impl Writing {
     /// Says whose fields they are, and why they change.
     fn addressed(mut self, ask: Steer<'_>) -> Self {
         let target = &ask.picture.target;
-        let mut metadata = Map::from_iter([("name".to_owned(), Value::from(target.name.clone()))]);
-        if !target.namespace.is_empty() {
-            metadata.insert("namespace".to_owned(), Value::from(target.namespace.clone()));
+        for name in ["apiVersion", "kind"] {
+            *field(&mut self.body, &[name]) = ask.object.get(name).cloned().unwrap_or_default();
         }
-        for field in ["apiVersion", "kind"] {
-            self.body[field] = ask.object.get(field).cloned().unwrap_or_default();
+        *field(&mut self.body, &["metadata", "name"]) = target.name.as_str().into();
+        if !target.namespace.is_empty() {
+            *field(&mut self.body, &["metadata", "namespace"]) = target.namespace.as_str().into();
         }
         if let Some(reason) = ask.reason {
             let cause = format!("{}: {reason}", ask.verb.word());
             self.says
                 .push(format!("annotation {CHANGE_CAUSE}={}", quoted(&cause)));
-            self.body["metadata"]["annotations"][CHANGE_CAUSE] = cause.into();
-        }
-        if let Some(fields) = self.body["metadata"].as_object_mut() {
-            fields.append(&mut metadata);
-        } else {
-            self.body["metadata"] = metadata.into();
+            *field(&mut self.body, &["metadata", "annotations", CHANGE_CAUSE]) = cause.into();
         }
         self
     }
@@ -248,7 +244,7 @@ fn pause(ask: Steer<'_>, place: Option<&str>) -> Result<Writing, String> {
         (_, 0) => format!("{waiting} clusters wait until it is resumed"),
         (_, _) => going_on(under_way),
     };
-    Ok(annotated(terms::PAUSED, value).noting(Some(note)))
+    Ok(annotated(terms::PAUSED, &value).noting(Some(note)))
 }
 
 fn going_on(under_way: usize) -> String {
@@ -258,8 +254,8 @@ fn going_on(under_way: usize) -> String {
     }
 }
 
-fn annotated(key: &str, value: String) -> Writing {
-    let says = vec![format!("annotation {key}={}", quoted(&value))];
+fn annotated(key: &str, value: &str) -> Writing {
+    let says = vec![format!("annotation {key}={}", quoted(value))];
     Writing::apply(json!({"metadata": {"annotations": {key: value}}}), says)
 }
 
@@ -282,13 +278,13 @@ fn resume(ask: Steer<'_>, place: Option<&str>) -> Result<Writing, String> {
         }
     };
     if !left.is_empty() {
-        return Ok(annotated(terms::PAUSED, left.join(",")));
+        return Ok(annotated(terms::PAUSED, &left.join(",")));
     }
     let mut body = json!({"metadata": {"annotations": {terms::PAUSED: Value::Null}}});
     let mut takes = vec![format!("annotation {}", terms::PAUSED)];
     // The reason of the pause goes with it, unless another one was given since.
     if annotation(ask.object, CHANGE_CAUSE).is_some_and(|cause| cause.starts_with("pause: ")) {
-        body["metadata"]["annotations"][CHANGE_CAUSE] = Value::Null;
+        *field(&mut body, &["metadata", "annotations", CHANGE_CAUSE]) = Value::Null;
         takes.extend(ask.reason.is_none().then(|| format!("annotation {CHANGE_CAUSE}")));
     }
     Ok(Writing {
@@ -323,7 +319,7 @@ fn promote(ask: Steer<'_>, place: Option<&str>) -> Result<Writing, String> {
     let own = format!("{place}={at}");
     let all: Vec<&str> = others.chain([own.as_str()]).collect();
     let note = format!("{} need not soak any longer", counted(soaking.len(), "cluster"));
-    Ok(annotated(terms::PROMOTED, all.join(",")).noting(Some(note)))
+    Ok(annotated(terms::PROMOTED, &all.join(",")).noting(Some(note)))
 }
 
 fn suspend(ask: Steer<'_>, suspend: bool) -> Result<Writing, String> {
@@ -349,5 +345,5 @@ fn retry(ask: Steer<'_>, now: Timestamp) -> Result<Writing, String> {
         "tried again, within the slots that there are: {}",
         counted(failures, "cluster")
     );
-    Ok(annotated(marks::RETRY, word).noting(Some(note)))
+    Ok(annotated(marks::RETRY, &word).noting(Some(note)))
 }

@@ -4,6 +4,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::fields::{entries, field, fields};
 use super::picture::{Change, Content};
 use super::steer::{Steer, Writing};
 use field::quoted;
@@ -176,18 +177,18 @@ impl RefPlace {
         let other = reference("", &from.object);
         let renamed = |entry: &Value| {
             let mut entry = entry.clone();
-            entry["name"] = Value::from(&*other.name);
+            *field(&mut entry, &["name"]) = Value::from(&*other.name);
             if other.namespace.is_empty() {
-                entry.as_object_mut().map(|fields| fields.remove("namespace"));
+                fields(&mut entry).remove("namespace");
             } else {
-                entry["namespace"] = Value::from(&*other.namespace);
+                *field(&mut entry, &["namespace"]) = Value::from(&*other.namespace);
             }
             entry
         };
         let entry = self.list.get(self.at).cloned().unwrap_or_default();
         match &self.layer {
             Layer::Placement(namespace, name) => {
-                let placements = entries(&mut spec["installStrategy"]["placements"]);
+                let placements = entries(field(spec, &["installStrategy", "placements"]));
                 let known = placements
                     .iter()
                     .position(|one| text(one, "namespace") == namespace && text(one, "name") == name);
@@ -197,13 +198,13 @@ impl RefPlace {
                 }
                 if let Some(slot) = placements
                     .get_mut(at)
-                    .and_then(|one| one["configs"].as_array_mut()?.get_mut(self.at))
+                    .and_then(|one| entries(field(one, &["configs"])).get_mut(self.at))
                 {
                     *slot = renamed(&entry);
                 }
             }
             Layer::Configuration => {
-                let configs = entries(&mut spec["configuration"]["configs"]);
+                let configs = entries(field(spec, &["configuration", "configs"]));
                 if configs.is_empty() {
                     configs.clone_from(&self.list);
                 }
@@ -215,19 +216,11 @@ impl RefPlace {
                 let given = entry.get("defaultConfig").cloned().unwrap_or_default();
                 let line = json!({"group": text(&entry, "group"), "resource": text(&entry, "resource"),
                     "defaultConfig": renamed(&given)});
-                let supported = entries(&mut spec["supportedConfigs"]);
+                let supported = entries(field(spec, &["supportedConfigs"]));
                 if !supported.contains(&line) {
                     supported.push(line);
                 }
             }
         }
     }
-}
-
-/// The entries of a list that is made if it is not there.
-fn entries(value: &mut Value) -> &mut Vec<Value> {
-    if !value.is_array() {
-        *value = Value::Array(Vec::new());
-    }
-    value.as_array_mut().expect("it was made an array")
 }

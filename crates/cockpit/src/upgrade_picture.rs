@@ -29,7 +29,9 @@ pub fn upgrade(store: &Store, target: &Target, now: Timestamp) -> Option<Picture
     let mut clusters: Vec<ClusterView> = outlook.iter().map(|seen| cluster(&view, seen)).collect();
     clusters.sort_by(|one, other| natural_order(&one.name, &other.name));
     let mut counts = Counts::default();
-    clusters.iter().for_each(|cluster| counts.add(cluster.state));
+    for cluster in &clusters {
+        counts.add(cluster.state);
+    }
     let phase = phase(&view, &status.phase, &counts);
     let holds = || plan.waits.iter().map(|wait| wait.on);
     let window = plan
@@ -223,7 +225,9 @@ fn waves<E>(spec: &Result<UpgradeSpec, E>, clusters: &mut [ClusterView], phase: 
         }
     }
     if !has_first {
-        clusters.iter_mut().for_each(|cluster| cluster.wave = 0);
+        for cluster in clusters.iter_mut() {
+            cluster.wave = 0;
+        }
     }
     waves.retain(|wave| wave.counts.total > 0);
     waves

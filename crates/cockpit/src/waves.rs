@@ -16,7 +16,7 @@ const NAMED: usize = 3;
 /// The waves of a rollout, before its clusters are counted.
 #[derive(Debug)]
 pub(super) struct Waves {
-    waves: Vec<Wave>,
+    all: Vec<Wave>,
     /// For each placement, and for the clusters that none gives, the position of its first wave.
     first: Vec<usize>,
     /// For each placement how many clusters it holds because too many failed.
@@ -25,27 +25,27 @@ pub(super) struct Waves {
 
 impl Waves {
     pub(super) fn of(outlook: &Outlook) -> Self {
-        let mut all = Self {
-            waves: Vec::new(),
+        let mut waves = Self {
+            all: Vec::new(),
             first: Vec::new(),
             breached: Vec::new(),
         };
         for placement in &outlook.placements {
-            all.first.push(all.waves.len());
-            all.breached.push(placement.breach.is_some());
+            waves.first.push(waves.all.len());
+            waves.breached.push(placement.breach.is_some());
             let stages = 0..placement.stages.len().max(1);
-            all.waves.extend(stages.map(|stage| wave(placement, stage)));
+            waves.all.extend(stages.map(|stage| wave(placement, stage)));
         }
-        all.first.push(all.waves.len());
-        all.waves.push(bare("clusters without a placement", ""));
-        all
+        waves.first.push(waves.all.len());
+        waves.all.push(bare("clusters without a placement", ""));
+        waves
     }
 
     /// Returns the wave of a cluster of a placement that goes with a decision group.
     pub(super) fn at(&self, outlook: &Outlook, seen: &ClusterOutlook) -> usize {
         let placement = seen.placement.and_then(|at| outlook.placements.get(at));
         let Some((placement, first)) = placement.zip(self.begin(seen.placement)) else {
-            return self.waves.len().saturating_sub(1);
+            return self.all.len().saturating_sub(1);
         };
         let last = placement.stages.len().saturating_sub(1);
         let stage = placement.groups.get(seen.group).map_or(last, |group| group.stage);
@@ -55,7 +55,7 @@ impl Waves {
     /// Returns the last wave of a placement: a cluster that has no instance yet has no turn either.
     pub(super) fn last_of(&self, placement: Option<usize>) -> usize {
         let next = placement.and_then(|at| self.first.get(at.saturating_add(1)));
-        next.unwrap_or(&self.waves.len()).saturating_sub(1)
+        next.unwrap_or(&self.all.len()).saturating_sub(1)
     }
 
     fn begin(&self, placement: Option<usize>) -> Option<usize> {
@@ -65,7 +65,7 @@ impl Waves {
     /// Returns the waves that have clusters, which then say where they are.
     pub(super) fn counted(mut self, outlook: &Outlook, clusters: &mut [ClusterView]) -> Vec<Wave> {
         for cluster in clusters.iter() {
-            if let Some(wave) = self.waves.get_mut(cluster.wave) {
+            if let Some(wave) = self.all.get_mut(cluster.wave) {
                 wave.counts.add(cluster.state);
                 let soaks = cluster.until.filter(|_| cluster.state == ClusterState::Soaking);
                 wave.next_at = [wave.next_at, soaks].into_iter().flatten().min();
@@ -74,14 +74,19 @@ impl Waves {
         let paused: Vec<bool> = outlook.placements.iter().map(|one| one.paused).collect();
         let mut moving = movers(clusters);
         let mut ahead: Option<(usize, String)> = None;
-        for at in 0..self.waves.len() {
+        for at in 0..self.all.len() {
             let owner = self.first.partition_point(|first| *first <= at).saturating_sub(1);
             let is = |list: &[bool]| list.get(owner).copied().unwrap_or_default();
             let (is_paused, is_breached) = (is(&paused), is(&self.breached));
-            let Some(wave) = self.waves.get_mut(at) else {
+            let Some(wave) = self.all.get_mut(at) else {
                 continue;
             };
-            wave.state = state(&wave.counts, is_paused, is_breached);
+            let brake = match (is_paused, is_breached) {
+                (true, _) => Brake::Paused,
+                (false, true) => Brake::Breached,
+                (false, false) => Brake::None,
+            };
+            wave.state = state(&wave.counts, brake);
             wave.batches = Batches::of(wave.limit, &wave.counts);
             let own = moving.remove(&at).unwrap_or_default();
             let before = ahead.take().filter(|(of, _)| *of == owner);
@@ -94,7 +99,7 @@ impl Waves {
             let open = Some(own).filter(|own| !own.is_empty() && !is_over);
             ahead = open.map(|open| (owner, open)).or(before);
         }
-        compact(self.waves, clusters)
+        compact(self.all, clusters)
     }
 }
 
@@ -137,7 +142,15 @@ pub(super) fn few(names: &[&str]) -> String {
     }
 }
 
-fn state(counts: &Counts, paused: bool, breached: bool) -> WaveState {
+/// What stops a placement.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Brake {
+    None,
+    Paused,
+    Breached,
+}
+
+fn state(counts: &Counts, brake: Brake) -> WaveState {
     let Counts {
         total,
         done,
@@ -151,10 +164,10 @@ fn state(counts: &Counts, paused: bool, breached: bool) -> WaveState {
     if done == total {
         return WaveState::Done;
     }
-    if waiting > 0 && paused {
+    if waiting > 0 && brake == Brake::Paused {
         return WaveState::Paused;
     }
-    if breached && moving == 0 && soaking == 0 {
+    if brake == Brake::Breached && moving == 0 && soaking == 0 {
         return WaveState::Stopped;
     }
     if waiting == 0 && moving == 0 && soaking == 0 && held == 0 && leaving == 0 {

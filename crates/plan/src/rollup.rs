@@ -11,8 +11,8 @@ use super::install::{DecisionState, Selected, Wanted};
 use super::instance_state::PROGRESSING;
 use super::rollout::{Breach, Counts, Placed, blamed};
 use snapshot::{
-    Applied, Compat, Condition, ConfigRef, InstallStrategy, Name, Progression, ProgressionReference, Status, View,
-    terms,
+    Applied, Compat, Condition, ConfigRef, InstallStrategy, Name, Progression, ProgressionReference, Status,
+    View, terms,
 };
 
 /// What the status of the add-on should be.
@@ -144,7 +144,10 @@ pub(super) fn before<'p>(
     compat: Compat,
 ) -> Option<&'p ProgressionReference> {
     let same = old.references.iter().find(|before| before.config == *config);
-    let mut alike = old.references.iter().filter(|before| before.config.of == config.of);
+    let mut alike = old
+        .references
+        .iter()
+        .filter(|before| before.config.of == config.of);
     let only = || alike.next().filter(|_| alike.next().is_none());
     match compat {
         Compat::Tidegate => same.or_else(only),

@@ -207,7 +207,10 @@ fn whoever_had_succeeded_before_a_promotion_has_soaked() {
         ..soaking(per_group(0))
     };
     check(&promoted(NOW), &[("ss|..", "ss|gg")]);
-    check(&promoted(NOW + 1), &[("ss|..", "dd|>>"), ("sf|..", "df|xx"), ("si|..", "di|gg")]);
+    check(
+        &promoted(NOW + 1),
+        &[("ss|..", "dd|>>"), ("sf|..", "df|xx"), ("si|..", "di|gg")],
+    );
     // A clock may be ahead by a minute; what lies further ahead is no leave to whatever comes.
     check(&promoted(NOW + 60), &[("ss|..", "dd|>>")]);
     check(&promoted(NOW + 61), &[("ss|..", "ss|gg")]);

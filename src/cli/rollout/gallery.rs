@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::hub::picture;
+use super::hub::{picture, wake};
 use cockpit::{Picture, Rollouts, Stopwatch, Target, TargetKind};
 use snapshot::{Kind, Owner, Store, Touched};
 
@@ -77,11 +77,4 @@ fn owner(target: &Target) -> Owner {
             name: target.name.as_str().into(),
         },
     }
-}
-
-/// When time alone changes a picture: the end of the first soak or deadline.
-pub(super) fn wake(picture: &Picture) -> Option<Timestamp> {
-    let ends = picture.clusters.iter().filter_map(|cluster| cluster.until);
-    let next = picture.next.iter().map(|next| next.at);
-    ends.chain(next).filter(|at| *at > picture.at).min()
 }

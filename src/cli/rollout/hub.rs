@@ -85,6 +85,13 @@ pub(in crate::cli) fn picture(
     }
 }
 
+/// When time alone changes a picture: the end of the first soak or deadline.
+pub(super) fn wake(picture: &Picture) -> Option<Timestamp> {
+    let ends = picture.clusters.iter().filter_map(|cluster| cluster.until);
+    let next = picture.next.iter().map(|next| next.at);
+    ends.chain(next).filter(|at| *at > picture.at).min()
+}
+
 fn plain_settings(args: &HubArgs) -> Settings {
     Settings {
         hub_namespaces: args.rights.namespaces(),

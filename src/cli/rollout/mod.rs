@@ -4,6 +4,7 @@
 
 mod args;
 mod conflict;
+#[cfg(any(feature = "dev", feature = "top"))]
 mod gallery;
 mod hub;
 mod run;
@@ -12,7 +13,13 @@ mod status;
 mod write;
 
 pub use args::{AskArgs, HistoryArgs, HubArgs, ListArgs, RolloutArgs, RolloutCommand, StatusArgs, SteerArgs};
+#[cfg(any(feature = "dev", feature = "top"))]
 pub(super) use gallery::{Gallery, Pictures};
-pub(super) use hub::{names_on_hub, settings};
-pub(super) use run::{run, steered};
+pub(super) use hub::names_on_hub;
+#[cfg(feature = "top")]
+pub(super) use hub::settings;
+pub(super) use run::run;
+#[cfg(feature = "top")]
+pub(super) use run::steered;
+#[cfg(feature = "top")]
 pub(super) use write::Request;

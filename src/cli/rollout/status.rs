@@ -10,8 +10,7 @@ use jiff::Timestamp;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 
 use super::args::StatusArgs;
-use super::gallery::wake;
-use super::hub::{gone, meant, picture, settings, unread};
+use super::hub::{gone, meant, picture, settings, unread, wake};
 use super::show::{painted, width};
 use crate::cli::print::{Redrawn, is_terminal, print, terminal_size};
 use crate::cli::{CliError, OutputFormat, connect, signals};
