@@ -4,7 +4,7 @@
 //! the picture against the plan.
 
 use cockpit::{
-    ClusterState, Form, Phase, Picture, Rollouts, Steer, Stopwatch, Target, Verb, Writing, addon, list,
+    ClusterState, Form, Line, Phase, Picture, Rollouts, Steer, Stopwatch, Target, Verb, Writing, addon, list,
     status, steer, upgrade,
 };
 use jiff::Timestamp;
@@ -120,11 +120,9 @@ fn hub_with_addon(annotations: &Value, good: &str) -> Scene {
 }
 
 fn page(picture: &Picture) -> String {
-    let lines = status(picture, 100, now());
-    lines
-        .iter()
-        .map(|line| format!("{}\n", line.text().trim_end()))
-        .collect()
+    let texts: Vec<String> = status(picture, 100, now()).iter().map(Line::text).collect();
+    let lines: Vec<&str> = texts.iter().map(|text| text.trim_end()).collect();
+    format!("{}\n", lines.join("\n"))
 }
 
 #[test]
@@ -136,9 +134,9 @@ fn an_upgrade_is_shown_in_two_waves_in_the_order_in_which_people_count() {
         mcu/default/to-4-12  PROGRESSING  wave 1/5  0 of 12 done · 1 on the way · 11 waiting
           change  OpenShift 4.12.0
           over    in about 5h (nothing was seen of how long a cluster takes; 1h are assumed of each)
-        ├─ clusters that go first ▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒ 0/1 · mandatory · deadline 2h
+        ├─ clusters that go first ▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒ 0/1 · mandatory · deadline 3h
         │     on the way c1
-        └─ the other clusters     ░░░░░░░░░░░░░░░░░░░░ 0/11 · waits · batch 1 of 4 · 3 at once · deadline 2h · for …
+        └─ the other clusters     ░░░░░░░░░░░░░░░░░░░░ 0/11 · waits · batch 1 of 4 · 3 at once · deadline 3…
               waiting    c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12
                          the clusters that go first are not done
     "]]

@@ -29,8 +29,6 @@ mod serve;
 mod shell;
 mod signals;
 mod snapshot;
-#[cfg(feature = "top")]
-mod top;
 mod why;
 
 pub use args::{Cli, Command};
@@ -51,13 +49,9 @@ pub use plan::PlanArgs;
 pub use policy::PolicyArgs;
 pub use print::OutputFormat;
 pub use release::{AdoptArgs, ReleaseArgs};
-pub use rollout::{
-    AskArgs, HistoryArgs, HubArgs, ListArgs, RolloutArgs, RolloutCommand, StatusArgs, SteerArgs,
-};
+pub use rollout::*;
 pub use run::run;
 pub use serve::DoorArgs;
 pub use shell::{CompletionsArgs, ManArgs};
 pub use snapshot::SnapshotArgs;
-#[cfg(feature = "top")]
-pub use top::TopArgs;
 pub use why::WhyArgs;

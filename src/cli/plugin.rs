@@ -45,10 +45,10 @@ fn called_as(name: &str) -> bool {
 /// Proposes what may stand next: a line each, and what kubectl is to do with them.
 pub(super) fn complete() -> Result<ExitCode, CliError> {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    let proposed = proposals(&Cli::command(), &words, |kubeconfig| names_on_hub(kubeconfig));
+    let proposed = proposals(&Cli::command(), &words, names_on_hub);
     let directive = if proposed.is_empty() { FILES } else { NO_FILES };
-    let page: String = proposed.iter().map(|line| format!("{line}\n")).collect();
-    print(&Shown::page(&format!("{page}{directive}\n")))?;
+    let lines: Vec<&str> = proposed.iter().map(String::as_str).chain([directive]).collect();
+    print(&Shown::page(&format!("{}\n", lines.join("\n"))))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -67,7 +67,7 @@ fn perform(command: Command) -> Result<ExitCode, CliError> {
         Command::Policy(args) => return policy::run(&args.command),
         Command::Rollout(args) => return super::rollout::run(&args),
         #[cfg(feature = "top")]
-        Command::Top(args) => return super::top::run(&args),
+        Command::Top(args) => return super::rollout::top::run(&args),
         Command::Definitions(args) => return definitions::run(&args.command),
     }
     .map(|()| ExitCode::SUCCESS)

@@ -277,8 +277,8 @@ fn keys_go_from_rollouts_to_a_cluster_and_steer_after_a_question() {
     terminal.shows("1 failed");
     terminal.press("Enter");
     let page = terminal.shows("CLUSTER");
-    let rest = page.lines().skip_while(|line| !line.starts_with("CLUSTER"));
-    let first = rest.skip(1).next().expect("a cluster");
+    let mut rest = page.lines().skip_while(|line| !line.starts_with("CLUSTER"));
+    let first = rest.nth(1).expect("a cluster");
     assert!(first.starts_with("cluster2"), "trouble first: {page}");
     fits(&page, 90);
     terminal.press("Enter");

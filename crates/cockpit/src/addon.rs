@@ -7,8 +7,9 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 
 use super::cluster::{ClusterState, ClusterView, since, state};
+use super::counts::Counts;
 use super::eta::of_addon;
-use super::picture::{API_VERSION, Change, Content, Counts, Next, Phase, Picture, Target};
+use super::picture::{API_VERSION, Change, Content, Next, Phase, Picture, Target};
 use super::stopwatch::Stopwatch;
 use super::summary::sentence;
 use super::waves::Waves;

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::line::length;
-use super::stopwatch::Pace;
+use super::pace::Pace;
 use field::counted;
 use forecast::{Ending, ending};
 use plan::Outlook;

@@ -12,12 +12,14 @@
 
 mod addon;
 mod cluster;
+mod counts;
 mod eta;
 mod fields;
 mod find;
 mod history;
 mod line;
 mod list;
+mod pace;
 mod picture;
 mod steer;
 mod stopwatch;
@@ -30,14 +32,16 @@ mod waves;
 
 pub use addon::addon;
 pub use cluster::{ClusterState, ClusterView};
+pub use counts::Counts;
 pub use eta::Eta;
 pub use find::{Rollouts, Unknown, find};
 pub use history::history;
 pub use line::{Line, Piece, Tone};
 pub use list::{list, rows};
+pub use pace::Pace;
 pub use picture::*;
 pub use steer::{CHANGE_CAUSE, Form, Refusal, Steer, Verb, Writing, steer};
-pub use stopwatch::{Pace, Stopwatch};
+pub use stopwatch::Stopwatch;
 pub use summary::summary;
 pub use text::{status, status_line};
 pub use upgrade_picture::upgrade;

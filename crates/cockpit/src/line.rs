@@ -140,7 +140,7 @@ mod tests {
         let line = Line::of(Tone::Strong, "hello").and(Tone::Plain, " world\nagain");
         assert_eq!(line.text(), "hello world again");
         assert_eq!(line.clone().cut(8).text(), "hello w…");
-        assert_eq!(line.clone().cut(17).text(), "hello world again");
+        assert_eq!(line.cut(17).text(), "hello world again");
         assert_eq!(padded("abc", 5), "abc  ");
         assert_eq!(padded("abcdef", 4), "abc…");
     }

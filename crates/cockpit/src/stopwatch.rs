@@ -9,16 +9,8 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::cluster::ClusterState;
+use super::pace::Pace;
 use super::picture::Picture;
-
-/// How long a cluster takes, and how many were seen.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Pace {
-    /// How many were seen from the beginning of their way to its end.
-    pub observed: usize,
-    /// The mean of those.
-    pub each: Duration,
-}
 
 /// Watches one rollout.
 #[derive(Clone, Debug, Default)]

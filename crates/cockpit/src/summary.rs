@@ -4,8 +4,9 @@
 
 use jiff::Timestamp;
 
+use super::counts::Counts;
 use super::line::between;
-use super::picture::{Counts, Phase, Picture};
+use super::picture::{Phase, Picture};
 use super::wave::WaveState;
 use field::counted;
 

@@ -7,8 +7,9 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 
 use super::cluster::{ClusterState, ClusterView};
+use super::counts::Counts;
 use super::line::{Line, Tone, between, length, padded};
-use super::picture::{Change, Content, Counts, Phase, Picture};
+use super::picture::{Change, Content, Phase, Picture};
 use super::summary::{others, wave_of};
 use super::wave::{Wave, WaveState};
 

@@ -5,8 +5,9 @@
 use jiff::Timestamp;
 
 use super::cluster::{ClusterState, ClusterView};
+use super::counts::Counts;
 use super::eta::{Eta, told};
-use super::picture::{API_VERSION, Change, Content, Counts, Next, Phase, Picture, Target};
+use super::picture::{API_VERSION, Change, Content, Next, Phase, Picture, Target};
 use super::summary::sentence;
 use super::wave::{Batches, Wave, WaveState};
 use super::waves::{bare, few};

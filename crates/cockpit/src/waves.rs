@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::cluster::{ClusterState, ClusterView};
-use super::picture::Counts;
+use super::counts::Counts;
 use super::wave::{Batches, Wave, WaveState};
 use model::Rest;
 use plan::{ClusterOutlook, GroupOutlook, Outlook, PlacementOutlook};

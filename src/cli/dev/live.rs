@@ -39,7 +39,11 @@ pub(super) async fn show(
     end: &mut End,
 ) -> Result<(), CliError> {
     let terminal = is_terminal();
-    let mut screen = Screen::new(terminal, clusters > MANY);
+    let mut screen = Screen {
+        terminal,
+        folds: clusters > MANY,
+        ..Screen::default()
+    };
     let mut gallery = Gallery::default();
     let look = move |store: &_, touched: &_, now| gallery.look(store, touched, now);
     let mut lens = terminal.then(|| Lens::start(parts.client(), settings, look));
@@ -87,14 +91,6 @@ struct Screen {
 }
 
 impl Screen {
-    fn new(terminal: bool, folds: bool) -> Self {
-        Self {
-            terminal,
-            folds,
-            ..Self::default()
-        }
-    }
-
     fn show(&mut self, note: &Progress) -> Result<(), CliError> {
         let line = note.to_string();
         match note.cluster().filter(|_| self.folds) {
@@ -185,7 +181,10 @@ mod tests {
 
     #[test]
     fn what_many_clusters_say_alike_is_told_once() {
-        let mut screen = Screen::new(false, true);
+        let mut screen = Screen {
+            folds: true,
+            ..Screen::default()
+        };
         for number in 1..=5 {
             screen
                 .show(&done(&format!("c{number}"), "no v3"))

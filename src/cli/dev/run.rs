@@ -72,7 +72,7 @@ fn watched(args: &DevArgs) -> (usize, Settings) {
 const WRONG: &str = "kubectl apply -f manifests/examples/wrong/01-rollout.yaml";
 const INSTANCE: &str = "kubectl get mca helloworld -n cluster1 -o yaml";
 
-/// Prints the line that scripts wait for, and three commands for people.
+/// Prints the line that scripts wait for, and some commands for people.
 fn announce(parts: &parts::Parts, demo: Demo) -> Result<(), CliError> {
     let ready = one_line(&devhub::program::ready_line(parts.kubeconfig(), &parts.url()));
     let kubeconfig = one_line(&parts.kubeconfig().display().to_string());
@@ -94,7 +94,8 @@ fn announce(parts: &parts::Parts, demo: Demo) -> Result<(), CliError> {
          export KUBECONFIG={quoted}\n  \
          {first}\n  \
          {second}\n  \
-         {third}\n\n",
+         {third}\n  \
+         tidegate rollout list\n\n",
     );
     print(&Shown::page(&lines))
 }

@@ -10,16 +10,14 @@ mod hub;
 mod run;
 mod show;
 mod status;
+#[cfg(feature = "top")]
+pub(super) mod top;
 mod write;
 
 pub use args::{AskArgs, HistoryArgs, HubArgs, ListArgs, RolloutArgs, RolloutCommand, StatusArgs, SteerArgs};
-#[cfg(any(feature = "dev", feature = "top"))]
+#[cfg(feature = "dev")]
 pub(super) use gallery::{Gallery, Pictures};
 pub(super) use hub::names_on_hub;
-#[cfg(feature = "top")]
-pub(super) use hub::settings;
 pub(super) use run::run;
 #[cfg(feature = "top")]
-pub(super) use run::steered;
-#[cfg(feature = "top")]
-pub(super) use write::Request;
+pub use top::TopArgs;

@@ -33,11 +33,9 @@ const fn code(tone: Tone) -> &'static str {
 /// Returns lines as they may be printed, in colours where these are wanted.
 pub(in crate::cli) fn painted(lines: &[Line]) -> Shown {
     if !is_coloured() {
-        let page: String = lines
-            .iter()
-            .map(|line| format!("{}\n", line.text().trim_end()))
-            .collect();
-        return Shown::page(&page);
+        let texts: Vec<String> = lines.iter().map(Line::text).collect();
+        let page: Vec<&str> = texts.iter().map(|text| text.trim_end()).collect();
+        return Shown::page(&format!("{}\n", page.join("\n")));
     }
     let mut page = String::new();
     for line in lines {

@@ -326,7 +326,7 @@ mod tests {
         }
     }
 
-    pub(in crate::cli::top) fn picture(name: &str, clusters: &[(&str, ClusterState)]) -> Arc<Picture> {
+    fn picture(name: &str, clusters: &[(&str, ClusterState)]) -> Arc<Picture> {
         let clusters: Vec<ClusterView> = clusters
             .iter()
             .map(|(name, state)| cluster(name, *state))

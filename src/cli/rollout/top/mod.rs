@@ -12,4 +12,4 @@ mod draw;
 mod run;
 
 pub use args::TopArgs;
-pub(super) use run::run;
+pub(in crate::cli) use run::run;

@@ -15,7 +15,10 @@ use super::app::{App, Effect, Key, Place};
 use super::args::TopArgs;
 use super::draw::draw;
 use crate::cli::print::{is_coloured, is_terminal};
-use crate::cli::rollout::{Gallery, Request, settings, steered};
+use crate::cli::rollout::gallery::{Gallery, Pictures};
+use crate::cli::rollout::hub::settings;
+use crate::cli::rollout::run::steered;
+use crate::cli::rollout::write::Request;
 use crate::cli::{CliError, HubArgs, connect, live, signals};
 use crate::controllers::Lens;
 use cockpit::{Line, Rollouts, Target, TargetKind, Tone, Verb, find};
@@ -82,7 +85,7 @@ fn cannot_start(part: &'static str, source: std::io::Error) -> CliError {
 async fn show(
     terminal: &mut ratatui::DefaultTerminal,
     args: &TopArgs,
-    mut lens: Lens<crate::cli::rollout::Pictures>,
+    mut lens: Lens<Pictures>,
 ) -> Result<(), CliError> {
     let (told, mut news) = mpsc::unbounded_channel();
     listen(told.clone());
