@@ -14,6 +14,7 @@ mod audit_on_hub;
 mod bypass;
 mod certificates_on_hub;
 mod clocks;
+mod cockpit;
 mod configs_on_hub;
 mod convergence;
 mod crd_structural;

@@ -10,6 +10,7 @@ mod config_watch;
 mod election;
 mod existence;
 mod gate_certificate;
+mod lens;
 mod policies;
 mod runtime;
 mod sign;
@@ -20,6 +21,7 @@ pub use auditor::{AuditOptions, AuditPace, Auditor, Reports, Sightings, WatchTap
 pub use election::{ElectionOptions, Pace, StockLease, identity};
 pub use existence::{ask, may_bind};
 pub use gate_certificate::{CertificateKeeper, CertificateOptions, SecretFollower, SecretSight};
+pub use lens::{Lens, Look};
 pub use policies::{PolicyDocuments, PolicyTells, PolicyWatch};
 pub use runtime::event_budget::EventBudget;
 pub use runtime::event_recorder::EventRecorder;

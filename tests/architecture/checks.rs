@@ -88,6 +88,10 @@ pub(crate) const WRITERS: [(&str, &str); 7] = [
         "src/controllers/gate_certificate/apply.rs",
         "the gate's certificate, and who trusts it",
     ),
+    (
+        "src/cli/rollout/write.rs",
+        "what somebody who steers a rollout asks for",
+    ),
 ];
 
 pub(crate) fn mutations(path: &str, text: &str) -> Vec<String> {

@@ -7,6 +7,7 @@ mod admission;
 mod audit;
 mod break_glass;
 mod certificates;
+mod cockpit;
 mod command_line;
 mod definitions;
 mod deploy;
