@@ -77,7 +77,7 @@ pub(crate) fn impurities(path: &str, text: &str) -> Vec<String> {
 }
 
 /// The files that may write to a hub while it serves, and what each writes; ARCHITECTURE.md names them, too.
-pub(crate) const WRITERS: [(&str, &str); 7] = [
+pub(crate) const WRITERS: [(&str, &str); 8] = [
     ("src/controllers/runtime/write.rs", "what a plan says"),
     ("src/controllers/auditor/apply.rs", "reports"),
     ("src/controllers/election/campaign.rs", "the Lease"),
