@@ -103,6 +103,10 @@ const CRATES: &[(&str, &[&str])] = &[
     ),
     ("explain", &["admission", "api", "field", "why"]),
     ("release", &["api", "snapshot"]),
+    (
+        "doctor",
+        &["admission", "api", "definitions", "field", "snapshot"],
+    ),
 ];
 
 /// Rooms of `src/` and the rooms and crates that each may use. `cli` joins them all.
@@ -112,6 +116,7 @@ const DOORS: &[(&str, &[&str])] = &[
         &[
             "api",
             "audit",
+            "doctor",
             "snapshot",
             "plan",
             "policy",
@@ -152,6 +157,7 @@ const PURE: &[&str] = &[
     "why",
     "explain",
     "release",
+    "doctor",
 ];
 
 /// Names that mean a socket, a task or a client; a pure room that says one has opened the wrong door.

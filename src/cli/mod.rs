@@ -11,6 +11,7 @@ mod crds;
 mod definitions;
 #[cfg(feature = "dev")]
 mod dev;
+mod doctor;
 mod error;
 mod explain;
 mod live;
@@ -36,6 +37,7 @@ pub use crds::CrdsArgs;
 pub use definitions::{ApplyArgs, DefinitionsArgs, DefinitionsCommand, DefinitionsPlanArgs, RevertArgs};
 #[cfg(feature = "dev")]
 pub use dev::{DevArgs, DevCommand};
+pub use self::doctor::DoctorArgs;
 pub use error::CliError;
 pub use explain::ExplainArgs;
 use options::lease;
