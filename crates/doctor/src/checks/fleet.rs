@@ -121,6 +121,10 @@ pub(super) fn agents(facts: &HubFacts) -> Option<Finding> {
         .filter(|(_, (all, unanswered))| all == unanswered)
         .map(|(cluster, _)| cluster.clone())
         .collect();
+    if by_cluster.is_empty() {
+        let seen = format!("{}, none of them older than {PATIENCE:#}", counted(works.len(), "work"));
+        return Some(Finding::ok(AGENTS, seen));
+    }
     if silent.is_empty() {
         let seen = format!("agents of {} answer for {}", counted(by_cluster.len(), "cluster"), counted(works.len(), "work"));
         return Some(Finding::ok(AGENTS, seen));

@@ -120,7 +120,7 @@ pub(super) fn stalled(fleet: &Fleet) -> Vec<Finding> {
         findings.push(Finding::warning(STALLED, seen).cure("ask why").command(command));
     }
     if findings.is_empty() {
-        let seen = format!("none of {} stands still", counted(addons.len(), "add-on"));
+        let seen = format!("{}, and none stands still", counted(addons.len(), "add-on"));
         findings.push(Finding::ok(STALLED, seen));
     }
     findings
