@@ -157,7 +157,7 @@ async fn a_preflight_that_finds_nothing_starts_and_webhooks_that_are_edited_are_
             let events = kubectl(&kubeconfig, &["get", "events", "-A"], "");
             events.stdout.contains("WebhookAltered") && events.stdout.contains("tidegate-guard")
         });
-        let lines = ["tidegate_watch_silence_seconds{kind=\"AddOn\"} ", "tidegate_facts_age_seconds "];
+        let lines = ["tidegate_watch_silence_seconds{kind=\"ClusterManagementAddOn\"} ", "tidegate_facts_age_seconds "];
         assert!(lines.iter().all(|line| text().contains(line)), "silence is measured: {}", text());
     });
     hub.shutdown().await;
