@@ -5,8 +5,8 @@
 use clap::{Parser, Subcommand};
 
 use super::{
-    CheckArgs, CompletionsArgs, CrdsArgs, DefinitionsArgs, DoctorArgs, ExplainArgs, ManArgs, PlanArgs, PolicyArgs,
-    ReferenceArgs, ServeArgs, SnapshotArgs, WhyArgs,
+    CheckArgs, CompletionsArgs, CrdsArgs, DefinitionsArgs, DoctorArgs, ExplainArgs, ManArgs, PlanArgs,
+    PolicyArgs, ReferenceArgs, ServeArgs, SnapshotArgs, WhyArgs,
 };
 
 /// Guards and drives the add-ons of an Open Cluster Management hub.

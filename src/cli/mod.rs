@@ -30,6 +30,7 @@ mod signals;
 mod snapshot;
 mod why;
 
+pub use self::doctor::DoctorArgs;
 pub use args::{Cli, Command};
 pub use audit::{AuditArgs, AuditTo};
 pub use check::{CheckArgs, ColourArg, FailOn, MissingFactsArg, Output};
@@ -37,7 +38,6 @@ pub use crds::CrdsArgs;
 pub use definitions::{ApplyArgs, DefinitionsArgs, DefinitionsCommand, DefinitionsPlanArgs, RevertArgs};
 #[cfg(feature = "dev")]
 pub use dev::{DevArgs, DevCommand};
-pub use self::doctor::DoctorArgs;
 pub use error::CliError;
 pub use explain::ExplainArgs;
 use options::lease;

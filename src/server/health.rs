@@ -111,8 +111,17 @@ impl Health {
 
     /// Kinds that the hub does not serve are another matter than kinds that are still read: somebody has to act.
     fn waits_for(&self, unread: &[&'static str]) -> String {
-        let missing = self.0.watches.get().map(WatchMetrics::missing).unwrap_or_default();
-        let reading: Vec<&str> = unread.iter().copied().filter(|kind| !missing.contains(kind)).collect();
+        let missing = self
+            .0
+            .watches
+            .get()
+            .map(WatchMetrics::missing)
+            .unwrap_or_default();
+        let reading: Vec<&str> = unread
+            .iter()
+            .copied()
+            .filter(|kind| !missing.contains(kind))
+            .collect();
         let mut parts = Vec::new();
         if !missing.is_empty() {
             let kinds = missing.join(", ");
@@ -229,14 +238,20 @@ mod tests {
         let Word::No(reading) = ready(&health, now) else {
             panic!("nothing is read yet");
         };
-        assert!(reading.starts_with("still reading the fleet: managedclusters, "), "{reading}");
+        assert!(
+            reading.starts_with("still reading the fleet: managedclusters, "),
+            "{reading}"
+        );
         watches.lacks("Cluster", Some("managedclusters"));
         let Word::No(missing) = ready(&health, now) else {
             panic!("a kind is missing");
         };
         let expected = "the hub does not serve managedclusters: install Open Cluster Management";
         assert!(missing.starts_with(expected), "{missing}");
-        assert!(missing.contains("; still reading the fleet: placements, "), "{missing}");
+        assert!(
+            missing.contains("; still reading the fleet: placements, "),
+            "{missing}"
+        );
         assert!(!health.is_ready(at(now)));
         assert_eq!(health.words(at(now)), missing);
     }

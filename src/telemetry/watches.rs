@@ -82,7 +82,10 @@ impl WatchMetrics {
     /// Returns the longest silence of any kind that was ever heard of.
     pub fn oldest(&self, now: Instant) -> Option<Duration> {
         let heard: Vec<Instant> = self.lock().values().filter_map(|sight| sight.heard).collect();
-        heard.into_iter().min().map(|heard| now.saturating_duration_since(heard))
+        heard
+            .into_iter()
+            .min()
+            .map(|heard| now.saturating_duration_since(heard))
     }
 
     /// Measures: the figures are those of this moment.
@@ -90,7 +93,9 @@ impl WatchMetrics {
         for (kind, sight) in self.lock().iter() {
             if let Some(heard) = sight.heard {
                 let age = now.saturating_duration_since(heard);
-                self.silence.get_or_create(&KindLabel { kind }).set(age.as_secs_f64());
+                self.silence
+                    .get_or_create(&KindLabel { kind })
+                    .set(age.as_secs_f64());
             }
         }
         if let Some(oldest) = self.oldest(now) {
@@ -129,7 +134,10 @@ mod tests {
         ] {
             assert!(text.lines().any(|found| found == line), "{line} in {text}");
         }
-        assert!(!text.contains("kind=\"Cluster\""), "what was never heard of is not silent");
+        assert!(
+            !text.contains("kind=\"Cluster\""),
+            "what was never heard of is not silent"
+        );
         assert_eq!(watches.missing(), ["managedclusters"]);
         watches.lacks("Cluster", None);
         assert!(watches.missing().is_empty());

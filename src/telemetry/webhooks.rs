@@ -50,7 +50,10 @@ mod tests {
         webhooks.register(&mut all);
         let mut text = String::new();
         encode(&mut text, &all).expect("text");
-        for line in ["webhook_faults{fault=\"missing\"} 0", "webhook_faults{fault=\"foreign\"} 1"] {
+        for line in [
+            "webhook_faults{fault=\"missing\"} 0",
+            "webhook_faults{fault=\"foreign\"} 1",
+        ] {
             assert!(text.lines().any(|found| found == line), "{line} in {text}");
         }
     }

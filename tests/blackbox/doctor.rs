@@ -8,7 +8,11 @@ use serde_json::{Value, json};
 use crate::rig::{Dev, Run, kubectl, repository, run, tidegate};
 
 fn doctor(dev: &Dev, words: &[&str]) -> Run {
-    let output = tidegate().arg("doctor").args(words).env("KUBECONFIG", &dev.kubeconfig).output();
+    let output = tidegate()
+        .arg("doctor")
+        .args(words)
+        .env("KUBECONFIG", &dev.kubeconfig)
+        .output();
     Run::from(output.expect("it ends"))
 }
 
@@ -32,7 +36,10 @@ fn fails(dev: &Dev, (id, expected): (&str, &str), words: &[&str]) {
     assert_eq!(severity(&findings, id), expected, "{id}: {findings:#?}");
     let found = findings.iter().find(|one| one["id"] == id).expect("it is there");
     for field in ["cure", "command"] {
-        assert!(found[field].as_str().is_some_and(|text| !text.is_empty()), "{found:#}");
+        assert!(
+            found[field].as_str().is_some_and(|text| !text.is_empty()),
+            "{found:#}"
+        );
     }
     if expected == "error" {
         assert_eq!(code, Some(1), "{id}");
@@ -99,10 +106,17 @@ fn the_fleet(dev: &Dev) {
     let applied = dev.apply(&policy.to_string());
     assert!(applied.ok, "{}", applied.stderr);
     let look = ["get", "addonpolicy", "broken", "-o", "yaml"];
-    dev.until_run("the policy was looked at", &look, "", |run| run.stdout.contains("DoesNotCompile"));
+    dev.until_run("the policy was looked at", &look, "", |run| {
+        run.stdout.contains("DoesNotCompile")
+    });
     fails(dev, ("policies/compiled", "error"), &[]);
     dev.succeed(&["delete", "addonpolicy", "broken"]);
-    dev.succeed(&["annotate", "managedcluster", "cluster2", "simulated-cluster/faults=offline"]);
+    dev.succeed(&[
+        "annotate",
+        "managedcluster",
+        "cluster2",
+        "simulated-cluster/faults=offline",
+    ]);
     let look = ["get", "managedcluster", "cluster2", "-o", "yaml"];
     dev.until_run("it is offline", &look, "", |run| run.stdout.contains("Unknown"));
     fails(dev, ("clusters/available", "warning"), &[]);
@@ -133,7 +147,10 @@ fn the_webhooks(dev: &Dev) {
     replace(dev, &edited);
     fails(dev, ("webhooks/as-registered", "error"), &[]);
     let mut bare = guard.clone();
-    bare["webhooks"][0].as_object_mut().expect("a webhook").remove("matchConditions");
+    bare["webhooks"][0]
+        .as_object_mut()
+        .expect("a webhook")
+        .remove("matchConditions");
     replace(dev, &bare);
     fails(dev, ("webhooks/match-conditions", "error"), &[]);
     replace(dev, &guard);
@@ -157,13 +174,17 @@ fn the_webhooks(dev: &Dev) {
     fails(dev, ("webhooks/registered", "error"), &[]);
     let text = doctor(dev, &[]).stdout;
     assert!(text.contains("would have stored a faulty"), "{text}");
-    assert!(text.contains("type: tidegate reference webhooks | kubectl apply -f -"), "{text}");
+    assert!(
+        text.contains("type: tidegate reference webhooks | kubectl apply -f -"),
+        "{text}"
+    );
 }
 
 /// A configuration that trusts another authority than that of the gate's certificate.
 fn with_authority(mut configuration: Value, pem: &str) -> Value {
     let nowhere = admission::Endpoint::Url("https://gate".to_owned());
-    let bundle = admission::configurations(&nowhere, Some(pem))[0]["webhooks"][0]["clientConfig"]["caBundle"].clone();
+    let bundle =
+        admission::configurations(&nowhere, Some(pem))[0]["webhooks"][0]["clientConfig"]["caBundle"].clone();
     for webhook in configuration["webhooks"].as_array_mut().expect("webhooks") {
         webhook["clientConfig"]["caBundle"] = bundle.clone();
     }
@@ -175,7 +196,10 @@ fn said(kubeconfig: &str, id: &str, words: &[&str]) -> (String, String) {
     let run = run(&[&["doctor", "-o", "json", "--kubeconfig", kubeconfig], words].concat());
     let page: Value = serde_json::from_str(&run.stdout).expect("JSON");
     let findings = page["findings"].as_array().expect("findings");
-    let found = findings.iter().find(|one| one["id"] == id).expect("it is looked at");
+    let found = findings
+        .iter()
+        .find(|one| one["id"] == id)
+        .expect("it is looked at");
     let text = |field: &str| found[field].as_str().unwrap_or_default().to_owned();
     (text("severity"), format!("{} {}", text("seen"), text("command")))
 }
@@ -183,7 +207,9 @@ fn said(kubeconfig: &str, id: &str, words: &[&str]) -> (String, String) {
 #[tokio::test(flavor = "multi_thread")]
 async fn rights_are_those_of_the_account_that_is_named() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let definitions = api::crds().into_iter().map(|crd| serde_json::to_value(crd).expect("plain data"));
+    let definitions = api::crds()
+        .into_iter()
+        .map(|crd| serde_json::to_value(crd).expect("plain data"));
     let builder = definitions.fold(DevHub::builder().authz(Authz::Rbac), devhub::Builder::crd);
     let hub = TestHub::of(builder).await.expect("the hub starts");
     let file = folder.path().join("kubeconfig");
@@ -194,7 +220,10 @@ async fn rights_are_those_of_the_account_that_is_named() {
         let words = ["--as", account, "--only", "gate"];
         let (severity, text) = said(&kubeconfig, "rights/account", &words);
         assert_eq!(severity, "error", "{text}");
-        assert!(text.contains(account) && text.contains("kubectl auth can-i"), "{text}");
+        assert!(
+            text.contains(account) && text.contains("kubectl auth can-i"),
+            "{text}"
+        );
         let space = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "tidegate"}});
         assert!(kubectl(&file, &["apply", "-f", "-"], &space.to_string()).ok);
         let role = repository("manifests/rbac/gate.yaml");
@@ -202,7 +231,10 @@ async fn rights_are_those_of_the_account_that_is_named() {
         let (severity, text) = said(&kubeconfig, "rights/account", &words);
         assert_eq!(severity, "ok", "{text}");
         let (severity, text) = said(&kubeconfig, "rights/account", &["--as", account]);
-        assert_eq!(severity, "error", "the gate may not do what controllers do: {text}");
+        assert_eq!(
+            severity, "error",
+            "the gate may not do what controllers do: {text}"
+        );
         // Nobody is called sound whose webhooks are not there.
         assert_eq!(said(&kubeconfig, "webhooks/answers", &[]).0, "error");
     });

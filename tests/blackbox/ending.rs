@@ -134,7 +134,15 @@ async fn an_expired_certificate_is_told_and_leaves_the_controllers_alone() {
         // It never says READY, so that the address has to be known beforehand.
         let health = free_address();
         let mut child = tidegate()
-            .args(["serve", "--bind", "127.0.0.1:0", "--health", &health, "--linger", "0"])
+            .args([
+                "serve",
+                "--bind",
+                "127.0.0.1:0",
+                "--health",
+                &health,
+                "--linger",
+                "0",
+            ])
             .args(["--certificate", &files[0], "--key", &files[1], "--kubeconfig"])
             .arg(&kubeconfig)
             .stdout(Stdio::piped())

@@ -44,7 +44,9 @@ struct Replica {
 impl Replica {
     async fn start(hub: &TestHub, folder: &Path, name: &str) -> Self {
         let counter = Counter::default();
-        let proxy = Proxy::start(hub.client(), counter.clone()).await.expect("a proxy");
+        let proxy = Proxy::start(hub.client(), counter.clone())
+            .await
+            .expect("a proxy");
         let kubeconfig = folder.join(name);
         std::fs::write(&kubeconfig, proxy.kubeconfig()).expect("writable");
         let metrics = free_address();
@@ -104,7 +106,10 @@ fn fleet(kubeconfig: &Path) {
         ]
     };
     let items: Vec<Value> = (0..CLUSTERS).flat_map(cluster).collect();
-    apply(kubeconfig, &json!({"apiVersion": "v1", "kind": "List", "items": items}));
+    apply(
+        kubeconfig,
+        &json!({"apiVersion": "v1", "kind": "List", "items": items}),
+    );
 }
 
 /// Gives an add-on to every cluster.
@@ -117,7 +122,11 @@ fn give(kubeconfig: &Path, name: &str) {
 
 fn installed(kubeconfig: &Path, name: &str) -> usize {
     let place = "jsonpath={range .items[*]}{.metadata.name}{\"\\n\"}{end}";
-    let listed = kubectl(kubeconfig, &["get", "managedclusteraddons", "-A", "-o", place], "");
+    let listed = kubectl(
+        kubeconfig,
+        &["get", "managedclusteraddons", "-A", "-o", place],
+        "",
+    );
     listed.stdout.lines().filter(|line| *line == name).count()
 }
 
@@ -137,18 +146,24 @@ async fn a_leader_that_was_stopped_for_longer_than_its_lease_wakes_up_and_writes
     tokio::task::block_in_place(|| {
         give(&kubeconfig, "one");
         // In the middle of a batch: what was begun is in the sockets, what was planned is not.
-        until("it has begun to write", || first.written().values().sum::<u64>() > 0);
+        until("it has begun to write", || {
+            first.written().values().sum::<u64>() > 0
+        });
         first.program.signal("STOP");
         let stopped = Instant::now();
         until("the second leads", || second.leads());
         let taken_over = stopped.elapsed();
-        until("everything is installed", || installed(&kubeconfig, "one") == CLUSTERS);
+        until("everything is installed", || {
+            installed(&kubeconfig, "one") == CLUSTERS
+        });
         std::thread::sleep(Duration::from_secs(25).saturating_sub(stopped.elapsed()));
         first.written();
         // Work that is due at the moment of waking.
         give(&kubeconfig, "two");
         first.program.signal("CONT");
-        until("everything is installed by the second", || installed(&kubeconfig, "two") == CLUSTERS);
+        until("everything is installed by the second", || {
+            installed(&kubeconfig, "two") == CLUSTERS
+        });
         std::thread::sleep(Duration::from_secs(3));
         let (woken, other) = (first.written(), second.written());
         println!("taken over {taken_over:?} after SIGSTOP; after SIGCONT the first has written {woken:?}");
@@ -173,7 +188,9 @@ async fn another_replica_writes_soon_after_a_leader_goes_and_within_twenty_secon
         until("somebody writes", || installed(&kubeconfig, "one") > 0);
         let asked = begun.elapsed();
         until("one of them leads", || second.leads() != third.leads());
-        until("everything is installed", || installed(&kubeconfig, "one") == CLUSTERS);
+        until("everything is installed", || {
+            installed(&kubeconfig, "one") == CLUSTERS
+        });
         let leader = if second.leads() { &second } else { &third };
         let begun = Instant::now();
         leader.program.signal("KILL");

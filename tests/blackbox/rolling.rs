@@ -32,7 +32,9 @@ impl Gate {
     fn start(kubeconfig: &Path, files: &[String; 2]) -> Self {
         let (bind, health) = (free_address(), free_address());
         let child = tidegate()
-            .args(["serve", "--only", "gate", "--bind", &bind, "--health", &health, "--linger", "2"])
+            .args([
+                "serve", "--only", "gate", "--bind", &bind, "--health", &health, "--linger", "2",
+            ])
             .args(["--certificate", &files[0], "--key", &files[1], "--kubeconfig"])
             .arg(kubeconfig)
             .stdout(Stdio::null())
@@ -111,7 +113,11 @@ impl Front {
 
 /// Asks the hub again and again for what the gate refuses; returns how often it was asked, and every answer that was not the gate's.
 async fn asked(hub: &TestHub, every: Duration, end: Arc<AtomicBool>) -> (usize, Vec<String>) {
-    let kind = GroupVersionKind::gvk("addon.open-cluster-management.io", "v1alpha1", "ClusterManagementAddOn");
+    let kind = GroupVersionKind::gvk(
+        "addon.open-cluster-management.io",
+        "v1alpha1",
+        "ClusterManagementAddOn",
+    );
     let resource = ApiResource::from_gvk_with_plural(&kind, "clustermanagementaddons");
     let api: Api<DynamicObject> = Api::all_with(hub.client(), &resource);
     let rollout = json!({"type": "All", "all": {"minSuccessTime": "banana"}});
@@ -132,7 +138,11 @@ async fn asked(hub: &TestHub, every: Duration, end: Arc<AtomicBool>) -> (usize, 
             match api.create(&params, &wrong).await {
                 Ok(_) => Some("it would have been stored".to_owned()),
                 // The first webhook refuses; where it could not be asked it is passed over, and another one does.
-                Err(kube::Error::Api(status)) if status.message.contains("\"mutate.gate.tidegate.io\" denied") => None,
+                Err(kube::Error::Api(status))
+                    if status.message.contains("\"mutate.gate.tidegate.io\" denied") =>
+                {
+                    None
+                }
                 Err(error) => Some(error.to_string()),
             }
         });
@@ -188,12 +198,26 @@ async fn gates_are_replaced_and_no_question_is_left_without_an_answer() {
             gates
         }
     });
-    let (count, failures) = asked(&hub, Duration::from_millis(20), end).await;
+    // By hand: TIDEGATE_ROLLING_RATE=500.
+    let rate = std::env::var("TIDEGATE_ROLLING_RATE")
+        .ok()
+        .and_then(|rate| rate.parse().ok());
+    let every = Duration::from_secs_f64(1.0 / rate.unwrap_or(50.0_f64));
+    let (count, failures) = asked(&hub, every, end).await;
     let _gates = replacing.await.expect("both are replaced");
-    println!("{count} questions in {:?}, {} not answered by the gate", begun.elapsed(), failures.len());
+    println!(
+        "{count} questions in {:?}, {} not answered by the gate",
+        begun.elapsed(),
+        failures.len()
+    );
     let lost = lost.lock().expect("unpoisoned").clone();
     assert!(lost.is_empty(), "connections that found nobody: {lost:?}");
-    assert!(failures.is_empty(), "{} of {count}: {:#?}", failures.len(), failures.first());
+    assert!(
+        failures.is_empty(),
+        "{} of {count}: {:#?}",
+        failures.len(),
+        failures.first()
+    );
     assert!(count > 100, "{count} questions only");
     hub.shutdown().await;
 }

@@ -78,12 +78,18 @@ fn files(folder: &Path) -> [String; 2] {
 fn waits(program: &Program, health: &str) {
     until("it names what is missing", || {
         page(health, "/readyz").is_some_and(|(status, text)| {
-            let words = ["the hub does not serve", "managedclusters", "install Open Cluster Management"];
+            let words = [
+                "the hub does not serve",
+                "managedclusters",
+                "install Open Cluster Management",
+            ];
             status == 503 && words.iter().all(|word| text.contains(word))
         })
     });
     assert_eq!(page(health, "/healthz"), Some((200, "ok".to_owned())), "it lives");
-    until("the log says so", || program.log().contains("waiting for them: install it"));
+    until("the log says so", || {
+        program.log().contains("waiting for them: install it")
+    });
     assert_eq!(program.printed(), "", "nobody hears READY");
 }
 
@@ -91,32 +97,67 @@ fn others_say_so(kubeconfig: &str) {
     let doctor = run(&["doctor", "--kubeconfig", kubeconfig]);
     assert_eq!(doctor.code, Some(1), "{}", doctor.stdout);
     let words = ["error    ocm/definitions", "clusteradm init"];
-    assert!(words.iter().all(|word| doctor.stdout.contains(word)), "{}", doctor.stdout);
-    let preflight = run(&["serve", "--preflight", "--only", "controllers", "--kubeconfig", kubeconfig]);
+    assert!(
+        words.iter().all(|word| doctor.stdout.contains(word)),
+        "{}",
+        doctor.stdout
+    );
+    let preflight = run(&[
+        "serve",
+        "--preflight",
+        "--only",
+        "controllers",
+        "--kubeconfig",
+        kubeconfig,
+    ]);
     assert_eq!(preflight.code, Some(2), "{}", preflight.stderr);
     let words = ["ocm/definitions", "not ready for Tidegate"];
-    assert!(words.iter().all(|word| preflight.stderr.contains(word)), "{}", preflight.stderr);
+    assert!(
+        words.iter().all(|word| preflight.stderr.contains(word)),
+        "{}",
+        preflight.stderr
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn it_waits_for_the_kinds_says_so_once_and_goes_on_without_a_restart() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let hub = TestHub::of(DevHub::builder()).await.expect("a hub without any definition");
+    let hub = TestHub::of(DevHub::builder())
+        .await
+        .expect("a hub without any definition");
     let kubeconfig = folder.path().join("kubeconfig");
     std::fs::write(&kubeconfig, hub.kubeconfig()).expect("writable");
     let [chain, key] = files(folder.path());
     tokio::task::block_in_place(|| {
         let healths = [free_address(), free_address()];
-        let gate = ["--only", "gate", "--bind", "127.0.0.1:0", "--certificate", &chain, "--key", &key, "--health", &healths[0]];
+        let gate = [
+            "--only",
+            "gate",
+            "--bind",
+            "127.0.0.1:0",
+            "--certificate",
+            &chain,
+            "--key",
+            &key,
+            "--health",
+            &healths[0],
+        ];
         let controllers = ["--only", "controllers", "--metrics", &healths[1]];
-        let programs = [Program::start(&kubeconfig, &gate), Program::start(&kubeconfig, &controllers)];
+        let programs = [
+            Program::start(&kubeconfig, &gate),
+            Program::start(&kubeconfig, &controllers),
+        ];
         for (program, health) in programs.iter().zip(&healths) {
             waits(program, health);
         }
         let file = kubeconfig.to_string_lossy();
         others_say_so(&file);
         let definitions = run(&["crds", "--for-hub-without-ocm", "--kubeconfig", &file]);
-        let applied = kubectl(&kubeconfig, &["apply", "--server-side", "-f", "-"], &definitions.stdout);
+        let applied = kubectl(
+            &kubeconfig,
+            &["apply", "--server-side", "-f", "-"],
+            &definitions.stdout,
+        );
         assert!(applied.ok, "{}", applied.stderr);
         for (program, health) in programs.iter().zip(&healths) {
             until("it is ready", || program.printed().starts_with("READY "));
@@ -139,26 +180,54 @@ async fn a_preflight_that_finds_nothing_starts_and_webhooks_that_are_edited_are_
         let program = Program::start(&kubeconfig, &flags);
         until("it is ready", || program.printed().starts_with("READY "));
         assert!(program.log().contains("rights/account"), "{}", program.log());
-        let text = || page(&metrics, "/metrics").map(|(_, text)| text).unwrap_or_default();
+        let text = || {
+            page(&metrics, "/metrics")
+                .map(|(_, text)| text)
+                .unwrap_or_default()
+        };
         let says = |line: &str| text().lines().any(|found| found == line);
-        until("nothing is registered yet", || says("tidegate_webhook_faults{fault=\"missing\"} 3"));
+        until("nothing is registered yet", || {
+            says("tidegate_webhook_faults{fault=\"missing\"} 3")
+        });
         let endpoint = admission::Endpoint::Url("https://127.0.0.1:9".to_owned());
         for configuration in admission::configurations(&endpoint, None) {
             let applied = kubectl(&kubeconfig, &["apply", "-f", "-"], &configuration.to_string());
             assert!(applied.ok, "{}", applied.stderr);
         }
-        until("they are registered", || says("tidegate_webhook_faults{fault=\"missing\"} 0"));
+        until("they are registered", || {
+            says("tidegate_webhook_faults{fault=\"missing\"} 0")
+        });
         let patch = r#"[{"op": "replace", "path": "/webhooks/0/failurePolicy", "value": "Ignore"}]"#;
-        let edit = ["patch", "validatingwebhookconfiguration", "tidegate-guard", "--type=json", "-p", patch];
+        let edit = [
+            "patch",
+            "validatingwebhookconfiguration",
+            "tidegate-guard",
+            "--type=json",
+            "-p",
+            patch,
+        ];
         assert!(kubectl(&kubeconfig, &edit, "").ok);
-        until("somebody has edited one", || says("tidegate_webhook_faults{fault=\"edited\"} 1"));
-        until("the log names it", || program.log().contains("failurePolicy of webhook guard.gate.tidegate.io"));
+        until("somebody has edited one", || {
+            says("tidegate_webhook_faults{fault=\"edited\"} 1")
+        });
+        until("the log names it", || {
+            program
+                .log()
+                .contains("failurePolicy of webhook guard.gate.tidegate.io")
+        });
         until("an event says so", || {
             let events = kubectl(&kubeconfig, &["get", "events", "-A"], "");
             events.stdout.contains("WebhookAltered") && events.stdout.contains("tidegate-guard")
         });
-        let lines = ["tidegate_watch_silence_seconds{kind=\"ClusterManagementAddOn\"} ", "tidegate_facts_age_seconds "];
-        assert!(lines.iter().all(|line| text().contains(line)), "silence is measured: {}", text());
+        let lines = [
+            "tidegate_watch_silence_seconds{kind=\"ClusterManagementAddOn\"} ",
+            "tidegate_facts_age_seconds ",
+        ];
+        assert!(
+            lines.iter().all(|line| text().contains(line)),
+            "silence is measured: {}",
+            text()
+        );
     });
     hub.shutdown().await;
 }

@@ -102,7 +102,10 @@ pub struct Report {
 impl Report {
     /// Returns how many findings have a severity.
     pub fn count(&self, severity: Severity) -> usize {
-        self.findings.iter().filter(|one| one.severity == severity).count()
+        self.findings
+            .iter()
+            .filter(|one| one.severity == severity)
+            .count()
     }
 
     /// Returns the exit status: 1 when something has to be done (an error, or from `threshold` on), 2 when nothing has to and
@@ -120,7 +123,11 @@ impl Report {
 pub(crate) fn several(names: &[String], most: usize) -> String {
     let first: Vec<&str> = names.iter().take(most).map(String::as_str).collect();
     let rest = names.len().saturating_sub(most);
-    let more = if rest == 0 { String::new() } else { format!(" and {rest} more") };
+    let more = if rest == 0 {
+        String::new()
+    } else {
+        format!(" and {rest} more")
+    };
     format!("{}{more}", first.join(", "))
 }
 

@@ -92,7 +92,9 @@ mod tests {
     use super::*;
 
     fn report() -> Report {
-        let bad = Finding::error("a/bad", "two\nlines").cure("mend it").command("mend --it");
+        let bad = Finding::error("a/bad", "two\nlines")
+            .cure("mend it")
+            .command("mend --it");
         Report {
             findings: vec![bad, Finding::ok("b/good", "as it should be")],
         }

@@ -273,7 +273,11 @@ fn path(webhook: &Value) -> &'static str {
     let whole = if service.is_empty() { url } else { service };
     let mut parts = whole.split('/');
     let doors = [admission::MUTATE_PATH, admission::VALIDATE_PATH];
-    let found = parts.find_map(|part| doors.into_iter().find(|door| door.trim_start_matches('/') == part));
+    let found = parts.find_map(|part| {
+        doors
+            .into_iter()
+            .find(|door| door.trim_start_matches('/') == part)
+    });
     found.unwrap_or("none")
 }
 
@@ -313,7 +317,9 @@ fn hooks(configurations: &[Value]) -> Vec<(&str, &Value)> {
         .iter()
         .flat_map(|one| {
             let list = one.get("webhooks").and_then(Value::as_array);
-            list.into_iter().flatten().map(move |webhook| (name(one), webhook))
+            list.into_iter()
+                .flatten()
+                .map(move |webhook| (name(one), webhook))
         })
         .collect()
 }
@@ -346,7 +352,10 @@ pub(crate) mod tests {
     }
 
     fn words(lists: &WebhookLists) -> Vec<String> {
-        webhook_faults(lists, true).iter().map(WebhookFault::sentence).collect()
+        webhook_faults(lists, true)
+            .iter()
+            .map(WebhookFault::sentence)
+            .collect()
     }
 
     #[test]
@@ -390,7 +399,10 @@ pub(crate) mod tests {
     fn what_is_gone_what_is_there_twice_and_what_others_change_is_told() {
         let mut lists = registered();
         let copy = lists.mutating[0].clone();
-        lists.validating[0]["webhooks"].as_array_mut().expect("a list").remove(0);
+        lists.validating[0]["webhooks"]
+            .as_array_mut()
+            .expect("a list")
+            .remove(0);
         let mut second = copy;
         second["metadata"]["name"] = json!("again");
         lists.mutating.push(second);
@@ -418,6 +430,9 @@ pub(crate) mod tests {
         assert!(webhook_faults(&lists, false).is_empty());
         assert!(!webhook_faults(&lists, true).is_empty());
         let place = &endpoints(&lists)[0];
-        assert_eq!((place.text().as_str(), place.ca_bundle.as_str()), ("https://gate.example:9443", ""));
+        assert_eq!(
+            (place.text().as_str(), place.ca_bundle.as_str()),
+            ("https://gate.example:9443", "")
+        );
     }
 }

@@ -17,9 +17,7 @@ const PAGE: u32 = 500;
 const MOST: usize = 100_000;
 
 /// Returns what a question came back with; a status of 404 is nothing.
-pub(super) async fn within<T>(
-    question: impl Future<Output = kube::Result<T>>,
-) -> Result<Option<T>, String> {
+pub(super) async fn within<T>(question: impl Future<Output = kube::Result<T>>) -> Result<Option<T>, String> {
     match tokio::time::timeout(PATIENCE, question).await {
         Ok(Ok(answer)) => Ok(Some(answer)),
         Ok(Err(kube::Error::Api(status))) if status.code == 404 => Ok(None),
@@ -59,7 +57,12 @@ pub(super) fn words(error: &kube::Error) -> String {
 
 /// A kind, as it is addressed.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Of(pub(super) &'static str, pub(super) &'static str, pub(super) &'static str, pub(super) &'static str);
+pub(super) struct Of(
+    pub(super) &'static str,
+    pub(super) &'static str,
+    pub(super) &'static str,
+    pub(super) &'static str,
+);
 
 impl Of {
     pub(super) fn resource(self) -> ApiResource {
@@ -72,7 +75,11 @@ impl Of {
     }
 
     /// Returns all objects of the kind; nothing where the hub has no such kind.
-    pub(super) async fn list(self, client: &Client, selector: Option<String>) -> Result<Option<Vec<Value>>, String> {
+    pub(super) async fn list(
+        self,
+        client: &Client,
+        selector: Option<String>,
+    ) -> Result<Option<Vec<Value>>, String> {
         let api = self.all(client);
         let mut params = ListParams::default().limit(PAGE);
         params.label_selector = selector;

@@ -52,10 +52,17 @@ pub(super) async fn look(question: &Question<'_>) -> Result<ShownCertificate, St
         .with_no_client_auth();
     let shaken = tokio::time::timeout(PATIENCE, async {
         let stream = TcpStream::connect(question.address).await?;
-        TlsConnector::from(Arc::new(config)).connect(name, stream).await.map(drop)
+        TlsConnector::from(Arc::new(config))
+            .connect(name, stream)
+            .await
+            .map(drop)
     })
     .await;
-    let seen = onlooker.seen.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let seen = onlooker
+        .seen
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .take();
     // A gate that asks for certificates of callers ends the handshake after it has shown its own.
     match (seen, shaken) {
         (Some((der, trust)), _) => read(question, &der, trust),
@@ -86,11 +93,15 @@ fn judge(bundle: &str, provider: &Arc<CryptoProvider>) -> Option<Result<Arc<WebP
 }
 
 fn verifier(bundle: &str, provider: &Arc<CryptoProvider>) -> Result<Arc<WebPkiServerVerifier>, String> {
-    let pem = STANDARD.decode(bundle).map_err(|_odd| "caBundle is not base64".to_owned())?;
+    let pem = STANDARD
+        .decode(bundle)
+        .map_err(|_odd| "caBundle is not base64".to_owned())?;
     let mut roots = RootCertStore::empty();
     for certificate in CertificateDer::pem_slice_iter(&pem) {
         let certificate = certificate.map_err(|_odd| "caBundle is not PEM".to_owned())?;
-        roots.add(certificate).map_err(|error| format!("caBundle: {error}"))?;
+        roots
+            .add(certificate)
+            .map_err(|error| format!("caBundle: {error}"))?;
     }
     if roots.is_empty() {
         return Err("caBundle holds no certificate".to_owned());
@@ -136,7 +147,12 @@ impl ServerCertVerifier for Onlooker {
         certificate: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        verify_tls12_signature(message, certificate, signed, &self.provider.signature_verification_algorithms)
+        verify_tls12_signature(
+            message,
+            certificate,
+            signed,
+            &self.provider.signature_verification_algorithms,
+        )
     }
 
     fn verify_tls13_signature(
@@ -145,10 +161,17 @@ impl ServerCertVerifier for Onlooker {
         certificate: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        verify_tls13_signature(message, certificate, signed, &self.provider.signature_verification_algorithms)
+        verify_tls13_signature(
+            message,
+            certificate,
+            signed,
+            &self.provider.signature_verification_algorithms,
+        )
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.provider.signature_verification_algorithms.supported_schemes()
+        self.provider
+            .signature_verification_algorithms
+            .supported_schemes()
     }
 }

@@ -20,29 +20,61 @@ use super::certificate::{Question, look};
 use crate::cli::LeasePlace;
 use api::v1alpha1::{GROUP, VERSION};
 
-const DEFINITIONS: Of = Of("apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions");
-const MUTATING: Of = Of("admissionregistration.k8s.io", "v1", "MutatingWebhookConfiguration", "mutatingwebhookconfigurations");
+const DEFINITIONS: Of = Of(
+    "apiextensions.k8s.io",
+    "v1",
+    "CustomResourceDefinition",
+    "customresourcedefinitions",
+);
+const MUTATING: Of = Of(
+    "admissionregistration.k8s.io",
+    "v1",
+    "MutatingWebhookConfiguration",
+    "mutatingwebhookconfigurations",
+);
 const VALIDATING: Of = Of(
     "admissionregistration.k8s.io",
     "v1",
     "ValidatingWebhookConfiguration",
     "validatingwebhookconfigurations",
 );
-const MANAGERS: Of = Of("operator.open-cluster-management.io", "v1", "ClusterManager", "clustermanagers");
-const ADDONS: Of = Of(GROUP, VERSION, "ClusterManagementAddOn", "clustermanagementaddons");
+const MANAGERS: Of = Of(
+    "operator.open-cluster-management.io",
+    "v1",
+    "ClusterManager",
+    "clustermanagers",
+);
+const ADDONS: Of = Of(
+    GROUP,
+    VERSION,
+    "ClusterManagementAddOn",
+    "clustermanagementaddons",
+);
 const CONVERTED: [Of; 2] = [
-    Of(GROUP, "v1beta1", "ClusterManagementAddOn", "clustermanagementaddons"),
+    Of(
+        GROUP,
+        "v1beta1",
+        "ClusterManagementAddOn",
+        "clustermanagementaddons",
+    ),
     Of(GROUP, "v1beta1", "ManagedClusterAddOn", "managedclusteraddons"),
 ];
 
 /// Asks for version and time; a hub that does not answer this answers nothing.
 pub(super) async fn reach(client: &Client, facts: &mut HubFacts) -> Result<(), kube::Error> {
-    let request = http::Request::get("/version").body(Vec::new()).map_err(kube::Error::HttpError)?;
+    let request = http::Request::get("/version")
+        .body(Vec::new())
+        .map_err(kube::Error::HttpError)?;
     let before = Timestamp::now();
     let answer = client.send(request.map(kube::client::Body::from)).await?;
     let after = Timestamp::now();
-    let here = before.checked_add(after.duration_since(before) / 2).unwrap_or(after);
-    let date = answer.headers().get(http::header::DATE).and_then(|date| date.to_str().ok());
+    let here = before
+        .checked_add(after.duration_since(before) / 2)
+        .unwrap_or(after);
+    let date = answer
+        .headers()
+        .get(http::header::DATE)
+        .and_then(|date| date.to_str().ok());
     let hub = date.and_then(|date| jiff::fmt::rfc2822::parse(date).ok());
     facts.dates = match hub {
         Some(hub) => Reading::Seen(Dates {
@@ -211,7 +243,8 @@ pub(super) async fn answer(client: &Client, facts: &mut HubFacts) {
         field_manager: Some("tidegate-doctor".to_owned()),
     };
     let api = ADDONS.all(client);
-    let asked = tokio::time::timeout(std::time::Duration::from_secs(15), api.create(&params, &question)).await;
+    let asked =
+        tokio::time::timeout(std::time::Duration::from_secs(15), api.create(&params, &question)).await;
     facts.answer = match asked {
         Ok(Ok(_)) => Reading::Seen(Answered::Stored),
         Ok(Err(kube::Error::Api(status))) => match status.code {

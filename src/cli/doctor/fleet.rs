@@ -10,7 +10,12 @@ use snapshot::{Kind, Settings};
 
 use super::ask::{Of, reading};
 
-const POLICIES: Of = Of(api::names::OWN_GROUP, api::v1alpha1::VERSION, "AddOnPolicy", "addonpolicies");
+const POLICIES: Of = Of(
+    api::names::OWN_GROUP,
+    api::v1alpha1::VERSION,
+    "AddOnPolicy",
+    "addonpolicies",
+);
 /// The kinds whose objects are read as the controllers read them.
 const READ: [Kind; 8] = [
     Kind::Cluster,
@@ -75,9 +80,17 @@ fn malformed(hub: &Hub) -> Vec<(String, String)> {
     let store = hub.store(Settings::default());
     let faults = store.faults().iter().map(|(key, why)| {
         let namespace: &str = &key.namespace;
-        let place = if namespace.is_empty() { String::new() } else { format!(" -n {namespace}") };
+        let place = if namespace.is_empty() {
+            String::new()
+        } else {
+            format!(" -n {namespace}")
+        };
         let words = format!("{} {}: {why}", key.kind.address().kind, key.name);
-        let command = format!("kubectl get {} {}{place} -o yaml", key.kind.address().resource, key.name);
+        let command = format!(
+            "kubectl get {} {}{place} -o yaml",
+            key.kind.address().resource,
+            key.name
+        );
         (words, command)
     });
     faults.collect()

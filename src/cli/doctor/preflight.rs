@@ -17,15 +17,25 @@ pub(in crate::cli) async fn preflight(client: &Client, args: &ServeArgs) -> Resu
         stage: Stage::BeforeStart,
         ..HubFacts::default()
     };
-    collect::reach(client, &mut facts).await.map_err(|source| CliError::Act {
-        act: "reach the hub",
-        source: source.into(),
-    })?;
+    collect::reach(client, &mut facts)
+        .await
+        .map_err(|source| CliError::Act {
+            act: "reach the hub",
+            source: source.into(),
+        })?;
     collect::kinds(client, &mut facts).await;
-    collect::managers(client, (args.stock_lease.0.as_ref(), args.elect.as_ref()), &mut facts).await;
+    collect::managers(
+        client,
+        (args.stock_lease.0.as_ref(), args.elect.as_ref()),
+        &mut facts,
+    )
+    .await;
     collect::webhooks(client, None, &mut facts).await;
     facts.account = rights::whoami(client).await;
-    let elect = args.elect.as_ref().map(|place| (place.namespace.as_str(), place.name.as_str()));
+    let elect = args
+        .elect
+        .as_ref()
+        .map(|place| (place.namespace.as_str(), place.name.as_str()));
     let needed = rights::needed(args.controllers, args.half(), elect);
     facts.rights = rights::judged(client, needed).await;
     judged(&examine(&facts))

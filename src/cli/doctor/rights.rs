@@ -59,7 +59,8 @@ pub(super) fn needed(
 fn documents(text: &str) -> Vec<Value> {
     let parts = text.split("\n---\n");
     let values = parts.filter_map(|part| serde_saphyr::from_str::<Value>(part).ok());
-    let is_general = |value: &Value| value.pointer("/metadata/name").and_then(Value::as_str) != Some(OF_CLUSTERS);
+    let is_general =
+        |value: &Value| value.pointer("/metadata/name").and_then(Value::as_str) != Some(OF_CLUSTERS);
     values.filter(is_general).collect()
 }
 
@@ -69,7 +70,10 @@ pub(super) async fn judged(client: &Client, rights: Vec<Right>) -> Reading<Vec<J
         let allowed = allowed(client, &right).await;
         Judged { right, allowed }
     });
-    let mut all: Vec<Judged> = futures::stream::iter(questions).buffer_unordered(AT_ONCE).collect().await;
+    let mut all: Vec<Judged> = futures::stream::iter(questions)
+        .buffer_unordered(AT_ONCE)
+        .collect()
+        .await;
     all.sort_by(|one, other| one.right.cmp(&other.right));
     // What is true of all is told once.
     let first = all.first().and_then(|one| one.allowed.as_ref().err().cloned());
@@ -99,7 +103,9 @@ async fn allowed(client: &Client, right: &Right) -> Result<bool, String> {
     let api: Api<SelfSubjectAccessReview> = Api::all(client.clone());
     let params = PostParams::default();
     let answer = within(api.create(&params, &review)).await?;
-    let status = answer.and_then(|review| review.status).ok_or("the hub has no access reviews")?;
+    let status = answer
+        .and_then(|review| review.status)
+        .ok_or("the hub has no access reviews")?;
     Ok(status.allowed)
 }
 
@@ -107,8 +113,13 @@ async fn allowed(client: &Client, right: &Right) -> Result<bool, String> {
 pub(super) async fn whoami(client: &Client) -> String {
     use k8s_openapi::api::authentication::v1::SelfSubjectReview;
     let api: Api<SelfSubjectReview> = Api::all(client.clone());
-    let answer = api.create(&PostParams::default(), &SelfSubjectReview::default()).await;
-    let name = answer.map_err(|error| words(&error)).ok().and_then(|review| review.status?.user_info?.username);
+    let answer = api
+        .create(&PostParams::default(), &SelfSubjectReview::default())
+        .await;
+    let name = answer
+        .map_err(|error| words(&error))
+        .ok()
+        .and_then(|review| review.status?.user_info?.username);
     name.unwrap_or_else(|| "this account".to_owned())
 }
 
@@ -116,15 +127,28 @@ pub(super) async fn whoami(client: &Client) -> String {
 mod tests {
     use super::*;
 
-    fn words_of(controllers: ControllersMode, only: Option<Only>, elect: Option<(&str, &str)>) -> Vec<String> {
-        needed(controllers, only, elect).iter().map(Right::words).collect()
+    fn words_of(
+        controllers: ControllersMode,
+        only: Option<Only>,
+        elect: Option<(&str, &str)>,
+    ) -> Vec<String> {
+        needed(controllers, only, elect)
+            .iter()
+            .map(Right::words)
+            .collect()
     }
 
     #[test]
     fn each_half_needs_what_its_role_gives() {
         let gate = words_of(ControllersMode::On, Some(Only::Gate), None);
-        assert!(gate.contains(&"list clustermanagementaddons.addon.open-cluster-management.io -A".to_owned()), "{gate:#?}");
-        assert!(!gate.iter().any(|one| one.starts_with("delete ")), "the gate writes nothing");
+        assert!(
+            gate.contains(&"list clustermanagementaddons.addon.open-cluster-management.io -A".to_owned()),
+            "{gate:#?}"
+        );
+        assert!(
+            !gate.iter().any(|one| one.starts_with("delete ")),
+            "the gate writes nothing"
+        );
         let both = words_of(ControllersMode::On, None, Some(("here", "mine")));
         for right in [
             "update leases.coordination.k8s.io/mine -n here",
@@ -135,10 +159,19 @@ mod tests {
         ] {
             assert!(both.contains(&right.to_owned()), "{right} in {both:#?}");
         }
-        assert!(!both.iter().any(|one| one.contains("create serviceaccounts")), "only in namespaces of clusters");
+        assert!(
+            !both.iter().any(|one| one.contains("create serviceaccounts")),
+            "only in namespaces of clusters"
+        );
         let alone = words_of(ControllersMode::On, Some(Only::Controllers), None);
-        assert!(!alone.iter().any(|one| one.contains("update leases")), "nobody elects");
+        assert!(
+            !alone.iter().any(|one| one.contains("update leases")),
+            "nobody elects"
+        );
         let watching = words_of(ControllersMode::Observe, Some(Only::Controllers), None);
-        assert!(!watching.iter().any(|one| one.starts_with("patch ")), "nothing is written");
+        assert!(
+            !watching.iter().any(|one| one.starts_with("patch ")),
+            "nothing is written"
+        );
     }
 }

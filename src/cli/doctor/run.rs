@@ -38,12 +38,19 @@ async fn collected(args: &DoctorArgs) -> Result<HubFacts, CliError> {
         stage: Stage::Running,
         ..HubFacts::default()
     };
-    collect::reach(&client, &mut facts).await.map_err(|source| CliError::Act {
-        act: "reach the hub",
-        source: source.into(),
-    })?;
+    collect::reach(&client, &mut facts)
+        .await
+        .map_err(|source| CliError::Act {
+            act: "reach the hub",
+            source: source.into(),
+        })?;
     collect::kinds(&client, &mut facts).await;
-    collect::managers(&client, (args.stock_lease.0.as_ref(), Some(&args.elect)), &mut facts).await;
+    collect::managers(
+        &client,
+        (args.stock_lease.0.as_ref(), Some(&args.elect)),
+        &mut facts,
+    )
+    .await;
     collect::webhooks(&client, args.gate.as_deref(), &mut facts).await;
     collect::answer(&client, &mut facts).await;
     facts.fleet = fleet::fleet(&client).await;

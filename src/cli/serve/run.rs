@@ -14,8 +14,8 @@ use super::door::Opened;
 use super::{erasure, labels, readiness};
 use crate::cli::print::print;
 use crate::cli::{
-    AuditTo, CliError, ControllersMode, LeasePlace, Only, ServeArgs, age, audit, connect, doctor, policies, rulebook,
-    signals,
+    AuditTo, CliError, ControllersMode, LeasePlace, Only, ServeArgs, age, audit, connect, doctor, policies,
+    rulebook, signals,
 };
 use crate::controllers::{
     Auditor, ElectionOptions, Pace, Part, PolicyTells, Sightings, StockLease, Tide, TideOptions, identity,

@@ -152,9 +152,15 @@ impl Watch {
     fn miss(&mut self) {
         let address = self.kind.address();
         self.ends.metrics.reads(address.resource, false);
-        self.ends.metrics.watches().lacks(self.kind.word(), Some(address.resource));
+        self.ends
+            .metrics
+            .watches()
+            .lacks(self.kind.word(), Some(address.resource));
         if std::mem::replace(&mut self.served, Served::No) == Served::Unknown {
-            info!(kind = address.kind, "the hub does not serve a kind that must exist; waiting for it");
+            info!(
+                kind = address.kind,
+                "the hub does not serve a kind that must exist; waiting for it"
+            );
         }
     }
 

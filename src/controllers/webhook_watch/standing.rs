@@ -132,7 +132,10 @@ mod tests {
         let [mutating, validating] = registered();
         let mut standing = Standing::new(true);
         standing.list(Sort::Mutating, mutating);
-        assert!(standing.news().is_empty() && standing.counts().is_none(), "half is not known yet");
+        assert!(
+            standing.news().is_empty() && standing.counts().is_none(),
+            "half is not known yet"
+        );
         standing.list(Sort::Validating, validating.clone());
         assert!(standing.news().is_empty());
         let mut edited = validating["tidegate-guard"].clone();
@@ -140,16 +143,39 @@ mod tests {
         standing.see(Sort::Validating, "tidegate-guard", Some(edited));
         assert_eq!(words(&standing.news()), ["worse: edited"]);
         assert!(standing.news().is_empty(), "the same again is no news");
-        assert_eq!(standing.counts(), Some(vec![("missing", 0), ("edited", 1), ("duplicate", 0), ("foreign", 0)]));
+        assert_eq!(
+            standing.counts(),
+            Some(vec![
+                ("missing", 0),
+                ("edited", 1),
+                ("duplicate", 0),
+                ("foreign", 0)
+            ])
+        );
         standing.see(Sort::Validating, "tidegate-guard", None);
-        assert_eq!(words(&standing.news()), ["worse: missing", "worse: missing", "mended: edited"]);
-        assert!(standing.configuration("ValidatingWebhookConfiguration", "tidegate-guard").is_none());
-        standing.see(Sort::Validating, "tidegate-guard", Some(validating["tidegate-guard"].clone()));
+        assert_eq!(
+            words(&standing.news()),
+            ["worse: missing", "worse: missing", "mended: edited"]
+        );
+        assert!(
+            standing
+                .configuration("ValidatingWebhookConfiguration", "tidegate-guard")
+                .is_none()
+        );
+        standing.see(
+            Sort::Validating,
+            "tidegate-guard",
+            Some(validating["tidegate-guard"].clone()),
+        );
         assert_eq!(words(&standing.news()), ["mended: missing", "mended: missing"]);
         let foreign = json!({"metadata": {"name": "mesh"}, "webhooks": [{"name": "a.mesh",
             "rules": [{"apiGroups": ["*"], "resources": ["*"], "operations": ["*"]}]}]});
         standing.see(Sort::Mutating, "mesh", Some(foreign));
         assert_eq!(words(&standing.news()), ["worse: foreign"]);
-        assert!(standing.configuration("MutatingWebhookConfiguration", "mesh").is_some());
+        assert!(
+            standing
+                .configuration("MutatingWebhookConfiguration", "mesh")
+                .is_some()
+        );
     }
 }

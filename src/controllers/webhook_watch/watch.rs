@@ -35,7 +35,10 @@ type Shown = watcher::Result<Event<DynamicObject>>;
 fn stream(client: &Client, sort: Sort) -> BoxStream<'static, (Sort, Shown)> {
     let (kind, plural) = match sort {
         Sort::Mutating => ("MutatingWebhookConfiguration", "mutatingwebhookconfigurations"),
-        Sort::Validating => ("ValidatingWebhookConfiguration", "validatingwebhookconfigurations"),
+        Sort::Validating => (
+            "ValidatingWebhookConfiguration",
+            "validatingwebhookconfigurations",
+        ),
     };
     let resource = ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(GROUP, "v1", kind), plural);
     let api: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
@@ -54,7 +57,8 @@ pub async fn watch_webhooks(
     let mut listing: BTreeMap<bool, BTreeMap<String, Value>> = BTreeMap::new();
     let mut is_complained = false;
     loop {
-        let mut events = futures::stream::select(stream(&client, Sort::Mutating), stream(&client, Sort::Validating));
+        let mut events =
+            futures::stream::select(stream(&client, Sort::Mutating), stream(&client, Sort::Validating));
         let mut is_due = false;
         loop {
             let next = tokio::select! {
@@ -127,10 +131,18 @@ fn tell(
     for news in standing.news() {
         match &news {
             News::Worse(fault) => {
-                warn!(fault = fault.word(), webhook = fault.sentence(), "a webhook is not as it should be; see `tidegate doctor`");
+                warn!(
+                    fault = fault.word(),
+                    webhook = fault.sentence(),
+                    "a webhook is not as it should be; see `tidegate doctor`"
+                );
             }
             News::Mended(fault) => {
-                info!(fault = fault.word(), webhook = fault.sentence(), "no longer so: a webhook is as it should be");
+                info!(
+                    fault = fault.word(),
+                    webhook = fault.sentence(),
+                    "no longer so: a webhook is as it should be"
+                );
             }
         }
         if *leading.borrow() {
@@ -148,5 +160,8 @@ fn tell(
 fn uid(standing: &Standing, fault: &WebhookFault) -> Option<String> {
     let (kind, name) = fault.configuration();
     let found = standing.configuration(kind, name)?;
-    found.pointer("/metadata/uid").and_then(Value::as_str).map(str::to_owned)
+    found
+        .pointer("/metadata/uid")
+        .and_then(Value::as_str)
+        .map(str::to_owned)
 }

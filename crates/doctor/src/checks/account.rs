@@ -14,19 +14,59 @@ const RIGHTS: &str = "rights/account";
 
 /// Resources that a hub may withhold, and what is lost without.
 const WITHHELD: [(&str, &str, &str); 16] = [
-    ("", "namespaces", "policies that ask about namespaces cannot be judged"),
+    (
+        "",
+        "namespaces",
+        "policies that ask about namespaces cannot be judged",
+    ),
     ("", "serviceaccounts", "agents are not registered"),
     ("rbac.authorization.k8s.io", "roles", "no role is given to agents"),
-    ("rbac.authorization.k8s.io", "clusterroles", "no role is given to agents"),
-    ("rbac.authorization.k8s.io", "rolebindings", "no role is given to agents"),
-    ("certificates.k8s.io", "certificatesigningrequests", "agents get no certificate"),
+    (
+        "rbac.authorization.k8s.io",
+        "clusterroles",
+        "no role is given to agents",
+    ),
+    (
+        "rbac.authorization.k8s.io",
+        "rolebindings",
+        "no role is given to agents",
+    ),
+    (
+        "certificates.k8s.io",
+        "certificatesigningrequests",
+        "agents get no certificate",
+    ),
     ("certificates.k8s.io", "signers", "agents get no certificate"),
-    ("apiextensions.k8s.io", "customresourcedefinitions", "kinds that come later are noticed within a minute"),
-    ("admissionregistration.k8s.io", "validatingwebhookconfigurations", "nobody watches the webhooks"),
-    ("admissionregistration.k8s.io", "mutatingwebhookconfigurations", "nobody watches the webhooks"),
-    ("cluster.open-cluster-management.io", "managedclustersets", "nobody upgrades clusters"),
-    ("cluster.open-cluster-management.io", "managedclustersetbindings", "nobody upgrades clusters"),
-    ("cluster.open-cluster-management.io", "managedclustersupgrades", "nobody upgrades clusters"),
+    (
+        "apiextensions.k8s.io",
+        "customresourcedefinitions",
+        "kinds that come later are noticed within a minute",
+    ),
+    (
+        "admissionregistration.k8s.io",
+        "validatingwebhookconfigurations",
+        "nobody watches the webhooks",
+    ),
+    (
+        "admissionregistration.k8s.io",
+        "mutatingwebhookconfigurations",
+        "nobody watches the webhooks",
+    ),
+    (
+        "cluster.open-cluster-management.io",
+        "managedclustersets",
+        "nobody upgrades clusters",
+    ),
+    (
+        "cluster.open-cluster-management.io",
+        "managedclustersetbindings",
+        "nobody upgrades clusters",
+    ),
+    (
+        "cluster.open-cluster-management.io",
+        "managedclustersupgrades",
+        "nobody upgrades clusters",
+    ),
     ("wgpolicyk8s.io", "", "the audit writes no reports"),
     ("openreports.io", "", "the audit writes no reports"),
     ("events.k8s.io", "", "no events are written"),
@@ -47,9 +87,16 @@ pub(super) fn rights(facts: &HubFacts) -> Vec<Finding> {
     let account = &facts.account;
     let mut findings = Vec::new();
     let asked: Vec<&Judged> = judged.iter().filter(|one| one.allowed.is_ok()).collect();
-    if let Some((one, why)) = judged.iter().find_map(|one| Some((one, one.allowed.as_ref().err()?))) {
+    if let Some((one, why)) = judged
+        .iter()
+        .find_map(|one| Some((one, one.allowed.as_ref().err()?)))
+    {
         let rest = judged.len() - asked.len();
-        let seen = format!("{} could not be asked, such as `{}`: {why}", counted(rest, "right"), one.right.words());
+        let seen = format!(
+            "{} could not be asked, such as `{}`: {why}",
+            counted(rest, "right"),
+            one.right.words()
+        );
         findings.push(Finding::unknown(RIGHTS, seen));
     }
     let missing: Vec<&Right> = asked
@@ -75,10 +122,17 @@ pub(super) fn rights(facts: &HubFacts) -> Vec<Finding> {
     }
     for (lost, rights) in by_loss {
         let seen = format!("{account} may not: {}; {lost}", named(&rights));
-        findings.push(Finding::warning(RIGHTS, seen).cure(cure).command(command(&rights)));
+        findings.push(
+            Finding::warning(RIGHTS, seen)
+                .cure(cure)
+                .command(command(&rights)),
+        );
     }
     if findings.is_empty() {
-        let seen = format!("{account} has all {} that it needs", counted(asked.len(), "right"));
+        let seen = format!(
+            "{account} has all {} that it needs",
+            counted(asked.len(), "right")
+        );
         findings.push(Finding::ok(RIGHTS, seen));
     }
     findings
@@ -90,8 +144,12 @@ fn named(rights: &[&Right]) -> String {
 }
 
 fn loss(right: &Right) -> Option<&'static str> {
-    let is = |group: &str, resource: &str| right.group == group && (resource.is_empty() || right.resource == resource);
-    let found = WITHHELD.into_iter().find(|(group, resource, _)| is(group, resource));
+    let is = |group: &str, resource: &str| {
+        right.group == group && (resource.is_empty() || right.resource == resource)
+    };
+    let found = WITHHELD
+        .into_iter()
+        .find(|(group, resource, _)| is(group, resource));
     found.map(|(_, _, lost)| lost)
 }
 
@@ -118,16 +176,25 @@ mod tests {
             rights: Reading::Seen(all),
             ..HubFacts::default()
         };
-        rights(&facts).into_iter().map(|one| (one.severity, format!("{} {}", one.seen, one.command))).collect()
+        rights(&facts)
+            .into_iter()
+            .map(|one| (one.severity, format!("{} {}", one.seen, one.command)))
+            .collect()
     }
 
     #[test]
     fn a_right_that_is_needed_stops_and_one_that_may_be_withheld_says_what_is_lost() {
         const WORK: &str = "work.open-cluster-management.io";
-        let found = said(vec![judged(WORK, "manifestworks", Ok(true)), judged("", "namespaces", Ok(true))]);
+        let found = said(vec![
+            judged(WORK, "manifestworks", Ok(true)),
+            judged("", "namespaces", Ok(true)),
+        ]);
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].0, Severity::Ok);
-        let found = said(vec![judged(WORK, "manifestworks", Ok(false)), judged("", "namespaces", Ok(false))]);
+        let found = said(vec![
+            judged(WORK, "manifestworks", Ok(false)),
+            judged("", "namespaces", Ok(false)),
+        ]);
         assert_eq!(found[0].0, Severity::Error);
         let command = "kubectl auth can-i list manifestworks.work.open-cluster-management.io -A --as=system:serviceaccount:tidegate:tidegate-gate";
         assert!(found[0].1.ends_with(command), "{}", found[0].1);

@@ -65,22 +65,29 @@ pub(super) fn shown(facts: &HubFacts) -> Vec<Finding> {
         Reading::Seen(dates) => dates.hub,
         Reading::NotAsked | Reading::Refused(_) => return Vec::new(),
     };
-    let findings = facts.certificates.iter().filter_map(|(asked, reading)| match reading {
-        Reading::NotAsked => Some(
-            Finding::note(LIFE, format!("the certificate of {asked} was not looked at from here"))
+    let findings = facts
+        .certificates
+        .iter()
+        .filter_map(|(asked, reading)| match reading {
+            Reading::NotAsked => Some(
+                Finding::note(
+                    LIFE,
+                    format!("the certificate of {asked} was not looked at from here"),
+                )
                 .cure("give an address of the gate that this machine reaches: --gate HOST:PORT")
                 .command("kubectl port-forward -n tidegate deployment/tidegate-gate 9443"),
-        ),
-        Reading::Refused(why) => {
-            let seen = format!("{asked} shows no certificate: {why}");
-            let cure = "start the gate there, or name an address that this machine reaches: --gate HOST:PORT";
-            Some(match facts.stage {
-                Stage::Running => Finding::unknown(LIFE, seen).cure(cure),
-                Stage::BeforeStart => return None,
-            })
-        }
-        Reading::Seen(shown) => Some(life(shown, now)),
-    });
+            ),
+            Reading::Refused(why) => {
+                let seen = format!("{asked} shows no certificate: {why}");
+                let cure =
+                    "start the gate there, or name an address that this machine reaches: --gate HOST:PORT";
+                Some(match facts.stage {
+                    Stage::Running => Finding::unknown(LIFE, seen).cure(cure),
+                    Stage::BeforeStart => return None,
+                })
+            }
+            Reading::Seen(shown) => Some(life(shown, now)),
+        });
     findings.collect()
 }
 
@@ -94,12 +101,17 @@ fn life(shown: &ShownCertificate, now: Timestamp) -> Finding {
     }
     if now < shown.not_before {
         let seen = format!("the certificate of {from} begins at {}", shown.not_before);
-        return Finding::error(LIFE, seen).cure("synchronize the clocks, or wait").command("timedatectl status");
+        return Finding::error(LIFE, seen)
+            .cure("synchronize the clocks, or wait")
+            .command("timedatectl status");
     }
     let rest = shown.not_after.duration_since(now);
     let whole = shown.not_after.duration_since(shown.not_before);
     let days = rest.as_hours() / 24;
-    let seen = format!("the certificate of {from} ends at {} (in {days} days)", shown.not_after);
+    let seen = format!(
+        "the certificate of {from} ends at {} (in {days} days)",
+        shown.not_after
+    );
     // A short life is renewed often: a week is late only for one that lasts for months.
     if rest < whole / LAST_PART || (rest < A_WEEK && whole > A_WEEK * 8) {
         return Finding::warning(LIFE, seen).cure(cure).command(command);
@@ -130,7 +142,10 @@ mod tests {
         let now = at(now);
         HubFacts {
             dates: Reading::Seen(Dates { hub: now, here: now }),
-            certificates: BTreeMap::from([("service tidegate/tidegate:443".to_owned(), Reading::Seen(certificate))]),
+            certificates: BTreeMap::from([(
+                "service tidegate/tidegate:443".to_owned(),
+                Reading::Seen(certificate),
+            )]),
             webhooks: Reading::Seen(registered()),
             ..HubFacts::default()
         }
@@ -148,11 +163,16 @@ mod tests {
             assert_eq!(found[0].severity, severity, "{}", found[0].seen);
         }
         let mut facts = facts("2030-02-01T00:00:00Z", Trust::Unknown);
-        facts.certificates.insert("service tidegate/tidegate:443".to_owned(), Reading::Refused("refused".to_owned()));
+        facts.certificates.insert(
+            "service tidegate/tidegate:443".to_owned(),
+            Reading::Refused("refused".to_owned()),
+        );
         assert_eq!(shown(&facts)[0].severity, Severity::Unknown);
         facts.stage = Stage::BeforeStart;
         assert!(shown(&facts).is_empty(), "nobody answers before the start");
-        facts.certificates.insert("service tidegate/tidegate:443".to_owned(), Reading::NotAsked);
+        facts
+            .certificates
+            .insert("service tidegate/tidegate:443".to_owned(), Reading::NotAsked);
         assert_eq!(shown(&facts)[0].severity, Severity::Note);
     }
 
@@ -171,6 +191,10 @@ mod tests {
         }
         bare.webhooks = Reading::Seen(lists);
         let found = bundles(&bare);
-        assert_eq!((found.len(), found[0].severity), (1, Severity::Warning), "{found:?}");
+        assert_eq!(
+            (found.len(), found[0].severity),
+            (1, Severity::Warning),
+            "{found:?}"
+        );
     }
 }

@@ -46,7 +46,10 @@ pub(super) fn placements(fleet: &Fleet) -> Option<Finding> {
         .map(|decision| {
             let labels = decision.pointer("/metadata/labels");
             let of = labels.and_then(|all| all.get(PLACEMENT)).and_then(Value::as_str);
-            (text(decision, "/metadata/namespace").to_owned(), of.unwrap_or_default().to_owned())
+            (
+                text(decision, "/metadata/namespace").to_owned(),
+                of.unwrap_or_default().to_owned(),
+            )
         })
         .collect();
     let is_told = |placement: &&Value| {
@@ -54,17 +57,30 @@ pub(super) fn placements(fleet: &Fleet) -> Option<Finding> {
         conditions.is_some_and(|all| !all.is_empty())
     };
     let silent = placements.iter().filter(|one| {
-        let key = (text(one, "/metadata/namespace").to_owned(), text(one, "/metadata/name").to_owned());
+        let key = (
+            text(one, "/metadata/namespace").to_owned(),
+            text(one, "/metadata/name").to_owned(),
+        );
         !decided.contains(&key) && !is_told(one)
     });
     let silent: BTreeSet<String> = silent
-        .map(|one| format!("{}/{}", text(one, "/metadata/namespace"), text(one, "/metadata/name")))
+        .map(|one| {
+            format!(
+                "{}/{}",
+                text(one, "/metadata/namespace"),
+                text(one, "/metadata/name")
+            )
+        })
         .collect();
     if silent.is_empty() {
         let seen = format!("{} decided on", counted(placements.len(), "placement"));
         return Some(Finding::ok(PLACEMENTS, seen));
     }
-    let seen = format!("nobody has decided on {}: {}", counted(silent.len(), "placement"), named(&silent));
+    let seen = format!(
+        "nobody has decided on {}: {}",
+        counted(silent.len(), "placement"),
+        named(&silent)
+    );
     Some(
         Finding::error(PLACEMENTS, seen)
             .cure("start OCM's placement controller, and read its log: without decisions no add-on is installed")
@@ -78,15 +94,25 @@ pub(super) fn clusters(fleet: &Fleet) -> Option<Finding> {
         Reading::Refused(why) => return unread(CLUSTERS, "clusters", why),
         Reading::Seen(clusters) => clusters,
     };
-    let away = clusters.iter().filter(|one| !holds(one, "ManagedClusterConditionAvailable"));
+    let away = clusters
+        .iter()
+        .filter(|one| !holds(one, "ManagedClusterConditionAvailable"));
     let away: BTreeSet<String> = away.map(|one| text(one, "/metadata/name").to_owned()).collect();
     if clusters.is_empty() {
         return Some(Finding::note(CLUSTERS, "no cluster is registered"));
     }
     if away.is_empty() {
-        return Some(Finding::ok(CLUSTERS, format!("all {} are available", counted(clusters.len(), "cluster"))));
+        return Some(Finding::ok(
+            CLUSTERS,
+            format!("all {} are available", counted(clusters.len(), "cluster")),
+        ));
     }
-    let seen = format!("{} of {} are not available: {}", away.len(), counted(clusters.len(), "cluster"), named(&away));
+    let seen = format!(
+        "{} of {} are not available: {}",
+        away.len(),
+        counted(clusters.len(), "cluster"),
+        named(&away)
+    );
     let first = away.first().map_or("", String::as_str);
     Some(
         Finding::warning(CLUSTERS, seen)
@@ -97,7 +123,10 @@ pub(super) fn clusters(fleet: &Fleet) -> Option<Finding> {
 
 fn holds(object: &Value, kind: &str) -> bool {
     let conditions = object.pointer("/status/conditions").and_then(Value::as_array);
-    conditions.into_iter().flatten().any(|one| text(one, "/type") == kind && text(one, "/status") == "True")
+    conditions
+        .into_iter()
+        .flatten()
+        .any(|one| text(one, "/type") == kind && text(one, "/status") == "True")
 }
 
 pub(super) fn agents(facts: &HubFacts) -> Option<Finding> {
@@ -111,7 +140,9 @@ pub(super) fn agents(facts: &HubFacts) -> Option<Finding> {
     };
     let mut by_cluster: BTreeMap<String, (usize, usize)> = BTreeMap::new();
     for work in works.iter().filter(|work| is_old(work, dates.hub)) {
-        let count = by_cluster.entry(text(work, "/metadata/namespace").to_owned()).or_default();
+        let count = by_cluster
+            .entry(text(work, "/metadata/namespace").to_owned())
+            .or_default();
         count.0 += 1;
         count.1 += usize::from(!is_answered(work));
     }
@@ -122,11 +153,18 @@ pub(super) fn agents(facts: &HubFacts) -> Option<Finding> {
         .map(|(cluster, _)| cluster.clone())
         .collect();
     if by_cluster.is_empty() {
-        let seen = format!("{}, none of them older than {PATIENCE:#}", counted(works.len(), "work"));
+        let seen = format!(
+            "{}, none of them older than {PATIENCE:#}",
+            counted(works.len(), "work")
+        );
         return Some(Finding::ok(AGENTS, seen));
     }
     if silent.is_empty() {
-        let seen = format!("agents of {} answer for {}", counted(by_cluster.len(), "cluster"), counted(works.len(), "work"));
+        let seen = format!(
+            "agents of {} answer for {}",
+            counted(by_cluster.len(), "cluster"),
+            counted(works.len(), "work")
+        );
         return Some(Finding::ok(AGENTS, seen));
     }
     let seen = format!(
@@ -149,7 +187,10 @@ fn is_old(work: &Value, now: Timestamp) -> bool {
 
 fn is_answered(work: &Value) -> bool {
     let conditions = work.pointer("/status/conditions").and_then(Value::as_array);
-    conditions.into_iter().flatten().any(|one| text(one, "/type") == "Applied")
+    conditions
+        .into_iter()
+        .flatten()
+        .any(|one| text(one, "/type") == "Applied")
 }
 
 #[cfg(test)]
@@ -178,18 +219,27 @@ mod tests {
         assert_eq!(found.severity, Severity::Error);
         assert!(found.seen.contains("default/all"), "{}", found.seen);
         let told = json!({"conditions": [{"type": "PlacementSatisfied", "status": "False"}]});
-        assert_eq!(said(Vec::new(), told).severity, Severity::Ok, "it selects nobody, and that was said");
-        let hidden = Fleet { placements: Reading::Refused("no".to_owned()), ..Fleet::default() };
+        assert_eq!(
+            said(Vec::new(), told).severity,
+            Severity::Ok,
+            "it selects nobody, and that was said"
+        );
+        let hidden = Fleet {
+            placements: Reading::Refused("no".to_owned()),
+            ..Fleet::default()
+        };
         assert_eq!(placements(&hidden).expect("said").severity, Severity::Unknown);
     }
 
     #[test]
     fn clusters_that_are_away_are_counted_and_named() {
-        let cluster = |name: &str, status: &str| {
-            json!({"metadata": {"name": name}, "status": {"conditions": [{"type": "ManagedClusterConditionAvailable", "status": status}]}})
-        };
+        let cluster = |name: &str, status: &str| json!({"metadata": {"name": name}, "status": {"conditions": [{"type": "ManagedClusterConditionAvailable", "status": status}]}});
         let said = |all: Vec<Value>| {
-            clusters(&Fleet { clusters: Reading::Seen(all), ..Fleet::default() }).expect("said")
+            clusters(&Fleet {
+                clusters: Reading::Seen(all),
+                ..Fleet::default()
+            })
+            .expect("said")
         };
         assert_eq!(said(vec![cluster("a", "True")]).severity, Severity::Ok);
         let found = said(vec![cluster("a", "True"), cluster("b", "Unknown")]);
@@ -200,22 +250,31 @@ mod tests {
 
     #[test]
     fn an_agent_that_has_said_nothing_of_old_works_is_told() {
-        let work = |made: &str, conditions: Value| {
-            json!({"metadata": {"namespace": "c1", "creationTimestamp": made}, "status": {"conditions": conditions}})
-        };
+        let work = |made: &str, conditions: Value| json!({"metadata": {"namespace": "c1", "creationTimestamp": made}, "status": {"conditions": conditions}});
         let said = |works: Vec<Value>| {
             let now: Timestamp = "2030-01-01T01:00:00Z".parse().expect("a time");
-            let mut facts = HubFacts { dates: Reading::Seen(Dates { hub: now, here: now }), ..HubFacts::default() };
+            let mut facts = HubFacts {
+                dates: Reading::Seen(Dates { hub: now, here: now }),
+                ..HubFacts::default()
+            };
             facts.fleet.works = Reading::Seen(works);
             agents(&facts).expect("said")
         };
         let old = "2030-01-01T00:00:00Z";
         let applied = json!([{"type": "Applied", "status": "True"}]);
         assert_eq!(said(vec![work(old, applied.clone())]).severity, Severity::Ok);
-        assert_eq!(said(vec![work("2030-01-01T00:59:00Z", json!([]))]).severity, Severity::Ok, "it is too early");
+        assert_eq!(
+            said(vec![work("2030-01-01T00:59:00Z", json!([]))]).severity,
+            Severity::Ok,
+            "it is too early"
+        );
         let found = said(vec![work(old, json!([]))]);
         assert_eq!(found.severity, Severity::Warning);
         assert!(found.seen.contains("c1"), "{}", found.seen);
-        assert_eq!(said(vec![work(old, json!([])), work(old, applied)]).severity, Severity::Ok, "the agent lives");
+        assert_eq!(
+            said(vec![work(old, json!([])), work(old, applied)]).severity,
+            Severity::Ok,
+            "the agent lives"
+        );
     }
 }

@@ -32,7 +32,10 @@ pub(super) fn registered(facts: &HubFacts) -> Vec<Finding> {
     for fault in &faults {
         match fault {
             WebhookFault::Missing { .. } => missing.push(fault),
-            WebhookFault::Edited { field: "matchConditions", .. } => dropped.push(fault),
+            WebhookFault::Edited {
+                field: "matchConditions",
+                ..
+            } => dropped.push(fault),
             WebhookFault::Edited { .. } | WebhookFault::Duplicate { .. } => edited.push(fault),
             WebhookFault::Foreign { .. } => others.push(fault),
         }
@@ -45,7 +48,10 @@ pub(super) fn registered(facts: &HubFacts) -> Vec<Finding> {
                 .command(REGISTER),
         );
     } else if conditions && missing.is_empty() {
-        findings.push(Finding::ok(CONDITIONS, "the hub keeps the match conditions of every webhook"));
+        findings.push(Finding::ok(
+            CONDITIONS,
+            "the hub keeps the match conditions of every webhook",
+        ));
     }
     if !edited.is_empty() {
         findings.push(
@@ -54,7 +60,10 @@ pub(super) fn registered(facts: &HubFacts) -> Vec<Finding> {
                 .command(REGISTER),
         );
     } else if missing.is_empty() {
-        findings.push(Finding::ok(EDITED, "every webhook is as this program registers it"));
+        findings.push(Finding::ok(
+            EDITED,
+            "every webhook is as this program registers it",
+        ));
     }
     let finding = if others.is_empty() {
         Finding::ok(FOREIGN, "no mutating webhook of others is asked about add-ons")
@@ -77,14 +86,23 @@ fn of_missing(missing: &[&WebhookFault], stage: Stage, lists: &WebhookLists) -> 
         );
         return match places.len() {
             0 | 1 => finding,
-            _ => Finding::warning(REGISTERED, format!("the webhooks name {}: {}", counted(places.len(), "place"), places.join(", ")))
-                .cure("let all webhooks name one gate")
-                .command(REGISTER),
+            _ => Finding::warning(
+                REGISTERED,
+                format!(
+                    "the webhooks name {}: {}",
+                    counted(places.len(), "place"),
+                    places.join(", ")
+                ),
+            )
+            .cure("let all webhooks name one gate")
+            .command(REGISTER),
         };
     }
     let seen = sentences(missing);
     match stage {
-        Stage::BeforeStart => Finding::note(REGISTERED, seen).cure("register them when the gate answers").command(REGISTER),
+        Stage::BeforeStart => Finding::note(REGISTERED, seen)
+            .cure("register them when the gate answers")
+            .command(REGISTER),
         Stage::Running => Finding::error(REGISTERED, seen)
             .cure("register them: the hub does not ask the gate, and stores whatever it is given")
             .command(REGISTER),
@@ -141,26 +159,35 @@ pub(super) fn answers(facts: &HubFacts) -> Option<Finding> {
         }
         Reading::Seen(Answered::Stored) => {
             return Some(
-                Finding::error(ANSWERS, "the hub would have stored a faulty ClusterManagementAddOn: it does not ask the gate")
-                    .cure("register the webhooks, and do not run doctor as a member of tidegate:break-glass")
-                    .command(REGISTER),
+                Finding::error(
+                    ANSWERS,
+                    "the hub would have stored a faulty ClusterManagementAddOn: it does not ask the gate",
+                )
+                .cure("register the webhooks, and do not run doctor as a member of tidegate:break-glass")
+                .command(REGISTER),
             );
         }
         Reading::Seen(Answered::Refused(code, words)) => (code, words),
     };
     if words.contains("[rollout/min-success-time]") {
         let hook = between(words, "admission webhook \"", "\"").unwrap_or("a webhook");
-        let seen = format!("a faulty object (dryRun=All) came back refused by {hook} with [rollout/min-success-time]");
+        let seen = format!(
+            "a faulty object (dryRun=All) came back refused by {hook} with [rollout/min-success-time]"
+        );
         return Some(Finding::ok(ANSWERS, seen));
     }
     let unreached = words.contains("failed calling webhook") || words.contains("failed to call webhook");
     if unreached {
         let seen = format!("the API server cannot reach the gate: {words}");
-        let cause = CAUSES.into_iter().find(|(marks, ..)| marks.iter().any(|mark| words.contains(mark)));
+        let cause = CAUSES
+            .into_iter()
+            .find(|(marks, ..)| marks.iter().any(|mark| words.contains(mark)));
         let finding = Finding::error(ANSWERS, seen);
         return Some(match cause {
             Some((_, cure, command)) => finding.cure(cure).command(command),
-            None => finding.cure("read the gate's log").command("kubectl logs -n tidegate deployment/tidegate-gate"),
+            None => finding
+                .cure("read the gate's log")
+                .command("kubectl logs -n tidegate deployment/tidegate-gate"),
         });
     }
     let seen = format!("a faulty object was refused with {code}, and not in the gate's words: {words}");
@@ -192,7 +219,10 @@ mod tests {
     }
 
     fn severities(facts: &HubFacts) -> Vec<(&'static str, Severity)> {
-        registered(facts).iter().map(|one| (one.id, one.severity)).collect()
+        registered(facts)
+            .iter()
+            .map(|one| (one.id, one.severity))
+            .collect()
     }
 
     #[test]
@@ -204,7 +234,10 @@ mod tests {
             [(REGISTERED, Ok), (CONDITIONS, Ok), (EDITED, Ok), (FOREIGN, Ok)]
         );
         let none = WebhookLists::default();
-        assert_eq!(severities(&with(none.clone(), Stage::Running)), [(REGISTERED, Error), (FOREIGN, Ok)]);
+        assert_eq!(
+            severities(&with(none.clone(), Stage::Running)),
+            [(REGISTERED, Error), (FOREIGN, Ok)]
+        );
         assert_eq!(severities(&with(none, Stage::BeforeStart))[0], (REGISTERED, Note));
         let mut dropped = sound.clone();
         dropped.validating[0]["webhooks"][0]["matchConditions"] = json!([]);
@@ -216,10 +249,15 @@ mod tests {
         apart.mutating[0]["webhooks"][0]["clientConfig"]["service"]["name"] = json!("other");
         assert_eq!(severities(&with(apart, Stage::Running))[0], (REGISTERED, Warning));
         let mut foreign = sound;
-        foreign.mutating.push(json!({"metadata": {"name": "mesh"}, "webhooks": [{"name": "a.mesh",
-            "rules": [{"apiGroups": ["*"], "resources": ["*"], "operations": ["*"]}]}]}));
+        foreign.mutating.push(
+            json!({"metadata": {"name": "mesh"}, "webhooks": [{"name": "a.mesh",
+            "rules": [{"apiGroups": ["*"], "resources": ["*"], "operations": ["*"]}]}]}),
+        );
         assert_eq!(severities(&with(foreign, Stage::Running))[3], (FOREIGN, Warning));
-        let hidden = HubFacts { webhooks: Reading::Refused("forbidden".to_owned()), ..HubFacts::default() };
+        let hidden = HubFacts {
+            webhooks: Reading::Refused("forbidden".to_owned()),
+            ..HubFacts::default()
+        };
         assert_eq!(severities(&hidden), [(REGISTERED, Severity::Unknown)]);
     }
 
@@ -229,22 +267,71 @@ mod tests {
         let call = "Internal error occurred: failed calling webhook \"guard.gate.tidegate.io\": failed to call webhook: Post \"https://x\": ";
         let rows = [
             (
-                refused("admission webhook \"mutate.gate.tidegate.io\" denied the request: spec: … [rollout/min-success-time]"),
+                refused(
+                    "admission webhook \"mutate.gate.tidegate.io\" denied the request: spec: … [rollout/min-success-time]",
+                ),
                 Severity::Ok,
                 "refused by mutate.gate.tidegate.io",
                 "",
             ),
-            (Reading::Seen(Answered::Stored), Severity::Error, "would have stored", "register"),
-            (refused(&format!("{call}tls: failed to verify certificate: x509: certificate signed by unknown authority")), Severity::Error, "cannot reach", "caBundle"),
-            (refused(&format!("{call}no endpoints available for service \"tidegate\"")), Severity::Error, "cannot reach", "select its pods"),
-            (refused(&format!("{call}dial tcp 10.0.0.1:443: connect: connection refused")), Severity::Error, "cannot reach", "start the gate at"),
-            (refused(&format!("{call}context deadline exceeded")), Severity::Error, "cannot reach", "NetworkPolicy"),
-            (refused(&format!("{call}something else")), Severity::Error, "cannot reach", "log"),
-            (refused("denied by another-policy"), Severity::Error, "not in the gate's words", "who refused it"),
-            (Reading::Refused("forbidden".to_owned()), Severity::Unknown, "nobody could ask", "dryRun=All"),
+            (
+                Reading::Seen(Answered::Stored),
+                Severity::Error,
+                "would have stored",
+                "register",
+            ),
+            (
+                refused(&format!(
+                    "{call}tls: failed to verify certificate: x509: certificate signed by unknown authority"
+                )),
+                Severity::Error,
+                "cannot reach",
+                "caBundle",
+            ),
+            (
+                refused(&format!("{call}no endpoints available for service \"tidegate\"")),
+                Severity::Error,
+                "cannot reach",
+                "select its pods",
+            ),
+            (
+                refused(&format!(
+                    "{call}dial tcp 10.0.0.1:443: connect: connection refused"
+                )),
+                Severity::Error,
+                "cannot reach",
+                "start the gate at",
+            ),
+            (
+                refused(&format!("{call}context deadline exceeded")),
+                Severity::Error,
+                "cannot reach",
+                "NetworkPolicy",
+            ),
+            (
+                refused(&format!("{call}something else")),
+                Severity::Error,
+                "cannot reach",
+                "log",
+            ),
+            (
+                refused("denied by another-policy"),
+                Severity::Error,
+                "not in the gate's words",
+                "who refused it",
+            ),
+            (
+                Reading::Refused("forbidden".to_owned()),
+                Severity::Unknown,
+                "nobody could ask",
+                "dryRun=All",
+            ),
         ];
         for (answer, severity, words, cure) in rows {
-            let facts = HubFacts { answer, ..HubFacts::default() };
+            let facts = HubFacts {
+                answer,
+                ..HubFacts::default()
+            };
             let found = answers(&facts).expect("said");
             assert_eq!(found.severity, severity, "{}", found.seen);
             assert!(found.seen.contains(words), "{}", found.seen);

@@ -38,7 +38,10 @@ pub(super) fn kubernetes(version: &Reading<(String, String, String)>) -> Option<
     let (major, minor, whole) = match version {
         Reading::NotAsked => return None,
         Reading::Refused(why) => {
-            return Some(Finding::unknown(KUBERNETES, format!("the hub does not tell its version: {why}")));
+            return Some(Finding::unknown(
+                KUBERNETES,
+                format!("the hub does not tell its version: {why}"),
+            ));
         }
         Reading::Seen(version) => version,
     };
@@ -65,7 +68,10 @@ pub(super) fn clock(dates: &Reading<Dates>) -> Option<Finding> {
     let dates = match dates {
         Reading::NotAsked => return None,
         Reading::Refused(why) => {
-            return Some(Finding::unknown(CLOCK, format!("the hub does not tell the time: {why}")));
+            return Some(Finding::unknown(
+                CLOCK,
+                format!("the hub does not tell the time: {why}"),
+            ));
         }
         Reading::Seen(dates) => dates,
     };
@@ -74,9 +80,14 @@ pub(super) fn clock(dates: &Reading<Dates>) -> Option<Finding> {
     if size <= SAME {
         return Some(Finding::ok(CLOCK, "this machine and the hub have the same time"));
     }
-    let side = if difference.is_negative() { "behind" } else { "ahead of" };
+    let side = if difference.is_negative() {
+        "behind"
+    } else {
+        "ahead of"
+    };
     let seen = format!("the clock of this machine is {size:#} {side} the hub");
-    let cure = "synchronize both clocks (NTP); plans go by the hub's time, certificates and logs by this machine's";
+    let cure =
+        "synchronize both clocks (NTP); plans go by the hub's time, certificates and logs by this machine's";
     let finding = if size <= NEAR {
         Finding::warning(CLOCK, seen)
     } else {

@@ -24,23 +24,46 @@ pub(super) fn served(facts: &HubFacts) -> Option<Finding> {
     let served = match &facts.served {
         Reading::NotAsked => return None,
         Reading::Refused(why) => {
-            return Some(Finding::unknown(OCM, format!("the hub does not tell which kinds it serves: {why}")));
+            return Some(Finding::unknown(
+                OCM,
+                format!("the hub does not tell which kinds it serves: {why}"),
+            ));
         }
         Reading::Seen(served) => served,
     };
     let needed: Vec<Kind> = Kind::ALL.into_iter().filter(|kind| kind.must_exist()).collect();
     let missing: Vec<String> = needed
         .iter()
-        .filter(|kind| !is_served(served, kind.address().group, kind.address().version, kind.address().resource))
-        .map(|kind| format!("{}.{}/{}", kind.address().resource, kind.address().group, kind.address().version))
+        .filter(|kind| {
+            !is_served(
+                served,
+                kind.address().group,
+                kind.address().version,
+                kind.address().resource,
+            )
+        })
+        .map(|kind| {
+            format!(
+                "{}.{}/{}",
+                kind.address().resource,
+                kind.address().group,
+                kind.address().version
+            )
+        })
         .collect();
     if missing.is_empty() {
         let beta = is_served(served, api::v1alpha1::GROUP, "v1beta1", "managedclusteraddons");
         let versions = if beta { "v1alpha1 and v1beta1" } else { "v1alpha1" };
-        let seen = format!("all {} are served; add-ons in {versions}", counted(needed.len(), "kind"));
+        let seen = format!(
+            "all {} are served; add-ons in {versions}",
+            counted(needed.len(), "kind")
+        );
         return Some(Finding::ok(OCM, seen));
     }
-    let seen = format!("the hub does not serve {}", listed(missing.iter().map(String::as_str)));
+    let seen = format!(
+        "the hub does not serve {}",
+        listed(missing.iter().map(String::as_str))
+    );
     Some(
         Finding::error(OCM, seen)
             .cure(INSTALL_OCM)
@@ -57,7 +80,10 @@ pub(super) fn own(facts: &HubFacts) -> Option<Finding> {
     let live = match &facts.definitions {
         Reading::NotAsked => return None,
         Reading::Refused(why) => {
-            return Some(Finding::unknown(OWN, format!("definitions cannot be read: {why}")));
+            return Some(Finding::unknown(
+                OWN,
+                format!("definitions cannot be read: {why}"),
+            ));
         }
         Reading::Seen(live) => live,
     };
@@ -72,7 +98,10 @@ pub(super) fn own(facts: &HubFacts) -> Option<Finding> {
             Some(found) => {
                 let lacks: Vec<String> = fields(wanted).difference(&fields(found)).cloned().collect();
                 if let Some(first) = lacks.first() {
-                    old.push(format!("{name} ({}, such as {first})", counted(lacks.len(), "field")));
+                    old.push(format!(
+                        "{name} ({}, such as {first})",
+                        counted(lacks.len(), "field")
+                    ));
                 }
             }
         }
@@ -87,7 +116,10 @@ pub(super) fn own(facts: &HubFacts) -> Option<Finding> {
         .map(|(words, names)| format!("{words}{}", listed(names.iter().map(String::as_str))))
         .collect();
     if parts.is_empty() {
-        let seen = format!("all {} of Tidegate's own are as this program prints them", counted(ours.len(), "kind"));
+        let seen = format!(
+            "all {} of Tidegate's own are as this program prints them",
+            counted(ours.len(), "kind")
+        );
         return Some(Finding::ok(OWN, seen));
     }
     let cure = "apply the definitions of this program: without them there are no policies, no hub configurations, no roll-ups and no upgrades";
@@ -132,10 +164,13 @@ fn walk(schema: &Value, at: &str, all: &mut BTreeSet<String>) {
 
 pub(super) fn conversion(facts: &HubFacts) -> Vec<Finding> {
     let mut findings = Vec::new();
-    let broken = facts.converted.iter().filter_map(|(kind, reading)| match reading {
-        Reading::Refused(why) => Some((kind, why)),
-        Reading::NotAsked | Reading::Seen(()) => None,
-    });
+    let broken = facts
+        .converted
+        .iter()
+        .filter_map(|(kind, reading)| match reading {
+            Reading::Refused(why) => Some((kind, why)),
+            Reading::NotAsked | Reading::Seen(()) => None,
+        });
     let broken: Vec<(&String, &String)> = broken.collect();
     if let Some((kind, why)) = broken.first() {
         let seen = format!("{kind} cannot be read in the version that is converted: {why}");
@@ -161,8 +196,14 @@ pub(super) fn conversion(facts: &HubFacts) -> Vec<Finding> {
     }
     if findings.is_empty() && !facts.converted.is_empty() {
         let by = live.get(CMA).and_then(converter);
-        let by = by.map_or_else(|| "nobody has to convert".to_owned(), |by| format!("converted by {}", place(&by)));
-        findings.push(Finding::ok(CONVERSION, format!("add-ons can be read in v1beta1; {by}")));
+        let by = by.map_or_else(
+            || "nobody has to convert".to_owned(),
+            |by| format!("converted by {}", place(&by)),
+        );
+        findings.push(Finding::ok(
+            CONVERSION,
+            format!("add-ons can be read in v1beta1; {by}"),
+        ));
     }
     findings
 }
@@ -188,7 +229,10 @@ mod tests {
         let mut served = Served::new();
         for kind in Kind::ALL {
             let place = format!("{}/{}", kind.address().group, kind.address().version);
-            served.entry(place).or_default().insert(kind.address().resource.to_owned());
+            served
+                .entry(place)
+                .or_default()
+                .insert(kind.address().resource.to_owned());
         }
         served
     }
@@ -214,7 +258,13 @@ mod tests {
         facts.served = Reading::Seen(less);
         let found = served(&facts).expect("said");
         assert_eq!(found.severity, Severity::Error);
-        assert!(found.seen.contains("manifestworks.work.open-cluster-management.io/v1"), "{}", found.seen);
+        assert!(
+            found
+                .seen
+                .contains("manifestworks.work.open-cluster-management.io/v1"),
+            "{}",
+            found.seen
+        );
         facts.served = Reading::Refused("no".to_owned());
         assert_eq!(served(&facts).expect("said").severity, Severity::Unknown);
     }
@@ -229,13 +279,21 @@ mod tests {
         assert_eq!(said(definitions()).severity, Severity::Ok);
         let mut gone = definitions();
         gone.remove("addonpolicies.tidegate.io");
-        assert!(said(gone).seen.contains("the hub has no \"addonpolicies.tidegate.io\""));
+        assert!(
+            said(gone)
+                .seen
+                .contains("the hub has no \"addonpolicies.tidegate.io\"")
+        );
         let mut dead = definitions();
         dead.get_mut("addonpolicies.tidegate.io").expect("ours")["status"] = json!({});
         assert!(said(dead).seen.contains("does not serve"));
         let mut old = definitions();
-        let schema = &mut old.get_mut("addonrollouts.tidegate.io").expect("ours")["spec"]["versions"][0]["schema"];
-        schema["openAPIV3Schema"]["properties"].as_object_mut().expect("fields").remove("status");
+        let schema =
+            &mut old.get_mut("addonrollouts.tidegate.io").expect("ours")["spec"]["versions"][0]["schema"];
+        schema["openAPIV3Schema"]["properties"]
+            .as_object_mut()
+            .expect("fields")
+            .remove("status");
         let found = said(old);
         assert_eq!(found.severity, Severity::Warning);
         assert!(found.seen.contains("older than this program"), "{}", found.seen);
@@ -252,7 +310,9 @@ mod tests {
         assert_eq!(found.len(), 1, "{found:?}");
         assert_eq!(found[0].severity, Severity::Ok, "{found:?}");
         let down = Reading::Refused("conversion webhook failed: connection refused".to_owned());
-        facts.converted.insert("managedclusteraddons.v1beta1".to_owned(), down);
+        facts
+            .converted
+            .insert("managedclusteraddons.v1beta1".to_owned(), down);
         let found = conversion(&facts);
         assert_eq!(found[0].severity, Severity::Error);
         assert!(found[0].seen.contains("connection refused"));

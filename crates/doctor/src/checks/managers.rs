@@ -25,7 +25,10 @@ pub(super) fn operator(facts: &HubFacts) -> Option<Finding> {
         return None;
     };
     let Some(version) = definitions.get(OF_OPERATOR).and_then(version_annotation) else {
-        return Some(Finding::note(OPERATOR, "no version of OCM's operator is written on its definitions"));
+        return Some(Finding::note(
+            OPERATOR,
+            "no version of OCM's operator is written on its definitions",
+        ));
     };
     let mut numbers = version.trim_start_matches('v').split(['.', '-', '+']);
     let mut next = || numbers.next()?.parse::<u64>().ok();
@@ -37,9 +40,10 @@ pub(super) fn operator(facts: &HubFacts) -> Option<Finding> {
             Finding::note(OPERATOR, format!("{seen}, which Tidegate was not tried with"))
                 .cure("read docs/ocm/compatibility.md, and begin with --controllers observe"),
         ),
-        (Some(_) | None, None) | (None, Some(_)) => {
-            Some(Finding::unknown(OPERATOR, format!("{seen} is no version that can be read")))
-        }
+        (Some(_) | None, None) | (None, Some(_)) => Some(Finding::unknown(
+            OPERATOR,
+            format!("{seen} is no version that can be read"),
+        )),
     }
 }
 
@@ -57,7 +61,10 @@ impl<'a> Held<'a> {
         let lasts = spec.get("leaseDurationSeconds").and_then(Value::as_i64);
         Self {
             holder: text("holderIdentity"),
-            age: text("renewTime").parse().ok().map(|renewed: Timestamp| now.duration_since(renewed)),
+            age: text("renewTime")
+                .parse()
+                .ok()
+                .map(|renewed: Timestamp| now.duration_since(renewed)),
             lasts: SignedDuration::from_secs(lasts.unwrap_or_default()),
         }
     }
@@ -71,7 +78,9 @@ impl<'a> Held<'a> {
     }
 
     fn age(&self) -> String {
-        let seconds = self.age.map(|age| SignedDuration::from_secs(age.as_secs().max(0)));
+        let seconds = self
+            .age
+            .map(|age| SignedDuration::from_secs(age.as_secs().max(0)));
         seconds.map_or_else(|| "never".to_owned(), |age| format!("{age:#} ago"))
     }
 }
@@ -96,17 +105,27 @@ pub(super) fn stock(facts: &HubFacts) -> Option<Finding> {
         Reading::Seen(election) => election,
     };
     let is_off = switched_off(&facts.managers);
-    let held = election.lease.as_ref().zip(now(facts)).map(|(lease, now)| Held::of(lease, now));
+    let held = election
+        .lease
+        .as_ref()
+        .zip(now(facts))
+        .map(|(lease, now)| Held::of(lease, now));
     let Some(held) = held.filter(Held::is_alive) else {
         let rest = match is_off {
             Some(true) => " and its operator is told to leave it off",
             Some(false) => "; OCM's operator keeps its Deployment, so it may come back",
             None => "",
         };
-        return Some(Finding::ok(STOCK, format!("OCM's add-on manager is not at work{rest}")));
+        return Some(Finding::ok(
+            STOCK,
+            format!("OCM's add-on manager is not at work{rest}"),
+        ));
     };
     if held.is_ours() {
-        let seen = format!("Tidegate holds the Lease {} of OCM's add-on manager ({})", election.place, held.holder);
+        let seen = format!(
+            "Tidegate holds the Lease {} of OCM's add-on manager ({})",
+            election.place, held.holder
+        );
         return Some(Finding::ok(STOCK, seen));
     }
     let fought = listed_templates(&facts.fleet.addons);
@@ -127,7 +146,8 @@ pub(super) fn stock(facts: &HubFacts) -> Option<Finding> {
         held.holder,
         held.age()
     );
-    let finding = Finding::note(STOCK, seen).cure("choose who drives add-ons: docs/ocm/beside.md or docs/ocm/instead.md");
+    let finding = Finding::note(STOCK, seen)
+        .cure("choose who drives add-ons: docs/ocm/beside.md or docs/ocm/instead.md");
     Some(match is_off {
         Some(true) => Finding {
             severity: crate::Severity::Warning,
@@ -144,7 +164,9 @@ fn switched_off(managers: &Reading<Vec<Value>>) -> Option<bool> {
         return None;
     };
     let first = managers.first()?;
-    let gates = first.pointer("/spec/addOnManagerConfiguration/featureGates").and_then(Value::as_array);
+    let gates = first
+        .pointer("/spec/addOnManagerConfiguration/featureGates")
+        .and_then(Value::as_array);
     let is_off = |gate: &Value| {
         let text = |field: &str| gate.get(field).and_then(Value::as_str);
         text("feature") == Some("AddonManagement") && text("mode") == Some("Disable")
@@ -165,7 +187,10 @@ fn listed_templates(addons: &Reading<Vec<Value>>) -> Vec<String> {
         mark == Some(LIFECYCLE_TIDEGATE) && types.into_iter().flatten().any(is_template)
     };
     let names = addons.iter().filter(is_fought);
-    names.filter_map(|addon| addon.pointer("/metadata/name")?.as_str()).map(str::to_owned).collect()
+    names
+        .filter_map(|addon| addon.pointer("/metadata/name")?.as_str())
+        .map(str::to_owned)
+        .collect()
 }
 
 pub(super) fn election(facts: &HubFacts) -> Option<Finding> {
@@ -173,7 +198,9 @@ pub(super) fn election(facts: &HubFacts) -> Option<Finding> {
         Reading::NotAsked => return None,
         Reading::Refused(why) => {
             let seen = format!("the Lease by which replicas elect cannot be read: {why}");
-            return Some(Finding::unknown(ELECTION, seen).cure("name it with --elect, and grant `get` of it"));
+            return Some(
+                Finding::unknown(ELECTION, seen).cure("name it with --elect, and grant `get` of it"),
+            );
         }
         Reading::Seen(election) => election,
     };
@@ -184,24 +211,44 @@ pub(super) fn election(facts: &HubFacts) -> Option<Finding> {
         return None;
     }
     let Some(lease) = lease else {
-        let seen = format!("there is no Lease {place}: no replica elects, which is right where one process writes");
-        return Some(Finding::note(ELECTION, seen).cure("give --elect to doctor if the replicas elect by another Lease"));
+        let seen =
+            format!("there is no Lease {place}: no replica elects, which is right where one process writes");
+        return Some(
+            Finding::note(ELECTION, seen)
+                .cure("give --elect to doctor if the replicas elect by another Lease"),
+        );
     };
     let held = Held::of(lease, now(facts)?);
     if held.is_alive() {
         let transitions = lease.pointer("/spec/leaseTransitions").and_then(Value::as_u64);
-        let handed = transitions.map_or(String::new(), |count| format!(", {}", counted(usize::try_from(count).unwrap_or(usize::MAX), "change")));
+        let handed = transitions.map_or(String::new(), |count| {
+            format!(
+                ", {}",
+                counted(usize::try_from(count).unwrap_or(usize::MAX), "change")
+            )
+        });
         let seen = format!("{} holds {place}, renewed {}{handed}", held.holder, held.age());
         if held.is_ours() {
             return Some(Finding::ok(ELECTION, seen));
         }
-        let finding = Finding::warning(ELECTION, format!("{seen}: that is no replica of Tidegate, so Tidegate writes nothing"));
-        return Some(finding.cure("wait for its end, or elect by another Lease (--elect)").command(look));
+        let finding = Finding::warning(
+            ELECTION,
+            format!("{seen}: that is no replica of Tidegate, so Tidegate writes nothing"),
+        );
+        return Some(
+            finding
+                .cure("wait for its end, or elect by another Lease (--elect)")
+                .command(look),
+        );
     }
     let seen = if held.holder.is_empty() {
         format!("nobody holds {place}: nobody writes")
     } else {
-        format!("{} held {place} and renewed it {}: it is over, and nobody writes", held.holder, held.age())
+        format!(
+            "{} held {place} and renewed it {}: it is over, and nobody writes",
+            held.holder,
+            held.age()
+        )
     };
     Some(
         Finding::error(ELECTION, seen)
@@ -243,28 +290,61 @@ mod tests {
     #[test]
     fn a_lease_that_nobody_renews_is_told_with_its_age() {
         let rows = [
-            (lease("tidegate_a_1", "2030-01-01T00:00:18.5Z"), Severity::Ok, "1s ago, 2 changes"),
-            (lease("tidegate_a_1", "2030-01-01T00:00:00Z"), Severity::Error, "20s ago: it is over"),
+            (
+                lease("tidegate_a_1", "2030-01-01T00:00:18.5Z"),
+                Severity::Ok,
+                "1s ago, 2 changes",
+            ),
+            (
+                lease("tidegate_a_1", "2030-01-01T00:00:00Z"),
+                Severity::Error,
+                "20s ago: it is over",
+            ),
             (lease("", "2030-01-01T00:00:18Z"), Severity::Error, "nobody holds"),
-            (lease(OCMS, "2030-01-01T00:00:18Z"), Severity::Warning, "no replica of Tidegate"),
-            (Reading::Refused("no".to_owned()), Severity::Unknown, "cannot be read"),
+            (
+                lease(OCMS, "2030-01-01T00:00:18Z"),
+                Severity::Warning,
+                "no replica of Tidegate",
+            ),
+            (
+                Reading::Refused("no".to_owned()),
+                Severity::Unknown,
+                "cannot be read",
+            ),
         ];
         for (election_fact, severity, words) in rows {
-            let facts = HubFacts { election: election_fact, ..facts() };
+            let facts = HubFacts {
+                election: election_fact,
+                ..facts()
+            };
             let found = election(&facts).expect("said");
             assert_eq!(found.severity, severity, "{}", found.seen);
             assert!(found.seen.contains(words), "{}", found.seen);
         }
-        let none = Reading::Seen(Election { place: "a/b".to_owned(), lease: None });
-        let found = election(&HubFacts { election: none.clone(), ..facts() }).expect("said");
+        let none = Reading::Seen(Election {
+            place: "a/b".to_owned(),
+            lease: None,
+        });
+        let found = election(&HubFacts {
+            election: none.clone(),
+            ..facts()
+        })
+        .expect("said");
         assert_eq!(found.severity, Severity::Note);
-        let early = HubFacts { election: none, stage: Stage::BeforeStart, ..facts() };
+        let early = HubFacts {
+            election: none,
+            stage: Stage::BeforeStart,
+            ..facts()
+        };
         assert_eq!(election(&early), None, "before the start nobody leads");
     }
 
     #[test]
     fn two_managers_of_one_template_add_on_are_an_error_and_one_beside_us_is_a_note() {
-        let mut facts = HubFacts { stock: lease(OCMS, "2030-01-01T00:00:18Z"), ..facts() };
+        let mut facts = HubFacts {
+            stock: lease(OCMS, "2030-01-01T00:00:18Z"),
+            ..facts()
+        };
         assert_eq!(stock(&facts).expect("said").severity, Severity::Note);
         let addon = json!({"metadata": {"name": "hello", "annotations": {LIFECYCLE: "tidegate"}},
             "spec": {"supportedConfigs": [{"resource": "addontemplates"}]}});
@@ -287,7 +367,11 @@ mod tests {
         let of = |version: &str| {
             let definition = json!({"metadata": {"annotations": {"operator.open-cluster-management.io/version": version}}});
             let definitions = BTreeMap::from([(OF_OPERATOR.to_owned(), definition)]);
-            operator(&HubFacts { definitions: Reading::Seen(definitions), ..HubFacts::default() }).expect("said")
+            operator(&HubFacts {
+                definitions: Reading::Seen(definitions),
+                ..HubFacts::default()
+            })
+            .expect("said")
         };
         assert_eq!(of("1.3.1").severity, Severity::Ok);
         assert_eq!(of("v1.4.0-rc1").severity, Severity::Note);

@@ -32,11 +32,19 @@ fn told(objects: &[(&Value, &Value)]) -> String {
     let words: Vec<String> = first
         .map(|(object, condition)| {
             let name = text(object, "/metadata/name");
-            format!("{name}: {}: {}", text(condition, "/reason"), cut(text(condition, "/message"), LONGEST))
+            format!(
+                "{name}: {}: {}",
+                text(condition, "/reason"),
+                cut(text(condition, "/message"), LONGEST)
+            )
         })
         .collect();
     let rest = objects.len().saturating_sub(NAMED);
-    let more = if rest == 0 { String::new() } else { format!("; and {rest} more") };
+    let more = if rest == 0 {
+        String::new()
+    } else {
+        format!("; and {rest} more")
+    };
     format!("{}{more}", words.join("; "))
 }
 
@@ -44,32 +52,58 @@ pub(super) fn policies(fleet: &Fleet) -> Vec<Finding> {
     let policies = match &fleet.policies {
         Reading::NotAsked => return Vec::new(),
         Reading::Refused(why) => {
-            return vec![Finding::unknown(POLICIES, format!("policies cannot be read: {why}"))];
+            return vec![Finding::unknown(
+                POLICIES,
+                format!("policies cannot be read: {why}"),
+            )];
         }
         Reading::Seen(policies) => policies,
     };
     let of = |kind: &str, status: &str| -> Vec<(&Value, &Value)> {
-        let found = policies.iter().filter_map(|policy| Some((policy, condition(policy, kind)?)));
+        let found = policies
+            .iter()
+            .filter_map(|policy| Some((policy, condition(policy, kind)?)));
         found.filter(|(_, one)| text(one, "/status") == status).collect()
     };
     let broken = of("Compiled", "False");
-    let unseen = policies.iter().filter(|policy| condition(policy, "Compiled").is_none()).count();
+    let unseen = policies
+        .iter()
+        .filter(|policy| condition(policy, "Compiled").is_none())
+        .count();
     if broken.is_empty() && unseen == 0 {
-        let seen = format!("{} in force", counted(policies.len(), "policy").replace("policys", "policies"));
+        let seen = format!(
+            "{} in force",
+            counted(policies.len(), "policy").replace("policys", "policies")
+        );
         return vec![Finding::ok(POLICIES, seen)];
     }
     let mut findings = Vec::new();
     if let Some((first, _)) = broken.first() {
-        let seen = format!("{} of {} policies do not compile: {}", broken.len(), policies.len(), told(&broken));
+        let seen = format!(
+            "{} of {} policies do not compile: {}",
+            broken.len(),
+            policies.len(),
+            told(&broken)
+        );
         findings.push(
             Finding::error(POLICIES, seen)
                 .cure("correct the policy; until then its last good version is in force, if it had one")
-                .command(format!("kubectl describe addonpolicy {}", text(first, "/metadata/name"))),
+                .command(format!(
+                    "kubectl describe addonpolicy {}",
+                    text(first, "/metadata/name")
+                )),
         );
     }
     if unseen > 0 {
-        let seen = format!("{unseen} of {} policies have no status: no controllers of Tidegate have looked at them", policies.len());
-        findings.push(Finding::warning(POLICIES, seen).cure("start the controllers").command("kubectl get addonpolicies"));
+        let seen = format!(
+            "{unseen} of {} policies have no status: no controllers of Tidegate have looked at them",
+            policies.len()
+        );
+        findings.push(
+            Finding::warning(POLICIES, seen)
+                .cure("start the controllers")
+                .command("kubectl get addonpolicies"),
+        );
     }
     findings
 }
@@ -78,7 +112,10 @@ pub(super) fn stalled(fleet: &Fleet) -> Vec<Finding> {
     let addons = match &fleet.addons {
         Reading::NotAsked => return Vec::new(),
         Reading::Refused(why) => {
-            return vec![Finding::unknown(STALLED, format!("add-ons cannot be read: {why}"))];
+            return vec![Finding::unknown(
+                STALLED,
+                format!("add-ons cannot be read: {why}"),
+            )];
         }
         Reading::Seen(addons) => addons,
     };
@@ -86,7 +123,8 @@ pub(super) fn stalled(fleet: &Fleet) -> Vec<Finding> {
         Reading::Seen(instances) => instances,
         Reading::NotAsked | Reading::Refused(_) => &[],
     };
-    let stands = |object: &'_ Value| condition(object, "Stalled").is_some_and(|one| text(one, "/status") == "True");
+    let stands =
+        |object: &'_ Value| condition(object, "Stalled").is_some_and(|one| text(one, "/status") == "True");
     let with = |objects: &'_ [Value]| -> usize { objects.iter().filter(|one| stands(one)).count() };
     let still: Vec<(&Value, &Value)> = addons
         .iter()
@@ -100,10 +138,19 @@ pub(super) fn stalled(fleet: &Fleet) -> Vec<Finding> {
     if !refused.is_empty() {
         let seen = format!("the controllers refused their own plan: {}", told(&refused));
         let cure = "that is a fault of Tidegate: report it with a snapshot; everything else goes on";
-        findings.push(Finding::error(STALLED, seen).cure(cure).command("tidegate snapshot -o hub.yaml"));
+        findings.push(
+            Finding::error(STALLED, seen)
+                .cure(cure)
+                .command("tidegate snapshot -o hub.yaml"),
+        );
     }
     if let Some((first, _)) = rest.first() {
-        let seen = format!("{} of {} add-ons stand still: {}", rest.len(), addons.len(), told(&rest));
+        let seen = format!(
+            "{} of {} add-ons stand still: {}",
+            rest.len(),
+            addons.len(),
+            told(&rest)
+        );
         findings.push(
             Finding::warning(STALLED, seen)
                 .cure("each waits for a human; ask why")
@@ -112,10 +159,17 @@ pub(super) fn stalled(fleet: &Fleet) -> Vec<Finding> {
     }
     let on_clusters = with(instances);
     if findings.is_empty() && on_clusters > 0 {
-        let seen = format!("{on_clusters} of {} add-ons on clusters stand still", instances.len());
+        let seen = format!(
+            "{on_clusters} of {} add-ons on clusters stand still",
+            instances.len()
+        );
         let first = instances.iter().find(|one| stands(one));
         let command = first.map_or(String::new(), |one| {
-            format!("tidegate why {} --cluster {}", text(one, "/metadata/name"), text(one, "/metadata/namespace"))
+            format!(
+                "tidegate why {} --cluster {}",
+                text(one, "/metadata/name"),
+                text(one, "/metadata/namespace")
+            )
         });
         findings.push(Finding::warning(STALLED, seen).cure("ask why").command(command));
     }
@@ -130,7 +184,10 @@ pub(super) fn malformed(fleet: &Fleet) -> Option<Finding> {
     let faults = match &fleet.malformed {
         Reading::NotAsked => return None,
         Reading::Refused(why) => {
-            return Some(Finding::unknown(MALFORMED, format!("not every object was looked at: {why}")));
+            return Some(Finding::unknown(
+                MALFORMED,
+                format!("not every object was looked at: {why}"),
+            ));
         }
         Reading::Seen(faults) => faults,
     };
@@ -138,7 +195,11 @@ pub(super) fn malformed(fleet: &Fleet) -> Option<Finding> {
         return Some(Finding::ok(MALFORMED, "every object can be read"));
     }
     let words: Vec<String> = faults.iter().map(|(words, _)| cut(words, LONGEST)).collect();
-    let seen = format!("{} cannot be read, and left out: {}", counted(faults.len(), "object"), several(&words, NAMED));
+    let seen = format!(
+        "{} cannot be read, and left out: {}",
+        counted(faults.len(), "object"),
+        several(&words, NAMED)
+    );
     let command = faults.first().map_or("", |(_, command)| command);
     Some(
         Finding::error(MALFORMED, seen)
@@ -160,23 +221,42 @@ mod tests {
 
     #[test]
     fn a_policy_that_does_not_compile_is_told_with_its_words() {
-        let said = |all: Vec<Value>| policies(&Fleet { policies: Reading::Seen(all), ..Fleet::default() });
+        let said = |all: Vec<Value>| {
+            policies(&Fleet {
+                policies: Reading::Seen(all),
+                ..Fleet::default()
+            })
+        };
         let good = object("good", "Compiled", "True", "Compiled");
         assert_eq!(said(vec![good.clone()])[0].severity, Severity::Ok);
         let bad = object("bad", "Compiled", "False", "DoesNotCompile");
         let found = said(vec![good, bad]);
         assert_eq!(found[0].severity, Severity::Error);
-        assert!(found[0].seen.contains("bad: DoesNotCompile: the words"), "{}", found[0].seen);
+        assert!(
+            found[0].seen.contains("bad: DoesNotCompile: the words"),
+            "{}",
+            found[0].seen
+        );
         assert_eq!(found[0].command, "kubectl describe addonpolicy bad");
-        assert_eq!(said(vec![json!({"metadata": {"name": "new"}})])[0].severity, Severity::Warning);
-        let hidden = policies(&Fleet { policies: Reading::Refused("no".to_owned()), ..Fleet::default() });
+        assert_eq!(
+            said(vec![json!({"metadata": {"name": "new"}})])[0].severity,
+            Severity::Warning
+        );
+        let hidden = policies(&Fleet {
+            policies: Reading::Refused("no".to_owned()),
+            ..Fleet::default()
+        });
         assert_eq!(hidden[0].severity, Severity::Unknown);
     }
 
     #[test]
     fn add_ons_that_stand_still_and_plans_that_were_refused_are_told_apart() {
         let said = |addons: Vec<Value>, instances: Vec<Value>| {
-            let fleet = Fleet { addons: Reading::Seen(addons), instances: Reading::Seen(instances), ..Fleet::default() };
+            let fleet = Fleet {
+                addons: Reading::Seen(addons),
+                instances: Reading::Seen(instances),
+                ..Fleet::default()
+            };
             stalled(&fleet)
         };
         let sound = object("sound", "Stalled", "False", "NotStalled");
@@ -185,7 +265,10 @@ mod tests {
         let refused = object("odd", "Stalled", "True", "PlanRefused");
         let found = said(vec![sound.clone(), still.clone(), refused], Vec::new());
         assert_eq!(found.len(), 2);
-        assert_eq!((found[0].severity, found[1].severity), (Severity::Error, Severity::Warning));
+        assert_eq!(
+            (found[0].severity, found[1].severity),
+            (Severity::Error, Severity::Warning)
+        );
         assert_eq!(found[1].command, "tidegate why still");
         let found = said(vec![sound], vec![still]);
         assert_eq!(found[0].command, "tidegate why still --cluster c1");
@@ -193,7 +276,13 @@ mod tests {
 
     #[test]
     fn an_object_that_cannot_be_read_is_named() {
-        let said = |faults: Reading<Vec<(String, String)>>| malformed(&Fleet { malformed: faults, ..Fleet::default() }).expect("said");
+        let said = |faults: Reading<Vec<(String, String)>>| {
+            malformed(&Fleet {
+                malformed: faults,
+                ..Fleet::default()
+            })
+            .expect("said")
+        };
         assert_eq!(said(Reading::Seen(Vec::new())).severity, Severity::Ok);
         let found = said(Reading::Seen(vec![(
             "ManagedCluster c1: no name".to_owned(),
@@ -201,6 +290,9 @@ mod tests {
         )]));
         assert_eq!(found.severity, Severity::Error);
         assert!(found.seen.contains("c1: no name"), "{}", found.seen);
-        assert_eq!(said(Reading::Refused("no".to_owned())).severity, Severity::Unknown);
+        assert_eq!(
+            said(Reading::Refused("no".to_owned())).severity,
+            Severity::Unknown
+        );
     }
 }
