@@ -29,7 +29,7 @@ pub struct ServeArgs {
     /// Kubeconfig of the hub.
     #[arg(long, value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
-    /// Run one half alone, so that the open port and the writing have an identity each (`docs/replicas.md`).
+    /// Run one half alone, so that the open port and the writing have an identity each (`docs/operate/replicas.md`).
     ///
     /// The gate alone writes nothing. The controllers alone open no port but that of `--metrics`, which then tells their health
     /// too, and need no certificate.
