@@ -7,10 +7,15 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use devhub::{DevHub, TestHub};
+use fleetbench::{Counter, Proxy};
+use http::{Request, Response};
+use http_body_util::{BodyExt as _, Full};
+use kube::Client;
+use kube::client::Body;
 use serde_json::{Value, json};
 use spokes::{Faults, Fleet, FleetOptions};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -18,7 +23,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 use crate::ending::free_address;
 use crate::replicas::Program;
-use crate::rig::{kubectl, on_cluster, repository, state_of, tidegate};
+use crate::rig::{Dev, MCA_V1ALPHA1, kubectl, on_cluster, repository, state_of, tidegate};
 
 /// How large and how long a form is.
 struct Form {
@@ -118,6 +123,45 @@ impl Road {
     }
 }
 
+/// A client of whose answers a third is a fault: 500, 429, and 409 to writes or 410 to watches, the same ones in every run.
+fn striking(client: Client) -> Client {
+    let count = Arc::new(AtomicU64::new(7));
+    let service = tower::service_fn(move |request: Request<Body>| {
+        let dice = count.fetch_add(1, Ordering::Relaxed).wrapping_mul(2_654_435_761) >> 7;
+        let (client, path) = (client.clone(), request.uri().to_string());
+        async move {
+            let is_write = request.method() != http::Method::GET;
+            let code = match dice % 10 {
+                _ if !path.contains("/api") => 0,
+                0 => 500,
+                1 => 429,
+                2 if is_write => 409,
+                2 if path.contains("watch=") => 410,
+                _ => 0,
+            };
+            if code == 0 {
+                let answer: Response<Body> = client.send(request).await?;
+                return Ok::<_, tower::BoxError>(answer.map(|body| body.boxed_unsync()));
+            }
+            let reason = ["InternalError", "TooManyRequests", "Conflict", "Expired"];
+            let reason = reason[[500, 429, 409, 410]
+                .iter()
+                .position(|one| *one == code)
+                .unwrap_or_default()];
+            let status = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code,
+                "reason": reason, "message": "a fault on purpose"});
+            let body = Full::from(status.to_string())
+                .map_err(|never| match never {})
+                .boxed_unsync();
+            let answer = Response::builder()
+                .status(code)
+                .header("content-type", "application/json");
+            Ok(answer.body(body)?)
+        }
+    });
+    Client::new(service, "default")
+}
+
 /// A hub with clusters, a way to it, and the controllers at the end of the way.
 struct Scene {
     hub: TestHub,
@@ -126,22 +170,29 @@ struct Scene {
     road: Road,
     program: Program,
     folder: tempfile::TempDir,
+    _proxy: Option<Proxy>,
 }
 
 fn controllers(kubeconfig: &Path) -> Program {
+    // The log of those that were killed stays.
+    let log = std::fs::File::options()
+        .create(true)
+        .append(true)
+        .open(kubeconfig.with_extension("log"))
+        .expect("writable");
     let child = tidegate()
         .args(["serve", "--only", "controllers", "--kubeconfig"])
         .arg(kubeconfig)
         .args(["--metrics", &free_address()])
         .stdout(Stdio::null())
-        .stderr(Stdio::null())
+        .stderr(log)
         .spawn()
         .expect("the binary starts");
     Program(child)
 }
 
 impl Scene {
-    async fn start(faults: &str, of_clusters: &[&str]) -> Self {
+    async fn start((faults, strikes): (&str, bool), of_clusters: &[&str]) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let faults = devhub::Faults::parse(faults).expect("faults");
         let definitions = api::crds()
@@ -160,18 +211,24 @@ impl Scene {
             .trim();
         let (road, address) = Road::start(direct.to_owned()).await;
         let far = folder.path().join("far");
-        std::fs::write(&far, text.replace(direct, &address)).expect("writable");
+        let proxy = if strikes {
+            let proxy = Proxy::start(striking(hub.client()), Counter::default());
+            Some(proxy.await.expect("a proxy"))
+        } else {
+            None
+        };
+        let way = proxy
+            .as_ref()
+            .map_or_else(|| text.replace(direct, &address), Proxy::kubeconfig);
+        std::fs::write(&far, way).expect("writable");
         let options = FleetOptions {
             clusters: form().clusters,
             faults: Faults::parse(of_clusters).expect("faults"),
             ..FleetOptions::default()
         };
-        let fleet = loop {
-            // A hub that refuses one in ten may refuse this, too.
-            if let Ok(fleet) = Fleet::start(hub.client(), options.clone()).await {
-                break fleet;
-            }
-        };
+        let fleet = Fleet::start(hub.client(), options)
+            .await
+            .expect("the clusters start");
         let scene = Self {
             program: controllers(&far),
             hub,
@@ -179,6 +236,7 @@ impl Scene {
             kubeconfig,
             road,
             folder,
+            _proxy: proxy,
         };
         let examples = repository("manifests/examples").to_string_lossy().into_owned();
         scene.insist(&["apply", "-f", &examples], "");
@@ -200,11 +258,26 @@ impl Scene {
         while !holds() {
             assert!(
                 begun.elapsed() < form().patience,
-                "still not so: {what}\n{:#}",
-                self.list("managedclusteraddons")
+                "still not so: {what}\n{}",
+                self.last_words()
             );
             std::thread::sleep(Duration::from_millis(200));
         }
+    }
+
+    /// The end of the log, and what is on the hub.
+    fn last_words(&self) -> String {
+        let log = std::fs::read_to_string(self.far().with_extension("log")).unwrap_or_default();
+        let lines: Vec<&str> = log.lines().rev().take(30).collect();
+        let on_hub = [
+            "placements",
+            "placementdecisions",
+            "managedclusters",
+            "clustermanagementaddons",
+            "managedclusteraddons",
+        ];
+        let on_hub = on_hub.map(|resource| kubectl(&self.kubeconfig, &["get", resource, "-A"], "").stdout);
+        format!("{}\n{}", lines.join("\n"), on_hub.join("\n"))
     }
 
     fn list(&self, resource: &str) -> Value {
@@ -276,12 +349,15 @@ impl Scene {
     }
 }
 
+/// Faults of the hub, and whether its answers to the controllers are struck.
+const CALM_HUB: (&str, bool) = ("", false);
+
 static CALM: tokio::sync::OnceCell<BTreeMap<String, Value>> = tokio::sync::OnceCell::const_new();
 
 /// What is on the hub after a calm day.
 async fn calm() -> &'static BTreeMap<String, Value> {
     CALM.get_or_init(|| async {
-        let scene = Scene::start("", &[]).await;
+        let scene = Scene::start(("", false), &[]).await;
         tokio::task::block_in_place(|| {
             scene.edit("changed");
             scene.arrives("UpgradeSucceed");
@@ -294,7 +370,11 @@ async fn calm() -> &'static BTreeMap<String, Value> {
 }
 
 /// Changes the configuration while something goes wrong; asserts that it all ends as on a calm day.
-async fn survives(name: &str, (faults, of_clusters): (&str, &[&str]), wrong: impl FnOnce(&mut Scene)) {
+async fn survives(
+    name: &str,
+    (faults, of_clusters): ((&str, bool), &[&str]),
+    wrong: impl FnOnce(&mut Scene),
+) {
     let calm = calm().await;
     let mut scene = Scene::start(faults, of_clusters).await;
     tokio::task::block_in_place(|| {
@@ -311,7 +391,7 @@ async fn survives(name: &str, (faults, of_clusters): (&str, &[&str]), wrong: imp
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_api_server_that_is_gone_for_a_while_loses_nothing() {
-    survives("gone", ("", &[]), |scene| {
+    survives("gone", (CALM_HUB, &[]), |scene| {
         scene.road.set(Way::Gone);
         std::thread::sleep(form().outage);
         scene.road.set(Way::Open);
@@ -321,7 +401,7 @@ async fn an_api_server_that_is_gone_for_a_while_loses_nothing() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn watches_that_fall_silent_lose_nothing() {
-    survives("silent", ("", &[]), |scene| {
+    survives("silent", (CALM_HUB, &[]), |scene| {
         scene.road.set(Way::Silent);
         std::thread::sleep(form().outage);
         scene.road.set(Way::Open);
@@ -331,18 +411,23 @@ async fn watches_that_fall_silent_lose_nothing() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_api_server_that_is_slow_loses_nothing() {
-    survives("slow", ("delay=150ms", &[]), |_| {}).await;
+    survives("slow", (("delay=150ms", false), &[]), |_| {}).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn conflicts_forgotten_places_refusals_and_torn_watches_lose_nothing() {
-    let faults = "seed=7,409=0.1,410=0.1,429=0.1,500=0.1,watch-drop=0.1";
-    survives("faults", (faults, &[]), |_| {}).await;
+async fn conflicts_forgotten_places_and_refusals_lose_nothing() {
+    survives("faults", (("", true), &[]), |scene| {
+        scene.until("faults strike", || {
+            let log = std::fs::read_to_string(scene.far().with_extension("log")).unwrap_or_default();
+            log.contains("a fault on purpose")
+        });
+    })
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn controllers_that_are_killed_again_and_again_lose_nothing() {
-    survives("killed", ("", &[]), |scene| {
+    survives("killed", (CALM_HUB, &[]), |scene| {
         for time in 0..form().kills {
             // Another moment of the batch each time.
             std::thread::sleep(Duration::from_millis(u64::from(time) * 130 % 1000));
@@ -355,12 +440,12 @@ async fn controllers_that_are_killed_again_and_again_lose_nothing() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_agent_that_is_slow_loses_nothing() {
-    survives("slow agent", ("", &["cluster2=delay:4s"]), |_| {}).await;
+    survives("slow agent", (CALM_HUB, &["cluster2=delay:4s"]), |_| {}).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_namespace_that_hangs_holds_up_nobody_else() {
-    survives("namespace", ("", &[]), |scene| {
+    survives("namespace", (CALM_HUB, &[]), |scene| {
         let held = json!({"apiVersion": "v1", "kind": "ConfigMap",
             "metadata": {"name": "held", "namespace": "hanging", "finalizers": ["example.com/held"]}});
         let space = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "hanging"}});
@@ -374,4 +459,45 @@ async fn a_namespace_that_hangs_holds_up_nobody_else() {
         scene.insist(&["delete", "managedcluster", "hanging"], "");
     })
     .await;
+}
+
+#[test]
+fn a_conversion_that_is_down_stops_nobody_who_needs_none_and_is_told() {
+    let dev = Dev::start(&["--clusters", "2"]);
+    dev.until_says("helloworld", "cluster2", "False", "InstallSucceed");
+    let converter = json!({"spec": {"conversion": {"webhook": {"clientConfig": {"url": "https://127.0.0.1:9/convert"}}}}});
+    for kind in ["clustermanagementaddons", "managedclusteraddons"] {
+        let name = format!("{kind}.addon.open-cluster-management.io");
+        let patch = converter.to_string();
+        dev.succeed(&["patch", "crd", &name, "--type=merge", "-p", &patch]);
+    }
+    dev.until_run(
+        "nobody reads v1beta1 any more",
+        &["get", "mca", "-A"],
+        "",
+        |run| !run.ok,
+    );
+    let output = tidegate()
+        .arg("doctor")
+        .env("KUBECONFIG", &dev.kubeconfig)
+        .output();
+    let told = String::from_utf8_lossy(&output.expect("it ends").stdout).into_owned();
+    assert!(told.contains("error    ocm/conversion"), "{told}");
+    let patch =
+        json!({"spec": {"customizedVariables": [{"name": "GREETING", "value": "changed"}]}}).to_string();
+    let place = [
+        "patch",
+        "addondeploymentconfig",
+        "helloworld",
+        "-n",
+        "open-cluster-management",
+    ];
+    dev.succeed(&[&place[..], &["--type", "merge", "-p", &patch]].concat());
+    dev.until("the change arrives", &[MCA_V1ALPHA1, "-A"], |list| {
+        ["cluster1", "cluster2"].iter().all(|cluster| {
+            on_cluster(list, "helloworld", cluster).is_some_and(|one| {
+                state_of(one, "Progressing").1 == "UpgradeSucceed" && state_of(one, "Ready").0 == "True"
+            })
+        })
+    });
 }
