@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use devhub::{DevHub, TestHub};
 use fleetbench::{Counter, Proxy};
 use http::{Request, Response};
-use http_body_util::{BodyExt as _, Full};
+use http_body_util::{BodyExt, Full};
 use kube::Client;
 use kube::client::Body;
 use serde_json::{Value, json};
@@ -141,7 +141,7 @@ fn striking(client: Client) -> Client {
             };
             if code == 0 {
                 let answer: Response<Body> = client.send(request).await?;
-                return Ok::<_, tower::BoxError>(answer.map(|body| body.boxed_unsync()));
+                return Ok::<_, tower::BoxError>(answer.map(BodyExt::boxed_unsync));
             }
             let reason = ["InternalError", "TooManyRequests", "Conflict", "Expired"];
             let reason = reason[[500, 429, 409, 410]
@@ -370,6 +370,7 @@ async fn calm() -> &'static BTreeMap<String, Value> {
 }
 
 /// Changes the configuration while something goes wrong; asserts that it all ends as on a calm day.
+#[expect(clippy::print_stdout, reason = "figures are for docs/reliability.md")]
 async fn survives(
     name: &str,
     (faults, of_clusters): ((&str, bool), &[&str]),

@@ -179,7 +179,9 @@ async fn gates_are_replaced_and_no_question_is_left_without_an_answer() {
     let address = front.clone().start().await;
     let mut gates = tokio::task::block_in_place(|| {
         let gates = [Gate::start(&kubeconfig, &files), Gate::start(&kubeconfig, &files)];
-        gates.iter().for_each(|gate| front.add(gate));
+        for gate in &gates {
+            front.add(gate);
+        }
         until("both are known", || gates.iter().all(|gate| front.knows(gate)));
         let endpoint = Endpoint::Url(format!("https://{address}"));
         for configuration in configurations(&endpoint, Some(authority.ca_pem())) {

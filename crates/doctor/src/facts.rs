@@ -105,6 +105,8 @@ pub struct Fleet {
     pub decisions: Reading<Vec<Value>>,
     /// `ClusterManagementAddOn`s.
     pub addons: Reading<Vec<Value>>,
+    /// `AddOnRollout`s, which have the conditions of add-ons where OCM's definitions keep none.
+    pub rollouts: Reading<Vec<Value>>,
     /// `ManagedClusterAddOn`s.
     pub instances: Reading<Vec<Value>>,
     /// `ManifestWork`s of add-ons, without their specs.

@@ -54,6 +54,7 @@ pub(super) async fn fleet(client: &Client) -> Fleet {
             _ => {}
         }
     }
+    fleet.rollouts = list(client, Kind::Rollout).await;
     fleet.works = list(client, Kind::Work).await;
     fleet.policies = reading(POLICIES.list(client, None).await, Reading::NotAsked);
     fleet.malformed = match unread.first() {

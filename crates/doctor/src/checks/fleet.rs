@@ -30,14 +30,14 @@ fn text<'a>(object: &'a Value, at: &str) -> &'a str {
     object.pointer(at).and_then(Value::as_str).unwrap_or_default()
 }
 
-fn unread(id: &'static str, what: &str, why: &str) -> Option<Finding> {
-    Some(Finding::unknown(id, format!("{what} cannot be read: {why}")))
+fn unread(id: &'static str, what: &str, why: &str) -> Finding {
+    Finding::unknown(id, format!("{what} cannot be read: {why}"))
 }
 
 pub(super) fn placements(fleet: &Fleet) -> Option<Finding> {
     let (placements, decisions) = match (&fleet.placements, &fleet.decisions) {
-        (Reading::Refused(why), _) => return unread(PLACEMENTS, "placements", why),
-        (_, Reading::Refused(why)) => return unread(PLACEMENTS, "placement decisions", why),
+        (Reading::Refused(why), _) => return Some(unread(PLACEMENTS, "placements", why)),
+        (_, Reading::Refused(why)) => return Some(unread(PLACEMENTS, "placement decisions", why)),
         (Reading::Seen(placements), Reading::Seen(decisions)) => (placements, decisions),
         (Reading::NotAsked, _) | (_, Reading::NotAsked) => return None,
     };
@@ -91,7 +91,7 @@ pub(super) fn placements(fleet: &Fleet) -> Option<Finding> {
 pub(super) fn clusters(fleet: &Fleet) -> Option<Finding> {
     let clusters = match &fleet.clusters {
         Reading::NotAsked => return None,
-        Reading::Refused(why) => return unread(CLUSTERS, "clusters", why),
+        Reading::Refused(why) => return Some(unread(CLUSTERS, "clusters", why)),
         Reading::Seen(clusters) => clusters,
     };
     let away = clusters
@@ -132,7 +132,7 @@ fn holds(object: &Value, kind: &str) -> bool {
 pub(super) fn agents(facts: &HubFacts) -> Option<Finding> {
     let works = match &facts.fleet.works {
         Reading::NotAsked => return None,
-        Reading::Refused(why) => return unread(AGENTS, "works", why),
+        Reading::Refused(why) => return Some(unread(AGENTS, "works", why)),
         Reading::Seen(works) => works,
     };
     let Reading::Seen(dates) = &facts.dates else {

@@ -128,34 +128,31 @@ pub(super) fn stock(facts: &HubFacts) -> Option<Finding> {
         );
         return Some(Finding::ok(STOCK, seen));
     }
-    let fought = listed_templates(&facts.fleet.addons);
-    if !fought.is_empty() {
+    Some(at_work(&held, &listed_templates(&facts.fleet.addons), is_off))
+}
+
+/// What is to be said while OCM's manager holds its Lease.
+fn at_work(held: &Held<'_>, fought: &[String], is_off: Option<bool>) -> Finding {
+    if let Some(first) = fought.first() {
         let seen = format!(
             "OCM's add-on manager is at work ({}) and runs a manager of its own for {}, although marked lifecycle=tidegate: both write for ever",
             held.holder,
             listed(fought.iter().map(String::as_str))
         );
-        return Some(
-            Finding::error(STOCK, seen)
-                .cure("take addontemplates out of spec.supportedConfigs of these add-ons, then restart OCM's manager (docs/ocm/beside.md)")
-                .command(format!("kubectl edit clustermanagementaddon {}", fought.first().map_or("", String::as_str))),
-        );
+        return Finding::error(STOCK, seen)
+            .cure("take addontemplates out of spec.supportedConfigs of these add-ons, then restart OCM's manager (docs/ocm/beside.md)")
+            .command(format!("kubectl edit clustermanagementaddon {first}"));
     }
     let seen = format!(
         "OCM's add-on manager is at work ({}, renewed {}); add-ons without the annotation lifecycle=tidegate are left to it",
         held.holder,
         held.age()
     );
-    let finding = Finding::note(STOCK, seen)
-        .cure("choose who drives add-ons: docs/ocm/beside.md or docs/ocm/instead.md");
-    Some(match is_off {
-        Some(true) => Finding {
-            severity: crate::Severity::Warning,
-            seen: format!("{}, and yet AddonManagement is disabled", finding.seen),
-            ..finding
-        },
-        Some(false) | None => finding,
-    })
+    let finding = match is_off {
+        Some(true) => Finding::warning(STOCK, format!("{seen}, and yet AddonManagement is disabled")),
+        Some(false) | None => Finding::note(STOCK, seen),
+    };
+    finding.cure("choose who drives add-ons: docs/ocm/beside.md or docs/ocm/instead.md")
 }
 
 /// Returns whether OCM's operator is told to run no add-on manager; nothing where there is no operator.
@@ -219,28 +216,31 @@ pub(super) fn election(facts: &HubFacts) -> Option<Finding> {
         );
     };
     let held = Held::of(lease, now(facts)?);
-    if held.is_alive() {
-        let transitions = lease.pointer("/spec/leaseTransitions").and_then(Value::as_u64);
-        let handed = transitions.map_or(String::new(), |count| {
-            format!(
-                ", {}",
-                counted(usize::try_from(count).unwrap_or(usize::MAX), "change")
-            )
-        });
-        let seen = format!("{} holds {place}, renewed {}{handed}", held.holder, held.age());
+    Some(if held.is_alive() {
+        let finding = led(&held, place, lease);
         if held.is_ours() {
-            return Some(Finding::ok(ELECTION, seen));
-        }
-        let finding = Finding::warning(
-            ELECTION,
-            format!("{seen}: that is no replica of Tidegate, so Tidegate writes nothing"),
-        );
-        return Some(
             finding
-                .cure("wait for its end, or elect by another Lease (--elect)")
-                .command(look),
-        );
+        } else {
+            finding.command(look)
+        }
+    } else {
+        led_by_nobody(&held, place)
+    })
+}
+
+fn led(held: &Held<'_>, place: &str, lease: &Value) -> Finding {
+    let transitions = lease.pointer("/spec/leaseTransitions").and_then(Value::as_u64);
+    let count = transitions.map(|count| usize::try_from(count).unwrap_or(usize::MAX));
+    let handed = count.map_or_else(String::new, |count| format!(", {}", counted(count, "change")));
+    let seen = format!("{} holds {place}, renewed {}{handed}", held.holder, held.age());
+    if held.is_ours() {
+        return Finding::ok(ELECTION, seen);
     }
+    let seen = format!("{seen}: that is no replica of Tidegate, so Tidegate writes nothing");
+    Finding::warning(ELECTION, seen).cure("wait for its end, or elect by another Lease (--elect)")
+}
+
+fn led_by_nobody(held: &Held<'_>, place: &str) -> Finding {
     let seen = if held.holder.is_empty() {
         format!("nobody holds {place}: nobody writes")
     } else {
@@ -250,11 +250,9 @@ pub(super) fn election(facts: &HubFacts) -> Option<Finding> {
             held.age()
         )
     };
-    Some(
-        Finding::error(ELECTION, seen)
-            .cure("start the controllers, or read why they do not lead in their log")
-            .command("kubectl logs -n tidegate deployment/tidegate-controllers"),
-    )
+    Finding::error(ELECTION, seen)
+        .cure("start the controllers, or read why they do not lead in their log")
+        .command("kubectl logs -n tidegate deployment/tidegate-controllers")
 }
 
 #[cfg(test)]

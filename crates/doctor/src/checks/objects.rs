@@ -2,6 +2,8 @@
 //!
 //! Decides by conditions that are on the hub. Never judges an object itself: gate and audit do.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use crate::facts::{Fleet, Reading};
@@ -119,65 +121,64 @@ pub(super) fn stalled(fleet: &Fleet) -> Vec<Finding> {
         }
         Reading::Seen(addons) => addons,
     };
-    let instances: &[Value] = match &fleet.instances {
-        Reading::Seen(instances) => instances,
-        Reading::NotAsked | Reading::Refused(_) => &[],
-    };
-    let stands =
-        |object: &'_ Value| condition(object, "Stalled").is_some_and(|one| text(one, "/status") == "True");
-    let with = |objects: &'_ [Value]| -> usize { objects.iter().filter(|one| stands(one)).count() };
-    let still: Vec<(&Value, &Value)> = addons
-        .iter()
-        .filter(|addon| stands(addon))
-        .filter_map(|addon| Some((addon, condition(addon, "Stalled")?)))
-        .collect();
-    let is_refused = |(_, one): &&(&Value, &Value)| text(one, "/reason") == "PlanRefused";
-    let refused: Vec<(&Value, &Value)> = still.iter().filter(is_refused).copied().collect();
-    let rest: Vec<(&Value, &Value)> = still.iter().filter(|one| !is_refused(one)).copied().collect();
+    let roll_ups = seen(&fleet.rollouts);
+    let still = standing(addons.iter().chain(roll_ups));
+    let (refused, rest): (Vec<_>, Vec<_>) = still
+        .into_iter()
+        .partition(|(_, one)| text(one, "/reason") == "PlanRefused");
     let mut findings = Vec::new();
     if !refused.is_empty() {
         let seen = format!("the controllers refused their own plan: {}", told(&refused));
-        let cure = "that is a fault of Tidegate: report it with a snapshot; everything else goes on";
         findings.push(
             Finding::error(STALLED, seen)
-                .cure(cure)
+                .cure("that is a fault of Tidegate: report it with a snapshot; everything else goes on")
                 .command("tidegate snapshot -o hub.yaml"),
         );
     }
     if let Some((first, _)) = rest.first() {
-        let seen = format!(
-            "{} of {} add-ons stand still: {}",
-            rest.len(),
-            addons.len(),
-            told(&rest)
-        );
+        let (count, name) = (rest.len(), text(first, "/metadata/name"));
+        let seen = format!("{count} of {} add-ons stand still: {}", addons.len(), told(&rest));
         findings.push(
             Finding::warning(STALLED, seen)
                 .cure("each waits for a human; ask why")
-                .command(format!("tidegate why {}", text(first, "/metadata/name"))),
+                .command(format!("tidegate why {name}")),
         );
-    }
-    let on_clusters = with(instances);
-    if findings.is_empty() && on_clusters > 0 {
-        let seen = format!(
-            "{on_clusters} of {} add-ons on clusters stand still",
-            instances.len()
-        );
-        let first = instances.iter().find(|one| stands(one));
-        let command = first.map_or(String::new(), |one| {
-            format!(
-                "tidegate why {} --cluster {}",
-                text(one, "/metadata/name"),
-                text(one, "/metadata/namespace")
-            )
-        });
-        findings.push(Finding::warning(STALLED, seen).cure("ask why").command(command));
     }
     if findings.is_empty() {
-        let seen = format!("{}, and none stands still", counted(addons.len(), "add-on"));
-        findings.push(Finding::ok(STALLED, seen));
+        let everywhere = format!("{}, and none stands still", counted(addons.len(), "add-on"));
+        let on_clusters = on_clusters(seen(&fleet.instances));
+        findings.push(on_clusters.unwrap_or_else(|| Finding::ok(STALLED, everywhere)));
     }
     findings
+}
+
+fn seen(reading: &Reading<Vec<Value>>) -> &[Value] {
+    match reading {
+        Reading::Seen(objects) => objects,
+        Reading::NotAsked | Reading::Refused(_) => &[],
+    }
+}
+
+/// Returns the objects that stand still, each name once, with the condition that says so.
+fn standing<'a>(objects: impl Iterator<Item = &'a Value>) -> Vec<(&'a Value, &'a Value)> {
+    let mut names = BTreeSet::new();
+    let with = objects.filter_map(|object| Some((object, condition(object, "Stalled")?)));
+    with.filter(|(_, one)| text(one, "/status") == "True")
+        .filter(|(object, _)| names.insert(text(object, "/metadata/name")))
+        .collect()
+}
+
+/// What stands still on single clusters, of add-ons that do not as a whole.
+fn on_clusters(instances: &[Value]) -> Option<Finding> {
+    let stands = |one: &&Value| {
+        condition(one, "Stalled").is_some_and(|condition| text(condition, "/status") == "True")
+    };
+    let first = instances.iter().find(stands)?;
+    let count = instances.iter().filter(stands).count();
+    let seen = format!("{count} of {} add-ons on clusters stand still", instances.len());
+    let (name, cluster) = (text(first, "/metadata/name"), text(first, "/metadata/namespace"));
+    let finding = Finding::warning(STALLED, seen).cure("ask why");
+    Some(finding.command(format!("tidegate why {name} --cluster {cluster}")))
 }
 
 pub(super) fn malformed(fleet: &Fleet) -> Option<Finding> {
@@ -270,8 +271,15 @@ mod tests {
             (Severity::Error, Severity::Warning)
         );
         assert_eq!(found[1].command, "tidegate why still");
-        let found = said(vec![sound], vec![still]);
+        let found = said(vec![sound], vec![still.clone()]);
         assert_eq!(found[0].command, "tidegate why still --cluster c1");
+        // Where OCM's definitions keep no conditions, the roll-up has them.
+        let fleet = Fleet {
+            addons: Reading::Seen(vec![json!({"metadata": {"name": "still"}})]),
+            rollouts: Reading::Seen(vec![still]),
+            ..Fleet::default()
+        };
+        assert_eq!(stalled(&fleet)[0].severity, Severity::Warning);
     }
 
     #[test]
