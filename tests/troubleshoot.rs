@@ -29,23 +29,14 @@ fn messages(text: &str) -> BTreeSet<String> {
     let text = text.split("#[cfg(test)]").next().unwrap_or_default();
     let mut found = BTreeSet::new();
     for word in ["warn!(", "error!("] {
-        for (at, _) in text.match_indices(word) {
-            let call = &text[at + word.len()..];
-            let end = call.find(");").unwrap_or(call.len());
-            let call = call[..end].trim_end().trim_end_matches(',');
-            let Some(body) = call.strip_suffix('"') else {
+        for call in text.split(word).skip(1) {
+            let call = call.split(");").next().unwrap_or_default();
+            let call = call.trim_end().trim_end_matches(',');
+            let Some((_, last)) = call.strip_suffix('"').and_then(|body| body.rsplit_once('"')) else {
                 continue;
             };
-            if let Some(start) = body.rfind('"') {
-                found.insert(
-                    body[start + 1..]
-                        .split(['\n', '\\'])
-                        .next()
-                        .unwrap_or_default()
-                        .trim()
-                        .to_owned(),
-                );
-            }
+            let begin = last.split(['\n', '\\']).next().unwrap_or_default();
+            found.insert(begin.trim().to_owned());
         }
     }
     found

@@ -28,6 +28,7 @@ mod replicas;
 mod rest;
 
 mod rig;
+mod roads;
 mod robust;
 mod rolling;
 mod rollouts;

@@ -142,7 +142,13 @@ const CAUSES: [(&[&str], &str, &str); 6] = [
         "kubectl get validatingwebhookconfiguration tidegate-guard -o jsonpath='{.webhooks[0].clientConfig.url}'",
     ),
     (
-        &["401", "403", "404", "unexpected response"],
+        &[
+            "unexpected response",
+            "could not find the requested resource",
+            "rejected our request",
+            "Unauthorized",
+            "orbidden",
+        ],
         "let path and client certificate of the webhooks be those that the gate asks for (--path-secret, --client-ca)",
         "kubectl logs -n tidegate deployment/tidegate-gate",
     ),
@@ -261,82 +267,75 @@ mod tests {
         assert_eq!(severities(&hidden), [(REGISTERED, Severity::Unknown)]);
     }
 
+    /// Asserts what is said of an answer: how bad it is, words of it, and words of the cure.
+    fn says(answer: Reading<Answered>, severity: Severity, words: &str, cure: &str) {
+        let facts = HubFacts {
+            answer,
+            ..HubFacts::default()
+        };
+        let found = answers(&facts).expect("said");
+        assert_eq!(found.severity, severity, "{}", found.seen);
+        assert!(found.seen.contains(words), "{}", found.seen);
+        assert!(found.cure.contains(cure), "{}: {}", found.seen, found.cure);
+    }
+
+    fn refused(words: &str) -> Reading<Answered> {
+        Reading::Seen(Answered::Refused(500, words.to_owned()))
+    }
+
     #[test]
-    fn what_comes_back_says_whether_the_gate_was_asked_and_why_not() {
-        let refused = |words: &str| Reading::Seen(Answered::Refused(500, words.to_owned()));
+    fn what_comes_back_says_whether_the_gate_was_asked() {
+        let denied = "admission webhook \"mutate.gate.tidegate.io\" denied the request: spec: … [rollout/min-success-time]";
+        says(
+            refused(denied),
+            Severity::Ok,
+            "refused by mutate.gate.tidegate.io",
+            "",
+        );
+        let stored = Reading::Seen(Answered::Stored);
+        says(stored, Severity::Error, "would have stored", "register");
+        let other = refused("denied by another-policy");
+        says(
+            other,
+            Severity::Error,
+            "not in the gate's words",
+            "who refused it",
+        );
+        let hidden = Reading::Refused("forbidden".to_owned());
+        says(hidden, Severity::Unknown, "nobody could ask", "dryRun=All");
+        assert_eq!(answers(&HubFacts::default()), None);
+    }
+
+    #[test]
+    fn why_the_gate_is_not_reached_decides_the_cure() {
         let call = "Internal error occurred: failed calling webhook \"guard.gate.tidegate.io\": failed to call webhook: Post \"https://x\": ";
-        let rows = [
+        for (why, cure) in [
             (
-                refused(
-                    "admission webhook \"mutate.gate.tidegate.io\" denied the request: spec: … [rollout/min-success-time]",
-                ),
-                Severity::Ok,
-                "refused by mutate.gate.tidegate.io",
-                "",
-            ),
-            (
-                Reading::Seen(Answered::Stored),
-                Severity::Error,
-                "would have stored",
-                "register",
-            ),
-            (
-                refused(&format!(
-                    "{call}tls: failed to verify certificate: x509: certificate signed by unknown authority"
-                )),
-                Severity::Error,
-                "cannot reach",
+                "tls: failed to verify certificate: x509: certificate signed by unknown authority",
                 "caBundle",
             ),
             (
-                refused(&format!("{call}no endpoints available for service \"tidegate\"")),
-                Severity::Error,
-                "cannot reach",
+                "no endpoints available for service \"tidegate\"",
                 "select its pods",
             ),
             (
-                refused(&format!(
-                    "{call}dial tcp 10.0.0.1:443: connect: connection refused"
-                )),
-                Severity::Error,
-                "cannot reach",
+                "dial tcp 10.0.0.1:443: connect: connection refused",
                 "start the gate at",
             ),
+            ("context deadline exceeded", "NetworkPolicy"),
+            ("dial tcp: lookup gate.example: no such host", "resolve the name"),
             (
-                refused(&format!("{call}context deadline exceeded")),
+                "the server could not find the requested resource",
+                "--path-secret",
+            ),
+            ("something else", "log"),
+        ] {
+            says(
+                refused(&format!("{call}{why}")),
                 Severity::Error,
                 "cannot reach",
-                "NetworkPolicy",
-            ),
-            (
-                refused(&format!("{call}something else")),
-                Severity::Error,
-                "cannot reach",
-                "log",
-            ),
-            (
-                refused("denied by another-policy"),
-                Severity::Error,
-                "not in the gate's words",
-                "who refused it",
-            ),
-            (
-                Reading::Refused("forbidden".to_owned()),
-                Severity::Unknown,
-                "nobody could ask",
-                "dryRun=All",
-            ),
-        ];
-        for (answer, severity, words, cure) in rows {
-            let facts = HubFacts {
-                answer,
-                ..HubFacts::default()
-            };
-            let found = answers(&facts).expect("said");
-            assert_eq!(found.severity, severity, "{}", found.seen);
-            assert!(found.seen.contains(words), "{}", found.seen);
-            assert!(found.cure.contains(cure), "{}: {}", found.seen, found.cure);
+                cure,
+            );
         }
-        assert_eq!(answers(&HubFacts::default()), None);
     }
 }
