@@ -115,6 +115,10 @@ const CRATES: &[(&str, &[&str])] = &[
     ("release", &["api", "snapshot"]),
     ("certificates", &[]),
     ("kit", &[]),
+    (
+        "doctor",
+        &["admission", "api", "definitions", "field", "snapshot"],
+    ),
 ];
 
 /// Rooms of `src/` and the rooms and crates that each may use. `cli` joins them all.
@@ -125,6 +129,7 @@ const DOORS: &[(&str, &[&str])] = &[
             "api",
             "audit",
             "certificates",
+            "doctor",
             "snapshot",
             "plan",
             "policy",
@@ -171,6 +176,7 @@ const PURE: &[&str] = &[
     "release",
     "certificates",
     "kit",
+    "doctor",
 ];
 
 /// Names that mean a socket, a task or a client; a pure room that says one has opened the wrong door.

@@ -66,6 +66,7 @@ mod take_over;
 mod testkit;
 mod tide_on_hub;
 mod time;
+mod troubleshoot;
 mod upgrade_approver;
 mod upgrade_definition;
 mod upgrade_page;

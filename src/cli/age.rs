@@ -8,17 +8,20 @@ use tracing::warn;
 /// The first minor version whose webhooks have match conditions without a feature gate.
 const MATCH_CONDITIONS: u32 = 28;
 
-/// Tells in the log that a hub drops a part of the webhook configurations. One that does not tell its version counts as new.
-pub(super) async fn tell_of_old_hub(client: &Client) {
+/// Tells in the log that a hub drops a part of the webhook configurations; returns whether it does. One that does not tell its
+/// version counts as new.
+pub(super) async fn tell_of_old_hub(client: &Client) -> bool {
     let Ok(version) = client.apiserver_version().await else {
-        return;
+        return false;
     };
-    if is_old(&version.major, &version.minor) {
+    let is_old = is_old(&version.major, &version.minor);
+    if is_old {
         warn!(
             kubernetes = version.git_version,
             "this hub drops match conditions of webhooks: register what `tidegate reference webhooks --without-conditions` prints"
         );
     }
+    is_old
 }
 
 fn is_old(major: &str, minor: &str) -> bool {

@@ -5,8 +5,8 @@
 use clap::{Parser, Subcommand};
 
 use super::{
-    CheckArgs, CompletionsArgs, CrdsArgs, DefinitionsArgs, ExplainArgs, ManArgs, PlanArgs, PolicyArgs,
-    ReferenceArgs, ServeArgs, SnapshotArgs, WhyArgs,
+    CheckArgs, CompletionsArgs, CrdsArgs, DefinitionsArgs, DoctorArgs, ExplainArgs, ManArgs, PlanArgs,
+    PolicyArgs, ReferenceArgs, ServeArgs, SnapshotArgs, WhyArgs,
 };
 
 /// Guards and drives the add-ons of an Open Cluster Management hub.
@@ -58,6 +58,8 @@ pub enum Command {
     Why(WhyArgs),
     /// Say what would happen on a hub: which clusters move in which wave.
     Plan(PlanArgs),
+    /// Say what is wrong with a hub for Tidegate, and what to do about it.
+    Doctor(Box<DoctorArgs>),
     /// Explain a rule, a cause or a field.
     Explain(ExplainArgs),
     /// Write a dump of a hub, for `check`, `plan` and `why`.

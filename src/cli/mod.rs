@@ -11,6 +11,7 @@ mod crds;
 mod definitions;
 #[cfg(feature = "dev")]
 mod dev;
+mod doctor;
 mod error;
 mod explain;
 mod install;
@@ -33,6 +34,7 @@ mod snapshot;
 mod why;
 mod words;
 
+pub use self::doctor::DoctorArgs;
 pub use args::{Cli, Command};
 pub use audit::{AuditArgs, AuditTo};
 pub use check::{CheckArgs, ColourArg, FailOn, MissingFactsArg, Output};

@@ -29,7 +29,7 @@ pub struct ServeArgs {
     /// Kubeconfig of the hub.
     #[arg(long, value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
-    /// Run one half alone, so that the open port and the writing have an identity each (`docs/replicas.md`).
+    /// Run one half alone, so that the open port and the writing have an identity each (`docs/operate/replicas.md`).
     ///
     /// The gate alone writes nothing. The controllers alone open no port but that of `--metrics`, which then tells their health
     /// too, and need no certificate.
@@ -69,6 +69,11 @@ pub struct ServeArgs {
     /// Form of the log on standard error: lines for people, or one object of JSON a line.
     #[arg(long, value_enum, value_name = "FORM", default_value_t = LogFormat::Text)]
     pub log_format: LogFormat,
+    /// Look at the hub as `tidegate doctor` does before anything starts, tell what is found, and do not start over an error.
+    ///
+    /// Without it the program starts and waits for what is missing, which `/readyz` names.
+    #[arg(long)]
+    pub preflight: bool,
     /// How many seconds to go on serving after a signal, until routes to this server are withdrawn.
     #[arg(long, value_name = "SECONDS", default_value_t = 5, value_parser = clap::value_parser!(u64).range(0..=300))]
     pub linger: u64,

@@ -53,6 +53,7 @@ fn perform(command: Command) -> Result<ExitCode, CliError> {
         Command::Check(args) => return check::run(&args),
         Command::Why(args) => return why::run(&args),
         Command::Plan(args) => return plan::run(&args),
+        Command::Doctor(args) => return super::doctor::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Snapshot(args) => snapshot::run(&args),
         Command::Completions(args) => shell::completions(&args),
@@ -120,6 +121,7 @@ fn start_logs(command: &Command) -> Result<(), CliError> {
         Command::Check(_)
         | Command::Why(_)
         | Command::Plan(_)
+        | Command::Doctor(_)
         | Command::Explain(_)
         | Command::Snapshot(_)
         | Command::Policy(_)

@@ -16,6 +16,7 @@ mod runtime;
 mod sign;
 mod tide;
 mod upgrade;
+mod webhook_watch;
 
 pub use auditor::{AuditOptions, AuditPace, Auditor, Reports, Sightings, WatchTap, tap};
 pub use election::{ElectionOptions, Pace, StockLease, identity};
@@ -26,3 +27,4 @@ pub use policies::{PolicyDocuments, PolicyTells, PolicyWatch};
 pub use runtime::event_budget::EventBudget;
 pub use runtime::event_recorder::EventRecorder;
 pub use tide::{Part, Progress, StartError, Tide, TideOptions};
+pub use webhook_watch::watch_webhooks;

@@ -10,6 +10,7 @@ use arc_swap::{ArcSwap, ArcSwapOption};
 use jiff::Timestamp;
 use tokio::time::Instant;
 
+use crate::telemetry::WatchMetrics;
 use admission::Facts;
 use certificates::Validity;
 
@@ -24,6 +25,7 @@ pub struct Health(Arc<State>);
 struct State {
     draining: OnceLock<Instant>,
     facts: OnceLock<Arc<ArcSwap<Facts>>>,
+    watches: OnceLock<WatchMetrics>,
     validity: ArcSwapOption<Validity>,
     /// New files that cannot be used, and why.
     refused: Mutex<BTreeMap<&'static str, &'static str>>,
@@ -59,6 +61,23 @@ impl Health {
     /// Is ready as soon as these facts are complete.
     pub fn rests_on(&self, facts: Arc<ArcSwap<Facts>>) {
         let _again = self.0.facts.set(facts);
+    }
+
+    /// Hears from now on which kinds the hub does not serve.
+    pub fn hears_of(&self, watches: WatchMetrics) {
+        let _again = self.0.watches.set(watches);
+    }
+
+    /// Returns whether a probe would hear that questions may come.
+    pub fn is_ready(&self, now: Timestamp) -> bool {
+        matches!(self.ready(now), Word::Yes(_))
+    }
+
+    /// Returns what a probe would hear.
+    pub fn words(&self, now: Timestamp) -> String {
+        match self.ready(now) {
+            Word::Yes(text) | Word::No(text) => text,
+        }
     }
 
     /// Notes until when the certificate holds that is shown.
@@ -97,6 +116,32 @@ impl Health {
         }
     }
 
+    /// Kinds that the hub does not serve are another matter than kinds that are still read: somebody has to act.
+    fn waits_for(&self, unread: &[&'static str]) -> String {
+        let missing = self
+            .0
+            .watches
+            .get()
+            .map(WatchMetrics::missing)
+            .unwrap_or_default();
+        let reading: Vec<&str> = unread
+            .iter()
+            .copied()
+            .filter(|kind| !missing.contains(kind))
+            .collect();
+        let mut parts = Vec::new();
+        if !missing.is_empty() {
+            let kinds = missing.join(", ");
+            parts.push(format!(
+                "the hub does not serve {kinds}: install Open Cluster Management (`tidegate doctor` says more)"
+            ));
+        }
+        if !reading.is_empty() {
+            parts.push(format!("still reading the fleet: {}", reading.join(", ")));
+        }
+        parts.join("; ")
+    }
+
     pub(super) fn ready(&self, now: Timestamp) -> Word {
         let no = |text: &str| Word::No(text.to_owned());
         if self.0.draining.get().is_some() {
@@ -116,7 +161,7 @@ impl Health {
         };
         let unread = facts.load().unread();
         if !unread.is_empty() {
-            return Word::No(format!("still reading the fleet: {}", unread.join(", ")));
+            return Word::No(self.waits_for(&unread));
         }
         let mut notes: Vec<String> = self
             .refused()
@@ -206,6 +251,34 @@ mod tests {
         );
         health.keeps("certificate", None);
         assert_eq!(ready(&health, "2026-03-01T00:00:00Z"), Word::Yes("ok".to_owned()));
+    }
+
+    #[test]
+    fn kinds_that_the_hub_does_not_serve_are_told_apart_from_those_that_are_read() {
+        let health = Health::default();
+        let watches = WatchMetrics::default();
+        health.hears_of(watches.clone());
+        health.rests_on(Arc::default());
+        let now = "2026-03-01T00:00:00Z";
+        let Word::No(reading) = ready(&health, now) else {
+            panic!("nothing is read yet");
+        };
+        assert!(
+            reading.starts_with("still reading the fleet: managedclusters, "),
+            "{reading}"
+        );
+        watches.lacks("Cluster", Some("managedclusters"));
+        let Word::No(missing) = ready(&health, now) else {
+            panic!("a kind is missing");
+        };
+        let expected = "the hub does not serve managedclusters: install Open Cluster Management";
+        assert!(missing.starts_with(expected), "{missing}");
+        assert!(
+            missing.contains("; still reading the fleet: placements, "),
+            "{missing}"
+        );
+        assert!(!health.is_ready(at(now)));
+        assert_eq!(health.words(at(now)), missing);
     }
 
     #[test]

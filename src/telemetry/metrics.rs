@@ -18,6 +18,8 @@ use prometheus_client::registry::{Registry, Unit};
 use super::door::DoorMetrics;
 use super::modes::ModeMetrics;
 use super::upgrades::UpgradeMetrics;
+use super::watches::WatchMetrics;
+use super::webhooks::WebhookMetrics;
 
 /// What became of an admission request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EncodeLabelValue)]
@@ -109,6 +111,8 @@ pub struct Metrics {
     door: DoorMetrics,
     modes: ModeMetrics,
     upgrades: UpgradeMetrics,
+    watches: WatchMetrics,
+    webhooks: WebhookMetrics,
 }
 
 /// From 25 µs, about what a small object costs, to a second, when the API server has long given up.
@@ -159,6 +163,8 @@ impl Default for Metrics {
             door: DoorMetrics::default(),
             modes: ModeMetrics::default(),
             upgrades: UpgradeMetrics::default(),
+            watches: WatchMetrics::default(),
+            webhooks: WebhookMetrics::default(),
         };
         metrics.registry = Arc::new(metrics.register());
         metrics
@@ -221,6 +227,8 @@ impl Metrics {
         self.door.register(&mut all);
         self.modes.register(&mut all);
         self.upgrades.register(&mut all);
+        self.watches.register(&mut all);
+        self.webhooks.register(&mut all);
         all
     }
 
@@ -281,6 +289,16 @@ impl Metrics {
     /// Returns what is told about upgrades of clusters.
     pub fn upgrades(&self) -> &UpgradeMetrics {
         &self.upgrades
+    }
+
+    /// Returns what is told about the watches.
+    pub fn watches(&self) -> &WatchMetrics {
+        &self.watches
+    }
+
+    /// Returns what is told about the webhook configurations.
+    pub fn webhooks(&self) -> &WebhookMetrics {
+        &self.webhooks
     }
 
     fn register_audit(&self, all: &mut Registry) {
@@ -438,6 +456,7 @@ impl Metrics {
 
     /// Returns everything in the `OpenMetrics` text format.
     pub fn text(&self) -> String {
+        self.watches.measure(tokio::time::Instant::now());
         let mut text = String::new();
         // Writing into a string cannot fail; half a page would be told by its missing end mark.
         let _complete = encode(&mut text, &self.registry).is_ok();

@@ -8,9 +8,13 @@ mod logs;
 mod metrics;
 mod modes;
 mod upgrades;
+mod watches;
+mod webhooks;
 
 pub use door::{Closed, DoorMetrics};
 pub use logs::{LogError, LogForm, start_logs};
 pub use metrics::{Metrics, Outcome, Written};
 pub use modes::{Act, Holder, LeaseOf, ModeMetrics, PendingAction};
 pub use upgrades::UpgradeMetrics;
+pub use watches::WatchMetrics;
+pub use webhooks::WebhookMetrics;

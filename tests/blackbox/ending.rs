@@ -26,6 +26,12 @@ fn serve(kubeconfig: &Path, files: &[String; 2], flags: &[&str]) -> (Child, Stri
     (child, health.to_owned())
 }
 
+/// An address that nobody listens on.
+pub(crate) fn free_address() -> String {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    listener.local_addr().expect("an address").to_string()
+}
+
 fn ask_to_end(child: &Child) {
     let sent = Command::new("kill")
         .args(["-TERM", &child.id().to_string()])
@@ -125,15 +131,34 @@ async fn an_expired_certificate_is_told_and_leaves_the_controllers_alone() {
     let (hub, kubeconfig) = defined_hub(folder.path()).await;
     let files = write_certificate(folder.path(), &["127.0.0.1"], 2002);
     tokio::task::block_in_place(|| {
-        let (child, health) = serve(&kubeconfig, &files, &["--linger", "0"]);
+        // It never says READY, so that the address has to be known beforehand.
+        let health = free_address();
+        let mut child = tidegate()
+            .args([
+                "serve",
+                "--bind",
+                "127.0.0.1:0",
+                "--health",
+                &health,
+                "--linger",
+                "0",
+            ])
+            .args(["--certificate", &files[0], "--key", &files[1], "--kubeconfig"])
+            .arg(&kubeconfig)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the binary starts");
         let told = "no API server accepts the certificate: it has ended at 2002-01-01T00:00:00Z";
         until("it says why it is not ready", || {
             page(&health, "/readyz") == Some((503, told.to_owned()))
         });
         assert_eq!(page(&health, "/healthz"), Some((200, "ok".to_owned())));
+        assert!(child.try_wait().expect("it can be waited for").is_none());
         ask_to_end(&child);
         let ended = child.wait_with_output().expect("it ends");
         assert_eq!(ended.status.code(), Some(0));
+        assert_eq!(String::from_utf8_lossy(&ended.stdout), "", "it is not ready");
         let log = String::from_utf8_lossy(&ended.stderr);
         assert!(
             log.contains("ERROR") && log.contains("own.crt") && log.contains("2002-01-01"),

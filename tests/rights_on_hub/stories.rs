@@ -12,11 +12,12 @@ use serde_json::{Value, json};
 use snapshot::{Kind, LiveFact, RollUps, Settings};
 use tidegate::controllers::{
     AuditOptions, AuditPace, Auditor, CertificateKeeper, CertificateOptions, ElectionOptions, Pace, Part,
-    PolicyDocuments, PolicyTells, PolicyWatch, Reports, SecretFollower, SecretSight, StockLease, TideOptions,
-    ask, may_bind, tap,
+    PolicyDocuments, PolicyTells, PolicyWatch, Reports, SecretFollower, SecretSight, StockLease, Tide,
+    TideOptions, ask, may_bind, tap, watch_webhooks,
 };
 use tidegate::telemetry::Metrics;
 use tokio::sync::watch;
+use tokio::task::JoinSet;
 
 use crate::testkit::manifests::documents;
 use crate::testkit::waiting::{eventually, eventually_or};
@@ -142,6 +143,7 @@ pub(crate) async fn of_the_controllers(hub: &TestHub, client: Client) {
             ..AuditPace::default()
         },
     };
+    let _webhooks = webhooks_watched(&client, &tide);
     let auditor = Auditor::start(client, options, sightings);
     an_add_on_comes_and_changes(&admin).await;
     its_agent_registers(&admin).await;
@@ -151,6 +153,14 @@ pub(crate) async fn of_the_controllers(hub: &TestHub, client: Client) {
     auditor.shutdown().await;
     policies.shutdown().await;
     tide.shutdown().await;
+}
+
+/// Watches the webhook configurations until what is returned is dropped.
+fn webhooks_watched(client: &Client, tide: &Tide) -> JoinSet<()> {
+    let mut watch = JoinSet::new();
+    let told = (tide.leading(), tide.recorder());
+    watch.spawn(watch_webhooks(client.clone(), true, told, Metrics::default()));
+    watch
 }
 
 fn instance() -> String {
@@ -362,6 +372,7 @@ pub(crate) async fn of_the_observers(hub: &TestHub, client: Client) {
     };
     let tide = hubs::tide(client.clone(), options).await;
     let (_folder, documents) = watch::channel(PolicyDocuments::default());
+    let _webhooks = webhooks_watched(&client, &tide);
     let policies = PolicyWatch::start(client, documents, PolicyTells::InLog).await;
     let tells = |words: &'static str| {
         let metrics = metrics.clone();

@@ -129,6 +129,8 @@ terms! {
         "Compiled": "A policy compiles.";
         "DoesNotCompile": "A policy does not compile. The message names the place; `tidegate policy lint` shows it.";
         "Compliant": "An event: an object that was at fault is so no more.";
+        "WebhookAltered": "An event: a webhook of Tidegate is missing or edited, or a mutating webhook of somebody else is asked about add-ons. `tidegate doctor` says which.";
+        "WebhookMended": "An event: a webhook is as it should be again.";
         "NonCompliant": "An event: a stored object breaks a rule.";
         "EventsSummarized": "An event that stands for many that would have said the same.";
         "ManagedClustersSelected": "Selected: the upgrade selects clusters.";

@@ -69,7 +69,7 @@ pub type Counts = BTreeMap<Call, u64>;
 
 /// Counts that are shared between those who count and those who read.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Counter(Arc<Mutex<State>>);
+pub struct Counter(Arc<Mutex<State>>);
 
 #[derive(Debug, Default)]
 struct State {
@@ -87,7 +87,7 @@ impl Counter {
     }
 
     /// Returns the counts since the last time they were taken.
-    pub(crate) fn take(&self) -> Counts {
+    pub fn take(&self) -> Counts {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::take(&mut state.counts)
     }

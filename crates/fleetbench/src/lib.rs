@@ -15,9 +15,10 @@ mod report;
 mod run;
 mod scene;
 
-pub use counts::{Call, Counts};
+pub use counts::{Call, Counter, Counts};
 pub use error::BenchError;
 pub use gate::{GateLoad, GateReport, Load, load};
 pub use options::Options;
+pub use proxy::Proxy;
 pub use report::{Phase, Report};
 pub use run::run;

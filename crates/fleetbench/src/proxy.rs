@@ -21,14 +21,15 @@ use crate::counts::{Call, Counter};
 
 /// A proxy that listens; dropped, it ends.
 #[derive(Debug)]
-pub(crate) struct Proxy {
-    pub(crate) address: SocketAddr,
+pub struct Proxy {
+    /// Where it listens.
+    pub address: SocketAddr,
     _stop_on_drop: DropGuard,
 }
 
 impl Proxy {
     /// Starts a proxy to the hub of a client.
-    pub(crate) async fn start(client: Client, counter: Counter) -> std::io::Result<Self> {
+    pub async fn start(client: Client, counter: Counter) -> std::io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = listener.local_addr()?;
         let stop = CancellationToken::new();
@@ -40,7 +41,7 @@ impl Proxy {
     }
 
     /// Returns the kubeconfig of a client that goes through the proxy.
-    pub(crate) fn kubeconfig(&self) -> String {
+    pub fn kubeconfig(&self) -> String {
         serde_json::json!({
             "apiVersion": "v1", "kind": "Config", "current-context": "fleetbench",
             "clusters": [{"name": "hub", "cluster": {"server": format!("http://{}", self.address)}}],

@@ -4,6 +4,7 @@ mod door;
 mod erasure;
 mod halves;
 mod labels;
+mod readiness;
 mod reload;
 mod run;
 mod secret;

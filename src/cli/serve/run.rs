@@ -8,17 +8,18 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use jiff::Timestamp;
 use kube::Client;
+use tokio::task::JoinSet;
 
 use super::door::Opened;
-use super::{erasure, labels};
+use super::{erasure, labels, readiness};
 use crate::cli::print::print;
 use crate::cli::{
-    AuditTo, CliError, ControllersMode, LeasePlace, Only, ServeArgs, age, audit, connect, policies, rulebook,
-    signals,
+    AuditTo, CliError, ControllersMode, LeasePlace, Only, ServeArgs, age, audit, connect, doctor, policies,
+    rulebook, signals,
 };
 use crate::controllers::{
     Auditor, CertificateKeeper, CertificateOptions, ElectionOptions, Pace, Part, PolicyTells, Sightings,
-    StockLease, Tide, TideOptions, identity,
+    StockLease, Tide, TideOptions, identity, watch_webhooks,
 };
 use crate::server::{Gate, GateOptions, Health, Limits, Pages};
 use crate::telemetry::Metrics;
@@ -39,7 +40,11 @@ async fn serve(args: &ServeArgs) -> Result<(), CliError> {
     let opened = policies::open(args.gate.policies.as_deref())?;
     let door = opened_door(args)?;
     let client = connect::client(connect::config_of(args.kubeconfig.as_deref()).await?)?;
+    if args.preflight {
+        doctor::preflight(&client, args).await?;
+    }
     let (metrics, health) = (Metrics::default(), Health::default());
+    health.hears_of(metrics.watches().clone());
     // Probes are answered from the first moment on: that reading a fleet takes long is no reason to be killed.
     let pages = args.door.pages(args.half(), (&health, &metrics))?;
     let (mut options, sightings) = options(args, &metrics);
@@ -47,7 +52,8 @@ async fn serve(args: &ServeArgs) -> Result<(), CliError> {
     let tide = Tide::start(client.clone(), options)
         .await
         .map_err(|error| cannot_start("the controllers", error))?;
-    age::tell_of_old_hub(&client).await;
+    let is_old = age::tell_of_old_hub(&client).await;
+    let _webhooks = webhooks_watched(args, (&client, &tide), is_old, &metrics);
     // Nothing passes a gate that has not read its policies yet.
     let tells = match (args.controllers, args.half()) {
         (ControllersMode::On, None | Some(Only::Controllers)) => PolicyTells::OnHub,
@@ -93,6 +99,25 @@ async fn serve(args: &ServeArgs) -> Result<(), CliError> {
         gate.shutdown().await;
     }
     told
+}
+
+/// Watches the webhook configurations until what is returned is dropped. Whoever writes nothing writes no events either.
+fn webhooks_watched(
+    args: &ServeArgs,
+    (client, tide): (&Client, &Tide),
+    is_old: bool,
+    metrics: &Metrics,
+) -> JoinSet<()> {
+    let mut watch = JoinSet::new();
+    let leading = match args.controllers {
+        ControllersMode::On => tide.leading(),
+        ControllersMode::Off | ControllersMode::Observe => tokio::sync::watch::channel(false).1,
+    };
+    if args.half() != Some(Only::Gate) {
+        let told = (leading, tide.recorder());
+        watch.spawn(watch_webhooks(client.clone(), !is_old, told, metrics.clone()));
+    }
+    watch
 }
 
 /// Reads what the gate shows and whom it lets in, where there is a gate.
@@ -179,7 +204,7 @@ impl Running<'_> {
             certificate,
             name: self.args.door.certificate_name.clone(),
             callers,
-            health: self.health,
+            health: self.health.clone(),
             facts: tide.facts(),
             rulebook: Arc::clone(&self.rulebook),
             witness: Some(connect::witness(client)),
@@ -188,15 +213,20 @@ impl Running<'_> {
             .await
             .map_err(|error| cannot_start("the gate", error))?;
         let what = format!("gate=https://{}{}", gate.address(), observing(self.args));
-        let told = announce(&what, self.pages);
-        if told.is_ok() {
-            tokio::select! {
-                () = self.end.requested() => {}
-                () = files.follow(&gate) => {}
-                () = rulebook::follow(&self.args.gate, &self.rulebook) => {}
-                () = self.fields.follow() => {}
+        let announced = async {
+            readiness::ready(&self.health, self.fields.metrics.watches()).await;
+            match announce(&what, self.pages) {
+                Ok(()) => std::future::pending().await,
+                Err(error) => error,
             }
-        }
+        };
+        let told = tokio::select! {
+            () = self.end.requested() => Ok(()),
+            error = announced => Err(error),
+            () = files.follow(&gate) => Ok(()),
+            () = rulebook::follow(&self.args.gate, &self.rulebook) => Ok(()),
+            () = self.fields.follow() => Ok(()),
+        };
         Ok((Some(gate), told))
     }
 
@@ -205,7 +235,7 @@ impl Running<'_> {
         self.health.rests_on(tide.facts());
         tokio::select! {
             () = self.end.requested() => return Ok(()),
-            () = tide.synced() => {}
+            () = readiness::ready(&self.health, self.fields.metrics.watches()) => {}
         }
         announce(&format!("controllers{}", observing(self.args)), self.pages)?;
         tokio::select! {

@@ -128,6 +128,34 @@ impl EventRecorder {
         });
     }
 
+    /// Tells that a webhook configuration (kind, name, uid if it is there) is not as it should be, or is again.
+    pub(in crate::controllers) fn of_webhooks(
+        &self,
+        (kind, name, uid): (&str, &str, Option<String>),
+        grade: Grade,
+        note: &str,
+    ) {
+        let reason = match grade {
+            Grade::Warning => "WebhookAltered",
+            Grade::Normal => "WebhookMended",
+        };
+        // They are nobody's: no add-on pays for them.
+        let subject = InvolvedObject {
+            owner: ObjectKey::addon(&Name::from("")),
+            uid: None,
+        };
+        self.tell(&subject, BudgetOf::Whole, (grade, reason), || Telling {
+            regarding: ObjectReference {
+                api_version: Some("admissionregistration.k8s.io/v1".to_owned()),
+                kind: Some(kind.to_owned()),
+                name: Some(name.to_owned()),
+                uid,
+                ..ObjectReference::default()
+            },
+            event: event(grade, reason, "Watch", note),
+        });
+    }
+
     fn tell(
         &self,
         subject: &InvolvedObject,

@@ -7,6 +7,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::StreamExt;
 use kube::runtime::{WatchStreamExt, watcher};
@@ -17,12 +18,16 @@ use tracing::{debug, info, warn};
 use super::definition::{Absent, Definition};
 use super::error_root::root;
 use super::raw::{Raw, resource};
+use super::sign_of_life::listening;
 use crate::controllers::auditor::WatchTap;
 use crate::telemetry::Metrics;
 use snapshot::{Event, Kind, ObjectKey};
 
 /// Objects of one page of a list: this many are there as JSON at a time, and their text once more.
 const PAGE: u32 = 200;
+
+/// How long a kind that must exist is waited for before it is asked for again, whatever its definition says: everything waits for it.
+const ASK_AGAIN: Duration = Duration::from_secs(5);
 
 /// Where a watch tells what it sees, and hears that it should look again.
 #[derive(Debug, Clone)]
@@ -60,6 +65,8 @@ impl Served {
 
 /// Sends everything that happens to a kind, until nobody listens any more.
 pub(in crate::controllers) async fn watch_kind(client: Client, kind: Kind, ends: Ends) {
+    let watches = ends.metrics.watches().clone();
+    let client = listening(&client, move || watches.heard(kind.word()));
     let mut watch = Watch {
         kind,
         definition: Definition::new(&client, kind.definition()),
@@ -72,6 +79,7 @@ pub(in crate::controllers) async fn watch_kind(client: Client, kind: Kind, ends:
         match watch.follow(&client, &again).await {
             Ok(Some(absent)) => tokio::select! {
                 () = watch.definition.is_worth_a_try(Some(absent)) => {}
+                () = tokio::time::sleep(ASK_AGAIN), if kind.must_exist() => {}
                 () = again.notified() => {}
             },
             Ok(None) => {}
@@ -110,6 +118,10 @@ impl Watch {
                         self.withheld(&error).await?;
                         return Ok(Some(absent));
                     }
+                    None if self.is_missing(&error) => {
+                        self.miss();
+                        return Ok(Some(Absent::NotServed));
+                    }
                     None => self.suffer(&error),
                 },
             }
@@ -129,6 +141,27 @@ impl Watch {
             }
         }
         Ok(())
+    }
+
+    /// A kind that must exist, that the hub does not serve, and that it has never served: Open Cluster Management is not there yet.
+    fn is_missing(&self, error: &watcher::Error) -> bool {
+        let is_new = self.served != Served::Yes;
+        is_new && self.kind.must_exist() && Absent::of(error) == Some(Absent::NotServed)
+    }
+
+    fn miss(&mut self) {
+        let address = self.kind.address();
+        self.ends.metrics.reads(address.resource, false);
+        self.ends
+            .metrics
+            .watches()
+            .lacks(self.kind.word(), Some(address.resource));
+        if std::mem::replace(&mut self.served, Served::No) == Served::Unknown {
+            info!(
+                kind = address.kind,
+                "the hub does not serve a kind that must exist; waiting for it"
+            );
+        }
     }
 
     fn suffer(&self, error: &watcher::Error) {
@@ -166,7 +199,9 @@ impl Watch {
                 keys: std::mem::take(&mut self.listed),
             },
         };
-        self.served = Served::Yes;
+        if std::mem::replace(&mut self.served, Served::Yes) == Served::No {
+            self.ends.metrics.watches().lacks(kind.word(), None);
+        }
         self.definition.is_served();
         self.ends.metrics.reads(kind.address().resource, true);
         self.tell(event).await

@@ -1,0 +1,207 @@
+//! What the account of Tidegate may do on the hub.
+//!
+//! Decides which missing right stops it, and what is lost where one may be withheld. Never decides which rights there are: the roles
+//! in `manifests/rbac` do.
+
+use std::collections::BTreeMap;
+
+use crate::facts::{HubFacts, Reading};
+use crate::finding::{Finding, several};
+use crate::rights::{Judged, Right};
+use field::counted;
+
+const RIGHTS: &str = "rights/account";
+
+/// Resources that a hub may withhold, and what is lost without.
+const WITHHELD: [(&str, &str, &str); 16] = [
+    (
+        "",
+        "namespaces",
+        "policies that ask about namespaces cannot be judged",
+    ),
+    ("", "serviceaccounts", "agents are not registered"),
+    ("rbac.authorization.k8s.io", "roles", "no role is given to agents"),
+    (
+        "rbac.authorization.k8s.io",
+        "clusterroles",
+        "no role is given to agents",
+    ),
+    (
+        "rbac.authorization.k8s.io",
+        "rolebindings",
+        "no role is given to agents",
+    ),
+    (
+        "certificates.k8s.io",
+        "certificatesigningrequests",
+        "agents get no certificate",
+    ),
+    ("certificates.k8s.io", "signers", "agents get no certificate"),
+    (
+        "apiextensions.k8s.io",
+        "customresourcedefinitions",
+        "kinds that come later are noticed within a minute",
+    ),
+    (
+        "admissionregistration.k8s.io",
+        "validatingwebhookconfigurations",
+        "nobody watches the webhooks",
+    ),
+    (
+        "admissionregistration.k8s.io",
+        "mutatingwebhookconfigurations",
+        "nobody watches the webhooks",
+    ),
+    (
+        "cluster.open-cluster-management.io",
+        "managedclustersets",
+        "nobody upgrades clusters",
+    ),
+    (
+        "cluster.open-cluster-management.io",
+        "managedclustersetbindings",
+        "nobody upgrades clusters",
+    ),
+    (
+        "cluster.open-cluster-management.io",
+        "managedclustersupgrades",
+        "nobody upgrades clusters",
+    ),
+    ("wgpolicyk8s.io", "", "the audit writes no reports"),
+    ("openreports.io", "", "the audit writes no reports"),
+    ("events.k8s.io", "", "no events are written"),
+];
+
+/// How many rights are named; the rest is counted.
+const NAMED: usize = 4;
+
+pub(super) fn rights(facts: &HubFacts) -> Vec<Finding> {
+    let judged = match &facts.rights {
+        Reading::NotAsked => return Vec::new(),
+        Reading::Refused(why) => {
+            let seen = format!("the hub does not say what {} may do: {why}", facts.account);
+            return vec![Finding::unknown(RIGHTS, seen)];
+        }
+        Reading::Seen(judged) => judged,
+    };
+    let account = &facts.account;
+    let mut findings = Vec::new();
+    let asked: Vec<&Judged> = judged.iter().filter(|one| one.allowed.is_ok()).collect();
+    if let Some((one, why)) = judged
+        .iter()
+        .find_map(|one| Some((one, one.allowed.as_ref().err()?)))
+    {
+        let rest = judged.len() - asked.len();
+        let seen = format!(
+            "{} could not be asked, such as `{}`: {why}",
+            counted(rest, "right"),
+            one.right.words()
+        );
+        findings.push(Finding::unknown(RIGHTS, seen));
+    }
+    let missing: Vec<&Right> = asked
+        .iter()
+        .filter(|one| one.allowed == Ok(false))
+        .map(|one| &one.right)
+        .collect();
+    let (mut needed, mut by_loss) = (Vec::new(), BTreeMap::<&str, Vec<&Right>>::new());
+    for right in missing {
+        match loss(right) {
+            Some(lost) => by_loss.entry(lost).or_default().push(right),
+            None => needed.push(right),
+        }
+    }
+    let command = |rights: &[&Right]| {
+        let first = rights.first().map(|right| right.words()).unwrap_or_default();
+        format!("kubectl auth can-i {first} --as={account}")
+    };
+    let cure = "bind the roles of manifests/rbac to the account";
+    if !needed.is_empty() {
+        let seen = format!("{account} may not: {}", named(&needed));
+        findings.push(Finding::error(RIGHTS, seen).cure(cure).command(command(&needed)));
+    }
+    for (lost, rights) in by_loss {
+        let seen = format!("{account} may not: {}; {lost}", named(&rights));
+        findings.push(
+            Finding::warning(RIGHTS, seen)
+                .cure(cure)
+                .command(command(&rights)),
+        );
+    }
+    if findings.is_empty() {
+        let seen = format!(
+            "{account} has all {} that it needs",
+            counted(asked.len(), "right")
+        );
+        findings.push(Finding::ok(RIGHTS, seen));
+    }
+    findings
+}
+
+fn named(rights: &[&Right]) -> String {
+    let words: Vec<String> = rights.iter().map(|right| right.words()).collect();
+    several(&words, NAMED)
+}
+
+fn loss(right: &Right) -> Option<&'static str> {
+    let is = |group: &str, resource: &str| {
+        right.group == group && (resource.is_empty() || right.resource == resource)
+    };
+    let found = WITHHELD
+        .into_iter()
+        .find(|(group, resource, _)| is(group, resource));
+    found.map(|(_, _, lost)| lost)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::finding::Severity;
+
+    fn judged(group: &str, resource: &str, allowed: Result<bool, String>) -> Judged {
+        let right = Right {
+            group: group.to_owned(),
+            resource: resource.to_owned(),
+            subresource: String::new(),
+            verb: "list".to_owned(),
+            namespace: String::new(),
+            name: String::new(),
+        };
+        Judged { right, allowed }
+    }
+
+    fn said(all: Vec<Judged>) -> Vec<(Severity, String)> {
+        let facts = HubFacts {
+            account: "system:serviceaccount:tidegate:tidegate-gate".to_owned(),
+            rights: Reading::Seen(all),
+            ..HubFacts::default()
+        };
+        rights(&facts)
+            .into_iter()
+            .map(|one| (one.severity, format!("{} {}", one.seen, one.command)))
+            .collect()
+    }
+
+    #[test]
+    fn a_right_that_is_needed_stops_and_one_that_may_be_withheld_says_what_is_lost() {
+        const WORK: &str = "work.open-cluster-management.io";
+        let found = said(vec![
+            judged(WORK, "manifestworks", Ok(true)),
+            judged("", "namespaces", Ok(true)),
+        ]);
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].0, Severity::Ok);
+        let found = said(vec![
+            judged(WORK, "manifestworks", Ok(false)),
+            judged("", "namespaces", Ok(false)),
+        ]);
+        assert_eq!(found[0].0, Severity::Error);
+        let command = "kubectl auth can-i list manifestworks.work.open-cluster-management.io -A --as=system:serviceaccount:tidegate:tidegate-gate";
+        assert!(found[0].1.ends_with(command), "{}", found[0].1);
+        assert_eq!(found[1].0, Severity::Warning);
+        assert!(found[1].1.contains("cannot be judged"));
+        let found = said(vec![judged(WORK, "manifestworks", Err("timed out".to_owned()))]);
+        assert_eq!(found[0].0, Severity::Unknown);
+        assert_eq!(found.len(), 1, "what was not asked is not called sound");
+    }
+}

@@ -1,0 +1,39 @@
+//! What is looked at, in the order in which it should be cured: a table of contents.
+
+mod account;
+mod certificates;
+mod fleet;
+mod gate;
+mod hub;
+mod kinds;
+mod managers;
+mod objects;
+
+use super::facts::HubFacts;
+use super::finding::Report;
+
+/// Returns what is to be said of a hub: what is wrong first, the worst of it before the rest.
+pub fn examine(facts: &HubFacts) -> Report {
+    let mut findings = Vec::new();
+    findings.extend(hub::kubernetes(&facts.kubernetes));
+    findings.extend(hub::clock(&facts.dates));
+    findings.extend(kinds::served(facts));
+    findings.extend(kinds::own(facts));
+    findings.extend(kinds::conversion(facts));
+    findings.extend(managers::operator(facts));
+    findings.extend(managers::stock(facts));
+    findings.extend(managers::election(facts));
+    findings.extend(account::rights(facts));
+    findings.extend(gate::registered(facts));
+    findings.extend(certificates::bundles(facts));
+    findings.extend(certificates::shown(facts));
+    findings.extend(gate::answers(facts));
+    findings.extend(fleet::placements(&facts.fleet));
+    findings.extend(fleet::clusters(&facts.fleet));
+    findings.extend(fleet::agents(facts));
+    findings.extend(objects::policies(&facts.fleet));
+    findings.extend(objects::stalled(&facts.fleet));
+    findings.extend(objects::malformed(&facts.fleet));
+    findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+    Report { findings }
+}

@@ -1,0 +1,26 @@
+//! The doctor room: what is wrong with a hub for Tidegate, and what to do about it.
+//!
+//! Decides findings out of facts that somebody else has collected: each with an id, a severity, what was seen, a cure and a
+//! command. Never asks a hub, never changes one; what could not be seen is told as unknown, never taken for sound.
+#![deny(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::indexing_slicing,
+    clippy::wildcard_enum_match_arm
+)]
+
+mod checks;
+mod facts;
+mod finding;
+mod page;
+mod rights;
+mod webhooks;
+
+pub use checks::examine;
+pub use facts::{
+    Answered, Dates, Election, Fleet, HubFacts, Reading, Served, ShownCertificate, Stage, Trust, WebhookLists,
+};
+pub use finding::{Finding, Report, Severity};
+pub use page::{Colours, SCHEMA, json, text};
+pub use rights::{Judged, Right, rights_of};
+pub use webhooks::{Endpoint, WebhookFault, endpoints, webhook_faults};

@@ -1,0 +1,438 @@
+//! The webhook configurations of a hub beside those that Tidegate would register.
+//!
+//! Decides what of ours is missing, edited or there twice, and which mutating webhooks of others are asked about our kinds. Order and
+//! spacing mean nothing. Never decides where the gate is, nor whose certificate is trusted.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use super::facts::WebhookLists;
+use admission::configurations;
+
+/// The end of the names of our webhooks.
+const OURS: &str = ".gate.tidegate.io";
+/// Groups whose kinds nobody else should change on the way in.
+const GROUPS: [&str; 2] = [api::v1alpha1::GROUP, api::names::OWN_GROUP];
+
+/// One thing that is not as it should be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WebhookFault {
+    /// A webhook of ours is in no configuration.
+    Missing {
+        /// Its name.
+        webhook: String,
+        /// The kind of the configuration.
+        kind: &'static str,
+        /// The configuration that should have it.
+        configuration: String,
+    },
+    /// A field of a webhook of ours is another one.
+    Edited {
+        /// Its name.
+        webhook: String,
+        /// The kind of the configuration.
+        kind: &'static str,
+        /// The configuration that has it.
+        configuration: String,
+        /// The field.
+        field: &'static str,
+    },
+    /// A webhook of ours is there more than once: every object is judged more than once.
+    Duplicate {
+        /// Its name.
+        webhook: String,
+        /// The kind of the configuration.
+        kind: &'static str,
+        /// The second configuration that has it.
+        configuration: String,
+    },
+    /// A mutating webhook of somebody else is asked about our kinds.
+    Foreign {
+        /// Its name.
+        webhook: String,
+        /// The configuration that has it.
+        configuration: String,
+    },
+}
+
+impl WebhookFault {
+    /// Every word that [`Self::word`] returns.
+    pub const WORDS: [&'static str; 4] = ["missing", "edited", "duplicate", "foreign"];
+
+    /// Returns what it is, in one word.
+    pub const fn word(&self) -> &'static str {
+        match self {
+            Self::Missing { .. } => "missing",
+            Self::Edited { .. } => "edited",
+            Self::Duplicate { .. } => "duplicate",
+            Self::Foreign { .. } => "foreign",
+        }
+    }
+
+    /// Returns kind and name of the configuration that it is about.
+    pub fn configuration(&self) -> (&'static str, &str) {
+        match self {
+            Self::Missing {
+                kind, configuration, ..
+            }
+            | Self::Edited {
+                kind, configuration, ..
+            }
+            | Self::Duplicate {
+                kind, configuration, ..
+            } => (kind, configuration),
+            Self::Foreign { configuration, .. } => (MUTATING, configuration),
+        }
+    }
+
+    /// Returns it as a sentence.
+    pub fn sentence(&self) -> String {
+        match self {
+            Self::Missing {
+                webhook,
+                configuration,
+                ..
+            } => format!("webhook {webhook} is not registered (it belongs to {configuration})"),
+            Self::Edited {
+                webhook,
+                configuration,
+                field,
+                ..
+            } => format!("{field} of webhook {webhook} in {configuration} is not as Tidegate registers it"),
+            Self::Duplicate {
+                webhook,
+                configuration,
+                ..
+            } => format!("webhook {webhook} is registered a second time, by {configuration}"),
+            Self::Foreign {
+                webhook,
+                configuration,
+            } => format!("webhook {webhook} of {configuration} may change add-on objects"),
+        }
+    }
+}
+
+pub(crate) const MUTATING: &str = "MutatingWebhookConfiguration";
+pub(crate) const VALIDATING: &str = "ValidatingWebhookConfiguration";
+
+/// Where the API server finds the gate, as a webhook says it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Endpoint {
+    /// The address, where the webhook has one.
+    pub url: Option<String>,
+    /// Namespace, name and port of the service, where it has that.
+    pub service: Option<(String, String, u16)>,
+    /// The authority that is trusted, in base64; empty where there is none.
+    pub ca_bundle: String,
+}
+
+impl Endpoint {
+    /// Returns it in words.
+    pub fn text(&self) -> String {
+        match (&self.service, &self.url) {
+            (Some((namespace, name, port)), _) => format!("service {namespace}/{name}:{port}"),
+            (None, Some(url)) => url.clone(),
+            (None, None) => "nowhere".to_owned(),
+        }
+    }
+
+    fn of(webhook: &Value) -> Self {
+        let client = webhook.get("clientConfig").cloned().unwrap_or_default();
+        let text = |at: &str| client.pointer(at).and_then(Value::as_str).map(str::to_owned);
+        let port = client.pointer("/service/port").and_then(Value::as_u64);
+        let service = text("/service/name").map(|name| {
+            let port = port.and_then(|port| u16::try_from(port).ok()).unwrap_or(443);
+            (text("/service/namespace").unwrap_or_default(), name, port)
+        });
+        // Path and secret are nobody's business here: only where it is.
+        let url = text("/url").map(|url| {
+            let (scheme, rest) = url.split_once("://").unwrap_or(("https", &url));
+            let host = rest.split('/').next().unwrap_or_default();
+            format!("{scheme}://{host}")
+        });
+        Self {
+            url,
+            service,
+            ca_bundle: text("/caBundle").unwrap_or_default(),
+        }
+    }
+}
+
+/// Returns where the webhooks of ours find the gate, each place once.
+pub fn endpoints(lists: &WebhookLists) -> Vec<Endpoint> {
+    let all = hooks(&lists.mutating).into_iter().chain(hooks(&lists.validating));
+    let ours = all.filter(|(_, webhook)| is_ours(webhook));
+    let places: BTreeSet<Endpoint> = ours.map(|(_, webhook)| Endpoint::of(webhook)).collect();
+    places.into_iter().collect()
+}
+
+/// Returns what is not as Tidegate registers it. A hub that drops match conditions has neither them nor the webhook that needs them.
+pub fn webhook_faults(lists: &WebhookLists, has_conditions: bool) -> Vec<WebhookFault> {
+    let nowhere = admission::Endpoint::Url("https://gate".to_owned());
+    let wanted = if has_conditions {
+        configurations(&nowhere, None)
+    } else {
+        admission::configurations_without_conditions(&nowhere, None)
+    };
+    let mut faults = Vec::new();
+    for (configuration, (kind, live)) in wanted
+        .iter()
+        .zip([(MUTATING, &lists.mutating), (VALIDATING, &lists.validating)])
+    {
+        let home = name(configuration);
+        let webhooks = configuration.get("webhooks").and_then(Value::as_array);
+        for webhook in webhooks.into_iter().flatten() {
+            faults.extend(compared(webhook, (kind, home), live));
+        }
+    }
+    faults.extend(foreign(&lists.mutating));
+    faults
+}
+
+fn compared(wanted: &Value, (kind, home): (&'static str, &str), live: &[Value]) -> Vec<WebhookFault> {
+    let webhook = text(wanted, "name").to_owned();
+    let mut found = hooks(live)
+        .into_iter()
+        .filter(|(_, one)| text(one, "name") == webhook);
+    let Some((configuration, first)) = found.next() else {
+        return vec![WebhookFault::Missing {
+            webhook,
+            kind,
+            configuration: home.to_owned(),
+        }];
+    };
+    let mut faults: Vec<WebhookFault> = FIELDS
+        .into_iter()
+        .filter(|field| plain(field, wanted) != plain(field, first))
+        .map(|field| WebhookFault::Edited {
+            webhook: webhook.clone(),
+            kind,
+            configuration: configuration.to_owned(),
+            field,
+        })
+        .collect();
+    faults.extend(found.map(|(configuration, _)| WebhookFault::Duplicate {
+        webhook: webhook.clone(),
+        kind,
+        configuration: configuration.to_owned(),
+    }));
+    faults
+}
+
+/// The fields that are compared: all but where the gate is.
+const FIELDS: [&str; 11] = [
+    "rules",
+    "matchConditions",
+    "failurePolicy",
+    "matchPolicy",
+    "namespaceSelector",
+    "objectSelector",
+    "reinvocationPolicy",
+    "sideEffects",
+    "timeoutSeconds",
+    "admissionReviewVersions",
+    "clientConfig.path",
+];
+
+/// Returns a field without what means nothing: order, spacing, what the API server fills in, and the secret that may end the path.
+fn plain(field: &str, webhook: &Value) -> Value {
+    if field == "clientConfig.path" {
+        return json!(path(webhook));
+    }
+    let default = match field {
+        "namespaceSelector" | "objectSelector" => json!({}),
+        "matchConditions" => json!([]),
+        _ => Value::Null,
+    };
+    let value = webhook.get(field).cloned().unwrap_or(default);
+    sorted(&value)
+}
+
+fn sorted(value: &Value) -> Value {
+    match value {
+        Value::Array(items) => {
+            let mut items: Vec<Value> = items.iter().map(sorted).collect();
+            items.sort_by_key(ToString::to_string);
+            Value::Array(items)
+        }
+        Value::Object(fields) => {
+            let fields = fields.iter().map(|(key, value)| (key.clone(), sorted(value)));
+            Value::Object(fields.collect())
+        }
+        Value::String(text) => Value::from(text.split_whitespace().collect::<Vec<_>>().join(" ")),
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+    }
+}
+
+/// Returns which door the API server knocks at: the first part of the path that is one of ours, if any is.
+fn path(webhook: &Value) -> &'static str {
+    let client = |at: &str| webhook.pointer(at).and_then(Value::as_str).unwrap_or_default();
+    let service = client("/clientConfig/service/path");
+    let url = client("/clientConfig/url");
+    let whole = if service.is_empty() { url } else { service };
+    let mut parts = whole.split('/');
+    let doors = [admission::MUTATE_PATH, admission::VALIDATE_PATH];
+    let found = parts.find_map(|part| {
+        doors
+            .into_iter()
+            .find(|door| door.trim_start_matches('/') == part)
+    });
+    found.unwrap_or("none")
+}
+
+fn foreign(mutating: &[Value]) -> impl Iterator<Item = WebhookFault> {
+    let others = hooks(mutating).into_iter().filter(|(_, one)| !is_ours(one));
+    let about_us = others.filter(|(_, one)| {
+        let rules = one.get("rules").and_then(Value::as_array);
+        rules.into_iter().flatten().any(is_about_us)
+    });
+    about_us.map(|(configuration, one)| WebhookFault::Foreign {
+        webhook: text(one, "name").to_owned(),
+        configuration: configuration.to_owned(),
+    })
+}
+
+fn is_about_us(rule: &Value) -> bool {
+    let has = |field: &str, accepts: &dyn Fn(&str) -> bool| {
+        let list = rule.get(field).and_then(Value::as_array);
+        let mut words = list.into_iter().flatten().filter_map(Value::as_str);
+        words.any(accepts)
+    };
+    let writes = |word: &str| ["*", "CREATE", "UPDATE"].contains(&word);
+    // Of a status nobody asks: only the objects themselves count.
+    let objects = |word: &str| !word.contains('/') || word == "*/*";
+    has("apiGroups", &|word| word == "*" || GROUPS.contains(&word))
+        && has("resources", &objects)
+        && has("operations", &writes)
+}
+
+fn is_ours(webhook: &Value) -> bool {
+    text(webhook, "name").ends_with(OURS)
+}
+
+/// Returns the webhooks of some configurations, each with the name of its own.
+fn hooks(configurations: &[Value]) -> Vec<(&str, &Value)> {
+    configurations
+        .iter()
+        .flat_map(|one| {
+            let list = one.get("webhooks").and_then(Value::as_array);
+            list.into_iter()
+                .flatten()
+                .map(move |webhook| (name(one), webhook))
+        })
+        .collect()
+}
+
+fn name(configuration: &Value) -> &str {
+    let name = configuration.pointer("/metadata/name").and_then(Value::as_str);
+    name.unwrap_or_default()
+}
+
+fn text<'a>(of: &'a Value, field: &str) -> &'a str {
+    of.get(field).and_then(Value::as_str).unwrap_or_default()
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// The configurations as an installation behind a service registers them.
+    pub(crate) fn registered() -> WebhookLists {
+        let service = admission::Endpoint::Service {
+            namespace: "tidegate".to_owned(),
+            name: "tidegate".to_owned(),
+            port: 443,
+        };
+        let [mutating, validating] = configurations(&service, Some("pem"));
+        WebhookLists {
+            mutating: vec![mutating],
+            validating: vec![validating],
+        }
+    }
+
+    fn words(lists: &WebhookLists) -> Vec<String> {
+        webhook_faults(lists, true)
+            .iter()
+            .map(WebhookFault::sentence)
+            .collect()
+    }
+
+    #[test]
+    fn what_is_registered_as_printed_has_no_fault_whatever_its_order() {
+        let mut lists = registered();
+        assert_eq!(words(&lists), Vec::<String>::new());
+        let rules = &mut lists.validating[0]["webhooks"][1]["rules"];
+        rules.as_array_mut().expect("rules").reverse();
+        // A secret may end the path.
+        lists.mutating[0]["webhooks"][0]["clientConfig"]["service"]["path"] = json!("/mutate/abc");
+        assert_eq!(words(&lists), Vec::<String>::new());
+        assert_eq!(endpoints(&lists).len(), 1);
+        assert_eq!(endpoints(&lists)[0].text(), "service tidegate/tidegate:443");
+    }
+
+    #[test]
+    fn each_edited_field_is_told() {
+        for field in FIELDS {
+            let mut lists = registered();
+            let webhook = &mut lists.mutating[0]["webhooks"][0];
+            match field {
+                "clientConfig.path" => webhook["clientConfig"]["service"]["path"] = json!("/other"),
+                "namespaceSelector" | "objectSelector" => {
+                    webhook[field] = json!({"matchLabels": {"a": "b"}});
+                }
+                "rules" => webhook["rules"][0]["operations"] = json!(["CREATE"]),
+                "matchConditions" => {
+                    webhook["matchConditions"].as_array_mut().expect("a list").pop();
+                }
+                "timeoutSeconds" => webhook[field] = json!(30),
+                _ => webhook[field] = json!("Other"),
+            }
+            let expected = format!(
+                "{field} of webhook mutate.gate.tidegate.io in tidegate-mutate is not as Tidegate registers it"
+            );
+            assert_eq!(words(&lists), [expected]);
+        }
+    }
+
+    #[test]
+    fn what_is_gone_what_is_there_twice_and_what_others_change_is_told() {
+        let mut lists = registered();
+        let copy = lists.mutating[0].clone();
+        lists.validating[0]["webhooks"]
+            .as_array_mut()
+            .expect("a list")
+            .remove(0);
+        let mut second = copy;
+        second["metadata"]["name"] = json!("again");
+        lists.mutating.push(second);
+        lists.mutating.push(json!({"metadata": {"name": "mesh"}, "webhooks": [
+            {"name": "inject.mesh.example", "rules": [{"apiGroups": ["*"], "resources": ["*"], "operations": ["*"]}]},
+            {"name": "pods.mesh.example", "rules": [{"apiGroups": [""], "resources": ["pods"], "operations": ["CREATE"]}]},
+            {"name": "status.mesh.example", "rules": [{"apiGroups": [GROUPS[0]], "resources": ["*/status"], "operations": ["*"]}]}]}));
+        let faults = webhook_faults(&lists, true);
+        let told: Vec<&str> = faults.iter().map(WebhookFault::word).collect();
+        assert_eq!(told, ["duplicate", "missing", "foreign"]);
+        assert_eq!(faults[1].configuration(), (VALIDATING, "tidegate-guard"));
+        assert_eq!(faults[2].configuration(), (MUTATING, "mesh"));
+        assert!(faults[2].sentence().contains("inject.mesh.example"));
+        assert!(faults.iter().all(|one| WebhookFault::WORDS.contains(&one.word())));
+    }
+
+    #[test]
+    fn a_hub_that_drops_conditions_is_compared_with_what_is_printed_for_it() {
+        let url = admission::Endpoint::Url("https://gate.example:9443".to_owned());
+        let [mutating, validating] = admission::configurations_without_conditions(&url, None);
+        let lists = WebhookLists {
+            mutating: vec![mutating],
+            validating: vec![validating],
+        };
+        assert!(webhook_faults(&lists, false).is_empty());
+        assert!(!webhook_faults(&lists, true).is_empty());
+        let place = &endpoints(&lists)[0];
+        assert_eq!(
+            (place.text().as_str(), place.ca_bundle.as_str()),
+            ("https://gate.example:9443", "")
+        );
+    }
+}

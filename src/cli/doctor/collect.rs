@@ -1,0 +1,259 @@
+//! The facts: what is asked of a hub, one question after the other.
+//!
+//! Decides in which order. What cannot be read is noted as such, and the rest is asked all the same. The only thing that is sent is a
+//! question that is not stored.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use doctor::{
+    Answered, Dates, Election, HubFacts, Reading, Served, ShownCertificate, WebhookLists, endpoints,
+};
+use jiff::Timestamp;
+use k8s_openapi::api::coordination::v1::Lease;
+use kube::api::{DynamicObject, ListParams, PostParams};
+use kube::{Api, Client};
+use serde_json::{Value, json};
+use snapshot::Kind;
+
+use super::ask::{Of, reading, within, words};
+use super::certificate::{Question, look};
+use crate::cli::LeasePlace;
+use api::v1alpha1::{GROUP, VERSION};
+
+const DEFINITIONS: Of = Of(
+    "apiextensions.k8s.io",
+    "v1",
+    "CustomResourceDefinition",
+    "customresourcedefinitions",
+);
+const MUTATING: Of = Of(
+    "admissionregistration.k8s.io",
+    "v1",
+    "MutatingWebhookConfiguration",
+    "mutatingwebhookconfigurations",
+);
+const VALIDATING: Of = Of(
+    "admissionregistration.k8s.io",
+    "v1",
+    "ValidatingWebhookConfiguration",
+    "validatingwebhookconfigurations",
+);
+const MANAGERS: Of = Of(
+    "operator.open-cluster-management.io",
+    "v1",
+    "ClusterManager",
+    "clustermanagers",
+);
+const ADDONS: Of = Of(
+    GROUP,
+    VERSION,
+    "ClusterManagementAddOn",
+    "clustermanagementaddons",
+);
+const CONVERTED: [Of; 2] = [
+    Of(
+        GROUP,
+        "v1beta1",
+        "ClusterManagementAddOn",
+        "clustermanagementaddons",
+    ),
+    Of(GROUP, "v1beta1", "ManagedClusterAddOn", "managedclusteraddons"),
+];
+
+/// Asks for version and time; a hub that does not answer this answers nothing.
+pub(super) async fn reach(client: &Client, facts: &mut HubFacts) -> Result<(), kube::Error> {
+    let request = http::Request::get("/version")
+        .body(Vec::new())
+        .map_err(kube::Error::HttpError)?;
+    let before = Timestamp::now();
+    let answer = client.send(request.map(kube::client::Body::from)).await?;
+    let after = Timestamp::now();
+    let here = before
+        .checked_add(after.duration_since(before) / 2)
+        .unwrap_or(after);
+    let date = answer
+        .headers()
+        .get(http::header::DATE)
+        .and_then(|date| date.to_str().ok());
+    let hub = date.and_then(|date| jiff::fmt::rfc2822::parse(date).ok());
+    facts.dates = match hub {
+        Some(hub) => Reading::Seen(Dates {
+            hub: hub.timestamp(),
+            here,
+        }),
+        None => Reading::Refused("its answers carry no Date".to_owned()),
+    };
+    let version = tokio::time::timeout(std::time::Duration::from_secs(10), client.apiserver_version()).await;
+    facts.kubernetes = match version {
+        Ok(Ok(version)) => Reading::Seen((version.major, version.minor, version.git_version)),
+        Ok(Err(error)) => Reading::Refused(words(&error)),
+        Err(_elapsed) => Reading::Refused("no answer".to_owned()),
+    };
+    Ok(())
+}
+
+/// Asks which kinds there are, and how they are defined.
+pub(super) async fn kinds(client: &Client, facts: &mut HubFacts) {
+    facts.served = served(client).await;
+    facts.definitions = definitions(client).await;
+    let beta = match &facts.served {
+        Reading::Seen(served) => served.contains_key(&format!("{GROUP}/v1beta1")),
+        Reading::NotAsked | Reading::Refused(_) => false,
+    };
+    if beta {
+        for of in CONVERTED {
+            // One object is enough: a list of none is converted by nobody, and says nothing wrong.
+            let answer = within(of.all(client).list(&ListParams::default().limit(1))).await;
+            let answer = reading(answer.map(|found| found.map(drop)), Reading::NotAsked);
+            facts.converted.insert(format!("{}.{}", of.3, of.1), answer);
+        }
+    }
+}
+
+async fn served(client: &Client) -> Reading<Served> {
+    let mut places: BTreeSet<String> = Kind::ALL
+        .into_iter()
+        .filter(|kind| !kind.address().group.is_empty())
+        .map(|kind| format!("{}/{}", kind.address().group, kind.address().version))
+        .collect();
+    places.insert(format!("{GROUP}/v1beta1"));
+    let mut served = Served::new();
+    for place in places {
+        match within(client.list_api_group_resources(&place)).await {
+            Ok(Some(list)) => {
+                let names = list.resources.into_iter().map(|resource| resource.name);
+                served.insert(place, names.collect());
+            }
+            Ok(None) => {}
+            Err(why) => return Reading::Refused(format!("{place}: {why}")),
+        }
+    }
+    Reading::Seen(served)
+}
+
+async fn definitions(client: &Client) -> Reading<BTreeMap<String, Value>> {
+    let api = DEFINITIONS.all(client);
+    let mut found = BTreeMap::new();
+    for crd in api::crds() {
+        let name = crd.metadata.name.unwrap_or_default();
+        match within(api.get(&name)).await {
+            Ok(Some(definition)) => match DEFINITIONS.whole(definition) {
+                Ok(value) => drop(found.insert(name, value)),
+                Err(why) => return Reading::Refused(why),
+            },
+            Ok(None) => {}
+            Err(why) => return Reading::Refused(why),
+        }
+    }
+    Reading::Seen(found)
+}
+
+/// Asks who else manages add-ons, and which replica writes.
+pub(super) async fn managers(
+    client: &Client,
+    (stock, elect): (Option<&LeasePlace>, Option<&LeasePlace>),
+    facts: &mut HubFacts,
+) {
+    facts.managers = reading(MANAGERS.list(client, None).await, Reading::NotAsked);
+    if let Some(place) = stock {
+        facts.stock = election(client, place).await;
+    }
+    if let Some(place) = elect {
+        facts.election = election(client, place).await;
+    }
+}
+
+async fn election(client: &Client, place: &LeasePlace) -> Reading<Election> {
+    let api: Api<Lease> = Api::namespaced(client.clone(), &place.namespace);
+    let found = within(api.get(&place.name)).await;
+    let found = found.map(|lease| Election {
+        place: format!("{}/{}", place.namespace, place.name),
+        lease: lease.and_then(|lease| serde_json::to_value(lease).ok()),
+    });
+    match found {
+        Ok(election) => Reading::Seen(election),
+        Err(why) => Reading::Refused(why),
+    }
+}
+
+/// Asks for the webhook configurations, and looks at the certificates of the places that they name.
+pub(super) async fn webhooks(client: &Client, gate: Option<&str>, facts: &mut HubFacts) {
+    let lists = async {
+        Ok::<_, String>(WebhookLists {
+            mutating: MUTATING.list(client, None).await?.unwrap_or_default(),
+            validating: VALIDATING.list(client, None).await?.unwrap_or_default(),
+        })
+    };
+    facts.webhooks = match lists.await {
+        Ok(lists) => Reading::Seen(lists),
+        Err(why) => Reading::Refused(why),
+    };
+    let Reading::Seen(lists) = &facts.webhooks else {
+        return;
+    };
+    for place in endpoints(lists) {
+        let shown = shown(&place, gate).await;
+        facts.certificates.insert(place.text(), shown);
+    }
+}
+
+async fn shown(place: &doctor::Endpoint, gate: Option<&str>) -> Reading<ShownCertificate> {
+    let (name, address) = match (&place.service, &place.url) {
+        (Some((namespace, name, port)), _) => {
+            let name = format!("{name}.{namespace}.svc");
+            let inside = std::env::var_os("KUBERNETES_SERVICE_HOST").is_some();
+            let address = inside.then(|| format!("{name}:{port}"));
+            (name, address)
+        }
+        (None, Some(url)) => {
+            let Ok(url) = url.parse::<http::Uri>() else {
+                return Reading::Refused(format!("{url} is no address"));
+            };
+            let host = url.host().unwrap_or_default().to_owned();
+            let bare = host.trim_start_matches('[').trim_end_matches(']').to_owned();
+            (bare, Some(format!("{host}:{}", url.port_u16().unwrap_or(443))))
+        }
+        (None, None) => return Reading::Refused("the webhooks name no place".to_owned()),
+    };
+    let Some(address) = gate.map(str::to_owned).or(address) else {
+        return Reading::NotAsked;
+    };
+    let question = Question {
+        address: &address,
+        name: &name,
+        ca_bundle: &place.ca_bundle,
+    };
+    match look(&question).await {
+        Ok(shown) => Reading::Seen(shown),
+        Err(why) => Reading::Refused(format!("{address}: {why}")),
+    }
+}
+
+/// Sends an add-on that the gate refuses, with dryRun=All, and notes what comes back.
+pub(super) async fn answer(client: &Client, facts: &mut HubFacts) {
+    let question = json!({"apiVersion": format!("{GROUP}/{VERSION}"), "kind": "ClusterManagementAddOn",
+        "metadata": {"name": "tidegate-doctor"},
+        "spec": {"installStrategy": {"type": "Placements", "placements": [{"name": "nowhere", "namespace": "default",
+            "rolloutStrategy": {"type": "All", "all": {"minSuccessTime": "banana"}}}]}}});
+    let Ok(question) = serde_json::from_value::<DynamicObject>(question) else {
+        return;
+    };
+    let params = PostParams {
+        dry_run: true,
+        field_manager: Some("tidegate-doctor".to_owned()),
+    };
+    let api = ADDONS.all(client);
+    let asked =
+        tokio::time::timeout(std::time::Duration::from_secs(15), api.create(&params, &question)).await;
+    facts.answer = match asked {
+        Ok(Ok(_)) => Reading::Seen(Answered::Stored),
+        Ok(Err(kube::Error::Api(status))) => match status.code {
+            // Rights are looked at before any webhook is asked; a refusal of the gate names a webhook.
+            401 | 403 if !status.message.contains("webhook") => Reading::Refused(status.message.clone()),
+            404 => Reading::Refused("the hub has no ClusterManagementAddOn".to_owned()),
+            code => Reading::Seen(Answered::Refused(code, field::one_line(&status.message))),
+        },
+        Ok(Err(error)) => Reading::Refused(words(&error)),
+        Err(_elapsed) => Reading::Refused("no answer within 15 s".to_owned()),
+    };
+}

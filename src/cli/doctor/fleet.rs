@@ -1,0 +1,98 @@
+//! What lies on the hub, for the checks that look at it.
+//!
+//! Decides which kinds are read. Works are kept without their specs, which are large and say nothing here. Never decides what is wrong.
+
+use doctor::{Fleet, Reading};
+use kube::Client;
+use offline::Hub;
+use serde_json::Value;
+use snapshot::{Kind, Settings};
+
+use super::ask::{Of, reading};
+
+const POLICIES: Of = Of(
+    api::names::OWN_GROUP,
+    api::v1alpha1::VERSION,
+    "AddOnPolicy",
+    "addonpolicies",
+);
+/// The kinds whose objects are read as the controllers read them.
+const READ: [Kind; 8] = [
+    Kind::Cluster,
+    Kind::Placement,
+    Kind::Decision,
+    Kind::DeploymentConfig,
+    Kind::Template,
+    Kind::HubConfig,
+    Kind::AddOn,
+    Kind::Instance,
+];
+
+/// Reads the fleet.
+pub(super) async fn fleet(client: &Client) -> Fleet {
+    let mut fleet = Fleet::default();
+    let mut hub = Hub::default();
+    let mut unread = Vec::new();
+    for kind in READ {
+        let found = list(client, kind).await;
+        match &found {
+            Reading::Seen(objects) => {
+                for object in objects {
+                    hub.put(object.clone());
+                }
+                hub.complete(kind);
+            }
+            Reading::Refused(why) => unread.push(format!("{}: {why}", kind.address().resource)),
+            Reading::NotAsked => {}
+        }
+        match kind {
+            Kind::Cluster => fleet.clusters = found,
+            Kind::Placement => fleet.placements = found,
+            Kind::Decision => fleet.decisions = found,
+            Kind::AddOn => fleet.addons = found,
+            Kind::Instance => fleet.instances = found,
+            _ => {}
+        }
+    }
+    fleet.rollouts = list(client, Kind::Rollout).await;
+    fleet.works = list(client, Kind::Work).await;
+    fleet.policies = reading(POLICIES.list(client, None).await, Reading::NotAsked);
+    fleet.malformed = match unread.first() {
+        Some(why) => Reading::Refused(why.clone()),
+        None => Reading::Seen(malformed(&hub)),
+    };
+    fleet
+}
+
+async fn list(client: &Client, kind: Kind) -> Reading<Vec<Value>> {
+    let address = kind.address();
+    let of = Of(address.group, address.version, address.kind, address.resource);
+    let mut found = of.list(client, kind.selector()).await;
+    if let (Kind::Work, Ok(Some(works))) = (kind, &mut found) {
+        for work in works.iter_mut().filter_map(Value::as_object_mut) {
+            work.remove("spec");
+        }
+    }
+    // That a kind is not served is told where the kinds are looked at.
+    reading(found, Reading::NotAsked)
+}
+
+fn malformed(hub: &Hub) -> Vec<(String, String)> {
+    let store = hub.store(Settings::default());
+    let faults = store.faults().iter().map(|(key, why)| {
+        let namespace: &str = &key.namespace;
+        let place = if namespace.is_empty() {
+            String::new()
+        } else {
+            format!(" -n {namespace}")
+        };
+        let words = format!("{} {}: {why}", key.kind.address().kind, key.name);
+        let command = format!(
+            "kubectl get {} {}{place} -o yaml",
+            key.kind.address().resource,
+            key.name
+        );
+        (words, command)
+    });
+    faults.collect()
+}

@@ -1,0 +1,14 @@
+//! `tidegate doctor`: what is wrong with a hub, and what to do about it.
+
+mod ask;
+mod certificate;
+mod collect;
+mod fleet;
+mod options;
+mod preflight;
+mod rights;
+mod run;
+
+pub use options::DoctorArgs;
+pub(super) use preflight::preflight;
+pub(super) use run::run;

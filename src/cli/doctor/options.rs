@@ -1,0 +1,79 @@
+//! What may be asked of `tidegate doctor`.
+//!
+//! Decides only how words become values.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::cli::options::{STOCK_LEASE, lease, stock_lease};
+use crate::cli::{ControllersMode, LeasePlace, Only, OutputFormat, StockArg};
+
+/// Say what is wrong with a hub for Tidegate, and what to do about it.
+///
+/// Looks at the hub's version, clock and kinds, at who else manages add-ons, at the rights of the account, the Lease, the webhooks, the
+/// gate's certificate, the programs beside Tidegate, and at what stands still. Every finding has an id, what was seen, a cure and a
+/// command (`docs/operate/doctor.md`). Nothing is changed: whether a question reaches the gate is found out with a faulty
+/// ClusterManagementAddOn that is sent with dryRun=All.
+/// Exit status: 0 nothing has to be done, 1 something has to, 2 the hub, or something on it, could not be asked.
+#[derive(Args, Clone, Debug)]
+pub struct DoctorArgs {
+    /// Kubeconfig of the hub (flag, else KUBECONFIG, else the service account of the pod).
+    #[arg(long, value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+    /// Whose rights are looked at, such as `system:serviceaccount:tidegate:tidegate-controllers`; by default one's own.
+    ///
+    /// Needs the right to impersonate. Everything else is still asked as oneself.
+    #[arg(long = "as", value_name = "USER")]
+    pub account: Option<String>,
+    /// Look at the rights of one half alone, as `serve --only` runs it.
+    #[arg(long, value_enum, value_name = "HALF")]
+    pub only: Option<Only>,
+    /// What the controllers do, as `serve --controllers` says it.
+    #[arg(long, value_enum, value_name = "MODE", default_value_t = ControllersMode::On)]
+    pub controllers: ControllersMode,
+    /// Lease by which the replicas elect.
+    #[arg(long, value_name = "NAMESPACE/NAME", default_value = "tidegate/leader", value_parser = lease)]
+    pub elect: LeasePlace,
+    /// Lease of OCM's add-on manager; `none` looks at nothing.
+    #[arg(long, value_name = "NAMESPACE/NAME", default_value = STOCK_LEASE, value_parser = stock_lease)]
+    pub stock_lease: StockArg,
+    /// Address at which this machine reaches the gate, to look at its certificate.
+    ///
+    /// By default what the webhooks name: an address, or inside of a cluster the service. Elsewhere for instance 127.0.0.1:9443, behind
+    /// `kubectl port-forward -n tidegate deployment/tidegate-gate 9443`.
+    #[arg(long, value_name = "HOST:PORT", value_parser = address)]
+    pub gate: Option<String>,
+    /// From which severity on the exit status is 1.
+    #[arg(long, value_enum, value_name = "SEVERITY", default_value_t = FailFrom::Error)]
+    pub fail_on: FailFrom,
+    /// Form of the answer; JSON says its form in `apiVersion`.
+    #[arg(short, long, value_enum, value_name = "FORM", default_value_t = OutputFormat::Text)]
+    pub output: OutputFormat,
+}
+
+/// From which severity on something has to be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum FailFrom {
+    /// Errors.
+    Error,
+    /// Warnings as well.
+    Warning,
+}
+
+impl FailFrom {
+    pub(super) const fn severity(self) -> doctor::Severity {
+        match self {
+            Self::Error => doctor::Severity::Error,
+            Self::Warning => doctor::Severity::Warning,
+        }
+    }
+}
+
+fn address(text: &str) -> Result<String, String> {
+    let port = text.rsplit_once(':').filter(|(host, _)| !host.is_empty());
+    match port.and_then(|(_, port)| port.parse::<u16>().ok()) {
+        Some(_) => Ok(text.to_owned()),
+        None => Err("write a host and a port, for instance 127.0.0.1:9443".to_owned()),
+    }
+}

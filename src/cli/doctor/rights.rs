@@ -1,0 +1,177 @@
+//! Which rights are asked about, and the questions.
+//!
+//! Decides which of the shipped roles belong to what runs. Never decides what a missing right means.
+
+use doctor::{Judged, Reading, Right, rights_of};
+use futures::StreamExt as _;
+use k8s_openapi::api::authorization::v1::{
+    ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec,
+};
+use kube::api::PostParams;
+use kube::{Api, Client};
+use serde_json::Value;
+
+use super::ask::{within, words};
+use crate::cli::{ControllersMode, Only};
+
+const GATE: &str = include_str!("../../../manifests/rbac/gate.yaml");
+const CONTROLLERS: &str = include_str!("../../../manifests/rbac/controllers.yaml");
+const OBSERVE: &str = include_str!("../../../manifests/rbac/observe.yaml");
+const REGISTRATION: &str = include_str!("../../../manifests/rbac/registration.yaml");
+
+/// The role that is bound in the namespaces of clusters alone: whether it is bound everywhere says nothing.
+const OF_CLUSTERS: &str = "tidegate-cluster";
+/// The Lease that the shipped role names.
+const SHIPPED: (&str, &str) = ("tidegate", "leader");
+
+/// How many questions are asked at the same time.
+const AT_ONCE: usize = 16;
+
+/// Returns the rights that what runs needs; the Leases are those by which it elects.
+pub(super) fn needed(
+    controllers: ControllersMode,
+    only: Option<Only>,
+    elect: Option<(&str, &str)>,
+) -> Vec<Right> {
+    let gate = only != Some(Only::Controllers);
+    let driving = only != Some(Only::Gate);
+    let mut texts = Vec::new();
+    if gate {
+        texts.push(GATE);
+    }
+    match controllers {
+        ControllersMode::On if driving => texts.extend([CONTROLLERS, REGISTRATION]),
+        ControllersMode::Observe if driving => texts.push(OBSERVE),
+        ControllersMode::Off | ControllersMode::Observe | ControllersMode::On => {}
+    }
+    let documents: Vec<Value> = texts.into_iter().flat_map(documents).collect();
+    let mut rights = rights_of(&documents);
+    rights.retain(|right| elect.is_some() || right.namespace != SHIPPED.0);
+    if let Some((namespace, name)) = elect {
+        for right in rights.iter_mut().filter(|right| right.namespace == SHIPPED.0) {
+            namespace.clone_into(&mut right.namespace);
+            right.name = right.name.replacen(SHIPPED.1, name, 1);
+        }
+    }
+    rights
+}
+
+fn documents(text: &str) -> Vec<Value> {
+    let parts = text.split("\n---\n");
+    let values = parts.filter_map(|part| serde_saphyr::from_str::<Value>(part).ok());
+    let is_general =
+        |value: &Value| value.pointer("/metadata/name").and_then(Value::as_str) != Some(OF_CLUSTERS);
+    values.filter(is_general).collect()
+}
+
+/// Asks for each right whether the account of the client has it.
+pub(super) async fn judged(client: &Client, rights: Vec<Right>) -> Reading<Vec<Judged>> {
+    let questions = rights.into_iter().map(|right| async {
+        let allowed = allowed(client, &right).await;
+        Judged { right, allowed }
+    });
+    let mut all: Vec<Judged> = futures::stream::iter(questions)
+        .buffer_unordered(AT_ONCE)
+        .collect()
+        .await;
+    all.sort_by(|one, other| one.right.cmp(&other.right));
+    // What is true of all is told once.
+    let first = all.first().and_then(|one| one.allowed.as_ref().err().cloned());
+    match first.filter(|_| all.iter().all(|one| one.allowed.is_err())) {
+        Some(why) => Reading::Refused(why),
+        None => Reading::Seen(all),
+    }
+}
+
+async fn allowed(client: &Client, right: &Right) -> Result<bool, String> {
+    let text = |part: &str| (!part.is_empty()).then(|| part.to_owned());
+    let review = SelfSubjectAccessReview {
+        spec: SelfSubjectAccessReviewSpec {
+            resource_attributes: Some(ResourceAttributes {
+                group: Some(right.group.clone()),
+                resource: Some(right.resource.clone()),
+                subresource: text(&right.subresource),
+                verb: Some(right.verb.clone()),
+                namespace: text(&right.namespace),
+                name: text(&right.name),
+                ..ResourceAttributes::default()
+            }),
+            ..SelfSubjectAccessReviewSpec::default()
+        },
+        ..SelfSubjectAccessReview::default()
+    };
+    let api: Api<SelfSubjectAccessReview> = Api::all(client.clone());
+    let params = PostParams::default();
+    let answer = within(api.create(&params, &review)).await?;
+    let status = answer
+        .and_then(|review| review.status)
+        .ok_or("the hub has no access reviews")?;
+    Ok(status.allowed)
+}
+
+/// Returns the name by which the hub knows the account of a client.
+pub(super) async fn whoami(client: &Client) -> String {
+    use k8s_openapi::api::authentication::v1::SelfSubjectReview;
+    let api: Api<SelfSubjectReview> = Api::all(client.clone());
+    let answer = api
+        .create(&PostParams::default(), &SelfSubjectReview::default())
+        .await;
+    let name = answer
+        .map_err(|error| words(&error))
+        .ok()
+        .and_then(|review| review.status?.user_info?.username);
+    name.unwrap_or_else(|| "this account".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words_of(
+        controllers: ControllersMode,
+        only: Option<Only>,
+        elect: Option<(&str, &str)>,
+    ) -> Vec<String> {
+        needed(controllers, only, elect)
+            .iter()
+            .map(Right::words)
+            .collect()
+    }
+
+    #[test]
+    fn each_half_needs_what_its_role_gives() {
+        let gate = words_of(ControllersMode::On, Some(Only::Gate), None);
+        assert!(
+            gate.contains(&"list clustermanagementaddons.addon.open-cluster-management.io -A".to_owned()),
+            "{gate:#?}"
+        );
+        assert!(
+            !gate.iter().any(|one| one.starts_with("delete ")),
+            "the gate writes nothing"
+        );
+        let both = words_of(ControllersMode::On, None, Some(("here", "mine")));
+        for right in [
+            "update leases.coordination.k8s.io/mine -n here",
+            "update leases.coordination.k8s.io/mine-next -n here",
+            "create leases.coordination.k8s.io -n here",
+            "delete manifestworks.work.open-cluster-management.io -A",
+            "approve signers.certificates.k8s.io/kubernetes.io/kube-apiserver-client -A",
+        ] {
+            assert!(both.contains(&right.to_owned()), "{right} in {both:#?}");
+        }
+        assert!(
+            !both.iter().any(|one| one.contains("create serviceaccounts")),
+            "only in namespaces of clusters"
+        );
+        let alone = words_of(ControllersMode::On, Some(Only::Controllers), None);
+        assert!(
+            !alone.iter().any(|one| one.contains("update leases")),
+            "nobody elects"
+        );
+        let watching = words_of(ControllersMode::Observe, Some(Only::Controllers), None);
+        assert!(
+            !watching.iter().any(|one| one.starts_with("patch ")),
+            "nothing is written"
+        );
+    }
+}

@@ -1,0 +1,67 @@
+//! The subcommand: collects, has it examined, prints.
+//!
+//! Decides what is asked. What is wrong with it is decided by `doctor`.
+
+use std::process::ExitCode;
+
+use doctor::{Colours, HubFacts, Stage, examine, json, text};
+use field::Shown;
+
+use super::{DoctorArgs, collect, fleet, rights};
+use crate::cli::print::{is_coloured, print};
+use crate::cli::{CliError, OutputFormat, connect};
+
+pub(in crate::cli) fn run(args: &DoctorArgs) -> Result<ExitCode, CliError> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|source| CliError::Act {
+            act: "start the runtime",
+            source: source.into(),
+        })?;
+    let facts = runtime.block_on(collected(args))?;
+    let report = examine(&facts);
+    let status = report.exit_status(args.fail_on.severity());
+    match args.output {
+        OutputFormat::Text if is_coloured() => print(&Shown::painted(&text(&report, Colours::On)))?,
+        OutputFormat::Text => print(&Shown::page(&text(&report, Colours::Off)))?,
+        OutputFormat::Json => print(&Shown::json(&format!("{:#}\n", json(&report, status))))?,
+    }
+    Ok(ExitCode::from(status))
+}
+
+async fn collected(args: &DoctorArgs) -> Result<HubFacts, CliError> {
+    let config = connect::config_of(args.kubeconfig.as_deref()).await?;
+    let mut other = config.clone();
+    let client = connect::client(config)?;
+    let mut facts = HubFacts {
+        stage: Stage::Running,
+        ..HubFacts::default()
+    };
+    collect::reach(&client, &mut facts)
+        .await
+        .map_err(|source| CliError::Act {
+            act: "reach the hub",
+            source: source.into(),
+        })?;
+    collect::kinds(&client, &mut facts).await;
+    collect::managers(
+        &client,
+        (args.stock_lease.0.as_ref(), Some(&args.elect)),
+        &mut facts,
+    )
+    .await;
+    collect::webhooks(&client, args.gate.as_deref(), &mut facts).await;
+    collect::answer(&client, &mut facts).await;
+    facts.fleet = fleet::fleet(&client).await;
+    other.auth_info.impersonate.clone_from(&args.account);
+    let account = connect::client(other)?;
+    facts.account = match &args.account {
+        Some(account) => account.clone(),
+        None => rights::whoami(&account).await,
+    };
+    let elect = Some((args.elect.namespace.as_str(), args.elect.name.as_str()));
+    let needed = rights::needed(args.controllers, args.only, elect);
+    facts.rights = rights::judged(&account, needed).await;
+    Ok(facts)
+}

@@ -1,0 +1,127 @@
+//! The way from the controllers to a hub, on which something goes wrong on purpose: it is cut, it falls silent, or answers are struck.
+//!
+//! Decides which answers are faults, the same ones in every run. Never changes an answer that passes.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::time::Duration;
+
+use http::{Request, Response};
+use http_body_util::{BodyExt, Full};
+use kube::Client;
+use kube::client::Body;
+use serde_json::json;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+
+/// What the way to the hub does.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// Everything passes.
+    Open = 0,
+    /// Nobody answers, and what was open is cut.
+    Gone = 1,
+    /// Nothing is cut, and nothing passes.
+    Silent = 2,
+}
+
+/// The way from the controllers to the hub.
+#[derive(Clone)]
+pub(crate) struct Road(Arc<AtomicU8>);
+
+impl Road {
+    pub(crate) async fn start(hub: String) -> (Self, String) {
+        let road = Self(Arc::default());
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = listener.local_addr().expect("an address").to_string();
+        let this = road.clone();
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                let (this, hub) = (this.clone(), hub.clone());
+                tokio::spawn(async move {
+                    if this.is(Way::Gone) {
+                        return;
+                    }
+                    let Ok(other) = TcpStream::connect(hub).await else {
+                        return;
+                    };
+                    let ((from, to), (back, forth)) = (stream.into_split(), other.into_split());
+                    tokio::select! {
+                        () = this.carry(from, forth) => {}
+                        () = this.carry(back, to) => {}
+                    }
+                });
+            }
+        });
+        (road, address)
+    }
+
+    fn is(&self, way: Way) -> bool {
+        self.0.load(Ordering::Relaxed) == way as u8
+    }
+
+    pub(crate) fn set(&self, way: Way) {
+        self.0.store(way as u8, Ordering::Relaxed);
+    }
+
+    async fn carry(&self, mut from: tokio::net::tcp::OwnedReadHalf, mut to: tokio::net::tcp::OwnedWriteHalf) {
+        let mut buffer = vec![0; 16 * 1024];
+        loop {
+            let read = tokio::select! {
+                read = from.read(&mut buffer) => read,
+                () = tokio::time::sleep(Duration::from_millis(100)) => {
+                    if self.is(Way::Gone) {
+                        return;
+                    }
+                    continue;
+                }
+            };
+            while self.is(Way::Silent) {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+            let Ok(read @ 1..) = read else { return };
+            if to.write_all(&buffer[..read]).await.is_err() {
+                return;
+            }
+        }
+    }
+}
+
+/// A client of whose answers a third is a fault: 500, 429, and 409 to writes or 410 to watches, the same ones in every run.
+pub(crate) fn striking(client: Client) -> Client {
+    let count = Arc::new(AtomicU64::new(7));
+    let service = tower::service_fn(move |request: Request<Body>| {
+        let dice = count.fetch_add(1, Ordering::Relaxed).wrapping_mul(2_654_435_761) >> 7;
+        let (client, path) = (client.clone(), request.uri().to_string());
+        async move {
+            let is_write = request.method() != http::Method::GET;
+            let code = match dice % 10 {
+                _ if !path.contains("/api") => 0,
+                0 => 500,
+                1 => 429,
+                2 if is_write => 409,
+                2 if path.contains("watch=") => 410,
+                _ => 0,
+            };
+            if code == 0 {
+                let answer: Response<Body> = client.send(request).await?;
+                return Ok::<_, tower::BoxError>(answer.map(BodyExt::boxed_unsync));
+            }
+            let reason = ["InternalError", "TooManyRequests", "Conflict", "Expired"];
+            let reason = reason[[500, 429, 409, 410]
+                .iter()
+                .position(|one| *one == code)
+                .unwrap_or_default()];
+            let status = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code,
+                "reason": reason, "message": "a fault on purpose"});
+            let body = Full::from(status.to_string())
+                .map_err(|never| match never {})
+                .boxed_unsync();
+            let answer = Response::builder()
+                .status(code)
+                .header("content-type", "application/json");
+            Ok(answer.body(body)?)
+        }
+    });
+    Client::new(service, "default")
+}
