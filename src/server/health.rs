@@ -117,7 +117,7 @@ impl Health {
     }
 
     /// Kinds that the hub does not serve are another matter than kinds that are still read: somebody has to act.
-    fn waits_for(&self, unread: &[&'static str]) -> String {
+    fn unread_words(&self, unread: &[&'static str]) -> String {
         let missing = self
             .0
             .watches
@@ -161,7 +161,7 @@ impl Health {
         };
         let unread = facts.load().unread();
         if !unread.is_empty() {
-            return Word::No(self.waits_for(&unread));
+            return Word::No(self.unread_words(&unread));
         }
         let mut notes: Vec<String> = self
             .refused()

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::cli::options::{STOCK_LEASE, lease, stock_lease};
+use crate::cli::options::{STOCK_LEASE, stock_lease};
+use crate::cli::words::lease;
 use crate::cli::{ControllersMode, LeasePlace, Only, OutputFormat, StockArg};
 
 /// Say what is wrong with a hub for Tidegate, and what to do about it.
