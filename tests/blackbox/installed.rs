@@ -12,7 +12,7 @@ use devhub::{Authz, DevHub};
 use serde_json::Value;
 
 use crate::definitions::theirs;
-use crate::rig::{kubectl, repository, run, tidegate};
+use crate::rig::{CMA_V1ALPHA1, kubectl, repository, run, tidegate};
 use crate::serve::{page, serving, until};
 
 fn free_address() -> SocketAddr {
@@ -149,7 +149,7 @@ async fn what_is_installed_runs_with_its_own_rights_and_leaves_nothing_behind() 
             !kubectl(&admin, &["get", "namespace", "tidegate"], "").ok
         });
         assert_eq!(everything(&admin), before, "nothing is left");
-        done(&admin, &["get", "clustermanagementaddon", "mine"], "");
+        done(&admin, &["get", CMA_V1ALPHA1, "mine"], "");
     });
     hub.shutdown().await;
 }

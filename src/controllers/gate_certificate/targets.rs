@@ -5,8 +5,8 @@
 use std::time::Duration;
 
 use futures::StreamExt as _;
-use futures::stream::BoxStream;
-use kube::api::{ApiResource, DynamicObject, GroupVersionKind, TypeMeta};
+use futures::stream::{self, BoxStream};
+use kube::api::{ApiResource, DynamicObject, GroupVersionKind, ListParams, TypeMeta};
 use kube::{Api, Client};
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -87,13 +87,23 @@ impl Target {
         if !self.is_optional {
             return seen;
         }
-        let mut is_over = false;
-        seen.take_while(move |sight| {
-            let goes_on = !is_over;
-            is_over = matches!(sight, Sight::Unreadable { forbidden: true, .. });
-            futures::future::ready(goes_on)
-        })
-        .boxed()
+        let (api, name) = (self.api.clone(), self.name);
+        let asked = async move {
+            let one = ListParams::default()
+                .limit(1)
+                .fields(&format!("metadata.name={name}"));
+            match api.list(&one).await {
+                Err(kube::Error::Api(status)) if status.code == 403 => {
+                    let forbidden = Sight::Unreadable {
+                        why: status.message,
+                        forbidden: true,
+                    };
+                    stream::iter([forbidden]).boxed()
+                }
+                Ok(_) | Err(_) => seen,
+            }
+        };
+        stream::once(asked).flatten().boxed()
     }
 
     /// What was seen is of yesterday.
