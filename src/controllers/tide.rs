@@ -16,7 +16,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use super::addon::Planning;
 use super::auditor::WatchTap;
 use super::config_watch::look_out;
-use super::election::{ElectionOptions, StockLease, campaign, watch_stock};
+use super::election::{ElectionOptions, StockLease, Term, campaign, watch_stock};
 use super::runtime::Controller;
 use super::runtime::clock::{Clock, keep_time, read_date};
 use super::runtime::event_budget::EventBudget;
@@ -130,23 +130,25 @@ fn stand(
     options: &TideOptions,
     resign: &CancellationToken,
     standing: &mut JoinSet<()>,
-) -> watch::Receiver<bool> {
+) -> (watch::Receiver<bool>, Term) {
     let election = options.election.clone().filter(|_| options.part == Part::Drives);
     let plans = options.part != Part::Sees;
     let (leader, leading) = watch::channel(plans && election.is_none());
+    let term = Term::default();
     if let Some(election) = election {
+        term.lasts_until(tokio::time::Instant::now());
         let metrics = options.metrics.clone();
         standing.spawn(campaign(
             client.clone(),
             election,
-            (leader, metrics),
+            (leader, term.clone(), metrics),
             resign.clone(),
         ));
     }
     if options.part == Part::Observes {
         options.metrics.modes().observe();
     }
-    leading
+    (leading, term)
 }
 
 /// Looks at the Lease of OCM's add-on manager where somebody here could write what is its; returns whether it acts. Whoever elects
@@ -215,7 +217,7 @@ impl Tide {
         watches.spawn(look_out(client.clone(), watch_lists, sender));
         let (stop, resign) = (CancellationToken::new(), CancellationToken::new());
         let mut standing = JoinSet::new();
-        let leading = stand(&client, &options, &resign, &mut standing);
+        let (leading, term) = stand(&client, &options, &resign, &mut standing);
         let fence = watched_fence(&client, &options, &stop, &mut watches);
         let outlets = Outlets {
             facts: Arc::clone(&facts),
@@ -227,7 +229,7 @@ impl Tide {
         watches.spawn(keep_time(client.clone(), clock.clone(), stop.clone()));
         let (controllers, refused) = controllers();
         let ends = (stop.clone(), leading.clone(), fence);
-        let driver = Reconciler::new(client, options, outlets, (clock.clone(), controllers), ends);
+        let driver = Reconciler::new(term.fenced(&client), options, outlets, (clock.clone(), controllers), ends);
         let recorder = driver.recorder();
         let driver = tokio::spawn(driver.run(events));
         Ok(Self {

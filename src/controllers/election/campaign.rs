@@ -17,6 +17,7 @@ use tracing::{debug, info, warn};
 use super::candidate::{Candidate, ElectionOptions, Move};
 use super::identity::holder;
 use super::successor;
+use super::term::Term;
 use crate::controllers::runtime::error_root::root;
 use crate::telemetry::{Holder, LeaseOf, Metrics};
 
@@ -27,7 +28,7 @@ const FAREWELL: Duration = Duration::from_secs(2);
 pub(in crate::controllers) async fn campaign(
     client: Client,
     options: ElectionOptions,
-    (leading, metrics): (watch::Sender<bool>, Metrics),
+    (leading, term, metrics): (watch::Sender<bool>, Term, Metrics),
     stop: CancellationToken,
 ) {
     let mut standing = Candidacy::new(client, options, metrics);
@@ -49,7 +50,7 @@ pub(in crate::controllers) async fn campaign(
             }
             Ok(Err(_)) | Err(_) => {}
         }
-        let until = standing.tell(&leading);
+        let until = standing.tell(&leading, &term);
         let waits = tokio::time::timeout(pace.retry, standing.wait_in_line(sent));
         tokio::select! {
             () = stop.cancelled() => break,
@@ -62,9 +63,10 @@ pub(in crate::controllers) async fn campaign(
             () = stop.cancelled() => break,
             () = tokio::time::sleep_until(wake.max(Instant::now())) => {}
         }
-        standing.tell(&leading);
+        standing.tell(&leading, &term);
     }
     leading.send_replace(false);
+    term.lasts_until(Instant::now());
     if tokio::time::timeout(FAREWELL, standing.resign()).await.is_err() {
         warn!(lease = %standing.options.name, "the lease could not be given back in time");
     }
@@ -102,12 +104,13 @@ impl Candidacy {
     }
 
     /// Tells whether this candidate leads now; returns until when it does.
-    fn tell(&self, leading: &watch::Sender<bool>) -> Option<Instant> {
+    fn tell(&self, leading: &watch::Sender<bool>, term: &Term) -> Option<Instant> {
         let until = self
             .candidate
             .leads_until()
             .filter(|until| *until > Instant::now());
         let leads = until.is_some();
+        term.lasts_until(until.unwrap_or_else(Instant::now));
         let changed = leading.send_if_modified(|known| std::mem::replace(known, leads) != leads);
         if changed {
             info!(lease = %self.options.name, identity = %self.options.identity, leads, "leadership changed");
