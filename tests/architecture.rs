@@ -95,11 +95,21 @@ const CRATES: &[(&str, &[&str])] = &[
     ),
     (
         "forecast",
-        &["api", "field", "offline", "plan", "snapshot", "upgrade"],
+        &[
+            "api", "field", "offline", "plan", "rollout", "snapshot", "upgrade",
+        ],
     ),
     (
         "why",
-        &["api", "field", "model", "offline", "plan", "snapshot", "upgrade"],
+        &[
+            "api", "field", "model", "offline", "plan", "rollout", "snapshot", "upgrade",
+        ],
+    ),
+    (
+        "cockpit",
+        &[
+            "api", "field", "forecast", "model", "plan", "rollout", "snapshot", "upgrade",
+        ],
     ),
     ("explain", &["admission", "api", "field", "why"]),
     ("release", &["api", "snapshot"]),
@@ -150,6 +160,7 @@ const PURE: &[&str] = &[
     "check",
     "forecast",
     "why",
+    "cockpit",
     "explain",
     "release",
 ];

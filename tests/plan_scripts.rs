@@ -4,6 +4,7 @@
 
 mod any_kind;
 mod asked;
+mod cockpit_words;
 mod foreign;
 mod hooks;
 mod rollout_words;
@@ -134,6 +135,7 @@ impl Teller {
             writeln!(self.out, "> {line}").expect("a string takes text");
             self.act(line, &block);
             self.any_kinds.look(&mut self.world.store);
+            self.picture_agrees();
         }
         // Nothing is left to write, now and whenever the plan asks to be made again, and that ends too.
         self.world.come_to_rest(&self.addon);
@@ -203,6 +205,7 @@ impl Teller {
     fn act_on_show(&mut self, words: &[&str]) {
         match words {
             ["addon"] => self.show_addon(),
+            ["rollout"] => self.show_rollout(),
             ["work", cluster] => self.show_work(cluster),
             ["holdings", cluster] => self.out.push_str(&templates::holdings(&self.world, cluster)),
             ["pods", cluster] => self.out.push_str(&templates::pods(&self.world, cluster)),

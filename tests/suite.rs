@@ -13,6 +13,7 @@ mod audit_footprint;
 mod audit_on_hub;
 mod bypass;
 mod clocks;
+mod cockpit;
 mod configs_on_hub;
 mod convergence;
 mod crd_structural;

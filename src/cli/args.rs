@@ -64,6 +64,11 @@ pub enum Command {
     Snapshot(SnapshotArgs),
     /// Test, look over, measure and export policies: rules that users write themselves.
     Policy(PolicyArgs),
+    /// See rollouts and steer them: list, status, pause, resume, promote, retry, undo, history.
+    Rollout(Box<super::RolloutArgs>),
+    /// Show rollouts as a page in the terminal, live, and steer them with keys.
+    #[cfg(feature = "top")]
+    Top(Box<super::TopArgs>),
     /// Take over from OCM's add-on manager: the bindings of its service account, copied for Tidegate's.
     Adopt(super::AdoptArgs),
     /// Hand add-ons back to OCM's add-on manager.

@@ -19,6 +19,33 @@ pub(super) fn print_above(line: &Shown, last: &Shown) -> Result<(), CliError> {
     put(&mut std::io::stdout().lock(), &text).map_err(CliError::Print)
 }
 
+/// A page that is drawn anew in its place.
+#[derive(Debug, Default)]
+pub(super) struct Redrawn {
+    /// How many lines stand there.
+    lines: usize,
+}
+
+impl Redrawn {
+    /// Draws a page of so many lines over the last one.
+    pub(super) fn draw(&mut self, page: &Shown, lines: usize) -> Result<(), CliError> {
+        let up = match self.lines {
+            0 => String::new(),
+            lines => format!("\u{1b}[{lines}A"),
+        };
+        self.lines = lines;
+        // In one piece, and each line cleared behind what is new: otherwise it would flicker.
+        let text = page.as_str().replace('\n', "\u{1b}[K\n");
+        put(&mut std::io::stdout().lock(), &format!("{up}\r{text}\u{1b}[J")).map_err(CliError::Print)
+    }
+}
+
+/// Returns how wide and how high the terminal is that shows standard output.
+pub(super) fn terminal_size() -> Option<(usize, usize)> {
+    let (width, height) = terminal_size::terminal_size_of(std::io::stdout())?;
+    Some((usize::from(width.0), usize::from(height.0)))
+}
+
 /// Prints a page to standard error. That nobody reads it is no fault.
 pub(super) fn complain(page: &Shown) {
     put(&mut std::io::stderr().lock(), page.as_str()).unwrap_or_default();

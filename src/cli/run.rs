@@ -11,8 +11,8 @@ use clap::{CommandFactory as _, FromArgMatches as _};
 use super::dev;
 use super::print::{self, complain};
 use super::{
-    Cli, CliError, Command, LogFormat, check, crds, definitions, explain, plan, policy, reference, serve,
-    shell, snapshot, why,
+    Cli, CliError, Command, LogFormat, check, crds, definitions, explain, plan, plugin, policy, reference,
+    serve, shell, snapshot, why,
 };
 use crate::telemetry::{self, LogForm};
 use field::{Shown, acts};
@@ -21,7 +21,10 @@ use field::{Shown, acts};
 ///
 /// Clap answers `--help`, `--version` and misuse itself (status 0, 0 and 2).
 pub fn run() -> ExitCode {
-    let matches = match Cli::command().try_get_matches() {
+    if plugin::completes() {
+        return plugin::complete().unwrap_or(ExitCode::FAILURE);
+    }
+    let matches = match plugin::command().try_get_matches() {
         Ok(matches) => matches,
         Err(error) => return misused(&error),
     };
@@ -62,6 +65,9 @@ fn perform(command: Command) -> Result<ExitCode, CliError> {
         Command::Adopt(args) => super::release::adopt(&args),
         Command::Reference(args) => reference::run(&args),
         Command::Policy(args) => return policy::run(&args.command),
+        Command::Rollout(args) => return super::rollout::run(&args),
+        #[cfg(feature = "top")]
+        Command::Top(args) => return super::rollout::top::run(&args),
         Command::Definitions(args) => return definitions::run(&args.command),
     }
     .map(|()| ExitCode::SUCCESS)
@@ -93,18 +99,30 @@ fn tell_panics() {
     }));
 }
 
+/// What is logged unless somebody wants more: a page that covers the terminal must not be written into.
+const fn quiet(command: &Command) -> &'static str {
+    match command {
+        #[cfg(feature = "top")]
+        Command::Top(_) => "off",
+        _ => "warn",
+    }
+}
+
 fn start_logs(command: &Command) -> Result<(), CliError> {
-    let filter = std::env::var("TIDEGATE_LOG").unwrap_or_else(|_| "warn".to_owned());
+    let filter = std::env::var("TIDEGATE_LOG").unwrap_or_else(|_| quiet(command).to_owned());
     let asked = match command {
         #[cfg(feature = "dev")]
         Command::Dev(args) => args.log_format,
         Command::Serve(args) => args.log_format,
+        #[cfg(feature = "top")]
+        Command::Top(_) => LogFormat::Text,
         Command::Check(_)
         | Command::Why(_)
         | Command::Plan(_)
         | Command::Explain(_)
         | Command::Snapshot(_)
         | Command::Policy(_)
+        | Command::Rollout(_)
         | Command::Crds(_)
         | Command::Definitions(_)
         | Command::Reference(_)

@@ -77,13 +77,17 @@ pub(crate) fn impurities(path: &str, text: &str) -> Vec<String> {
 }
 
 /// The files that may write to a hub while it serves, and what each writes; ARCHITECTURE.md names them, too.
-pub(crate) const WRITERS: [(&str, &str); 6] = [
+pub(crate) const WRITERS: [(&str, &str); 7] = [
     ("src/controllers/runtime/write.rs", "what a plan says"),
     ("src/controllers/auditor/apply.rs", "reports"),
     ("src/controllers/election/campaign.rs", "the Lease"),
     ("src/controllers/runtime/event_recorder.rs", "events"),
     ("src/controllers/policies/apply.rs", "the status of policies"),
     ("src/cli/release/apply.rs", "what is handed back"),
+    (
+        "src/cli/rollout/write.rs",
+        "what somebody who steers a rollout asks for",
+    ),
 ];
 
 pub(crate) fn mutations(path: &str, text: &str) -> Vec<String> {

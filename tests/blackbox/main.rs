@@ -6,6 +6,7 @@ mod added_fields;
 mod admission;
 mod audit;
 mod break_glass;
+mod cockpit;
 mod command_line;
 mod definitions;
 mod deploy;

@@ -174,6 +174,7 @@ terms! {
     /// Names of annotations, labels and finalizers.
     NAMES,
     "an annotation" {
+        "tidegate.io/promoted": "On a ClusterManagementAddOn: ends soaks. A list of placements with a time, as `namespace/name=2026-01-31T12:00:00Z`, or `*=<time>` for all: clusters that had succeeded before need not stay successful for minSuccessTime any longer. `tidegate rollout promote` writes it.";
         "tidegate.io/paused": "On a ClusterManagementAddOn: pauses rollouts. A list of placements as `namespace/name`, or `*` for all. What is under way goes on.";
         "tidegate.io/v1alpha1-only": "On an add-on object in v1beta1: what only v1alpha1 can hold, so that a conversion loses nothing. Not for people.";
         "tidegate.io/v1beta1-only": "On an add-on object in v1alpha1: what only v1beta1 can hold, so that a conversion loses nothing. Not for people.";

@@ -16,6 +16,7 @@ mod difference;
 mod render;
 mod take_over;
 mod take_over_text;
+mod turns;
 mod upgrades;
 mod world;
 
@@ -24,4 +25,5 @@ pub use difference::Difference;
 pub use render::{json, text};
 pub use take_over::{Fate, TakeOver, take_over};
 pub use take_over_text::{take_over_json, take_over_text};
+pub use turns::{Ending, ending};
 pub use upgrades::{UpgradeForecast, upgrades, upgrades_json, upgrades_text};

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use super::census::{Census, Time};
 use super::instances::Rounds;
 use super::memo::Memo;
+use super::outlook::Outlook;
 use super::settled::{Heard, Others};
 use super::types::{Action, Plan, Wait, WaitOn, earliest};
 use super::{
@@ -24,11 +25,19 @@ pub fn addon(view: &View<'_>, now: Timestamp) -> Plan {
 pub fn addon_with(view: &View<'_>, now: Timestamp, memo: &mut Memo) -> Plan {
     let now = whole_seconds(now);
     let (plan, heard) = match memo.open(view, now) {
-        Some((scope, others)) => made(&view.within(&scope), &others, now),
-        None => made(view, &Others::default(), now),
+        Some((scope, others)) => made(&view.within(&scope), &others, None, now),
+        None => made(view, &Others::default(), None, now),
     };
     memo.close(view, heard, now);
     plan
+}
+
+/// Returns the same plan as [`addon`], and what it has decided about the rollout: nothing where nothing is rolled out, because the add-on
+/// is not managed here or is being deleted.
+pub fn addon_with_outlook(view: &View<'_>, now: Timestamp) -> (Plan, Option<Outlook>) {
+    let mut outlook = None;
+    let (plan, _) = made(view, &Others::default(), Some(&mut outlook), whole_seconds(now));
+    (plan, outlook)
 }
 
 /// Returns what there is to say about an add-on while nobody knows what time it is: that nothing is planned.
@@ -49,7 +58,12 @@ pub fn timeless(view: &View<'_>, now: Timestamp) -> Plan {
 }
 
 /// Returns the plan, and what it found out about the clusters that it looked at where that will help the next one.
-fn made(view: &View<'_>, others: &Others, now: Timestamp) -> (Plan, Option<Heard>) {
+fn made(
+    view: &View<'_>,
+    others: &Others,
+    seen: Option<&mut Option<Outlook>>,
+    now: Timestamp,
+) -> (Plan, Option<Heard>) {
     if view.is_anothers() {
         let plan = Plan {
             actions: registration::of_others(view, now)
@@ -70,7 +84,7 @@ fn made(view: &View<'_>, others: &Others, now: Timestamp) -> (Plan, Option<Heard
         plan.actions = beside(plan.actions, grants).collect();
         (plan, None)
     } else if view.addon.managed {
-        let (plan, heard) = managed(view, others, now);
+        let (plan, heard) = managed(view, others, seen, now);
         (plan, Some(heard))
     } else {
         (unmanaged(view, now), None)
@@ -116,7 +130,12 @@ fn unmanaged(view: &View<'_>, now: Timestamp) -> Plan {
 }
 
 /// Returns the plan of an add-on that the hub manages, the labels of its clusters aside.
-fn managed(view: &View<'_>, others: &Others, now: Timestamp) -> (Plan, Heard) {
+fn managed(
+    view: &View<'_>,
+    others: &Others,
+    seen: Option<&mut Option<Outlook>>,
+    now: Timestamp,
+) -> (Plan, Heard) {
     let wanted = install::wanted(view, others);
     let configs = config::effective(view, &wanted);
     let membership = install::membership(view, &wanted, now);
@@ -125,10 +144,20 @@ fn managed(view: &View<'_>, others: &Others, now: Timestamp) -> (Plan, Heard) {
     census.holding = membership.holding;
     census.unmade = membership.unmade;
     let mut rounds = Rounds::new(view, &configs, &membership.kept, now);
+    let mut outlook = seen
+        .is_some()
+        .then(|| Outlook::begin(view, &wanted, &configs, &rollout.placed));
     for member in &rollout.members {
-        if let Some(standing) = rounds.see_to(member) {
+        let standing = rounds.see_to(member);
+        if let Some(outlook) = &mut outlook {
+            outlook.note(member, standing);
+        }
+        if let Some(standing) = standing {
             census.add(&member.instance.cluster, standing);
         }
+    }
+    if let Some(seen) = seen {
+        *seen = outlook;
     }
     let arrives = rounds.arrives;
     let (seen_to, heard) = rounds.finish();

@@ -1,8 +1,6 @@
 //! The plan room: `plan::addon(&View, now) -> Plan`, pure.
-//!
 //! Stages, in order: `install`, `config`, `rollout`, `work`, `progress`, `registration`, `rollup`, `health`, `diff`.
-//! `plan::addon_with` makes the same plan with a memo of the last one, and looks only at what may have changed.
-//! No clock, no client, no threads: the same view gives the same plan.
+//! `plan::addon_with` makes the same plan with a memo of the last one. No clock, no client, no threads: the same view gives the same plan.
 #![deny(
     clippy::disallowed_methods,
     clippy::disallowed_types,
@@ -30,6 +28,7 @@ mod install;
 mod instance_state;
 mod instances;
 mod memo;
+mod outlook;
 mod own_status;
 mod owners;
 mod progress;
@@ -51,10 +50,11 @@ mod unreachable;
 mod version;
 mod work;
 
-pub use addon::{addon, addon_with, timeless};
+pub use addon::{addon, addon_with, addon_with_outlook, timeless};
 pub use change_event::{Grade, Note};
 pub use check::{check, sound};
 pub use memo::Memo;
+pub use outlook::*;
 pub use registration::{CertificateDecision, Signer, Signing};
 pub use state::{Outcome, Phase, State, Words};
 pub use types::{Action, Plan, Revision, Wait, WaitOn};

@@ -11,8 +11,8 @@ use super::install::{DecisionState, Selected, Wanted};
 use super::instance_state::PROGRESSING;
 use super::rollout::{Breach, Counts, Placed, blamed};
 use snapshot::{
-    Applied, Condition, ConfigRef, InstallStrategy, Name, Progression, ProgressionReference, Status, View,
-    terms,
+    Applied, Compat, Condition, ConfigRef, InstallStrategy, Name, Progression, ProgressionReference, Status,
+    View, terms,
 };
 
 /// What the status of the add-on should be.
@@ -91,11 +91,7 @@ fn progression(
     // What nobody runs is not known to be good.
     let is_proved = done && placed.configured > 0;
     let references = inherited.refs.iter().map(|desired| {
-        let before = old.and_then(|old| {
-            old.references
-                .iter()
-                .find(|before| before.config == desired.config)
-        });
+        let before = old.and_then(|old| before(old, &desired.config, view.settings().compat));
         let reached = Applied {
             namespace: desired.config.namespace.clone(),
             name: desired.config.name.clone(),
@@ -137,6 +133,25 @@ fn progression(
         name: name.clone(),
         references: references.collect(),
         conditions: merge(&observed, &wishes, Some(view.addon.meta.generation), now).into_owned(),
+    }
+}
+
+/// Returns what a progression remembers of a configuration: of the same object, else of the only one of its type. Whoever names another
+/// object wants to know what was good before; Open Cluster Management forgets it.
+pub(super) fn before<'p>(
+    old: &'p Progression,
+    config: &ConfigRef,
+    compat: Compat,
+) -> Option<&'p ProgressionReference> {
+    let same = old.references.iter().find(|before| before.config == *config);
+    let mut alike = old
+        .references
+        .iter()
+        .filter(|before| before.config.of == config.of);
+    let only = || alike.next().filter(|_| alike.next().is_none());
+    match compat {
+        Compat::Tidegate => same.or_else(only),
+        Compat::Ocm => same,
     }
 }
 

@@ -28,6 +28,8 @@ pub struct Course {
     pub soak: Duration,
     /// How long a unit may take, from the moment at which it was told to move.
     pub deadline: Option<Duration>,
+    /// Whoever had succeeded before need not soak any longer: somebody has looked, and is content.
+    pub promoted: Option<Timestamp>,
 }
 
 impl Course {
@@ -45,8 +47,22 @@ impl Course {
             tolerance: None,
             soak: Duration::ZERO,
             deadline: None,
+            promoted: None,
         }
     }
+
+    /// Returns whether somebody has let a unit that succeeded then pass its soak by. A time that lies ahead is no leave to whatever comes.
+    pub fn is_promoted(&self, since: Timestamp, now: Timestamp) -> bool {
+        is_promoted(self.promoted, since, now)
+    }
+}
+
+/// So far ahead may the clock be of whoever promotes.
+const AHEAD: SignedDuration = SignedDuration::from_mins(1);
+
+/// Returns whether who succeeded then is let pass by a promotion at a time. What is recorded of a second may have been at its end.
+pub fn is_promoted(promoted: Option<Timestamp>, since: Timestamp, now: Timestamp) -> bool {
+    promoted.is_some_and(|at| since < at && at.duration_since(now) <= AHEAD)
 }
 
 /// A group of units. The list of groups is sorted by index; indices may have gaps, and two groups may share one.
@@ -162,6 +178,19 @@ pub struct Breach {
     pub group: Option<usize>,
 }
 
+/// One stage of a course, counted: a mandatory group, a group, or all groups that go together.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct StageCounts {
+    /// Units that are this course's business.
+    pub all: usize,
+    /// Units that failed or timed out.
+    pub failures: usize,
+    /// How many may; absent where failures never stop the course.
+    pub tolerated: Option<usize>,
+    /// How many may be under way at once; absent where all may.
+    pub limit: Option<usize>,
+}
+
 /// What a course decides.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decision {
@@ -171,6 +200,8 @@ pub struct Decision {
     pub counts: Counts,
     /// Too many failures, when there are too many.
     pub breach: Option<Breach>,
+    /// The stages in their order.
+    pub stages: Vec<StageCounts>,
     /// The next moment at which time alone changes the decision.
     pub recheck_at: Option<Timestamp>,
 }
@@ -199,15 +230,16 @@ pub fn decide_beside(
     let recheck_at = units
         .iter()
         .zip(&verdicts)
-        .filter_map(|(unit, verdict)| ends(course, unit.standing, *verdict))
+        .filter_map(|(unit, verdict)| course.ends(unit.standing, *verdict))
         .min();
     let stages = Stages::new(course, groups);
     let mut tallies = stages.tallies(&units, &verdicts);
     stages.count_done(&mut tallies, done);
-    let breach = tallies.iter().enumerate().find_map(|(stage, tally)| {
-        let tolerated = stages.tolerated(course, stage, &tallies)?;
-        (tally.failures > tolerated).then_some(Breach {
-            failures: tally.failures,
+    let counted_stages = stages.counts(course, &tallies);
+    let breach = counted_stages.iter().enumerate().find_map(|(stage, counts)| {
+        let tolerated = counts.tolerated?;
+        (counts.failures > tolerated).then_some(Breach {
+            failures: counts.failures,
             tolerated,
             group: stages.mandatory_group(stage),
         })
@@ -232,6 +264,7 @@ pub fn decide_beside(
         verdicts,
         counts,
         breach,
+        stages: counted_stages,
         recheck_at,
     }
 }
@@ -250,6 +283,25 @@ fn let_pass(gate: &mut Gate, standing: UnitState) -> Option<Verdict> {
 }
 
 impl Course {
+    /// Returns when time alone changes a verdict about a unit: the end of a soak, or a deadline.
+    pub fn ends(&self, standing: UnitState, verdict: Verdict) -> Option<Timestamp> {
+        match (standing, verdict) {
+            (UnitState::InFlight(since), Verdict::Going)
+            | (UnitState::Overtaken(since), Verdict::Wait(_)) => end(since, self.deadline?),
+            (UnitState::Succeeded(since), Verdict::Soaking) => end(since, self.soak),
+            (
+                UnitState::ToApply
+                | UnitState::Overtaken(_)
+                | UnitState::InFlight(_)
+                | UnitState::Failed(_)
+                | UnitState::Succeeded(_)
+                | UnitState::Skipped
+                | UnitState::Held,
+                _,
+            ) => None,
+        }
+    }
+
     fn is_late(&self, since: Timestamp, now: Timestamp) -> bool {
         let end = self.deadline.and_then(|deadline| end(since, deadline));
         end.is_some_and(|end| now >= end)
@@ -284,33 +336,15 @@ fn judged(course: &Course, unit: &Unit, now: Timestamp) -> Verdict {
         UnitState::InFlight(_) => Verdict::Going,
         // A failure stays one, however long it lasts.
         UnitState::Failed(_) => Verdict::Failed,
-        UnitState::Succeeded(_) if course.soak.is_zero() => Verdict::Done,
+        UnitState::Succeeded(since) if course.soak.is_zero() || course.is_promoted(since, now) => {
+            Verdict::Done
+        }
         UnitState::Succeeded(since) => match end(since, course.soak) {
             Some(end) if now >= end => Verdict::Done,
             Some(_) | None => Verdict::Soaking,
         },
         UnitState::Skipped => Verdict::Skipped,
         UnitState::Held => Verdict::Held,
-    }
-}
-
-/// When time alone changes the verdict about a unit.
-fn ends(course: &Course, standing: UnitState, verdict: Verdict) -> Option<Timestamp> {
-    match (standing, verdict) {
-        (UnitState::InFlight(since), Verdict::Going) | (UnitState::Overtaken(since), Verdict::Wait(_)) => {
-            end(since, course.deadline?)
-        }
-        (UnitState::Succeeded(since), Verdict::Soaking) => end(since, course.soak),
-        (
-            UnitState::ToApply
-            | UnitState::Overtaken(_)
-            | UnitState::InFlight(_)
-            | UnitState::Failed(_)
-            | UnitState::Succeeded(_)
-            | UnitState::Skipped
-            | UnitState::Held,
-            _,
-        ) => None,
     }
 }
 

@@ -44,15 +44,17 @@ fn course() -> impl Strategy<Value = Course> {
         tolerance(),
         0..20_u64,
         prop::option::of(1..20_u64),
+        prop::option::of(0..60_i64),
     );
     parts.prop_map(
-        |(mandatory, limit_mandatory, rest, tolerance, soak, deadline)| Course {
+        |(mandatory, limit_mandatory, rest, tolerance, soak, deadline, promoted)| Course {
             mandatory,
             limit_mandatory,
             rest,
             tolerance,
             soak: Duration::from_secs(soak),
             deadline: deadline.map(Duration::from_secs),
+            promoted: promoted.map(at),
         },
     )
 }

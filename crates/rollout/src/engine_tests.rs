@@ -201,6 +201,22 @@ fn a_failure_without_any_tolerance_breaches_and_says_how_far() {
 }
 
 #[test]
+fn whoever_had_succeeded_before_a_promotion_has_soaked() {
+    let promoted = |seconds| Course {
+        promoted: Some(at(seconds)),
+        ..soaking(per_group(0))
+    };
+    check(&promoted(NOW), &[("ss|..", "ss|gg")]);
+    check(
+        &promoted(NOW + 1),
+        &[("ss|..", "dd|>>"), ("sf|..", "df|xx"), ("si|..", "di|gg")],
+    );
+    // A clock may be ahead by a minute; what lies further ahead is no leave to whatever comes.
+    check(&promoted(NOW + 60), &[("ss|..", "dd|>>")]);
+    check(&promoted(NOW + 61), &[("ss|..", "ss|gg")]);
+}
+
+#[test]
 fn a_unit_keeps_its_slot_while_it_soaks() {
     let course = soaking(progressive(clusters(2), 0));
     check(

@@ -19,7 +19,8 @@ mod engine_properties;
 mod engine_tests;
 
 pub use engine::{
-    Breach, Counts, Course, Decision, Group, Hold, Unit, UnitState, Verdict, decide, decide_beside, end,
+    Breach, Counts, Course, Decision, Group, Hold, StageCounts, Unit, UnitState, Verdict, decide,
+    decide_beside, end, is_promoted,
 };
 pub use pacing::course;
 pub use stages::Stages;

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use super::engine::{Course, Group, Hold, Unit, UnitState, Verdict};
+use super::engine::{Course, Group, Hold, StageCounts, Unit, UnitState, Verdict};
 use model::Rest;
 
 /// Groups that go together, one stage after the other.
@@ -118,22 +118,42 @@ impl Stages {
         course.tolerance.map(|tolerance| tolerance.of(total))
     }
 
+    /// Returns the stages in their order, counted.
+    pub(super) fn counts(&self, course: &Course, tallies: &[Tally]) -> Vec<StageCounts> {
+        let each = tallies.iter().enumerate();
+        each.map(|(stage, tally)| StageCounts {
+            all: tally.all,
+            failures: tally.failures,
+            tolerated: self.tolerated(course, stage, tallies),
+            limit: self.limit(course, stage, tallies),
+        })
+        .collect()
+    }
+
+    /// How many units may be under way at once while a stage is open; absent where all of it may.
+    fn limit(&self, course: &Course, stage: usize, tallies: &[Tally]) -> Option<usize> {
+        match course.rest {
+            Rest::Within(limit) if stage >= self.mandatory || course.limit_mandatory => {
+                let rest = tallies.get(self.mandatory).map_or(0, |tally| tally.all);
+                // A share of nothing is nothing, and the mandatory groups would wait for ever.
+                Some(limit.of(rest).max(1))
+            }
+            Rest::Within(_) | Rest::GroupByGroup => None,
+        }
+    }
+
     pub(super) fn gates(&self, course: &Course, tallies: &[Tally], shut: Option<Hold>) -> Vec<Gate> {
         let mut shut = shut;
-        let rest = tallies.get(self.mandatory).map_or(0, |tally| tally.all);
         let mut gates = Vec::with_capacity(tallies.len());
         for (stage, tally) in tallies.iter().enumerate() {
-            let gate = match (shut, course.rest) {
+            let gate = match (shut, self.limit(course, stage, tallies)) {
                 (Some(hold), _) => Gate {
                     free: 0,
                     reserved: 0,
                     hold,
                 },
-                (None, Rest::Within(limit)) if stage >= self.mandatory || course.limit_mandatory => {
-                    // A share of nothing is nothing, and the mandatory groups would wait for ever.
-                    Gate::limited(course, limit.of(rest).max(1), tallies).reserving(tally.overtaken)
-                }
-                (None, Rest::Within(_) | Rest::GroupByGroup) => Gate {
+                (None, Some(limit)) => Gate::limited(course, limit, tallies).reserving(tally.overtaken),
+                (None, None) => Gate {
                     free: usize::MAX,
                     reserved: 0,
                     hold: Hold::Slot,

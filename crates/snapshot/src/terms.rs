@@ -40,6 +40,9 @@ pub const HUB_PERMISSIONS: &str = "tidegate.io/hub-permissions";
 pub const ALLOWED: &str = "allowed";
 /// Annotation on a `ClusterManagementAddOn` that pauses rollouts: `<namespace>/<name>` of placements, or `*` for all.
 pub const PAUSED: &str = "tidegate.io/paused";
+/// Annotation on a `ClusterManagementAddOn` that ends soaks: `<namespace>/<name>=<time>` of placements, or `*=<time>` for all. Clusters
+/// that had succeeded before need not stay successful any longer.
+pub const PROMOTED: &str = "tidegate.io/promoted";
 /// Annotation on a `ClusterManagementAddOn`: the types that no cluster may override, as `<resource>.<group>`, separated by commas.
 pub const PROTECTED_CONFIGS: &str = "tidegate.io/protected-configs";
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::kind::Kind;
 use super::kind::Owner;
 use super::kind::Touched;
-use super::record::rollout::Paused;
+use super::record::rollout::{Paused, Promoted};
 use super::record::{
     AddOn, Cluster, Config, ConfigRef, Content, InstallStrategy, Instance, Lifecycle, Meta, Work,
 };
@@ -141,6 +141,7 @@ fn gone(name: &Name) -> AddOn {
         configuration: Vec::new(),
         configuration_rollout: Ok(ConfigRollout::UpdateAll),
         paused: Paused::default(),
+        promoted: Promoted::default(),
         removals_until: None,
         strategy: InstallStrategy::Manual,
         placements: Vec::new(),

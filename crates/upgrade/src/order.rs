@@ -13,7 +13,8 @@ pub(crate) fn natural<'a>(names: impl IntoIterator<Item = &'a Name>) -> Vec<&'a 
     all
 }
 
-fn compare(one: &str, other: &str) -> Ordering {
+/// Compares two names in that order.
+pub fn compare(one: &str, other: &str) -> Ordering {
     let (mut left, mut right) = (one, other);
     while !left.is_empty() && !right.is_empty() {
         let (a, rest_of_a) = piece(left);

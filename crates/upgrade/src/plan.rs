@@ -65,13 +65,39 @@ pub struct Plan {
     pub recheck_at: Option<Timestamp>,
 }
 
+/// One cluster of an upgrade, for whoever shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClusterOutlook {
+    /// Its name.
+    pub cluster: Name,
+    /// How far it is.
+    pub record: Record,
+    /// What it waits for, if it could start.
+    pub waits: Option<Hold>,
+    /// Whether it gets its turn with this plan.
+    pub starts: bool,
+    /// When time alone changes how it stands.
+    pub until: Option<Timestamp>,
+}
+
 /// Returns what the hub should look like next for an upgrade.
 pub fn plan(view: &View<'_>, now: Timestamp) -> Plan {
+    seen(view, None, now)
+}
+
+/// Returns the same plan, and how each cluster stands, in order of their names; nothing of an upgrade that goes or has no meaning.
+pub fn plan_with_outlook(view: &View<'_>, now: Timestamp) -> (Plan, Vec<ClusterOutlook>) {
+    let mut clusters = Vec::new();
+    let plan = seen(view, Some(&mut clusters), now);
+    (plan, clusters)
+}
+
+fn seen(view: &View<'_>, outlook: Option<&mut Vec<ClusterOutlook>>, now: Timestamp) -> Plan {
     if view.upgrade.deleting {
         return leaving(view);
     }
     match UpgradeSpec::parse(view.upgrade.spec, &Path::root().key("spec")) {
-        Ok(spec) => going(view, &spec, now),
+        Ok(spec) => going(view, &spec, outlook, now),
         Err(faults) => {
             let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
             senseless(view, &faults, now)
@@ -79,7 +105,12 @@ pub fn plan(view: &View<'_>, now: Timestamp) -> Plan {
     }
 }
 
-fn going(view: &View<'_>, spec: &UpgradeSpec, now: Timestamp) -> Plan {
+fn going(
+    view: &View<'_>,
+    spec: &UpgradeSpec,
+    outlook: Option<&mut Vec<ClusterOutlook>>,
+    now: Timestamp,
+) -> Plan {
     let memory = Memory::of(view, spec);
     let is_same_run = memory.run == view.upgrade.status.run;
     let passed = is_same_run && view.upgrade.status.canaries_passed;
@@ -108,6 +139,9 @@ fn going(view: &View<'_>, spec: &UpgradeSpec, now: Timestamp) -> Plan {
         passed,
     };
     let turns = pace::turns(run, &stands, now);
+    if let Some(outlook) = outlook {
+        outlook.extend(stands.iter().map(|(name, stand)| outlook_of(name, stand, &turns)));
+    }
     let records: Records<'_> = stands.iter().map(|(name, stand)| (name, &stand.record)).collect();
     let desk = Desk {
         view,
@@ -131,6 +165,16 @@ fn going(view: &View<'_>, spec: &UpgradeSpec, now: Timestamp) -> Plan {
         finalizer: (!view.upgrade.held).then_some(Finalizer::Add),
         status: changed.then_some(status),
         writes,
+    }
+}
+
+fn outlook_of(cluster: &Name, stand: &ClusterStanding, turns: &Turns) -> ClusterOutlook {
+    ClusterOutlook {
+        cluster: cluster.clone(),
+        record: stand.record.clone(),
+        waits: turns.waits.get(cluster).copied(),
+        starts: turns.start.contains(cluster),
+        until: stand.until,
     }
 }
 

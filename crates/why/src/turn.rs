@@ -18,6 +18,7 @@ use super::stages::{Stage, Stages};
 use api::names::conditions as types;
 use model::{MandatoryGroup, Pace, ProgressDeadline, RolloutStrategy};
 use plan::State;
+use rollout::is_promoted;
 use snapshot::{InstallStrategy, Instance, PlacementUse, Reference, Status, terms};
 
 /// Reasons of `Configured` with which a cluster waits for its turn.
@@ -55,8 +56,16 @@ pub(super) fn stage(case: &Case<'_>, instance: &Instance) -> Stage {
         .and_then(pace)
         .map(|pace| pace.soak.length())
         .unwrap_or_default();
+    let promoted = case
+        .home(&instance.cluster)
+        .and_then(|home| case.view.addon.promoted.placement(&home.namespace, &home.name));
     let end = find(ASSIGNED)
         .filter(|word| word.reason == CONFIRMED)
+        .filter(|word| {
+            !word
+                .since
+                .is_some_and(|since| is_promoted(promoted, since, case.now))
+        })
         .filter(|_| !soak.is_zero())
         .and_then(|word| end(word.since?, soak));
     match end {

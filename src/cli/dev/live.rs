@@ -1,28 +1,62 @@
 //! What happens on the clusters, line by line, until the user ends it.
 //!
-//! On a terminal a last line counts how far every add-on has come and is drawn anew; elsewhere only plain lines are
-//! printed. Never asks the hub: it shows what the controllers tell.
+//! On a terminal a last line tells how far every rollout is, from the cockpit's picture of the hub, and is drawn anew. What many clusters
+//! say alike is told once. Never decides how far a rollout is.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
 
+use jiff::Timestamp;
 use tokio::sync::broadcast::error::RecvError;
+use tokio::time::{MissedTickBehavior, interval};
 
 use super::parts::Parts;
 use crate::cli::CliError;
-use crate::cli::print::{is_terminal, print, print_above};
+use crate::cli::print::{is_terminal, print, print_above, terminal_size};
+use crate::cli::rollout::{Gallery, Pictures};
 use crate::cli::signals::End;
-use crate::controllers::Progress;
+use crate::controllers::{Lens, Progress};
+use cockpit::{Phase, Picture, summary};
 use field::{Shown, cut};
-use plan::Outcome;
+use snapshot::Settings;
 
 /// The longest line, in characters.
 const LONGEST: usize = 500;
+/// With more clusters than this, what they say alike is told once.
+const MANY: usize = 20;
+/// So many of them are named.
+const NAMED: usize = 3;
+/// How long what clusters say is gathered then, and how often the last line is drawn anew.
+const TICK: Duration = Duration::from_secs(1);
+/// A hub with more rollouts than this tells only those that are not over.
+const MOST_TOLD: usize = 3;
 
-/// Shows what happens; returns when the user wishes the end.
-pub(super) async fn show(parts: &mut Parts, end: &mut End) -> Result<(), CliError> {
+/// Shows what happens on so many clusters; returns when the user wishes the end.
+pub(super) async fn show(
+    parts: &mut Parts,
+    (clusters, settings): (usize, Settings),
+    end: &mut End,
+) -> Result<(), CliError> {
+    let terminal = is_terminal();
+    let mut screen = Screen {
+        terminal,
+        folds: clusters > MANY,
+        ..Screen::default()
+    };
+    let mut gallery = Gallery::default();
+    let look = move |store: &_, touched: &_, now| gallery.look(store, touched, now);
+    let mut lens = terminal.then(|| Lens::start(parts.client(), settings, look));
+    let mut ticks = interval(TICK);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let progress = parts.progress();
-    let mut screen = Screen::new(is_terminal());
     loop {
+        let seen = async {
+            match &mut lens {
+                Some(lens) => lens.next().await,
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
             () = end.requested() => return screen.finish(),
             told = progress.recv() => match told {
@@ -34,90 +68,101 @@ pub(super) async fn show(parts: &mut Parts, end: &mut End) -> Result<(), CliErro
                     return screen.finish();
                 }
             },
+            Some(pictures) = seen => {
+                screen.pictures.clone_from(&pictures);
+                screen.draw()?;
+            }
+            _ = ticks.tick() => screen.tick()?,
         }
     }
 }
 
-/// How many clusters of an add-on are running, done and failed.
+/// What is told, and how far rollouts are.
 #[derive(Debug, Default)]
 struct Screen {
     terminal: bool,
-    clusters: BTreeMap<(String, String), State>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    Running,
-    Succeeded,
-    Failed,
+    /// Whether what clusters say alike is told once.
+    folds: bool,
+    pictures: Pictures,
+    /// What clusters said since the last tick, by the words that they share.
+    gathered: BTreeMap<String, Vec<String>>,
+    /// The last line as it stands there.
+    last: String,
 }
 
 impl Screen {
-    fn new(terminal: bool) -> Self {
-        Self {
-            terminal,
-            clusters: BTreeMap::new(),
-        }
-    }
-
     fn show(&mut self, note: &Progress) -> Result<(), CliError> {
-        let state = match note {
-            Progress::Cluster { outcome, .. } => match outcome {
-                Outcome::Running(_) => Some(State::Running),
-                Outcome::Succeeded => Some(State::Succeeded),
-                Outcome::Failed(_) => Some(State::Failed),
-            },
-            Progress::Stuck { .. } => Some(State::Failed),
-            Progress::Upgrade { reason, .. } => match *reason {
-                "ClusterUpgradeStarted" => Some(State::Running),
-                "ClusterUpgradeCompleted" => Some(State::Succeeded),
-                "ClusterUpgradeFailed" => Some(State::Failed),
-                _ => None,
-            },
-            Progress::AddOn { .. } => None,
-        };
-        if let (Some(state), Some(cluster)) = (state, note.cluster()) {
-            self.clusters
-                .insert((note.owner().to_string(), cluster.to_string()), state);
+        let line = note.to_string();
+        match note.cluster().filter(|_| self.folds) {
+            Some(cluster) => {
+                let words = line.replacen(&**cluster, "", 1).trim_start().to_owned();
+                self.gathered.entry(words).or_default().push(cluster.to_string());
+                Ok(())
+            }
+            None => self.print(&line),
         }
-        self.print(&note.to_string())
     }
 
-    fn skip(&self, missed: u64) -> Result<(), CliError> {
+    fn skip(&mut self, missed: u64) -> Result<(), CliError> {
         self.print(&format!("({missed} lines left out)"))
     }
 
-    fn finish(&self) -> Result<(), CliError> {
+    fn tick(&mut self) -> Result<(), CliError> {
+        self.tell_gathered()?;
+        self.draw()
+    }
+
+    fn tell_gathered(&mut self) -> Result<(), CliError> {
+        for (words, clusters) in std::mem::take(&mut self.gathered) {
+            self.print(&folded(&words, &clusters))?;
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<(), CliError> {
+        self.tell_gathered()?;
         self.print("ending")
     }
 
-    fn print(&self, line: &str) -> Result<(), CliError> {
+    fn print(&mut self, line: &str) -> Result<(), CliError> {
         // A cluster reports what it likes.
         let line = Shown::line(&cut(line, LONGEST));
         if self.terminal {
-            return print_above(&line, &Shown::line(&self.summary()));
+            self.last = self.summary(Timestamp::now());
+            return print_above(&line, &Shown::line(&self.last));
         }
         print(&line)
     }
 
-    /// Counts the clusters of every add-on, for the last line of a terminal.
-    fn summary(&self) -> String {
-        let mut counts: BTreeMap<&str, [usize; 3]> = BTreeMap::new();
-        for ((addon, _), state) in &self.clusters {
-            let [running, succeeded, failed] = counts.entry(addon).or_default();
-            match state {
-                State::Running => *running += 1,
-                State::Succeeded => *succeeded += 1,
-                State::Failed => *failed += 1,
-            }
+    /// Draws the last line anew where it has changed.
+    fn draw(&mut self) -> Result<(), CliError> {
+        let line = self.summary(Timestamp::now());
+        if !self.terminal || line == self.last {
+            return Ok(());
         }
-        let parts: Vec<String> = counts
-            .iter()
-            .map(|(addon, [running, done, failed])| {
-                format!("{addon}: {done} done, {running} running, {failed} failed")
-            })
-            .collect();
-        parts.join(" · ")
+        self.last = line;
+        print_above(&Shown::default(), &Shown::line(&self.last))
+    }
+
+    /// How far every rollout is, for the last line of a terminal.
+    fn summary(&self, now: Timestamp) -> String {
+        let is_open =
+            |picture: &&Arc<Picture>| self.pictures.len() <= MOST_TOLD || picture.phase != Phase::Done;
+        let each = self.pictures.iter().filter(is_open);
+        let parts: Vec<String> = each.map(|picture| summary(picture, now)).collect();
+        let width = terminal_size().map_or(LONGEST, |(width, _)| width.saturating_sub(1));
+        cut(&parts.join(" | "), width)
+    }
+}
+
+/// Returns what so many clusters say alike, on one line.
+fn folded(words: &str, clusters: &[String]) -> String {
+    let mut sorted: Vec<&str> = clusters.iter().map(String::as_str).collect();
+    sorted.sort_by(|one, other| upgrade::natural_order(one, other));
+    let named: Vec<&str> = sorted.into_iter().take(NAMED).collect();
+    match clusters.len().saturating_sub(NAMED) {
+        0 => format!("{} {words}", named.join(", ")),
+        more => format!("{} and {more} more {words}", named.join(", ")),
     }
 }
 
@@ -125,19 +170,38 @@ impl Screen {
 mod tests {
     use super::*;
 
-    #[test]
-    fn the_last_line_counts_each_cluster_once_in_its_newest_state() {
-        let mut screen = Screen::new(true);
-        for (cluster, state) in [
-            ("c1", State::Running),
-            ("c1", State::Succeeded),
-            ("c2", State::Failed),
-            ("c3", State::Running),
-        ] {
-            screen
-                .clusters
-                .insert(("hello".to_owned(), cluster.to_owned()), state);
+    fn done(cluster: &str, words: &str) -> Progress {
+        Progress::Stuck {
+            addon: "hello".into(),
+            cluster: cluster.into(),
+            reason: "InvalidVersion",
+            message: words.to_owned(),
         }
-        assert_eq!(screen.summary(), "hello: 1 done, 1 running, 1 failed");
+    }
+
+    #[test]
+    fn what_many_clusters_say_alike_is_told_once() {
+        let mut screen = Screen {
+            folds: true,
+            ..Screen::default()
+        };
+        for number in 1..=5 {
+            screen
+                .show(&done(&format!("c{number}"), "no v3"))
+                .expect("nothing is printed");
+        }
+        screen.show(&done("c9", "no v4")).expect("nothing is printed");
+        let told: Vec<String> = screen
+            .gathered
+            .iter()
+            .map(|(words, clusters)| folded(words, clusters))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                "c1, c2, c3 and 2 more hello: InvalidVersion: no v3",
+                "c9 hello: InvalidVersion: no v4"
+            ]
+        );
     }
 }

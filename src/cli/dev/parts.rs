@@ -124,6 +124,11 @@ impl Parts {
         self.hub.url()
     }
 
+    /// Returns a client of the hub.
+    pub(super) fn client(&self) -> kube::Client {
+        self.hub.client()
+    }
+
     /// Returns where the kubeconfig of the hub lies.
     pub(super) fn kubeconfig(&self) -> &Path {
         self.hub.kubeconfig()

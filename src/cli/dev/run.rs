@@ -6,7 +6,9 @@ use super::args::Demo;
 use super::{fault, folder, hub::Registered, live, parts};
 use crate::cli::print::print;
 use crate::cli::{CliError, DevArgs, rulebook, signals};
+use crate::controllers::TideOptions;
 use field::{Shown, one_line};
+use snapshot::Settings;
 
 pub(in crate::cli) fn run(args: DevArgs) -> Result<(), CliError> {
     if let Some(command) = &args.then {
@@ -47,7 +49,7 @@ async fn serve(args: DevArgs) -> Result<(), CliError> {
         Ok(()) => {
             let book = started.rulebook();
             tokio::select! {
-                shown = live::show(&mut started, &mut end) => shown,
+                shown = live::show(&mut started, watched(&args), &mut end) => shown,
                 // Goes on for ever: a file that changes is no reason to end.
                 () = rulebook::follow(&args.gate, &book) => Ok(()),
             }
@@ -58,10 +60,19 @@ async fn serve(args: DevArgs) -> Result<(), CliError> {
     shown
 }
 
+/// How many clusters there are, and how the controllers of this hub behave.
+fn watched(args: &DevArgs) -> (usize, Settings) {
+    let settings = Settings {
+        hub_namespaces: args.rights.namespaces(),
+        ..TideOptions::from(&args.tide).settings
+    };
+    (usize::from(args.clusters), settings)
+}
+
 const WRONG: &str = "kubectl apply -f manifests/examples/wrong/01-rollout.yaml";
 const INSTANCE: &str = "kubectl get mca helloworld -n cluster1 -o yaml";
 
-/// Prints the line that scripts wait for, and three commands for people.
+/// Prints the line that scripts wait for, and some commands for people.
 fn announce(parts: &parts::Parts, demo: Demo) -> Result<(), CliError> {
     let ready = one_line(&devhub::program::ready_line(parts.kubeconfig(), &parts.url()));
     let kubeconfig = one_line(&parts.kubeconfig().display().to_string());
@@ -83,7 +94,8 @@ fn announce(parts: &parts::Parts, demo: Demo) -> Result<(), CliError> {
          export KUBECONFIG={quoted}\n  \
          {first}\n  \
          {second}\n  \
-         {third}\n\n",
+         {third}\n  \
+         tidegate rollout list\n\n",
     );
     print(&Shown::page(&lines))
 }

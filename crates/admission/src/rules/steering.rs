@@ -14,7 +14,7 @@ use api::names::annotations::{LIFECYCLE, LIFECYCLE_ADDON_MANAGER, LIFECYCLE_SELF
 use conversion::Version;
 use field::{Class, Fault, Findings, nearest, quoted};
 use model::{ConfigType, KNOWN_TYPES, protected_types};
-use snapshot::{HookTimeout, TimeoutPolicy, terms};
+use snapshot::{HookTimeout, TimeoutPolicy, promotion, terms};
 
 const UNKNOWN: &str = "annotation/unknown";
 const VALUE: &str = "annotation/value";
@@ -24,6 +24,7 @@ pub(super) const OWN: &str = "tidegate.io/";
 const OF_ADDONS: &[&str] = &[
     terms::DELETION_GUARD,
     terms::PAUSED,
+    terms::PROMOTED,
     terms::PROTECTED_CONFIGS,
     terms::REMOVALS_ALLOWED_UNTIL,
 ];
@@ -45,7 +46,7 @@ pub(crate) const ON_ADDONS: &[Rule<Addon>] = &[
         id: UNKNOWN,
         on: Operations::CreateAndUpdate,
         doc: "An annotation of Tidegate's is one that it reads on this kind.\n\n\
-              Annotations that begin with `tidegate.io/` pause rollouts, let removals go and say how hooks end. One that nobody \
+              Annotations that begin with `tidegate.io/` pause rollouts, end soaks, let removals go and say how hooks end. One that nobody \
               reads does nothing, which is noticed when it is needed. Warns, with the nearest name.",
         check: unknown_on_addon,
     },
@@ -54,6 +55,7 @@ pub(crate) const ON_ADDONS: &[Rule<Addon>] = &[
         on: Operations::CreateAndUpdate,
         doc: "An annotation that steers has a value that means something.\n\n\
               `tidegate.io/paused` lists placements of this add-on as `<namespace>/<name>`, or is `*`; \
+              `tidegate.io/promoted` lists them with a time, as `<namespace>/<name>=2026-01-31T12:00:00Z`, or is `*=<time>`; \
               `tidegate.io/deletion-guard` is `true` or `false`; `tidegate.io/removals-allowed-until` is a time such as `2026-01-31T12:00:00Z`; \
               `tidegate.io/protected-configs` lists types as `<resource>.<group>`; \
               `addon.open-cluster-management.io/lifecycle` is `addon-manager`, `tidegate` or `self`, and with anything else nobody manages the \
@@ -177,30 +179,65 @@ fn values_on_addon(subject: &Subject<'_, Addon>, findings: &mut Findings) {
             warn(terms::PROTECTED_CONFIGS, fault);
         }
     }
+    if let Some(text) = annotations.text(terms::PROMOTED) {
+        for fault in promotions(subject, text) {
+            warn(terms::PROMOTED, fault);
+        }
+    }
     let Some(paused) = annotations.text(terms::PAUSED) else {
         return;
     };
-    let effort = subject.effort;
-    let places: Vec<String> = subject
-        .body
-        .placements
-        .each(effort)
-        .filter_map(place_of)
-        .map(|(namespace, name)| format!("{namespace}/{name}"))
-        .collect();
+    let places = places(subject);
     let listed = paused.split(',').map(str::trim);
-    for place in listed.take_while(|_| effort.spend(1)) {
-        if place.is_empty() || place == "*" || places.iter().any(|known| known == place) {
-            continue;
-        }
-        let near = effort.hint(|| nearest(place, places.iter().map(String::as_str)));
-        let hint = near.map(|near| format!("did you mean {}?", quoted(near)));
+    for place in listed.take_while(|_| subject.effort.spend(1)) {
         let right = "pauses nothing: must be \"*\" or <namespace>/<name> of a placement of this add-on";
-        warn(
-            terms::PAUSED,
-            Fault::of_text(Class::NotFound, place, right).hint_if(hint),
-        );
+        if !place.is_empty()
+            && let Some(fault) = unplaced(subject, &places, (place, right))
+        {
+            warn(terms::PAUSED, fault);
+        }
     }
+}
+
+/// The placements of an add-on, as annotations name them.
+fn places(subject: &Subject<'_, Addon>) -> Vec<String> {
+    let all = subject.body.placements.each(subject.effort);
+    all.filter_map(place_of)
+        .map(|(namespace, name)| format!("{namespace}/{name}"))
+        .collect()
+}
+
+/// Returns what is wrong with a place that is neither everything nor a placement of the add-on.
+fn unplaced(
+    subject: &Subject<'_, Addon>,
+    places: &[String],
+    (place, right): (&str, &'static str),
+) -> Option<Fault> {
+    if place == "*" || places.iter().any(|known| known == place) {
+        return None;
+    }
+    let near = subject
+        .effort
+        .hint(|| nearest(place, places.iter().map(String::as_str)));
+    let hint = near.map(|near| format!("did you mean {}?", quoted(near)));
+    Some(Fault::of_text(Class::NotFound, place, right).hint_if(hint))
+}
+
+/// Returns what is wrong with a list of promotions: nobody notices one that ends no soak, but for the time that it costs.
+fn promotions(subject: &Subject<'_, Addon>, text: &str) -> Vec<Fault> {
+    let places = places(subject);
+    let listed = text.split(',').map(str::trim).filter(|entry| !entry.is_empty());
+    let mut faults = Vec::new();
+    for entry in listed.take_while(|_| subject.effort.spend(1)) {
+        let Some((place, _)) = promotion(entry) else {
+            let right = "ends no soak: must be \"*=<time>\" or <namespace>/<name>=<time>, the time such as \"2026-01-31T12:00:00Z\"";
+            faults.push(Fault::of_text(Class::Invalid, entry, right));
+            continue;
+        };
+        let right = "ends no soak: must be \"*\" or <namespace>/<name> of a placement of this add-on";
+        faults.extend(unplaced(subject, &places, (place, right)));
+    }
+    faults
 }
 
 fn values(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {

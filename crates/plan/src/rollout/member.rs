@@ -9,6 +9,7 @@ use std::time::Duration;
 use super::hold_message::Notice;
 use crate::config::{Desired, Effective};
 use crate::settled::Done;
+use ::rollout::{UnitState, Verdict};
 use snapshot::{Cluster, Instance, Reference, Work};
 
 /// What the rollout says about one instance.
@@ -31,6 +32,19 @@ pub(crate) enum Trial {
     Over,
 }
 
+/// What the rollout has decided about one instance, before that became a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Rolled {
+    /// The placement that configures it.
+    pub home: Option<usize>,
+    /// Its decision group there, by its position.
+    pub group: usize,
+    /// How far it is.
+    pub standing: UnitState,
+    /// Whether it may move.
+    pub verdict: Verdict,
+}
+
 /// One instance on its way.
 #[derive(Debug)]
 pub(crate) struct Member<'v> {
@@ -44,6 +58,8 @@ pub(crate) struct Member<'v> {
     pub is_leaving: bool,
     /// What it should run with in the end.
     pub effective: Arc<Effective>,
+    /// What was decided about it.
+    pub rolled: Rolled,
     /// Whether it may move now.
     pub step: Step,
     /// Why it does not get the effective configuration, or not the whole of it.

@@ -7,17 +7,17 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 use jiff::Timestamp;
 
 use super::candidate::{Candidate, OwnEdits};
 use super::hold_message::Notice;
 use super::hold_messages::Notices;
-use super::member::{Member, Step, Trial};
+use super::member::{Member, Rolled, Step, Trial};
+use super::record::confirmed_at;
 use super::references::{assign, is_exact, is_settled};
 use super::rolling::{Rolling, is_gone};
-use super::unit_state::{UnitStanding, seen};
+use super::unit_state::{Soak, UnitStanding, seen};
 use super::units::{Feed, Placed, decide_others, decide_rolling};
 use crate::config::{Configs, Desired, Effective};
 use crate::install::{InstanceFate, Wanted};
@@ -153,7 +153,10 @@ fn candidate<'v>(
         && cluster.is_some_and(|cluster| !cluster.meta.deleting);
     let target = kept.target.as_deref().unwrap_or(&effective.refs);
     let settled = is_settled(&instance.references, target);
-    let soak = feed.map_or(Duration::ZERO, |feed| feed.course.soak);
+    let soak = feed.map_or_else(Soak::default, |feed| Soak {
+        length: feed.course.soak,
+        promoted: feed.course.promoted,
+    });
     let paused = feed.map_or_else(|| view.addon.paused.everything(), |feed| feed.paused);
     let own = match view.settings().cluster_configs {
         ClusterConfigs::AtOnce if paused => OwnEdits::Travel,
@@ -164,11 +167,11 @@ fn candidate<'v>(
         ClusterConfigs::Rollout => OwnEdits::Travel,
     };
     let seen = if settled {
-        seen(view, instance, effective.deployed, soak, now)
+        seen(view, instance, effective.deployed, &soak, now)
     } else if own == OwnEdits::MoveAlone {
         UnitStanding::at(UnitState::InFlight(now))
     } else {
-        overtaken(seen(view, instance, effective.deployed, soak, now))
+        overtaken(seen(view, instance, effective.deployed, &soak, now))
     };
     Candidate {
         own,
@@ -183,7 +186,7 @@ fn candidate<'v>(
         settled,
         is_lost: is_lost(view, stand.site),
         is_at_rest: is_at_rest(stand.site),
-        soak,
+        soak: soak.of(confirmed_at(instance), now),
         seen,
         verdict: Verdict::Skipped,
         counts: Some(Done::default()),
@@ -262,7 +265,14 @@ fn member(candidate: Candidate<'_>, notice: Option<Arc<Notice>>, compat: Compat)
             refreshed.map_or(Cow::Borrowed(&**old), Cow::Owned)
         }
     };
+    let rolled = Rolled {
+        home: candidate.home,
+        group: candidate.group().unwrap_or_default(),
+        standing: candidate.standing(),
+        verdict: candidate.verdict,
+    };
     Member {
+        rolled,
         instance: candidate.instance,
         cluster: candidate.site.cluster,
         works: candidate.site.works,

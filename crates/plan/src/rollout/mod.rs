@@ -27,7 +27,7 @@ mod units;
 
 pub(super) use ::rollout::{Breach, Counts};
 pub(super) use hold_message::{Attention, Notice, blamed};
-pub(super) use member::{Member, Step, Trial};
+pub(super) use member::{Member, Rolled, Step, Trial};
 pub(super) use members::next;
 pub(super) use record::assigned;
 pub(super) use units::Placed;

@@ -12,8 +12,33 @@ use super::health::{Trouble, after_success, under_way};
 use super::record::{assigned_at, confirmed_at, is_open};
 use crate::instance_state::{PROGRESSING, is_confirmed};
 use crate::state::State;
-use ::rollout::{UnitState, end};
+use ::rollout::{UnitState, end, is_promoted};
 use snapshot::{Failures, Instance, Reference, View};
+
+/// How long an instance must stay successful.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Soak {
+    pub length: Duration,
+    /// Whoever had succeeded before need not any longer.
+    pub promoted: Option<Timestamp>,
+}
+
+impl Soak {
+    /// Returns whether the soak of who succeeded then was over when something began.
+    fn is_over(&self, since: Timestamp, began: Timestamp, now: Timestamp) -> bool {
+        let is_promoted = is_promoted(self.promoted, since, now);
+        let has_passed = end(since, self.length).is_some_and(|end| began >= end);
+        has_passed || (is_promoted && self.promoted.is_some_and(|at| began > at))
+    }
+
+    /// Returns how long who succeeded then must stay so: no longer at all once somebody has let it pass.
+    pub(super) fn of(&self, since: Timestamp, now: Timestamp) -> Duration {
+        if is_promoted(self.promoted, since, now) {
+            return Duration::ZERO;
+        }
+        self.length
+    }
+}
 
 /// How far an instance is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,7 +66,7 @@ pub(super) fn seen(
     view: &View<'_>,
     instance: &Instance,
     deployed: bool,
-    soak: Duration,
+    soak: &Soak,
     now: Timestamp,
 ) -> UnitStanding {
     let startup = view.settings().startup;
@@ -63,8 +88,7 @@ pub(super) fn seen(
         return UnitStanding::at(UnitState::Succeeded(since));
     };
     let began = trouble.since();
-    let soaked = end(since, soak).is_some_and(|end| began >= end);
-    if began > since && soaked {
+    if began > since && soak.is_over(since, began, now) {
         return UnitStanding::at(UnitState::Succeeded(since));
     }
     // A deadline that the success has met must not hit the trouble after it.

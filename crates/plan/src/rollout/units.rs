@@ -17,7 +17,9 @@ use crate::install::{DecisionState, Missing, Selected};
 use crate::settled::Others;
 use ::rollout::Stages;
 use ::rollout::course;
-use ::rollout::{Breach, Counts, Course, Group, Hold, Unit, UnitState, Verdict, decide, decide_beside};
+use ::rollout::{
+    Breach, Counts, Course, Group, Hold, StageCounts, Unit, UnitState, Verdict, decide, decide_beside,
+};
 use model::Rest;
 use snapshot::{Name, PlacementUse, View, order};
 
@@ -50,6 +52,12 @@ pub(crate) struct Placed {
     open: Few,
     /// For each decision group those that go before it.
     before: Vec<Few>,
+    /// The stages in which its clusters go, counted.
+    pub stages: Vec<StageCounts>,
+    /// Its decision groups as far as they tell turns: index, name, and the stage in which each goes.
+    pub groups: Vec<(u32, Name, usize)>,
+    /// How changes travel over it.
+    pub course: Option<Course>,
 }
 
 impl Placed {
@@ -147,7 +155,7 @@ impl<'v> Feed<'v> {
             .placement(&by.namespace, &by.name)
             .and_then(|placement| placement.per_group);
         let (course, fault) = match &by.rollout {
-            Ok(strategy) => (course(strategy, per_group), None),
+            Ok(strategy) => (promoted(view, by, course(strategy, per_group)), None),
             Err(fault) => (Course::at_once(), Some(fault.clone())),
         };
         // Whoever moves everywhere at once need not know whose turn it is.
@@ -220,6 +228,9 @@ impl<'v> Feed<'v> {
             paused: self.paused,
             bar: self.fault.as_ref().map(Bar::fault),
             before: groups.before(&self.course),
+            groups: groups.staged(&self.course),
+            stages: decision.stages.clone(),
+            course: Some(self.course.clone()),
             ..Placed::default()
         };
         let blamed = decision.breach.and_then(|breach| breach.group);
@@ -249,6 +260,15 @@ impl<'v> Feed<'v> {
         let missing = || self.missing.get(cluster).copied().flatten();
         candidate.map_or_else(missing, |one| one.home) == Some(self.index)
             && view.cluster(cluster).is_some_and(|found| !found.meta.deleting)
+    }
+}
+
+/// Notes in a course that somebody ends its soaks. Where nobody soaks that is no difference.
+fn promoted(view: &View<'_>, by: &PlacementUse, course: Course) -> Course {
+    let promoted = view.addon.promoted.placement(&by.namespace, &by.name);
+    Course {
+        promoted: promoted.filter(|_| !course.soak.is_zero()),
+        ..course
     }
 }
 
@@ -300,6 +320,14 @@ impl<'v> Groups<'v> {
             }
         }
         groups
+    }
+
+    /// Each group with the stage in which it goes.
+    fn staged(&self, course: &Course) -> Vec<(u32, Name, usize)> {
+        let stages = Stages::new(course, &self.list);
+        let each = self.list.iter().enumerate();
+        each.map(|(position, group)| (group.index, Name::from(group.name), stages.at(position)))
+            .collect()
     }
 
     /// For each group those that go before it, by name where they have one.

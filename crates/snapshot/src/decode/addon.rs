@@ -3,7 +3,7 @@
 //! Decides how its many spellings become one record. Never judges a strategy: what has no meaning is kept with its fault.
 
 use crate::decode::read::{annotation, config_type, configs, meta, shared};
-use crate::decode::rollout::{configuration_rollout, paused, rollout};
+use crate::decode::rollout::{configuration_rollout, paused, promoted, rollout};
 use crate::decode::status::{applied, conditions};
 use crate::facts::AddonFacts;
 use crate::names::Names;
@@ -43,6 +43,7 @@ pub(crate) fn addon(object: &wire::ClusterManagementAddOn, names: &mut Names) ->
             configuration.and_then(|configuration| configuration.rollout_strategy.as_ref()),
         ),
         paused: paused(stops),
+        promoted: promoted(annotation(&object.metadata, terms::PROMOTED).map(String::as_str)),
         removals_until: annotation(&object.metadata, terms::REMOVALS_ALLOWED_UNTIL)
             .and_then(|text| text.trim().parse().ok()),
         strategy: install_strategy(strategy, names),

@@ -3,7 +3,9 @@
 //! Decides what is left out because it has no effect anyway. A strategy that has no meaning comes back as the text of
 //! what is wrong with it: a change that asked for care must never travel without it.
 
-use crate::record::rollout::Paused;
+use jiff::Timestamp;
+
+use crate::record::rollout::{Paused, Promoted};
 use api::v1alpha1 as wire;
 use field::{Path, Violation};
 use model::Name;
@@ -66,6 +68,19 @@ pub(crate) fn paused(annotation: Option<&str>) -> Paused {
     Paused(places.map(Name::from).collect())
 }
 
+/// Reads one entry of the annotation that ends soaks: a place, and the time.
+pub fn promotion(entry: &str) -> Option<(&str, Timestamp)> {
+    let (place, time) = entry.trim().split_once('=')?;
+    Some((place.trim(), time.trim().parse().ok()?))
+}
+
+/// Reads the annotation that ends soaks: `<namespace>/<name>=<time>` of placements, or `*=<time>`. What has no meaning ends nothing.
+pub(crate) fn promoted(annotation: Option<&str>) -> Promoted {
+    let listed = annotation.into_iter().flat_map(|text| text.split(','));
+    let entries = listed.filter_map(promotion);
+    Promoted(entries.map(|(place, at)| (Name::from(place), at)).collect())
+}
+
 /// Reads `decisionStrategy.groupStrategy.clustersPerDecisionGroup`; a size that has no meaning is no size.
 pub(crate) fn group_size(spec: &api::cluster::PlacementSpec) -> Option<Limit> {
     let strategy = spec.decision_strategy.as_ref()?.group_strategy.as_ref()?;
@@ -114,6 +129,18 @@ mod tests {
         assert!(text.starts_with(start), "{text}");
         assert!(text.contains("minSuccessTime"), "{text}");
         assert!(read(json!({"type": "Quickly"})).is_err());
+    }
+
+    #[test]
+    fn a_promotion_is_a_place_and_a_time() {
+        let (early, late) = ("2030-01-01T00:00:00Z", "2030-01-02T00:00:00Z");
+        let all = promoted(Some(&format!(
+            "default/all={late}, *={early} ,default/odd=soon,{late}"
+        )));
+        let time = |text: &str| text.parse::<Timestamp>().ok();
+        assert_eq!(all.placement("default", "all"), time(late));
+        assert_eq!(all.placement("default", "odd"), time(early));
+        assert_eq!(promoted(None).placement("default", "all"), None);
     }
 
     #[test]

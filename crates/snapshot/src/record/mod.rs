@@ -14,4 +14,4 @@ pub use claims::Claims;
 pub use meta::*;
 pub use objects::*;
 pub use roll_up::RollUp;
-pub use rollout::{Paused, Progression, ProgressionReference};
+pub use rollout::{Paused, Progression, ProgressionReference, Promoted};

@@ -12,7 +12,7 @@ use crate::label_map::LabelMap;
 use crate::record::claims::Claims;
 use crate::record::meta::{Condition, Meta, OwnerReference, Status};
 pub use crate::record::reference::{Applied, ConfigRef, ConfigType, Reference};
-use crate::record::rollout::{Paused, Progression};
+use crate::record::rollout::{Paused, Progression, Promoted};
 pub use crate::record::work::{HashPlace, HookReport, Signal, Work, Workload};
 use crate::registration::Registered;
 use crate::removal::Farewell;
@@ -175,6 +175,8 @@ pub struct AddOn {
     pub configuration_rollout: Result<ConfigRollout, Name>,
     /// The rollouts that the annotation pauses.
     pub paused: Paused,
+    /// The soaks that the annotation ends.
+    pub promoted: Promoted,
     /// Until when somebody lets its removals go without a budget.
     pub removals_until: Option<Timestamp>,
     /// How the add-on finds its clusters.

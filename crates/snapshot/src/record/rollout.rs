@@ -1,8 +1,10 @@
-//! What the store remembers of rollouts: which are paused, and how far those over placements are.
+//! What the store remembers of rollouts: which are paused or promoted, and how far those over placements are.
 //!
 //! Decides which places an annotation means. Never decides who moves.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
 
 use crate::record::{Applied, Condition, ConfigRef};
 use model::Name;
@@ -21,6 +23,19 @@ impl Paused {
     pub fn placement(&self, namespace: &str, name: &str) -> bool {
         let is_this = |place: &Name| place.split_once('/') == Some((namespace, name));
         self.everything() || self.0.iter().any(is_this)
+    }
+}
+
+/// Until when clusters of placements had to succeed so that somebody lets them pass their soaks by.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Promoted(pub(crate) BTreeMap<Name, Timestamp>);
+
+impl Promoted {
+    /// Returns the time for a placement: the later one of its own and of that for all.
+    pub fn placement(&self, namespace: &str, name: &str) -> Option<Timestamp> {
+        let is_this = |place: &str| place == "*" || place.split_once('/') == Some((namespace, name));
+        let own = self.0.iter().filter(|(place, _)| is_this(place));
+        own.map(|(_, at)| *at).max()
     }
 }
 

@@ -1,0 +1,319 @@
+//! The picture of an add-on's rollout.
+//!
+//! Decides words and order. Turns, budgets and ends are the plan's, made here as the controllers make it.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+
+use super::cluster::{ClusterState, ClusterView, since, state};
+use super::counts::Counts;
+use super::eta::of_addon;
+use super::picture::{API_VERSION, Change, Content, Next, Phase, Picture, Target};
+use super::stopwatch::Stopwatch;
+use super::summary::sentence;
+use super::waves::Waves;
+use plan::{ClusterOutlook, ConfigOutlook, Health, Outlook, Plan, Wait};
+use snapshot::{Applied, Store, View, terms};
+use upgrade::natural_order;
+
+/// Returns the picture of an add-on's rollout; nothing where there is no such add-on.
+pub fn addon(store: &Store, name: &str, watch: &Stopwatch, now: Timestamp) -> Option<Picture> {
+    let is_there = store.addons().any(|addon| **addon == *name);
+    let view = store
+        .view(name)
+        .filter(|view| is_there || view.all_instances().next().is_some())?;
+    let (plan, outlook) = plan::addon_with_outlook(&view, now);
+    let (plan, _) = plan::sound(&view, plan, now);
+    let Some(outlook) = outlook else {
+        return Some(unplanned(&view, &plan, now));
+    };
+    let waves = Waves::of(&outlook);
+    let mut clusters = clusters(&outlook, &waves, &plan);
+    let waves = waves.counted(&outlook, &mut clusters);
+    let counts = counted(&clusters);
+    let paused = paused(&view, &outlook);
+    let phase = phase(&outlook, &counts);
+    let eta = match phase {
+        Phase::Progressing | Phase::Waiting => of_addon(&outlook, watch.pace(), now),
+        Phase::Done
+        | Phase::Paused
+        | Phase::Stopped
+        | Phase::Failed
+        | Phase::Deleting
+        | Phase::Empty
+        | Phase::NotManaged => None,
+    };
+    Some(Picture {
+        next: next(&clusters, now),
+        message: sentence(&counts),
+        changes: changes(&outlook),
+        notices: notices(&outlook, &plan),
+        eta,
+        paused,
+        waves,
+        clusters,
+        ..bare(&view, phase, counts, now)
+    })
+}
+
+fn bare(view: &View<'_>, phase: Phase, counts: Counts, now: Timestamp) -> Picture {
+    Picture {
+        api_version: API_VERSION,
+        kind: "Rollout",
+        at: now,
+        target: Target::addon(&*view.addon.name),
+        phase,
+        message: String::new(),
+        counts,
+        paused: None,
+        next: None,
+        eta: None,
+        changes: Vec::new(),
+        waves: Vec::new(),
+        clusters: Vec::new(),
+        notices: Vec::new(),
+    }
+}
+
+/// One that is not rolled out: it is being deleted, or somebody else manages it.
+fn unplanned(view: &View<'_>, plan: &Plan, now: Timestamp) -> Picture {
+    let is_going = view.addon.meta.deleting;
+    let waits = by_cluster(plan);
+    let mut clusters: Vec<ClusterView> = view
+        .all_instances()
+        .filter(|_| is_going)
+        .map(|instance| ClusterView {
+            name: instance.cluster.to_string(),
+            wave: 0,
+            state: ClusterState::Leaving,
+            reason: "Deleting".to_owned(),
+            message: waits.get(&*instance.cluster).cloned().unwrap_or_default(),
+            since: None,
+            until: None,
+            percent: None,
+            version: instance.current_version.to_string(),
+            healthy: true,
+        })
+        .collect();
+    sort(&mut clusters);
+    let counts = counted(&clusters);
+    let (phase, message) = if is_going {
+        let message = format!(
+            "it is being deleted, and something of it is left on {}",
+            field::counted(counts.total, "cluster")
+        );
+        (Phase::Deleting, message)
+    } else {
+        let message = "it is not managed here: nothing is rolled out".to_owned();
+        (Phase::NotManaged, message)
+    };
+    Picture {
+        message,
+        clusters,
+        ..bare(view, phase, counts, now)
+    }
+}
+
+fn by_cluster(plan: &Plan) -> BTreeMap<&str, String> {
+    let mut all = BTreeMap::new();
+    for wait in &plan.waits {
+        if let Some(cluster) = &wait.cluster {
+            all.entry(&**cluster)
+                .or_insert_with(|| Wait::addon(wait.on.clone()).to_string());
+        }
+    }
+    all
+}
+
+fn sort(clusters: &mut [ClusterView]) {
+    clusters.sort_by(|one, other| natural_order(&one.name, &other.name));
+}
+
+fn counted(clusters: &[ClusterView]) -> Counts {
+    let mut counts = Counts::default();
+    for cluster in clusters {
+        counts.add(cluster.state);
+    }
+    counts
+}
+
+fn clusters(outlook: &Outlook, waves: &Waves, plan: &Plan) -> Vec<ClusterView> {
+    let waits = by_cluster(plan);
+    let here = outlook.clusters.iter().map(|seen| {
+        let (reason, message) = words(seen, waits.get(&*seen.cluster));
+        ClusterView {
+            name: seen.cluster.to_string(),
+            wave: waves.at(outlook, seen),
+            state: state(seen),
+            reason,
+            message,
+            since: since(seen),
+            until: seen.until,
+            percent: None,
+            version: seen.version.to_string(),
+            healthy: !matches!(
+                seen.health,
+                Health::Unavailable | Health::Unreachable | Health::Stalled(_)
+            ),
+        }
+    });
+    let missing = outlook.missing.iter().map(|(cluster, placement)| {
+        let wait = waits.get(&**cluster).cloned();
+        ClusterView {
+            name: cluster.to_string(),
+            wave: waves.last_of(*placement),
+            state: if wait.is_some() {
+                ClusterState::Held
+            } else {
+                ClusterState::Moving
+            },
+            reason: "NotInstalled".to_owned(),
+            message: wait.unwrap_or_else(|| "the ManagedClusterAddOn is created".to_owned()),
+            since: None,
+            until: None,
+            percent: None,
+            version: String::new(),
+            healthy: true,
+        }
+    });
+    let mut all: Vec<ClusterView> = here.chain(missing).collect();
+    sort(&mut all);
+    all
+}
+
+/// What a cluster says: its failure, what it waits for, or what its agent has yet to do.
+fn words(seen: &ClusterOutlook, wait: Option<&String>) -> (String, String) {
+    if let Some(failure) = &seen.failure {
+        return ("Failed".to_owned(), failure.clone());
+    }
+    if let Some((reason, message)) = &seen.notice {
+        return ((*reason).to_owned(), message.to_string());
+    }
+    let reason = match seen.health {
+        Health::Stalled(reason) | Health::Waiting(reason) => reason,
+        Health::Unavailable => "Unavailable",
+        Health::Unreachable => "Unreachable",
+        Health::Ready | Health::Kept | Health::Moving | Health::Leaving => "",
+    };
+    (reason.to_owned(), wait.cloned().unwrap_or_default())
+}
+
+fn paused(view: &View<'_>, outlook: &Outlook) -> Option<String> {
+    if view.addon.paused.everything() {
+        return Some(format!("the annotation {} pauses all of it", terms::PAUSED));
+    }
+    let paused = outlook.placements.iter().filter(|one| one.paused);
+    let places: Vec<String> = paused
+        .map(|one| format!("{}/{}", one.namespace, one.name))
+        .collect();
+    let list = places.join(", ");
+    (!places.is_empty()).then(|| format!("the annotation {} pauses {list}", terms::PAUSED))
+}
+
+fn phase(outlook: &Outlook, counts: &Counts) -> Phase {
+    let has_paused = outlook
+        .placements
+        .iter()
+        .any(|one| one.paused && one.counts.waiting > 0);
+    let has_stopped = outlook
+        .placements
+        .iter()
+        .any(|one| one.breach.is_some() && one.counts.waiting > 0);
+    let is_barred = |reason: &str| reason != "PlacementNotDecided";
+    let has_bar = outlook.placements.iter().any(|one| {
+        let barred = one.barred.as_ref();
+        barred.is_some_and(|(reason, _)| is_barred(reason)) && one.counts.waiting > 0
+    });
+    let stalled = outlook
+        .clusters
+        .iter()
+        .any(|seen| state(seen) == ClusterState::Stalled);
+    let Counts {
+        total,
+        done,
+        moving,
+        soaking,
+        waiting,
+        ..
+    } = *counts;
+    match () {
+        () if total == 0 => Phase::Empty,
+        () if done == total => Phase::Done,
+        () if has_paused => Phase::Paused,
+        () if has_stopped || has_bar => Phase::Stopped,
+        () if moving > 0 || soaking > 0 => Phase::Progressing,
+        () if counts.failures() > 0 && waiting == 0 => Phase::Failed,
+        () if stalled => Phase::Failed,
+        () => Phase::Waiting,
+    }
+}
+
+/// Deadlines are told of each cluster: whoever is on the way may arrive at any time.
+fn next(clusters: &[ClusterView], now: Timestamp) -> Option<Next> {
+    let soaking = clusters
+        .iter()
+        .filter(|cluster| cluster.state == ClusterState::Soaking);
+    let ending = soaking.filter_map(|cluster| Some((cluster.until.filter(|until| *until > now)?, cluster)));
+    let (at, cluster) = ending.min_by_key(|(until, _)| *until)?;
+    Some(Next {
+        at,
+        what: format!("minSuccessTime of {} is over", cluster.name),
+    })
+}
+
+fn changes(outlook: &Outlook) -> Vec<Change> {
+    let each = outlook.placements.iter().flat_map(|placement| {
+        let place = format!("{}/{}", placement.namespace, placement.name);
+        let changed = placement.configs.iter().filter(|config| is_new(config));
+        changed.map(move |config| Change {
+            placement: place.clone(),
+            what: config.config.of.to_string(),
+            from: config
+                .known_good
+                .as_ref()
+                .map(|known| known_content(known, config)),
+            to: Content {
+                object: object(&config.config.namespace, &config.config.name),
+                hash: config.hash.to_string(),
+                version: config.version.as_deref().unwrap_or_default().to_owned(),
+            },
+        })
+    });
+    each.collect()
+}
+
+fn is_new(config: &ConfigOutlook) -> bool {
+    config.known_good.as_ref().is_none_or(|known| {
+        known.name != config.config.name
+            || known.namespace != config.config.namespace
+            || known.hash != config.hash
+    })
+}
+
+fn known_content(known: &Applied, config: &ConfigOutlook) -> Content {
+    Content {
+        object: object(&known.namespace, &known.name),
+        hash: known.hash.to_string(),
+        version: config.known_version.as_deref().unwrap_or_default().to_owned(),
+    }
+}
+
+fn object(namespace: &str, name: &str) -> String {
+    if namespace.is_empty() {
+        return name.to_owned();
+    }
+    format!("{namespace}/{name}")
+}
+
+fn notices(outlook: &Outlook, plan: &Plan) -> Vec<String> {
+    let barred = outlook.placements.iter().filter_map(|one| one.barred.as_ref());
+    let mut all: Vec<String> = barred
+        .map(|(reason, message)| format!("{reason}: {message}"))
+        .collect();
+    let whole = plan.waits.iter().filter(|wait| wait.cluster.is_none());
+    all.extend(whole.map(ToString::to_string));
+    all.sort();
+    all.dedup();
+    all
+}

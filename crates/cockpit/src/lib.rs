@@ -1,0 +1,48 @@
+//! The cockpit room: one picture of a rollout, of an add-on or of an upgrade of clusters, for every face that shows it.
+//!
+//! Decides words and layout, and never who moves: turns, budgets and ends are those that `plan` and `upgrade` have decided, written down
+//! while they did. Reads no hub, has no clock, and does bounded work whatever the number of clusters is.
+
+#![deny(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::indexing_slicing,
+    clippy::wildcard_enum_match_arm
+)]
+
+mod addon;
+mod cluster;
+mod counts;
+mod eta;
+mod fields;
+mod find;
+mod history;
+mod line;
+mod list;
+mod pace;
+mod picture;
+mod steer;
+mod stopwatch;
+mod summary;
+mod text;
+mod undo;
+mod upgrade_picture;
+mod wave;
+mod waves;
+
+pub use addon::addon;
+pub use cluster::{ClusterState, ClusterView};
+pub use counts::Counts;
+pub use eta::Eta;
+pub use find::{Rollouts, Unknown, find};
+pub use history::history;
+pub use line::{Line, Piece, Tone};
+pub use list::{list, rows};
+pub use pace::Pace;
+pub use picture::*;
+pub use steer::{CHANGE_CAUSE, Form, Refusal, Steer, Verb, Writing, steer};
+pub use stopwatch::Stopwatch;
+pub use summary::summary;
+pub use text::{status, status_line};
+pub use upgrade_picture::upgrade;
+pub use wave::{Batches, Wave, WaveState};

@@ -1,0 +1,102 @@
+//! All rollouts of a hub as a table.
+//!
+//! Decides columns and their widths.
+
+use jiff::Timestamp;
+
+use super::cluster::ClusterView;
+use super::line::{Line, Tone, between, padded};
+use super::picture::Picture;
+use super::summary::{others, wave_of};
+use super::text::{tone, tone_of};
+
+/// The widest name.
+const WIDEST: usize = 40;
+
+/// Returns a table of rollouts, with a line of titles, no line of it wider than `width`.
+pub fn list(pictures: &[Picture], width: usize, now: Timestamp) -> Vec<Line> {
+    let names = pictures
+        .iter()
+        .map(|picture| picture.target.told().chars().count());
+    let name_width = names.max().unwrap_or_default().clamp(7, WIDEST);
+    let title = format!(
+        "{}  {}  {}  {}  {}",
+        padded("ROLLOUT", name_width),
+        padded("PHASE", 11),
+        padded("WAVE", 7),
+        padded("DONE", 11),
+        "OTHERS"
+    );
+    let rows = pictures.iter().map(|picture| row(picture, name_width, now));
+    std::iter::once(Line::of(Tone::Faint, title))
+        .chain(rows)
+        .map(|line| line.cut(width))
+        .collect()
+}
+
+fn row(picture: &Picture, name_width: usize, now: Timestamp) -> Line {
+    let wave =
+        wave_of(picture).map_or_else(|| "-".to_owned(), |(current, total)| format!("{current}/{total}"));
+    let done = format!("{}/{}", picture.counts.done, picture.counts.total);
+    let line = Line::of(Tone::Strong, padded(&picture.target.told(), name_width))
+        .and(Tone::Plain, "  ")
+        .and(tone(picture.phase), padded(picture.phase.word(), 11))
+        .and(
+            Tone::Plain,
+            format!("  {}  {}  ", padded(&wave, 7), padded(&done, 11)),
+        )
+        .and(
+            Tone::Plain,
+            others(&picture.counts).collect::<Vec<_>>().join(", "),
+        );
+    let next = picture.next.as_ref().filter(|next| next.at > now);
+    match next {
+        Some(next) => line.and(Tone::Faint, format!(" (next in {})", between(now, next.at))),
+        None => line,
+    }
+}
+
+/// Returns a table of some clusters of a rollout, with a line of titles.
+pub fn rows(picture: &Picture, clusters: &[&ClusterView], width: usize, now: Timestamp) -> Vec<Line> {
+    let names = picture
+        .clusters
+        .iter()
+        .map(|cluster| cluster.name.chars().count());
+    let name_width = names.max().unwrap_or_default().clamp(7, WIDEST);
+    let title = format!(
+        "{}  {}  {}  {}  {}",
+        padded("CLUSTER", name_width),
+        padded("STATE", 10),
+        padded("FOR", 7),
+        padded("ENDS IN", 7),
+        "WHY"
+    );
+    let each = clusters.iter().map(|cluster| {
+        let age = |at: Option<Timestamp>, from: bool| match at {
+            None => "-".to_owned(),
+            Some(at) if from => between(at, now),
+            Some(at) => between(now, at),
+        };
+        let until = cluster.until.filter(|until| *until > now);
+        let why = match (cluster.message.is_empty(), cluster.percent) {
+            (true, Some(percent)) => format!("{percent} %"),
+            (true, None) => cluster.reason.clone(),
+            (false, _) => cluster.message.clone(),
+        };
+        Line::of(Tone::Plain, padded(&cluster.name, name_width))
+            .and(Tone::Plain, "  ")
+            .and(tone_of(cluster.state), padded(cluster.state.told(), 10))
+            .and(
+                Tone::Plain,
+                format!(
+                    "  {}  {}  {why}",
+                    padded(&age(cluster.since, true), 7),
+                    padded(&age(until, false), 7)
+                ),
+            )
+    });
+    std::iter::once(Line::of(Tone::Faint, title))
+        .chain(each)
+        .map(|line| line.cut(width))
+        .collect()
+}

@@ -1,0 +1,215 @@
+//! The picture of one rollout, as programs read it: `cockpit.tidegate.io/v1alpha1`.
+//!
+//! Holds its shape only. A field that is added is no other version; one that means something else is.
+
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::cluster::ClusterView;
+use super::counts::Counts;
+use super::eta::Eta;
+use super::wave::Wave;
+
+/// Version of the shape.
+pub const API_VERSION: &str = "cockpit.tidegate.io/v1alpha1";
+
+/// The picture of one rollout.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Picture {
+    /// `cockpit.tidegate.io/v1alpha1`
+    pub api_version: &'static str,
+    /// `Rollout`
+    pub kind: &'static str,
+    /// When this was so.
+    #[schemars(with = "String")]
+    pub at: Timestamp,
+    /// What is rolled out.
+    pub target: Target,
+    /// The whole in one word.
+    pub phase: Phase,
+    /// The same in a sentence.
+    pub message: String,
+    /// Its clusters, counted.
+    pub counts: Counts,
+    /// What pauses it; absent while nothing does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub paused: Option<String>,
+    /// What changes by itself next, where that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next: Option<Next>,
+    /// When it would be over, where that can be told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub eta: Option<Eta>,
+    /// What its clusters are to run that they did not all run before.
+    pub changes: Vec<Change>,
+    /// Its waves, in the order in which they go.
+    pub waves: Vec<Wave>,
+    /// Its clusters, in the order in which people count.
+    pub clusters: Vec<ClusterView>,
+    /// What holds the add-on or the upgrade as a whole.
+    pub notices: Vec<String>,
+}
+
+/// What is rolled out.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Target {
+    /// The kind of the object.
+    pub kind: TargetKind,
+    /// Its namespace, "" for an add-on.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+}
+
+/// What can be rolled out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+pub enum TargetKind {
+    /// An add-on.
+    ClusterManagementAddOn,
+    /// An upgrade of clusters.
+    ManagedClustersUpgrade,
+}
+
+impl Target {
+    /// Returns an add-on.
+    pub fn addon(name: impl Into<String>) -> Self {
+        Self {
+            kind: TargetKind::ClusterManagementAddOn,
+            namespace: String::new(),
+            name: name.into(),
+        }
+    }
+
+    /// Returns an upgrade of clusters.
+    pub fn upgrade(namespace: impl Into<String>, name: impl Into<String>) -> Self {
+        Self {
+            kind: TargetKind::ManagedClustersUpgrade,
+            namespace: namespace.into(),
+            name: name.into(),
+        }
+    }
+
+    /// Returns what it is called on a command line: `helloworld`, `mcu/default/to-4-12`.
+    pub fn told(&self) -> String {
+        match self.kind {
+            TargetKind::ClusterManagementAddOn => self.name.clone(),
+            TargetKind::ManagedClustersUpgrade => format!("mcu/{}/{}", self.namespace, self.name),
+        }
+    }
+}
+
+/// A rollout in one word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+pub enum Phase {
+    /// Every cluster has what it should have.
+    Done,
+    /// Clusters are on their way.
+    Progressing,
+    /// Nobody is on the way; what is waited for comes by itself.
+    Waiting,
+    /// Somebody has paused it, and clusters wait for the end of that.
+    Paused,
+    /// More clusters failed than may: nothing new starts.
+    Stopped,
+    /// Everybody has had a turn, and some have failed; or only a human can change what is.
+    Failed,
+    /// It is being deleted.
+    Deleting,
+    /// No cluster has it, and none is to have it.
+    Empty,
+    /// Somebody else manages it.
+    NotManaged,
+}
+
+impl Phase {
+    /// Returns its word.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Done => "Done",
+            Self::Progressing => "Progressing",
+            Self::Waiting => "Waiting",
+            Self::Paused => "Paused",
+            Self::Stopped => "Stopped",
+            Self::Failed => "Failed",
+            Self::Deleting => "Deleting",
+            Self::Empty => "Empty",
+            Self::NotManaged => "NotManaged",
+        }
+    }
+
+    /// Returns whether time alone may end it well: whoever waits for the end goes on waiting.
+    pub const fn goes_on(self) -> bool {
+        match self {
+            Self::Progressing | Self::Waiting | Self::Paused | Self::Deleting => true,
+            Self::Done | Self::Stopped | Self::Failed | Self::Empty | Self::NotManaged => false,
+        }
+    }
+
+    /// Returns whether a human has to act.
+    pub const fn is_failure(self) -> bool {
+        match self {
+            Self::Stopped | Self::Failed => true,
+            Self::Done
+            | Self::Progressing
+            | Self::Waiting
+            | Self::Paused
+            | Self::Deleting
+            | Self::Empty
+            | Self::NotManaged => false,
+        }
+    }
+}
+
+/// What changes by itself next.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Next {
+    /// When.
+    #[schemars(with = "String")]
+    pub at: Timestamp,
+    /// What.
+    pub what: String,
+}
+
+/// A configuration or version that clusters are to run, and what they ran before.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Change {
+    /// The placement whose clusters it reaches, as `namespace/name`; "" where all are reached.
+    pub placement: String,
+    /// What changes: the type of a configuration as `resource.group`, or `OpenShift`.
+    pub what: String,
+    /// What all were last seen to run well; absent when there is nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<Content>,
+    /// What they are to run.
+    pub to: Content,
+}
+
+/// One content of a configuration.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Content {
+    /// The object, as `namespace/name` or `name`.
+    pub object: String,
+    /// Hash of its spec, "" when it is unknown.
+    pub hash: String,
+    /// The version that it stands for, "" when it is none.
+    pub version: String,
+}
+
+/// Returns the JSON Schema of a picture.
+pub fn json_schema() -> serde_json::Value {
+    let mut schema = schemars::schema_for!(Picture).to_value();
+    if let Some(fields) = schema.as_object_mut() {
+        let id = format!(
+            "https://tidegate.io/schemas/{}.json",
+            API_VERSION.replace('/', "-")
+        );
+        fields.insert("$id".to_owned(), id.into());
+    }
+    schema
+}

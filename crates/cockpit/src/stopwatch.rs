@@ -1,0 +1,61 @@
+//! How long clusters take, seen while one looks on.
+//!
+//! Decides what counts as seen: who was on the way in one picture and successful in a later one. What took place before nobody knows: the
+//! hub keeps one time for both.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use super::cluster::ClusterState;
+use super::pace::Pace;
+use super::picture::Picture;
+
+/// Watches one rollout.
+#[derive(Clone, Debug, Default)]
+pub struct Stopwatch {
+    under_way: BTreeMap<String, Timestamp>,
+    observed: usize,
+    sum: Duration,
+}
+
+impl Stopwatch {
+    /// Looks at a picture of the rollout.
+    pub fn look(&mut self, picture: &Picture) {
+        for cluster in &picture.clusters {
+            let begun = self.under_way.remove(&cluster.name);
+            match cluster.state {
+                ClusterState::Moving => {
+                    let since = cluster.since.unwrap_or(picture.at);
+                    self.under_way.insert(cluster.name.clone(), since);
+                }
+                ClusterState::Soaking | ClusterState::Done => {
+                    let length = begun.map(|begun| picture.at.duration_since(begun));
+                    if let Some(length) = length.and_then(|length| Duration::try_from(length).ok()) {
+                        self.observed = self.observed.saturating_add(1);
+                        self.sum = self.sum.saturating_add(length);
+                    }
+                }
+                ClusterState::Failed
+                | ClusterState::TimedOut
+                | ClusterState::Stalled
+                | ClusterState::Held
+                | ClusterState::Waiting
+                | ClusterState::Leaving
+                | ClusterState::Kept => {}
+            }
+        }
+    }
+
+    /// Returns what was seen so far.
+    pub fn pace(&self) -> Pace {
+        let each = u32::try_from(self.observed)
+            .ok()
+            .and_then(|count| self.sum.checked_div(count));
+        Pace {
+            observed: self.observed,
+            each: each.unwrap_or_default(),
+        }
+    }
+}

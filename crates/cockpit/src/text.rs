@@ -1,0 +1,378 @@
+//! The picture of a rollout as a page: a line a wave with a bar, and below it its clusters, folded by what they do.
+//!
+//! Decides layout only; every number is the picture's. Stays short whatever the number of clusters is, and never wider than it may be.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+
+use super::cluster::{ClusterState, ClusterView};
+use super::counts::Counts;
+use super::line::{Line, Tone, between, length, padded};
+use super::picture::{Change, Content, Phase, Picture};
+use super::summary::{others, wave_of};
+use super::wave::{Wave, WaveState};
+
+/// The most reasons of one kind of a wave.
+const MOST_REASONS: usize = 4;
+/// Letters of a bar.
+const BAR: usize = 20;
+/// So many clusters are named on a narrow page.
+const FEWEST_NAMED: usize = 3;
+/// The widest name of a wave.
+const WIDEST_NAME: usize = 24;
+
+/// Returns the tone of a whole rollout.
+pub(super) const fn tone(phase: Phase) -> Tone {
+    match phase {
+        Phase::Done => Tone::Good,
+        Phase::Progressing => Tone::Moving,
+        Phase::Waiting | Phase::Paused | Phase::Deleting => Tone::Soaking,
+        Phase::Stopped | Phase::Failed => Tone::Bad,
+        Phase::Empty | Phase::NotManaged => Tone::Faint,
+    }
+}
+
+pub(super) const fn tone_of(state: ClusterState) -> Tone {
+    match state {
+        ClusterState::Failed | ClusterState::TimedOut | ClusterState::Stalled => Tone::Bad,
+        ClusterState::Moving => Tone::Moving,
+        ClusterState::Soaking | ClusterState::Leaving => Tone::Soaking,
+        ClusterState::Held | ClusterState::Waiting => Tone::Faint,
+        ClusterState::Kept | ClusterState::Done => Tone::Good,
+    }
+}
+
+/// Returns the page of a rollout, no line of it wider than `width`.
+pub fn status(picture: &Picture, width: usize, now: Timestamp) -> Vec<Line> {
+    let mut page = head(picture, width, now);
+    let mut before = None;
+    for (at, wave) in picture.waves.iter().enumerate() {
+        if before != Some(&wave.placement) {
+            let title = if wave.placement.is_empty() {
+                String::new()
+            } else {
+                format!("placement {}", wave.placement)
+            };
+            page.extend((!title.is_empty()).then(|| Line::of(Tone::Strong, title)));
+            before = Some(&wave.placement);
+        }
+        let next = picture.waves.get(at.saturating_add(1));
+        let is_last = next.is_none_or(|next| next.placement != wave.placement);
+        put_wave(&mut page, (picture, at, wave), is_last, (width, now));
+    }
+    if picture.waves.is_empty() {
+        let own: Vec<&ClusterView> = picture.clusters.iter().collect();
+        put_clusters(&mut page, &own, "", (width, now));
+    }
+    page.into_iter().map(|line| line.cut(width)).collect()
+}
+
+/// Returns the first line of a rollout.
+pub fn status_line(picture: &Picture, now: Timestamp) -> Line {
+    let mut line = Line::of(Tone::Strong, picture.target.told())
+        .and(Tone::Plain, "  ")
+        .and(tone(picture.phase), picture.phase.word().to_uppercase());
+    if let Some((current, total)) = wave_of(picture).filter(|(_, total)| *total > 1) {
+        line = line.and(Tone::Plain, format!("  wave {current}/{total}"));
+    }
+    if picture.counts.total == 0 {
+        return line.and(Tone::Plain, format!("  {}", picture.message));
+    }
+    line = line.and(
+        Tone::Plain,
+        format!("  {} of {} done", picture.counts.done, picture.counts.total),
+    );
+    for part in others(&picture.counts) {
+        line = line.and(Tone::Plain, format!(" · {part}"));
+    }
+    let unwell = picture
+        .clusters
+        .iter()
+        .filter(|cluster| cluster.state == ClusterState::Done && !cluster.healthy)
+        .count();
+    if unwell > 0 {
+        line = line.and(Tone::Bad, format!(" · {unwell} done and not healthy"));
+    }
+    let next = picture.next.as_ref().filter(|next| next.at > now);
+    match next {
+        Some(next) => line.and(Tone::Faint, format!("  next in {}", between(now, next.at))),
+        None => line,
+    }
+}
+
+fn head(picture: &Picture, width: usize, now: Timestamp) -> Vec<Line> {
+    let row = |name: &str, tone: Tone, text: String| {
+        Line::of(Tone::Faint, format!("  {}", padded(name, 8))).and(tone, text)
+    };
+    let mut page = vec![status_line(picture, now)];
+    page.extend(
+        picture
+            .changes
+            .iter()
+            .map(|change| row("change", Tone::Plain, changed(change))),
+    );
+    page.extend(
+        picture
+            .paused
+            .iter()
+            .map(|why| row("paused", Tone::Soaking, why.clone())),
+    );
+    let next = picture.next.as_ref().filter(|next| next.at > now);
+    page.extend(next.map(|next| {
+        row(
+            "next",
+            Tone::Plain,
+            format!("in {}: {}", between(now, next.at), next.what),
+        )
+    }));
+    page.extend(picture.eta.as_ref().map(|eta| {
+        let about = if eta.at_least { "in at least" } else { "in about" };
+        let left = between(now, eta.at);
+        row("over", Tone::Plain, format!("{about} {left} ({})", eta.basis))
+    }));
+    for notice in &picture.notices {
+        page.extend(
+            folded(notice, width.saturating_sub(10))
+                .into_iter()
+                .map(|text| row("notice", Tone::Bad, text)),
+        );
+    }
+    page
+}
+
+/// Breaks a sentence into lines.
+fn folded(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let Some(last) = lines.last_mut() else { break };
+        let wide = last.chars().count().saturating_add(word.chars().count());
+        if last.is_empty() {
+            last.push_str(word);
+        } else if wide < width.max(20) {
+            last.push(' ');
+            last.push_str(word);
+        } else {
+            lines.push(word.to_owned());
+        }
+    }
+    lines
+}
+
+fn changed(change: &Change) -> String {
+    let (from, to) = (change.from.as_ref(), &change.to);
+    let what = called(&change.what);
+    let object = &to.object;
+    let space = if object.is_empty() { "" } else { " " };
+    let Some(from) = from else {
+        return format!("{what}{space}{object} {}", content(to, None));
+    };
+    if from.object == to.object {
+        return format!(
+            "{what} {object}: {} -> {}",
+            content(from, Some(to)),
+            content(to, Some(from))
+        );
+    }
+    format!(
+        "{what} {} {} -> {object} {}",
+        from.object,
+        content(from, Some(to)),
+        content(to, Some(from))
+    )
+}
+
+/// A type of configuration by its kind, where that is known, else by its resource.
+fn called(what: &str) -> &str {
+    let resource = what.split_once('.').map_or(what, |(resource, _)| resource);
+    match resource {
+        "addondeploymentconfigs" => "AddOnDeploymentConfig",
+        "addontemplates" => "AddOnTemplate",
+        "addonhubconfigs" => "AddOnHubConfig",
+        other => other,
+    }
+}
+
+/// The version where that tells two contents apart, else the beginning of the hash.
+fn content(one: &Content, other: Option<&Content>) -> String {
+    let is_telling = other.is_none_or(|other| other.version != one.version);
+    if !one.version.is_empty() && is_telling {
+        return one.version.clone();
+    }
+    let hash: String = one.hash.chars().take(8).collect();
+    if hash.is_empty() {
+        "unknown".to_owned()
+    } else {
+        hash
+    }
+}
+
+fn put_wave(
+    page: &mut Vec<Line>,
+    (picture, at, wave): (&Picture, usize, &Wave),
+    is_last: bool,
+    (width, now): (usize, Timestamp),
+) {
+    let names = picture.waves.iter().map(|wave| wave.name.chars().count());
+    let name_width = names.max().unwrap_or_default().min(WIDEST_NAME);
+    let (branch, trunk) = if is_last {
+        ("└─ ", "   ")
+    } else {
+        ("├─ ", "│  ")
+    };
+    let total = wave.counts.total;
+    let mut line = Line::of(Tone::Faint, branch).and(Tone::Strong, padded(&wave.name, name_width));
+    line = line.and(Tone::Plain, " ");
+    line = bar(line, &wave.counts, if width < 70 { BAR / 2 } else { BAR });
+    line = line.and(Tone::Plain, format!(" {}/{total}", wave.counts.done));
+    for fact in facts(wave) {
+        line = line.and(Tone::Faint, format!(" · {fact}"));
+    }
+    let failures = wave.failures;
+    if failures > 0 {
+        let may = wave
+            .tolerated
+            .map_or_else(String::new, |tolerated| format!(" of {tolerated} that may"));
+        line = line.and(Tone::Bad, format!(" · {failures} failed{may}"));
+    }
+    page.push(line);
+    let own: Vec<&ClusterView> = picture
+        .clusters
+        .iter()
+        .filter(|cluster| cluster.wave == at)
+        .collect();
+    put_clusters(page, &own, trunk, (width, now));
+}
+
+/// What holds for a whole wave.
+fn facts(wave: &Wave) -> Vec<String> {
+    let mut facts = Vec::new();
+    match wave.state {
+        WaveState::Waiting => facts.push("waits".to_owned()),
+        WaveState::Stopped => facts.push("stopped".to_owned()),
+        WaveState::Paused => facts.push("paused".to_owned()),
+        WaveState::Done | WaveState::Open => {}
+    }
+    if let Some(batches) = wave.batches {
+        facts.push(format!("batch {} of {}", batches.current, batches.total));
+    }
+    if wave.mandatory {
+        facts.push("mandatory".to_owned());
+    }
+    facts.extend(wave.limit.map(|limit| format!("{limit} at once")));
+    let seconds = |seconds: u64| length(i64::try_from(seconds).unwrap_or(i64::MAX));
+    if wave.soak_seconds > 0 {
+        facts.push(format!("soak {}", seconds(wave.soak_seconds)));
+    }
+    facts.extend(
+        wave.deadline_seconds
+            .map(|deadline| format!("deadline {}", seconds(deadline))),
+    );
+    if wave.state == WaveState::Waiting && !wave.waits_for.is_empty() {
+        facts.push(format!("for {}", wave.waits_for));
+    }
+    facts
+}
+
+fn bar(line: Line, counts: &Counts, width: usize) -> Line {
+    let total = counts.total.max(1);
+    let parts = [
+        (counts.done, Tone::Good, "█"),
+        (counts.soaking, Tone::Soaking, "▓"),
+        (counts.moving, Tone::Moving, "▒"),
+        (counts.failures(), Tone::Bad, "×"),
+    ];
+    let (mut line, mut passed, mut drawn) = (line, 0usize, 0usize);
+    for (count, tone, sign) in parts {
+        if count == 0 {
+            continue;
+        }
+        passed = passed.saturating_add(count);
+        let end = passed
+            .saturating_mul(width)
+            .checked_div(total)
+            .unwrap_or_default();
+        // Whoever is there is seen, however few they are.
+        let end = end.max(drawn.saturating_add(1)).min(width);
+        line = line.and(tone, sign.repeat(end.saturating_sub(drawn)));
+        drawn = end.max(drawn);
+    }
+    line.and(Tone::Faint, "░".repeat(width.saturating_sub(drawn)))
+}
+
+/// Clusters that do the same for the same reason stand together.
+fn put_clusters(page: &mut Vec<Line>, own: &[&ClusterView], trunk: &str, (width, now): (usize, Timestamp)) {
+    let mut states: BTreeMap<ClusterState, Vec<&ClusterView>> = BTreeMap::new();
+    for cluster in own {
+        states.entry(cluster.state).or_default().push(cluster);
+    }
+    for (state, clusters) in states {
+        // What each says of its own way is its own business.
+        let is_shared = !matches!(
+            state,
+            ClusterState::Moving | ClusterState::Soaking | ClusterState::Done
+        );
+        let mut reasons: BTreeMap<&str, Vec<&ClusterView>> = BTreeMap::new();
+        for cluster in clusters {
+            let message = if is_shared { cluster.message.as_str() } else { "" };
+            reasons.entry(message).or_default().push(cluster);
+        }
+        let mut reasons: Vec<(&str, Vec<&ClusterView>)> = reasons.into_iter().collect();
+        reasons.sort_by_key(|(_, clusters)| std::cmp::Reverse(clusters.len()));
+        let more: usize = reasons
+            .iter()
+            .skip(MOST_REASONS)
+            .map(|(_, clusters)| clusters.len())
+            .sum();
+        for (message, clusters) in reasons.into_iter().take(MOST_REASONS) {
+            let head =
+                Line::of(Tone::Faint, trunk).and(tone_of(state), format!("   {}", padded(state.told(), 11)));
+            let room = width.saturating_sub(head.width());
+            page.push(head.and(Tone::Plain, names(&clusters, room, now)));
+            if !message.is_empty() {
+                let inset = format!("{trunk}              ");
+                let room = width.saturating_sub(inset.chars().count());
+                page.extend(
+                    folded(message, room)
+                        .into_iter()
+                        .map(|text| Line::of(Tone::Faint, inset.clone()).and(Tone::Plain, text)),
+                );
+            }
+        }
+        if more > 0 {
+            let text = format!("{trunk}   and {more} {} for other reasons", state.told());
+            page.push(Line::of(Tone::Faint, text));
+        }
+    }
+}
+
+/// Returns as many names as there is room for.
+fn names(clusters: &[&ClusterView], room: usize, now: Timestamp) -> String {
+    let mut out = String::new();
+    for (at, cluster) in clusters.iter().enumerate() {
+        let left = clusters.len().saturating_sub(at);
+        let word = named(cluster, now);
+        let next = out.chars().count().saturating_add(word.chars().count());
+        // Behind the names there must be room for how many more there are.
+        if at >= FEWEST_NAMED && next.saturating_add(16) > room && left > 1 {
+            return format!("{out} and {left} more");
+        }
+        if at > 0 {
+            out.push_str(", ");
+        }
+        out.push_str(&word);
+    }
+    out
+}
+
+fn named(cluster: &ClusterView, now: Timestamp) -> String {
+    let name = &cluster.name;
+    let until = cluster.until.filter(|until| *until > now);
+    match (cluster.state, until, cluster.percent) {
+        (ClusterState::Soaking, Some(until), _) => format!("{name} ({})", between(now, until)),
+        (ClusterState::Moving, _, Some(percent)) => format!("{name} ({percent} %)"),
+        (ClusterState::Moving, Some(until), None) => format!("{name} (deadline in {})", between(now, until)),
+        (ClusterState::Done, _, _) if !cluster.healthy => format!("{name} (not healthy)"),
+        (_, _, _) => name.clone(),
+    }
+}

@@ -1,0 +1,148 @@
+//! What `tidegate rollout` may be asked.
+//!
+//! Decides only how words become values.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use apimachinery::duration::GoDuration;
+use clap::{Args, Subcommand};
+
+use crate::cli::options::{STOCK_LEASE, stock_lease};
+use crate::cli::{OutputFormat, RightsArgs, StockArg, TideArgs};
+
+/// See rollouts of add-ons and upgrades of clusters, and steer them.
+///
+/// A rollout is named by its add-on, or as `mcu/NAME` or `mcu/NAMESPACE/NAME` for a ManagedClustersUpgrade. What is shown is what the
+/// controllers' own planner decides now; what the verbs write are the documented fields and annotations, and the gate judges them.
+/// As a plugin of kubectl the program is called `kubectl-tidegate`: `kubectl tidegate rollout list`.
+#[derive(Args, Clone, Debug)]
+pub struct RolloutArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: RolloutCommand,
+}
+
+/// What can be done with rollouts.
+#[derive(Clone, Debug, Subcommand)]
+pub enum RolloutCommand {
+    /// List all rollouts of the hub.
+    List(ListArgs),
+    /// Show one rollout: its waves, and what its clusters do and wait for.
+    Status(StatusArgs),
+    /// Let nothing new start; what is on its way goes on.
+    Pause(SteerArgs),
+    /// Let a paused rollout go on.
+    Resume(SteerArgs),
+    /// End soaks: clusters that succeeded count as done, and others may go.
+    Promote(SteerArgs),
+    /// Try the failed clusters of an upgrade again.
+    Retry(SteerArgs),
+    /// Put an add-on back to the configuration that was last known to be good.
+    Undo(SteerArgs),
+    /// Show what the hub remembers: contents that ran and run, and the last events.
+    History(HistoryArgs),
+    /// Print the JSON Schema of `-o json`.
+    Schema,
+}
+
+/// Which hub, and how its controllers behave.
+#[derive(Args, Clone, Debug)]
+pub struct HubArgs {
+    /// Kubeconfig of the hub (flag, else KUBECONFIG, else the service account of the pod).
+    #[arg(long, value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+    /// Lease of OCM's add-on manager, which has its add-ons while it holds it; `none` looks at nothing.
+    #[arg(long, value_name = "NAMESPACE/NAME", default_value = STOCK_LEASE, value_parser = stock_lease)]
+    pub stock_lease: StockArg,
+    /// How the controllers of that hub behave.
+    #[command(flatten)]
+    pub tide: TideArgs,
+    /// What agents may have on the hub.
+    #[command(flatten)]
+    pub rights: RightsArgs,
+}
+
+/// Which hub or dump is asked, and how it is told.
+#[derive(Args, Clone, Debug)]
+pub struct AskArgs {
+    /// Ask a dump of `tidegate snapshot` instead of the hub.
+    #[arg(long, value_name = "DUMP", conflicts_with = "kubeconfig")]
+    pub facts: Option<PathBuf>,
+    /// Form of the answer; JSON has the schema of `tidegate rollout schema`.
+    #[arg(short, long, value_enum, value_name = "FORM", default_value_t = OutputFormat::Text)]
+    pub output: OutputFormat,
+    /// Which hub.
+    #[command(flatten)]
+    pub hub: HubArgs,
+}
+
+/// List all rollouts of the hub.
+///
+/// Exit status: 0 they are listed, 2 they cannot be told.
+#[derive(Args, Clone, Debug)]
+pub struct ListArgs {
+    /// What is asked.
+    #[command(flatten)]
+    pub ask: AskArgs,
+}
+
+/// Show one rollout: its waves, and what its clusters do and wait for.
+///
+/// Exit status: 0 it is done, 1 it has failed or stopped and somebody has to act, 2 it cannot be told, 3 it is not over: with
+/// `--watch`, not in time.
+#[derive(Args, Clone, Debug)]
+pub struct StatusArgs {
+    /// Name of the add-on, or `mcu/[NAMESPACE/]NAME`.
+    pub name: String,
+    /// Go on until it is over: done, or in need of somebody.
+    #[arg(short, long, conflicts_with = "facts")]
+    pub watch: bool,
+    /// How long to go on at most, such as 10m; for ever without it.
+    #[arg(long, value_name = "DURATION", requires = "watch", value_parser = duration)]
+    pub timeout: Option<Duration>,
+    /// What is asked.
+    #[command(flatten)]
+    pub ask: AskArgs,
+}
+
+/// Show what the hub remembers of a rollout.
+#[derive(Args, Clone, Debug)]
+pub struct HistoryArgs {
+    /// Name of the add-on, or `mcu/[NAMESPACE/]NAME`.
+    pub name: String,
+    /// What is asked.
+    #[command(flatten)]
+    pub ask: AskArgs,
+}
+
+/// Steer a rollout.
+///
+/// Says what it writes; each verb has a field manager of its own (`tidegate-rollout-…`). A field that a program such as a GitOps tool
+/// owns is only written with --force, because that tool would put it back. Exit status: 0 it is written, 1 the hub refuses it, 2 it makes
+/// no sense or cannot be tried.
+#[derive(Args, Clone, Debug)]
+pub struct SteerArgs {
+    /// Name of the add-on, or `mcu/[NAMESPACE/]NAME`.
+    pub name: String,
+    /// Only this placement of an add-on (pause, resume, promote): `NAMESPACE/NAME`, or its name alone.
+    #[arg(long, value_name = "PLACEMENT")]
+    pub placement: Option<String>,
+    /// Why; written to the annotation `kubernetes.io/change-cause`.
+    #[arg(long, value_name = "TEXT")]
+    pub reason: Option<String>,
+    /// Ask the hub and its gate, and store nothing.
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Write the field although another program owns it.
+    #[arg(long)]
+    pub force: bool,
+    /// Which hub.
+    #[command(flatten)]
+    pub hub: HubArgs,
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    let length = GoDuration::parse(text).ok().and_then(GoDuration::length);
+    length.ok_or_else(|| "write for instance 90s, 10m or 1h30m".to_owned())
+}

@@ -1,0 +1,73 @@
+//! Whose fields a verb would write.
+//!
+//! Decides whose values are written over without being asked: those of people's own tools. What a program applies it would put back.
+
+use kube::core::response::StatusCause;
+use serde_json::Value;
+
+/// Field managers of people: what they wrote by hand, they change by hand.
+const OF_PEOPLE: [&str; 2] = ["kubectl", "tidegate-rollout"];
+
+/// Returns whether a field manager is a tool by which people write.
+pub(super) fn is_by_hand(manager: &str) -> bool {
+    OF_PEOPLE.iter().any(|tool| manager.starts_with(tool))
+}
+
+/// Returns the field managers that an API server names in a conflict: `conflict with "kubectl-annotate" using v1`.
+pub(super) fn managers(causes: &[StatusCause]) -> Vec<String> {
+    let mut all: Vec<String> = causes
+        .iter()
+        .filter_map(|cause| cause.message.split('"').nth(1).map(str::to_owned))
+        .collect();
+    all.sort();
+    all.dedup();
+    all
+}
+
+/// Returns the field managers that own an annotation.
+pub(super) fn owners(object: &Value, annotation: &str) -> Vec<String> {
+    let entries = object
+        .pointer("/metadata/managedFields")
+        .and_then(Value::as_array);
+    let owns = |entry: &&Value| {
+        let fields = entry.get("fieldsV1");
+        let annotations = fields.and_then(|fields| fields.get("f:metadata")?.get("f:annotations"));
+        annotations.is_some_and(|all| all.get(format!("f:{annotation}")).is_some())
+    };
+    let owners = entries.into_iter().flatten().filter(owns);
+    owners
+        .filter_map(|entry| entry.get("manager")?.as_str().map(str::to_owned))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn whoever_owns_an_annotation_is_found() {
+        let object = json!({"metadata": {"managedFields": [
+            {"manager": "argocd-controller", "fieldsV1": {"f:metadata": {"f:annotations": {".": {}, "f:a/b": {}}}}},
+            {"manager": "kubectl", "fieldsV1": {"f:metadata": {"f:annotations": {"f:c": {}}}}}]}});
+        assert_eq!(owners(&object, "a/b"), ["argocd-controller"]);
+        assert_eq!(owners(&object, "x"), [] as [&str; 0]);
+        assert!(is_by_hand("kubectl-annotate") && is_by_hand("tidegate-rollout-pause"));
+        assert!(!is_by_hand("argocd-controller") && !is_by_hand("tidegate"));
+    }
+
+    #[test]
+    fn whoever_is_in_conflict_is_named_once() {
+        let cause = |message: &str| StatusCause {
+            reason: "FieldManagerConflict".to_owned(),
+            message: message.to_owned(),
+            field: String::new(),
+        };
+        let causes = [
+            cause("conflict with \"flux\" using v1"),
+            cause("conflict with \"flux\""),
+            cause("odd"),
+        ];
+        assert_eq!(managers(&causes), ["flux"]);
+    }
+}

@@ -1,0 +1,203 @@
+//! Where rollouts are read from: a hub, or a dump of one.
+//!
+//! Decides what is read. Never writes.
+
+use std::path::Path;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use kube::api::{ApiResource, DynamicObject, GroupVersionKind, ListParams};
+use kube::{Api, Client};
+use serde_json::Value;
+
+use super::args::{AskArgs, HubArgs};
+use crate::cli::{CliError, connect, live};
+use crate::controllers::TideOptions;
+use cockpit::{Picture, Rollouts, Stopwatch, Target, TargetKind, Unknown, addon, find, upgrade};
+use release::{is_alive, is_ours};
+use snapshot::{Fence, Kind, Settings, Store};
+
+/// How long names may take that only complete a command line.
+const NAMES_WITHIN: Duration = Duration::from_secs(2);
+
+/// A hub as it was at one time.
+pub(in crate::cli) struct Source {
+    pub(in crate::cli) store: Store,
+    pub(in crate::cli) hub: offline::Hub,
+    pub(in crate::cli) now: Timestamp,
+}
+
+impl Source {
+    /// Reads what is asked about.
+    pub(super) fn read(ask: &AskArgs) -> Result<Self, CliError> {
+        let (hub, now) = match &ask.facts {
+            Some(path) => {
+                let dump = live::dump(path)?;
+                (dump.hub, dump.taken_at)
+            }
+            None => (live::read(ask.hub.kubeconfig.as_deref())?, Timestamp::now()),
+        };
+        let settings = match &ask.facts {
+            Some(_) => plain_settings(&ask.hub),
+            None => settings(&ask.hub, now)?,
+        };
+        let store = hub.store(settings);
+        Ok(Self { store, hub, now })
+    }
+
+    /// Returns the pictures of all rollouts.
+    pub(super) fn pictures(&self) -> Vec<Picture> {
+        let all = Rollouts::of(&self.store).0;
+        all.iter()
+            .filter_map(|target| picture(&self.store, target, &Stopwatch::default(), self.now))
+            .collect()
+    }
+
+    /// Returns the picture of the rollout that a name means.
+    pub(super) fn picture(&self, name: &str) -> Result<Picture, CliError> {
+        let target = meant(&self.store, name)?;
+        picture(&self.store, &target, &Stopwatch::default(), self.now).ok_or_else(|| gone(&target))
+    }
+}
+
+/// Returns the rollout that a name means.
+pub(super) fn meant(store: &Store, name: &str) -> Result<Target, CliError> {
+    find(&Rollouts::of(store), name).map_err(|unknown| CliError::Refused(Box::new(unknown)))
+}
+
+pub(super) fn gone(target: &Target) -> CliError {
+    CliError::Refused(Box::new(Unknown::NoSuch {
+        name: target.told(),
+        near: String::new(),
+    }))
+}
+
+/// Returns the picture of a rollout.
+pub(in crate::cli) fn picture(
+    store: &Store,
+    target: &Target,
+    watch: &Stopwatch,
+    now: Timestamp,
+) -> Option<Picture> {
+    match target.kind {
+        TargetKind::ClusterManagementAddOn => addon(store, &target.name, watch, now),
+        TargetKind::ManagedClustersUpgrade => upgrade(store, target, now),
+    }
+}
+
+/// When time alone changes a picture: the end of the first soak or deadline.
+pub(super) fn wake(picture: &Picture) -> Option<Timestamp> {
+    let ends = picture.clusters.iter().filter_map(|cluster| cluster.until);
+    let next = picture.next.iter().map(|next| next.at);
+    ends.chain(next).filter(|at| *at > picture.at).min()
+}
+
+fn plain_settings(args: &HubArgs) -> Settings {
+    Settings {
+        hub_namespaces: args.rights.namespaces(),
+        ..TideOptions::from(&args.tide).settings
+    }
+}
+
+/// Returns the settings of the controllers of a hub, OCM's manager looked at.
+pub(in crate::cli) fn settings(args: &HubArgs, now: Timestamp) -> Result<Settings, CliError> {
+    let fence = match args.stock_lease.0.as_ref() {
+        None => Fence::Open,
+        Some(place) => {
+            let lease = live::lease(args.kubeconfig.as_deref(), place)?;
+            let acts = lease.is_some_and(|lease| is_alive(&lease, now) && !is_ours(&lease));
+            if acts { Fence::Closed } else { Fence::Open }
+        }
+    };
+    Ok(Settings {
+        fence,
+        ..plain_settings(args)
+    })
+}
+
+/// Returns the resource of a rollout.
+pub(in crate::cli) fn api(client: &Client, target: &Target) -> Api<DynamicObject> {
+    let kind = match target.kind {
+        TargetKind::ClusterManagementAddOn => Kind::AddOn,
+        TargetKind::ManagedClustersUpgrade => Kind::Upgrade,
+    };
+    let address = kind.address();
+    let gvk = GroupVersionKind::gvk(address.group, address.version, address.kind);
+    let resource = ApiResource::from_gvk_with_plural(&gvk, address.resource);
+    if target.namespace.is_empty() {
+        Api::all_with(client.clone(), &resource)
+    } else {
+        Api::namespaced_with(client.clone(), &target.namespace, &resource)
+    }
+}
+
+/// Returns the object of a rollout as the hub has it now.
+pub(in crate::cli) async fn raw(client: &Client, target: &Target) -> Result<Value, CliError> {
+    let object = api(client, target).get(&target.name).await.map_err(unread)?;
+    serde_json::to_value(object).map_err(unread)
+}
+
+/// Returns the events of a hub about a rollout, and about what it has on clusters.
+pub(super) async fn events(client: &Client, target: &Target) -> Result<Vec<Value>, CliError> {
+    let gvk = GroupVersionKind::gvk("", "v1", "Event");
+    let resource = ApiResource::from_gvk_with_plural(&gvk, "events");
+    let api: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
+    let params = ListParams::default()
+        .fields(&format!("involvedObject.name={}", target.name))
+        .limit(500);
+    let found = match api.list(&params).await {
+        Ok(found) => found.items,
+        // Whoever may not read events, or a hub that keeps none, has a history without them.
+        Err(kube::Error::Api(status)) if matches!(status.code, 403 | 404) => Vec::new(),
+        Err(error) => return Err(unread(error)),
+    };
+    let kinds = match target.kind {
+        TargetKind::ClusterManagementAddOn => ["ClusterManagementAddOn", "ManagedClusterAddOn"],
+        TargetKind::ManagedClustersUpgrade => ["ManagedClustersUpgrade", "ManagedClustersUpgrade"],
+    };
+    let values = found
+        .into_iter()
+        .filter_map(|event| serde_json::to_value(event).ok());
+    Ok(values
+        .filter(|event| {
+            let kind = event.pointer("/involvedObject/kind").and_then(Value::as_str);
+            kind.is_some_and(|kind| kinds.contains(&kind))
+        })
+        .collect())
+}
+
+/// Returns the names of the rollouts of a hub, for a shell that completes a line; none where the hub does not answer at once.
+pub(in crate::cli) fn names_on_hub(kubeconfig: Option<&Path>) -> Vec<String> {
+    let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else {
+        return Vec::new();
+    };
+    let kubeconfig = kubeconfig.map(Path::to_owned);
+    let ask = async {
+        let client = connect::client(connect::config_of(kubeconfig.as_deref()).await?)?;
+        let any = [Target::addon(""), Target::upgrade("", "")];
+        let mut names = Vec::new();
+        for target in any {
+            let params = ListParams::default().limit(500);
+            let Ok(found) = api(&client, &target).list(&params).await else {
+                continue;
+            };
+            names.extend(found.items.into_iter().map(|object| {
+                let name = object.metadata.name.unwrap_or_default();
+                match object.metadata.namespace {
+                    Some(namespace) => Target::upgrade(namespace, name).told(),
+                    None => name,
+                }
+            }));
+        }
+        Ok::<_, CliError>(names)
+    };
+    let found = runtime.block_on(async { tokio::time::timeout(NAMES_WITHIN, ask).await });
+    found.ok().and_then(Result::ok).unwrap_or_default()
+}
+
+pub(super) fn unread(source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> CliError {
+    CliError::Act {
+        act: "read the hub",
+        source: source.into(),
+    }
+}

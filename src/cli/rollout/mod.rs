@@ -1,0 +1,23 @@
+//! `tidegate rollout`: see rollouts and steer them.
+//!
+//! Joins `cockpit` with a hub or a dump; decides exit statuses.
+
+mod args;
+mod conflict;
+#[cfg(any(feature = "dev", feature = "top"))]
+mod gallery;
+mod hub;
+mod run;
+mod show;
+mod status;
+#[cfg(feature = "top")]
+pub(super) mod top;
+mod write;
+
+pub use args::{AskArgs, HistoryArgs, HubArgs, ListArgs, RolloutArgs, RolloutCommand, StatusArgs, SteerArgs};
+#[cfg(feature = "dev")]
+pub(super) use gallery::{Gallery, Pictures};
+pub(super) use hub::names_on_hub;
+pub(super) use run::run;
+#[cfg(feature = "top")]
+pub use top::TopArgs;

@@ -1,0 +1,207 @@
+//! `tidegate rollout`: picks the verb.
+//!
+//! Decides exit statuses; what is shown and written is decided by `cockpit`.
+
+use std::process::ExitCode;
+
+use jiff::Timestamp;
+
+use super::args::{HistoryArgs, HubArgs, ListArgs, RolloutArgs, RolloutCommand, StatusArgs, SteerArgs};
+use super::hub::{Source, events, gone, picture, raw, settings, unread};
+use super::show::{painted, width};
+use super::status::{exit_status, watch};
+use super::write::{Request, put};
+use crate::cli::print::{OutputFormat, print};
+use crate::cli::{CliError, connect, live};
+use cockpit::{Line, Picture, Steer, Stopwatch, Tone, Verb, find, history, list, status, steer};
+use field::Shown;
+use serde_json::{Value, json};
+
+pub(in crate::cli) fn run(args: &RolloutArgs) -> Result<ExitCode, CliError> {
+    match &args.command {
+        RolloutCommand::List(args) => all(args),
+        RolloutCommand::Status(args) if args.watch => runtime()?.block_on(watch(args)),
+        RolloutCommand::Status(args) => one(args),
+        RolloutCommand::Pause(args) => told(args, &Verb::Pause(args.placement.clone())),
+        RolloutCommand::Resume(args) => told(args, &Verb::Resume(args.placement.clone())),
+        RolloutCommand::Promote(args) => told(args, &Verb::Promote(args.placement.clone())),
+        RolloutCommand::Retry(args) => told(args, &Verb::Retry),
+        RolloutCommand::Undo(args) => told(args, &Verb::Undo),
+        RolloutCommand::History(args) => remembered(args),
+        RolloutCommand::Schema => {
+            print_json(&cockpit::json_schema())?;
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}
+
+fn runtime() -> Result<tokio::runtime::Runtime, CliError> {
+    tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|source| CliError::Start {
+            part: "the runtime",
+            source: Box::new(source),
+        })
+}
+
+fn print_json(value: &Value) -> Result<(), CliError> {
+    print(&Shown::json(&format!("{value:#}\n")))
+}
+
+fn value(picture: &Picture) -> Result<Value, CliError> {
+    serde_json::to_value(picture).map_err(unread)
+}
+
+fn all(args: &ListArgs) -> Result<ExitCode, CliError> {
+    let source = Source::read(&args.ask)?;
+    let pictures = source.pictures();
+    match args.ask.output {
+        OutputFormat::Json => {
+            let items: Result<Vec<Value>, CliError> = pictures
+                .into_iter()
+                // A list tells how far each is; its clusters are told by its status.
+                .map(|picture| {
+                    value(&Picture {
+                        clusters: Vec::new(),
+                        ..picture
+                    })
+                })
+                .collect();
+            print_json(&json!({"apiVersion": cockpit::API_VERSION, "kind": "RolloutList", "items": items?}))?;
+        }
+        OutputFormat::Text if pictures.is_empty() => {
+            print(&Shown::line("the hub has no add-on and no upgrade of clusters"))?;
+        }
+        OutputFormat::Text => print(&painted(&list(&pictures, width(), source.now)))?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn one(args: &StatusArgs) -> Result<ExitCode, CliError> {
+    let source = Source::read(&args.ask)?;
+    let picture = source.picture(&args.name)?;
+    match args.ask.output {
+        OutputFormat::Json => print_json(&value(&picture)?)?,
+        OutputFormat::Text => print(&painted(&status(&picture, width(), source.now)))?,
+    }
+    Ok(ExitCode::from(exit_status(picture.phase)))
+}
+
+fn remembered(args: &HistoryArgs) -> Result<ExitCode, CliError> {
+    let source = Source::read(&args.ask)?;
+    let target = source.picture(&args.name)?.target;
+    let (object, told) = match &args.ask.facts {
+        Some(_) => {
+            let mut objects = source.hub.objects().iter();
+            let is_it = |key: &snapshot::ObjectKey| {
+                let kinds = [snapshot::Kind::AddOn, snapshot::Kind::Upgrade];
+                kinds.contains(&key.kind) && *key.name == *target.name && *key.namespace == *target.namespace
+            };
+            let found = objects
+                .find(|(key, _)| is_it(key))
+                .map(|(_, object)| object.clone());
+            // A dump has no events.
+            (found.ok_or_else(|| gone(&target))?, Vec::new())
+        }
+        None => runtime()?.block_on(async {
+            let kubeconfig = args.ask.hub.kubeconfig.as_deref();
+            let client = connect::client(connect::config_of(kubeconfig).await?)?;
+            let object = raw(&client, &target).await?;
+            Ok::<_, CliError>((object, events(&client, &target).await?))
+        })?,
+    };
+    match args.ask.output {
+        OutputFormat::Json => {
+            let progressions = object.pointer("/status/installProgressions").cloned();
+            print_json(&json!({
+                "apiVersion": cockpit::API_VERSION,
+                "kind": "RolloutHistory",
+                "target": serde_json::to_value(&target).map_err(unread)?,
+                "installProgressions": progressions.unwrap_or(Value::Array(Vec::new())),
+                "events": told,
+            }))?;
+        }
+        OutputFormat::Text => print(&painted(&history(&object, &told, width(), source.now)))?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Writes what a verb means, and prints what it wrote.
+fn told(args: &SteerArgs, verb: &Verb) -> Result<ExitCode, CliError> {
+    let request = Request {
+        dry_run: args.dry_run,
+        force: args.force,
+    };
+    let page = steered((&args.hub, &args.name), (verb, args.reason.as_deref()), request)?;
+    print(&painted(&page))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Writes what a verb means, and returns what it wrote.
+pub(in crate::cli) fn steered(
+    (hub, name): (&HubArgs, &str),
+    (verb, reason): (&Verb, Option<&str>),
+    request: Request,
+) -> Result<Vec<Line>, CliError> {
+    let now = Timestamp::now();
+    let kubeconfig = hub.kubeconfig.as_deref();
+    let store = live::read(kubeconfig)?.store(settings(hub, now)?);
+    let target =
+        find(&cockpit::Rollouts::of(&store), name).map_err(|unknown| CliError::Refused(Box::new(unknown)))?;
+    let picture = picture(&store, &target, &Stopwatch::default(), now).ok_or_else(|| gone(&target))?;
+    runtime()?.block_on(async {
+        let client = connect::client(connect::config_of(kubeconfig).await?)?;
+        let object = raw(&client, &target).await?;
+        let ask = Steer {
+            verb,
+            object: &object,
+            picture: &picture,
+            store: &store,
+            reason,
+        };
+        let writing = steer(ask, now).map_err(|refusal| CliError::Refused(Box::new(refusal)))?;
+        let written = put(&client, (&target, &object), (verb, &writing), request).await?;
+        let told = target.told();
+        let (suffix, would) = if request.dry_run {
+            (" (dry run)", "would ")
+        } else {
+            ("", "")
+        };
+        let (write, take) = if request.dry_run {
+            ("write", "take away")
+        } else {
+            ("wrote", "took away")
+        };
+        let mut page =
+            vec![Line::of(Tone::Strong, told).and(Tone::Plain, format!(": {}{suffix}", done(verb)))];
+        for (act, fields) in [(write, &writing.says), (take, &writing.takes)] {
+            let act = format!("  {would}{act} ");
+            page.extend(
+                fields
+                    .iter()
+                    .map(|field| Line::of(Tone::Faint, act.clone()).and(Tone::Plain, field.clone())),
+            );
+        }
+        if !written.taken_from.is_empty() {
+            let from = written.taken_from.join(", ");
+            page.push(Line::of(Tone::Faint, format!("  over what {from} had written")));
+        }
+        page.extend(
+            writing
+                .note
+                .map(|note| Line::of(Tone::Faint, format!("  {note}"))),
+        );
+        Ok(page)
+    })
+}
+
+const fn done(verb: &Verb) -> &'static str {
+    match verb {
+        Verb::Pause(_) => "paused",
+        Verb::Resume(_) => "resumed",
+        Verb::Promote(_) => "promoted",
+        Verb::Retry => "asked for another try",
+        Verb::Undo => "put back",
+    }
+}

@@ -1,0 +1,438 @@
+//! What the page shows, and what a key does.
+//!
+//! Decides where one is and what is asked for. Draws nothing, reads nothing, writes nothing.
+
+use std::sync::Arc;
+
+use crate::cli::rollout::Pictures;
+use cockpit::{ClusterView, Line, Picture, Target, Tone, Verb};
+
+/// A key, as far as it means something here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Key {
+    Up,
+    Down,
+    PageUp,
+    PageDown,
+    First,
+    Last,
+    Open,
+    Back,
+    Quit,
+    Letter(char),
+}
+
+/// What is to be done outside of the page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Effect {
+    Nothing,
+    /// The page ends.
+    End,
+    /// Somebody asks why a cluster is not ready.
+    Why(Target, String),
+    /// Somebody asks what a verb would write.
+    Ask(Target, Verb),
+    /// Somebody wants it written.
+    Do(Target, Verb),
+}
+
+/// Where one is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    Rollouts,
+    Rollout(Target),
+    Cluster(Target, String),
+}
+
+/// A question that is answered with a key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Question {
+    pub(super) target: Target,
+    pub(super) verb: Verb,
+    /// What would be written; absent until the hub has said so.
+    pub(super) lines: Option<Vec<Line>>,
+}
+
+/// The page.
+#[derive(Clone, Debug)]
+pub(super) struct App {
+    pub(super) place: Place,
+    pub(super) pictures: Pictures,
+    /// Whether the hub has been read.
+    pub(super) is_there: bool,
+    /// The chosen line of the list, and of the clusters.
+    pub(super) chosen: [usize; 2],
+    /// The first line that is shown of a text.
+    pub(super) scrolled: usize,
+    /// Why the cluster is not ready; absent until it is known.
+    pub(super) why: Option<Vec<Line>>,
+    pub(super) question: Option<Question>,
+    /// What was done or went wrong last.
+    pub(super) said: Option<Line>,
+    pub(super) shows_keys: bool,
+    /// How many lines the list on the page has room for.
+    pub(super) room: usize,
+}
+
+impl App {
+    pub(super) fn new() -> Self {
+        Self {
+            place: Place::Rollouts,
+            pictures: Vec::new(),
+            is_there: false,
+            chosen: [0, 0],
+            scrolled: 0,
+            why: None,
+            question: None,
+            said: None,
+            shows_keys: false,
+            room: 10,
+        }
+    }
+
+    /// Takes in new pictures. Whoever is chosen stays so by name.
+    pub(super) fn see(&mut self, pictures: Pictures) {
+        let chosen = self
+            .pictures
+            .get(self.chosen[0])
+            .map(|picture| picture.target.clone());
+        let cluster = self.cluster().map(|cluster| cluster.name.clone());
+        self.pictures = pictures;
+        self.is_there = true;
+        let at = self
+            .pictures
+            .iter()
+            .position(|picture| Some(&picture.target) == chosen.as_ref());
+        self.chosen[0] = at.unwrap_or(self.chosen[0]);
+        let clusters = self.clusters();
+        let at = clusters
+            .iter()
+            .position(|one| Some(&one.name) == cluster.as_ref());
+        let last = [self.pictures.len(), clusters.len()].map(|count| count.saturating_sub(1));
+        self.chosen[1] = at.unwrap_or(self.chosen[1]);
+        for (chosen, last) in self.chosen.iter_mut().zip(last) {
+            *chosen = (*chosen).min(last);
+        }
+    }
+
+    /// Returns the picture of the rollout that is shown, or that is chosen in the list.
+    pub(super) fn picture(&self) -> Option<&Arc<Picture>> {
+        match &self.place {
+            Place::Rollouts => self.pictures.get(self.chosen[0]),
+            Place::Rollout(target) | Place::Cluster(target, _) => {
+                self.pictures.iter().find(|picture| picture.target == *target)
+            }
+        }
+    }
+
+    /// Returns the clusters of the rollout that is shown: those in trouble first, those that are done last.
+    pub(super) fn clusters(&self) -> Vec<&ClusterView> {
+        let Some(picture) = self.picture() else {
+            return Vec::new();
+        };
+        let mut all: Vec<&ClusterView> = picture.clusters.iter().collect();
+        all.sort_by_key(|cluster| cluster.state);
+        all
+    }
+
+    /// Returns the chosen cluster.
+    pub(super) fn cluster(&self) -> Option<&ClusterView> {
+        match &self.place {
+            Place::Cluster(_, name) => {
+                let picture = self.picture()?;
+                picture.clusters.iter().find(|cluster| cluster.name == *name)
+            }
+            Place::Rollouts | Place::Rollout(_) => self.clusters().get(self.chosen[1]).copied(),
+        }
+    }
+
+    /// Does what a key means.
+    pub(super) fn press(&mut self, key: Key) -> Effect {
+        if let Some(question) = self.question.take() {
+            return self.answer(question, key);
+        }
+        if self.shows_keys {
+            self.shows_keys = false;
+            return Effect::Nothing;
+        }
+        self.said = None;
+        match key {
+            Key::Quit => Effect::End,
+            Key::Up => self.step(-1),
+            Key::Down => self.step(1),
+            Key::PageUp => self.step(-self.page()),
+            Key::PageDown => self.step(self.page()),
+            Key::First => self.step(isize::MIN),
+            Key::Last => self.step(isize::MAX),
+            Key::Open => self.open(),
+            Key::Back => self.back(),
+            Key::Letter(letter) => self.letter(letter),
+        }
+    }
+
+    fn page(&self) -> isize {
+        isize::try_from(self.room).unwrap_or(1).max(1)
+    }
+
+    fn step(&mut self, by: isize) -> Effect {
+        let (slot, count) = match &self.place {
+            Place::Rollouts => (0, self.pictures.len()),
+            Place::Rollout(_) => (1, self.clusters().len()),
+            Place::Cluster(..) => {
+                let lines = self.why.as_ref().map_or(0, Vec::len);
+                self.scrolled = moved(self.scrolled, by, lines);
+                return Effect::Nothing;
+            }
+        };
+        if let Some(chosen) = self.chosen.get_mut(slot) {
+            *chosen = moved(*chosen, by, count);
+        }
+        Effect::Nothing
+    }
+
+    fn open(&mut self) -> Effect {
+        match self.place.clone() {
+            Place::Rollouts => {
+                let target = self.picture().map(|picture| picture.target.clone());
+                if let Some(target) = target {
+                    self.place = Place::Rollout(target);
+                    self.chosen[1] = 0;
+                }
+                Effect::Nothing
+            }
+            Place::Rollout(target) => {
+                let name = self.cluster().map(|cluster| cluster.name.clone());
+                name.map_or(Effect::Nothing, |name| self.ask_why(target, name))
+            }
+            Place::Cluster(target, name) => self.ask_why(target, name),
+        }
+    }
+
+    fn ask_why(&mut self, target: Target, name: String) -> Effect {
+        self.place = Place::Cluster(target.clone(), name.clone());
+        self.why = None;
+        self.scrolled = 0;
+        Effect::Why(target, name)
+    }
+
+    fn back(&mut self) -> Effect {
+        match self.place.clone() {
+            Place::Rollouts => return Effect::End,
+            Place::Rollout(_) => self.place = Place::Rollouts,
+            Place::Cluster(target, _) => self.place = Place::Rollout(target),
+        }
+        Effect::Nothing
+    }
+
+    fn letter(&mut self, letter: char) -> Effect {
+        let verb = match letter {
+            'p' => Verb::Pause(None),
+            'r' => Verb::Resume(None),
+            'm' => Verb::Promote(None),
+            'u' => Verb::Undo,
+            't' => Verb::Retry,
+            'w' => return self.open(),
+            '?' => {
+                self.shows_keys = true;
+                return Effect::Nothing;
+            }
+            _ => return Effect::Nothing,
+        };
+        let Some(target) = self.picture().map(|picture| picture.target.clone()) else {
+            return Effect::Nothing;
+        };
+        self.question = Some(Question {
+            target: target.clone(),
+            verb: verb.clone(),
+            lines: None,
+        });
+        Effect::Ask(target, verb)
+    }
+
+    fn answer(&mut self, question: Question, key: Key) -> Effect {
+        match (key, &question.lines) {
+            (Key::Letter('y'), Some(_)) => {
+                self.said = Some(Line::of(Tone::Faint, format!("{} …", question.verb.word())));
+                Effect::Do(question.target, question.verb)
+            }
+            // Nobody says yes to what is not known yet.
+            (Key::Letter('y'), None) => {
+                self.question = Some(question);
+                Effect::Nothing
+            }
+            (_, _) => {
+                self.said = Some(Line::of(Tone::Faint, "nothing was written"));
+                Effect::Nothing
+            }
+        }
+    }
+
+    /// Hears what a verb would write, or why it makes no sense.
+    pub(super) fn hear_question(&mut self, target: &Target, verb: &Verb, answer: Result<Vec<Line>, String>) {
+        let is_it = |question: &Question| question.target == *target && question.verb == *verb;
+        let Some(question) = self.question.as_mut().filter(|question| is_it(question)) else {
+            return;
+        };
+        match answer {
+            Ok(lines) => question.lines = Some(lines),
+            Err(why) => {
+                self.question = None;
+                self.said = Some(Line::of(Tone::Bad, why));
+            }
+        }
+    }
+
+    /// Hears what was written.
+    pub(super) fn hear_done(&mut self, answer: Result<Vec<Line>, String>) {
+        self.said = Some(match answer {
+            Ok(lines) => {
+                let text: Vec<String> = lines.iter().map(|line| line.text().trim().to_owned()).collect();
+                Line::of(Tone::Good, text.join("; "))
+            }
+            Err(why) => Line::of(Tone::Bad, why),
+        });
+    }
+
+    /// Hears why a cluster is not ready.
+    pub(super) fn hear_why(&mut self, target: &Target, cluster: &str, lines: Vec<Line>) {
+        if self.place == Place::Cluster(target.clone(), cluster.to_owned()) {
+            self.why = Some(lines);
+        }
+    }
+}
+
+fn moved(from: usize, by: isize, count: usize) -> usize {
+    from.saturating_add_signed(by).min(count.saturating_sub(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cockpit::{API_VERSION, ClusterState, Counts, Phase};
+    use jiff::Timestamp;
+
+    fn cluster(name: &str, state: ClusterState) -> ClusterView {
+        ClusterView {
+            name: name.to_owned(),
+            wave: 0,
+            state,
+            reason: String::new(),
+            message: String::new(),
+            since: None,
+            until: None,
+            percent: None,
+            version: String::new(),
+            healthy: true,
+        }
+    }
+
+    fn picture(name: &str, clusters: &[(&str, ClusterState)]) -> Arc<Picture> {
+        let clusters: Vec<ClusterView> = clusters
+            .iter()
+            .map(|(name, state)| cluster(name, *state))
+            .collect();
+        Arc::new(Picture {
+            api_version: API_VERSION,
+            kind: "Rollout",
+            at: Timestamp::UNIX_EPOCH,
+            target: Target::addon(name),
+            phase: Phase::Progressing,
+            message: String::new(),
+            counts: Counts {
+                total: clusters.len(),
+                ..Counts::default()
+            },
+            paused: None,
+            next: None,
+            eta: None,
+            changes: Vec::new(),
+            waves: Vec::new(),
+            clusters,
+            notices: Vec::new(),
+        })
+    }
+
+    fn app() -> App {
+        let mut app = App::new();
+        app.see(vec![
+            picture("a", &[]),
+            picture(
+                "b",
+                &[
+                    ("c1", ClusterState::Done),
+                    ("c2", ClusterState::Moving),
+                    ("c10", ClusterState::Failed),
+                ],
+            ),
+        ]);
+        app
+    }
+
+    #[test]
+    fn one_goes_from_rollouts_to_a_cluster_and_back() {
+        let mut app = app();
+        assert_eq!(app.press(Key::Down), Effect::Nothing);
+        assert_eq!(app.press(Key::Open), Effect::Nothing);
+        assert_eq!(app.place, Place::Rollout(Target::addon("b")));
+        let shown: Vec<&str> = app
+            .clusters()
+            .iter()
+            .map(|cluster| cluster.name.as_str())
+            .collect();
+        assert_eq!(shown, ["c10", "c2", "c1"], "trouble first");
+        let why = Effect::Why(Target::addon("b"), "c10".to_owned());
+        assert_eq!(app.press(Key::Open), why);
+        app.hear_why(&Target::addon("a"), "c10", vec![Line::plain("another")]);
+        assert_eq!(app.why, None);
+        app.hear_why(&Target::addon("b"), "c10", vec![Line::plain("because")]);
+        assert_eq!(app.why, Some(vec![Line::plain("because")]));
+        for expected in [Effect::Nothing, Effect::Nothing, Effect::End] {
+            assert_eq!(app.press(Key::Back), expected);
+        }
+    }
+
+    #[test]
+    fn whoever_is_chosen_stays_so_when_others_change() {
+        let mut app = app();
+        app.press(Key::Last);
+        app.press(Key::Open);
+        app.press(Key::Down);
+        assert_eq!(app.cluster().map(|one| one.name.as_str()), Some("c2"));
+        app.see(vec![picture(
+            "b",
+            &[("c1", ClusterState::Failed), ("c2", ClusterState::Done)],
+        )]);
+        assert_eq!(app.cluster().map(|one| one.name.as_str()), Some("c2"));
+        app.see(vec![picture("b", &[])]);
+        assert_eq!((app.cluster(), app.chosen), (None, [0, 0]));
+    }
+
+    #[test]
+    fn nothing_is_written_before_one_has_seen_what() {
+        let mut app = app();
+        let target = Target::addon("a");
+        let asked = Effect::Ask(target.clone(), Verb::Pause(None));
+        assert_eq!(app.press(Key::Letter('p')), asked);
+        assert_eq!(
+            app.press(Key::Letter('y')),
+            Effect::Nothing,
+            "the hub has not answered"
+        );
+        app.hear_question(&target, &Verb::Pause(None), Ok(vec![Line::plain("wrote x")]));
+        let done = Effect::Do(target.clone(), Verb::Pause(None));
+        assert_eq!(app.press(Key::Letter('y')), done);
+        assert_eq!(
+            app.press(Key::Letter('u')),
+            Effect::Ask(target.clone(), Verb::Undo)
+        );
+        app.hear_question(&target, &Verb::Undo, Ok(vec![]));
+        assert_eq!(app.press(Key::Letter('x')), Effect::Nothing);
+        assert_eq!(app.question, None);
+        app.press(Key::Letter('t'));
+        app.hear_question(&target, &Verb::Retry, Err("no".to_owned()));
+        assert_eq!(
+            (app.question.as_ref(), app.said),
+            (None, Some(Line::of(Tone::Bad, "no")))
+        );
+    }
+}

@@ -1,0 +1,248 @@
+//! `tidegate top`: pictures and keys in, the page out.
+//!
+//! Decides how often the page is drawn: ten times a second at most, and once a second for what only counts down. Questions to the hub run
+//! beside it.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
+
+use super::app::{App, Effect, Key, Place};
+use super::args::TopArgs;
+use super::draw::draw;
+use crate::cli::print::{is_coloured, is_terminal};
+use crate::cli::rollout::gallery::{Gallery, Pictures};
+use crate::cli::rollout::hub::settings;
+use crate::cli::rollout::run::steered;
+use crate::cli::rollout::write::Request;
+use crate::cli::{CliError, HubArgs, connect, live, signals};
+use crate::controllers::Lens;
+use cockpit::{Line, Rollouts, Target, TargetKind, Tone, Verb, find};
+use field::Shown;
+
+/// The shortest time between two pages.
+const SHORTEST: Duration = Duration::from_millis(100);
+/// How often what counts down is drawn anew.
+const TICK: Duration = Duration::from_secs(1);
+/// How often it is looked whether the page has ended while no key comes.
+const LOOK_AGAIN: Duration = Duration::from_millis(200);
+
+/// What comes from outside of the page.
+enum News {
+    Key(Key),
+    /// The terminal has another size.
+    Resized,
+    Why(Target, String, Vec<Line>),
+    Asked(Target, Verb, Result<Vec<Line>, String>),
+    Done(Result<Vec<Line>, String>),
+}
+
+pub(in crate::cli) fn run(args: &TopArgs) -> Result<ExitCode, CliError> {
+    if !is_terminal() {
+        return Err(CliError::Refused(
+            "standard output is no terminal; `tidegate rollout list` and `rollout status --watch` need none"
+                .into(),
+        ));
+    }
+    let hub_settings = settings(&args.hub, Timestamp::now())?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|source| cannot_start("the runtime", source))?;
+    let ended = runtime.block_on(async {
+        let kubeconfig = args.hub.kubeconfig.as_deref();
+        let client = connect::client(connect::config_of(kubeconfig).await?)?;
+        // Whoever cannot be reached is told of before the page covers everything.
+        client.apiserver_version().await.map_err(|source| CliError::Act {
+            act: "reach the hub",
+            source: Box::new(source),
+        })?;
+        let mut gallery = Gallery::default();
+        let lens = Lens::start(client, hub_settings, move |store, touched, now| {
+            gallery.look(store, touched, now)
+        });
+        let mut terminal = ratatui::try_init().map_err(|source| cannot_start("the page", source))?;
+        let shown = show(&mut terminal, args, lens).await;
+        ratatui::restore();
+        shown
+    });
+    // A question to a hub that does not answer is not waited for.
+    runtime.shutdown_background();
+    ended.map(|()| ExitCode::SUCCESS)
+}
+
+fn cannot_start(part: &'static str, source: std::io::Error) -> CliError {
+    CliError::Start {
+        part,
+        source: Box::new(source),
+    }
+}
+
+async fn show(
+    terminal: &mut ratatui::DefaultTerminal,
+    args: &TopArgs,
+    mut lens: Lens<Pictures>,
+) -> Result<(), CliError> {
+    let (told, mut news) = mpsc::unbounded_channel();
+    listen(told.clone());
+    let mut end = signals::end_requested()?;
+    let mut app = App::new();
+    let mut begin = args.name.clone();
+    let coloured = is_coloured();
+    let mut ticks = interval(TICK);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut drawn = Instant::now() - SHORTEST;
+    let mut is_stale = true;
+    loop {
+        let due = drawn + SHORTEST;
+        tokio::select! {
+            () = sleep_until(due), if is_stale => {
+                terminal
+                    .draw(|frame| draw(frame, &mut app, coloured, Timestamp::now()))
+                    .map_err(CliError::Print)?;
+                (drawn, is_stale) = (Instant::now(), false);
+                continue;
+            }
+            () = end.requested() => return Ok(()),
+            seen = lens.next() => {
+                let Some(seen) = seen else { return Ok(()) };
+                app.see(Vec::clone(&seen));
+                if let Some(name) = begin.take() {
+                    let all = Rollouts(app.pictures.iter().map(|one| one.target.clone()).collect());
+                    let target = find(&all, &name);
+                    app.place = Place::Rollout(target.map_err(|error| CliError::Refused(Box::new(error)))?);
+                }
+            }
+            told_now = news.recv() => {
+                let Some(told_now) = told_now else { return Ok(()) };
+                match hear(&mut app, told_now) {
+                    Effect::Nothing => {}
+                    Effect::End => return Ok(()),
+                    effect => spawn(effect, args.hub.clone(), told.clone()),
+                }
+            }
+            _ = ticks.tick() => {}
+        }
+        is_stale = true;
+    }
+}
+
+fn hear(app: &mut App, news: News) -> Effect {
+    match news {
+        News::Key(key) => return app.press(key),
+        News::Resized => {}
+        News::Why(target, cluster, lines) => app.hear_why(&target, &cluster, lines),
+        News::Asked(target, verb, answer) => app.hear_question(&target, &verb, answer),
+        News::Done(answer) => app.hear_done(answer),
+    }
+    Effect::Nothing
+}
+
+/// Hears keys until nobody listens any more.
+fn listen(told: mpsc::UnboundedSender<News>) {
+    std::thread::spawn(move || {
+        loop {
+            match event::poll(LOOK_AGAIN) {
+                Ok(true) => {}
+                Ok(false) if told.is_closed() => return,
+                Ok(false) => continue,
+                Err(_) => return,
+            }
+            let news = match event::read() {
+                Ok(Event::Key(key)) => meant(key).map(News::Key),
+                Ok(Event::Resize(..)) => Some(News::Resized),
+                Ok(_) => None,
+                Err(_) => return,
+            };
+            if news.is_some_and(|news| told.send(news).is_err()) {
+                return;
+            }
+        }
+    });
+}
+
+fn meant(key: KeyEvent) -> Option<Key> {
+    if key.kind == KeyEventKind::Release {
+        return None;
+    }
+    let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
+    Some(match key.code {
+        KeyCode::Char('c' | 'd') if is_control => Key::Quit,
+        KeyCode::Up | KeyCode::Char('k') => Key::Up,
+        KeyCode::Down | KeyCode::Char('j') => Key::Down,
+        KeyCode::PageUp => Key::PageUp,
+        KeyCode::PageDown | KeyCode::Char(' ') => Key::PageDown,
+        KeyCode::Home | KeyCode::Char('g') => Key::First,
+        KeyCode::End | KeyCode::Char('G') => Key::Last,
+        KeyCode::Enter | KeyCode::Right | KeyCode::Char('l') => Key::Open,
+        KeyCode::Esc | KeyCode::Left | KeyCode::Char('h') | KeyCode::Backspace => Key::Back,
+        KeyCode::Char('q') => Key::Quit,
+        KeyCode::Char(letter) => Key::Letter(letter),
+        _ => return None,
+    })
+}
+
+/// Asks the hub beside the page.
+fn spawn(effect: Effect, hub: HubArgs, told: mpsc::UnboundedSender<News>) {
+    tokio::task::spawn_blocking(move || {
+        let news = match effect {
+            Effect::Nothing | Effect::End => return,
+            Effect::Why(target, cluster) => {
+                let lines = why(&hub, &target, &cluster);
+                News::Why(target, cluster, lines)
+            }
+            Effect::Ask(target, verb) => {
+                let request = Request {
+                    dry_run: true,
+                    ..Request::default()
+                };
+                let answer = written(&hub, (&target, &verb), request);
+                News::Asked(target, verb, answer)
+            }
+            Effect::Do(target, verb) => News::Done(written(&hub, (&target, &verb), Request::default())),
+        };
+        // Nobody listens once the page has ended.
+        let _sent = told.send(news).is_ok();
+    });
+}
+
+fn written(hub: &HubArgs, (target, verb): (&Target, &Verb), request: Request) -> Result<Vec<Line>, String> {
+    steered((hub, &target.told()), (verb, None), request).map_err(|error| error.one_line())
+}
+
+fn why(hub: &HubArgs, target: &Target, cluster: &str) -> Vec<Line> {
+    match answer(hub, target, cluster) {
+        Ok(text) => {
+            let page = Shown::page(&text);
+            // What is the matter comes first, for a page may be short; the way there follows.
+            let is_link = |line: &&str| {
+                let words = line.trim_start();
+                line.starts_with(' ') && words.starts_with(|letter: char| letter.is_ascii_digit())
+            };
+            let (links, rest): (Vec<&str>, Vec<&str>) = page.as_str().lines().partition(is_link);
+            rest.into_iter().chain(links).map(Line::plain).collect()
+        }
+        Err(why) => vec![Line::of(Tone::Bad, why)],
+    }
+}
+
+fn answer(args: &HubArgs, target: &Target, cluster: &str) -> Result<String, String> {
+    let now = Timestamp::now();
+    let hub = live::read(args.kubeconfig.as_deref()).map_err(|error| error.one_line())?;
+    let settings = settings(args, now).map_err(|error| error.one_line())?;
+    match target.kind {
+        TargetKind::ClusterManagementAddOn => why::why(&hub, settings, (&target.name, Some(cluster)), now)
+            .map(|answer| why::text(&answer, true))
+            .map_err(|error| error.to_string()),
+        TargetKind::ManagedClustersUpgrade => {
+            let name = format!("{}/{}", target.namespace, target.name);
+            why::why_upgrade(&hub, settings, (&name, Some(cluster)), now)
+                .map(|answer| why::upgrade_text(&answer))
+                .map_err(|error| error.to_string())
+        }
+    }
+}
