@@ -14,6 +14,7 @@ mod dev;
 mod error;
 mod explain;
 mod live;
+mod logs;
 mod options;
 mod plan;
 mod policies;
@@ -38,10 +39,11 @@ pub use definitions::{ApplyArgs, DefinitionsArgs, DefinitionsCommand, Definition
 pub use dev::{DevArgs, DevCommand};
 pub use error::CliError;
 pub use explain::ExplainArgs;
+pub use logs::{LogArgs, LogFormat, LogLevel};
 use options::lease;
 pub use options::{
-    ControllersMode, GateArgs, LeasePlace, LogFormat, Manage, Only, Reasons, ReferenceArgs, RightsArgs,
-    ServeArgs, StockArg, TideArgs, Topic,
+    ControllersMode, GateArgs, LeasePlace, Manage, Only, Reasons, ReferenceArgs, RightsArgs, ServeArgs,
+    StockArg, TideArgs, Topic,
 };
 pub use plan::PlanArgs;
 pub use policy::PolicyArgs;

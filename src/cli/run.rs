@@ -11,10 +11,9 @@ use clap::{CommandFactory as _, FromArgMatches as _};
 use super::dev;
 use super::print::{self, complain};
 use super::{
-    Cli, CliError, Command, LogFormat, check, crds, definitions, explain, plan, policy, reference, serve,
-    shell, snapshot, why,
+    Cli, CliError, Command, LogFormat, check, crds, definitions, explain, logs, plan, policy, reference,
+    serve, shell, snapshot, why,
 };
-use crate::telemetry::{self, LogForm};
 use field::{Shown, acts};
 
 /// Runs the program with the words of the command line; returns its exit status.
@@ -32,14 +31,17 @@ pub fn run() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return misused(&error),
     };
-    match start_logs(&cli.command)
-        .inspect(|()| tell_panics())
-        .and_then(|()| perform(cli.command))
-    {
+    let started = logs::start(&cli.command).inspect(|_| tell_panics());
+    let form = started.as_ref().copied().unwrap_or_default();
+    match started.and_then(|_| perform(cli.command)) {
         Ok(status) => status,
         Err(CliError::Print(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(error) => {
-            complain(&Shown::line(&format!("tidegate: {}", error.one_line())));
+            match form {
+                LogFormat::Text => complain(&Shown::line(&format!("tidegate: {}", error.one_line()))),
+                // Whoever reads the log reads objects.
+                LogFormat::Json => tracing::error!(why = error.one_line(), "the program ends"),
+            }
             ExitCode::from(error.exit_status())
         }
     }
@@ -91,35 +93,4 @@ fn tell_panics() {
         let words = panic.payload_as_str().unwrap_or("without words");
         tracing::error!(place, words, "panic");
     }));
-}
-
-fn start_logs(command: &Command) -> Result<(), CliError> {
-    let filter = std::env::var("TIDEGATE_LOG").unwrap_or_else(|_| "warn".to_owned());
-    let asked = match command {
-        #[cfg(feature = "dev")]
-        Command::Dev(args) => args.log_format,
-        Command::Serve(args) => args.log_format,
-        Command::Check(_)
-        | Command::Why(_)
-        | Command::Plan(_)
-        | Command::Explain(_)
-        | Command::Snapshot(_)
-        | Command::Policy(_)
-        | Command::Crds(_)
-        | Command::Definitions(_)
-        | Command::Reference(_)
-        | Command::Release(_)
-        | Command::Adopt(_)
-        | Command::Completions(_)
-        | Command::Man(_) => LogFormat::Text,
-    };
-    let form = match asked {
-        LogFormat::Json => LogForm::Json,
-        LogFormat::Text if print::complaints_are_coloured() => LogForm::Coloured,
-        LogFormat::Text => LogForm::Text,
-    };
-    telemetry::start_logs(&filter, form).map_err(|source| CliError::Start {
-        part: "logs",
-        source: Box::new(source),
-    })
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use jiff::Timestamp;
 use kube::Client;
+use tracing::info;
 
 use super::door::Opened;
 use super::{erasure, labels};
@@ -37,8 +38,13 @@ async fn serve(args: &ServeArgs) -> Result<(), CliError> {
     let rulebook = rulebook::read(&args.gate, &args.rights)?;
     let opened = policies::open(args.gate.policies.as_deref())?;
     let door = opened_door(args)?;
-    let client = connect::client(connect::config_of(args.kubeconfig.as_deref()).await?)?;
     let (metrics, health) = (Metrics::default(), Health::default());
+    let config = connect::config_of(args.kubeconfig.as_deref()).await?;
+    info!(
+        version = env!("CARGO_PKG_VERSION"), hub = %config.cluster_url, controllers = ?args.controllers, only = ?args.half(),
+        "tidegate starts"
+    );
+    let client = connect::counted_client(config, &metrics)?;
     // Probes are answered from the first moment on: that reading a fleet takes long is no reason to be killed.
     let pages = args.door.pages(args.half(), (&health, &metrics))?;
     let (mut options, sightings) = options(args, &metrics);
@@ -78,6 +84,7 @@ async fn serve(args: &ServeArgs) -> Result<(), CliError> {
         Some(door) => running.guard((client, &tide), door, metrics).await?,
         None => (None, running.drive(&tide).await),
     };
+    info!(linger = args.linger, "stopping");
     // Before anything ends: whoever routes questions here needs time to hear of it.
     health.drain();
     audit::end(auditor).await;

@@ -12,6 +12,7 @@ pub(super) mod error_root;
 pub(super) mod event_budget;
 pub(super) mod event_recorder;
 mod fence;
+mod fleet;
 mod observe;
 mod pruned_fields;
 mod queue;
@@ -20,5 +21,6 @@ pub(super) mod read_again;
 pub(super) mod reconciler;
 pub(super) mod watch;
 pub(super) mod write;
+mod written;
 
 pub(super) use controller::{Controller, Moment, Planned};

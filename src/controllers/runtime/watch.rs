@@ -18,7 +18,7 @@ use super::definition::{Absent, Definition};
 use super::error_root::root;
 use super::raw::{Raw, resource};
 use crate::controllers::auditor::WatchTap;
-use crate::telemetry::Metrics;
+use crate::telemetry::{Metrics, Restart, Shown};
 use snapshot::{Event, Kind, ObjectKey};
 
 /// Objects of one page of a list: this many are there as JSON at a time, and their text once more.
@@ -74,7 +74,7 @@ pub(in crate::controllers) async fn watch_kind(client: Client, kind: Kind, ends:
                 () = watch.definition.is_worth_a_try(Some(absent)) => {}
                 () = again.notified() => {}
             },
-            Ok(None) => {}
+            Ok(None) => watch.restarts(Restart::Doubted),
             Err(Over) => return,
         }
         debug!(kind = kind.address().kind, "listing anew");
@@ -110,7 +110,10 @@ impl Watch {
                         self.withheld(&error).await?;
                         return Ok(Some(absent));
                     }
-                    None => self.suffer(&error),
+                    None => {
+                        self.restarts(why(&error));
+                        self.suffer(&error);
+                    }
                 },
             }
         }
@@ -118,6 +121,7 @@ impl Watch {
 
     async fn withheld(&mut self, error: &watcher::Error) -> Result<(), Over> {
         let kind_name = self.kind.address().kind;
+        self.restarts(Restart::Withheld);
         let known = self.served;
         self.served = known.after_an_absence();
         match known {
@@ -129,6 +133,16 @@ impl Watch {
             }
         }
         Ok(())
+    }
+
+    fn restarts(&self, reason: Restart) {
+        let metrics = &self.ends.metrics;
+        metrics.watches().restarts(self.kind.address().resource, reason);
+    }
+
+    fn shows(&self, event: Shown) {
+        let metrics = &self.ends.metrics;
+        metrics.watches().shows(self.kind.address().resource, event);
     }
 
     fn suffer(&self, error: &watcher::Error) {
@@ -144,19 +158,22 @@ impl Watch {
     async fn translate(&mut self, event: watcher::Event<Raw>) -> Result<(), Over> {
         let kind = self.kind;
         let event = match event {
-            watcher::Event::Apply(raw) => Event::Applied {
-                kind,
-                object: raw.object,
-            },
-            watcher::Event::Delete(raw) => Event::Deleted {
-                kind,
-                object: raw.object,
-            },
+            watcher::Event::Apply(raw) => {
+                self.shows(Shown::Applied);
+                let object = raw.object;
+                Event::Applied { kind, object }
+            }
+            watcher::Event::Delete(raw) => {
+                self.shows(Shown::Deleted);
+                let object = raw.object;
+                Event::Deleted { kind, object }
+            }
             watcher::Event::Init => {
                 self.listed.clear();
                 return Ok(());
             }
             watcher::Event::InitApply(raw) => {
+                self.shows(Shown::Listed);
                 self.listed.insert(ObjectKey::of(kind, &raw.object));
                 Event::Applied {
                     kind,
@@ -180,6 +197,20 @@ impl Watch {
             Ok(()) => Ok(()),
             Err(_unheard) => Err(Over),
         }
+    }
+}
+
+/// Why a watch that failed begins anew.
+fn why(error: &watcher::Error) -> Restart {
+    let (watcher::Error::WatchError(status) | watcher::Error::WatchStartFailed(kube::Error::Api(status))) =
+        error
+    else {
+        return Restart::Interrupted;
+    };
+    if status.code == 410 {
+        Restart::Expired
+    } else {
+        Restart::Interrupted
     }
 }
 

@@ -1,0 +1,116 @@
+//! What the watches show and suffer, and how far behind they are.
+//!
+//! Decides names, labels and buckets. A resource is a row of the kinds that are watched, never a word of the hub.
+
+use std::time::Duration;
+
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::{Registry, Unit};
+
+use super::words::words;
+
+/// What a watch shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Shown {
+    /// An object of a list.
+    Listed,
+    /// An object that is new or has changed.
+    Applied,
+    /// An object that is gone.
+    Deleted,
+}
+
+words!(Shown {
+    Listed => "listed",
+    Applied => "applied",
+    Deleted => "deleted",
+});
+
+/// Why a watch begins anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Restart {
+    /// The hub no longer knows what happened since the last event (410): everything is listed again.
+    Expired,
+    /// The connection, or the hub, failed.
+    Interrupted,
+    /// Somebody doubted the last list.
+    Doubted,
+    /// The hub does not serve the kind, or does not show it.
+    Withheld,
+}
+
+words!(Restart {
+    Expired => "expired",
+    Interrupted => "interrupted",
+    Doubted => "doubted",
+    Withheld => "withheld",
+});
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Event {
+    resource: &'static str,
+    event: Shown,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Begun {
+    resource: &'static str,
+    reason: Restart,
+}
+
+/// What is counted of the watches. Clones count into the same place.
+#[derive(Clone, Debug)]
+pub struct WatchMetrics {
+    events: Family<Event, Counter>,
+    restarts: Family<Begun, Counter>,
+    lag: Histogram,
+}
+
+impl Default for WatchMetrics {
+    fn default() -> Self {
+        Self {
+            events: Family::default(),
+            restarts: Family::default(),
+            lag: Histogram::new([0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0]),
+        }
+    }
+}
+
+impl WatchMetrics {
+    pub(super) fn register(&self, all: &mut Registry) {
+        all.register(
+            "watch_events",
+            "Objects that watches have shown",
+            self.events.clone(),
+        );
+        all.register(
+            "watch_restarts",
+            "Watches that had to begin anew, by why",
+            self.restarts.clone(),
+        );
+        all.register_with_unit(
+            "watch_lag",
+            "Time from the hub's answer to the own writes for an owner until the watches had shown them all",
+            Unit::Seconds,
+            self.lag.clone(),
+        );
+    }
+
+    /// Counts what a watch of a resource (plural) shows.
+    pub fn shows(&self, resource: &'static str, event: Shown) {
+        self.events.get_or_create(&Event { resource, event }).inc();
+    }
+
+    /// Counts a watch that begins anew.
+    pub fn restarts(&self, resource: &'static str, reason: Restart) {
+        self.restarts.get_or_create(&Begun { resource, reason }).inc();
+    }
+
+    /// Counts own writes that the watches have shown, and how long after they were answered.
+    pub fn lags(&self, behind: Duration) {
+        self.lag.observe(behind.as_secs_f64());
+    }
+}
