@@ -9,6 +9,13 @@ use tokio::time::Instant;
 use crate::telemetry::QueueMetrics;
 use snapshot::Owner;
 
+/// Whether those that are due count as waiting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Waits {
+    Count,
+    Rest,
+}
+
 /// The owners that are due now or later.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
@@ -73,9 +80,10 @@ impl Queue {
         }
     }
 
-    /// Tells how many are due, and for how long.
-    pub(super) fn tell(&self, now: Instant) {
-        let due = self.due.values().filter(|at| **at <= now);
+    /// Tells how many are due, and for how long. Those that nobody is to see to now are left out.
+    pub(super) fn tell(&self, waits: Waits, now: Instant) {
+        let is_due = |at: &&Instant| waits == Waits::Count && **at <= now;
+        let due = self.due.values().filter(is_due);
         let oldest = due.clone().min().map(|at| at.into_std());
         let running = self.busy.values().map(|since| since.into_std());
         self.metrics.stands(due.count(), oldest, running);

@@ -28,7 +28,7 @@ use super::event_recorder::EventRecorder;
 use super::fleet;
 use super::observe;
 use super::pruned_fields::PrunedFields;
-use super::queue::Queue;
+use super::queue::{Queue, Waits};
 use super::read_again::{Unread, look_again};
 use super::write::{Applied, Writer, apply_plan};
 use crate::controllers::tide::{Part, Progress, TideOptions};
@@ -195,8 +195,9 @@ impl Reconciler {
             self.look_out();
             self.look_at_the_clock();
             self.publish();
-            self.queue.tell(Instant::now());
+            self.tell_queue();
             self.start_due();
+            self.tell_queue();
         }
         let rest = async { while self.running.join_next().await.is_some() {} };
         if tokio::time::timeout(FAREWELL, rest).await.is_err() {
@@ -286,6 +287,16 @@ impl Reconciler {
             let (addons, malformed) = (self.store.addons().count(), self.store.faults().len());
             info!(addons, malformed, "the whole fleet has been read");
         }
+    }
+
+    /// Who waits in the queue of a replica that does not lead waits for nothing.
+    fn tell_queue(&self) {
+        let waits = if *self.leading.borrow() {
+            Waits::Count
+        } else {
+            Waits::Rest
+        };
+        self.queue.tell(waits, Instant::now());
     }
 
     fn start_due(&mut self) {
