@@ -703,7 +703,9 @@ mod tests {
         );
         let instances: Api<ManagedClusterAddOn> = Api::namespaced(hub.client(), "default");
         assert!(instances.get_opt("hello").await.expect("an answer").is_none());
-        driver.queue.finish(&ObjectKey::addon(&"hello".into()));
+        driver
+            .queue
+            .finish(&ObjectKey::addon(&"hello".into()), Instant::now());
         let object = serde_json::to_value(&addon).expect("an add-on is JSON");
         let kind = Kind::AddOn;
         driver.take_one(Event::Applied { kind, object }, Instant::now());
