@@ -18,6 +18,7 @@ mod fleetbench;
 mod gitops;
 mod hostile;
 mod kill;
+mod logs;
 mod lossy;
 mod main_job;
 mod modes;
