@@ -5,8 +5,8 @@
 use clap::Args;
 use clap::ValueEnum;
 
+use super::CliError;
 use super::print::complaints_are_coloured;
-use super::{CliError, Command};
 use crate::telemetry::{self, LogForm};
 
 /// The variable with a filter, for whoever wants to see one part of the program more closely.
@@ -71,7 +71,7 @@ impl LogLevel {
         let mut filter = libraries.to_owned();
         if own != libraries {
             for part in OWN {
-                filter.push_str(&format!(",{part}={own}"));
+                filter.extend([",", part, "=", own]);
             }
         }
         filter
@@ -81,6 +81,29 @@ impl LogLevel {
 /// What a library says is no answer to what somebody asked a tool: a failure has its own line, with its cause.
 const OF_TOOLS: &str = "off,tidegate=warn";
 
+/// What kind of program a command is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Usual {
+    /// It serves, and its log is what it says.
+    Serves,
+    /// It draws what happens, and its log is for what goes wrong.
+    #[cfg(feature = "dev")]
+    Draws,
+    /// It answers and ends.
+    Answers,
+}
+
+impl Usual {
+    fn filter(self) -> String {
+        match self {
+            Self::Serves => LogLevel::Info.filter(),
+            #[cfg(feature = "dev")]
+            Self::Draws => LogLevel::Warn.filter(),
+            Self::Answers => OF_TOOLS.to_owned(),
+        }
+    }
+}
+
 /// Returns the filter: of the flag, of the variable, or what is usual.
 fn filter(flag: Option<LogLevel>, variable: Option<String>, usual: &str) -> String {
     let variable = variable.filter(|text| !text.trim().is_empty());
@@ -89,45 +112,18 @@ fn filter(flag: Option<LogLevel>, variable: Option<String>, usual: &str) -> Stri
         .unwrap_or_else(|| usual.to_owned())
 }
 
-impl Command {
-    /// Returns the flags of the log, and the usual filter.
-    fn logs(&self) -> (LogArgs, String) {
-        match self {
-            #[cfg(feature = "dev")]
-            Self::Dev(args) => (args.logs, LogLevel::Warn.filter()),
-            Self::Serve(args) => (args.logs, LogLevel::Info.filter()),
-            Self::Check(_)
-            | Self::Why(_)
-            | Self::Plan(_)
-            | Self::Explain(_)
-            | Self::Snapshot(_)
-            | Self::Policy(_)
-            | Self::Crds(_)
-            | Self::Definitions(_)
-            | Self::Reference(_)
-            | Self::Release(_)
-            | Self::Adopt(_)
-            | Self::Completions(_)
-            | Self::Man(_) => (LogArgs::default(), OF_TOOLS.to_owned()),
-        }
-    }
-}
-
-/// Starts the log of a command; returns its form.
-pub(super) fn start(command: &Command) -> Result<LogFormat, CliError> {
-    let (
-        LogArgs {
-            log_format,
-            log_level,
-        },
-        usual,
-    ) = command.logs();
+/// Starts the log, with what is usual for a command; returns its form.
+pub(super) fn start(args: LogArgs, usual: Usual) -> Result<LogFormat, CliError> {
+    let LogArgs {
+        log_format,
+        log_level,
+    } = args;
     let form = match log_format {
         LogFormat::Json => LogForm::Json,
         LogFormat::Text if complaints_are_coloured() => LogForm::Coloured,
         LogFormat::Text => LogForm::Text,
     };
-    let filter = filter(log_level, std::env::var(FILTER).ok(), &usual);
+    let filter = filter(log_level, std::env::var(FILTER).ok(), &usual.filter());
     telemetry::start_logs(&filter, form).map_err(|source| CliError::Start {
         part: "logs",
         source: Box::new(source),

@@ -9,9 +9,10 @@ use clap::{CommandFactory as _, FromArgMatches as _};
 
 #[cfg(feature = "dev")]
 use super::dev;
+use super::logs::{self, Usual};
 use super::print::{self, complain};
 use super::{
-    Cli, CliError, Command, LogFormat, check, crds, definitions, explain, logs, plan, policy, reference,
+    Cli, CliError, Command, LogArgs, LogFormat, check, crds, definitions, explain, plan, policy, reference,
     serve, shell, snapshot, why,
 };
 use field::{Shown, acts};
@@ -31,7 +32,8 @@ pub fn run() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return misused(&error),
     };
-    let started = logs::start(&cli.command).inspect(|_| tell_panics());
+    let (log, usual) = logs_of(&cli.command);
+    let started = logs::start(log, usual).inspect(|_| tell_panics());
     let form = started.as_ref().copied().unwrap_or_default();
     match started.and_then(|_| perform(cli.command)) {
         Ok(status) => status,
@@ -44,6 +46,28 @@ pub fn run() -> ExitCode {
             }
             ExitCode::from(error.exit_status())
         }
+    }
+}
+
+/// Returns the flags of the log, and what is usual.
+fn logs_of(command: &Command) -> (LogArgs, Usual) {
+    match command {
+        #[cfg(feature = "dev")]
+        Command::Dev(args) => (args.logs, Usual::Draws),
+        Command::Serve(args) => (args.logs, Usual::Serves),
+        Command::Check(_)
+        | Command::Why(_)
+        | Command::Plan(_)
+        | Command::Explain(_)
+        | Command::Snapshot(_)
+        | Command::Policy(_)
+        | Command::Crds(_)
+        | Command::Definitions(_)
+        | Command::Reference(_)
+        | Command::Release(_)
+        | Command::Adopt(_)
+        | Command::Completions(_)
+        | Command::Man(_) => (LogArgs::default(), Usual::Answers),
     }
 }
 

@@ -11,6 +11,7 @@ use tracing::info;
 use crate::telemetry::{About, Decision, Metrics};
 use admission::wire::Unjudged;
 use admission::{Door, Operation, Request, Verdict};
+use field::Violation;
 
 /// Refusals have a target of their own: `TIDEGATE_LOG=warn,tidegate::denied=info` shows them alone.
 const TARGET: &str = "tidegate::denied";
@@ -99,6 +100,7 @@ pub(super) fn tell_unread(door: Door, why: &'static str) {
 }
 
 /// Where one request is counted.
+#[derive(Clone, Copy)]
 pub(super) struct Counted<'a> {
     pub(super) door: Door,
     pub(super) begun: Instant,
@@ -132,7 +134,7 @@ impl Counted<'_> {
 
     /// Tells of a refusal.
     pub(super) fn denied(&self, uid: &str, subject: &Subject, verdict: &Verdict) {
-        let mut rules: Vec<&str> = verdict.violations().iter().map(|one| one.rule()).collect();
+        let mut rules: Vec<&str> = verdict.violations().iter().map(Violation::rule).collect();
         rules.sort_unstable();
         rules.dedup();
         subject.tell((uid, self.door), &rules.join(","));

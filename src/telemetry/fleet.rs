@@ -83,17 +83,14 @@ impl FleetMetrics {
 
     /// Notes what an add-on counts for; `None` for one that is gone.
     pub fn tell(&self, addon: &str, counts: Option<AddOnCounts>) {
-        match counts {
-            Some(counts) => {
-                lock(&self.counts).insert(addon.to_owned(), counts);
-            }
-            None => {
-                lock(&self.counts).remove(addon);
-                if lock(&self.measured).remove(addon) {
-                    let addon = addon.to_owned();
-                    self.arrivals.remove(&OfAddOn { addon });
-                }
-            }
+        if let Some(counts) = counts {
+            lock(&self.counts).insert(addon.to_owned(), counts);
+            return;
+        }
+        lock(&self.counts).remove(addon);
+        if lock(&self.measured).remove(addon) {
+            let addon = addon.to_owned();
+            self.arrivals.remove(&OfAddOn { addon });
         }
     }
 

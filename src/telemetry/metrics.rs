@@ -17,10 +17,10 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
 
-use super::admission::AdmissionMetrics;
 use super::api_calls::ApiMetrics;
 use super::door::DoorMetrics;
 use super::fleet::FleetMetrics;
+use super::gate::AdmissionMetrics;
 use super::modes::ModeMetrics;
 use super::process::Process;
 use super::queue::QueueMetrics;

@@ -3,10 +3,10 @@
 //! Decides the form of logs and the names of metrics. Never logs an object, never names one in a metric but add-ons (`fleet.rs`), and
 //! never sends anything anywhere.
 
-mod admission;
 mod api_calls;
 mod door;
 mod fleet;
+mod gate;
 mod logs;
 mod metrics;
 mod modes;
@@ -16,10 +16,10 @@ mod upgrades;
 mod watches;
 mod words;
 
-pub use admission::{About, AdmissionMetrics, Decision, DryRun};
 pub use api_calls::{ApiMetrics, CountCalls, Counted};
 pub use door::{Closed, DoorMetrics};
 pub use fleet::{AddOnCounts, FleetMetrics};
+pub use gate::{About, AdmissionMetrics, Decision, DryRun};
 pub use logs::{LogError, LogForm, start_logs};
 pub use metrics::{Metrics, Written};
 pub use modes::{Act, Holder, LeaseOf, ModeMetrics, PendingAction};

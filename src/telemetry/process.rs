@@ -37,7 +37,7 @@ struct Status {
 }
 
 impl Status {
-    /// Reads lines such as `VmRSS:	   12345 kB`.
+    /// Reads lines such as `VmRSS: 12345 kB`.
     fn parse(text: &str) -> Self {
         let number = |name: &str| {
             let line = text.lines().find_map(|line| line.strip_prefix(name))?;

@@ -104,17 +104,15 @@ impl Watch {
             };
             match next {
                 Ok(event) => self.translate(event).await?,
-                Err(error) => match why_withheld(self.kind, &error) {
+                Err(error) => {
                     // The stream's own pauses between lists do not grow: each attempt begins with an event.
-                    Some(absent) => {
+                    if let Some(absent) = why_withheld(self.kind, &error) {
                         self.withheld(&error).await?;
                         return Ok(Some(absent));
                     }
-                    None => {
-                        self.restarts(why(&error));
-                        self.suffer(&error);
-                    }
-                },
+                    self.restarts(why(&error));
+                    self.suffer(&error);
+                }
             }
         }
     }

@@ -211,7 +211,7 @@ impl AdmissionMetrics {
         };
         if self.findings.get(&labels).is_none() && self.rules.fetch_add(1, Ordering::Relaxed) >= MOST_FINDINGS
         {
-            labels.rule = OTHER.to_owned();
+            OTHER.clone_into(&mut labels.rule);
         }
         self.findings.get_or_create(&labels).inc();
     }
