@@ -5,13 +5,13 @@
 
 use serde::Deserialize;
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use tokio::time::Instant;
 use tracing::info;
 
 use crate::telemetry::{About, Decision, Metrics};
 use admission::wire::Unjudged;
 use admission::{Door, Operation, Request, Verdict};
-use field::Violation;
 
 /// Refusals have a target of their own: `TIDEGATE_LOG=warn,tidegate::denied=info` shows them alone.
 const TARGET: &str = "tidegate::denied";
@@ -134,9 +134,11 @@ impl Counted<'_> {
 
     /// Tells of a refusal.
     pub(super) fn denied(&self, uid: &str, subject: &Subject, verdict: &Verdict) {
-        let mut rules: Vec<&str> = verdict.violations().iter().map(Violation::rule).collect();
-        rules.sort_unstable();
-        rules.dedup();
+        let mut rules = BTreeSet::new();
+        for violation in verdict.violations() {
+            rules.insert(violation.rule());
+        }
+        let rules: Vec<&str> = rules.into_iter().collect();
         subject.tell((uid, self.door), &rules.join(","));
     }
 
