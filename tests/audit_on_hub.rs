@@ -364,7 +364,7 @@ async fn a_hub_that_takes_no_report_is_not_pressed() {
     .await;
     until("a refusal", || async {
         // Of whichever kind is served first: the hub is left alone from then on.
-        audited.metrics().contains("outcome=\"Failed\"} ").then_some(())
+        audited.metrics().contains("outcome=\"failed\"} ").then_some(())
     })
     .await;
     // The second kind may come to be served while the first one has the hub left alone already.

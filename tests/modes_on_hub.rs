@@ -101,7 +101,7 @@ async fn revisions(client: &Client) -> Vec<String> {
 }
 
 fn says(metrics: &Metrics, holder: &str) -> bool {
-    let line = format!("tidegate_leader{{lease=\"Stock\",holder=\"{holder}\"}} 1");
+    let line = format!("tidegate_leader{{lease=\"stock\",holder=\"{holder}\"}} 1");
     metrics.text().lines().any(|found| found == line)
 }
 
@@ -126,17 +126,17 @@ async fn what_is_ocms_is_left_alone_while_its_manager_holds_its_lease() {
         waiting::stays(Duration::from_secs(2), absent).await,
         "what is another's was written"
     );
-    assert!(says(&metrics, "Stock"), "{}", metrics.text());
+    assert!(says(&metrics, "stock"), "{}", metrics.text());
 
     // It stops, and gives its lease back: all are managed here.
     now_held_by(&client, "").await;
     comes(&client, "unmarked").await;
     comes(&client, "ocms").await;
-    assert!(says(&metrics, "Nobody"), "{}", metrics.text());
+    assert!(says(&metrics, "nobody"), "{}", metrics.text());
 
     // It comes back: nothing of its is written any more, at rest nothing at all.
     now_held_by(&client, STOCK).await;
-    waiting::eventually("it is seen", || async { says(&metrics, "Stock") }).await;
+    waiting::eventually("it is seen", || async { says(&metrics, "stock") }).await;
     waiting::at_rest(Duration::from_secs(3), || revisions(&client)).await;
     let instances: Api<ManagedClusterAddOn> = Api::namespaced(client.clone(), "c1");
     instances
@@ -180,15 +180,15 @@ async fn who_leads_is_told_whoever_it_is() {
     };
     let tide = hubs::tide(hub.client(), options).await;
     let says = |holder: &str| {
-        let line = format!("tidegate_leader{{lease=\"Election\",holder=\"{holder}\"}} 1");
+        let line = format!("tidegate_leader{{lease=\"election\",holder=\"{holder}\"}} 1");
         metrics.text().lines().any(|found| found == line)
     };
-    waiting::eventually("OCM's manager leads", || async { says("Stock") }).await;
+    waiting::eventually("OCM's manager leads", || async { says("stock") }).await;
     give(&client, "unmarked", None).await;
     let absent = async || !is_there(&client, "unmarked").await;
     assert!(waiting::stays(Duration::from_secs(1), absent).await);
     now_held_by(&client, "").await;
-    waiting::eventually("Tidegate leads", || async { says("Tidegate") }).await;
+    waiting::eventually("Tidegate leads", || async { says("tidegate") }).await;
     comes(&client, "unmarked").await;
     tide.shutdown().await;
     hub.shutdown().await;
@@ -202,7 +202,7 @@ async fn a_lease_that_nobody_renews_keeps_nobody_out() {
     let (tide, metrics) = beside(hub.client()).await;
     give(&client, "unmarked", None).await;
     comes(&client, "unmarked").await;
-    assert!(says(&metrics, "Nobody"), "{}", metrics.text());
+    assert!(says(&metrics, "nobody"), "{}", metrics.text());
     tide.shutdown().await;
     hub.shutdown().await;
 }

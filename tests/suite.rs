@@ -41,6 +41,7 @@ mod leaders_on_hub;
 mod linear_reading;
 mod manifests_fit;
 mod modes_on_hub;
+mod monitoring;
 mod mutations;
 mod namespace_facts;
 mod neighbours;

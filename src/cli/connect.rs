@@ -5,6 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use futures::FutureExt as _;
+use kube::client::ClientBuilder;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 
@@ -12,6 +13,8 @@ use super::CliError;
 use crate::controllers;
 use crate::files::inspect;
 use crate::server::ExistenceReader;
+use crate::telemetry::Metrics;
+use snapshot::Kind;
 
 /// The largest kubeconfig, in bytes.
 const LARGEST: u64 = 16 << 20;
@@ -55,6 +58,27 @@ fn absent(error: std::io::Error) -> std::io::Result<()> {
 /// Returns a client.
 pub(super) fn client(config: Config) -> Result<Client, CliError> {
     Client::try_from(config).map_err(unreachable)
+}
+
+/// Resources that are asked for beside those of the kinds that are watched.
+const ALSO_ASKED: [&str; 9] = [
+    "addonpolicies",
+    "clusterpolicyreports",
+    "customresourcedefinitions",
+    "events",
+    "leases",
+    "policyreports",
+    "secrets",
+    "selfsubjectaccessreviews",
+    "subjectaccessreviews",
+];
+
+/// Returns a client whose requests are counted.
+pub(super) fn counted_client(config: Config, metrics: &Metrics) -> Result<Client, CliError> {
+    let watched = Kind::ALL.into_iter().map(|kind| kind.address().resource);
+    let counts = metrics.api().layer(watched.chain(ALSO_ASKED));
+    let builder = ClientBuilder::try_from(config).map_err(unreachable)?;
+    Ok(builder.with_layer(&counts).build())
 }
 
 /// Returns the hub as a witness of what the watch has not seen.

@@ -16,6 +16,7 @@ mod error;
 mod explain;
 mod install;
 mod live;
+mod logs;
 mod options;
 mod plan;
 mod plugin;
@@ -45,8 +46,9 @@ pub use dev::{DevArgs, DevCommand};
 pub use error::CliError;
 pub use explain::ExplainArgs;
 pub use install::{CertifierArg, ExtraArg, InstallArgs, WebhooksArg, WorkloadsArg};
+pub use logs::{LogArgs, LogFormat, LogLevel};
 pub use options::{
-    ControllersMode, GateArgs, LogFormat, Manage, Only, Reasons, ReferenceArgs, RightsArgs, ServeArgs,
+    ControllersMode, GateArgs, Manage, Only, Reasons, ReferenceArgs, RightsArgs, ServeArgs,
     StockArg, TideArgs, Topic,
 };
 pub use plan::PlanArgs;

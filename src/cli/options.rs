@@ -10,7 +10,7 @@ use apimachinery::names::{is_dns1123_label, is_dns1123_subdomain};
 use clap::Args;
 
 use super::words::{LeasePlace, lease, length};
-use super::{AuditArgs, DoorArgs};
+use super::{AuditArgs, DoorArgs, LogArgs};
 use crate::controllers::TideOptions;
 use admission::BlastRadius;
 use model::HubNamespaces;
@@ -66,9 +66,9 @@ pub struct ServeArgs {
     /// Whether stored objects are audited.
     #[command(flatten)]
     pub audit: AuditArgs,
-    /// Form of the log on standard error: lines for people, or one object of JSON a line.
-    #[arg(long, value_enum, value_name = "FORM", default_value_t = LogFormat::Text)]
-    pub log_format: LogFormat,
+    /// How the log is written.
+    #[command(flatten)]
+    pub logs: LogArgs,
     /// Look at the hub as `tidegate doctor` does before anything starts, tell what is found, and do not start over an error.
     ///
     /// Without it the program starts and waits for what is missing, which `/readyz` names.
@@ -113,16 +113,6 @@ pub(super) fn stock_lease(text: &str) -> Result<StockArg, String> {
         return Ok(StockArg(None));
     }
     lease(text).map(|place| StockArg(Some(place)))
-}
-
-/// Form of the log.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub enum LogFormat {
-    /// A line an event, coloured on a terminal unless NO_COLOR is set.
-    #[default]
-    Text,
-    /// An object of JSON an event: time, level, target, message, facts.
-    Json,
 }
 
 /// One half of the program.

@@ -9,12 +9,12 @@ use clap::{CommandFactory as _, FromArgMatches as _};
 
 #[cfg(feature = "dev")]
 use super::dev;
+use super::logs::{self, Usual};
 use super::print::{self, complain};
 use super::{
-    Cli, CliError, Command, LogFormat, check, crds, definitions, explain, plan, plugin, policy, reference,
+    Cli, CliError, Command, LogArgs, LogFormat, check, crds, definitions, explain, plan, plugin, policy, reference,
     serve, shell, snapshot, why,
 };
-use crate::telemetry::{self, LogForm};
 use field::{Shown, acts};
 
 /// Runs the program with the words of the command line; returns its exit status.
@@ -35,16 +35,47 @@ pub fn run() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return misused(&error),
     };
-    match start_logs(&cli.command)
-        .inspect(|()| tell_panics())
-        .and_then(|()| perform(cli.command))
-    {
+    let (log, usual) = logs_of(&cli.command);
+    let started = logs::start(log, usual).inspect(|_| tell_panics());
+    let form = started.as_ref().copied().unwrap_or_default();
+    match started.and_then(|_| perform(cli.command)) {
         Ok(status) => status,
         Err(CliError::Print(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(error) => {
-            complain(&Shown::line(&format!("tidegate: {}", error.one_line())));
+            match form {
+                LogFormat::Text => complain(&Shown::line(&format!("tidegate: {}", error.one_line()))),
+                // Whoever reads the log reads objects.
+                LogFormat::Json => tracing::error!(why = error.one_line(), "the program ends"),
+            }
             ExitCode::from(error.exit_status())
         }
+    }
+}
+
+/// Returns the flags of the log, and what is usual.
+fn logs_of(command: &Command) -> (LogArgs, Usual) {
+    match command {
+        #[cfg(feature = "dev")]
+        Command::Dev(args) => (args.logs, Usual::Draws),
+        Command::Serve(args) => (args.logs, Usual::Serves),
+        #[cfg(feature = "top")]
+        Command::Top(_) => (LogArgs::default(), Usual::Fills),
+        Command::Check(_)
+        | Command::Why(_)
+        | Command::Plan(_)
+        | Command::Doctor(_)
+        | Command::Explain(_)
+        | Command::Snapshot(_)
+        | Command::Policy(_)
+        | Command::Rollout(_)
+        | Command::Install(_)
+        | Command::Crds(_)
+        | Command::Definitions(_)
+        | Command::Reference(_)
+        | Command::Release(_)
+        | Command::Adopt(_)
+        | Command::Completions(_)
+        | Command::Man(_) => (LogArgs::default(), Usual::Answers),
     }
 }
 
@@ -99,49 +130,4 @@ fn tell_panics() {
         let words = panic.payload_as_str().unwrap_or("without words");
         tracing::error!(place, words, "panic");
     }));
-}
-
-/// What is logged unless somebody wants more: a page that covers the terminal must not be written into.
-const fn quiet(command: &Command) -> &'static str {
-    match command {
-        #[cfg(feature = "top")]
-        Command::Top(_) => "off",
-        _ => "warn",
-    }
-}
-
-fn start_logs(command: &Command) -> Result<(), CliError> {
-    let filter = std::env::var("TIDEGATE_LOG").unwrap_or_else(|_| quiet(command).to_owned());
-    let asked = match command {
-        #[cfg(feature = "dev")]
-        Command::Dev(args) => args.log_format,
-        Command::Serve(args) => args.log_format,
-        #[cfg(feature = "top")]
-        Command::Top(_) => LogFormat::Text,
-        Command::Check(_)
-        | Command::Why(_)
-        | Command::Plan(_)
-        | Command::Doctor(_)
-        | Command::Explain(_)
-        | Command::Snapshot(_)
-        | Command::Policy(_)
-        | Command::Rollout(_)
-        | Command::Crds(_)
-        | Command::Definitions(_)
-        | Command::Install(_)
-        | Command::Reference(_)
-        | Command::Release(_)
-        | Command::Adopt(_)
-        | Command::Completions(_)
-        | Command::Man(_) => LogFormat::Text,
-    };
-    let form = match asked {
-        LogFormat::Json => LogForm::Json,
-        LogFormat::Text if print::complaints_are_coloured() => LogForm::Coloured,
-        LogFormat::Text => LogForm::Text,
-    };
-    telemetry::start_logs(&filter, form).map_err(|source| CliError::Start {
-        part: "logs",
-        source: Box::new(source),
-    })
 }

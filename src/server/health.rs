@@ -10,7 +10,7 @@ use arc_swap::{ArcSwap, ArcSwapOption};
 use jiff::Timestamp;
 use tokio::time::Instant;
 
-use crate::telemetry::WatchMetrics;
+use crate::telemetry::StalenessMetrics;
 use admission::Facts;
 use certificates::Validity;
 
@@ -25,7 +25,7 @@ pub struct Health(Arc<State>);
 struct State {
     draining: OnceLock<Instant>,
     facts: OnceLock<Arc<ArcSwap<Facts>>>,
-    watches: OnceLock<WatchMetrics>,
+    watches: OnceLock<StalenessMetrics>,
     validity: ArcSwapOption<Validity>,
     /// New files that cannot be used, and why.
     refused: Mutex<BTreeMap<&'static str, &'static str>>,
@@ -64,7 +64,7 @@ impl Health {
     }
 
     /// Hears from now on which kinds the hub does not serve.
-    pub fn hears_of(&self, watches: WatchMetrics) {
+    pub fn hears_of(&self, watches: StalenessMetrics) {
         let _again = self.0.watches.set(watches);
     }
 
@@ -122,7 +122,7 @@ impl Health {
             .0
             .watches
             .get()
-            .map(WatchMetrics::missing)
+            .map(StalenessMetrics::missing)
             .unwrap_or_default();
         let reading: Vec<&str> = unread
             .iter()
@@ -256,7 +256,7 @@ mod tests {
     #[test]
     fn kinds_that_the_hub_does_not_serve_are_told_apart_from_those_that_are_read() {
         let health = Health::default();
-        let watches = WatchMetrics::default();
+        let watches = StalenessMetrics::default();
         health.hears_of(watches.clone());
         health.rests_on(Arc::default());
         let now = "2026-03-01T00:00:00Z";

@@ -11,6 +11,7 @@ mod callers;
 mod certificate;
 mod connection;
 mod convert;
+mod counted;
 mod existence;
 mod gate;
 mod header_timeout;

@@ -25,12 +25,13 @@ use super::bench::Bench;
 use super::body::{self, Broken};
 use super::callers::PathSecrets;
 use super::convert::{Converting, convert};
+use super::counted::{Counted, Subject, about, label, tell_unread};
 use super::existence::{Asker, ExistenceReader};
 use super::health::{Health, Word};
 use super::limits::Limits;
 use super::peer::Life;
 use super::shares::{Reserve, Share, Shares};
-use crate::telemetry::{Metrics, Outcome};
+use crate::telemetry::{About, Metrics};
 use admission::wire::{self, DecodeError, Review, Unjudged};
 use admission::{self, Door, Facts, MUTATE_PATH, Rulebook, Stop, VALIDATE_PATH, Verdict};
 use conversion::{CONVERT_PATH, CONVERT_SERVED_PATH, Extensions};
@@ -147,7 +148,7 @@ async fn answer(State(desk): State<Arc<AppState>>, door: Door, request: Request<
     question(&desk, (door, &life), request)
         .await
         .unwrap_or_else(|refusal| {
-            desk.metrics.turned_away(label(door));
+            desk.metrics.admission().turned_away(label(door));
             refusal
         })
 }
@@ -163,14 +164,6 @@ pub(super) fn admitted(desk: &AppState, request: &Request<Body>) -> Option<Arc<L
         (None, Some(_)) | (Some(_), _) => return None,
     }
     Some(Arc::clone(life))
-}
-
-/// The word for a door in metrics.
-fn label(door: Door) -> &'static str {
-    match door {
-        Door::Mutate => "mutate",
-        Door::Validate => "validate",
-    }
 }
 
 async fn question(
@@ -190,7 +183,7 @@ async fn question(
     let (peer, standing) = (life.peer(), life.standing());
     let _under_way = desk.requests.one(peer, standing).ok_or_else(busy)?;
     let mut held = desk.buffering.open(peer, standing);
-    let bytes = read(desk, request, (&mut held, life)).await?;
+    let bytes = read((desk, door), request, (&mut held, life)).await?;
     if bytes.is_empty() {
         return Err(plain(StatusCode::BAD_REQUEST, "the body is empty"));
     }
@@ -212,10 +205,7 @@ async fn question(
     };
     let answer = match judged {
         Ok(judged) => answered(&judged, counted).map_err(|told| plain(StatusCode::BAD_REQUEST, &told))?,
-        Err(why) => {
-            counted.unjudged();
-            unjudged(asked.bytes, why, desk.limits.large_bytes).await?
-        }
+        Err(why) => unjudged(asked.bytes, why, (counted, desk.limits.large_bytes)).await?,
     };
     life.reviewed();
     Ok(answer)
@@ -235,7 +225,7 @@ enum Judged {
     /// A verdict.
     Verdict(Box<Spoken>),
     /// A panic.
-    Broken(String),
+    Broken(String, About),
     /// The bytes are no question.
     NoQuestion(DecodeError),
 }
@@ -246,6 +236,9 @@ struct Spoken {
     /// Who asks, as JSON; kept while the verdict is open.
     user: Option<String>,
     verdict: Verdict,
+    about: About,
+    /// Who asks for what; kept of a refusal.
+    subject: Option<Subject>,
 }
 
 /// Judges a question on a thread for decisions. Facts, rulebook and request are only read, so that a panic leaves nothing half-done
@@ -266,14 +259,16 @@ async fn judged(
             let mut request = review.request(asked.door);
             request.circumstances.now = Some(asked.now);
             request.circumstances.stop = stop;
-            let uid = review.uid().to_owned();
+            let (uid, about) = (review.uid().to_owned(), about(&request));
             let Ok(verdict) = catch_unwind(AssertUnwindSafe(|| decide(&request, &facts, &rulebook))) else {
-                return Judged::Broken(uid);
+                return Judged::Broken(uid, about);
             };
             let user = request.circumstances.user.filter(|_| verdict.is_open());
             Judged::Verdict(Box::new(Spoken {
                 user: user.map(RawValue::get).map(str::to_owned),
                 uid,
+                about,
+                subject: (!verdict.allowed()).then(|| Subject::of(&request)),
                 verdict,
             }))
         }
@@ -313,27 +308,48 @@ async fn confirmed(
 }
 
 fn answered(judged: &Judged, counted: Counted<'_>) -> Result<Response<Body>, String> {
-    let uid = match judged {
+    let (uid, about) = match judged {
         Judged::NoQuestion(error) => return Err(error.to_string()),
         Judged::Verdict(spoken) => {
-            let Spoken { uid, verdict, .. } = &**spoken;
+            let Spoken {
+                uid,
+                verdict,
+                about,
+                subject,
+                ..
+            } = &**spoken;
             if let Ok(bytes) = catch_unwind(AssertUnwindSafe(|| wire::encode(uid, verdict))) {
-                counted.verdict(verdict);
+                counted.verdict(*about, verdict);
+                if let Some(subject) = subject {
+                    counted.denied(uid, subject, verdict);
+                }
                 return Ok(json(StatusCode::OK, bytes));
             }
-            uid
+            (uid, about)
         }
-        Judged::Broken(uid) => uid,
+        Judged::Broken(uid, about) => (uid, about),
     };
-    counted.broken();
+    counted.broken(*about);
     error!(uid, "a decision panicked");
     Ok(json(StatusCode::INTERNAL_SERVER_ERROR, wire::encode_failure(uid)))
 }
 
 /// Answers a question that was not judged. A large one is read apart from the threads that serve connections.
-async fn unjudged(bytes: Bytes, why: Unjudged, large: usize) -> Result<Response<Body>, Response<Body>> {
-    let far = bytes.len() >= large;
-    let encode = move || Review::decode(&bytes).map(|review| wire::encode_unjudged(&review, why));
+async fn unjudged(
+    bytes: Bytes,
+    why: Unjudged,
+    (counted, large): (Counted<'_>, usize),
+) -> Result<Response<Body>, Response<Body>> {
+    let (far, door) = (bytes.len() >= large, counted.door);
+    let encode = move || {
+        Review::decode(&bytes).map(|review| {
+            let request = review.request(door);
+            if why == Unjudged::Crowded || !review.may_pass_unjudged() {
+                Subject::of(&request).tell_unjudged((review.uid(), door), why);
+            }
+            (about(&request), wire::encode_unjudged(&review, why))
+        })
+    };
     let encoded = if far {
         tokio::task::spawn_blocking(encode)
             .await
@@ -341,69 +357,31 @@ async fn unjudged(bytes: Bytes, why: Unjudged, large: usize) -> Result<Response<
     } else {
         encode()
     };
+    counted.unjudged(encoded.as_ref().map_or(About::NOTHING, |(about, _)| *about));
     encoded
-        .map(|bytes| json(StatusCode::OK, bytes))
+        .map(|(_, bytes)| json(StatusCode::OK, bytes))
         .map_err(|error| plain(StatusCode::BAD_REQUEST, &error.to_string()))
 }
 
-/// Where one request is counted.
-struct Counted<'a> {
-    door: Door,
-    begun: Instant,
-    metrics: &'a Metrics,
-}
-
-impl Counted<'_> {
-    /// Both doors see every object that is stored: what rules find is counted once, where it is final. What the first door denies
-    /// never comes to the second.
-    fn verdict(self, verdict: &Verdict) {
-        let outcome = if verdict.allowed() {
-            Outcome::Allowed
-        } else {
-            Outcome::Denied
-        };
-        let metrics = self.metrics;
-        metrics.admission(label(self.door), outcome, self.begun.elapsed());
-        if self.door == Door::Mutate && verdict.allowed() {
-            return;
-        }
-        for violation in verdict.violations() {
-            metrics.finding(violation.rule(), "deny");
-        }
-        for warning in verdict.warnings() {
-            metrics.finding(warning.violation().rule(), "warn");
-        }
-        for violation in verdict.audited() {
-            metrics.finding(violation.rule(), "audit");
-        }
-    }
-
-    fn unjudged(self) {
-        self.metrics
-            .admission(label(self.door), Outcome::Unjudged, self.begun.elapsed());
-    }
-
-    fn broken(self) {
-        self.metrics
-            .admission(label(self.door), Outcome::Broken, self.begun.elapsed());
-    }
-}
-
 async fn read(
-    desk: &AppState,
+    (desk, door): (&AppState, Door),
     request: Request<Body>,
     (held, life): (&mut Share, &Life),
 ) -> Result<Bytes, Response<Body>> {
     let read = body::read(request.into_body(), &desk.limits, held, life).await;
     read.map_err(|broken| match broken {
-        Broken::TooLarge(beginning) => told_too_large(&beginning, desk.limits.body_bytes),
+        Broken::TooLarge(beginning) => {
+            tell_unread(door, "none: too large to be read");
+            told_too_large(&beginning, desk.limits.body_bytes)
+        }
         Broken::TooSlow => plain(StatusCode::REQUEST_TIMEOUT, "the body took too long"),
         Broken::EndedEarly => plain(StatusCode::BAD_REQUEST, "the body ended early"),
         // Readable as far as it has to be: refused, not left to a failure policy.
-        Broken::NoRoom(beginning) => match wire::early_uid(&beginning) {
-            Some(uid) => json(StatusCode::OK, wire::encode_crowded(&uid)),
-            None => busy(),
-        },
+        Broken::NoRoom(beginning) => {
+            tell_unread(door, "none: too many bytes at once");
+            let uid = wire::early_uid(&beginning);
+            uid.map_or_else(busy, |uid| json(StatusCode::OK, wire::encode_crowded(&uid)))
+        }
     })
 }
 

@@ -4,14 +4,16 @@
 
 use std::sync::atomic::AtomicU64;
 
-use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue};
+use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::{Registry, Unit};
 
+use super::words::words;
+
 /// Why the gate ended a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EncodeLabelValue)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Closed {
     /// Somebody else needed its place more.
     MadeRoom,
@@ -28,6 +30,16 @@ pub enum Closed {
     /// It sent more than its requests explain.
     Noise,
 }
+
+words!(Closed {
+    MadeRoom => "made_room",
+    NoPlace => "no_place",
+    NoHandshake => "no_handshake",
+    WrongName => "wrong_name",
+    Rested => "rested",
+    SlowReader => "slow_reader",
+    Noise => "noise",
+});
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Ending {

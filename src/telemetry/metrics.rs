@@ -1,43 +1,37 @@
 //! Metrics: what is counted, under which name.
 //!
 //! Decides names, labels and buckets. A label is a word of a small fixed set or the id of a rule; never the name of an object,
-//! a cluster or a user, of which a hub has as many as it likes.
+//! a cluster or a user, of which a hub has as many as it likes. One file makes an exception, and has a limit (`fleet.rs`). Names that
+//! Prometheus and Kubernetes have for everybody stand without our prefix.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
-use prometheus_client::encoding::text::encode;
-use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue};
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::encoding::text::{encode_eof, encode_registry};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
 
+use super::api_calls::ApiMetrics;
 use super::door::DoorMetrics;
+use super::fleet::FleetMetrics;
+use super::gate::AdmissionMetrics;
 use super::modes::ModeMetrics;
+use super::process::Process;
+use super::queue::QueueMetrics;
 use super::upgrades::UpgradeMetrics;
 use super::watches::WatchMetrics;
+use super::staleness::StalenessMetrics;
 use super::webhooks::WebhookMetrics;
-
-/// What became of an admission request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EncodeLabelValue)]
-pub enum Outcome {
-    /// The object may be stored.
-    Allowed,
-    /// The object is refused.
-    Denied,
-    /// The decision broke: a bug.
-    Broken,
-    /// The request was turned away: too many at once, too large, or not a question.
-    TurnedAway,
-    /// The object was not judged in time: refused, unless it only goes.
-    Unjudged,
-}
+use super::words::words;
 
 /// What became of a write to the hub.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EncodeLabelValue)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Written {
     /// It was taken.
     Done,
@@ -47,21 +41,33 @@ pub enum Written {
     Failed,
 }
 
+words!(Written {
+    Done => "done",
+    Conflict => "conflict",
+    Failed => "failed",
+});
+
+/// Which program this is.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Admission {
-    door: &'static str,
-    outcome: Outcome,
+struct Build {
+    version: &'static str,
+    commit: &'static str,
+    dev: &'static str,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Door {
-    door: &'static str,
-}
+/// Whoever builds says of what, with the variable `TIDEGATE_COMMIT`.
+const BUILD: Build = Build {
+    version: env!("CARGO_PKG_VERSION"),
+    commit: match option_env!("TIDEGATE_COMMIT") {
+        Some(commit) => commit,
+        None => "unknown",
+    },
+    dev: if cfg!(feature = "dev") { "true" } else { "false" },
+};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Finding {
-    rule: String,
-    action: &'static str,
+struct Leadership {
+    change: &'static str,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -84,15 +90,14 @@ struct Resource {
 /// Everything that is counted. Clones count into the same place.
 #[derive(Clone, Debug)]
 pub struct Metrics {
-    registry: Arc<Registry>,
-    requests: Family<Admission, Counter>,
-    seconds: Family<Door, Histogram, fn() -> Histogram>,
-    findings: Family<Finding, Counter>,
+    /// What has names of our own, and what has names that everybody has.
+    registries: Arc<[Registry; 2]>,
     plans: Counter,
     planning: Histogram,
     refused_plans: Counter,
     writes: Family<Write, Counter>,
     leading: Gauge,
+    leadership: Family<Leadership, Counter>,
     synced: Gauge,
     malformed: Gauge,
     unread: Family<Resource, Gauge>,
@@ -108,19 +113,17 @@ pub struct Metrics {
     audit_objects: Family<Resource, Gauge>,
     audit_judgements: Counter,
     audit_passes: Histogram,
+    admission: AdmissionMetrics,
+    api: ApiMetrics,
     door: DoorMetrics,
+    fleet: FleetMetrics,
     modes: ModeMetrics,
+    queue: QueueMetrics,
     upgrades: UpgradeMetrics,
     watches: WatchMetrics,
+    staleness: StalenessMetrics,
     webhooks: WebhookMetrics,
 }
-
-/// From 25 µs, about what a small object costs, to a second, when the API server has long given up.
-fn admission_buckets() -> Histogram {
-    Histogram::new([
-        0.000_025, 0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25,
-        0.5, 1.0,
-    ])
 }
 
 /// From 100 µs, one small add-on, to ten seconds, a fleet that is too large.
@@ -136,15 +139,13 @@ fn audit_buckets() -> Histogram {
 impl Default for Metrics {
     fn default() -> Self {
         let mut metrics = Self {
-            registry: Arc::new(Registry::default()),
-            requests: Family::default(),
-            seconds: Family::new_with_constructor(admission_buckets),
-            findings: Family::default(),
+            registries: Arc::default(),
             plans: Counter::default(),
             planning: planning_buckets(),
             refused_plans: Counter::default(),
             writes: Family::default(),
             leading: Gauge::default(),
+            leadership: Family::default(),
             synced: Gauge::default(),
             malformed: Gauge::default(),
             unread: Family::default(),
@@ -160,36 +161,48 @@ impl Default for Metrics {
             audit_objects: Family::default(),
             audit_judgements: Counter::default(),
             audit_passes: audit_buckets(),
+            admission: AdmissionMetrics::default(),
+            api: ApiMetrics::default(),
             door: DoorMetrics::default(),
+            fleet: FleetMetrics::default(),
             modes: ModeMetrics::default(),
+            queue: QueueMetrics::default(),
             upgrades: UpgradeMetrics::default(),
             watches: WatchMetrics::default(),
+            staleness: StalenessMetrics::default(),
             webhooks: WebhookMetrics::default(),
         };
-        metrics.registry = Arc::new(metrics.register());
+        metrics.registries = Arc::new(metrics.register());
         metrics
     }
 }
 
 impl Metrics {
-    fn register(&self) -> Registry {
-        let mut all = Registry::with_prefix("tidegate");
-        all.register(
-            "admission_requests",
-            "Admission requests, by what became of them",
-            self.requests.clone(),
+    fn register(&self) -> [Registry; 2] {
+        let (mut own, mut plain) = (Registry::with_prefix("tidegate"), Registry::default());
+        own.register(
+            "build",
+            "Which version runs, of which commit, and whether it has the hub of `tidegate dev` in it",
+            Info::new(BUILD),
         );
-        all.register_with_unit(
-            "admission_duration",
-            "Time from the whole request to its answer, without TLS",
-            Unit::Seconds,
-            self.seconds.clone(),
-        );
-        all.register(
-            "findings",
-            "What rules and policies found, by rule and by what it led to",
-            self.findings.clone(),
-        );
+        plain.register_collector(Box::new(Process::begins()));
+        self.admission.register(&mut own);
+        self.register_writes(&mut own);
+        self.register_doubts(&mut own);
+        self.register_audit(&mut own);
+        self.api.register(&mut own);
+        self.door.register(&mut own);
+        self.fleet.register(&mut own);
+        self.modes.register(&mut own);
+        self.queue.register(&mut plain, &mut own);
+        self.upgrades.register(&mut own);
+        self.watches.register(&mut own);
+        self.staleness.register(&mut own);
+        self.webhooks.register(&mut own);
+        [own, plain]
+    }
+
+    fn register_writes(&self, all: &mut Registry) {
         all.register("plans", "Plans made of add-ons", self.plans.clone());
         all.register_with_unit(
             "plan_duration",
@@ -213,6 +226,11 @@ impl Metrics {
             self.leading.clone(),
         );
         all.register(
+            "leadership_changes",
+            "How often this replica has begun or ceased to be the one that writes",
+            self.leadership.clone(),
+        );
+        all.register(
             "synced",
             "1 when the whole fleet has been read",
             self.synced.clone(),
@@ -222,14 +240,6 @@ impl Metrics {
             "Objects on the hub that cannot be read and are left out",
             self.malformed.clone(),
         );
-        self.register_doubts(&mut all);
-        self.register_audit(&mut all);
-        self.door.register(&mut all);
-        self.modes.register(&mut all);
-        self.upgrades.register(&mut all);
-        self.watches.register(&mut all);
-        self.webhooks.register(&mut all);
-        all
     }
 
     fn register_doubts(&self, all: &mut Registry) {
@@ -276,9 +286,24 @@ impl Metrics {
         );
     }
 
+    /// Returns what is counted of admission.
+    pub fn admission(&self) -> &AdmissionMetrics {
+        &self.admission
+    }
+
+    /// Returns what is counted of requests to the hub.
+    pub fn api(&self) -> &ApiMetrics {
+        &self.api
+    }
+
     /// Returns what is counted of connections, certificates and threads.
     pub fn door(&self) -> &DoorMetrics {
         &self.door
+    }
+
+    /// Returns what is told about the fleet, by add-on.
+    pub fn fleet(&self) -> &FleetMetrics {
+        &self.fleet
     }
 
     /// Returns what is told about who writes, and about what is not written.
@@ -286,14 +311,24 @@ impl Metrics {
         &self.modes
     }
 
+    /// Returns what is counted of the queue of owners.
+    pub fn queue(&self) -> &QueueMetrics {
+        &self.queue
+    }
+
     /// Returns what is told about upgrades of clusters.
     pub fn upgrades(&self) -> &UpgradeMetrics {
         &self.upgrades
     }
 
-    /// Returns what is told about the watches.
+    /// Returns what is counted of the watches.
     pub fn watches(&self) -> &WatchMetrics {
         &self.watches
+    }
+
+    /// Returns what is told about how old the facts are.
+    pub fn staleness(&self) -> &StalenessMetrics {
+        &self.staleness
     }
 
     /// Returns what is told about the webhook configurations.
@@ -330,32 +365,6 @@ impl Metrics {
         );
     }
 
-    /// Counts an answered admission request.
-    pub fn admission(&self, door: &'static str, outcome: Outcome, took: Duration) {
-        self.requests.get_or_create(&Admission { door, outcome }).inc();
-        self.seconds
-            .get_or_create(&Door { door })
-            .observe(took.as_secs_f64());
-    }
-
-    /// Counts a request that was never decided.
-    pub fn turned_away(&self, door: &'static str) {
-        let labels = Admission {
-            door,
-            outcome: Outcome::TurnedAway,
-        };
-        self.requests.get_or_create(&labels).inc();
-    }
-
-    /// Counts what a rule found; the action is `deny`, `warn` or `audit`.
-    pub fn finding(&self, rule: &str, action: &'static str) {
-        let labels = Finding {
-            rule: rule.to_owned(),
-            action,
-        };
-        self.findings.get_or_create(&labels).inc();
-    }
-
     /// Counts a plan.
     pub fn planned(&self, took: Duration) {
         self.plans.inc();
@@ -374,7 +383,12 @@ impl Metrics {
 
     /// Notes whether this replica writes.
     pub fn leads(&self, leading: bool) {
-        self.leading.set(leading.into());
+        let change = match (self.leading.set(leading.into()), leading) {
+            (0, true) => "gained",
+            (1, false) => "lost",
+            _ => return,
+        };
+        self.leadership.get_or_create(&Leadership { change }).inc();
     }
 
     /// Notes whether the fleet has been read, and how many of its objects cannot be.
@@ -456,10 +470,15 @@ impl Metrics {
 
     /// Returns everything in the `OpenMetrics` text format.
     pub fn text(&self) -> String {
-        self.watches.measure(tokio::time::Instant::now());
+        self.staleness.measure(tokio::time::Instant::now());
         let mut text = String::new();
         // Writing into a string cannot fail; half a page would be told by its missing end mark.
-        let _complete = encode(&mut text, &self.registry).is_ok();
+        let _complete = self
+            .registries
+            .iter()
+            .try_for_each(|registry| encode_registry(&mut text, registry))
+            .and_then(|()| encode_eof(&mut text))
+            .is_ok();
         text
     }
 }
@@ -467,14 +486,17 @@ impl Metrics {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::telemetry::{About, Decision};
 
     #[test]
     fn what_was_counted_is_told_by_rule_and_door() {
         let metrics = Metrics::default();
         let clone = metrics.clone();
-        clone.admission("validate", Outcome::Denied, Duration::from_micros(30));
-        clone.turned_away("mutate");
-        clone.finding("rollout/min-success-time", "deny");
+        let admission = clone.admission();
+        let about = About::new("AddOnTemplate", "update", false);
+        admission.answered("validate", about, Decision::Denied, Duration::from_micros(30));
+        admission.turned_away("mutate");
+        admission.finding("rollout/min-success-time", "deny");
         clone.wrote("manifestworks", Written::Done);
         clone.read(true, 3);
         clone.audited([("addontemplates", 2)], [("config/not-found", "medium", 7)]);
@@ -482,11 +504,11 @@ mod tests {
         clone.audit_pass(5, Duration::from_millis(2));
         let text = metrics.text();
         for line in [
-            "tidegate_admission_requests_total{door=\"validate\",outcome=\"Denied\"} 1",
-            "tidegate_admission_requests_total{door=\"mutate\",outcome=\"TurnedAway\"} 1",
+            "tidegate_admission_requests_total{door=\"validate\",kind=\"AddOnTemplate\",operation=\"update\",dry_run=\"false\",decision=\"denied\"} 1",
+            "tidegate_build_info{version=\"0.1.0\",commit=\"unknown\",dev=\"true\"} 1",
             "tidegate_admission_duration_seconds_bucket{le=\"0.00005\",door=\"validate\"} 1",
             "tidegate_findings_total{rule=\"rollout/min-success-time\",action=\"deny\"} 1",
-            "tidegate_writes_total{resource=\"manifestworks\",outcome=\"Done\"} 1",
+            "tidegate_writes_total{resource=\"manifestworks\",outcome=\"done\"} 1",
             "tidegate_malformed_objects 3",
             "tidegate_audit_findings{rule=\"template/unclosed\",severity=\"high\"} 1",
             "tidegate_audit_objects{resource=\"addontemplates\"} 1",

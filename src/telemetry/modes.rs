@@ -7,16 +7,18 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue};
+use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
+
+use super::words::words;
 
 /// How many writes of one add-on the page shows; the rest is counted.
 const SHOWN: usize = 500;
 
 /// Which Lease it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EncodeLabelValue)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LeaseOf {
     /// The one by which the replicas elect.
     Election,
@@ -24,8 +26,13 @@ pub enum LeaseOf {
     Stock,
 }
 
+words!(LeaseOf {
+    Election => "election",
+    Stock => "stock",
+});
+
 /// Who holds a Lease.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EncodeLabelValue)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Holder {
     /// This replica, or another one of Tidegate.
     Tidegate,
@@ -39,18 +46,16 @@ pub enum Holder {
     Unknown,
 }
 
-impl Holder {
-    const ALL: [Self; 5] = [
-        Self::Tidegate,
-        Self::Stock,
-        Self::Other,
-        Self::Nobody,
-        Self::Unknown,
-    ];
-}
+words!(Holder {
+    Tidegate => "tidegate",
+    Stock => "stock",
+    Other => "other",
+    Nobody => "nobody",
+    Unknown => "unknown",
+});
 
 /// What a write would do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, EncodeLabelValue)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Act {
     /// Create an object.
     Create,
@@ -63,6 +68,14 @@ pub enum Act {
     /// Approve or sign a request for a certificate.
     Certify,
 }
+
+words!(Act {
+    Create => "create",
+    Patch => "patch",
+    Status => "status",
+    Delete => "delete",
+    Certify => "certify",
+});
 
 /// One write that is not made.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -122,7 +135,7 @@ impl ModeMetrics {
 
     /// Notes who holds a Lease.
     pub fn held(&self, lease: LeaseOf, holder: Holder) {
-        for one in Holder::ALL {
+        for &one in Holder::ALL {
             let labels = LeaseHolder { lease, holder: one };
             self.leader.get_or_create(&labels).set((one == holder).into());
         }
@@ -169,7 +182,7 @@ impl ModeMetrics {
         let mut text = String::new();
         for (addon, actions) in observed {
             for one in actions.iter().take(SHOWN) {
-                let act = format!("{:?}", one.act).to_lowercase();
+                let act = one.act.word();
                 let why = if one.why.is_empty() { "" } else { ": " };
                 // Writing into a string cannot fail.
                 let _written = writeln!(text, "{addon}: {act} {}{why}{}", one.object, one.why).is_ok();
@@ -225,7 +238,7 @@ mod tests {
         assert!(modes.would_write("hello", actions.clone()));
         assert!(!modes.would_write("hello", actions), "the same again is no news");
         assert!(modes.would_write("other", vec![action(Act::Delete, "ManifestWork c1/b")]));
-        let count = "pending_actions{resource=\"manifestworks\",act=\"Create\"} 2";
+        let count = "pending_actions{resource=\"manifestworks\",act=\"create\"} 2";
         assert!(text(&modes).lines().any(|line| line == count), "{}", text(&modes));
         assert!(!text(&modes).contains("hello"));
         let page = modes.page().expect("a page");
@@ -247,8 +260,8 @@ mod tests {
         modes.held(LeaseOf::Stock, Holder::Stock);
         let text = text(&modes);
         for line in [
-            "leader{lease=\"Stock\",holder=\"Stock\"} 1",
-            "leader{lease=\"Stock\",holder=\"Nobody\"} 0",
+            "leader{lease=\"stock\",holder=\"stock\"} 1",
+            "leader{lease=\"stock\",holder=\"nobody\"} 0",
         ] {
             assert!(text.lines().any(|found| found == line), "{line} in {text}");
         }

@@ -1,145 +1,116 @@
-//! Signs of life of the watches: when each kind was last heard of, and which kinds the hub does not serve.
+//! What the watches show and suffer, and how far behind they are.
 //!
-//! Decides names and labels. An event, a page of a list and a bookmark are signs of life; an API server sends a bookmark about once
-//! a minute where nothing happens. Never decides what a silent watch means.
+//! Decides names, labels and buckets. A resource is a row of the kinds that are watched, never a word of the hub.
 
-use std::collections::BTreeMap;
-use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
-use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
-use tokio::time::Instant;
+
+use super::words::words;
+
+/// What a watch shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Shown {
+    /// An object of a list.
+    Listed,
+    /// An object that is new or has changed.
+    Applied,
+    /// An object that is gone.
+    Deleted,
+}
+
+words!(Shown {
+    Listed => "listed",
+    Applied => "applied",
+    Deleted => "deleted",
+});
+
+/// Why a watch begins anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Restart {
+    /// The hub no longer knows what happened since the last event (410): everything is listed again.
+    Expired,
+    /// The connection, or the hub, failed.
+    Interrupted,
+    /// Somebody doubted the last list.
+    Doubted,
+    /// The hub does not serve the kind, or does not show it.
+    Withheld,
+}
+
+words!(Restart {
+    Expired => "expired",
+    Interrupted => "interrupted",
+    Doubted => "doubted",
+    Withheld => "withheld",
+});
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct KindLabel {
-    kind: &'static str,
+struct Event {
+    resource: &'static str,
+    event: Shown,
 }
 
-/// What is known of the watch of a kind.
-#[derive(Clone, Copy, Debug, Default)]
-struct Sight {
-    heard: Option<Instant>,
-    /// The resource that the hub does not serve although it must.
-    missing: Option<&'static str>,
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Begun {
+    resource: &'static str,
+    reason: Restart,
 }
 
-type Seconds = Gauge<f64, AtomicU64>;
-
-/// Signs of life of the watches. Clones note into the same place.
-#[derive(Clone, Debug, Default)]
+/// What is counted of the watches. Clones count into the same place.
+#[derive(Clone, Debug)]
 pub struct WatchMetrics {
-    sights: Arc<Mutex<BTreeMap<&'static str, Sight>>>,
-    silence: Family<KindLabel, Seconds>,
-    oldest: Seconds,
-    missing: Gauge,
+    events: Family<Event, Counter>,
+    restarts: Family<Begun, Counter>,
+    lag: Histogram,
+}
+
+impl Default for WatchMetrics {
+    fn default() -> Self {
+        Self {
+            events: Family::default(),
+            restarts: Family::default(),
+            lag: Histogram::new([0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0]),
+        }
+    }
 }
 
 impl WatchMetrics {
     pub(super) fn register(&self, all: &mut Registry) {
-        all.register_with_unit(
-            "watch_silence",
-            "Time since the watch of a kind was last heard of: an event, a page of a list or a bookmark",
-            Unit::Seconds,
-            self.silence.clone(),
-        );
-        all.register_with_unit(
-            "facts_age",
-            "The longest silence of any kind: what is decided rests on facts that are at most so old",
-            Unit::Seconds,
-            self.oldest.clone(),
+        all.register(
+            "watch_events",
+            "Objects that watches have shown",
+            self.events.clone(),
         );
         all.register(
-            "missing_kinds",
-            "Kinds of Open Cluster Management that the hub does not serve: everything waits for them",
-            self.missing.clone(),
+            "watch_restarts",
+            "Watches that had to begin anew, by why",
+            self.restarts.clone(),
+        );
+        all.register_with_unit(
+            "watch_lag",
+            "Time from the hub's answer to the own writes for an owner until the watches had shown them all",
+            Unit::Seconds,
+            self.lag.clone(),
         );
     }
 
-    /// Notes a sign of life of a kind.
-    pub fn heard(&self, kind: &'static str) {
-        let mut sights = self.lock();
-        let sight = sights.entry(kind).or_default();
-        sight.heard = Some(Instant::now());
+    /// Counts what a watch of a resource (plural) shows.
+    pub fn shows(&self, resource: &'static str, event: Shown) {
+        self.events.get_or_create(&Event { resource, event }).inc();
     }
 
-    /// Notes that a kind is not served that must be (the resource), or that it is.
-    pub fn lacks(&self, kind: &'static str, resource: Option<&'static str>) {
-        let mut sights = self.lock();
-        sights.entry(kind).or_default().missing = resource;
-        let missing = sights.values().filter(|sight| sight.missing.is_some()).count();
-        self.missing.set(i64::try_from(missing).unwrap_or(i64::MAX));
+    /// Counts a watch that begins anew.
+    pub fn restarts(&self, resource: &'static str, reason: Restart) {
+        self.restarts.get_or_create(&Begun { resource, reason }).inc();
     }
 
-    /// Returns the resources that the hub does not serve although it must.
-    pub fn missing(&self) -> Vec<&'static str> {
-        self.lock().values().filter_map(|sight| sight.missing).collect()
-    }
-
-    /// Returns the longest silence of any kind that was ever heard of.
-    pub fn oldest(&self, now: Instant) -> Option<Duration> {
-        let heard: Vec<Instant> = self.lock().values().filter_map(|sight| sight.heard).collect();
-        heard
-            .into_iter()
-            .min()
-            .map(|heard| now.saturating_duration_since(heard))
-    }
-
-    /// Measures: the figures are those of this moment.
-    pub(super) fn measure(&self, now: Instant) {
-        for (kind, sight) in self.lock().iter() {
-            if let Some(heard) = sight.heard {
-                let age = now.saturating_duration_since(heard);
-                self.silence
-                    .get_or_create(&KindLabel { kind })
-                    .set(age.as_secs_f64());
-            }
-        }
-        if let Some(oldest) = self.oldest(now) {
-            self.oldest.set(oldest.as_secs_f64());
-        }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<&'static str, Sight>> {
-        self.sights.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use prometheus_client::encoding::text::encode;
-
-    #[tokio::test(start_paused = true)]
-    async fn the_silence_of_each_kind_and_the_longest_are_told() {
-        let watches = WatchMetrics::default();
-        watches.heard("AddOn");
-        tokio::time::advance(Duration::from_secs(40)).await;
-        watches.heard("Work");
-        tokio::time::advance(Duration::from_secs(2)).await;
-        watches.lacks("Cluster", Some("managedclusters"));
-        watches.measure(Instant::now());
-        let mut all = Registry::default();
-        watches.register(&mut all);
-        let mut text = String::new();
-        encode(&mut text, &all).expect("text");
-        for line in [
-            "watch_silence_seconds{kind=\"AddOn\"} 42.0",
-            "watch_silence_seconds{kind=\"Work\"} 2.0",
-            "facts_age_seconds 42.0",
-            "missing_kinds 1",
-        ] {
-            assert!(text.lines().any(|found| found == line), "{line} in {text}");
-        }
-        assert!(
-            !text.contains("kind=\"Cluster\""),
-            "what was never heard of is not silent"
-        );
-        assert_eq!(watches.missing(), ["managedclusters"]);
-        watches.lacks("Cluster", None);
-        assert!(watches.missing().is_empty());
+    /// Counts own writes that the watches have shown, and how long after they were answered.
+    pub fn lags(&self, behind: Duration) {
+        self.lag.observe(behind.as_secs_f64());
     }
 }

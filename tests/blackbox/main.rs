@@ -23,6 +23,7 @@ mod gitops;
 mod hostile;
 mod installed;
 mod kill;
+mod logs;
 mod lossy;
 mod main_job;
 mod modes;

@@ -291,7 +291,7 @@ async fn controllers_that_observe_show_what_they_would_write() {
         .assert_eq(&pending());
         let (_, metrics) = page(&address, "/metrics").expect("metrics");
         assert!(
-            metrics.contains("tidegate_pending_actions{resource=\"managedclusteraddons\",act=\"Create\"} 1"),
+            metrics.contains("tidegate_pending_actions{resource=\"managedclusteraddons\",act=\"create\"} 1"),
             "{metrics}"
         );
         let found = kubectl(&kubeconfig, &["get", "mca", "-A", "-o", "name"], "");

@@ -402,7 +402,7 @@ pub(crate) async fn of_the_observers(hub: &TestHub, client: Client) {
     })
     .await;
     let text = metrics.text();
-    let count = "tidegate_pending_actions{resource=\"managedclusteraddons\",act=\"Create\"} 1";
+    let count = "tidegate_pending_actions{resource=\"managedclusteraddons\",act=\"create\"} 1";
     assert!(text.lines().any(|line| line == count), "{text}");
     assert!(text.lines().any(|line| line == "tidegate_leading 0"), "{text}");
     policies.shutdown().await;

@@ -11,6 +11,7 @@ use super::parts::config_watch::ConfigWatch;
 use super::parts::indexes::Indexes;
 use super::parts::objects::Objects;
 use super::parts::pending::Pending;
+use super::parts::standings::Standings;
 use super::parts::tombstones::Tombstones;
 use super::parts::unpublished::Published;
 use super::parts::upgrades::Upgrades;
@@ -30,6 +31,7 @@ pub struct Store {
     pub(super) sights: ConfigWatch,
     pub(super) published: Published,
     pub(super) upgrades: Upgrades,
+    pub(super) standings: Standings,
 }
 
 impl Store {

@@ -68,3 +68,10 @@ pub const HOOK_OF: &str = "tidegate.io/hook-of";
 pub fn hook_work(addon: &str) -> String {
     format!("addon-{addon}-pre-delete")
 }
+
+/// Condition of a `ManagedClusterAddOn` that records the last assignment.
+pub const ASSIGNED: &str = "Assigned";
+/// Reason of [`ASSIGNED`] while the agent has not confirmed it.
+pub const ASSIGNED_OPEN: &str = "ConfigurationsAssigned";
+/// Reason of [`ASSIGNED`] since the agent has.
+pub const ASSIGNED_CONFIRMED: &str = "ConfigurationsConfirmed";

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::DevCommand;
-use crate::cli::{AuditArgs, GateArgs, LogFormat, RightsArgs, TideArgs};
+use crate::cli::{AuditArgs, GateArgs, LogArgs, RightsArgs, TideArgs};
 
 /// What a dev hub begins with.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,7 +87,7 @@ pub struct DevArgs {
     /// Whether stored objects are audited.
     #[command(flatten)]
     pub audit: AuditArgs,
-    /// Form of the log on standard error: lines for people, or one object of JSON a line.
-    #[arg(long, value_enum, value_name = "FORM", default_value_t = LogFormat::Text)]
-    pub log_format: LogFormat,
+    /// How the log is written.
+    #[command(flatten)]
+    pub logs: LogArgs,
 }

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use tracing::{info, warn};
 
 use crate::server::Health;
-use crate::telemetry::WatchMetrics;
+use crate::telemetry::StalenessMetrics;
 
 /// How often it is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -17,7 +17,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 const SAID_AFTER: Duration = Duration::from_secs(2);
 
 /// Waits until questions may come. Tells once which kinds the hub lacks, and once that they have come.
-pub(super) async fn ready(health: &Health, watches: &WatchMetrics) {
+pub(super) async fn ready(health: &Health, watches: &StalenessMetrics) {
     let (mut waited, mut is_told) = (Duration::ZERO, false);
     while !health.is_ready(Timestamp::now()) {
         tokio::time::sleep(LOOK_EVERY).await;

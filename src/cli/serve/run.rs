@@ -9,6 +9,7 @@ use arc_swap::ArcSwap;
 use jiff::Timestamp;
 use kube::Client;
 use tokio::task::JoinSet;
+use tracing::info;
 
 use super::door::Opened;
 use super::{erasure, labels, readiness};
@@ -39,12 +40,17 @@ async fn serve(args: &ServeArgs) -> Result<(), CliError> {
     let rulebook = rulebook::read(&args.gate, &args.rights)?;
     let opened = policies::open(args.gate.policies.as_deref())?;
     let door = opened_door(args)?;
-    let client = connect::client(connect::config_of(args.kubeconfig.as_deref()).await?)?;
+    let (metrics, health) = (Metrics::default(), Health::default());
+    health.hears_of(metrics.staleness().clone());
+    let config = connect::config_of(args.kubeconfig.as_deref()).await?;
+    info!(
+        version = env!("CARGO_PKG_VERSION"), hub = %config.cluster_url, controllers = ?args.controllers, only = ?args.half(),
+        "tidegate starts"
+    );
+    let client = connect::counted_client(config, &metrics)?;
     if args.preflight {
         doctor::preflight(&client, args).await?;
     }
-    let (metrics, health) = (Metrics::default(), Health::default());
-    health.hears_of(metrics.watches().clone());
     // Probes are answered from the first moment on: that reading a fleet takes long is no reason to be killed.
     let pages = args.door.pages(args.half(), (&health, &metrics))?;
     let (mut options, sightings) = options(args, &metrics);
@@ -86,6 +92,7 @@ async fn serve(args: &ServeArgs) -> Result<(), CliError> {
         Some(door) => running.guard((client, &tide), door, metrics).await?,
         None => (None, running.drive(&tide).await),
     };
+    info!(linger = args.linger, "stopping");
     // Before anything ends: whoever routes questions here needs time to hear of it.
     health.drain();
     audit::end(auditor).await;
@@ -214,7 +221,7 @@ impl Running<'_> {
             .map_err(|error| cannot_start("the gate", error))?;
         let what = format!("gate=https://{}{}", gate.address(), observing(self.args));
         let announced = async {
-            readiness::ready(&self.health, self.fields.metrics.watches()).await;
+            readiness::ready(&self.health, self.fields.metrics.staleness()).await;
             match announce(&what, self.pages) {
                 Ok(()) => std::future::pending().await,
                 Err(error) => error,
@@ -235,7 +242,7 @@ impl Running<'_> {
         self.health.rests_on(tide.facts());
         tokio::select! {
             () = self.end.requested() => return Ok(()),
-            () = readiness::ready(&self.health, self.fields.metrics.watches()) => {}
+            () = readiness::ready(&self.health, self.fields.metrics.staleness()) => {}
         }
         announce(&format!("controllers{}", observing(self.args)), self.pages)?;
         tokio::select! {

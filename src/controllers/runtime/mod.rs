@@ -12,6 +12,7 @@ pub(super) mod error_root;
 pub(super) mod event_budget;
 pub(super) mod event_recorder;
 mod fence;
+mod fleet;
 mod observe;
 mod pruned_fields;
 mod queue;
@@ -21,5 +22,6 @@ pub(super) mod reconciler;
 mod sign_of_life;
 pub(super) mod watch;
 pub(super) mod write;
+mod written;
 
 pub(super) use controller::{Controller, Moment, Planned};

@@ -16,7 +16,7 @@ use tokio::sync::{Notify, broadcast, mpsc, watch};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use tracing::{debug, warn};
+use tracing::{debug, info, warn};
 
 use super::absence::Absences;
 use super::backoff::Backoff;
@@ -25,11 +25,12 @@ use super::controller::{Controller, Moment, Planned};
 use super::error_root::root;
 use super::event_budget::InvolvedObject;
 use super::event_recorder::EventRecorder;
+use super::fleet;
 use super::observe;
 use super::pruned_fields::PrunedFields;
-use super::queue::Queue;
+use super::queue::{Queue, Waits};
 use super::read_again::{Unread, look_again};
-use super::write::{Applied, STUBBORN, Writer, apply_plan};
+use super::write::{Applied, Writer, apply_plan};
 use crate::controllers::tide::{Part, Progress, TideOptions};
 use plan::Plan;
 use snapshot::{
@@ -39,7 +40,7 @@ use snapshot::{
 /// How long the store may take to see an own write, unless told otherwise.
 const STALE: Duration = Duration::from_secs(5);
 /// Pause after a plan that could not be made or applied at all, or of which a part must not be.
-const AFTER_PANIC: Duration = Duration::from_secs(10);
+pub(super) const AFTER_PANIC: Duration = Duration::from_secs(10);
 /// Events taken in at once before due add-ons are looked at again.
 const BATCH: usize = 1024;
 /// How long a plan waits for the first look at configurations that were only just referred to.
@@ -69,16 +70,18 @@ pub(in crate::controllers) struct Reconciler {
     outlets: Outlets,
     pub(super) store: Store,
     pub(super) queue: Queue,
-    backoff: Backoff,
+    pub(super) backoff: Backoff,
     listed: BTreeSet<Kind>,
-    waiting: BTreeMap<Owner, Instant>,
+    pub(super) waiting: BTreeMap<Owner, Instant>,
+    /// When the last writes were answered that the watches have yet to show.
+    pub(super) written: BTreeMap<Owner, Instant>,
     /// Since when add-ons have configurations that nobody has looked at.
     unseen: BTreeMap<Owner, Instant>,
     /// How long the store may take to see an own write.
     pub(super) patience: Duration,
     running: JoinSet<(Owner, Option<Applied>)>,
     /// Objects of an add-on that are not as the watches show them.
-    doubtful: BTreeMap<Owner, BTreeSet<ObjectKey>>,
+    pub(super) doubtful: BTreeMap<Owner, BTreeSet<ObjectKey>>,
     looking: JoinSet<(Owner, Result<Vec<Event>, Unread>)>,
     pub(super) absences: Absences,
     pub(super) clock: Clock,
@@ -126,15 +129,17 @@ impl Reconciler {
             fence: watch::channel(Fence::Open).1,
             metrics: options.metrics.clone(),
         };
+        let queue = Queue::new(options.metrics.queue().clone());
         Self {
             writer,
             store: Store::new(options.settings.clone()),
             options,
             outlets,
-            queue: Queue::default(),
+            queue,
             backoff: Backoff::default(),
             listed: BTreeSet::new(),
             waiting: BTreeMap::new(),
+            written: BTreeMap::new(),
             unseen: BTreeMap::new(),
             patience: STALE,
             running: JoinSet::new(),
@@ -190,7 +195,9 @@ impl Reconciler {
             self.look_out();
             self.look_at_the_clock();
             self.publish();
+            self.tell_queue();
             self.start_due();
+            self.tell_queue();
         }
         let rest = async { while self.running.join_next().await.is_some() {} };
         if tokio::time::timeout(FAREWELL, rest).await.is_err() {
@@ -236,8 +243,11 @@ impl Reconciler {
             Event::ListEnded { kind, keys } => self.absences.list_ended(&self.store, kind, keys),
             other => vec![other],
         };
-        for owner in events.into_iter().flat_map(|event| self.store.apply(event)) {
-            self.queue.touch(&owner, at);
+        for event in events {
+            for owner in self.store.apply(event) {
+                self.queue.touch(&owner, at);
+                self.note_seen(&owner);
+            }
         }
     }
 
@@ -267,10 +277,26 @@ impl Reconciler {
         if leads && !std::mem::replace(&mut self.led, leads) {
             self.store.begin_to_write(self.clock.now());
         }
+        fleet::tell(&mut self.store, self.writer.metrics.fleet(), leads.into());
         self.led = leads;
-        self.outlets
+        let is_news = self
+            .outlets
             .synced
             .send_if_modified(|synced| complete && !std::mem::replace(synced, complete));
+        if is_news {
+            let (addons, malformed) = (self.store.addons().count(), self.store.faults().len());
+            info!(addons, malformed, "the whole fleet has been read");
+        }
+    }
+
+    /// Who waits in the queue of a replica that does not lead waits for nothing.
+    fn tell_queue(&self) {
+        let waits = if *self.leading.borrow() {
+            Waits::Count
+        } else {
+            Waits::Rest
+        };
+        self.queue.tell(waits, Instant::now());
     }
 
     fn start_due(&mut self) {
@@ -292,7 +318,7 @@ impl Reconciler {
                 Held::No => self.start(&owner, now),
             };
             if !started {
-                self.queue.finish(&owner);
+                self.queue.finish(&owner, Instant::now());
             }
         }
     }
@@ -326,7 +352,7 @@ impl Reconciler {
     /// What was read counts like what a watch shows. A hub that does not answer is asked again later.
     fn see(&mut self, owner: &Owner, seen: Result<Vec<Event>, Unread>) {
         let now = Instant::now();
-        self.queue.finish(owner);
+        self.queue.finish(owner, now);
         match seen {
             Ok(events) => {
                 for event in events {
@@ -334,12 +360,13 @@ impl Reconciler {
                 }
                 self.store.forget_awaited(owner);
                 self.waiting.remove(owner);
+                self.written.remove(owner);
                 self.queue.touch(owner, now);
             }
             Err(error) => {
                 warn!(%owner, error = %root(&error), "cannot read what was written");
                 self.waiting.insert(owner.clone(), now);
-                self.queue.touch(owner, now + self.patience);
+                self.queue.retry(owner, now + self.patience);
             }
         }
     }
@@ -416,10 +443,10 @@ impl Reconciler {
         self.writer.metrics.planned(begun.elapsed());
         match &planned {
             Planned::Whole(_) | Planned::Nothing => {}
-            Planned::Panicked => self.queue.touch(owner, now + AFTER_PANIC),
+            Planned::Panicked => self.queue.retry(owner, now + AFTER_PANIC),
             Planned::Part(_) => {
                 self.writer.metrics.refused_plan();
-                self.queue.touch(owner, now + AFTER_PANIC);
+                self.queue.retry(owner, now + AFTER_PANIC);
             }
         }
         planned.plan()
@@ -450,48 +477,6 @@ impl Reconciler {
         });
         if let Some(until) = held.into_values().min() {
             self.queue.touch(owner, until);
-        }
-    }
-
-    fn settle(&mut self, owner: &Owner, applied: Option<Applied>) {
-        let now = Instant::now();
-        self.queue.finish(owner);
-        let Some(applied) = applied else {
-            tracing::error!(%owner, pause = ?AFTER_PANIC, "applying the plan panicked");
-            self.queue.touch(owner, now + AFTER_PANIC);
-            return;
-        };
-        if let Some(controller) = self.controllers.get_mut(&owner.kind) {
-            controller.removed(&mut self.store, owner, &applied.removed, self.clock.now());
-        }
-        for (object, expected) in applied.expected {
-            self.backoff.succeed(&object);
-            self.store.end_trouble(owner, &object);
-            self.store.expect(owner, object, expected);
-        }
-        for error in &applied.errors {
-            let pause = self.backoff.fail(error.object(), error.failure(), now);
-            if pause >= STUBBORN {
-                let doubtful = self.doubtful.entry(owner.clone()).or_default();
-                doubtful.insert(error.object().clone());
-            }
-            self.queue.touch(owner, now + pause);
-            if let Some(why) = error.refusal()
-                && (error.is_final() || pause >= STUBBORN)
-                && self.store.trouble(owner, error.object().clone(), &why)
-            {
-                // The conditions should tell, whenever the write is tried again.
-                self.queue.touch(owner, now + self.options.coalesce);
-            }
-            error.tell(owner, pause);
-        }
-        if self.store.awaited(owner) == 0 {
-            // Everything is seen already, so no event will come to wake the add-on.
-            self.queue.touch(owner, now + self.options.coalesce);
-        } else {
-            // Nor may one come at all: what was written can be gone before a watch that broke has listed anew.
-            self.waiting.insert(owner.clone(), now);
-            self.queue.touch(owner, now + self.patience);
         }
     }
 }
@@ -718,7 +703,9 @@ mod tests {
         );
         let instances: Api<ManagedClusterAddOn> = Api::namespaced(hub.client(), "default");
         assert!(instances.get_opt("hello").await.expect("an answer").is_none());
-        driver.queue.finish(&ObjectKey::addon(&"hello".into()));
+        driver
+            .queue
+            .finish(&ObjectKey::addon(&"hello".into()), Instant::now());
         let object = serde_json::to_value(&addon).expect("an add-on is JSON");
         let kind = Kind::AddOn;
         driver.take_one(Event::Applied { kind, object }, Instant::now());

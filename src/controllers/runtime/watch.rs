@@ -20,7 +20,7 @@ use super::error_root::root;
 use super::raw::{Raw, resource};
 use super::sign_of_life::listening;
 use crate::controllers::auditor::WatchTap;
-use crate::telemetry::Metrics;
+use crate::telemetry::{Metrics, Restart, Shown};
 use snapshot::{Event, Kind, ObjectKey};
 
 /// Objects of one page of a list: this many are there as JSON at a time, and their text once more.
@@ -65,7 +65,7 @@ impl Served {
 
 /// Sends everything that happens to a kind, until nobody listens any more.
 pub(in crate::controllers) async fn watch_kind(client: Client, kind: Kind, ends: Ends) {
-    let watches = ends.metrics.watches().clone();
+    let watches = ends.metrics.staleness().clone();
     let client = listening(&client, move || watches.heard(kind.word()));
     let mut watch = Watch {
         kind,
@@ -82,7 +82,7 @@ pub(in crate::controllers) async fn watch_kind(client: Client, kind: Kind, ends:
                 () = tokio::time::sleep(ASK_AGAIN), if kind.must_exist() => {}
                 () = again.notified() => {}
             },
-            Ok(None) => {}
+            Ok(None) => watch.restarts(Restart::Doubted),
             Err(Over) => return,
         }
         debug!(kind = kind.address().kind, "listing anew");
@@ -122,7 +122,10 @@ impl Watch {
                         self.miss();
                         return Ok(Some(Absent::NotServed));
                     }
-                    None => self.suffer(&error),
+                    None => {
+                        self.restarts(why(&error));
+                        self.suffer(&error);
+                    }
                 },
             }
         }
@@ -130,6 +133,7 @@ impl Watch {
 
     async fn withheld(&mut self, error: &watcher::Error) -> Result<(), Over> {
         let kind_name = self.kind.address().kind;
+        self.restarts(Restart::Withheld);
         let known = self.served;
         self.served = known.after_an_absence();
         match known {
@@ -154,7 +158,7 @@ impl Watch {
         self.ends.metrics.reads(address.resource, false);
         self.ends
             .metrics
-            .watches()
+            .staleness()
             .lacks(self.kind.word(), Some(address.resource));
         if std::mem::replace(&mut self.served, Served::No) == Served::Unknown {
             info!(
@@ -162,6 +166,16 @@ impl Watch {
                 "the hub does not serve a kind that must exist; waiting for it"
             );
         }
+    }
+
+    fn restarts(&self, reason: Restart) {
+        let metrics = &self.ends.metrics;
+        metrics.watches().restarts(self.kind.address().resource, reason);
+    }
+
+    fn shows(&self, event: Shown) {
+        let metrics = &self.ends.metrics;
+        metrics.watches().shows(self.kind.address().resource, event);
     }
 
     fn suffer(&self, error: &watcher::Error) {
@@ -177,19 +191,22 @@ impl Watch {
     async fn translate(&mut self, event: watcher::Event<Raw>) -> Result<(), Over> {
         let kind = self.kind;
         let event = match event {
-            watcher::Event::Apply(raw) => Event::Applied {
-                kind,
-                object: raw.object(),
-            },
-            watcher::Event::Delete(raw) => Event::Deleted {
-                kind,
-                object: raw.object(),
-            },
+            watcher::Event::Apply(raw) => {
+                self.shows(Shown::Applied);
+                let object = raw.object();
+                Event::Applied { kind, object }
+            }
+            watcher::Event::Delete(raw) => {
+                self.shows(Shown::Deleted);
+                let object = raw.object();
+                Event::Deleted { kind, object }
+            }
             watcher::Event::Init => {
                 self.listed.clear();
                 return Ok(());
             }
             watcher::Event::InitApply(raw) => {
+                self.shows(Shown::Listed);
                 let object = raw.object();
                 self.listed.insert(ObjectKey::of(kind, &object));
                 Event::Applied { kind, object }
@@ -200,7 +217,7 @@ impl Watch {
             },
         };
         if std::mem::replace(&mut self.served, Served::Yes) == Served::No {
-            self.ends.metrics.watches().lacks(kind.word(), None);
+            self.ends.metrics.staleness().lacks(kind.word(), None);
         }
         self.definition.is_served();
         self.ends.metrics.reads(kind.address().resource, true);
@@ -213,6 +230,20 @@ impl Watch {
             Ok(()) => Ok(()),
             Err(_unheard) => Err(Over),
         }
+    }
+}
+
+/// Why a watch that failed begins anew.
+fn why(error: &watcher::Error) -> Restart {
+    let (watcher::Error::WatchError(status) | watcher::Error::WatchStartFailed(kube::Error::Api(status))) =
+        error
+    else {
+        return Restart::Interrupted;
+    };
+    if status.code == 410 {
+        Restart::Expired
+    } else {
+        Restart::Interrupted
     }
 }
 

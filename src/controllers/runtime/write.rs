@@ -703,7 +703,7 @@ mod tests {
             "it was not this write that took it away"
         );
         let counted = writer.metrics.text();
-        let written = "tidegate_writes_total{resource=\"addondeploymentconfigs\",outcome=\"Done\"} 2";
+        let written = "tidegate_writes_total{resource=\"addondeploymentconfigs\",outcome=\"done\"} 2";
         assert!(
             counted.contains(written) && !counted.contains("Failed"),
             "{counted}"

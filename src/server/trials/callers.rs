@@ -105,7 +105,7 @@ async fn a_certificate_for_another_name_is_hung_up_on() {
         Some("HTTP/1.1 200")
     );
     assert_eq!(asked_as(&rig, Some(&wrong)).await, None);
-    let line = "tidegate_connections_closed_total{reason=\"WrongName\"} 1";
+    let line = "tidegate_connections_closed_total{reason=\"wrong_name\"} 1";
     assert!(rig.metrics.text().contains(line), "{}", rig.metrics.text());
 }
 

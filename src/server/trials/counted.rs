@@ -36,6 +36,9 @@ async fn page(rig: &Rig) -> String {
     text
 }
 
+/// What the rig asks about.
+const CREATED: &str = "kind=\"ManagedClusterAddOn\",operation=\"create\",dry_run=\"false\"";
+
 fn tells(text: &str, line: &str) {
     assert!(text.lines().any(|found| found == line), "{line} in\n{text}");
 }
@@ -50,12 +53,13 @@ async fn every_answer_is_counted_once_and_findings_by_rule() {
     rig.post("/validate", "no question").await;
     let text = page(&rig).await;
     for door in ["mutate", "validate"] {
-        let line = format!("tidegate_admission_requests_total{{door=\"{door}\",outcome=\"Allowed\"}} 1");
+        let line =
+            format!("tidegate_admission_requests_total{{door=\"{door}\",{CREATED},decision=\"allowed\"}} 1");
         tells(&text, &line);
     }
     tells(
         &text,
-        "tidegate_admission_requests_total{door=\"validate\",outcome=\"TurnedAway\"} 1",
+        "tidegate_admission_requests_total{door=\"validate\",kind=\"unknown\",operation=\"unknown\",dry_run=\"unknown\",decision=\"turned_away\"} 1",
     );
     assert!(!text.contains("action=\"deny\""), "{text}");
     rig.gate.shutdown().await;
@@ -70,7 +74,8 @@ async fn a_denial_is_counted_once_whichever_door_denies() {
         let wrong = review(&json!({"installNamespace": "Not_A_Name"}));
         assert_eq!(rig.post(door, wrong).await.0, 200);
         let text = page(&rig).await;
-        let line = format!("tidegate_admission_requests_total{{door=\"{label}\",outcome=\"Denied\"}} 1");
+        let line =
+            format!("tidegate_admission_requests_total{{door=\"{label}\",{CREATED},decision=\"denied\"}} 1");
         tells(&text, &line);
         tells(&text, denied);
         rig.gate.shutdown().await;
@@ -102,9 +107,8 @@ async fn a_decision_that_breaks_is_counted_as_a_bug() {
     }
     let rig = Rig::deciding(quick(), broken).await;
     assert_eq!(rig.post("/mutate", review(&json!({}))).await.0, 500);
-    tells(
-        &page(&rig).await,
-        "tidegate_admission_requests_total{door=\"mutate\",outcome=\"Broken\"} 1",
-    );
+    let line =
+        format!("tidegate_admission_requests_total{{door=\"mutate\",{CREATED},decision=\"broken\"}} 1");
+    tells(&page(&rig).await, &line);
     rig.gate.shutdown().await;
 }

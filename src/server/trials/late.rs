@@ -84,7 +84,8 @@ async fn a_decision_that_does_not_end_is_a_refusal_and_its_thread_is_not_forgott
         "{}",
         rig.metrics.text()
     );
-    let line = "tidegate_admission_requests_total{door=\"validate\",outcome=\"Unjudged\"} 1";
+    let line = "tidegate_admission_requests_total{door=\"validate\",kind=\"ManagedClusterAddOn\",operation=\"create\",\
+        dry_run=\"false\",decision=\"unjudged\"} 1";
     assert!(tells(&rig, line), "{}", rig.metrics.text());
     // The only thread for small reviews is held: whoever is judged next is refused, not waved through.
     let (status, body) = rig.post("/validate", review(&json!({}))).await;

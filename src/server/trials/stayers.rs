@@ -57,7 +57,7 @@ async fn h2_connections_do_not_live_by_pings() {
         assert_eq!(read(response).await.0, 200);
         let ended = tokio::time::timeout(PATIENCE, alive).await;
         ended.expect("it was told to go").expect("no panic").ok();
-        assert!(counts(&rig, "Rested"));
+        assert!(counts(&rig, "rested"));
     }
 }
 
@@ -85,7 +85,7 @@ async fn pings_without_end_are_hung_up_on() {
     let sent = tokio::time::timeout(PATIENCE, flood).await.expect("hung up on");
     println!("{sent} bytes of pings were written before the end");
     assert!(
-        counts(&rig, "Noise") || counts(&rig, "Rested"),
+        counts(&rig, "noise") || counts(&rig, "rested"),
         "{}",
         rig.metrics.text()
     );
@@ -115,7 +115,7 @@ async fn an_h2_caller_that_opens_no_window_is_cut() {
         // The window opens only when somebody reads; nobody does until the gate has hung up.
         let (_, body) = response.into_parts();
         let cut = async {
-            while !counts(&rig, "SlowReader") {
+            while !counts(&rig, "slow_reader") {
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
         };
@@ -144,5 +144,5 @@ async fn a_caller_that_asks_and_never_reads_is_cut() {
     );
     let asking = async { while stream.write_all(asked.as_bytes()).await.is_ok() {} };
     tokio::time::timeout(PATIENCE, asking).await.expect("cut");
-    assert!(counts(&rig, "SlowReader"), "{}", rig.metrics.text());
+    assert!(counts(&rig, "slow_reader"), "{}", rig.metrics.text());
 }

@@ -10,13 +10,9 @@ use crate::conditions::Wish;
 use crate::instance_state::PROGRESSING;
 use crate::state::State;
 use ::rollout::end;
+use snapshot::terms::{ASSIGNED, ASSIGNED_CONFIRMED as CONFIRMED, ASSIGNED_OPEN as OPEN};
 use snapshot::{Condition, Instance, Reference, Status};
 
-const ASSIGNED: &str = "Assigned";
-/// Reason while the agent has not confirmed the assignment.
-const OPEN: &str = "ConfigurationsAssigned";
-/// Reason since it has.
-const CONFIRMED: &str = "ConfigurationsConfirmed";
 /// So far ahead may the clock of another leader have been.
 const AHEAD: SignedDuration = SignedDuration::from_secs(5);
 /// So many references are named, and so much of each hash.

@@ -51,6 +51,7 @@ impl Stored for Instance {
         }
         index(store, &record, Mentioned::Now);
         store.published.instance_changed(slot.as_ref(), Some(&record));
+        store.standings.note(&addon, slot.as_ref(), Some(&record));
         if replace(&mut slot, record, |record| &mut record.meta) {
             let owner = Owner::addon(&addon);
             store.changes.of_cluster(&owner, &cluster);
@@ -87,6 +88,7 @@ impl Stored for Instance {
             store.forget_unused();
         }
         store.published.instance_changed(Some(&old), None);
+        store.standings.note(&key.name, Some(&old), None);
         index(store, &old, Mentioned::NoMore);
         let owner = Owner::addon(&key.name);
         store.changes.of_cluster(&owner, &key.namespace);

@@ -1,0 +1,158 @@
+//! What is counted of a question that came to an end, and the line of the log for each one that is refused.
+//!
+//! Decides what such a line has: who asked for what, at which door, and the rules that refused. Never a word of the object, and never
+//! what a rule says of it: messages quote values.
+
+use serde::Deserialize;
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use tokio::time::Instant;
+use tracing::info;
+
+use crate::telemetry::{About, Decision, Metrics};
+use admission::wire::Unjudged;
+use admission::{Door, Operation, Request, Verdict};
+
+/// Refusals have a target of their own: `TIDEGATE_LOG=warn,tidegate::denied=info` shows them alone.
+const TARGET: &str = "tidegate::denied";
+
+/// The word for a door in metrics and logs.
+pub(super) const fn label(door: Door) -> &'static str {
+    match door {
+        Door::Mutate => "mutate",
+        Door::Validate => "validate",
+    }
+}
+
+const fn done(operation: Operation) -> &'static str {
+    match operation {
+        Operation::Create => "create",
+        Operation::Update => "update",
+        Operation::Delete => "delete",
+        Operation::Connect => "connect",
+    }
+}
+
+/// Returns the labels of a question.
+pub(super) fn about(request: &Request<'_>) -> About {
+    About::new(request.kind, done(request.operation), request.dry_run)
+}
+
+/// Who asked for what.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Subject {
+    user: String,
+    kind: String,
+    namespace: String,
+    name: String,
+    operation: &'static str,
+    dry_run: bool,
+}
+
+#[derive(Deserialize)]
+struct User<'a> {
+    #[serde(borrow, default)]
+    username: Cow<'a, str>,
+}
+
+impl Subject {
+    /// Returns who asks for what in a request.
+    pub(super) fn of(request: &Request<'_>) -> Self {
+        let user = request.circumstances.user;
+        let user: Option<User<'_>> = user.and_then(|user| serde_json::from_str(user.get()).ok());
+        Self {
+            user: user.map(|user| user.username.into_owned()).unwrap_or_default(),
+            kind: request.kind.to_owned(),
+            namespace: request.namespace.to_owned(),
+            name: request.name.to_owned(),
+            operation: done(request.operation),
+            dry_run: request.dry_run,
+        }
+    }
+
+    fn tell(&self, (uid, door): (&str, Door), rules: &str) {
+        let Self {
+            user,
+            kind,
+            namespace,
+            name,
+            operation,
+            dry_run,
+        } = self;
+        info!(
+            target: TARGET, user, operation, kind, namespace, name, dry_run, door = label(door), rules, uid, "request denied"
+        );
+    }
+
+    /// Tells of a refusal of what nobody has judged.
+    pub(super) fn tell_unjudged(&self, asked: (&str, Door), why: Unjudged) {
+        let rules = match why {
+            Unjudged::Crowded => "none: too many objects at once",
+            Unjudged::TooSlow => "none: not judged in time",
+        };
+        self.tell(asked, rules);
+    }
+}
+
+/// Tells of a refusal of which nobody has read who asked for what.
+pub(super) fn tell_unread(door: Door, why: &'static str) {
+    info!(target: TARGET, door = label(door), rules = why, "request denied");
+}
+
+/// Where one request is counted.
+#[derive(Clone, Copy)]
+pub(super) struct Counted<'a> {
+    pub(super) door: Door,
+    pub(super) begun: Instant,
+    pub(super) metrics: &'a Metrics,
+}
+
+impl Counted<'_> {
+    /// Both doors see every object that is stored: what rules find is counted once, where it is final. What the first door denies
+    /// never comes to the second.
+    pub(super) fn verdict(&self, about: About, verdict: &Verdict) {
+        let decision = if verdict.allowed() {
+            Decision::Allowed
+        } else {
+            Decision::Denied
+        };
+        self.count(about, decision);
+        if self.door == Door::Mutate && verdict.allowed() {
+            return;
+        }
+        let counts = self.metrics.admission();
+        for violation in verdict.violations() {
+            counts.finding(violation.rule(), "deny");
+        }
+        for warning in verdict.warnings() {
+            counts.finding(warning.violation().rule(), "warn");
+        }
+        for violation in verdict.audited() {
+            counts.finding(violation.rule(), "audit");
+        }
+    }
+
+    /// Tells of a refusal.
+    pub(super) fn denied(&self, uid: &str, subject: &Subject, verdict: &Verdict) {
+        let mut rules = BTreeSet::new();
+        for violation in verdict.violations() {
+            rules.insert(violation.rule());
+        }
+        let rules: Vec<&str> = rules.into_iter().collect();
+        subject.tell((uid, self.door), &rules.join(","));
+    }
+
+    pub(super) fn unjudged(&self, about: About) {
+        self.count(about, Decision::Unjudged);
+    }
+
+    pub(super) fn broken(&self, about: About) {
+        self.count(about, Decision::Broken);
+    }
+
+    fn count(&self, about: About, decision: Decision) {
+        self.metrics
+            .admission()
+            .answered(label(self.door), about, decision, self.begun.elapsed());
+    }
+}

@@ -1,0 +1,120 @@
+//! The log of the real binary: what a tool keeps to itself, and the line for every refusal.
+//!
+//! Decides nothing. Runs a hub of its own.
+
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use super::rig::{kubectl, tidegate};
+
+const NOWHERE: &str = "apiVersion: v1\nkind: Config\nclusters: [{name: a, cluster: {server: 'https://127.0.0.1:9'}}]\n\
+    contexts: [{name: a, context: {cluster: a, user: a}}]\nusers: [{name: a, user: {}}]\ncurrent-context: a\n";
+
+#[test]
+fn a_tool_tells_its_failure_in_a_line_and_nothing_of_its_libraries() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let kubeconfig = folder.path().join("nowhere");
+    std::fs::write(&kubeconfig, NOWHERE).expect("writable");
+    for args in [&["why", "x"][..], &["snapshot"], &["definitions", "plan"]] {
+        let done = tidegate()
+            .args(args)
+            .arg("--kubeconfig")
+            .arg(&kubeconfig)
+            .env_remove("TIDEGATE_LOG")
+            .stdin(Stdio::null())
+            .output()
+            .expect("the binary starts");
+        let said = String::from_utf8(done.stderr).expect("text");
+        assert!(!done.status.success(), "{args:?}");
+        assert_eq!(said.lines().count(), 1, "{args:?}: {said}");
+        assert!(
+            said.starts_with("tidegate: ") && said.contains("refused"),
+            "{args:?}: {said}"
+        );
+    }
+}
+
+/// Starts a hub, has it refuse something, and returns its log.
+fn refused(form: &str) -> String {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name);
+    let open = |name: &str| std::fs::File::create(at(name)).expect("writable");
+    let mut child = tidegate()
+        .args([
+            "dev",
+            "--clusters",
+            "1",
+            "--log-level",
+            "info",
+            "--log-format",
+            form,
+            "--dir",
+        ])
+        .arg(at("state"))
+        // The flag wins.
+        .env("TIDEGATE_LOG", "off")
+        .stdout(open("out"))
+        .stderr(open("log"))
+        .spawn()
+        .expect("the binary starts");
+    let begun = Instant::now();
+    let is_ready = || std::fs::read_to_string(at("out")).is_ok_and(|text| text.contains("READY"));
+    while !is_ready() && begun.elapsed() < Duration::from_mins(1) {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let wrong = "apiVersion: addon.open-cluster-management.io/v1alpha1\nkind: ManagedClusterAddOn\nmetadata: {name: helloworld, namespace: cluster1}\n\
+        spec: {installNamespace: Not_A_Secret}\n";
+    let answer = kubectl(
+        &at("state/kubeconfig"),
+        &["apply", "--dry-run=server", "-f", "-"],
+        wrong,
+    );
+    let ended = Command::new("kill")
+        .args(["-TERM", &child.id().to_string()])
+        .status();
+    assert!(ended.expect("kill is there").success());
+    child.wait().expect("it ends");
+    assert!(
+        !answer.ok && answer.stderr.contains("install/namespace"),
+        "{}",
+        answer.stderr
+    );
+    std::fs::read_to_string(at("log")).expect("text")
+}
+
+#[test]
+fn every_refusal_is_a_line_with_who_and_what_and_never_the_object() {
+    let log = refused("text");
+    let lines: Vec<&str> = log
+        .lines()
+        .filter(|line| line.contains("request denied"))
+        .collect();
+    assert_eq!(lines.len(), 1, "{log}");
+    for fact in [
+        " INFO tidegate::denied: ",
+        "kind=ManagedClusterAddOn",
+        "name=helloworld",
+        "namespace=cluster1",
+        "dry_run=true",
+        "rules=install/namespace",
+        "user=",
+    ] {
+        assert!(lines[0].contains(fact), "{fact} in {}", lines[0]);
+    }
+    assert!(!log.contains("Not_A_Secret"), "{log}");
+    assert!(!log.contains('\u{1b}'), "no colour in a file");
+}
+
+#[test]
+fn a_refusal_is_an_object_where_the_log_has_objects() {
+    let log = refused("json");
+    let events: Vec<serde_json::Value> = log
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("an object a line"))
+        .collect();
+    let denied = events.iter().find(|event| event["message"] == "request denied");
+    let denied = denied.expect("the refusal is told");
+    assert_eq!(denied["target"], "tidegate::denied");
+    assert_eq!(denied["facts"]["rules"], "install/namespace");
+    assert_eq!(denied["facts"]["dry_run"], true);
+}
