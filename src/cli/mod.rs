@@ -48,8 +48,8 @@ pub use explain::ExplainArgs;
 pub use install::{CertifierArg, ExtraArg, InstallArgs, WebhooksArg, WorkloadsArg};
 pub use logs::{LogArgs, LogFormat, LogLevel};
 pub use options::{
-    ControllersMode, GateArgs, Manage, Only, Reasons, ReferenceArgs, RightsArgs, ServeArgs,
-    StockArg, TideArgs, Topic,
+    ControllersMode, GateArgs, Manage, Only, Reasons, ReferenceArgs, RightsArgs, ServeArgs, StockArg,
+    TideArgs, Topic,
 };
 pub use plan::PlanArgs;
 pub use policy::PolicyArgs;

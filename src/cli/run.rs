@@ -12,8 +12,8 @@ use super::dev;
 use super::logs::{self, Usual};
 use super::print::{self, complain};
 use super::{
-    Cli, CliError, Command, LogArgs, LogFormat, check, crds, definitions, explain, plan, plugin, policy, reference,
-    serve, shell, snapshot, why,
+    Cli, CliError, Command, LogArgs, LogFormat, check, crds, definitions, explain, plan, plugin, policy,
+    reference, serve, shell, snapshot, why,
 };
 use field::{Shown, acts};
 

@@ -229,7 +229,13 @@ impl Tide {
         watches.spawn(keep_time(client.clone(), clock.clone(), stop.clone()));
         let (controllers, refused) = controllers();
         let ends = (stop.clone(), leading.clone(), fence);
-        let driver = Reconciler::new(term.fenced(&client), options, outlets, (clock.clone(), controllers), ends);
+        let driver = Reconciler::new(
+            term.fenced(&client),
+            options,
+            outlets,
+            (clock.clone(), controllers),
+            ends,
+        );
         let recorder = driver.recorder();
         let driver = tokio::spawn(driver.run(events));
         Ok(Self {

@@ -24,9 +24,9 @@ use super::gate::AdmissionMetrics;
 use super::modes::ModeMetrics;
 use super::process::Process;
 use super::queue::QueueMetrics;
+use super::staleness::StalenessMetrics;
 use super::upgrades::UpgradeMetrics;
 use super::watches::WatchMetrics;
-use super::staleness::StalenessMetrics;
 use super::webhooks::WebhookMetrics;
 use super::words::words;
 
@@ -123,7 +123,6 @@ pub struct Metrics {
     watches: WatchMetrics,
     staleness: StalenessMetrics,
     webhooks: WebhookMetrics,
-}
 }
 
 /// From 100 µs, one small add-on, to ten seconds, a fleet that is too large.

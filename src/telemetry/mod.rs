@@ -26,7 +26,7 @@ pub use logs::{LogError, LogForm, start_logs};
 pub use metrics::{Metrics, Written};
 pub use modes::{Act, Holder, LeaseOf, ModeMetrics, PendingAction};
 pub use queue::QueueMetrics;
-pub use upgrades::UpgradeMetrics;
 pub use staleness::StalenessMetrics;
+pub use upgrades::UpgradeMetrics;
 pub use watches::{Restart, Shown, WatchMetrics};
 pub use webhooks::WebhookMetrics;

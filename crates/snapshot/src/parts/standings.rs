@@ -270,7 +270,7 @@ impl Standings {
 fn arrival(before: &Instance, now: &Instance) -> Option<Arrived> {
     let recorded = |instance: &Instance, reason: &str| {
         let one: &Condition = instance.condition(terms::ASSIGNED)?;
-        one.since.filter(|_| *one.reason == *reason)
+        one.since().filter(|_| *one.reason == *reason)
     };
     let assigned = recorded(before, terms::ASSIGNED_OPEN)?;
     let confirmed = recorded(now, terms::ASSIGNED_CONFIRMED)?;
