@@ -2,7 +2,6 @@
 //!
 //! Joins the rooms and prints; never holds logic of its own.
 
-mod age;
 mod args;
 mod audit;
 mod check;
@@ -47,10 +46,7 @@ pub use error::CliError;
 pub use explain::ExplainArgs;
 pub use install::{CertifierArg, ExtraArg, InstallArgs, WebhooksArg, WorkloadsArg};
 pub use logs::{LogArgs, LogFormat, LogLevel};
-pub use options::{
-    ControllersMode, GateArgs, Manage, Only, Reasons, ReferenceArgs, RightsArgs, ServeArgs, StockArg,
-    TideArgs, Topic,
-};
+pub use options::*;
 pub use plan::PlanArgs;
 pub use policy::PolicyArgs;
 pub use print::OutputFormat;
@@ -62,4 +58,3 @@ pub use shell::{CompletionsArgs, ManArgs};
 pub use snapshot::SnapshotArgs;
 pub use why::WhyArgs;
 pub use words::LeasePlace;
-use words::lease;

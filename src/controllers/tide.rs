@@ -26,7 +26,7 @@ use super::runtime::watch::{Ends, watch_kind};
 use super::upgrade::Upgrading;
 use crate::telemetry::Metrics;
 use plan::Note;
-use snapshot::{Facts, Fence, Kind, Managing, Name, Settings};
+use snapshot::{Event, Facts, Fence, Kind, Managing, Name, Settings};
 
 /// What spectators are told: an add-on on a cluster has reached another state.
 pub type Progress = Note;
@@ -190,6 +190,28 @@ fn controllers() -> (Controllers, Arc<AtomicU64>) {
     (all, refused)
 }
 
+/// Watches every kind that is asked for; returns how each is told to list anew.
+fn watched_kinds(
+    client: &Client,
+    options: &TideOptions,
+    sender: &mpsc::Sender<Event>,
+    watches: &mut JoinSet<()>,
+) -> BTreeMap<Kind, Arc<Notify>> {
+    let mut relists = BTreeMap::new();
+    for kind in Kind::ALL.into_iter().filter(|kind| options.part.watches(*kind)) {
+        let again = Arc::new(Notify::new());
+        relists.insert(kind, Arc::clone(&again));
+        let ends = Ends {
+            events: sender.clone(),
+            tap: options.tap.clone(),
+            metrics: options.metrics.clone(),
+            again,
+        };
+        watches.spawn(watch_kind(client.clone(), kind, ends));
+    }
+    relists
+}
+
 impl Tide {
     /// Starts watches and controllers.
     pub async fn start(client: Client, options: TideOptions) -> Result<Self, StartError> {
@@ -201,18 +223,7 @@ impl Tide {
         let (synced_sender, synced) = watch::channel(false);
         let (sender, events) = mpsc::channel(WAITING);
         let mut watches = JoinSet::new();
-        let mut relists = BTreeMap::new();
-        for kind in Kind::ALL.into_iter().filter(|kind| options.part.watches(*kind)) {
-            let again = Arc::new(Notify::new());
-            relists.insert(kind, Arc::clone(&again));
-            let ends = Ends {
-                events: sender.clone(),
-                tap: options.tap.clone(),
-                metrics: options.metrics.clone(),
-                again,
-            };
-            watches.spawn(watch_kind(client.clone(), kind, ends));
-        }
+        let relists = watched_kinds(&client, &options, &sender, &mut watches);
         let (lookout_sender, watch_lists) = mpsc::unbounded_channel();
         watches.spawn(look_out(client.clone(), watch_lists, sender));
         let (stop, resign) = (CancellationToken::new(), CancellationToken::new());

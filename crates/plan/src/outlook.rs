@@ -152,7 +152,7 @@ impl Outlook {
             health: tally.map_or(Health::Leaving, Health::of),
             since: ready
                 .filter(|ready| ready.status != Status::Unknown)
-                .and_then(|ready| ready.since()),
+                .and_then(snapshot::Condition::since),
             version: member.instance.current_version.clone(),
         });
     }

@@ -141,7 +141,7 @@ fn copied(said: &[Condition], known: &RollUp) -> Vec<Condition> {
     let each = each.map(|condition| {
         let mut stated = known.conditions.iter();
         let before = stated.find(|before| before.kind == condition.kind && before.status == condition.status);
-        let since = before.and_then(Condition::since).or(condition.since());
+        let since = before.and_then(Condition::since).or_else(|| condition.since());
         Condition::new(condition.said.clone(), since, Some(known.meta.generation))
     });
     each.collect()

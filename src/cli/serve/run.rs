@@ -12,10 +12,10 @@ use tokio::task::JoinSet;
 use tracing::info;
 
 use super::door::Opened;
-use super::{erasure, labels, readiness};
+use super::{age, erasure, labels, readiness};
 use crate::cli::print::print;
 use crate::cli::{
-    AuditTo, CliError, ControllersMode, LeasePlace, Only, ServeArgs, age, audit, connect, doctor, policies,
+    AuditTo, CliError, ControllersMode, LeasePlace, Only, ServeArgs, audit, connect, doctor, policies,
     rulebook, signals,
 };
 use crate::controllers::{
@@ -42,15 +42,7 @@ async fn serve(args: &ServeArgs) -> Result<(), CliError> {
     let door = opened_door(args)?;
     let (metrics, health) = (Metrics::default(), Health::default());
     health.hears_of(metrics.staleness().clone());
-    let config = connect::config_of(args.kubeconfig.as_deref()).await?;
-    info!(
-        version = env!("CARGO_PKG_VERSION"), hub = %config.cluster_url, controllers = ?args.controllers, only = ?args.half(),
-        "tidegate starts"
-    );
-    let client = connect::counted_client(config, &metrics)?;
-    if args.preflight {
-        doctor::preflight(&client, args).await?;
-    }
+    let client = reached(args, &metrics).await?;
     // Probes are answered from the first moment on: that reading a fleet takes long is no reason to be killed.
     let pages = args.door.pages(args.half(), (&health, &metrics))?;
     let (mut options, sightings) = options(args, &metrics);
@@ -61,12 +53,7 @@ async fn serve(args: &ServeArgs) -> Result<(), CliError> {
     let is_old = age::tell_of_old_hub(&client).await;
     let _webhooks = webhooks_watched(args, (&client, &tide), is_old, &metrics);
     // Nothing passes a gate that has not read its policies yet.
-    let tells = match (args.controllers, args.half()) {
-        (ControllersMode::On, None | Some(Only::Controllers)) => PolicyTells::OnHub,
-        (ControllersMode::Off | ControllersMode::Observe, _) | (ControllersMode::On, Some(Only::Gate)) => {
-            PolicyTells::InLog
-        }
-    };
+    let tells = tells(args);
     let (policies, rulebook) = tokio::select! {
         started = policies::start((client.clone(), tells), opened, rulebook, metrics.clone()) => started,
         () = end.requested() => {
@@ -106,6 +93,30 @@ async fn serve(args: &ServeArgs) -> Result<(), CliError> {
         gate.shutdown().await;
     }
     told
+}
+
+/// Returns the client of the hub, which is looked at first if that is asked for.
+async fn reached(args: &ServeArgs, metrics: &Metrics) -> Result<Client, CliError> {
+    let config = connect::config_of(args.kubeconfig.as_deref()).await?;
+    info!(
+        version = env!("CARGO_PKG_VERSION"), hub = %config.cluster_url, controllers = ?args.controllers, only = ?args.half(),
+        "tidegate starts"
+    );
+    let client = connect::counted_client(config, metrics)?;
+    if args.preflight {
+        doctor::preflight(&client, args).await?;
+    }
+    Ok(client)
+}
+
+/// Returns where it is told what is wrong with policies.
+fn tells(args: &ServeArgs) -> PolicyTells {
+    match (args.controllers, args.half()) {
+        (ControllersMode::On, None | Some(Only::Controllers)) => PolicyTells::OnHub,
+        (ControllersMode::Off | ControllersMode::Observe, _) | (ControllersMode::On, Some(Only::Gate)) => {
+            PolicyTells::InLog
+        }
+    }
 }
 
 /// Watches the webhook configurations until what is returned is dropped. Whoever writes nothing writes no events either.
