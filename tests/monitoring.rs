@@ -20,6 +20,8 @@ fn read(path: &str) -> String {
 /// The metrics of docs/metrics.md, each with its labels.
 fn page() -> BTreeMap<String, BTreeSet<String>> {
     let name = Regex::new(r"`([a-z][a-z0-9_]+)`").expect("it is right");
+    // What stands in brackets are values.
+    let values = Regex::new(r"\([^)]*\)").expect("it is right");
     let mut metrics = BTreeMap::new();
     for line in read("docs/metrics.md")
         .lines()
@@ -27,10 +29,7 @@ fn page() -> BTreeMap<String, BTreeSet<String>> {
     {
         let mut cells = line.split('|').skip(1);
         let (named, labelled) = (cells.next().unwrap_or_default(), cells.next().unwrap_or_default());
-        // What stands in brackets are values.
-        let labelled = Regex::new(r"\([^)]*\)")
-            .expect("it is right")
-            .replace_all(labelled, "");
+        let labelled = values.replace_all(labelled, "");
         let labels: BTreeSet<String> = name
             .captures_iter(&labelled)
             .map(|found| found[1].to_owned())
@@ -242,6 +241,10 @@ fn the_rules_do_what_they_say() {
 
 /// The schema of a kind in a version, from the definitions that stand in the repository.
 fn schema(of: &Value) -> Value {
+    defined(of).expect("a definition of the kind")
+}
+
+fn defined(of: &Value) -> Option<Value> {
     let folders = ["manifests/crds/ours", "manifests/crds/hub-without-ocm"];
     for folder in folders {
         for entry in std::fs::read_dir(repository(folder)).expect(folder) {
@@ -253,11 +256,11 @@ fn schema(of: &Value) -> Value {
                 }
                 let versions = spec["versions"].as_array().expect("versions");
                 let version = versions.iter().find(|version| version["name"] == of["version"]);
-                return version.expect("the version")["schema"]["openAPIV3Schema"].clone();
+                return Some(version?["schema"]["openAPIV3Schema"].clone());
             }
         }
     }
-    panic!("no definition of {of}")
+    None
 }
 
 /// Follows a path of kube-state-metrics in a schema.
