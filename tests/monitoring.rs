@@ -254,7 +254,7 @@ fn defined(of: &Value) -> Option<Value> {
                 if spec["group"] != of["group"] || spec["names"]["kind"] != of["kind"] {
                     continue;
                 }
-                let versions = spec["versions"].as_array().expect("versions");
+                let versions = spec["versions"].as_array()?;
                 let version = versions.iter().find(|version| version["name"] == of["version"]);
                 return Some(version?["schema"]["openAPIV3Schema"].clone());
             }
