@@ -6,38 +6,48 @@ mod age;
 mod args;
 mod audit;
 mod check;
+mod colour;
 mod connect;
 mod crds;
 mod definitions;
 #[cfg(feature = "dev")]
 mod dev;
 mod error;
+mod examples;
 mod explain;
+mod hub_args;
 mod live;
 mod options;
 mod plan;
 mod policies;
 pub mod policy;
 mod print;
+mod progress;
 mod reference;
 mod release;
 mod rulebook;
 mod run;
 mod serve;
+mod settings;
 mod shell;
 mod signals;
 mod snapshot;
+mod unreachable;
+mod version;
 mod why;
 
 pub use args::{Cli, Command};
 pub use audit::{AuditArgs, AuditTo};
-pub use check::{CheckArgs, ColourArg, FailOn, MissingFactsArg, Output};
+pub use check::{CheckArgs, FailOn, MissingFactsArg, Output};
+pub use colour::ColourArg;
 pub use crds::CrdsArgs;
 pub use definitions::{ApplyArgs, DefinitionsArgs, DefinitionsCommand, DefinitionsPlanArgs, RevertArgs};
 #[cfg(feature = "dev")]
 pub use dev::{DevArgs, DevCommand};
 pub use error::CliError;
+pub use examples::ExamplesArgs;
 pub use explain::ExplainArgs;
+pub use hub_args::HubArgs;
 use options::lease;
 pub use options::{
     ControllersMode, GateArgs, LeasePlace, LogFormat, Manage, Only, Reasons, ReferenceArgs, RightsArgs,
@@ -49,6 +59,8 @@ pub use print::OutputFormat;
 pub use release::{AdoptArgs, ReleaseArgs};
 pub use run::run;
 pub use serve::DoorArgs;
+pub use settings::{ControllerArgs, ControllerFlags, GivenWords, SettingsArgs};
 pub use shell::{CompletionsArgs, ManArgs};
 pub use snapshot::SnapshotArgs;
+pub use version::VersionArgs;
 pub use why::WhyArgs;

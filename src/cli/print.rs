@@ -4,6 +4,8 @@
 
 use std::io::{IsTerminal as _, Write};
 
+use anstream::{AutoStream, ColorChoice};
+
 use super::CliError;
 use field::Shown;
 
@@ -35,19 +37,31 @@ pub(super) fn is_terminal() -> bool {
 
 /// Tells whether standard output may have colours.
 pub(super) fn is_coloured() -> bool {
-    wants_colours() && is_terminal()
+    AutoStream::choice(&std::io::stdout()) != ColorChoice::Never
 }
 
 /// Tells whether standard error may have colours.
 pub(super) fn complaints_are_coloured() -> bool {
-    wants_colours() && std::io::stderr().is_terminal()
+    AutoStream::choice(&std::io::stderr()) != ColorChoice::Never
 }
 
-fn wants_colours() -> bool {
-    let unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-    !unwanted && !dumb
+/// Prints a page that may have colours of our own.
+pub(super) fn print_painted(text: &str) -> Result<(), CliError> {
+    print(&if is_coloured() {
+        Shown::painted(text)
+    } else {
+        Shown::page(text)
+    })
 }
+
+/// How many columns a terminal has; what is no terminal has room for everything.
+pub(super) fn width() -> Option<usize> {
+    let (terminal_size::Width(columns), _) = terminal_size::terminal_size_of(std::io::stdout())?;
+    is_terminal().then(|| usize::from(columns).max(NARROWEST))
+}
+
+/// Narrower than this nothing can be read.
+const NARROWEST: usize = 40;
 
 /// The form of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]

@@ -9,6 +9,7 @@ use clap::{CommandFactory as _, FromArgMatches as _};
 
 #[cfg(feature = "dev")]
 use super::dev;
+use super::colour::glimpsed;
 use super::print::{self, complain};
 use super::{
     Cli, CliError, Command, LogFormat, check, crds, definitions, explain, plan, policy, reference, serve,
@@ -21,6 +22,7 @@ use field::{Shown, acts};
 ///
 /// Clap answers `--help`, `--version` and misuse itself (status 0, 0 and 2).
 pub fn run() -> ExitCode {
+    glimpsed(std::env::args_os()).choose();
     let matches = match Cli::command().try_get_matches() {
         Ok(matches) => matches,
         Err(error) => return misused(&error),
@@ -32,6 +34,7 @@ pub fn run() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return misused(&error),
     };
+    cli.color.choose();
     match start_logs(&cli.command)
         .inspect(|()| tell_panics())
         .and_then(|()| perform(cli.command))
@@ -61,6 +64,8 @@ fn perform(command: Command) -> Result<ExitCode, CliError> {
         Command::Release(args) => return super::release::run(&args),
         Command::Adopt(args) => super::release::adopt(&args),
         Command::Reference(args) => reference::run(&args),
+        Command::Examples(args) => super::examples::run(&args),
+        Command::Version(args) => return super::version::run(&args),
         Command::Policy(args) => return policy::run(&args.command),
         Command::Definitions(args) => return definitions::run(&args.command),
     }
@@ -110,6 +115,8 @@ fn start_logs(command: &Command) -> Result<(), CliError> {
         | Command::Reference(_)
         | Command::Release(_)
         | Command::Adopt(_)
+        | Command::Examples(_)
+        | Command::Version(_)
         | Command::Completions(_)
         | Command::Man(_) => LogFormat::Text,
     };

@@ -12,6 +12,7 @@ use kube::Client;
 use super::door::Opened;
 use super::{erasure, labels};
 use crate::cli::print::print;
+use crate::cli::settings::{self, Words};
 use crate::cli::{
     AuditTo, CliError, ControllersMode, LeasePlace, Only, ServeArgs, age, audit, connect, policies, rulebook,
     signals,
@@ -23,6 +24,8 @@ use crate::server::{Gate, GateOptions, Health, Limits, Pages};
 use crate::telemetry::Metrics;
 use admission::Rulebook;
 use field::Shown;
+use snapshot::{DiscoveryLabels, Settings};
+use tokio::task::JoinSet;
 
 pub(in crate::cli) fn run(args: &ServeArgs) -> Result<(), CliError> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -37,12 +40,13 @@ async fn serve(args: &ServeArgs) -> Result<(), CliError> {
     let rulebook = rulebook::read(&args.gate, &args.rights)?;
     let opened = policies::open(args.gate.policies.as_deref())?;
     let door = opened_door(args)?;
-    let client = connect::client(connect::config_of(args.kubeconfig.as_deref()).await?)?;
+    let client = connect::client(connect::config_of(&args.hub).await?)?;
     let (metrics, health) = (Metrics::default(), Health::default());
     // Probes are answered from the first moment on: that reading a fleet takes long is no reason to be killed.
     let pages = args.door.pages(args.half(), (&health, &metrics))?;
     let (mut options, sightings) = options(args, &metrics);
     labels::leave_to_ocm(&client, args, &mut options.settings).await;
+    let words = told_words(args, &options.settings);
     let tide = Tide::start(client.clone(), options)
         .await
         .map_err(|error| cannot_start("the controllers", error))?;
@@ -62,6 +66,7 @@ async fn serve(args: &ServeArgs) -> Result<(), CliError> {
         }
     };
     let auditor = audited(args, (&client, &tide), sightings, (&rulebook, &metrics));
+    let telling = telling(args, (&client, &tide), words);
     let running = Running {
         args,
         rulebook,
@@ -78,6 +83,7 @@ async fn serve(args: &ServeArgs) -> Result<(), CliError> {
         Some(door) => running.guard((client, &tide), door, metrics).await?,
         None => (None, running.drive(&tide).await),
     };
+    drop(telling);
     // Before anything ends: whoever routes questions here needs time to hear of it.
     health.drain();
     audit::end(auditor).await;
@@ -88,6 +94,25 @@ async fn serve(args: &ServeArgs) -> Result<(), CliError> {
         gate.shutdown().await;
     }
     told
+}
+
+/// What of the command line is told on the hub; what was found out about the hub counts as said.
+fn told_words(args: &ServeArgs, settings: &Settings) -> Words {
+    let mut words = args.words.0.clone();
+    if settings.discovery_labels == DiscoveryLabels::Off {
+        words.insert("discovery-labels".to_owned(), "off".to_owned());
+    }
+    words
+}
+
+/// Tells on the hub how the controllers behave, where they write; ends when it is dropped.
+fn telling(args: &ServeArgs, (client, tide): (&Client, &Tide), words: Words) -> JoinSet<()> {
+    let mut telling = JoinSet::new();
+    if args.controllers == ControllersMode::On && args.half() != Some(Only::Gate) {
+        let place = settings::place(args.elect.as_ref());
+        telling.spawn(settings::publish(client.clone(), place, words, tide.leading()));
+    }
+    telling
 }
 
 /// Reads what the gate shows and whom it lets in, where there is a gate.
