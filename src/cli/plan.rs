@@ -9,7 +9,8 @@ use clap::Args;
 use jiff::Timestamp;
 
 use super::check::read;
-use super::print::{OutputFormat, complain, print};
+use super::print::{OutputFormat, complain, print, print_folded};
+use super::progress::Progress;
 use super::{CliError, ControllerArgs, ControllerFlags, GateArgs, HubArgs, SettingsArgs, live, rulebook};
 use check::{self, Background, Base, File, MissingFacts, Outcome, Threshold};
 use field::Shown;
@@ -88,6 +89,7 @@ pub(super) fn run(args: &PlanArgs) -> Result<ExitCode, CliError> {
         }
         return Ok(ExitCode::SUCCESS);
     }
+    let progress = Progress::begin("playing what would happen");
     let with_changes = changed(&hub, &changes.files);
     let mut after = forecast::forecast(&with_changes, settings.clone(), now);
     let mut upgrades = forecast::upgrades(&with_changes, settings.clone(), now);
@@ -100,8 +102,9 @@ pub(super) fn run(args: &PlanArgs) -> Result<ExitCode, CliError> {
         after.retain(|forecast: &Forecast| !before.contains(forecast));
         same = all - after.len();
     }
+    drop(progress);
     match args.output {
-        OutputFormat::Text => print(&Shown::page(&text(&after, same, &upgrades)))?,
+        OutputFormat::Text => print_folded(&text(&after, same, &upgrades), &[])?,
         OutputFormat::Json => {
             let mut all = forecast::json(&after, same);
             all["upgrades"] = forecast::upgrades_json(&upgrades).into();

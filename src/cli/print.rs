@@ -7,7 +7,8 @@ use std::io::{IsTerminal as _, Write};
 use anstream::{AutoStream, ColorChoice};
 
 use super::CliError;
-use field::Shown;
+use anstyle::{AnsiColor, Style};
+use field::{Shown, folded};
 
 /// Prints a page.
 pub(super) fn print(page: &Shown) -> Result<(), CliError> {
@@ -53,6 +54,23 @@ pub(super) fn print_painted(text: &str) -> Result<(), CliError> {
         Shown::page(text)
     })
 }
+
+/// Prints a page whose lines are folded where a terminal is narrow; those that end with one of the marks are what matters.
+pub(super) fn print_folded(text: &str, marks: &[&str]) -> Result<(), CliError> {
+    let text = width().map_or_else(|| text.to_owned(), |width| folded(text, width));
+    let painted = text.split_inclusive('\n').map(|line| {
+        let words = line.trim_end();
+        if marks.iter().any(|mark| words.ends_with(mark)) {
+            format!("{LOUD}{words}{LOUD:#}\n")
+        } else {
+            line.to_owned()
+        }
+    });
+    print_painted(&painted.collect::<String>())
+}
+
+/// How a line looks that matters.
+const LOUD: Style = AnsiColor::Red.on_default().bold();
 
 /// How many columns a terminal has; what is no terminal has room for everything.
 pub(super) fn width() -> Option<usize> {

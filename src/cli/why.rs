@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use clap::Args;
 use jiff::Timestamp;
 
-use super::print::{OutputFormat, print};
+use super::print::{OutputFormat, print, print_folded};
 use super::{CliError, ControllerFlags, HubArgs, SettingsArgs, StockArg, live};
 use field::Shown;
 use offline::Hub;
@@ -45,6 +45,9 @@ pub struct WhyArgs {
     #[command(flatten)]
     pub controllers: ControllerFlags,
 }
+
+/// How the line ends at which a chain stops.
+const STOPS: &str = "<- stops here";
 
 /// A dump has no Leases, and who may not read this one is not told of it.
 fn fence(args: &WhyArgs, stock: &StockArg, now: Timestamp) -> Result<Fence, CliError> {
@@ -95,7 +98,7 @@ pub(super) fn run(args: &WhyArgs) -> Result<ExitCode, CliError> {
     let answer = why::why(&hub, settings, (&args.addon, cluster), now)
         .map_err(|error| CliError::Refused(Box::new(error)))?;
     match args.output {
-        OutputFormat::Text => print(&Shown::page(&why::text(&answer, cluster.is_some())))?,
+        OutputFormat::Text => print_folded(&why::text(&answer, cluster.is_some()), &[STOPS])?,
         OutputFormat::Json => print(&Shown::json(&format!("{:#}\n", why::json(&answer))))?,
     }
     Ok(ExitCode::from(u8::from(!answer.is_well())))

@@ -61,7 +61,11 @@ impl DoorArgs {
     /// gate is not ready, the controllers need none, and time or a new file heals it.
     pub(super) fn open(&self, now: Timestamp) -> Result<Opened, CliError> {
         let mut files = Files::new(self);
-        let certificate = files.read().map_err(cannot_open)?;
+        let certificate = files.read().map_err(|trouble| {
+            let (certificate, key) = (self.certificate.display(), self.key.display());
+            let cause = cannot_open(trouble).one_line();
+            CliError::Refused(format!("{cause} (--certificate \"{certificate}\" --key \"{key}\")").into())
+        })?;
         if let Err(fault) = certificate.holds(now) {
             error!(
                 file = %self.certificate.display(),
