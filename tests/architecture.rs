@@ -36,7 +36,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("spokes", &["apimachinery", "cel-engine", "managed-fields"]),
     ("fleetbench", &["devhub", "spokes"]),
     ("field", &["apimachinery"]),
-    ("manifest", &["field"]),
+    ("manifest", &["apimachinery", "field"]),
     ("api", &[]),
     ("hash", &[]),
     ("model", &["api", "apimachinery", "field"]),

@@ -5,8 +5,8 @@
 use clap::{Parser, Subcommand};
 
 use super::{
-    CheckArgs, ColourArg, CompletionsArgs, CrdsArgs, DefinitionsArgs, ExplainArgs, ManArgs, PlanArgs, PolicyArgs,
-    ReferenceArgs, ServeArgs, SnapshotArgs, WhyArgs,
+    CheckArgs, ColourArg, CompletionsArgs, CrdsArgs, DefinitionsArgs, ExplainArgs, ManArgs, PlanArgs,
+    PolicyArgs, ReferenceArgs, ServeArgs, SnapshotArgs, WhyArgs,
 };
 
 /// Guards and drives the add-ons of an Open Cluster Management hub.

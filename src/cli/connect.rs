@@ -13,8 +13,7 @@ use kube::{Client, Config};
 use tower::util::MapErrLayer;
 
 use super::CliError;
-use super::hub_args::HubPlace;
-use super::unreachable::Unreachable;
+use super::hub::{HubPlace, Unreachable};
 use crate::controllers;
 use crate::files::inspect;
 use crate::server::ExistenceReader;
@@ -72,7 +71,10 @@ async fn inferred(context: Option<&str>) -> Result<HubConfig, CliError> {
     let origin = if paths.is_empty() {
         "\"~/.kube/config\"".to_owned()
     } else {
-        let paths: Vec<String> = paths.iter().map(|path| format!("\"{}\"", path.display())).collect();
+        let paths: Vec<String> = paths
+            .iter()
+            .map(|path| format!("\"{}\"", path.display()))
+            .collect();
         format!("KUBECONFIG={}", paths.join(":"))
     };
     let read = match Kubeconfig::read() {
@@ -122,7 +124,11 @@ async fn of_file(file: Kubeconfig, context: Option<&str>, origin: &str) -> Resul
 
 /// Refuses a context that is not there, with those that are.
 fn known(file: &Kubeconfig, wanted: &str, origin: &str) -> Result<(), CliError> {
-    let names: Vec<&str> = file.contexts.iter().map(|context| context.name.as_str()).collect();
+    let names: Vec<&str> = file
+        .contexts
+        .iter()
+        .map(|context| context.name.as_str())
+        .collect();
     if names.contains(&wanted) {
         return Ok(());
     }

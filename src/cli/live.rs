@@ -13,8 +13,8 @@ use kube::{Api, Client, Discovery};
 use serde_json::Value;
 use tracing::info;
 
-use super::progress::Progress;
 use super::settings::{self, SettingsArgs, Words};
+use super::terminal::Progress;
 use super::{CliError, HubArgs, LeasePlace, connect};
 use crate::files;
 use api::names::OWN_GROUP;
@@ -43,7 +43,10 @@ pub(super) fn seen(which: &HubArgs, place: &SettingsArgs) -> Result<Dump, CliErr
             None => Words::new(),
             Some(place) => settings::read(client.clone(), place).await.map_or_else(
                 |why| {
-                    info!(why, "how the hub's controllers behave cannot be read; flags and defaults count");
+                    info!(
+                        why,
+                        "how the hub's controllers behave cannot be read; flags and defaults count"
+                    );
                     Words::new()
                 },
                 |published| published.words,
@@ -57,10 +60,7 @@ pub(super) fn seen(which: &HubArgs, place: &SettingsArgs) -> Result<Dump, CliErr
     })
 }
 
-fn blocking<T>(
-    which: &HubArgs,
-    ask: impl AsyncFnOnce(Client) -> Result<T, CliError>,
-) -> Result<T, CliError> {
+fn blocking<T>(which: &HubArgs, ask: impl AsyncFnOnce(Client) -> Result<T, CliError>) -> Result<T, CliError> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

@@ -2,27 +2,24 @@
 //!
 //! Joins the rooms and prints; never holds logic of its own.
 
-mod age;
+mod about;
 mod args;
 mod audit;
 mod check;
-mod colour;
 mod connect;
 mod crds;
 mod definitions;
 #[cfg(feature = "dev")]
 mod dev;
 mod error;
-mod examples;
 mod explain;
-mod hub_args;
+mod hub;
 mod live;
 mod options;
 mod plan;
 mod policies;
 pub mod policy;
 mod print;
-mod progress;
 mod reference;
 mod release;
 mod rulebook;
@@ -32,23 +29,20 @@ mod settings;
 mod shell;
 mod signals;
 mod snapshot;
-mod unreachable;
-mod version;
+mod terminal;
 mod why;
 
+pub use about::{ExamplesArgs, VersionArgs};
 pub use args::{Cli, Command};
 pub use audit::{AuditArgs, AuditTo};
 pub use check::{CheckArgs, FailOn, MissingFactsArg, Output};
-pub use colour::ColourArg;
 pub use crds::CrdsArgs;
 pub use definitions::{ApplyArgs, DefinitionsArgs, DefinitionsCommand, DefinitionsPlanArgs, RevertArgs};
 #[cfg(feature = "dev")]
 pub use dev::{DevArgs, DevCommand};
 pub use error::CliError;
-pub use examples::ExamplesArgs;
 pub use explain::ExplainArgs;
-pub use hub_args::HubArgs;
-use options::lease;
+pub use hub::HubArgs;
 pub use options::{
     ControllersMode, GateArgs, LeasePlace, LogFormat, Manage, Only, Reasons, ReferenceArgs, RightsArgs,
     ServeArgs, StockArg, TideArgs, Topic,
@@ -62,5 +56,5 @@ pub use serve::DoorArgs;
 pub use settings::{ControllerArgs, ControllerFlags, GivenWords, SettingsArgs};
 pub use shell::{CompletionsArgs, ManArgs};
 pub use snapshot::SnapshotArgs;
-pub use version::VersionArgs;
+pub use terminal::ColourArg;
 pub use why::WhyArgs;

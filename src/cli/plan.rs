@@ -10,7 +10,7 @@ use jiff::Timestamp;
 
 use super::check::read;
 use super::print::{OutputFormat, complain, print, print_folded};
-use super::progress::Progress;
+use super::terminal::Progress;
 use super::{CliError, ControllerArgs, ControllerFlags, GateArgs, HubArgs, SettingsArgs, live, rulebook};
 use check::{self, Background, Base, File, MissingFacts, Outcome, Threshold};
 use field::Shown;

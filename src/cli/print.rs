@@ -36,6 +36,11 @@ pub(super) fn is_terminal() -> bool {
     std::io::stdout().is_terminal()
 }
 
+/// Tells whether a terminal shows standard error.
+pub(super) fn is_watched() -> bool {
+    std::io::stderr().is_terminal()
+}
+
 /// Tells whether standard output may have colours.
 pub(super) fn is_coloured() -> bool {
     AutoStream::choice(&std::io::stdout()) != ColorChoice::Never

@@ -9,8 +9,8 @@ use clap::{CommandFactory as _, FromArgMatches as _};
 
 #[cfg(feature = "dev")]
 use super::dev;
-use super::colour::glimpsed;
 use super::print::{self, complain};
+use super::terminal::glimpsed;
 use super::{
     Cli, CliError, Command, LogFormat, check, crds, definitions, explain, plan, policy, reference, serve,
     shell, snapshot, why,
@@ -64,8 +64,8 @@ fn perform(command: Command) -> Result<ExitCode, CliError> {
         Command::Release(args) => return super::release::run(&args),
         Command::Adopt(args) => super::release::adopt(&args),
         Command::Reference(args) => reference::run(&args),
-        Command::Examples(args) => super::examples::run(&args),
-        Command::Version(args) => return super::version::run(&args),
+        Command::Examples(args) => super::about::examples::run(&args),
+        Command::Version(args) => return super::about::version::run(&args),
         Command::Policy(args) => return policy::run(&args.command),
         Command::Definitions(args) => return definitions::run(&args.command),
     }

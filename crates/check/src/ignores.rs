@@ -9,8 +9,6 @@ use admission::{Rulebook, catalogue};
 use field::{cut, nearest, quoted};
 use report::{Finding, ObjectReference, Severity, Spot};
 
-use super::run::File;
-
 /// What begins such a comment.
 const WORD: &str = "tidegate:ignore";
 const UNKNOWN: &str = "ignore/unknown-rule";
@@ -46,22 +44,30 @@ impl Comment<'_> {
 }
 
 /// Takes away what comments ignore; returns how many findings that are. What is wrong with the comments is added.
-pub(super) fn apply(files: &[File], rulebook: &Rulebook, findings: &mut Vec<Finding>) -> usize {
+pub(super) fn apply<'f>(
+    files: impl Iterator<Item = (&'f str, &'f str)>,
+    rulebook: &Rulebook,
+    findings: &mut Vec<Finding>,
+) -> usize {
     let mut ignored = 0;
     let mut known: Option<BTreeSet<String>> = None;
-    for file in files.iter().filter(|file| file.text.contains(WORD)) {
+    for (path, text) in files.filter(|(_, text)| text.contains(WORD)) {
         let known = known.get_or_insert_with(|| rules(rulebook));
-        for comment in comments(&file.text) {
+        for comment in comments(text) {
             let before = findings.len();
             // Without a reason it ignores nothing: the reason is what a reviewer reads.
             if !comment.reason.is_empty() {
-                findings.retain(|finding| finding.spot.file != file.path || !comment.covers(finding));
+                findings.retain(|finding| finding.spot.file != path || !comment.covers(finding));
             }
             let taken = before - findings.len();
             ignored += taken;
             findings.extend(fault(&comment, taken, known).map(|(rule, message, hint)| {
-                let severity = if rule == UNUSED { Severity::Warning } else { Severity::Error };
-                told(file, &comment, (rule, severity), message, hint)
+                let severity = if rule == UNUSED {
+                    Severity::Warning
+                } else {
+                    Severity::Error
+                };
+                told(path, &comment, (rule, severity), message, hint)
             }));
         }
     }
@@ -85,18 +91,26 @@ fn fault(comment: &Comment<'_>, taken: usize, known: &BTreeSet<String>) -> Optio
     if rule.is_empty() || !is_known {
         let near = nearest(rule, known.iter().map(String::as_str));
         let message = format!("no rule is called {}", quoted(rule));
-        return Some((UNKNOWN, message, near.map(|near| format!("did you mean {}?", quoted(near)))));
+        return Some((
+            UNKNOWN,
+            message,
+            near.map(|near| format!("did you mean {}?", quoted(near))),
+        ));
     }
     if comment.reason.is_empty() {
         let hint = format!("write it behind the rule: # {WORD} {rule} because …");
-        return Some((REASONLESS, "nothing is ignored without a reason".to_owned(), Some(hint)));
+        return Some((
+            REASONLESS,
+            "nothing is ignored without a reason".to_owned(),
+            Some(hint),
+        ));
     }
     let message = format!("nothing that {} tells stands here", quoted(rule));
     (taken == 0).then(|| (UNUSED, message, Some("take the comment away".to_owned())))
 }
 
 fn told(
-    file: &File,
+    file: &str,
     comment: &Comment<'_>,
     (rule, severity): (&str, Severity),
     message: String,
@@ -106,7 +120,7 @@ fn told(
         severity,
         rule: rule.to_owned(),
         spot: Spot {
-            file: file.path.clone(),
+            file: file.to_owned(),
             line: comment.line,
             column: comment.column,
             end: comment.column.saturating_add(WORD.len()),
@@ -133,7 +147,10 @@ fn comments(text: &str) -> Vec<Comment<'_>> {
             continue;
         };
         let mut words = rest.trim().splitn(2, char::is_whitespace);
-        let (rule, reason) = (words.next().unwrap_or_default(), words.next().unwrap_or_default().trim());
+        let (rule, reason) = (
+            words.next().unwrap_or_default(),
+            words.next().unwrap_or_default().trim(),
+        );
         let line_number = index.saturating_add(1);
         let is_alone = before.trim().trim_end_matches('#').trim().is_empty();
         let (first, last) = if is_alone {
@@ -187,7 +204,8 @@ mod tests {
 
     fn reaches(text: &str) -> Vec<(usize, usize, &str, &str)> {
         let all = comments(text).into_iter();
-        all.map(|one| (one.first, one.last, one.rule, one.reason)).collect()
+        all.map(|one| (one.first, one.last, one.rule, one.reason))
+            .collect()
     }
 
     #[test]
@@ -216,6 +234,9 @@ e: 3
 
     #[test]
     fn the_word_elsewhere_is_no_comment() {
-        assert_eq!(reaches("a: tidegate:ignore x/y z\nb: c#tidegate:ignore x/y z\n# tidegate:ignored x\n"), []);
+        assert_eq!(
+            reaches("a: tidegate:ignore x/y z\nb: c#tidegate:ignore x/y z\n# tidegate:ignored x\n"),
+            []
+        );
     }
 }

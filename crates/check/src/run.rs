@@ -10,11 +10,11 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::gather::{Item, open, spot};
+use super::ignores;
 use super::judge::Question;
 use super::kinds::{FileKind, standing};
 use super::policies;
 use super::works::{self, Gravity, work_of};
-use super::ignores;
 use admission::{Entry, Rulebook, catalogue};
 use field::{Violation, Warning};
 use offline::{Hub, Identity, Knowledge};
@@ -115,7 +115,8 @@ pub fn check(files: &[File], background: &Background, missing: MissingFacts) -> 
         desk.judge(item, &mut report);
     }
     desk.judge_deleted(&items, &mut report);
-    report.excused = ignores::apply(files, &desk.rulebook, &mut report.findings);
+    let texts = files.iter().map(|file| (file.path.as_str(), file.text.as_str()));
+    report.excused = ignores::apply(texts, &desk.rulebook, &mut report.findings);
     report.sort();
     report
 }

@@ -67,7 +67,11 @@ pub(super) fn found(
         let asked = addon(object, placements);
         if let Some(judgement) = judge(&asked, None, knowledge, rulebook) {
             let inside = ["spec", "installStrategy", "placements"];
-            all.extend(told(&judgement, (&inside, &["spec", "placementRefs"]), OF_ROLLOUTS));
+            all.extend(told(
+                &judgement,
+                (&inside, &["spec", "placementRefs"]),
+                OF_ROLLOUTS,
+            ));
         }
     }
     all
@@ -121,7 +125,11 @@ fn told(
         .map(|one| (Gravity::Refused, one))
         .chain(warned.map(|one| (Gravity::Warned, one)))
         .chain(judgement.unknown.iter().map(|one| (Gravity::Unknown, one)));
-    let holds = |rule: &str| rules.iter().any(|one| rule == *one || (one.ends_with('/') && rule.starts_with(one)));
+    let holds = |rule: &str| {
+        rules
+            .iter()
+            .any(|one| rule == *one || (one.ends_with('/') && rule.starts_with(one)))
+    };
     all.filter(|(_, violation)| holds(violation.rule()))
         .filter_map(|(gravity, violation)| {
             let path = outside_of(violation.path(), inside, outside)?;
@@ -134,11 +142,16 @@ fn told(
 fn outside_of(path: &Path, inside: &[&str], outside: &[&str]) -> Option<Path> {
     let segments = path.segments();
     let is_inside = segments.len() >= inside.len()
-        && segments.iter().zip(inside).all(|(segment, step)| matches!(segment, Segment::Key(name) if name == step));
+        && segments
+            .iter()
+            .zip(inside)
+            .all(|(segment, step)| matches!(segment, Segment::Key(name) if name == step));
     if !is_inside {
         return None;
     }
-    let root = outside.iter().fold(Path::root(), |path, step| path.key((*step).to_owned()));
+    let root = outside
+        .iter()
+        .fold(Path::root(), |path, step| path.key((*step).to_owned()));
     let rest = segments.iter().skip(inside.len()).cloned();
     Some(rest.fold(root, |path, segment| path.step(segment)))
 }
@@ -154,6 +167,9 @@ mod tests {
         let path = Path::parse("spec.agentSpec.workload.manifests[2].spec.replicas");
         let moved = outside_of(&path, &inside, &outside).expect("inside");
         assert_eq!(moved.to_string(), "spec.workload.manifests[2].spec.replicas");
-        assert_eq!(outside_of(&Path::parse("spec.addonName"), &inside, &outside), None);
+        assert_eq!(
+            outside_of(&Path::parse("spec.addonName"), &inside, &outside),
+            None
+        );
     }
 }

@@ -40,7 +40,9 @@ pub fn natural(one: &str, other: &str) -> Ordering {
 fn piece(text: &str) -> (&str, &str) {
     let is_digit = |letter: char| letter.is_ascii_digit();
     let begins = text.starts_with(is_digit);
-    let end = text.find(|letter| is_digit(letter) != begins).unwrap_or(text.len());
+    let end = text
+        .find(|letter| is_digit(letter) != begins)
+        .unwrap_or(text.len());
     text.split_at(end)
 }
 
@@ -89,11 +91,29 @@ mod tests {
 
     #[test]
     fn numbers_within_names_count_as_numbers() {
-        let mut names = ["cluster10", "cluster2", "cluster1", "edge-007", "edge-7", "cluster", "a2b10", "a2b9"];
+        let mut names = [
+            "cluster10",
+            "cluster2",
+            "cluster1",
+            "edge-007",
+            "edge-7",
+            "cluster",
+            "a2b10",
+            "a2b9",
+        ];
         names.sort_by(|one, other| natural(one, other));
         assert_eq!(
             names,
-            ["a2b9", "a2b10", "cluster", "cluster1", "cluster2", "cluster10", "edge-007", "edge-7"]
+            [
+                "a2b9",
+                "a2b10",
+                "cluster",
+                "cluster1",
+                "cluster2",
+                "cluster10",
+                "edge-007",
+                "edge-7"
+            ]
         );
     }
 

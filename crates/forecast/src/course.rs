@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 
 use super::agents;
-use field::natural;
 use super::world::{Moves, World};
+use field::natural;
 use offline::Hub;
 use plan::{self, Plan, Wait};
 use snapshot::Settings;

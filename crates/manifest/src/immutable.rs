@@ -25,14 +25,31 @@ const FIXED: &[(&str, &str, &[&str])] = &[
             "/spec/volumeClaimTemplates",
         ],
     ),
-    ("batch/v1", "Job", &["/spec/selector", "/spec/template", "/spec/completionMode"]),
-    ("rbac.authorization.k8s.io/v1", "ClusterRoleBinding", &["/roleRef"]),
+    (
+        "batch/v1",
+        "Job",
+        &["/spec/selector", "/spec/template", "/spec/completionMode"],
+    ),
+    (
+        "rbac.authorization.k8s.io/v1",
+        "ClusterRoleBinding",
+        &["/roleRef"],
+    ),
     ("rbac.authorization.k8s.io/v1", "RoleBinding", &["/roleRef"]),
-    ("scheduling.k8s.io/v1", "PriorityClass", &["/value", "/preemptionPolicy"]),
+    (
+        "scheduling.k8s.io/v1",
+        "PriorityClass",
+        &["/value", "/preemptionPolicy"],
+    ),
     (
         "storage.k8s.io/v1",
         "StorageClass",
-        &["/provisioner", "/parameters", "/reclaimPolicy", "/volumeBindingMode"],
+        &[
+            "/provisioner",
+            "/parameters",
+            "/reclaimPolicy",
+            "/volumeBindingMode",
+        ],
     ),
     ("v1", "ConfigMap", &["/immutable"]),
     (
@@ -81,12 +98,19 @@ pub fn changed(old: &Value, new: &Value, at: &Path, effort: Effort<'_>) -> Vec<V
         if is_left_out || before.is_none() || has_variable(before) || has_variable(after) {
             continue;
         }
-        let place = pointer.split('/').skip(1).fold(at.clone(), |at, step| at.key(step.to_owned()));
+        let place = pointer
+            .split('/')
+            .skip(1)
+            .fold(at.clone(), |at, step| at.key(step.to_owned()));
         let fault = Fault::bare(
             Class::Forbidden,
             format!("clusters that have this {kind} refuse to change it"),
         );
-        found.push(fault.hint("give the object another name, so that the old one goes").at(place, RULE));
+        found.push(
+            fault
+                .hint("give the object another name, so that the old one goes")
+                .at(place, RULE),
+        );
     }
     found
 }
@@ -94,8 +118,16 @@ pub fn changed(old: &Value, new: &Value, at: &Path, effort: Effort<'_>) -> Vec<V
 fn size(value: Option<&Value>) -> usize {
     match value {
         None => 1,
-        Some(Value::Array(items)) => items.iter().map(|item| size(Some(item))).sum::<usize>().saturating_add(1),
-        Some(Value::Object(fields)) => fields.values().map(|field| size(Some(field))).sum::<usize>().saturating_add(1),
+        Some(Value::Array(items)) => items
+            .iter()
+            .map(|item| size(Some(item)))
+            .sum::<usize>()
+            .saturating_add(1),
+        Some(Value::Object(fields)) => fields
+            .values()
+            .map(|field| size(Some(field)))
+            .sum::<usize>()
+            .saturating_add(1),
         Some(Value::String(text)) => (text.len() / 64).saturating_add(1),
         Some(Value::Null | Value::Bool(_) | Value::Number(_)) => 1,
     }
@@ -126,11 +158,19 @@ mod tests {
             json!({"apiVersion": "apps/v1", "kind": "Deployment",
                 "spec": {"replicas": replicas, "selector": {"matchLabels": {"app": app}}}})
         };
-        assert_eq!(told(&deployment("a", 1), &deployment("a", 2)), Vec::<String>::new());
-        assert_eq!(told(&deployment("a", 1), &deployment("{{A}}", 1)), Vec::<String>::new());
+        assert_eq!(
+            told(&deployment("a", 1), &deployment("a", 2)),
+            Vec::<String>::new()
+        );
+        assert_eq!(
+            told(&deployment("a", 1), &deployment("{{A}}", 1)),
+            Vec::<String>::new()
+        );
         assert_eq!(
             told(&deployment("a", 1), &deployment("b", 1)),
-            ["spec.selector: Forbidden: clusters that have this Deployment refuse to change it; hint: give the object another name, so that the old one goes [manifest/immutable]"]
+            [
+                "spec.selector: Forbidden: clusters that have this Deployment refuse to change it; hint: give the object another name, so that the old one goes [manifest/immutable]"
+            ]
         );
     }
 

@@ -23,7 +23,8 @@ fn workload(manifest: &Value) -> Option<Workload> {
     let text = |name: &str| manifest.get(name).and_then(Value::as_str);
     let (steps, restarts): (&[&str], &[&str]) = match (text("apiVersion")?, text("kind")?) {
         ("v1", "Pod") => (&["spec"], ANY),
-        ("v1", "ReplicationController") | ("apps/v1", "Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet") => {
+        ("v1", "ReplicationController")
+        | ("apps/v1", "Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet") => {
             (&["spec", "template", "spec"], &["Always"])
         }
         ("batch/v1", "Job") => (&["spec", "template", "spec"], &["OnFailure", "Never"]),
@@ -60,7 +61,8 @@ pub(super) fn check(manifest: &Value, at: &Path, effort: Effort<'_>, found: &mut
                 let at = place.key("name");
                 match names.get(name) {
                     Some(first) => {
-                        let fault = Fault::of_text(Class::Duplicate, name, format!("stands at {first} already"));
+                        let fault =
+                            Fault::of_text(Class::Duplicate, name, format!("stands at {first} already"));
                         tell(fault, at);
                     }
                     None => {
@@ -87,7 +89,10 @@ fn restarts(spec: &Value, at: &Path, legal: &[&str], tell: &mut dyn FnMut(Fault,
         }
         Some(policy) if !legal.contains(&policy) && !policy.contains("{{") => {
             let detail = format!("supported values here: {}", shown(legal));
-            tell(Fault::of_text(Class::NotSupported, policy, detail), at.key("restartPolicy"));
+            tell(
+                Fault::of_text(Class::NotSupported, policy, detail),
+                at.key("restartPolicy"),
+            );
         }
         None | Some(_) => {}
     }
@@ -102,8 +107,13 @@ fn shown(words: &[&str]) -> String {
 fn volumes<'a>(manifest: &'a Value, spec: &'a Value, effort: Effort<'_>) -> Option<Vec<&'a str>> {
     let volumes = spec.get("volumes").and_then(Value::as_array);
     let own = volumes.into_iter().flatten().map(|volume| volume.get("name"));
-    let claims = manifest.pointer("/spec/volumeClaimTemplates").and_then(Value::as_array);
-    let claims = claims.into_iter().flatten().map(|claim| claim.pointer("/metadata/name"));
+    let claims = manifest
+        .pointer("/spec/volumeClaimTemplates")
+        .and_then(Value::as_array);
+    let claims = claims
+        .into_iter()
+        .flatten()
+        .map(|claim| claim.pointer("/metadata/name"));
     let mut names = Vec::new();
     for name in own.chain(claims) {
         let name = name.and_then(Value::as_str).unwrap_or_default();
@@ -174,16 +184,26 @@ mod tests {
 
     #[test]
     fn each_kind_starts_its_pods_again_in_its_own_way() {
-        assert_eq!(told("Deployment", &json!({"restartPolicy": "Always"})), Vec::<String>::new());
+        assert_eq!(
+            told("Deployment", &json!({"restartPolicy": "Always"})),
+            Vec::<String>::new()
+        );
         assert_eq!(told("Deployment", &json!({})), Vec::<String>::new());
-        assert_eq!(told("Job", &json!({"restartPolicy": "Never"})), Vec::<String>::new());
+        assert_eq!(
+            told("Job", &json!({"restartPolicy": "Never"})),
+            Vec::<String>::new()
+        );
         assert_eq!(
             told("Deployment", &json!({"restartPolicy": "Never"})),
-            ["spec.template.spec.restartPolicy: Unsupported value: \"Never\": supported values here: \"Always\" [manifest/pod]"]
+            [
+                "spec.template.spec.restartPolicy: Unsupported value: \"Never\": supported values here: \"Always\" [manifest/pod]"
+            ]
         );
         assert_eq!(
             told("Job", &json!({})),
-            ["spec.template.spec.restartPolicy: Required value: pods of a Job name one of \"OnFailure\", \"Never\" [manifest/pod]"]
+            [
+                "spec.template.spec.restartPolicy: Required value: pods of a Job name one of \"OnFailure\", \"Never\" [manifest/pod]"
+            ]
         );
     }
 }

@@ -115,7 +115,10 @@ pub(super) fn root_of(manifest: &Value) -> Option<&'static str> {
     let roots = &SCHEMAS.roots;
     // The table lives as long as the program, what is asked with does not.
     let same = |(v, k): &(&str, &str)| *v == version && *k == kind;
-    roots.iter().find(|(key, _)| same(key)).map(|(_, definition)| *definition)
+    roots
+        .iter()
+        .find(|(key, _)| same(key))
+        .map(|(_, definition)| *definition)
 }
 
 /// Returns the fields of a definition.

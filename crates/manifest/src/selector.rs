@@ -2,10 +2,14 @@
 //!
 //! Decides by the labels of its own template, as the API server does. A label with a variable is known only on a cluster, and is not judged.
 
+use apimachinery::labels::Operator;
 use field::{Class, Fault, Path, Violation};
 use serde_json::Value;
 
 use super::aspect::{Aspect, Effort};
+
+/// The operator of labels that must not be there.
+const ABSENT: Operator = Operator::DoesNotExist;
 
 /// The kinds that have a selector and a template.
 const KINDS: [&str; 4] = ["DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"];
@@ -16,7 +20,10 @@ pub(super) fn check(manifest: &Value, at: &Path, effort: Effort<'_>, found: &mut
     if text("apiVersion") != Some("apps/v1") || !text("kind").is_some_and(|kind| KINDS.contains(&kind)) {
         return;
     }
-    let Some(selector) = manifest.pointer("/spec/selector").filter(|selector| selector.is_object()) else {
+    let Some(selector) = manifest
+        .pointer("/spec/selector")
+        .filter(|selector| selector.is_object())
+    else {
         return;
     };
     let labels = Labels(manifest.pointer("/spec/template/metadata/labels"));
@@ -25,7 +32,8 @@ pub(super) fn check(manifest: &Value, at: &Path, effort: Effort<'_>, found: &mut
     let exact = selector.get("matchLabels").and_then(Value::as_object);
     let terms = selector.get("matchExpressions").and_then(Value::as_array);
     if exact.is_none_or(serde_json::Map::is_empty) && terms.is_none_or(Vec::is_empty) {
-        let fault = Fault::bare(Class::Invalid, "an empty selector is refused").hint("name the labels of spec.template");
+        let fault = Fault::bare(Class::Invalid, "an empty selector is refused")
+            .hint("name the labels of spec.template");
         tell(fault, place);
         return;
     }
@@ -40,7 +48,11 @@ pub(super) fn check(manifest: &Value, at: &Path, effort: Effort<'_>, found: &mut
             Label::Is(value) => format!("spec.template has the label \"{key}: {value}\""),
             Label::Absent => format!("spec.template has no label \"{key}\""),
         };
-        let fault = Fault::of_text(Class::Invalid, wanted, format!("the workload would not select its own pods: {detail}"));
+        let fault = Fault::of_text(
+            Class::Invalid,
+            wanted,
+            format!("the workload would not select its own pods: {detail}"),
+        );
         tell(fault, place.key("matchLabels").entry(key));
     }
     for (index, term) in terms.into_iter().flatten().enumerate() {
@@ -80,18 +92,30 @@ impl<'a> Labels<'a> {
 fn unmet(term: &Value, labels: &Labels<'_>) -> Option<String> {
     let key = term.get("key")?.as_str()?;
     let values = term.get("values").and_then(Value::as_array);
-    let has = |value: &str| values.into_iter().flatten().any(|one| one.as_str() == Some(value));
-    let is_open = values.into_iter().flatten().filter_map(Value::as_str).any(|one| one.contains("{{"));
-    match (term.get("operator")?.as_str()?, labels.of(key)) {
-        ("In", Label::Is(value)) if !has(value) && !is_open => {
-            Some(format!("the label \"{key}: {value}\" of spec.template is none of the values"))
-        }
-        ("NotIn", Label::Is(value)) if has(value) => {
-            Some(format!("the label \"{key}: {value}\" of spec.template is one of the values"))
-        }
-        ("In" | "Exists", Label::Absent) => Some(format!("spec.template has no label \"{key}\"")),
-        ("DoesNotExist", Label::Is(_) | Label::Open) => Some(format!("spec.template has a label \"{key}\"")),
-        (_, Label::Is(_) | Label::Absent | Label::Open) => None,
+    let has = |value: &str| {
+        values
+            .into_iter()
+            .flatten()
+            .any(|one| one.as_str() == Some(value))
+    };
+    let is_open = values
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .any(|one| one.contains("{{"));
+    let operator = Operator::of_object(term.get("operator")?.as_str()?)?;
+    let (is_in, is_out) = (operator == Operator::In, operator == Operator::NotIn);
+    let (exists, is_gone) = (operator == Operator::Exists, operator == ABSENT);
+    match labels.of(key) {
+        Label::Is(value) if is_in && !has(value) && !is_open => Some(format!(
+            "the label \"{key}: {value}\" of spec.template is none of the values"
+        )),
+        Label::Is(value) if is_out && has(value) => Some(format!(
+            "the label \"{key}: {value}\" of spec.template is one of the values"
+        )),
+        Label::Absent if is_in || exists => Some(format!("spec.template has no label \"{key}\"")),
+        Label::Is(_) | Label::Open if is_gone => Some(format!("spec.template has a label \"{key}\"")),
+        Label::Is(_) | Label::Absent | Label::Open => None,
     }
 }
 

@@ -87,7 +87,10 @@ impl Walk<'_> {
             }
         }
         if self.aspect == Aspect::Required {
-            for (name, _) in known.iter().filter(|(name, field)| is_missing(definition, (name, field), object)) {
+            for (name, _) in known
+                .iter()
+                .filter(|(name, field)| is_missing(definition, (name, field), object))
+            {
                 let fault = Fault::bare(Class::Required, "the cluster refuses the object without it");
                 self.tell(fault, at.key(*name));
             }
@@ -100,7 +103,8 @@ impl Walk<'_> {
         }
         let near = nearest(name, known.keys().copied());
         let hint = near.map(|near| format!("did you mean \"{near}\"?"));
-        let fault = Fault::bare(Class::Invalid, "unknown field: the cluster drops or refuses it").hint_if(hint);
+        let fault =
+            Fault::bare(Class::Invalid, "unknown field: the cluster drops or refuses it").hint_if(hint);
         self.tell(fault, stepped(at, name));
     }
 
@@ -131,7 +135,11 @@ impl Walk<'_> {
 }
 
 fn is_missing(definition: &str, (name, field): (&&str, &Field), object: &[(&String, &Value)]) -> bool {
-    let is_there = || object.iter().any(|(known, value)| known.as_str() == *name && !value.is_null());
+    let is_there = || {
+        object
+            .iter()
+            .any(|(known, value)| known.as_str() == *name && !value.is_null())
+    };
     let is_filled_in = || FILLED_IN.contains(&(definition, name));
     field.required && !is_filled_in() && !is_there()
 }
@@ -175,7 +183,9 @@ fn cure(of: &Type, value: &Value) -> Option<String> {
             Some(format!("write {number} without quotes"))
         }
         (Type::Truth, Value::String(text)) => {
-            let truth = ["true", "false"].into_iter().find(|word| text.eq_ignore_ascii_case(word))?;
+            let truth = ["true", "false"]
+                .into_iter()
+                .find(|word| text.eq_ignore_ascii_case(word))?;
             Some(format!("write {truth} without quotes"))
         }
         (Type::Text, Value::Number(_) | Value::Bool(_)) => Some(format!("write \"{value}\" in quotes")),
@@ -222,7 +232,9 @@ mod tests {
             "selector": {"matchLabels": {"app": true}},
             "template": {"metadata": {"labels": {"app": "true"}}, "spec": {"containers": {"name": "x"},
                 "hostNetwork": "{{HOST}}", "terminationGracePeriodSeconds": 1.5}}});
-        told(&deployment(&spec), &expect![[r#"
+        told(
+            &deployment(&spec),
+            &expect![[r#"
             spec.minReadySeconds: Invalid value: "5": must be a whole number; hint: write 5 without quotes [manifest/type]
             spec.paused: Invalid value: "yes": must be true or false [manifest/type]
             spec.replicas: Invalid value: "two": must be a whole number [manifest/type]
@@ -230,18 +242,22 @@ mod tests {
             spec.template.spec.containers: Invalid value: {"name":"x"}: must be a list; hint: begin its items with "- " [manifest/type]
             spec.template.spec.hostNetwork: Invalid value: "{{HOST}}": must be true or false; hint: a variable always becomes a text: write the value, or use a template for each [manifest/type]
             spec.template.spec.terminationGracePeriodSeconds: Invalid value: 1.5: must be a whole number [manifest/type]
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn names_and_what_has_to_be_there_are_told() {
         let spec = json!({"replica": 2, "template": {"spec": {"containers": [{"image": "y", "a.b": 1}]}}});
-        told(&deployment(&spec), &expect![[r#"
+        told(
+            &deployment(&spec),
+            &expect![[r#"
             spec.replica: Invalid value: unknown field: the cluster drops or refuses it; hint: did you mean "replicas"? [manifest/unknown-field]
             spec.template.spec.containers[0][a.b]: Invalid value: unknown field: the cluster drops or refuses it [manifest/unknown-field]
             spec.template.spec.containers[0].name: Required value: the cluster refuses the object without it [manifest/required]
             spec.selector: Required value: the cluster refuses the object without it [manifest/required]
-        "#]]);
+        "#]],
+        );
         told(
             &json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}, "data": {"a": 1, "b.c": true}}),
             &expect![[r#"

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 
 use k8s_openapi::Resource;
 use k8s_openapi::api::{
-    admissionregistration, apps, autoscaling, batch, coordination, core, discovery, networking, policy, rbac, scheduling,
-    storage,
+    admissionregistration, apps, autoscaling, batch, coordination, core, discovery, networking, policy, rbac,
+    scheduling, storage,
 };
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions;
 use k8s_openapi::kube_aggregator::pkg::apis::apiregistration;
@@ -30,7 +30,8 @@ impl Table {
     fn add<K: Resource + JsonSchema>(mut self) -> Self {
         let _reference = self.generator.subschema_for::<K>();
         let name = short(&K::schema_name());
-        self.roots.insert(format!("{} {} {name}", K::API_VERSION, K::KIND));
+        self.roots
+            .insert(format!("{} {} {name}", K::API_VERSION, K::KIND));
         self
     }
 
@@ -50,13 +51,22 @@ impl Table {
                 continue;
             };
             writeln!(out, "@{name}").expect("a string takes everything");
-            let required: Vec<&str> = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+            let required: Vec<&str> = schema["required"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter_map(Value::as_str)
+                .collect();
             for (field, of) in properties {
                 // What the status says is thrown away when a manifest is applied.
                 if field == "status" && self.roots.iter().any(|root| root.ends_with(&format!(" {name}"))) {
                     continue;
                 }
-                let mark = if required.contains(&field.as_str()) { "!" } else { "" };
+                let mark = if required.contains(&field.as_str()) {
+                    "!"
+                } else {
+                    ""
+                };
                 writeln!(out, "{field}{mark} {}", word(of, &definitions)).expect("a string takes everything");
             }
         }
@@ -68,7 +78,10 @@ impl Table {
 fn reachable(text: &str, roots: &BTreeSet<String>) -> String {
     let mut blocks: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     let mut here = "";
-    for line in text.lines().filter(|line| !line.starts_with('#') && line.split(' ').count() < 3) {
+    for line in text
+        .lines()
+        .filter(|line| !line.starts_with('#') && line.split(' ').count() < 3)
+    {
         match line.strip_prefix('@') {
             Some(name) => here = name,
             None => blocks.entry(here).or_default().push(line),
@@ -82,7 +95,10 @@ fn reachable(text: &str, roots: &BTreeSet<String>) -> String {
         }
         for line in blocks.get(name).into_iter().flatten() {
             let of = line.split(' ').nth(1).unwrap_or_default();
-            let of = of.trim_start_matches("[]").trim_start_matches("{}").trim_start_matches("[]");
+            let of = of
+                .trim_start_matches("[]")
+                .trim_start_matches("{}")
+                .trim_start_matches("[]");
             if blocks.contains_key(of) {
                 wanted.push(of);
             }
@@ -139,7 +155,10 @@ fn word(schema: &Value, definitions: &BTreeMap<String, Value>) -> String {
 
 /// The definition that a schema refers to, alone or beside a description of its own.
 fn reference(schema: &Value) -> Option<&str> {
-    let one = schema["allOf"].as_array().and_then(|all| all.first()).unwrap_or(schema);
+    let one = schema["allOf"]
+        .as_array()
+        .and_then(|all| all.first())
+        .unwrap_or(schema);
     one["$ref"].as_str()
 }
 
@@ -200,6 +219,13 @@ fn the_table_says_what_the_library_says() {
         return;
     }
     let committed = std::fs::read_to_string(path).expect("the table");
-    assert!(committed == made, "{path} is not what k8s-openapi says; UPDATE_EXPECT=1 rewrites it");
-    assert!(made.len() < 128 << 10, "the table is part of the binary: {} bytes", made.len());
+    assert!(
+        committed == made,
+        "{path} is not what k8s-openapi says; UPDATE_EXPECT=1 rewrites it"
+    );
+    assert!(
+        made.len() < 128 << 10,
+        "the table is part of the binary: {} bytes",
+        made.len()
+    );
 }

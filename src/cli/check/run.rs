@@ -49,10 +49,12 @@ fn once(args: &CheckArgs, paths: &[PathBuf]) -> Result<ExitCode, CliError> {
 
 /// Refuses paths in which nothing is to be judged: a slip of the pen in a pipeline would be green for ever.
 fn something(folder: &folder::Folder) -> Result<(), CliError> {
-    let says = |file: &File| file.text.lines().any(|line| {
-        let line = line.trim();
-        !line.is_empty() && !line.starts_with('#') && line != "---"
-    });
+    let says = |file: &File| {
+        file.text.lines().any(|line| {
+            let line = line.trim();
+            !line.is_empty() && !line.starts_with('#') && line != "---"
+        })
+    };
     let silent = folder.files.iter().filter(|file| !says(file));
     let silent = silent.map(|file| format!("\"{}\" holds no object", file.path));
     let empty = folder.empty.iter();
@@ -66,16 +68,17 @@ fn something(folder: &folder::Folder) -> Result<(), CliError> {
     if told.is_empty() {
         return Ok(());
     }
-    let words = format!("nothing to judge: {}; --allow-empty lets that pass", told.join(", "));
+    let words = format!(
+        "nothing to judge: {}; --allow-empty lets that pass",
+        told.join(", ")
+    );
     Err(CliError::Refused(words.into()))
 }
 
 fn background(args: &CheckArgs, paths: &[PathBuf]) -> Result<Background, CliError> {
     let rulebook = rulebook::read(&args.gate, &args.rights)?;
     let from_hub = args.live || args.base.as_deref() == Some("live");
-    let live = from_hub
-        .then(|| live::read(&args.hub))
-        .transpose()?;
+    let live = from_hub.then(|| live::read(&args.hub)).transpose()?;
     let base = match args.base.as_deref() {
         None => None,
         Some("live") => live.as_ref().map(before),

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::args::Demo;
 use crate::cli::CliError;
-use crate::cli::examples::{ADDON, UPGRADE};
+use crate::cli::about::examples::{ADDON, UPGRADE};
 use api::v1alpha1::ManagedClusterAddOn;
 use hash::render_go_json;
 

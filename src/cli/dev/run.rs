@@ -4,8 +4,8 @@
 
 use super::args::Demo;
 use super::{fault, folder, folder::Folder, hub::Registered, live, parts};
+use crate::cli::about::examples::{self, Others};
 use crate::cli::print::print;
-use crate::cli::examples::{self, Others};
 use crate::cli::{CliError, DevArgs, rulebook, signals};
 use field::{Shown, one_line};
 
@@ -77,7 +77,12 @@ fn announce(parts: &parts::Parts, folder: &Folder, demo: Demo) -> Result<(), Cli
     let ready = one_line(&devhub::program::ready_line(parts.kubeconfig(), &parts.url()));
     let kubeconfig = quoted(&parts.kubeconfig().display().to_string());
     let examples = folder.path().join(EXAMPLES);
-    let apply = |what: &str| format!("kubectl apply -f {}", quoted(&examples.join(what).display().to_string()));
+    let apply = |what: &str| {
+        format!(
+            "kubectl apply -f {}",
+            quoted(&examples.join(what).display().to_string())
+        )
+    };
     let (all, wrong) = (apply(""), apply("wrong/01-rollout.yaml"));
     let [first, second, third] = match demo {
         Demo::AddOn => ["kubectl get managedclusteraddons -A", &wrong, INSTANCE],

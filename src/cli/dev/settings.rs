@@ -29,7 +29,10 @@ pub(super) async fn tell(hub: &Hub, args: &DevArgs, leading: watch::Receiver<boo
         ..Namespace::default()
     };
     if let Err(error) = namespaces.create(&PostParams::default(), &namespace).await {
-        debug!(error = &error as &dyn std::error::Error, "the namespace of the settings");
+        debug!(
+            error = &error as &dyn std::error::Error,
+            "the namespace of the settings"
+        );
     }
     telling.spawn(publish(hub.client(), place, args.words.0.clone(), leading));
     telling

@@ -37,7 +37,11 @@ pub(super) fn run(args: &LintArgs) -> Result<CommandOutput, CliError> {
     let summary = [
         format!(
             "{} {}, {}",
-            if count == 1 { "1 policy".to_owned() } else { format!("{count} policies") },
+            if count == 1 {
+                "1 policy".to_owned()
+            } else {
+                format!("{count} policies")
+            },
             if count == 1 { "compiles" } else { "compile" },
             counted(notes.len(), "note")
         ),

@@ -2,7 +2,6 @@
 //!
 //! Decides nothing about rights: prints copies for somebody to read and to apply. Only reads the hub.
 
-
 use clap::Args;
 
 use super::hub::{BINDINGS, CLUSTER_BINDINGS, unread};
@@ -34,7 +33,7 @@ pub struct AdoptArgs {
 }
 
 fn account(text: &str) -> Result<LeasePlace, String> {
-    crate::cli::lease(text).map_err(|_other| {
+    crate::cli::options::lease(text).map_err(|_other| {
         "write a namespace and a name, for instance tidegate/tidegate-controllers".to_owned()
     })
 }

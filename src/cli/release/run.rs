@@ -14,8 +14,9 @@ use serde_json::Value;
 
 use super::apply;
 use super::hub::{ADDONS, BINDINGS, INSTANCES, LEASES};
+use crate::cli::options::lease;
 use crate::cli::print::print;
-use crate::cli::{CliError, HubArgs, LeasePlace, Manage, connect, lease};
+use crate::cli::{CliError, HubArgs, LeasePlace, Manage, connect};
 use api::names::annotations::{LIFECYCLE, LIFECYCLE_TIDEGATE};
 use field::Shown;
 use release::{RemovableObjects, Step, is_alive, is_ours, left, steps, twin_of};

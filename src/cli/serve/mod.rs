@@ -1,5 +1,6 @@
 //! `tidegate serve`: the gate and the tide of a hub that is already there.
 
+mod age;
 mod door;
 mod erasure;
 mod halves;

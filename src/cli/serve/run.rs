@@ -10,11 +10,11 @@ use jiff::Timestamp;
 use kube::Client;
 
 use super::door::Opened;
-use super::{erasure, labels};
+use super::{age, erasure, labels};
 use crate::cli::print::print;
 use crate::cli::settings::{self, Words};
 use crate::cli::{
-    AuditTo, CliError, ControllersMode, LeasePlace, Only, ServeArgs, age, audit, connect, policies, rulebook,
+    AuditTo, CliError, ControllersMode, LeasePlace, Only, ServeArgs, audit, connect, policies, rulebook,
     signals,
 };
 use crate::controllers::{

@@ -181,7 +181,11 @@ mod tests {
         let settings = args.settings();
         assert!(strange.is_empty(), "{strange:?}");
         assert_eq!(settings.compat, Compat::Ocm);
-        assert_eq!(settings.reasons, Vocabulary::Ocm, "what follows from it follows here, too");
+        assert_eq!(
+            settings.reasons,
+            Vocabulary::Ocm,
+            "what follows from it follows here, too"
+        );
         assert_eq!(Some(settings.hook_timeout), HookTimeout::parse("5m"));
         let (alone, _) = flags("").beside(&Words::new());
         assert_eq!(alone.settings().compat, Compat::Tidegate);
@@ -189,7 +193,11 @@ mod tests {
 
     #[test]
     fn what_this_version_does_not_know_is_named_and_left_out() {
-        let hub = told(&[("colour-of-the-sea", "blue"), ("compat", "solaris"), ("manage", "marked")]);
+        let hub = told(&[
+            ("colour-of-the-sea", "blue"),
+            ("compat", "solaris"),
+            ("manage", "marked"),
+        ]);
         let (args, strange) = flags("").beside(&hub);
         assert_eq!(strange, ["--colour-of-the-sea=blue", "--compat=solaris"]);
         assert_eq!(args.settings().managing, snapshot::Managing::Marked);

@@ -4,8 +4,8 @@ mod flags;
 mod given;
 mod published;
 
-pub use flags::{ControllerArgs, ControllerFlags};
 pub(super) use flags::Words;
+pub use flags::{ControllerArgs, ControllerFlags};
 pub use given::GivenWords;
 pub use published::SettingsArgs;
 pub(super) use published::{place, publish, read};

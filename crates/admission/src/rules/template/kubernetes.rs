@@ -112,5 +112,6 @@ fn by_identity<'s, 'a>(
     subject: &'s Subject<'_, Template>,
 ) -> BTreeMap<Identity<'a>, &'s Node<'a>> {
     let each = manifests.each(subject.effort);
-    each.filter_map(|manifest| Some((identity(manifest)?, manifest))).collect()
+    each.filter_map(|manifest| Some((identity(manifest)?, manifest)))
+        .collect()
 }

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::CliError;
-use super::print::print;
-use crate::files::{Access, write};
+use crate::cli::CliError;
+use crate::cli::print::print;
+use crate::files::{Access, read_text, write};
 use field::Shown;
 
 /// Write the example manifests into a folder: an add-on with all that it needs, an upgrade of clusters, and two that are wrong.
@@ -26,12 +26,12 @@ pub struct ExamplesArgs {
 
 macro_rules! examples {
     ($($name:literal),* $(,)?) => {
-        &[$(($name, include_str!(concat!("../../manifests/examples/", $name)))),*]
+        &[$(($name, include_str!(concat!("../../../manifests/examples/", $name)))),*]
     };
 }
 
 /// The add-on, in the order in which `kubectl apply -f` sends it.
-pub(super) const ADDON: &[(&str, &str)] = examples![
+pub(in crate::cli) const ADDON: &[(&str, &str)] = examples![
     "01-namespace.yaml",
     "02-cluster-set.yaml",
     "03-placement.yaml",
@@ -41,16 +41,24 @@ pub(super) const ADDON: &[(&str, &str)] = examples![
 ];
 
 /// The upgrade of clusters.
-pub(super) const UPGRADE: &[(&str, &str)] = examples![
-    "upgrade/01-cluster-set-binding.yaml",
-    "upgrade/02-upgrade.yaml",
-];
+pub(in crate::cli) const UPGRADE: &[(&str, &str)] =
+    examples!["upgrade/01-cluster-set-binding.yaml", "upgrade/02-upgrade.yaml",];
+
+/// The most of a file that is compared, in bytes.
+const LARGEST: u64 = 1 << 20;
 
 /// What is refused.
 const WRONG: &[(&str, &str)] = examples!["wrong/01-rollout.yaml", "wrong/02-config-type.yaml"];
 
-pub(super) fn run(args: &ExamplesArgs) -> Result<(), CliError> {
-    let count = write_all(&args.dir, if args.force { Others::Replaced } else { Others::Refused })?;
+pub(in crate::cli) fn run(args: &ExamplesArgs) -> Result<(), CliError> {
+    let count = write_all(
+        &args.dir,
+        if args.force {
+            Others::Replaced
+        } else {
+            Others::Refused
+        },
+    )?;
     let dir = args.dir.display();
     print(&Shown::page(&format!(
         "{count} in {dir}\n\nTry with a hub:\n  kubectl apply -f {dir}\n  kubectl apply -f {dir}/wrong/01-rollout.yaml\nor without:\n  tidegate check {dir}\n",
@@ -60,7 +68,7 @@ pub(super) fn run(args: &ExamplesArgs) -> Result<(), CliError> {
 
 /// What becomes of files that are there and say something else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Others {
+pub(in crate::cli) enum Others {
     /// Nothing is written at all.
     Refused,
     /// They are written over.
@@ -70,10 +78,10 @@ pub(super) enum Others {
 }
 
 /// Writes the files; returns how many there are.
-pub(super) fn write_all(dir: &Path, others: Others) -> Result<usize, CliError> {
+pub(in crate::cli) fn write_all(dir: &Path, others: Others) -> Result<usize, CliError> {
     let all = || ADDON.iter().chain(UPGRADE).chain(WRONG);
     let changed = all().filter(|(name, text)| {
-        let there = std::fs::read_to_string(dir.join(name));
+        let there = read_text(&dir.join(name), LARGEST);
         there.is_ok_and(|there| there != *text)
     });
     let changed: Vec<&str> = changed.map(|(name, _)| *name).collect();
@@ -122,15 +130,26 @@ mod tests {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("manifests/examples");
         let mut there = Vec::new();
         for folder in ["", "upgrade/", "wrong/"] {
-            for entry in std::fs::read_dir(root.join(folder)).expect("the folder").flatten() {
+            for entry in std::fs::read_dir(root.join(folder))
+                .expect("the folder")
+                .flatten()
+            {
                 let name = entry.file_name().to_string_lossy().into_owned();
-                if Path::new(&name).extension().is_some_and(|ending| ending == "yaml") {
+                if Path::new(&name)
+                    .extension()
+                    .is_some_and(|ending| ending == "yaml")
+                {
                     there.push(format!("{folder}{name}"));
                 }
             }
         }
         there.sort();
-        let mut known: Vec<&str> = ADDON.iter().chain(UPGRADE).chain(WRONG).map(|(name, _)| *name).collect();
+        let mut known: Vec<&str> = ADDON
+            .iter()
+            .chain(UPGRADE)
+            .chain(WRONG)
+            .map(|(name, _)| *name)
+            .collect();
         known.sort_unstable();
         assert_eq!(known, there);
     }

@@ -9,7 +9,7 @@ use field::one_line;
 /// A hub that does not answer.
 #[derive(Debug, thiserror::Error)]
 #[error("{text}")]
-pub(super) struct Unreachable {
+pub(in crate::cli) struct Unreachable {
     text: String,
 }
 
@@ -20,7 +20,11 @@ const CURES: &[(&[&str], &str)] = &[
         "nothing listens there: is it the hub that you mean, and does it run?",
     ),
     (
-        &["failed to lookup address", "dns error", "Name or service not known"],
+        &[
+            "failed to lookup address",
+            "dns error",
+            "Name or service not known",
+        ],
         "the name of the server is not known here",
     ),
     (
@@ -28,20 +32,26 @@ const CURES: &[(&[&str], &str)] = &[
         "the hub shows a certificate that the kubeconfig does not vouch for: was the hub made anew since?",
     ),
     (
-        &["timed out", "deadline has elapsed", "No route to host", "Network is unreachable"],
+        &[
+            "timed out",
+            "deadline has elapsed",
+            "No route to host",
+            "Network is unreachable",
+        ],
         "is there a way to that network from here (VPN, proxy)?",
     ),
 ];
 
 impl Unreachable {
     /// Returns it with the last of its causes: those before say where in a library it went wrong.
-    pub(super) fn new(url: &str, origin: &str, error: &(dyn Error + 'static)) -> Self {
+    pub(in crate::cli) fn new(url: &str, origin: &str, error: &(dyn Error + 'static)) -> Self {
         let mut root = error;
         while let Some(cause) = root.source() {
             root = cause;
         }
         let cause = root.to_string();
-        let is_ours = (url.contains("127.0.0.1") || url.contains("localhost")) && origin.contains(".tidegate");
+        let is_ours =
+            (url.contains("127.0.0.1") || url.contains("localhost")) && origin.contains(".tidegate");
         let cure = CURES
             .iter()
             .find(|(signs, _)| signs.iter().any(|sign| cause.contains(sign)))
@@ -53,7 +63,9 @@ impl Unreachable {
         };
         let url = url.trim_end_matches('/');
         Self {
-            text: one_line(&format!("the hub at {url} does not answer: {cause} ({origin}){hint}")),
+            text: one_line(&format!(
+                "the hub at {url} does not answer: {cause} ({origin}){hint}"
+            )),
         }
     }
 }

@@ -26,18 +26,18 @@ pub struct HubArgs {
 
 impl HubArgs {
     /// Tells whether anything was said about the hub.
-    pub(super) fn is_given(&self) -> bool {
+    pub(in crate::cli) fn is_given(&self) -> bool {
         self.kubeconfig.is_some() || self.context.is_some() || self.as_user.is_some()
     }
 }
 
 /// The same, borrowed.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct HubPlace<'a> {
-    pub(super) kubeconfig: Option<&'a Path>,
-    pub(super) context: Option<&'a str>,
-    pub(super) as_user: Option<&'a str>,
-    pub(super) as_groups: &'a [String],
+pub(in crate::cli) struct HubPlace<'a> {
+    pub(in crate::cli) kubeconfig: Option<&'a Path>,
+    pub(in crate::cli) context: Option<&'a str>,
+    pub(in crate::cli) as_user: Option<&'a str>,
+    pub(in crate::cli) as_groups: &'a [String],
 }
 
 impl<'a> From<&'a HubArgs> for HubPlace<'a> {

@@ -2,11 +2,11 @@
 //!
 //! Decides when something is told. Writes to standard error only, and only where a terminal shows it: never into a file or a pipe.
 
-use std::io::IsTerminal as _;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use crate::cli::print::is_watched;
 use field::one_line;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -16,7 +16,7 @@ const TICK: Duration = Duration::from_millis(120);
 
 /// Something that goes on; it is over when this is dropped.
 #[derive(Debug)]
-pub(super) struct Progress {
+pub(in crate::cli) struct Progress {
     bar: ProgressBar,
     /// Dropped to end the wait for the first second.
     over: Option<Sender<()>>,
@@ -25,11 +25,11 @@ pub(super) struct Progress {
 
 impl Progress {
     /// Begins.
-    pub(super) fn begin(what: &str) -> Self {
+    pub(in crate::cli) fn begin(what: &str) -> Self {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
         bar.set_style(style());
         bar.set_message(one_line(what));
-        if !std::io::stderr().is_terminal() {
+        if !is_watched() {
             return Self {
                 bar,
                 over: None,
@@ -52,7 +52,7 @@ impl Progress {
     }
 
     /// Tells what goes on now.
-    pub(super) fn now(&self, what: &str) {
+    pub(in crate::cli) fn now(&self, what: &str) {
         self.bar.set_message(one_line(what));
     }
 }
@@ -69,5 +69,6 @@ impl Drop for Progress {
 
 fn style() -> ProgressStyle {
     // The template is ours: should it ever not parse, the library's own does as well.
-    ProgressStyle::with_template("{spinner} {wide_msg} {elapsed}").unwrap_or_else(|_| ProgressStyle::default_spinner())
+    ProgressStyle::with_template("{spinner} {wide_msg} {elapsed}")
+        .unwrap_or_else(|_| ProgressStyle::default_spinner())
 }

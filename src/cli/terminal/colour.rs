@@ -20,7 +20,7 @@ pub enum ColourArg {
 
 impl ColourArg {
     /// Makes it so for the whole program.
-    pub(super) fn choose(self) {
+    pub(in crate::cli) fn choose(self) {
         let choice = match self {
             Self::Auto => ColorChoice::Auto,
             Self::Always => ColorChoice::Always,
@@ -31,7 +31,7 @@ impl ColourArg {
 }
 
 /// Returns what a command line says of colours that may not be readable otherwise: what is wrong with it is coloured, too.
-pub(super) fn glimpsed(words: impl IntoIterator<Item = OsString>) -> ColourArg {
+pub(in crate::cli) fn glimpsed(words: impl IntoIterator<Item = OsString>) -> ColourArg {
     let mut last = ColourArg::Auto;
     let mut words = words.into_iter().map(|word| word.to_string_lossy().into_owned());
     while let Some(word) = words.next() {

@@ -10,9 +10,9 @@ use kube::{Api, Client};
 use semver::Version;
 use serde::Serialize;
 
-use super::print::{OutputFormat, complain, print};
-use super::settings::{self, SettingsArgs};
-use super::{CliError, HubArgs, connect};
+use crate::cli::print::{OutputFormat, complain, print};
+use crate::cli::settings::{self, SettingsArgs};
+use crate::cli::{CliError, HubArgs, connect};
 use definitions::{Operator, Proof, Surroundings, extended, plan};
 use field::Shown;
 
@@ -66,7 +66,7 @@ struct Definition {
     lacking: usize,
 }
 
-pub(super) fn run(args: &VersionArgs) -> Result<ExitCode, CliError> {
+pub(in crate::cli) fn run(args: &VersionArgs) -> Result<ExitCode, CliError> {
     let mut versions = Versions {
         client: env!("CARGO_PKG_VERSION").to_owned(),
         ..Versions::default()
@@ -94,7 +94,9 @@ pub(super) fn run(args: &VersionArgs) -> Result<ExitCode, CliError> {
     if let Some(error) = &fault {
         complain(&Shown::line(&format!("tidegate: {}", error.one_line())));
     }
-    Ok(ExitCode::from(u8::from(fault.is_some() || !versions.skew.is_empty())))
+    Ok(ExitCode::from(u8::from(
+        fault.is_some() || !versions.skew.is_empty(),
+    )))
 }
 
 fn asked(args: &VersionArgs) -> Result<HubVersions, CliError> {
@@ -198,7 +200,9 @@ fn kubernetes(text: &str) -> Option<(u64, u64)> {
     let mut parts = text.trim_start_matches('v').split('.');
     let number = |part: Option<&str>| {
         let part = part?;
-        part.trim_end_matches(|one: char| !one.is_ascii_digit()).parse().ok()
+        part.trim_end_matches(|one: char| !one.is_ascii_digit())
+            .parse()
+            .ok()
     };
     Some((number(parts.next())?, number(parts.next())?))
 }
@@ -206,7 +210,10 @@ fn kubernetes(text: &str) -> Option<(u64, u64)> {
 fn text(versions: &Versions) -> String {
     let mut lines = vec![format!("client       tidegate {}", versions.client)];
     if let Some(hub) = &versions.hub {
-        lines.push(format!("hub          Kubernetes {} at {}", hub.kubernetes, hub.url));
+        lines.push(format!(
+            "hub          Kubernetes {} at {}",
+            hub.kubernetes, hub.url
+        ));
         let controllers = hub.controllers.as_deref();
         lines.push(controllers.map_or_else(
             || "controllers  no Tidegate tells its version there".to_owned(),
