@@ -13,10 +13,12 @@
 
 mod aspect;
 mod immutable;
+mod judge;
 mod pods;
 mod schema;
 mod selector;
 mod walk;
 
-pub use aspect::{Aspect, Effort, check, is_known};
+pub use aspect::{Aspect, Effort};
 pub use immutable::changed;
+pub use judge::{check, is_known};

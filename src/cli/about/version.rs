@@ -132,7 +132,7 @@ async fn definitions_of(client: Client) -> Result<Vec<Definition>, CliError> {
         proof: Proof::NotAsked,
     };
     let mut found = Vec::new();
-    for name in api::crd_names() {
+    for name in api::crds().into_iter().filter_map(|crd| crd.metadata.name) {
         let stored = match api.get_opt(&name).await {
             Ok(stored) => stored,
             Err(kube::Error::Api(status)) if status.code == 403 => continue,
