@@ -289,7 +289,7 @@ mod tests {
             definitions  clustermanagementaddons.addon.open-cluster-management.io: not served; lacks 2 fields of Tidegate's (tidegate definitions plan)
             skew         the hub runs Kubernetes v1.27.3, Tidegate is made for 1.30 and newer (docs/kubernetes-versions.md)
             skew         the controllers are 0.2.0, this program is 0.1.0: what it forecasts may not be what they do
-            skew         the hub does not serve clustermanagementaddons.addon.open-cluster-management.io; Tidegate's own kinds: `tidegate crds | kubectl apply -f -`
+            skew         the hub does not serve "clustermanagementaddons.addon.open-cluster-management.io"; Tidegate's own kinds: `tidegate crds | kubectl apply -f -`
         "]]
         .assert_eq(&text(&versions));
     }
