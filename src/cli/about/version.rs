@@ -282,7 +282,7 @@ mod tests {
             skew: skew("0.1.0", &hub),
             hub: Some(hub),
         };
-        expect![[r"
+        expect![[r#"
             client       tidegate 0.1.0
             hub          Kubernetes v1.27.3 at https://hub:6443
             controllers  tidegate 0.2.0
@@ -290,7 +290,7 @@ mod tests {
             skew         the hub runs Kubernetes v1.27.3, Tidegate is made for 1.30 and newer (docs/kubernetes-versions.md)
             skew         the controllers are 0.2.0, this program is 0.1.0: what it forecasts may not be what they do
             skew         the hub does not serve "clustermanagementaddons.addon.open-cluster-management.io"; Tidegate's own kinds: `tidegate crds | kubectl apply -f -`
-        "]]
+        "#]]
         .assert_eq(&text(&versions));
     }
 }
