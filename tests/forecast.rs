@@ -162,6 +162,7 @@ fn a_dump_loses_nothing_that_a_forecast_needs() {
     let dump = Dump {
         taken_at: start(),
         hub: hub.clone(),
+        ..Dump::default()
     };
     let read = Dump::read(&dump.render()).expect("a dump");
     assert_eq!(only(&read.hub), only(&hub));

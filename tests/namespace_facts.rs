@@ -209,6 +209,7 @@ fn a_folder_or_a_dump_that_shows_the_namespace_decides_and_one_that_does_not_say
     let dump = Dump {
         taken_at: "2026-11-21T00:00:00Z".parse().expect("a time"),
         hub,
+        ..Dump::default()
     };
     let text = dump.render();
     assert!(

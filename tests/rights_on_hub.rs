@@ -129,6 +129,12 @@ const REASONS: &[Reason] = &[
         &["get"],
         "read by `tidegate serve`, beside the controllers: whether a conversion erases fields",
     ),
+    (
+        "",
+        "configmaps",
+        &["get", "patch", "create"],
+        "written by `tidegate serve`, beside the controllers: how they behave",
+    ),
     (RBAC, "clusterroles", &["bind"], HELD),
     (ADDON, "addondeploymentconfigs", &["get"], AUDIT),
     (ADDON, "addonhubconfigs", &["get"], AUDIT),

@@ -5,16 +5,19 @@
 use clap::{Parser, Subcommand};
 
 use super::{
-    CheckArgs, CompletionsArgs, CrdsArgs, DefinitionsArgs, DoctorArgs, ExplainArgs, ManArgs, PlanArgs,
-    PolicyArgs, ReferenceArgs, ServeArgs, SnapshotArgs, WhyArgs,
+    CheckArgs, ColourArg, CompletionsArgs, CrdsArgs, DefinitionsArgs, DoctorArgs, ExplainArgs, ManArgs,
+    PlanArgs, PolicyArgs, ReferenceArgs, ServeArgs, SnapshotArgs, WhyArgs,
 };
 
 /// Guards and drives the add-ons of an Open Cluster Management hub.
 #[derive(Debug, Parser)]
 #[command(name = "tidegate", version, max_term_width = 100, after_long_help = format!("{TRY_IT}{EXIT_STATUS}"))]
 #[command(long_about = LONG_ABOUT)]
-#[command(arg_required_else_help = true, disable_help_subcommand = true)]
+#[command(arg_required_else_help = true)]
 pub struct Cli {
+    /// When pages are coloured.
+    #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t = ColourArg::Auto)]
+    pub color: ColourArg,
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
@@ -83,6 +86,10 @@ pub enum Command {
     Install(super::InstallArgs),
     /// Print generated references: the rules of the gate, the command line, the webhook configurations.
     Reference(ReferenceArgs),
+    /// Write the example manifests into a folder.
+    Examples(super::ExamplesArgs),
+    /// Print the versions of this program, the hub, its controllers and its definitions.
+    Version(super::VersionArgs),
     /// Print a completion script for a shell.
     Completions(CompletionsArgs),
     /// Print the manual page, or write all pages into a folder.

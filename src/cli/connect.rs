@@ -1,15 +1,19 @@
 //! The client of a hub that is already there.
 //!
-//! Decides where the kubeconfig comes from. Never asks the hub anything by itself.
+//! Decides where the kubeconfig comes from, which of its contexts counts, and how a hub is named that does not answer. Never asks
+//! the hub anything by itself.
 
-use std::path::{Path, PathBuf};
+use std::ops::Deref;
+use std::path::PathBuf;
 
 use futures::FutureExt as _;
 use kube::client::ClientBuilder;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
+use tower::util::MapErrLayer;
 
 use super::CliError;
+use super::hub::{HubPlace, Unreachable};
 use crate::controllers;
 use crate::files::inspect;
 use crate::server::ExistenceReader;
@@ -19,25 +23,136 @@ use snapshot::Kind;
 /// The largest kubeconfig, in bytes.
 const LARGEST: u64 = 16 << 20;
 
-/// Returns the way to the hub of a kubeconfig; without one, of KUBECONFIG or of the pod's service account.
-pub(super) async fn config_of(kubeconfig: Option<&Path>) -> Result<Config, CliError> {
-    let Some(path) = kubeconfig else {
-        for path in named() {
-            // What is not there is left out by the reader of kubeconfigs.
-            if let Err(source) = inspect(&path, LARGEST).or_else(absent) {
-                return Err(CliError::ReadFile { path, source });
-            }
+/// The way to a hub, and what it is called when nobody answers there.
+#[derive(Clone, Debug)]
+pub(super) struct HubConfig {
+    config: Config,
+    /// Where the way was read.
+    origin: String,
+}
+
+impl Deref for HubConfig {
+    type Target = Config;
+
+    fn deref(&self) -> &Config {
+        &self.config
+    }
+}
+
+impl HubConfig {
+    /// Returns the way to the same hub for somebody who asks as another account.
+    pub(super) fn impersonating(mut self, account: Option<String>) -> Self {
+        self.config.auth_info.impersonate = account;
+        self
+    }
+}
+
+/// Returns the way to the hub of a kubeconfig; without one, of KUBECONFIG, of the user's own or of the pod's service account.
+pub(super) async fn config_of<'a>(place: impl Into<HubPlace<'a>>) -> Result<HubConfig, CliError> {
+    let place = place.into();
+    let mut reached = match place.kubeconfig {
+        Some(path) => {
+            inspect(path, LARGEST).map_err(|source| CliError::ReadFile {
+                path: path.to_owned(),
+                source,
+            })?;
+            let file = Kubeconfig::read_from(path).map_err(unreachable)?;
+            of_file(file, place.context, &format!("\"{}\"", path.display())).await?
         }
-        return Config::infer().await.map_err(unreachable);
+        None => inferred(place.context).await?,
     };
-    inspect(path, LARGEST).map_err(|source| CliError::ReadFile {
-        path: path.to_owned(),
-        source,
-    })?;
-    let kubeconfig = Kubeconfig::read_from(path).map_err(unreachable)?;
-    Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default())
+    if let Some(user) = place.as_user {
+        reached.config.auth_info.impersonate = Some(user.to_owned());
+        let groups = place.as_groups.to_vec();
+        reached.config.auth_info.impersonate_groups = (!groups.is_empty()).then_some(groups);
+    }
+    Ok(reached)
+}
+
+async fn inferred(context: Option<&str>) -> Result<HubConfig, CliError> {
+    let paths = named();
+    for path in &paths {
+        // What is not there is left out by the reader of kubeconfigs.
+        if let Err(source) = inspect(path, LARGEST).or_else(absent) {
+            let path = path.clone();
+            return Err(CliError::ReadFile { path, source });
+        }
+    }
+    let origin = if paths.is_empty() {
+        "\"~/.kube/config\"".to_owned()
+    } else {
+        let paths: Vec<String> = paths
+            .iter()
+            .map(|path| format!("\"{}\"", path.display()))
+            .collect();
+        format!("KUBECONFIG={}", paths.join(":"))
+    };
+    let read = match Kubeconfig::read() {
+        Ok(file) if !file.contexts.is_empty() || context.is_some() => {
+            return of_file(file, context, &origin).await;
+        }
+        Ok(_) => format!("{origin} has no context"),
+        Err(error) => {
+            let cause = CliError::Refused(Box::new(error)).one_line();
+            format!("{origin}: {cause}")
+        }
+    };
+    if context.is_some() {
+        return Err(unreachable(read));
+    }
+    match Config::incluster() {
+        Ok(config) => Ok(HubConfig {
+            config,
+            origin: "the service account of this pod".to_owned(),
+        }),
+        Err(_) => Err(unreachable(format!(
+            "no kubeconfig ({read}), and this is no pod; name one with --kubeconfig{DEV_HINT}"
+        ))),
+    }
+}
+
+#[cfg(feature = "dev")]
+const DEV_HINT: &str = " (`tidegate dev` writes .tidegate/kubeconfig)";
+#[cfg(not(feature = "dev"))]
+const DEV_HINT: &str = "";
+
+async fn of_file(file: Kubeconfig, context: Option<&str>, origin: &str) -> Result<HubConfig, CliError> {
+    if let Some(wanted) = context {
+        known(&file, wanted, origin)?;
+    }
+    let used = context.or(file.current_context.as_deref()).unwrap_or_default();
+    let origin = format!("context \"{used}\" of {origin}");
+    let options = KubeConfigOptions {
+        context: context.map(str::to_owned),
+        ..KubeConfigOptions::default()
+    };
+    let config = Config::from_custom_kubeconfig(file, &options)
         .await
-        .map_err(unreachable)
+        .map_err(unreachable)?;
+    Ok(HubConfig { config, origin })
+}
+
+/// Refuses a context that is not there, with those that are.
+fn known(file: &Kubeconfig, wanted: &str, origin: &str) -> Result<(), CliError> {
+    let names: Vec<&str> = file
+        .contexts
+        .iter()
+        .map(|context| context.name.as_str())
+        .collect();
+    if names.contains(&wanted) {
+        return Ok(());
+    }
+    let near = field::nearest(wanted, names.iter().copied());
+    let near = near.map_or_else(String::new, |near| format!("; did you mean \"{near}\"?"));
+    let known = if names.is_empty() {
+        "it has none".to_owned()
+    } else {
+        format!("it has {}", field::listed(names.iter().copied()))
+    };
+    Err(CliError::ReadFlag {
+        flag: "context",
+        reason: format!("{origin} has no context \"{wanted}\": {known}{near}"),
+    })
 }
 
 /// The files that KUBECONFIG names.
@@ -55,9 +170,21 @@ fn absent(error: std::io::Error) -> std::io::Result<()> {
     }
 }
 
-/// Returns a client.
-pub(super) fn client(config: Config) -> Result<Client, CliError> {
-    Client::try_from(config).map_err(unreachable)
+/// Returns a client. A hub that does not answer is told with its address and with where that was read.
+pub(super) fn client(reached: HubConfig) -> Result<Client, CliError> {
+    let HubConfig { config, origin } = reached;
+    let url = config.cluster_url.to_string();
+    let builder = ClientBuilder::try_from(config).map_err(unreachable)?;
+    let told = MapErrLayer::new(move |error: Cause| told(error, &url, &origin));
+    Ok(builder.with_layer(&told).build())
+}
+
+/// An answer that is an error has words of its own.
+fn told(error: Cause, url: &str, origin: &str) -> Cause {
+    if error.is::<kube::Error>() {
+        return error;
+    }
+    Box::new(Unreachable::new(url, origin, error.as_ref()))
 }
 
 /// Resources that are asked for beside those of the kinds that are watched.
@@ -73,12 +200,15 @@ const ALSO_ASKED: [&str; 9] = [
     "subjectaccessreviews",
 ];
 
-/// Returns a client whose requests are counted.
-pub(super) fn counted_client(config: Config, metrics: &Metrics) -> Result<Client, CliError> {
+/// Returns such a client whose requests are counted.
+pub(super) fn counted_client(reached: HubConfig, metrics: &Metrics) -> Result<Client, CliError> {
+    let HubConfig { config, origin } = reached;
     let watched = Kind::ALL.into_iter().map(|kind| kind.address().resource);
     let counts = metrics.api().layer(watched.chain(ALSO_ASKED));
+    let url = config.cluster_url.to_string();
     let builder = ClientBuilder::try_from(config).map_err(unreachable)?;
-    Ok(builder.with_layer(&counts).build())
+    let told = MapErrLayer::new(move |error: Cause| told(error, &url, &origin));
+    Ok(builder.with_layer(&counts).with_layer(&told).build())
 }
 
 /// Returns the hub as a witness of what the watch has not seen.
@@ -88,7 +218,9 @@ pub(super) fn witness(client: Client) -> ExistenceReader {
         .vouching(move |user, question| controllers::may_bind(same.clone(), user, question).boxed())
 }
 
-fn unreachable(source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> CliError {
+type Cause = Box<dyn std::error::Error + Send + Sync>;
+
+fn unreachable(source: impl Into<Cause>) -> CliError {
     CliError::Act {
         act: "reach the hub",
         source: source.into(),

@@ -4,7 +4,7 @@
 //! they contain `api` decides. Only reads the hub.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
@@ -12,7 +12,7 @@ use kube::core::PartialObjectMeta;
 use kube::{Api, Client};
 
 use super::print::print;
-use super::{CliError, connect};
+use super::{CliError, HubArgs, connect};
 use crate::files::{Access, write};
 use api::names::annotations::HUB_WITHOUT_OCM;
 use field::{Shown, counted, listed};
@@ -28,9 +28,9 @@ pub struct CrdsArgs {
     /// The hub is asked first; one that has any of them already is refused.
     #[arg(long)]
     pub for_hub_without_ocm: bool,
-    /// Kubeconfig of the hub that is asked (flag, else KUBECONFIG, else the service account of the pod).
-    #[arg(long, value_name = "FILE", requires = "for_hub_without_ocm")]
-    pub kubeconfig: Option<PathBuf>,
+    /// Which hub.
+    #[command(flatten)]
+    pub hub: HubArgs,
     /// Write one file a definition into this folder instead of printing them all.
     #[arg(long, value_name = "DIR")]
     pub output: Option<PathBuf>,
@@ -40,7 +40,13 @@ pub(super) fn run(args: &CrdsArgs) -> Result<(), CliError> {
     let theirs: Vec<CustomResourceDefinition> =
         api::crds().into_iter().filter(|crd| !api::is_ours(crd)).collect();
     if args.for_hub_without_ocm {
-        refuse_known(&theirs, args.kubeconfig.as_deref())?;
+        refuse_known(&theirs, &args.hub)?;
+    }
+    if !args.for_hub_without_ocm && args.hub.is_given() {
+        return Err(CliError::ReadFlag {
+            flag: "kubeconfig",
+            reason: "the hub is only asked with --for-hub-without-ocm".to_owned(),
+        });
     }
     let is_printed = |crd: &CustomResourceDefinition| args.for_hub_without_ocm || api::is_ours(crd);
     let files: Vec<(String, String)> = api::crds()
@@ -65,14 +71,14 @@ pub(super) fn run(args: &CrdsArgs) -> Result<(), CliError> {
 }
 
 /// Asks the hub for its definitions, and refuses one that has some that are not ours.
-fn refuse_known(theirs: &[CustomResourceDefinition], kubeconfig: Option<&Path>) -> Result<(), CliError> {
+fn refuse_known(theirs: &[CustomResourceDefinition], hub: &HubArgs) -> Result<(), CliError> {
     let failed = |act, source: Box<dyn std::error::Error + Send + Sync>| CliError::Act { act, source };
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(|source| failed("start the runtime", source.into()))?;
     let found = runtime.block_on(async {
-        let client = connect::client(connect::config_of(kubeconfig).await?)?;
+        let client = connect::client(connect::config_of(hub).await?)?;
         known(client, theirs)
             .await
             .map_err(|source| failed("read the hub's definitions", source.into()))

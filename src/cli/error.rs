@@ -124,6 +124,8 @@ impl CliError {
 fn told(error: &(dyn std::error::Error + 'static)) -> String {
     match error.downcast_ref::<kube::Error>() {
         Some(kube::Error::Api(status)) => status.to_string(),
+        // The wrapper of what went wrong on the way says no more than that it is one.
+        Some(kube::Error::Service(cause)) => cause.to_string(),
         Some(_) | None => error.to_string(),
     }
 }

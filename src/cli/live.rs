@@ -6,12 +6,16 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use jiff::Timestamp;
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::api::{ApiResource, DynamicObject, GroupVersionKind, ListParams};
 use kube::{Api, Client, Discovery};
 use serde_json::Value;
+use tracing::info;
 
-use super::{CliError, LeasePlace, connect};
+use super::settings::{self, SettingsArgs, Words};
+use super::terminal::Progress;
+use super::{CliError, HubArgs, LeasePlace, connect};
 use crate::files;
 use api::names::OWN_GROUP;
 use api::v1alpha1::{GROUP, VERSION};
@@ -25,26 +29,51 @@ const MOST: usize = 200_000;
 /// The largest dump, in bytes.
 const LARGEST_DUMP: u64 = 1 << 30;
 
-/// Reads everything that the store would watch from the hub of a kubeconfig.
-pub(super) fn read(kubeconfig: Option<&Path>) -> Result<Hub, CliError> {
+/// Reads everything that the store would watch from a hub.
+pub(super) fn read(which: &HubArgs) -> Result<Hub, CliError> {
+    let progress = Progress::begin("reading the hub");
+    blocking(which, async |client| hub(&client, &progress).await)
+}
+
+/// Reads a hub, and how its controllers behave where they tell it.
+pub(super) fn seen(which: &HubArgs, place: &SettingsArgs) -> Result<Dump, CliError> {
+    let progress = Progress::begin("reading the hub");
+    blocking(which, async |client| {
+        let controllers = match &place.settings.0 {
+            None => Words::new(),
+            Some(place) => settings::read(client.clone(), place).await.map_or_else(
+                |why| {
+                    info!(
+                        why,
+                        "how the hub's controllers behave cannot be read; flags and defaults count"
+                    );
+                    Words::new()
+                },
+                |published| published.words,
+            ),
+        };
+        Ok(Dump {
+            taken_at: Timestamp::now(),
+            hub: hub(&client, &progress).await?,
+            controllers,
+        })
+    })
+}
+
+fn blocking<T>(which: &HubArgs, ask: impl AsyncFnOnce(Client) -> Result<T, CliError>) -> Result<T, CliError> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(|source| failed("start the runtime", source))?;
     runtime.block_on(async {
-        let client = connect::client(connect::config_of(kubeconfig).await?)?;
-        hub(&client).await
+        let client = connect::client(connect::config_of(which).await?)?;
+        ask(client).await
     })
 }
 
 /// Reads a Lease; nothing where there is none, or none that may be seen.
-pub(super) fn lease(kubeconfig: Option<&Path>, place: &LeasePlace) -> Result<Option<Value>, CliError> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|source| failed("start the runtime", source))?;
-    runtime.block_on(async {
-        let client = connect::client(connect::config_of(kubeconfig).await?)?;
+pub(super) fn lease(which: &HubArgs, place: &LeasePlace) -> Result<Option<Value>, CliError> {
+    blocking(which, async |client| {
         let leases: Api<Lease> = Api::namespaced(client, &place.namespace);
         let found = leases.get_opt(&place.name).await.ok().flatten();
         found
@@ -63,9 +92,10 @@ pub(super) fn dump(path: &Path) -> Result<Dump, CliError> {
     Dump::read(&text).map_err(|error| unreadable(std::io::Error::other(error)))
 }
 
-async fn hub(client: &Client) -> Result<Hub, CliError> {
+async fn hub(client: &Client, progress: &Progress) -> Result<Hub, CliError> {
     let mut hub = Hub::default();
     for kind in Kind::ALL {
+        progress.now(&format!("reading the hub: {}", kind.address().resource));
         if let Some(objects) = list(client, kind).await? {
             for object in objects {
                 hub.put(object);

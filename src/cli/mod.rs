@@ -2,6 +2,7 @@
 //!
 //! Joins the rooms and prints; never holds logic of its own.
 
+mod about;
 mod args;
 mod audit;
 mod check;
@@ -13,6 +14,7 @@ mod dev;
 mod doctor;
 mod error;
 mod explain;
+mod hub;
 mod install;
 mod live;
 mod logs;
@@ -28,33 +30,29 @@ mod rollout;
 mod rulebook;
 mod run;
 mod serve;
+mod settings;
 mod shell;
 mod signals;
 mod snapshot;
+mod terminal;
 mod why;
 mod words;
 
 pub use self::doctor::DoctorArgs;
+pub use self::{
+    about::*, crds::*, explain::*, hub::*, install::*, logs::*, options::*, plan::*, settings::*,
+};
+pub use self::{shell::*, snapshot::*, terminal::*, why::*, words::*};
 pub use args::{Cli, Command};
 pub use audit::{AuditArgs, AuditTo};
-pub use check::{CheckArgs, ColourArg, FailOn, MissingFactsArg, Output};
-pub use crds::CrdsArgs;
+pub use check::{CheckArgs, FailOn, MissingFactsArg, Output};
 pub use definitions::{ApplyArgs, DefinitionsArgs, DefinitionsCommand, DefinitionsPlanArgs, RevertArgs};
 #[cfg(feature = "dev")]
 pub use dev::{DevArgs, DevCommand};
 pub use error::CliError;
-pub use explain::ExplainArgs;
-pub use install::{CertifierArg, ExtraArg, InstallArgs, WebhooksArg, WorkloadsArg};
-pub use logs::{LogArgs, LogFormat, LogLevel};
-pub use options::*;
-pub use plan::PlanArgs;
 pub use policy::PolicyArgs;
 pub use print::OutputFormat;
 pub use release::{AdoptArgs, ReleaseArgs};
 pub use rollout::*;
 pub use run::run;
 pub use serve::{CertificatesArg, DoorArgs};
-pub use shell::{CompletionsArgs, ManArgs};
-pub use snapshot::SnapshotArgs;
-pub use why::WhyArgs;
-pub use words::LeasePlace;

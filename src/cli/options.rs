@@ -10,7 +10,7 @@ use apimachinery::names::{is_dns1123_label, is_dns1123_subdomain};
 use clap::Args;
 
 use super::words::{LeasePlace, lease, length};
-use super::{AuditArgs, DoorArgs, LogArgs};
+use super::{AuditArgs, DoorArgs, GivenWords, HubArgs, LogArgs};
 use crate::controllers::TideOptions;
 use admission::BlastRadius;
 use model::HubNamespaces;
@@ -26,9 +26,12 @@ use snapshot::{
 /// Several replicas need `--elect`, so that only one of them writes. Ends on SIGINT or SIGTERM after the requests under way.
 #[derive(Args, Clone, Debug)]
 pub struct ServeArgs {
-    /// Kubeconfig of the hub.
-    #[arg(long, value_name = "FILE")]
-    pub kubeconfig: Option<PathBuf>,
+    /// What is told on the hub of how the controllers behave.
+    #[command(flatten)]
+    pub words: GivenWords,
+    /// Which hub.
+    #[command(flatten)]
+    pub hub: HubArgs,
     /// Run one half alone, so that the open port and the writing have an identity each (`docs/operate/replicas.md`).
     ///
     /// The gate alone writes nothing. The controllers alone open no port but that of `--metrics`, which then tells their health

@@ -9,15 +9,14 @@ use clap::Args;
 use jiff::Timestamp;
 
 use super::check::read;
-use super::print::{OutputFormat, complain, print};
-use super::{CliError, GateArgs, RightsArgs, TideArgs, live, rulebook};
-use crate::controllers::TideOptions;
+use super::print::{OutputFormat, complain, print, print_folded};
+use super::terminal::Progress;
+use super::{CliError, ControllerArgs, ControllerFlags, GateArgs, HubArgs, SettingsArgs, live, rulebook};
 use check::{self, Background, Base, File, MissingFacts, Outcome, Threshold};
 use field::Shown;
 use forecast::{self, Forecast, UpgradeForecast};
 use offline::{Hub, Identity};
 use report::{Format, Style, render};
-use snapshot::Settings;
 
 /// Say what would happen on a hub: which clusters move in which wave, which get the add-on, which lose it, which are held; and how upgrades
 /// of clusters go on.
@@ -27,7 +26,7 @@ use snapshot::Settings;
 /// What a Placement would decide after a change is not forecast: its decisions stay as they are in the dump.
 #[derive(Args, Clone, Debug)]
 #[command(
-    override_usage = "tidegate plan [OPTIONS] <DUMP>\n       tidegate plan [OPTIONS] --live [--kubeconfig <FILE>]"
+    override_usage = "tidegate plan [OPTIONS] <DUMP>\n       tidegate plan [OPTIONS] --live [--context <NAME>]"
 )]
 pub struct PlanArgs {
     /// Dump of `tidegate snapshot`; `--live` reads the hub instead.
@@ -37,12 +36,12 @@ pub struct PlanArgs {
         conflicts_with = "live"
     )]
     pub dump: Option<PathBuf>,
-    /// Read the hub of the kubeconfig instead of a dump; nothing is written to it.
+    /// Read the hub instead of a dump; nothing is written to it.
     #[arg(long)]
     pub live: bool,
-    /// Kubeconfig of that hub (flag, else KUBECONFIG).
-    #[arg(long, value_name = "FILE")]
-    pub kubeconfig: Option<PathBuf>,
+    /// Which hub.
+    #[command(flatten)]
+    pub hub: HubArgs,
     /// Objects to apply first: a file or folder, `-` for standard input. Repeatable.
     #[arg(long = "change", value_name = "FILE")]
     pub changes: Vec<PathBuf>,
@@ -56,24 +55,23 @@ pub struct PlanArgs {
     /// What the gate decides by.
     #[command(flatten)]
     pub gate: GateArgs,
-    /// How the controllers of that hub behave.
+    /// Where the hub's controllers tell how they behave.
     #[command(flatten)]
-    pub tide: TideArgs,
-    /// What agents may have on the hub.
+    pub settings: SettingsArgs,
+    /// How they behave, where they do not tell it.
     #[command(flatten)]
-    pub rights: RightsArgs,
+    pub controllers: ControllerFlags,
 }
 
 pub(super) fn run(args: &PlanArgs) -> Result<ExitCode, CliError> {
-    let (hub, now) = match &args.dump {
-        Some(path) => {
-            let dump = live::dump(path)?;
-            (dump.hub, dump.taken_at)
-        }
-        None => (live::read(args.kubeconfig.as_deref())?, Timestamp::now()),
+    let dump = match &args.dump {
+        Some(path) => live::dump(path)?,
+        None => live::seen(&args.hub, &args.settings)?,
     };
+    let (hub, now) = (dump.hub, dump.taken_at);
+    let controllers = args.controllers.on(&dump.controllers);
     let changes = read(&args.changes)?;
-    if let Some(status) = refused(args, (&hub, now), &changes.files)? {
+    if let Some(status) = refused((args, &controllers), (&hub, now), &changes.files)? {
         return Ok(status);
     }
     if let Some(fault) = changes.unreadable.into_iter().next() {
@@ -82,10 +80,7 @@ pub(super) fn run(args: &PlanArgs) -> Result<ExitCode, CliError> {
             reason: format!("{}: {}", fault.spot.file, fault.message),
         });
     }
-    let settings = Settings {
-        hub_namespaces: args.rights.namespaces(),
-        ..TideOptions::from(&args.tide).settings
-    };
+    let settings = controllers.settings();
     if args.take_over {
         let all = forecast::take_over(&hub, settings, now);
         match args.output {
@@ -94,6 +89,7 @@ pub(super) fn run(args: &PlanArgs) -> Result<ExitCode, CliError> {
         }
         return Ok(ExitCode::SUCCESS);
     }
+    let progress = Progress::begin("playing what would happen");
     let with_changes = changed(&hub, &changes.files);
     let mut after = forecast::forecast(&with_changes, settings.clone(), now);
     let mut upgrades = forecast::upgrades(&with_changes, settings.clone(), now);
@@ -106,8 +102,9 @@ pub(super) fn run(args: &PlanArgs) -> Result<ExitCode, CliError> {
         after.retain(|forecast: &Forecast| !before.contains(forecast));
         same = all - after.len();
     }
+    drop(progress);
     match args.output {
-        OutputFormat::Text => print(&Shown::page(&text(&after, same, &upgrades)))?,
+        OutputFormat::Text => print_folded(&text(&after, same, &upgrades), &[])?,
         OutputFormat::Json => {
             let mut all = forecast::json(&after, same);
             all["upgrades"] = forecast::upgrades_json(&upgrades).into();
@@ -130,7 +127,7 @@ fn text(addons: &[Forecast], same: usize, upgrades: &[UpgradeForecast]) -> Strin
 
 /// Judges the changes as the gate of that hub would; what it refuses is printed, and what it warns of as well.
 fn refused(
-    args: &PlanArgs,
+    (args, controllers): (&PlanArgs, &ControllerArgs),
     (hub, now): (&Hub, Timestamp),
     files: &[File],
 ) -> Result<Option<ExitCode>, CliError> {
@@ -143,7 +140,7 @@ fn refused(
                 .collect(),
             deletes: false,
         }),
-        rulebook: rulebook::read(&args.gate, &args.rights)?,
+        rulebook: rulebook::read(&args.gate, &controllers.rights)?,
         now: Some(now),
     };
     let report = check::check(files, &background, MissingFacts::Skip);

@@ -4,8 +4,11 @@
 
 use std::io::{IsTerminal as _, Write};
 
+use anstream::{AutoStream, ColorChoice};
+
 use super::CliError;
-use field::Shown;
+use anstyle::{AnsiColor, Style};
+use field::{Shown, folded};
 
 /// Prints a page.
 pub(super) fn print(page: &Shown) -> Result<(), CliError> {
@@ -60,21 +63,55 @@ pub(super) fn is_terminal() -> bool {
     std::io::stdout().is_terminal()
 }
 
+/// Tells whether a terminal shows standard error.
+pub(super) fn is_watched() -> bool {
+    std::io::stderr().is_terminal()
+}
+
 /// Tells whether standard output may have colours.
 pub(super) fn is_coloured() -> bool {
-    wants_colours() && is_terminal()
+    AutoStream::choice(&std::io::stdout()) != ColorChoice::Never
 }
 
 /// Tells whether standard error may have colours.
 pub(super) fn complaints_are_coloured() -> bool {
-    wants_colours() && std::io::stderr().is_terminal()
+    AutoStream::choice(&std::io::stderr()) != ColorChoice::Never
 }
 
-fn wants_colours() -> bool {
-    let unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-    !unwanted && !dumb
+/// Prints a page that may have colours of our own.
+pub(super) fn print_painted(text: &str) -> Result<(), CliError> {
+    print(&if is_coloured() {
+        Shown::painted(text)
+    } else {
+        Shown::page(text)
+    })
 }
+
+/// Prints a page whose lines are folded where a terminal is narrow; those that end with one of the marks are what matters.
+pub(super) fn print_folded(text: &str, marks: &[&str]) -> Result<(), CliError> {
+    let text = width().map_or_else(|| text.to_owned(), |width| folded(text, width));
+    let painted = text.split_inclusive('\n').map(|line| {
+        let words = line.trim_end();
+        if marks.iter().any(|mark| words.ends_with(mark)) {
+            format!("{LOUD}{words}{LOUD:#}\n")
+        } else {
+            line.to_owned()
+        }
+    });
+    print_painted(&painted.collect::<String>())
+}
+
+/// How a line looks that matters.
+const LOUD: Style = AnsiColor::Red.on_default().bold();
+
+/// How many columns a terminal has; what is no terminal has room for everything.
+pub(super) fn width() -> Option<usize> {
+    let (terminal_size::Width(columns), _) = terminal_size::terminal_size_of(std::io::stdout())?;
+    is_terminal().then(|| usize::from(columns).max(NARROWEST))
+}
+
+/// Narrower than this nothing can be read.
+const NARROWEST: usize = 40;
 
 /// The form of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]

@@ -11,6 +11,7 @@ use clap::{CommandFactory as _, FromArgMatches as _};
 use super::dev;
 use super::logs::{self, Usual};
 use super::print::{self, complain};
+use super::terminal::glimpsed;
 use super::{
     Cli, CliError, Command, LogArgs, LogFormat, check, crds, definitions, explain, plan, plugin, policy,
     reference, serve, shell, snapshot, why,
@@ -21,6 +22,7 @@ use field::{Shown, acts};
 ///
 /// Clap answers `--help`, `--version` and misuse itself (status 0, 0 and 2).
 pub fn run() -> ExitCode {
+    glimpsed(std::env::args_os()).choose();
     if plugin::completes() {
         return plugin::complete().unwrap_or(ExitCode::FAILURE);
     }
@@ -35,6 +37,7 @@ pub fn run() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return misused(&error),
     };
+    cli.color.choose();
     let (log, usual) = logs_of(&cli.command);
     let started = logs::start(log, usual).inspect(|_| tell_panics());
     let form = started.as_ref().copied().unwrap_or_default();
@@ -69,6 +72,8 @@ fn logs_of(command: &Command) -> (LogArgs, Usual) {
         | Command::Policy(_)
         | Command::Rollout(_)
         | Command::Install(_)
+        | Command::Examples(_)
+        | Command::Version(_)
         | Command::Crds(_)
         | Command::Definitions(_)
         | Command::Reference(_)
@@ -96,6 +101,8 @@ fn perform(command: Command) -> Result<ExitCode, CliError> {
         Command::Release(args) => return super::release::run(&args),
         Command::Adopt(args) => super::release::adopt(&args),
         Command::Reference(args) => reference::run(&args),
+        Command::Examples(args) => super::about::examples::run(&args),
+        Command::Version(args) => return super::about::version::run(&args),
         Command::Policy(args) => return policy::run(&args.command),
         Command::Rollout(args) => return super::rollout::run(&args),
         #[cfg(feature = "top")]

@@ -61,7 +61,7 @@ pub(super) fn man(args: &ManArgs) -> Result<(), CliError> {
 /// Every command has a page under its whole name: `tidegate-check`.
 fn collect(name: &str, command: &Command, pages: &mut Vec<(String, Command)>) {
     pages.push((name.to_owned(), command.clone()));
-    for sub in command.get_subcommands() {
+    for sub in command.get_subcommands().filter(|sub| sub.get_name() != "help") {
         collect(&format!("{name}-{}", sub.get_name()), sub, pages);
     }
 }

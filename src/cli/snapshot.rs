@@ -5,13 +5,11 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use jiff::Timestamp;
 
 use super::print::print;
-use super::{CliError, live};
+use super::{CliError, HubArgs, SettingsArgs, live};
 use crate::files::{Access, write};
 use field::Shown;
-use offline::Dump;
 
 /// Write a dump of a hub: every object that the controllers know, for `check --facts`, `plan` and `why --facts`.
 ///
@@ -23,16 +21,16 @@ pub struct SnapshotArgs {
     /// File to write; standard output without it.
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Kubeconfig of the hub (flag, else KUBECONFIG, else the service account of the pod).
-    #[arg(long, value_name = "FILE")]
-    pub kubeconfig: Option<PathBuf>,
+    /// Which hub.
+    #[command(flatten)]
+    pub hub: HubArgs,
+    /// Where its controllers tell how they behave.
+    #[command(flatten)]
+    pub settings: SettingsArgs,
 }
 
 pub(super) fn run(args: &SnapshotArgs) -> Result<(), CliError> {
-    let dump = Dump {
-        taken_at: Timestamp::now(),
-        hub: live::read(args.kubeconfig.as_deref())?,
-    };
+    let dump = live::seen(&args.hub, &args.settings)?;
     let text = Shown::json(&dump.render());
     match &args.output {
         None => print(&text),

@@ -8,10 +8,8 @@ use std::process::ExitCode;
 use clap::Args;
 use jiff::Timestamp;
 
-use super::options::{STOCK_LEASE, stock_lease};
-use super::print::{OutputFormat, print};
-use super::{CliError, RightsArgs, StockArg, TideArgs, live};
-use crate::controllers::TideOptions;
+use super::print::{OutputFormat, print, print_folded};
+use super::{CliError, ControllerFlags, HubArgs, SettingsArgs, StockArg, live};
 use field::Shown;
 use offline::Hub;
 use release::{is_alive, is_ours};
@@ -32,31 +30,31 @@ pub struct WhyArgs {
     #[arg(long, value_name = "NAME")]
     pub cluster: Option<String>,
     /// Ask a dump of `tidegate snapshot` instead of the hub.
-    #[arg(long, value_name = "DUMP", conflicts_with = "kubeconfig")]
+    #[arg(long, value_name = "DUMP", conflicts_with_all = ["kubeconfig", "context", "as"])]
     pub facts: Option<PathBuf>,
-    /// Kubeconfig of the hub (flag, else KUBECONFIG, else the service account of the pod).
-    #[arg(long, value_name = "FILE")]
-    pub kubeconfig: Option<PathBuf>,
-    /// Lease of OCM's add-on manager, which has its add-ons while it holds it; `none` looks at nothing.
-    #[arg(long, value_name = "NAMESPACE/NAME", default_value = STOCK_LEASE, value_parser = stock_lease, conflicts_with = "facts")]
-    pub stock_lease: StockArg,
+    /// Which hub.
+    #[command(flatten)]
+    pub hub: HubArgs,
     /// Form of the answer.
     #[arg(short, long, value_enum, value_name = "FORM", default_value_t = OutputFormat::Text)]
     pub output: OutputFormat,
-    /// How the controllers of that hub behave.
+    /// Where the hub's controllers tell how they behave.
     #[command(flatten)]
-    pub tide: TideArgs,
-    /// What agents may have on the hub.
+    pub settings: SettingsArgs,
+    /// How they behave, where they do not tell it.
     #[command(flatten)]
-    pub rights: RightsArgs,
+    pub controllers: ControllerFlags,
 }
 
+/// How the line ends at which a chain stops.
+const STOPS: &str = "<- stops here";
+
 /// A dump has no Leases, and who may not read this one is not told of it.
-fn fence(args: &WhyArgs, now: Timestamp) -> Result<Fence, CliError> {
-    let Some(place) = args.stock_lease.0.as_ref().filter(|_| args.facts.is_none()) else {
+fn fence(args: &WhyArgs, stock: &StockArg, now: Timestamp) -> Result<Fence, CliError> {
+    let Some(place) = stock.0.as_ref().filter(|_| args.facts.is_none()) else {
         return Ok(Fence::Open);
     };
-    let lease = live::lease(args.kubeconfig.as_deref(), place)?;
+    let lease = live::lease(&args.hub, place)?;
     let acts = lease.is_some_and(|lease| is_alive(&lease, now) && !is_ours(&lease));
     Ok(if acts { Fence::Closed } else { Fence::Open })
 }
@@ -83,17 +81,15 @@ fn of_upgrade(
 }
 
 pub(super) fn run(args: &WhyArgs) -> Result<ExitCode, CliError> {
-    let (hub, now) = match &args.facts {
-        Some(path) => {
-            let dump = live::dump(path)?;
-            (dump.hub, dump.taken_at)
-        }
-        None => (live::read(args.kubeconfig.as_deref())?, Timestamp::now()),
+    let dump = match &args.facts {
+        Some(path) => live::dump(path)?,
+        None => live::seen(&args.hub, &args.settings)?,
     };
+    let (hub, now) = (dump.hub, dump.taken_at);
+    let controllers = args.controllers.on(&dump.controllers);
     let settings = Settings {
-        fence: fence(args, now)?,
-        hub_namespaces: args.rights.namespaces(),
-        ..TideOptions::from(&args.tide).settings
+        fence: fence(args, &controllers.stock_lease, now)?,
+        ..controllers.settings()
     };
     let cluster = args.cluster.as_deref();
     if let Some(upgrade) = upgrade_of(&args.addon) {
@@ -102,7 +98,7 @@ pub(super) fn run(args: &WhyArgs) -> Result<ExitCode, CliError> {
     let answer = why::why(&hub, settings, (&args.addon, cluster), now)
         .map_err(|error| CliError::Refused(Box::new(error)))?;
     match args.output {
-        OutputFormat::Text => print(&Shown::page(&why::text(&answer, cluster.is_some())))?,
+        OutputFormat::Text => print_folded(&why::text(&answer, cluster.is_some()), &[STOPS])?,
         OutputFormat::Json => print(&Shown::json(&format!("{:#}\n", why::json(&answer))))?,
     }
     Ok(ExitCode::from(u8::from(!answer.is_well())))

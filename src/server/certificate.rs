@@ -34,7 +34,7 @@ pub enum CertificateError {
     #[error("cannot parse the certificate chain")]
     ParseChain(#[source] rustls::pki_types::pem::Error),
     /// There is no certificate in the chain.
-    #[error("the certificate chain is empty")]
+    #[error("the file of the certificate holds no certificate (a PEM block CERTIFICATE)")]
     EmptyChain,
     /// The key is no PEM private key. The cause is left out: it might quote the key.
     #[error("cannot parse the private key")]

@@ -112,7 +112,10 @@ impl Shape {
             Segment::Entry(name) => name.as_str(),
             Segment::Index(_) => "",
         };
-        let fault = Fault::bare(Class::Forbidden, "unknown field");
+        let fault = Fault::bare(
+            Class::Invalid,
+            "unknown field: it is dropped when the object is stored",
+        );
         if !suggests {
             return Some(fault.at(path, UNKNOWN_FIELD));
         }

@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::kinds::{FileKind, KnownKind, standing};
 use super::leftovers;
 use super::run::File;
+use super::works::work_of;
 use admission::is_policy;
 use report::{Ignored, Spot, Unreadable};
 use source::{Lines, Node, Reading, Span, objects, read_lines};
@@ -49,7 +50,7 @@ pub(super) fn open(files: &[File]) -> Library<'_> {
     let charts = leftovers::charts(files.iter().map(|file| file.path.as_str()));
     for file in files {
         if leftovers::is_template(&file.path, &charts) {
-            library.ignore(leftovers::TEMPLATE);
+            library.ignore(leftovers::TEMPLATE, &file.path);
         } else {
             let lines = Lines::of(&file.text);
             let reading = read_lines(&lines);
@@ -60,8 +61,8 @@ pub(super) fn open(files: &[File]) -> Library<'_> {
 }
 
 impl Library<'_> {
-    fn ignore(&mut self, why: &str) {
-        *self.ignored.entry(why.to_owned()).or_default() += 1;
+    fn ignore(&mut self, why: &str, what: &str) {
+        count(&mut self.ignored, why, what);
     }
 
     /// Returns what could not be read.
@@ -95,7 +96,7 @@ impl Library<'_> {
     /// Returns the objects, and how many documents are none that can be judged.
     pub(super) fn items(&self) -> (Vec<Item<'_>>, Ignored) {
         let mut ignored = self.ignored.clone();
-        let mut ignore = |why: &str| *ignored.entry(why.to_owned()).or_default() += 1;
+        let mut ignore = |why: &str, what: &str| count(&mut ignored, why, what);
         let readings: BTreeMap<&str, &Reading> = self
             .books
             .iter()
@@ -105,28 +106,24 @@ impl Library<'_> {
         let mut items = Vec::new();
         for (page, reading) in &self.books {
             if patches.contains(&page.file.path) {
-                ignore(leftovers::PATCH);
+                ignore(leftovers::PATCH, &page.file.path);
                 continue;
             }
             for object in reading.documents.iter().flat_map(objects) {
                 let kind = match standing(&object.value) {
                     FileKind::Known(kind) => Some(kind),
                     FileKind::OtherVersion => {
-                        let version = object.value.get("apiVersion").and_then(Value::as_str);
-                        ignore(&format!(
-                            "of {}, which is not judged",
-                            version.unwrap_or_default()
-                        ));
+                        ignore("in versions that nobody knows", &named(&object.value));
                         None
                     }
                     FileKind::Foreign => {
-                        if !is_policy(&object.value) {
-                            ignore("of other kinds");
+                        if !is_policy(&object.value) && work_of(&object.value).is_none() {
+                            ignore("of other kinds", &named(&object.value));
                         }
                         None
                     }
                     FileKind::NoObject => {
-                        ignore("that are no objects");
+                        ignore("that are no objects", &page.file.path);
                         continue;
                     }
                 };
@@ -139,6 +136,20 @@ impl Library<'_> {
             }
         }
         (items, ignored)
+    }
+}
+
+fn count(ignored: &mut Ignored, why: &str, what: &str) {
+    let kinds = ignored.entry(why.to_owned()).or_default();
+    *kinds.entry(what.to_owned()).or_default() += 1;
+}
+
+/// The kind of an object, with its version where a core group would not tell it.
+fn named(object: &Value) -> String {
+    let text = |name: &str| object.get(name).and_then(Value::as_str).unwrap_or_default();
+    match text("apiVersion") {
+        "v1" => text("kind").to_owned(),
+        version => format!("{version} {}", text("kind")),
     }
 }
 

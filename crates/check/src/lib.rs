@@ -11,11 +11,13 @@
 )]
 
 mod gather;
+mod ignores;
 mod judge;
 mod kinds;
 mod leftovers;
 mod policies;
 mod run;
+mod works;
 
 pub use judge::{Judgement, judge};
 pub use run::{Background, Base, File, MissingFacts, Outcome, Threshold, check, outcome};

@@ -10,9 +10,11 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::gather::{Item, open, spot};
+use super::ignores;
 use super::judge::Question;
 use super::kinds::{FileKind, standing};
 use super::policies;
+use super::works::{self, Gravity, work_of};
 use admission::{Entry, Rulebook, catalogue};
 use field::{Violation, Warning};
 use offline::{Hub, Identity, Knowledge};
@@ -113,6 +115,8 @@ pub fn check(files: &[File], background: &Background, missing: MissingFacts) -> 
         desk.judge(item, &mut report);
     }
     desk.judge_deleted(&items, &mut report);
+    let texts = files.iter().map(|file| (file.path.as_str(), file.text.as_str()));
+    report.excused = ignores::apply(texts, &desk.rulebook, &mut report.findings);
     report.sort();
     report
 }
@@ -146,6 +150,7 @@ struct CheckRun<'a> {
 
 impl CheckRun<'_> {
     fn judge(&self, item: &Item<'_>, report: &mut Report) {
+        self.judge_work(item, report);
         let Some(kind) = item.kind else {
             return;
         };
@@ -158,20 +163,41 @@ impl CheckRun<'_> {
         };
         let subject = subject(&item.value);
         let whole = spot(item.page, beginning(item));
-        let at = |violation: &Violation| {
-            let aim = if violation.rule() == UNKNOWN_FIELD {
-                Aim::Key
-            } else {
-                Aim::Value
-            };
-            spot(item.page, place(item.node, violation.path(), aim))
-        };
+        let at = |violation: &Violation| spot(item.page, place(item.node, violation.path(), aim(violation)));
         let additions = self.ask(&asked, (&subject, &at), report);
         report.checked.push(Checked {
             spot: whole,
             subject,
             additions,
         });
+    }
+
+    /// What holds for works although the gate is not asked about them.
+    fn judge_work(&self, item: &Item<'_>, report: &mut Report) {
+        let Some(work) = work_of(&item.value) else {
+            return;
+        };
+        let base = self.background.base.as_ref();
+        let old = base.and_then(|base| base.objects.get(&Identity::of(&item.value)));
+        let subject = subject(&item.value);
+        for (gravity, violation) in works::found(work, &item.value, old, (&self.knowledge, &self.rulebook)) {
+            let severity = match gravity {
+                Gravity::Refused => Severity::Error,
+                Gravity::Warned => Severity::Warning,
+                Gravity::Unknown if self.missing == MissingFacts::Skip => continue,
+                Gravity::Unknown => Severity::Unknown,
+            };
+            let mut found = finding(severity, &violation, subject.clone());
+            found.spot = spot(item.page, place(item.node, violation.path(), aim(&violation)));
+            report.findings.push(found);
+        }
+        if item.kind.is_none() {
+            report.checked.push(Checked {
+                spot: spot(item.page, beginning(item)),
+                subject,
+                additions: Vec::new(),
+            });
+        }
     }
 
     /// What a commit removes is deleted by whoever applies the folder.
@@ -229,7 +255,16 @@ impl CheckRun<'_> {
     }
 }
 
-const UNKNOWN_FIELD: &str = "schema/unknown-field";
+/// Rules about names of fields: what they mean stands before the colon.
+const UNKNOWN_FIELDS: [&str; 2] = ["schema/unknown-field", "manifest/unknown-field"];
+
+fn aim(violation: &Violation) -> Aim {
+    if UNKNOWN_FIELDS.contains(&violation.rule()) {
+        Aim::Key
+    } else {
+        Aim::Value
+    }
+}
 
 fn beginning(item: &Item<'_>) -> Span {
     let start = item.node.span.start;

@@ -11,6 +11,7 @@
 )]
 
 mod findings;
+mod layout;
 mod path;
 mod selector;
 mod shown;
@@ -20,6 +21,7 @@ mod text;
 mod violation;
 
 pub use findings::{Findings, Warning};
+pub use layout::{folded, natural};
 pub use path::{Path, Segment};
 pub use selector::selector_fault;
 pub use shown::Shown;

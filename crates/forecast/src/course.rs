@@ -9,6 +9,7 @@ use jiff::Timestamp;
 
 use super::agents;
 use super::world::{Moves, World};
+use field::natural;
 use offline::Hub;
 use plan::{self, Plan, Wait};
 use snapshot::Settings;
@@ -154,7 +155,11 @@ fn held(world: &World<'_>, addon: &str, (plan, waves): (&Plan, &[Wave])) -> Vec<
 }
 
 fn wave(moves: Moves, start: Timestamp, now: Timestamp) -> Wave {
-    let list = |clusters: BTreeSet<String>| clusters.into_iter().collect();
+    let list = |clusters: BTreeSet<String>| {
+        let mut clusters: Vec<String> = clusters.into_iter().collect();
+        clusters.sort_by(|one, other| natural(one, other));
+        clusters
+    };
     let Moves {
         installed,
         mut moved,

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 
 use super::course::{Forecast, HeldCluster, Wave};
-use field::{counted, one_line};
+use field::{counted, natural, one_line};
 
 /// The most clusters that are listed by name.
 const MOST_NAMED: usize = 12;
@@ -28,7 +28,8 @@ pub fn text(forecasts: &[Forecast], same: usize) -> String {
     out
 }
 
-fn one(out: &mut String, forecast: &Forecast) {
+/// What changes in all, and when the last of it begins.
+fn headline(forecast: &Forecast) -> String {
     let sum =
         |part: fn(&Wave) -> &Vec<String>| forecast.waves.iter().map(|wave| part(wave).len()).sum::<usize>();
     let (installed, moved, removed) = (
@@ -36,15 +37,26 @@ fn one(out: &mut String, forecast: &Forecast) {
         sum(|wave| &wave.moved),
         sum(|wave| &wave.removed),
     );
-    line(
-        out,
-        &format!(
-            "{}: {installed} installed, {moved} moved, {removed} removed in {}; {} at the end",
-            forecast.addon,
+    let clusters = counted(forecast.clusters, "cluster");
+    if forecast.waves.is_empty() {
+        format!("nothing would change; {clusters}")
+    } else {
+        let last = forecast.waves.last().map_or(0, |wave| wave.after);
+        let over = if last > 0 {
+            format!(", the last after {}", length(last))
+        } else {
+            String::new()
+        };
+        format!(
+            "{installed} installed, {moved} moved, {removed} removed in {}{over}; {clusters} at the end",
             counted(forecast.waves.len(), "wave"),
-            counted(forecast.clusters, "cluster")
-        ),
-    );
+        )
+    }
+}
+
+fn one(out: &mut String, forecast: &Forecast) {
+    let what = headline(forecast);
+    line(out, &format!("{}: {what}", forecast.addon));
     let mut before = None;
     for (number, wave) in (1..).zip(&forecast.waves) {
         let after = if before.replace(wave.after) == Some(wave.after) {
@@ -99,7 +111,9 @@ fn reasons(held: &[HeldCluster]) -> BTreeMap<(bool, &str), Vec<String>> {
 }
 
 pub(super) fn named(clusters: &[String]) -> String {
-    let named: Vec<&str> = clusters.iter().take(MOST_NAMED).map(String::as_str).collect();
+    let mut named: Vec<&str> = clusters.iter().map(String::as_str).collect();
+    named.sort_by(|one, other| natural(one, other));
+    named.truncate(MOST_NAMED);
     let more = clusters.len().saturating_sub(MOST_NAMED);
     let more = if more > 0 {
         format!(" and {more} more")

@@ -3,6 +3,8 @@
 //! Decides its form. The same hub gives the same bytes, the time aside: objects are sorted, fields too. Never holds a
 //! credential: neither a Secret nor what looks like one, wherever it stands.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -16,12 +18,14 @@ pub const FORMAT: u64 = 1;
 const KIND: &str = "TidegateSnapshot";
 
 /// A dump: a hub and the time at which it was read.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Dump {
     /// When it was read.
     pub taken_at: Timestamp,
     /// What was read.
     pub hub: Hub,
+    /// How the hub's controllers behave, in the words of their flags; empty where they do not tell.
+    pub controllers: BTreeMap<String, String>,
 }
 
 /// Why a text is no dump.
@@ -48,6 +52,8 @@ struct Written {
     objects: Vec<Value>,
     #[serde(default)]
     configs: Vec<WrittenConfig>,
+    #[serde(default)]
+    controllers: BTreeMap<String, String>,
 }
 
 #[derive(Deserialize)]
@@ -105,6 +111,7 @@ impl Dump {
         Ok(Self {
             taken_at: written.taken_at,
             hub,
+            controllers: written.controllers,
         })
     }
 
@@ -125,8 +132,10 @@ impl Dump {
             ("takenAt", json!(self.taken_at.to_string())),
             ("complete", json!(complete)),
         ];
+        let told = (!self.controllers.is_empty()).then(|| ("controllers", json!(self.controllers)));
         let head: Vec<String> = head
             .iter()
+            .chain(&told)
             .map(|(field, value)| format!("\"{field}\": {value},\n"))
             .collect();
         let (configs, objects) = (lines(&configs), lines(&objects));
@@ -230,6 +239,7 @@ mod tests {
         Dump {
             taken_at: "2026-01-01T00:00:00Z".parse().expect("a time"),
             hub,
+            controllers: BTreeMap::from([("compat".to_owned(), "ocm".to_owned())]),
         }
     }
 

@@ -2,6 +2,8 @@
 //!
 //! Decides field names; they only ever grow. One line a finding would be smaller, but nobody could read it.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
 use super::fingerprint::fingerprints;
@@ -23,8 +25,10 @@ pub(super) fn render(report: &Report) -> String {
             "warnings": report.count(Severity::Warning),
             "unknown": report.count(Severity::Unknown),
             "unreadable": report.unreadable.len(),
-            "ignored": report.ignored,
+            "ignored": report.ignored.iter().map(|(why, what)| (why, what.values().sum::<usize>())).collect::<BTreeMap<_, _>>(),
+            "ignoredByComments": report.excused,
         },
+        "ignored": report.ignored,
         "findings": findings,
         "unreadable": report.unreadable.iter().map(unreadable).collect::<Vec<_>>(),
         "objects": report.checked.iter().map(checked).collect::<Vec<_>>(),

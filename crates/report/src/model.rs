@@ -119,8 +119,8 @@ pub struct RuleDoc {
     pub text: String,
 }
 
-/// Documents that nobody judged, by the reason.
-pub type Ignored = BTreeMap<String, usize>;
+/// What nobody judged, by the reason: the kinds of documents or the names of files, each with how often.
+pub type Ignored = BTreeMap<String, BTreeMap<String, usize>>;
 
 /// Everything that was found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -133,6 +133,8 @@ pub struct Report {
     pub checked: Vec<Checked>,
     /// The documents that were not.
     pub ignored: Ignored,
+    /// How many findings comments of the files ignore.
+    pub excused: usize,
     /// How many files were read.
     pub files: usize,
     /// The rules that can speak.

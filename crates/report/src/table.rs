@@ -2,6 +2,7 @@
 //!
 //! Decides layout and colours. Never colours unless it is told to.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use anstyle::{AnsiColor, Style as Paint};
@@ -172,13 +173,37 @@ impl Page {
             counted(report.checked.len(), "object"),
             counted(report.files, "file")
         );
-        let mut lead = "; ignored: ";
-        for (why, count) in &report.ignored {
-            write!(line, "{lead}{count} {}", plain(why)).expect("writing to a string cannot fail");
+        let mut lead = "; not judged: ";
+        for (why, what) in &report.ignored {
+            let (count, named) = (what.values().sum::<usize>(), named(what));
+            write!(line, "{lead}{count} {} ({named})", plain(why)).expect("writing to a string cannot fail");
             lead = ", ";
+        }
+        if report.excused > 0 {
+            let findings = counted(report.excused, "finding");
+            write!(line, "; {findings} ignored by comments").expect("writing to a string cannot fail");
         }
         self.line(&line);
     }
+}
+
+/// The most names of what was not judged.
+const MOST_NAMED: usize = 8;
+
+fn named(what: &BTreeMap<String, usize>) -> String {
+    let mut names: Vec<String> = what
+        .iter()
+        .take(MOST_NAMED)
+        .map(|(name, count)| match count {
+            1 => plain(name),
+            count => format!("{count} {}", plain(name)),
+        })
+        .collect();
+    let more = what.len().saturating_sub(MOST_NAMED);
+    if more > 0 {
+        names.push(format!("{more} more"));
+    }
+    names.join(", ")
 }
 
 fn gutter(spot: &Spot) -> String {

@@ -83,7 +83,8 @@ fn report() -> Report {
                 additions: Vec::new(),
             },
         ],
-        ignored: [("of other kinds".to_owned(), 2)].into(),
+        ignored: [("of other kinds".to_owned(), [("Service".to_owned(), 2)].into())].into(),
+        excused: 1,
         files: 2,
         rules: vec![RuleDoc {
             id: "rollout/max-concurrency".to_owned(),
@@ -137,7 +138,7 @@ fn people_see_the_line_and_a_caret() {
         adds: ManagedClusterAddOn c1/hello (add ons/a:1.yaml:20)
           + spec.installNamespace = "agents"
 
-        1 unreadable place, 1 error, 1 warning, 1 unknown in 2 objects of 2 files; ignored: 2 of other kinds
+        1 unreadable place, 1 error, 1 warning, 1 unknown in 2 objects of 2 files; not judged: 2 of other kinds (2 Service); 1 finding ignored by comments
     "#]]
     .assert_eq(&render(&report(), Format::Table, style));
 }
@@ -248,7 +249,7 @@ fn programs_get_every_part_by_name() {
           "severity": "warning"
         }"#]]
     .assert_eq(&format!("{finding:#}"));
-    expect![[r#"{"errors":1,"files":2,"ignored":{"of other kinds":2},"objects":2,"unknown":1,"unreadable":1,"warnings":1}"#]]
+    expect![[r#"{"errors":1,"files":2,"ignored":{"of other kinds":2},"ignoredByComments":1,"objects":2,"unknown":1,"unreadable":1,"warnings":1}"#]]
         .assert_eq(&page["summary"].to_string());
     assert_eq!(page["unreadable"][0]["line"], 3);
     assert_eq!(

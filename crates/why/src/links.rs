@@ -200,7 +200,7 @@ impl Case<'_> {
                 Some(_) | None => {}
             }
         }
-        Link::new(format!("{} {}", config.of, written(config)), says)
+        Link::new(format!("{} {}", kind_of(config), written(config)), says)
     }
 
     /// The layer that a type of configurations comes from now, and the configuration of that type that it names, if it names just one.
@@ -294,6 +294,19 @@ impl Case<'_> {
             said.join("; "),
         )
     }
+}
+
+/// Returns the kind of a configuration; of foreign ones only the resource is known.
+fn kind_of(config: &ConfigRef) -> String {
+    if &*config.of.group == api::v1alpha1::GROUP {
+        match &*config.of.resource {
+            "addondeploymentconfigs" => return "AddOnDeploymentConfig".to_owned(),
+            "addonhubconfigs" => return "AddOnHubConfig".to_owned(),
+            "addontemplates" => return "AddOnTemplate".to_owned(),
+            _ => {}
+        }
+    }
+    config.of.to_string()
 }
 
 fn written(config: &ConfigRef) -> String {

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::answer::{Answer, Chain, Grade, Group};
-use field::{counted, one_line};
+use field::{counted, natural, one_line};
 
 /// The most clusters that are listed by name.
 const MOST_NAMED: usize = 8;
@@ -160,12 +160,9 @@ fn put_group(out: &mut String, answer: &Answer, group: &Group) {
     };
     line(out, &format!("{who}: {state}{}", group.detail));
     if !group.clusters.is_empty() {
-        let named: Vec<&str> = group
-            .clusters
-            .iter()
-            .take(MOST_NAMED)
-            .map(String::as_str)
-            .collect();
+        let mut named: Vec<&str> = group.clusters.iter().map(String::as_str).collect();
+        named.sort_by(|one, other| natural(one, other));
+        named.truncate(MOST_NAMED);
         let more = group.clusters.len().saturating_sub(MOST_NAMED);
         let more = if more > 0 {
             format!(" and {more} more")

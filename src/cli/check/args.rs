@@ -8,7 +8,7 @@ use std::str::FromStr;
 use clap::Args;
 use jiff::Timestamp;
 
-use crate::cli::{GateArgs, RightsArgs};
+use crate::cli::{GateArgs, HubArgs, RightsArgs};
 use check::{MissingFacts, Threshold};
 use report::Format;
 
@@ -18,6 +18,7 @@ use report::Format;
 /// judged on, because one sync applies them together. What hangs on facts that nobody has shown is reported as unknown.
 /// Exit status: 0 nothing found, 1 findings, 2 something cannot be read.
 #[derive(Args, Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct CheckArgs {
     /// Files and folders; folders are read with everything below them (.yaml, .yml, .json).
     #[arg(value_name = "PATH", required_unless_present = "files")]
@@ -31,9 +32,15 @@ pub struct CheckArgs {
     /// Facts from the hub of the kubeconfig; nothing is written to it.
     #[arg(long)]
     pub live: bool,
-    /// Kubeconfig of that hub (flag, else KUBECONFIG).
-    #[arg(long, value_name = "FILE")]
-    pub kubeconfig: Option<PathBuf>,
+    /// Let a path pass in which nothing is to be judged: a folder without manifests, a file without objects.
+    #[arg(long)]
+    pub allow_empty: bool,
+    /// Judge again whenever a file changes, until it is ended.
+    #[arg(long, conflicts_with = "base")]
+    pub watch: bool,
+    /// Which hub.
+    #[command(flatten)]
+    pub hub: HubArgs,
     /// Judge changes, not objects: what was there before is what git has at this revision, or `live` what the hub has.
     ///
     /// A fault that was there before and that nobody has touched is a warning then, as it is at the gate.
@@ -59,9 +66,6 @@ pub struct CheckArgs {
     /// Show what the gate would add to the objects (table; the other forms that have room for it always do).
     #[arg(long)]
     pub diff: bool,
-    /// Colours of the table.
-    #[arg(long, value_enum, value_name = "WHEN", default_value_t = ColourArg::Auto)]
-    pub color: ColourArg,
     /// What the gate decides by.
     #[command(flatten)]
     pub gate: GateArgs,
@@ -110,17 +114,6 @@ impl From<FailOn> for Threshold {
             FailOn::Never => Self::Never,
         }
     }
-}
-
-/// When a table is coloured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum ColourArg {
-    /// On a terminal, unless NO_COLOR is set.
-    Auto,
-    /// Always.
-    Always,
-    /// Never.
-    Never,
 }
 
 /// A report and where it goes.

@@ -28,6 +28,8 @@ const WALK: Walk = Walk {
 pub(in crate::cli) struct Folder {
     pub(in crate::cli) files: Vec<File>,
     pub(in crate::cli) unreadable: Vec<Unreadable>,
+    /// The paths below which no manifest lies.
+    pub(in crate::cli) empty: Vec<PathBuf>,
 }
 
 /// Reads files and everything below folders; `-` is standard input. A path that is not there ends it.
@@ -43,7 +45,11 @@ pub(in crate::cli) fn read<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> 
             folder.add("stdin".to_owned(), bytes);
             continue;
         }
-        for path in folder.below(path)? {
+        let below = folder.below(path)?;
+        if below.is_empty() {
+            folder.empty.push(path.clone());
+        }
+        for path in below {
             match files::read(&path, LARGEST) {
                 Ok(bytes) => {
                     total += bytes.len();
@@ -118,6 +124,14 @@ impl Folder {
             }
         }
     }
+}
+
+/// Returns the files of a path, whatever is wrong with it.
+pub(in crate::cli) fn below(path: &Path) -> Vec<PathBuf> {
+    if path.is_dir() {
+        return WALK.below(path).map(|found| found.files).unwrap_or_default();
+    }
+    vec![path.to_owned()]
 }
 
 /// Tells whether a file of a folder is read at all.

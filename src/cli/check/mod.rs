@@ -6,8 +6,9 @@ mod args;
 mod base;
 mod folder;
 mod run;
+mod watch;
 
-pub use args::{CheckArgs, ColourArg, FailOn, MissingFactsArg, Output};
+pub use args::{CheckArgs, FailOn, MissingFactsArg, Output};
 
 pub(super) use folder::read;
 pub(super) use run::run;

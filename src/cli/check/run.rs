@@ -2,16 +2,17 @@
 //!
 //! Decides the order: everything that can be wrong with the flags is told before a report is written.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use jiff::Timestamp;
 
-use super::args::{CheckArgs, ColourArg, Output};
-use super::{base, folder};
+use super::args::{CheckArgs, Output};
+use super::{base, folder, watch};
 use crate::cli::print::{self, print};
 use crate::cli::{CliError, live, rulebook};
 use crate::files::{Access, write as write_file};
-use check::{Background, Base, Outcome, check, outcome};
+use check::{Background, Base, File, Outcome, check, outcome};
 use field::Shown;
 use offline::{Hub, Identity};
 use report::{Format, Report, Style, render};
@@ -19,8 +20,18 @@ use report::{Format, Report, Style, render};
 pub(in crate::cli) fn run(args: &CheckArgs) -> Result<ExitCode, CliError> {
     one_report_on_standard_output(&args.outputs)?;
     let paths: Vec<_> = args.paths.iter().chain(&args.files).cloned().collect();
-    let background = background(args, &paths)?;
-    let folder = folder::read(&paths)?;
+    if args.watch {
+        return watch::again(&paths, || once(args, &paths).map(|_| ()));
+    }
+    once(args, &paths)
+}
+
+fn once(args: &CheckArgs, paths: &[PathBuf]) -> Result<ExitCode, CliError> {
+    let background = background(args, paths)?;
+    let folder = folder::read(paths)?;
+    if !args.allow_empty {
+        something(&folder)?;
+    }
     let missing = args.missing_facts.into();
     let mut report = check(&folder.files, &background, missing);
     report.files += folder.unreadable.len();
@@ -36,12 +47,38 @@ pub(in crate::cli) fn run(args: &CheckArgs) -> Result<ExitCode, CliError> {
     Ok(ExitCode::from(status))
 }
 
-fn background(args: &CheckArgs, paths: &[std::path::PathBuf]) -> Result<Background, CliError> {
+/// Refuses paths in which nothing is to be judged: a slip of the pen in a pipeline would be green for ever.
+fn something(folder: &folder::Folder) -> Result<(), CliError> {
+    let says = |file: &File| {
+        file.text.lines().any(|line| {
+            let line = line.trim();
+            !line.is_empty() && !line.starts_with('#') && line != "---"
+        })
+    };
+    let silent = folder.files.iter().filter(|file| !says(file));
+    let silent = silent.map(|file| format!("\"{}\" holds no object", file.path));
+    let empty = folder.empty.iter();
+    let empty = empty.map(|path| format!("\"{}\" holds no manifest (.yaml, .yml, .json)", path.display()));
+    let told: Vec<String> = if folder.files.iter().any(says) {
+        // Beside others a file of comments is nothing to speak of.
+        empty.collect()
+    } else {
+        empty.chain(silent).collect()
+    };
+    if told.is_empty() {
+        return Ok(());
+    }
+    let words = format!(
+        "nothing to judge: {}; --allow-empty lets that pass",
+        told.join(", ")
+    );
+    Err(CliError::Refused(words.into()))
+}
+
+fn background(args: &CheckArgs, paths: &[PathBuf]) -> Result<Background, CliError> {
     let rulebook = rulebook::read(&args.gate, &args.rights)?;
     let from_hub = args.live || args.base.as_deref() == Some("live");
-    let live = from_hub
-        .then(|| live::read(args.kubeconfig.as_deref()))
-        .transpose()?;
+    let live = from_hub.then(|| live::read(&args.hub)).transpose()?;
     let base = match args.base.as_deref() {
         None => None,
         Some("live") => live.as_ref().map(before),
@@ -84,7 +121,7 @@ fn one_report_on_standard_output(outputs: &[Output]) -> Result<(), CliError> {
 fn write(args: &CheckArgs, report: &Report) -> Result<(), CliError> {
     for output in &args.outputs {
         let style = Style {
-            colour: output.file.is_none() && is_coloured(args.color),
+            colour: output.file.is_none() && print::is_coloured(),
             additions: args.diff,
         };
         let text = shown(&render(report, output.format, style), output.format, style);
@@ -106,13 +143,5 @@ fn shown(text: &str, format: Format, style: Style) -> Shown {
         Format::Table | Format::Junit => Shown::page(text),
         Format::Json | Format::Sarif => Shown::json(text),
         Format::Github => Shown::commands(text),
-    }
-}
-
-fn is_coloured(when: ColourArg) -> bool {
-    match when {
-        ColourArg::Always => true,
-        ColourArg::Never => false,
-        ColourArg::Auto => print::is_coloured(),
     }
 }

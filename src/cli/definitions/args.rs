@@ -2,11 +2,9 @@
 //!
 //! Decides only how words become values.
 
-use std::path::PathBuf;
-
 use clap::{Args, Subcommand};
 
-use crate::cli::OutputFormat;
+use crate::cli::{HubArgs, OutputFormat};
 
 /// Add Tidegate's fields to the definitions of a hub that has Open Cluster Management, and take them out again.
 ///
@@ -44,9 +42,9 @@ pub enum DefinitionsCommand {
 /// Where to look.
 #[derive(Args, Clone, Debug)]
 pub struct DefinitionsPlanArgs {
-    /// Kubeconfig of the hub (flag, else KUBECONFIG, else the service account of the pod).
-    #[arg(long, value_name = "FILE")]
-    pub kubeconfig: Option<PathBuf>,
+    /// Which hub.
+    #[command(flatten)]
+    pub hub: HubArgs,
     /// Form of the answer.
     #[arg(short, long, value_enum, value_name = "FORM", default_value_t = OutputFormat::Text)]
     pub output: OutputFormat,
@@ -55,9 +53,9 @@ pub struct DefinitionsPlanArgs {
 /// What to change.
 #[derive(Args, Clone, Debug)]
 pub struct ApplyArgs {
-    /// Kubeconfig of the hub (flag, else KUBECONFIG, else the service account of the pod).
-    #[arg(long, value_name = "FILE")]
-    pub kubeconfig: Option<PathBuf>,
+    /// Which hub.
+    #[command(flatten)]
+    pub hub: HubArgs,
     /// Have the hub judge the changes without storing them.
     #[arg(long)]
     pub dry_run: bool,
@@ -66,9 +64,9 @@ pub struct ApplyArgs {
 /// What to take out.
 #[derive(Args, Clone, Debug)]
 pub struct RevertArgs {
-    /// Kubeconfig of the hub (flag, else KUBECONFIG, else the service account of the pod).
-    #[arg(long, value_name = "FILE")]
-    pub kubeconfig: Option<PathBuf>,
+    /// Which hub.
+    #[command(flatten)]
+    pub hub: HubArgs,
     /// Have the hub judge the changes without storing them.
     #[arg(long)]
     pub dry_run: bool,

@@ -3,14 +3,13 @@
 //! Decides how often something is tried. The only writes are JSON patches of definitions, and the question about the conversion is
 //! never stored.
 
-use std::path::Path;
 use std::time::Duration;
 
 use kube::api::{ApiResource, DynamicObject, GroupVersionKind, Patch, PatchParams, PostParams};
 use kube::{Api, Client};
 use serde_json::Value;
 
-use crate::cli::{CliError, connect};
+use crate::cli::{CliError, HubArgs, connect};
 use definitions::{
     Operator, Proof, Surroundings, converter, is_answered_by_tidegate, is_established, other_versions, probe,
     version_annotation,
@@ -39,8 +38,8 @@ pub(super) struct Definitions {
 }
 
 impl Definitions {
-    pub(super) async fn of(kubeconfig: Option<&Path>) -> Result<Self, CliError> {
-        let client = connect::client(connect::config_of(kubeconfig).await?)?;
+    pub(super) async fn of(hub: &HubArgs) -> Result<Self, CliError> {
+        let client = connect::client(connect::config_of(hub).await?)?;
         let kind = GroupVersionKind::gvk("apiextensions.k8s.io", "v1", "CustomResourceDefinition");
         let resource = ApiResource::from_gvk_with_plural(&kind, "customresourcedefinitions");
         let api = Api::all_with(client.clone(), &resource);

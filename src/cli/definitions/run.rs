@@ -92,7 +92,7 @@ fn nothing_there() -> CliError {
 }
 
 async fn planned(args: &DefinitionsPlanArgs) -> Result<ExitCode, CliError> {
-    let hub = Definitions::of(args.kubeconfig.as_deref()).await?;
+    let hub = Definitions::of(&args.hub).await?;
     let looked = Looked::at(&hub).await?;
     match args.output {
         OutputFormat::Text => print(&Shown::page(&looked.page()))?,
@@ -105,7 +105,7 @@ async fn planned(args: &DefinitionsPlanArgs) -> Result<ExitCode, CliError> {
 }
 
 async fn applied(args: &ApplyArgs) -> Result<ExitCode, CliError> {
-    let hub = Definitions::of(args.kubeconfig.as_deref()).await?;
+    let hub = Definitions::of(&args.hub).await?;
     let looked = Looked::at(&hub).await?;
     if looked.is_refused() {
         print(&Shown::page(&looked.page()))?;
@@ -142,7 +142,7 @@ fn verified(stored: &Value, ours: &Value, around: &Surroundings) -> Result<(), C
 }
 
 async fn reverted(args: &RevertArgs) -> Result<ExitCode, CliError> {
-    let hub = Definitions::of(args.kubeconfig.as_deref()).await?;
+    let hub = Definitions::of(&args.hub).await?;
     let done = if args.dry_run {
         "would take out"
     } else {

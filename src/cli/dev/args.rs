@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::DevCommand;
-use crate::cli::{AuditArgs, GateArgs, LogArgs, RightsArgs, TideArgs};
+use crate::cli::{AuditArgs, GateArgs, GivenWords, LogArgs, RightsArgs, TideArgs};
 
 /// What a dev hub begins with.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +36,9 @@ impl DevArgs {
 #[derive(Args, Clone, Debug)]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct DevArgs {
+    /// What is told on the hub of how the controllers behave.
+    #[command(flatten)]
+    pub words: GivenWords,
     /// Tell a hub that runs, instead of starting one.
     #[command(subcommand)]
     pub then: Option<DevCommand>,

@@ -12,6 +12,7 @@ use serde_json::json;
 
 use super::args::Demo;
 use crate::cli::CliError;
+use crate::cli::about::examples::{ADDON, UPGRADE};
 use api::v1alpha1::ManagedClusterAddOn;
 use hash::render_go_json;
 
@@ -25,51 +26,11 @@ const MOST_TRIES: usize = 20;
 const ASK_AGAIN: [u16; 2] = [429, 504];
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-/// The examples in the order in which `kubectl apply -f manifests/examples/` sends them.
-const EXAMPLES: &[(&str, &str)] = &[
-    (
-        "01-namespace.yaml",
-        include_str!("../../../manifests/examples/01-namespace.yaml"),
-    ),
-    (
-        "02-cluster-set.yaml",
-        include_str!("../../../manifests/examples/02-cluster-set.yaml"),
-    ),
-    (
-        "03-placement.yaml",
-        include_str!("../../../manifests/examples/03-placement.yaml"),
-    ),
-    (
-        "04-addon-template.yaml",
-        include_str!("../../../manifests/examples/04-addon-template.yaml"),
-    ),
-    (
-        "05-addon-deployment-config.yaml",
-        include_str!("../../../manifests/examples/05-addon-deployment-config.yaml"),
-    ),
-    (
-        "06-cluster-management-addon.yaml",
-        include_str!("../../../manifests/examples/06-cluster-management-addon.yaml"),
-    ),
-];
-
-/// The upgrade of the second demo.
-const UPGRADE: &[(&str, &str)] = &[
-    (
-        "01-cluster-set-binding.yaml",
-        include_str!("../../../manifests/examples/upgrade/01-cluster-set-binding.yaml"),
-    ),
-    (
-        "02-upgrade.yaml",
-        include_str!("../../../manifests/examples/upgrade/02-upgrade.yaml"),
-    ),
-];
-
 /// Stores every object of the examples that is not there yet, and waits until the add-on has begun on every cluster, so
 /// that whoever waits for it right after the READY line finds it.
 pub(super) async fn store(client: &Client, what: Demo, clusters: usize) -> Result<(), CliError> {
     let examples = match what {
-        Demo::AddOn => EXAMPLES,
+        Demo::AddOn => ADDON,
         Demo::Upgrade => UPGRADE,
         Demo::None => return Ok(()),
     };
@@ -171,27 +132,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_program_carries_exactly_the_files_of_the_folders() {
-        for (folder, carried) in [
-            ("manifests/examples", EXAMPLES),
-            ("manifests/examples/upgrade", UPGRADE),
-        ] {
-            let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
-            let mut files: Vec<String> = std::fs::read_dir(folder)
-                .expect("the folder is there")
-                .flatten()
-                .filter(|entry| entry.path().extension().is_some_and(|ext| ext == "yaml"))
-                .map(|entry| entry.file_name().to_string_lossy().into_owned())
-                .collect();
-            files.sort();
-            let carried: Vec<&str> = carried.iter().map(|(file, _)| *file).collect();
-            assert_eq!(carried, files);
-        }
-    }
-
-    #[test]
     fn every_example_parses() {
-        for (file, text) in EXAMPLES.iter().chain(UPGRADE) {
+        for (file, text) in ADDON.iter().chain(UPGRADE) {
             let objects = parse(text).unwrap_or_else(|error| panic!("{file}: {error}"));
             assert!(!objects.is_empty(), "{file} holds nothing");
         }

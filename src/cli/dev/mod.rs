@@ -8,6 +8,7 @@ mod hub;
 mod live;
 mod parts;
 mod run;
+mod settings;
 
 pub use args::DevArgs;
 pub use fault::DevCommand;

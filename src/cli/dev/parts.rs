@@ -11,11 +11,13 @@ use apimachinery::duration::GoDuration;
 use arc_swap::ArcSwap;
 use spokes::{Faults, Fleet, FleetOptions, OpenShift, Times};
 use tokio::sync::broadcast;
+use tokio::task::JoinSet;
 
 use super::args::Demo;
 use super::demo;
 use super::folder::Folder;
 use super::hub::{Hub, Registered};
+use super::settings;
 use crate::cli::policies::{self, Policies};
 use crate::cli::{CliError, DevArgs, audit, connect, rulebook};
 use crate::controllers::{Auditor, PolicyTells, Progress, Tide, TideOptions};
@@ -33,6 +35,8 @@ pub(super) struct Parts {
     auditor: Option<Auditor>,
     fleet: Fleet,
     progress: broadcast::Receiver<Progress>,
+    /// Tells on the hub how the controllers behave.
+    _telling: JoinSet<()>,
 }
 
 /// Starts everything; returns when every part serves.
@@ -86,6 +90,7 @@ pub(super) async fn start(
         .await
         .map_err(|error| cannot_start("the simulated clusters", error))?;
     demo::store(&client, args.demo(), usize::from(args.clusters)).await?;
+    let telling = settings::tell(&hub, args, tide.leading()).await;
     Ok(Parts {
         hub,
         gate,
@@ -95,6 +100,7 @@ pub(super) async fn start(
         auditor,
         fleet,
         progress,
+        _telling: telling,
     })
 }
 

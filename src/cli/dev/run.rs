@@ -3,7 +3,8 @@
 //! Starts the parts in order, tells when all serve, and ends them in the opposite order. Decides nothing about add-ons.
 
 use super::args::Demo;
-use super::{fault, folder, hub::Registered, live, parts};
+use super::{fault, folder, folder::Folder, hub::Registered, live, parts};
+use crate::cli::about::examples::{self, Others};
 use crate::cli::print::print;
 use crate::cli::{CliError, DevArgs, rulebook, signals};
 use crate::controllers::TideOptions;
@@ -27,6 +28,8 @@ pub(in crate::cli) fn run(args: DevArgs) -> Result<(), CliError> {
 async fn serve(args: DevArgs) -> Result<(), CliError> {
     let mut end = signals::end_requested()?;
     let folder = folder::prepare(&args.dir)?;
+    // Tips name files: they are there wherever this runs.
+    examples::write_all(&folder.path().join(EXAMPLES), Others::Kept)?;
     let registered = Registered::default();
     let begun = tokio::select! {
         parts = parts::start(&args, &folder, &registered) => parts.map(Some),
@@ -44,7 +47,7 @@ async fn serve(args: DevArgs) -> Result<(), CliError> {
             return Err(error);
         }
     };
-    let told = announce(&started, args.demo());
+    let told = announce(&started, &folder, args.demo());
     let shown = match told {
         Ok(()) => {
             let book = started.rulebook();
@@ -69,18 +72,32 @@ fn watched(args: &DevArgs) -> (usize, Settings) {
     (usize::from(args.clusters), settings)
 }
 
-const WRONG: &str = "kubectl apply -f manifests/examples/wrong/01-rollout.yaml";
 const INSTANCE: &str = "kubectl get mca helloworld -n cluster1 -o yaml";
 
-/// Prints the line that scripts wait for, and some commands for people.
-fn announce(parts: &parts::Parts, demo: Demo) -> Result<(), CliError> {
+/// Where the examples lie in the folder of the hub.
+const EXAMPLES: &str = "examples";
+
+/// Writes a path for a shell; one without NUL always can be.
+fn quoted(path: &str) -> String {
+    let path = one_line(path);
+    shlex::try_quote(&path).map_or_else(|_| path.clone(), Into::into)
+}
+
+/// Prints the line that scripts wait for, and three commands for people.
+fn announce(parts: &parts::Parts, folder: &Folder, demo: Demo) -> Result<(), CliError> {
     let ready = one_line(&devhub::program::ready_line(parts.kubeconfig(), &parts.url()));
-    let kubeconfig = one_line(&parts.kubeconfig().display().to_string());
-    // A path without NUL can always be written for a shell.
-    let quoted = shlex::try_quote(&kubeconfig).unwrap_or_else(|_| kubeconfig.as_str().into());
+    let kubeconfig = quoted(&parts.kubeconfig().display().to_string());
+    let examples = folder.path().join(EXAMPLES);
+    let apply = |what: &str| {
+        format!(
+            "kubectl apply -f {}",
+            quoted(&examples.join(what).display().to_string())
+        )
+    };
+    let (all, wrong) = (apply(""), apply("wrong/01-rollout.yaml"));
     let [first, second, third] = match demo {
-        Demo::AddOn => ["kubectl get managedclusteraddons -A", WRONG, INSTANCE],
-        Demo::None => ["kubectl apply -f manifests/examples/", WRONG, INSTANCE],
+        Demo::AddOn => ["kubectl get managedclusteraddons -A", &wrong, INSTANCE],
+        Demo::None => [all.as_str(), &wrong, INSTANCE],
         Demo::Upgrade => [
             "kubectl get mcu -A -w",
             "kubectl get mcu to-4-12 -o yaml",
@@ -91,7 +108,7 @@ fn announce(parts: &parts::Parts, demo: Demo) -> Result<(), CliError> {
         "{ready}\n\
          \n\
          Try in another terminal:\n  \
-         export KUBECONFIG={quoted}\n  \
+         export KUBECONFIG={kubeconfig}\n  \
          {first}\n  \
          {second}\n  \
          {third}\n  \

@@ -22,6 +22,9 @@ pub struct DoctorArgs {
     /// Kubeconfig of the hub (flag, else KUBECONFIG, else the service account of the pod).
     #[arg(long, value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
+    /// Context of the kubeconfig; its current one without the flag.
+    #[arg(long, value_name = "NAME")]
+    pub context: Option<String>,
     /// Whose rights are looked at, such as `system:serviceaccount:tidegate:tidegate-controllers`; by default one's own.
     ///
     /// Needs the right to impersonate. Everything else is still asked as oneself.

@@ -8,6 +8,7 @@ use doctor::{Colours, HubFacts, Stage, examine, json, text};
 use field::Shown;
 
 use super::{DoctorArgs, collect, fleet, rights};
+use crate::cli::hub::HubPlace;
 use crate::cli::print::{is_coloured, print};
 use crate::cli::{CliError, OutputFormat, connect};
 
@@ -31,8 +32,13 @@ pub(in crate::cli) fn run(args: &DoctorArgs) -> Result<ExitCode, CliError> {
 }
 
 async fn collected(args: &DoctorArgs) -> Result<HubFacts, CliError> {
-    let config = connect::config_of(args.kubeconfig.as_deref()).await?;
-    let mut other = config.clone();
+    let place = HubPlace {
+        kubeconfig: args.kubeconfig.as_deref(),
+        context: args.context.as_deref(),
+        ..HubPlace::default()
+    };
+    let config = connect::config_of(place).await?;
+    let other = config.clone();
     let client = connect::client(config)?;
     let mut facts = HubFacts {
         stage: Stage::Running,
@@ -54,8 +60,7 @@ async fn collected(args: &DoctorArgs) -> Result<HubFacts, CliError> {
     collect::webhooks(&client, args.gate.as_deref(), &mut facts).await;
     collect::answer(&client, &mut facts).await;
     facts.fleet = fleet::fleet(&client).await;
-    other.auth_info.impersonate.clone_from(&args.account);
-    let account = connect::client(other)?;
+    let account = connect::client(other.impersonating(args.account.clone()))?;
     facts.account = match &args.account {
         Some(account) => account.clone(),
         None => rights::whoami(&account).await,

@@ -11,7 +11,7 @@ use super::LintArgs;
 use super::files::read_all;
 use super::said::{CommandOutput, DOES_NOT_COMPILE, FOUND, faults};
 use crate::cli::CliError;
-use field::{Shown, one_line};
+use field::{Shown, counted, one_line};
 
 pub(super) fn run(args: &LintArgs) -> Result<CommandOutput, CliError> {
     let folder = read_all(&args.paths)?;
@@ -35,7 +35,16 @@ pub(super) fn run(args: &LintArgs) -> Result<CommandOutput, CliError> {
     };
     let count = loaded.set.len();
     let summary = [
-        format!("{count} policies compile, {} notes", notes.len()),
+        format!(
+            "{} {}, {}",
+            if count == 1 {
+                "1 policy".to_owned()
+            } else {
+                format!("{count} policies")
+            },
+            if count == 1 { "compiles" } else { "compile" },
+            counted(notes.len(), "note")
+        ),
         format!("with a native form: {native}\n"),
     ];
     text.push_str(&summary.join("; "));

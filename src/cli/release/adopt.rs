@@ -2,13 +2,11 @@
 //!
 //! Decides nothing about rights: prints copies for somebody to read and to apply. Only reads the hub.
 
-use std::path::PathBuf;
-
 use clap::Args;
 
 use super::hub::{BINDINGS, CLUSTER_BINDINGS, unread};
 use crate::cli::print::print;
-use crate::cli::{CliError, LeasePlace, connect};
+use crate::cli::{CliError, HubArgs, LeasePlace, connect};
 use field::Shown;
 use release::{Account, copies};
 
@@ -29,9 +27,9 @@ pub struct AdoptArgs {
     /// Service account of Tidegate.
     #[arg(long, value_name = "NAMESPACE/NAME", value_parser = account, default_value = "tidegate/tidegate-controllers")]
     pub to: LeasePlace,
-    /// Kubeconfig of the hub (flag, else KUBECONFIG, else the service account of the pod).
-    #[arg(long, value_name = "FILE")]
-    pub kubeconfig: Option<PathBuf>,
+    /// Which hub.
+    #[command(flatten)]
+    pub hub: HubArgs,
 }
 
 fn account(text: &str) -> Result<LeasePlace, String> {
@@ -49,7 +47,7 @@ pub(in crate::cli) fn run(args: &AdoptArgs) -> Result<(), CliError> {
 }
 
 async fn list(args: &AdoptArgs) -> Result<(), CliError> {
-    let client = connect::client(connect::config_of(args.kubeconfig.as_deref()).await?)?;
+    let client = connect::client(connect::config_of(&args.hub).await?)?;
     let mut bindings = CLUSTER_BINDINGS.list(&client, "").await?;
     bindings.extend(BINDINGS.list(&client, "").await?);
     let of = |place: &LeasePlace| Account {

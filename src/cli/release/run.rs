@@ -5,7 +5,6 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -17,7 +16,7 @@ use super::apply;
 use super::hub::{ADDONS, BINDINGS, INSTANCES, LEASES};
 use crate::cli::print::print;
 use crate::cli::words::lease;
-use crate::cli::{CliError, LeasePlace, Manage, connect};
+use crate::cli::{CliError, HubArgs, LeasePlace, Manage, connect};
 use api::names::annotations::{LIFECYCLE, LIFECYCLE_TIDEGATE};
 use field::Shown;
 use release::{RemovableObjects, Step, is_alive, is_ours, left, steps, twin_of};
@@ -51,9 +50,9 @@ pub struct ReleaseArgs {
     #[arg(long, value_name = "NAMESPACE/NAME", value_parser = lease,
           default_values = ["tidegate/leader", "open-cluster-management-hub/manager-lock"])]
     pub lease: Vec<LeasePlace>,
-    /// Kubeconfig of the hub (flag, else KUBECONFIG, else the service account of the pod).
-    #[arg(long, value_name = "FILE")]
-    pub kubeconfig: Option<PathBuf>,
+    /// Which hub.
+    #[command(flatten)]
+    pub hub: HubArgs,
 }
 
 pub(in crate::cli) fn run(args: &ReleaseArgs) -> Result<ExitCode, CliError> {
@@ -88,7 +87,7 @@ impl From<Refusal> for CliError {
 }
 
 async fn hand_back(args: &ReleaseArgs) -> Result<ExitCode, CliError> {
-    let client = connect::client(connect::config_of(args.kubeconfig.as_deref()).await?)?;
+    let client = connect::client(connect::config_of(&args.hub).await?)?;
     let all = read(&client, args).await?;
     refuse_alive(&client, args, &all).await?;
     let mut text = String::new();

@@ -9,7 +9,7 @@ use apimachinery::duration::GoDuration;
 use clap::{Args, Subcommand};
 
 use crate::cli::options::{STOCK_LEASE, stock_lease};
-use crate::cli::{OutputFormat, RightsArgs, StockArg, TideArgs};
+use crate::cli::{HubArgs, OutputFormat, RightsArgs, StockArg, TideArgs};
 
 /// See rollouts of add-ons and upgrades of clusters, and steer them.
 ///
@@ -48,10 +48,10 @@ pub enum RolloutCommand {
 
 /// Which hub, and how its controllers behave.
 #[derive(Args, Clone, Debug)]
-pub struct HubArgs {
-    /// Kubeconfig of the hub (flag, else KUBECONFIG, else the service account of the pod).
-    #[arg(long, value_name = "FILE")]
-    pub kubeconfig: Option<PathBuf>,
+pub struct RolloutHubArgs {
+    /// The hub.
+    #[command(flatten)]
+    pub place: HubArgs,
     /// Lease of OCM's add-on manager, which has its add-ons while it holds it; `none` looks at nothing.
     #[arg(long, value_name = "NAMESPACE/NAME", default_value = STOCK_LEASE, value_parser = stock_lease)]
     pub stock_lease: StockArg,
@@ -74,7 +74,7 @@ pub struct AskArgs {
     pub output: OutputFormat,
     /// Which hub.
     #[command(flatten)]
-    pub hub: HubArgs,
+    pub hub: RolloutHubArgs,
 }
 
 /// List all rollouts of the hub.
@@ -139,7 +139,7 @@ pub struct SteerArgs {
     pub force: bool,
     /// Which hub.
     #[command(flatten)]
-    pub hub: HubArgs,
+    pub hub: RolloutHubArgs,
 }
 
 fn duration(text: &str) -> Result<Duration, String> {

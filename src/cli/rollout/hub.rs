@@ -10,7 +10,7 @@ use kube::api::{ApiResource, DynamicObject, GroupVersionKind, ListParams};
 use kube::{Api, Client};
 use serde_json::Value;
 
-use super::args::{AskArgs, HubArgs};
+use super::args::{AskArgs, RolloutHubArgs};
 use crate::cli::{CliError, connect, live};
 use crate::controllers::TideOptions;
 use cockpit::{Picture, Rollouts, Stopwatch, Target, TargetKind, Unknown, addon, find, upgrade};
@@ -35,7 +35,7 @@ impl Source {
                 let dump = live::dump(path)?;
                 (dump.hub, dump.taken_at)
             }
-            None => (live::read(ask.hub.kubeconfig.as_deref())?, Timestamp::now()),
+            None => (live::read(&ask.hub.place)?, Timestamp::now()),
         };
         let settings = match &ask.facts {
             Some(_) => plain_settings(&ask.hub),
@@ -92,7 +92,7 @@ pub(super) fn wake(picture: &Picture) -> Option<Timestamp> {
     ends.chain(next).filter(|at| *at > picture.at).min()
 }
 
-fn plain_settings(args: &HubArgs) -> Settings {
+fn plain_settings(args: &RolloutHubArgs) -> Settings {
     Settings {
         hub_namespaces: args.rights.namespaces(),
         ..TideOptions::from(&args.tide).settings
@@ -100,11 +100,11 @@ fn plain_settings(args: &HubArgs) -> Settings {
 }
 
 /// Returns the settings of the controllers of a hub, OCM's manager looked at.
-pub(in crate::cli) fn settings(args: &HubArgs, now: Timestamp) -> Result<Settings, CliError> {
+pub(in crate::cli) fn settings(args: &RolloutHubArgs, now: Timestamp) -> Result<Settings, CliError> {
     let fence = match args.stock_lease.0.as_ref() {
         None => Fence::Open,
         Some(place) => {
-            let lease = live::lease(args.kubeconfig.as_deref(), place)?;
+            let lease = live::lease(&args.place, place)?;
             let acts = lease.is_some_and(|lease| is_alive(&lease, now) && !is_ours(&lease));
             if acts { Fence::Closed } else { Fence::Open }
         }

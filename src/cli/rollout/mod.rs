@@ -14,7 +14,9 @@ mod status;
 pub(super) mod top;
 mod write;
 
-pub use args::{AskArgs, HistoryArgs, HubArgs, ListArgs, RolloutArgs, RolloutCommand, StatusArgs, SteerArgs};
+pub use args::{
+    AskArgs, HistoryArgs, ListArgs, RolloutArgs, RolloutCommand, RolloutHubArgs, StatusArgs, SteerArgs,
+};
 #[cfg(feature = "dev")]
 pub(super) use gallery::{Gallery, Pictures};
 pub(super) use hub::names_on_hub;

@@ -6,7 +6,9 @@ use std::process::ExitCode;
 
 use jiff::Timestamp;
 
-use super::args::{HistoryArgs, HubArgs, ListArgs, RolloutArgs, RolloutCommand, StatusArgs, SteerArgs};
+use super::args::{
+    HistoryArgs, ListArgs, RolloutArgs, RolloutCommand, RolloutHubArgs, StatusArgs, SteerArgs,
+};
 use super::hub::{Source, events, gone, picture, raw, settings, unread};
 use super::show::{painted, width};
 use super::status::{exit_status, watch};
@@ -105,8 +107,8 @@ fn remembered(args: &HistoryArgs) -> Result<ExitCode, CliError> {
             (found.ok_or_else(|| gone(&target))?, Vec::new())
         }
         None => runtime()?.block_on(async {
-            let kubeconfig = args.ask.hub.kubeconfig.as_deref();
-            let client = connect::client(connect::config_of(kubeconfig).await?)?;
+            let place = &args.ask.hub.place;
+            let client = connect::client(connect::config_of(place).await?)?;
             let object = raw(&client, &target).await?;
             Ok::<_, CliError>((object, events(&client, &target).await?))
         })?,
@@ -140,18 +142,18 @@ fn told(args: &SteerArgs, verb: &Verb) -> Result<ExitCode, CliError> {
 
 /// Writes what a verb means, and returns what it wrote.
 pub(in crate::cli) fn steered(
-    (hub, name): (&HubArgs, &str),
+    (hub, name): (&RolloutHubArgs, &str),
     (verb, reason): (&Verb, Option<&str>),
     request: Request,
 ) -> Result<Vec<Line>, CliError> {
     let now = Timestamp::now();
-    let kubeconfig = hub.kubeconfig.as_deref();
-    let store = live::read(kubeconfig)?.store(settings(hub, now)?);
+    let place = &hub.place;
+    let store = live::read(place)?.store(settings(hub, now)?);
     let target =
         find(&cockpit::Rollouts::of(&store), name).map_err(|unknown| CliError::Refused(Box::new(unknown)))?;
     let picture = picture(&store, &target, &Stopwatch::default(), now).ok_or_else(|| gone(&target))?;
     runtime()?.block_on(async {
-        let client = connect::client(connect::config_of(kubeconfig).await?)?;
+        let client = connect::client(connect::config_of(place).await?)?;
         let object = raw(&client, &target).await?;
         let ask = Steer {
             verb,

@@ -36,7 +36,7 @@ pub(super) fn exit_status(phase: Phase) -> u8 {
 /// Follows a rollout until it is over.
 pub(super) async fn watch(args: &StatusArgs) -> Result<ExitCode, CliError> {
     let hub = &args.ask.hub;
-    let client = connect::client(connect::config_of(hub.kubeconfig.as_deref()).await?)?;
+    let client = connect::client(connect::config_of(&hub.place).await?)?;
     let lease = tokio::task::spawn_blocking({
         let hub = hub.clone();
         move || settings(&hub, Timestamp::now())

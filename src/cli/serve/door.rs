@@ -100,7 +100,11 @@ impl DoorArgs {
     pub(super) fn open(&self, now: Timestamp) -> Result<Opened, CliError> {
         let mut files = Files::new(self);
         let certificate = match self.certificates {
-            CertificatesArg::Files => Some(files.read().map_err(cannot_open)?),
+            CertificatesArg::Files => Some(files.read().map_err(|trouble| {
+                let (certificate, key) = (self.certificate.display(), self.key.display());
+                let cause = cannot_open(trouble).one_line();
+                CliError::Refused(format!("{cause} (--certificate \"{certificate}\" --key \"{key}\")").into())
+            })?),
             CertificatesArg::Secret | CertificatesArg::SelfManaged => None,
         };
         if let Some(Err(fault)) = certificate.as_ref().map(|certificate| certificate.holds(now)) {

@@ -14,6 +14,7 @@ use tracing::info;
 use super::door::Opened;
 use super::{age, erasure, labels, readiness};
 use crate::cli::print::print;
+use crate::cli::settings::{self, Words};
 use crate::cli::{
     AuditTo, CliError, ControllersMode, LeasePlace, Only, ServeArgs, audit, connect, doctor, policies,
     rulebook, signals,
@@ -26,6 +27,7 @@ use crate::server::{Gate, GateOptions, Health, Limits, Pages};
 use crate::telemetry::Metrics;
 use admission::Rulebook;
 use field::Shown;
+use snapshot::{DiscoveryLabels, Settings};
 
 pub(in crate::cli) fn run(args: &ServeArgs) -> Result<(), CliError> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -47,6 +49,7 @@ async fn serve(args: &ServeArgs) -> Result<(), CliError> {
     let pages = args.door.pages(args.half(), (&health, &metrics))?;
     let (mut options, sightings) = options(args, &metrics);
     labels::leave_to_ocm(&client, args, &mut options.settings).await;
+    let words = told_words(args, &options.settings);
     let tide = Tide::start(client.clone(), options)
         .await
         .map_err(|error| cannot_start("the controllers", error))?;
@@ -63,6 +66,7 @@ async fn serve(args: &ServeArgs) -> Result<(), CliError> {
     };
     let keeper = kept(args).map(|kept| CertificateKeeper::start(&client, &tide, kept));
     let auditor = audited(args, (&client, &tide), sightings, (&rulebook, &metrics));
+    let telling = telling(args, (&client, &tide), words);
     let running = Running {
         args,
         rulebook,
@@ -80,6 +84,7 @@ async fn serve(args: &ServeArgs) -> Result<(), CliError> {
         None => (None, running.drive(&tide).await),
     };
     info!(linger = args.linger, "stopping");
+    drop(telling);
     // Before anything ends: whoever routes questions here needs time to hear of it.
     health.drain();
     audit::end(auditor).await;
@@ -95,9 +100,28 @@ async fn serve(args: &ServeArgs) -> Result<(), CliError> {
     told
 }
 
+/// What of the command line is told on the hub; what was found out about the hub counts as said.
+fn told_words(args: &ServeArgs, settings: &Settings) -> Words {
+    let mut words = args.words.0.clone();
+    if settings.discovery_labels == DiscoveryLabels::Off {
+        words.insert("discovery-labels".to_owned(), "off".to_owned());
+    }
+    words
+}
+
+/// Tells on the hub how the controllers behave, where they write; ends when it is dropped.
+fn telling(args: &ServeArgs, (client, tide): (&Client, &Tide), words: Words) -> JoinSet<()> {
+    let mut telling = JoinSet::new();
+    if args.controllers == ControllersMode::On && args.half() != Some(Only::Gate) {
+        let place = settings::place(args.elect.as_ref());
+        telling.spawn(settings::publish(client.clone(), place, words, tide.leading()));
+    }
+    telling
+}
+
 /// Returns the client of the hub, which is looked at first if that is asked for.
 async fn reached(args: &ServeArgs, metrics: &Metrics) -> Result<Client, CliError> {
-    let config = connect::config_of(args.kubeconfig.as_deref()).await?;
+    let config = connect::config_of(&args.hub).await?;
     info!(
         version = env!("CARGO_PKG_VERSION"), hub = %config.cluster_url, controllers = ?args.controllers, only = ?args.half(),
         "tidegate starts"

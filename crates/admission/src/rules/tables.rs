@@ -37,6 +37,9 @@ pub(crate) const ADVICE: &[&str] = &[
     "install/type-mismatch",
     "install/unknown-placement",
     "lifecycle/listed-template",
+    "manifest/immutable",
+    "manifest/required",
+    "manifest/unknown-field",
     "naming/cluster-state",
     "naming/unknown-addon",
     "naming/unknown-cluster",
@@ -131,6 +134,7 @@ impl Ruled for HubConfig {
 impl Ruled for Template {
     const RULES: &'static [&'static [Rule<Self>]] = {
         let [
+            kubernetes,
             manifests,
             owner,
             pods,
@@ -144,6 +148,7 @@ impl Ruled for Template {
             deletion::ON_TEMPLATES,
             in_place::ON_TEMPLATES,
             permission::ON_TEMPLATES,
+            kubernetes,
             manifests,
             owner,
             pods,

@@ -337,7 +337,8 @@ mod tests {
 
     #[test]
     fn a_status_is_read_in_our_words_and_in_those_of_ocm() {
-        let rows: [(&[(&str, &str, &str)], &str); 14] = [
+        type Said = [(&'static str, &'static str, &'static str)];
+        let rows: [(&Said, &str); 14] = [
             (&[], "unknown"),
             (&[("Available", "True", "")], "ready"),
             (&[("Available", "Unknown", "")], "unreachable"),

@@ -4,7 +4,7 @@
 
 use clap::Args;
 
-use crate::cli::HubArgs;
+use crate::cli::RolloutHubArgs;
 
 /// Show the rollouts of a hub as a page in the terminal, live: add-ons, one rollout, one cluster and why it is not ready.
 ///
@@ -16,5 +16,5 @@ pub struct TopArgs {
     pub name: Option<String>,
     /// Which hub.
     #[command(flatten)]
-    pub hub: HubArgs,
+    pub hub: RolloutHubArgs,
 }

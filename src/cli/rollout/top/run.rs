@@ -19,7 +19,7 @@ use crate::cli::rollout::gallery::{Gallery, Pictures};
 use crate::cli::rollout::hub::settings;
 use crate::cli::rollout::run::steered;
 use crate::cli::rollout::write::Request;
-use crate::cli::{CliError, HubArgs, connect, live, signals};
+use crate::cli::{CliError, RolloutHubArgs, connect, live, signals};
 use crate::controllers::Lens;
 use cockpit::{Line, Rollouts, Target, TargetKind, Tone, Verb, find};
 use field::Shown;
@@ -54,8 +54,8 @@ pub(in crate::cli) fn run(args: &TopArgs) -> Result<ExitCode, CliError> {
         .build()
         .map_err(|source| cannot_start("the runtime", source))?;
     let ended = runtime.block_on(async {
-        let kubeconfig = args.hub.kubeconfig.as_deref();
-        let client = connect::client(connect::config_of(kubeconfig).await?)?;
+        let place = &args.hub.place;
+        let client = connect::client(connect::config_of(place).await?)?;
         // Whoever cannot be reached is told of before the page covers everything.
         client.apiserver_version().await.map_err(|source| CliError::Act {
             act: "reach the hub",
@@ -187,7 +187,7 @@ fn meant(key: KeyEvent) -> Option<Key> {
 }
 
 /// Asks the hub beside the page.
-fn spawn(effect: Effect, hub: HubArgs, told: mpsc::UnboundedSender<News>) {
+fn spawn(effect: Effect, hub: RolloutHubArgs, told: mpsc::UnboundedSender<News>) {
     tokio::task::spawn_blocking(move || {
         let news = match effect {
             Effect::Nothing | Effect::End => return,
@@ -210,11 +210,15 @@ fn spawn(effect: Effect, hub: HubArgs, told: mpsc::UnboundedSender<News>) {
     });
 }
 
-fn written(hub: &HubArgs, (target, verb): (&Target, &Verb), request: Request) -> Result<Vec<Line>, String> {
+fn written(
+    hub: &RolloutHubArgs,
+    (target, verb): (&Target, &Verb),
+    request: Request,
+) -> Result<Vec<Line>, String> {
     steered((hub, &target.told()), (verb, None), request).map_err(|error| error.one_line())
 }
 
-fn why(hub: &HubArgs, target: &Target, cluster: &str) -> Vec<Line> {
+fn why(hub: &RolloutHubArgs, target: &Target, cluster: &str) -> Vec<Line> {
     match answer(hub, target, cluster) {
         Ok(text) => {
             let page = Shown::page(&text);
@@ -230,9 +234,9 @@ fn why(hub: &HubArgs, target: &Target, cluster: &str) -> Vec<Line> {
     }
 }
 
-fn answer(args: &HubArgs, target: &Target, cluster: &str) -> Result<String, String> {
+fn answer(args: &RolloutHubArgs, target: &Target, cluster: &str) -> Result<String, String> {
     let now = Timestamp::now();
-    let hub = live::read(args.kubeconfig.as_deref()).map_err(|error| error.one_line())?;
+    let hub = live::read(&args.place).map_err(|error| error.one_line())?;
     let settings = settings(args, now).map_err(|error| error.one_line())?;
     match target.kind {
         TargetKind::ClusterManagementAddOn => why::why(&hub, settings, (&target.name, Some(cluster)), now)

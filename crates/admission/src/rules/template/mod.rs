@@ -1,8 +1,9 @@
-//! Rules about templates: the manifests of an agent (page: `tests/admission/template.md`), its certificates, its version, and whose it is
+//! Rules about templates: the manifests of an agent (pages: `tests/admission/template.md`, `manifest.md`), its certificates, its version, and whose it is
 //! (page: `tests/admission/registration.md`).
 //!
 //! Decides nothing here; the parts do.
 
+mod kubernetes;
 mod manifests;
 mod owner;
 mod pods;
@@ -20,7 +21,8 @@ pub(crate) use same_object::ON_ADDONS as ON_SHARED_OBJECTS;
 pub(super) use variables::{UNKNOWN as UNKNOWN_VARIABLE, each_variable};
 
 /// Rules of templates.
-pub(crate) const FAMILIES: [&[Rule<Template>]; 8] = [
+pub(crate) const FAMILIES: [&[Rule<Template>]; 9] = [
+    kubernetes::RULES,
     manifests::RULES,
     owner::RULES,
     pods::RULES,

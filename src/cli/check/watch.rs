@@ -1,0 +1,57 @@
+//! `tidegate check --watch`: once more whenever a file changes.
+//!
+//! Decides what a change is: another set of files, or another time or size of one. Never reads what they say.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::thread::sleep;
+use std::time::{Duration, SystemTime};
+
+use super::folder;
+use crate::cli::CliError;
+use crate::cli::print::{complain, print};
+use field::Shown;
+
+/// How often is looked.
+const LOOK_EVERY: Duration = Duration::from_millis(300);
+
+/// When a file was written, and how large it is.
+type Stamp = (PathBuf, Option<SystemTime>, u64);
+
+/// Does something now and after every change of the files; goes on until the program is ended.
+pub(in crate::cli) fn again(
+    paths: &[PathBuf],
+    mut judge: impl FnMut() -> Result<(), CliError>,
+) -> Result<ExitCode, CliError> {
+    let mut seen: Option<Vec<Stamp>> = None;
+    loop {
+        let now = stamps(paths);
+        if seen.as_ref() != Some(&now) {
+            if seen.is_some() {
+                print(&Shown::line(""))?;
+            }
+            // Half a file is no reason to end: the next change may mend it.
+            if let Err(error) = judge() {
+                if let CliError::Print(_) = error {
+                    return Err(error);
+                }
+                complain(&Shown::line(&format!("tidegate: {}", error.one_line())));
+            }
+            complain(&Shown::line("watching for changes; end with Ctrl-C"));
+            seen = Some(now);
+        }
+        sleep(LOOK_EVERY);
+    }
+}
+
+fn stamps(paths: &[PathBuf]) -> Vec<Stamp> {
+    let files = paths.iter().flat_map(|path| folder::below(path));
+    files
+        .map(|path| {
+            let about = fs::metadata(&path).ok();
+            let changed = about.as_ref().and_then(|about| about.modified().ok());
+            (path, changed, about.map_or(0, |about| about.len()))
+        })
+        .collect()
+}

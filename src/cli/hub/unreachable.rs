@@ -1,0 +1,110 @@
+//! A hub that does not answer, told with its address, where that was read, the cause, and what to look at.
+//!
+//! Decides only words. Never tries again.
+
+use std::error::Error;
+
+use field::one_line;
+
+/// A hub that does not answer.
+#[derive(Debug, thiserror::Error)]
+#[error("{text}")]
+pub(in crate::cli) struct Unreachable {
+    text: String,
+}
+
+/// What to look at, by what the cause says; the first that fits counts.
+const CURES: &[(&[&str], &str)] = &[
+    (
+        &["Connection refused", "connection refused"],
+        "nothing listens there: is it the hub that you mean, and does it run?",
+    ),
+    (
+        &[
+            "failed to lookup address",
+            "dns error",
+            "Name or service not known",
+        ],
+        "the name of the server is not known here",
+    ),
+    (
+        &["UnknownIssuer", "BadSignature", "invalid peer certificate"],
+        "the hub shows a certificate that the kubeconfig does not vouch for: was the hub made anew since?",
+    ),
+    (
+        &[
+            "timed out",
+            "deadline has elapsed",
+            "No route to host",
+            "Network is unreachable",
+        ],
+        "is there a way to that network from here (VPN, proxy)?",
+    ),
+];
+
+impl Unreachable {
+    /// Returns it with the last of its causes: those before say where in a library it went wrong.
+    pub(in crate::cli) fn new(url: &str, origin: &str, error: &(dyn Error + 'static)) -> Self {
+        let mut root = error;
+        while let Some(cause) = root.source() {
+            root = cause;
+        }
+        let cause = root.to_string();
+        let is_ours =
+            (url.contains("127.0.0.1") || url.contains("localhost")) && origin.contains(".tidegate");
+        let cure = CURES
+            .iter()
+            .find(|(signs, _)| signs.iter().any(|sign| cause.contains(sign)))
+            .map_or("", |(_, cure)| if is_ours { DEV } else { cure });
+        let hint = if cure.is_empty() {
+            String::new()
+        } else {
+            format!("; hint: {cure}")
+        };
+        let url = url.trim_end_matches('/');
+        Self {
+            text: one_line(&format!(
+                "the hub at {url} does not answer: {cause} ({origin}){hint}"
+            )),
+        }
+    }
+}
+
+const DEV: &str = "that hub was a `tidegate dev`: does it still run?";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::{Expect, expect};
+
+    fn told(url: &str, origin: &str, cause: &str, expected: &Expect) {
+        let error = std::io::Error::other(cause.to_owned());
+        expected.assert_eq(&Unreachable::new(url, origin, &error).to_string());
+    }
+
+    #[test]
+    fn a_hub_that_does_not_answer_is_told_with_address_origin_and_cure() {
+        told(
+            "https://10.0.0.1:6443/",
+            "context \"prod\" of \"/home/me/hub\"",
+            "Connection refused (os error 111)",
+            &expect![[
+                r#"the hub at https://10.0.0.1:6443 does not answer: Connection refused (os error 111) (context "prod" of "/home/me/hub"); hint: nothing listens there: is it the hub that you mean, and does it run?"#
+            ]],
+        );
+        told(
+            "https://127.0.0.1:40000/",
+            "context \"dev\" of \".tidegate/kubeconfig\"",
+            "Connection refused (os error 111)",
+            &expect![[
+                r#"the hub at https://127.0.0.1:40000 does not answer: Connection refused (os error 111) (context "dev" of ".tidegate/kubeconfig"); hint: that hub was a `tidegate dev`: does it still run?"#
+            ]],
+        );
+        told(
+            "https://h/",
+            "the service account of this pod",
+            "something new",
+            &expect!["the hub at https://h does not answer: something new (the service account of this pod)"],
+        );
+    }
+}
