@@ -1,4 +1,4 @@
-//! Certificates as a cluster brings them about: made by Tidegate itself, or by cert-manager, whose part is played here.
+//! Certificates as a cluster brings them about: made by Tidegate itself (`cert_manager` has the other way).
 //!
 //! Questions are asked all the time, on connections that are opened anew again and again, by callers who trust what the webhook
 //! configurations say and hear of it late. Decides that none of them fails.
@@ -31,7 +31,7 @@ const LATE: Duration = Duration::from_millis(300);
 /// Questions on a connection before the next is opened.
 const QUESTIONS: u32 = 10;
 
-fn free_port() -> u16 {
+pub(crate) fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     listener.local_addr().expect("an address").port()
 }
@@ -43,7 +43,7 @@ fn rate() -> u64 {
 }
 
 /// Whom callers trust, as the webhook configuration says it, late.
-async fn follow_bundle(hub: &TestHub) -> watch::Receiver<Arc<ClientConfig>> {
+pub(crate) async fn follow_bundle(hub: &TestHub) -> watch::Receiver<Arc<ClientConfig>> {
     let client = hub.client();
     let path = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/tidegate-guard";
     let read = move || {
@@ -99,15 +99,15 @@ fn trust(bundle: &[u8]) -> Arc<ClientConfig> {
 
 /// What callers met.
 #[derive(Clone, Default)]
-struct Met {
+pub(crate) struct Met {
     answers: Arc<AtomicU64>,
     handshakes: Arc<AtomicU64>,
-    failures: Arc<Mutex<Vec<String>>>,
+    pub(crate) failures: Arc<Mutex<Vec<String>>>,
     certificates: Arc<Mutex<BTreeSet<Vec<u8>>>>,
 }
 
 impl Met {
-    fn certificates(&self) -> usize {
+    pub(crate) fn certificates(&self) -> usize {
         self.certificates.lock().expect("nobody panics here").len()
     }
 
@@ -198,7 +198,7 @@ async fn answer(tls: &mut TlsStream<TcpStream>) -> Result<String, String> {
 }
 
 /// Asks these gates at a rate until it is told to end.
-fn load(
+pub(crate) fn load(
     gates: &[SocketAddr],
     config: &watch::Receiver<Arc<ClientConfig>>,
     met: &Met,
@@ -222,7 +222,7 @@ fn load(
 }
 
 /// Asks by way of the hub, which fails with the gate.
-fn load_hub(hub: &TestHub, met: &Met) -> tokio::task::JoinHandle<()> {
+pub(crate) fn load_hub(hub: &TestHub, met: &Met) -> tokio::task::JoinHandle<()> {
     let (client, met) = (hub.client(), met.clone());
     tokio::spawn(async move {
         let object = json!({"apiVersion": "addon.open-cluster-management.io/v1alpha1", "kind": "AddOnDeploymentConfig",
@@ -243,13 +243,13 @@ fn load_hub(hub: &TestHub, met: &Met) -> tokio::task::JoinHandle<()> {
     })
 }
 
-fn apply(kubeconfig: &Path, manifest: &str) {
+pub(crate) fn apply(kubeconfig: &Path, manifest: &str) {
     let applied = kubectl(kubeconfig, &["apply", "-f", "-"], manifest);
     assert!(applied.ok, "{}", applied.stderr);
 }
 
 /// The webhooks for a gate at this address; what fails is seen, whatever webhook it is.
-fn webhooks(gate: SocketAddr) -> String {
+pub(crate) fn webhooks(gate: SocketAddr) -> String {
     let printed = run(&["reference", "webhooks", "--url", &format!("https://{gate}")]);
     assert!(printed.ok, "{}", printed.stderr);
     printed
@@ -259,7 +259,7 @@ fn webhooks(gate: SocketAddr) -> String {
 
 const SECRET: &str = "--certificate-secret=tidegate/tidegate-tls";
 
-fn gate(kubeconfig: &Path, bind: SocketAddr, way: &str) -> Serve {
+pub(crate) fn gate(kubeconfig: &Path, bind: SocketAddr, way: &str) -> Serve {
     let (bind, way) = (bind.to_string(), format!("--certificates={way}"));
     let words = [
         "--bind",
@@ -285,7 +285,7 @@ fn controllers(kubeconfig: &Path, life: &str) -> Serve {
     Serve::half("controllers", kubeconfig, &words)
 }
 
-async fn scene(folder: &Path) -> (TestHub, PathBuf) {
+pub(crate) async fn scene(folder: &Path) -> (TestHub, PathBuf) {
     let (hub, kubeconfig) = defined_hub(folder).await;
     let secret = repository("manifests/deploy/components/self-managed/secret.yaml");
     let secret = std::fs::read_to_string(secret).expect("the Secret");
@@ -447,109 +447,5 @@ async fn a_gate_without_a_certificate_says_what_it_waits_for() {
         gate.wait().expect("it has ended");
         drop(leader);
     });
-    hub.shutdown().await;
-}
-
-/// cert-manager's part: what its issuer puts into the Secret of a Certificate, and what its injector writes into configurations that have the
-/// annotation `cert-manager.io/inject-ca-from`, by an update of the whole object.
-async fn cert_manager(client: kube::Client, authority: Arc<Mutex<tidegate::server::Authority>>) {
-    let get = |path: String| {
-        let client = client.clone();
-        async move {
-            let request = http::Request::get(path).body(Vec::new()).expect("a request");
-            client.request::<Value>(request).await.ok()
-        }
-    };
-    loop {
-        tokio::time::sleep(Duration::from_millis(100)).await;
-        for kind in [
-            "mutatingwebhookconfigurations/tidegate-mutate",
-            "validatingwebhookconfigurations/tidegate-guard",
-        ] {
-            let path = format!("/apis/admissionregistration.k8s.io/v1/{kind}");
-            let Some(mut object) = get(path.clone()).await else {
-                continue;
-            };
-            let from = object.pointer("/metadata/annotations/cert-manager.io~1inject-ca-from");
-            assert_eq!(
-                from,
-                Some(&json!("tidegate/tidegate")),
-                "the Certificate of the kit"
-            );
-            let bundle = STANDARD.encode(authority.lock().expect("nobody panics here").ca_pem());
-            let webhooks = object["webhooks"].as_array_mut().expect("webhooks");
-            if webhooks
-                .iter()
-                .all(|webhook| webhook["clientConfig"]["caBundle"] == json!(bundle))
-            {
-                continue;
-            }
-            for webhook in webhooks {
-                webhook["clientConfig"]["caBundle"] = json!(bundle);
-            }
-            let request = http::Request::put(path).header("content-type", "application/json");
-            let request = request.body(object.to_string().into_bytes()).expect("a request");
-            // Whoever was faster is met again in a moment.
-            client.request::<Value>(request).await.ok();
-        }
-    }
-}
-
-/// A pair of this authority in the Secret, as cert-manager's issuer writes it.
-fn issued(kubeconfig: &Path, authority: &tidegate::server::Authority) {
-    let issued = authority.issue(["127.0.0.1"]).expect("a certificate");
-    let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "tidegate-tls", "namespace": "tidegate"},
-        "stringData": {"tls.crt": issued.chain_pem(), "tls.key": issued.key_pem(), "ca.crt": authority.ca_pem()}});
-    apply(kubeconfig, &secret.to_string());
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn what_cert_manager_issues_and_injects_is_shown_and_trusted() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let (hub, kubeconfig) = scene(folder.path()).await;
-    let authority = tidegate::server::Authority::generate().expect("an authority");
-    let bind = SocketAddr::from(([127, 0, 0, 1], free_port()));
-    let running = tokio::task::block_in_place(|| {
-        issued(&kubeconfig, &authority);
-        let gate = gate(&kubeconfig, bind, "secret");
-        // The annotation of the kit, and an address for its Service.
-        let kit = kubectl(
-            &kubeconfig,
-            &[
-                "kustomize",
-                &repository("manifests/deploy/webhooks").to_string_lossy(),
-            ],
-            "",
-        );
-        let annotation = "cert-manager.io/inject-ca-from: tidegate/tidegate";
-        assert_eq!(kit.stdout.matches(annotation).count(), 2, "{}", kit.stderr);
-        let annotated = webhooks(bind).replace(
-            "metadata:\n",
-            &format!("metadata:\n  annotations:\n    {annotation}\n"),
-        );
-        apply(&kubeconfig, &annotated);
-        gate
-    });
-    let authority = Arc::new(Mutex::new(authority));
-    let manager = tokio::spawn(cert_manager(hub.client(), Arc::clone(&authority)));
-    let config = follow_bundle(&hub).await;
-    let met = Met::default();
-    let mut callers = load(&[bind], &config, &met);
-    callers.push(load_hub(&hub, &met));
-    for renewals in 1..=3 {
-        let begun = Instant::now();
-        while met.certificates() < renewals {
-            assert!(begun.elapsed() < crate::rig::PATIENCE, "{renewals}");
-            tokio::time::sleep(Duration::from_millis(100)).await;
-        }
-        tokio::task::block_in_place(|| issued(&kubeconfig, &authority.lock().expect("nobody panics here")));
-    }
-    callers.iter().for_each(tokio::task::JoinHandle::abort);
-    manager.abort();
-    assert_eq!(
-        *met.failures.lock().expect("nobody panics here"),
-        Vec::<String>::new()
-    );
-    drop(running);
     hub.shutdown().await;
 }

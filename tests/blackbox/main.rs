@@ -6,6 +6,7 @@ mod added_fields;
 mod admission;
 mod audit;
 mod break_glass;
+mod cert_manager;
 mod certificates;
 mod chaos;
 mod cockpit;
