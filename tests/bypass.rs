@@ -228,7 +228,7 @@ async fn storable(rig: &Rig, rules: Vec<Candidates>, others: &[Value]) -> (Vec<C
 }
 
 /// These only warn, or deny what stores nothing, which is to delete: nothing is denied that could be stored.
-const ADVICE: [&str; 47] = [
+const ADVICE: [&str; 50] = [
     "annotation/unknown",
     "annotation/value",
     "blast-radius/move",
@@ -252,6 +252,9 @@ const ADVICE: [&str; 47] = [
     "install/type-mismatch",
     "install/unknown-placement",
     "lifecycle/listed-template",
+    "manifest/immutable",
+    "manifest/required",
+    "manifest/unknown-field",
     "naming/cluster-state",
     "naming/unknown-addon",
     "naming/unknown-cluster",

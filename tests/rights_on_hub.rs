@@ -1,9 +1,7 @@
-//! What the manifests of `manifests/rbac` grant against what is done with it: both halves of the program run as their service
-//! accounts on a hub that asks for rights, through every story that needs some, and each request is recorded.
-//!
-//! Nothing that was needed may have been forbidden, and what was granted and not used has a reason here. What the accounts must
-//! never be able to do is asked as the accounts.
+//! What the manifests of `manifests/rbac` grant against what is done with it: both halves of the program run as their service accounts on a hub
+//! that asks for rights. Nothing that was needed may have been forbidden, and what was granted and not used has a reason here.
 
+mod certificate;
 mod manifests;
 mod observed;
 mod recorder;
@@ -254,7 +252,7 @@ async fn a_certificate_is_kept_by_one_account_and_read_by_the_other() {
     let hub = hub(&EVERYTHING).await;
     let record = Record::default();
     let [gate, controllers] = [GATE, CONTROLLERS].map(|account| acting_as(account, &hub.client(), &record));
-    stories::of_a_certificate(&hub, gate, controllers).await;
+    certificate::of_a_certificate(&hub, gate, controllers).await;
     assert_fit(
         &record,
         &granted(&["certificates.yaml", "certificates-conversion.yaml"]),

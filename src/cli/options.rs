@@ -2,7 +2,6 @@
 //!
 //! Decides only how words become values. Never knows a subcommand.
 
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -10,7 +9,6 @@ use apimachinery::names::{is_dns1123_label, is_dns1123_subdomain};
 use clap::Args;
 
 use super::words::{LeasePlace, lease, length};
-use super::{AuditArgs, DoorArgs, GivenWords, HubArgs, LogArgs};
 use crate::controllers::TideOptions;
 use admission::BlastRadius;
 use model::HubNamespaces;
@@ -18,79 +16,6 @@ use snapshot::{
     AgentGroups, ClusterConfigs, Compat, DiscoveryLabels, EmptyLifecycle, Failures, Fence, HookTimeout,
     Managing, Name, RemovalBudget, RollUps, Settings, TimeoutPolicy, Vocabulary, service_account,
 };
-
-/// Guard and drive a hub: serve admission over TLS and run the controllers.
-///
-/// The hub is the one of the kubeconfig (flag, else KUBECONFIG, else the service account of the pod). It must have the
-/// definitions of `tidegate crds` beside OCM's own, and be told to ask the gate: `tidegate reference webhooks`.
-/// Several replicas need `--elect`, so that only one of them writes. Ends on SIGINT or SIGTERM after the requests under way.
-#[derive(Args, Clone, Debug)]
-pub struct ServeArgs {
-    /// What is told on the hub of how the controllers behave.
-    #[command(flatten)]
-    pub words: GivenWords,
-    /// Which hub.
-    #[command(flatten)]
-    pub hub: HubArgs,
-    /// Run one half alone, so that the open port and the writing have an identity each (`docs/operate/replicas.md`).
-    ///
-    /// The gate alone writes nothing. The controllers alone open no port but that of `--metrics`, which then tells their health
-    /// too, and need no certificate.
-    #[arg(long, value_enum, value_name = "HALF")]
-    pub only: Option<Only>,
-    /// What the controllers do: nothing, which is `--only gate`; observe, which plans and tells what would be written (log,
-    /// metrics, and the page `/pending` on the address of `--metrics`) and writes nothing; or write.
-    #[arg(long, value_enum, value_name = "MODE", default_value_t = ControllersMode::On)]
-    pub controllers: ControllersMode,
-    /// Address to serve admission on.
-    #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0:9443")]
-    pub bind: SocketAddr,
-    /// Certificate, callers, probes and metrics.
-    #[command(flatten)]
-    pub door: DoorArgs,
-    /// Lease by which several replicas elect the one that writes; every replica answers admission.
-    ///
-    /// The Lease is made if it is not there; the namespace is not. Without the flag this replica writes by itself.
-    #[arg(long, value_name = "NAMESPACE/NAME", value_parser = lease)]
-    pub elect: Option<LeasePlace>,
-    /// Lease of OCM's add-on manager. While somebody holds it, add-ons that are that manager's are not written: those whose
-    /// annotation `addon.open-cluster-management.io/lifecycle` is absent or `addon-manager`. `none` looks at nothing.
-    #[arg(long, value_name = "NAMESPACE/NAME", default_value = STOCK_LEASE, value_parser = stock_lease)]
-    pub stock_lease: StockArg,
-    /// What the gate decides by.
-    #[command(flatten)]
-    pub gate: GateArgs,
-    /// How the controllers behave.
-    #[command(flatten)]
-    pub tide: TideArgs,
-    /// What agents may have on the hub.
-    #[command(flatten)]
-    pub rights: RightsArgs,
-    /// Whether stored objects are audited.
-    #[command(flatten)]
-    pub audit: AuditArgs,
-    /// How the log is written.
-    #[command(flatten)]
-    pub logs: LogArgs,
-    /// Look at the hub as `tidegate doctor` does before anything starts, tell what is found, and do not start over an error.
-    ///
-    /// Without it the program starts and waits for what is missing, which `/readyz` names.
-    #[arg(long)]
-    pub preflight: bool,
-    /// How many seconds to go on serving after a signal, until routes to this server are withdrawn.
-    #[arg(long, value_name = "SECONDS", default_value_t = 5, value_parser = clap::value_parser!(u64).range(0..=300))]
-    pub linger: u64,
-}
-
-impl ServeArgs {
-    /// Returns the half that runs alone, if one does.
-    pub(super) fn half(&self) -> Option<Only> {
-        match self.controllers {
-            ControllersMode::Off => Some(Only::Gate),
-            ControllersMode::Observe | ControllersMode::On => self.only,
-        }
-    }
-}
 
 /// Where OCM's add-on manager elects, unless told otherwise.
 pub(super) const STOCK_LEASE: &str = "open-cluster-management-hub/manager-lock";

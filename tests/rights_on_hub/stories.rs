@@ -11,24 +11,22 @@ use kube::Client;
 use serde_json::{Value, json};
 use snapshot::{Kind, LiveFact, RollUps, Settings};
 use tidegate::controllers::{
-    AuditOptions, AuditPace, Auditor, CertificateKeeper, CertificateOptions, ElectionOptions, Pace, Part,
-    PolicyDocuments, PolicyTells, PolicyWatch, Reports, SecretFollower, SecretSight, StockLease, Tide,
-    TideOptions, ask, may_bind, tap, watch_webhooks,
+    AuditOptions, AuditPace, Auditor, ElectionOptions, Pace, Part, PolicyDocuments, PolicyTells, PolicyWatch,
+    Reports, StockLease, Tide, TideOptions, ask, may_bind, tap, watch_webhooks,
 };
 use tidegate::telemetry::Metrics;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use crate::testkit::manifests::documents;
 use crate::testkit::waiting::{eventually, eventually_or};
 use crate::testkit::{agent, audited, hubs};
 
-const ADDON: &str = "addon.open-cluster-management.io";
+pub(super) const ADDON: &str = "addon.open-cluster-management.io";
 const HUB_SIGNER: &str = "kubernetes.io/kube-apiserver-client";
 const OWN_SIGNER: &str = "example.com/hello";
 
 /// The administrator, who speaks to the hub in plain requests.
-struct Admin(Client);
+pub(super) struct Admin(pub(super) Client);
 
 impl Admin {
     async fn send(&self, method: &str, path: &str, body: Option<(&str, &Value)>) -> Option<Value> {
@@ -42,11 +40,11 @@ impl Admin {
         self.0.request(request.body(body).expect("a request")).await.ok()
     }
 
-    async fn get(&self, path: &str) -> Option<Value> {
+    pub(super) async fn get(&self, path: &str) -> Option<Value> {
         self.send("GET", path, None).await
     }
 
-    async fn merge(&self, path: &str, patch: Value) {
+    pub(super) async fn merge(&self, path: &str, patch: Value) {
         let body = Some(("application/merge-patch+json", &patch));
         self.send("PATCH", path, body).await.expect("it is patched");
     }
@@ -455,48 +453,5 @@ pub(crate) async fn of_the_gate(hub: &TestHub, client: Client) {
         assert_eq!(may, Some(expected), "{user} {namespace:?}");
     }
     policies.shutdown().await;
-    tide.shutdown().await;
-}
-
-/// A certificate is made, told to whoever asks the gate or has it convert, and read by the gate.
-pub(crate) async fn of_a_certificate(hub: &TestHub, gate: Client, controllers: Client) {
-    let admin = Admin(hub.client());
-    let mut objects = documents("manifests/deploy/components/self-managed/secret.yaml");
-    objects.extend(documents("manifests/deploy/webhooks/base/webhooks.yaml"));
-    hubs::load(hub, objects).await;
-    let definition =
-        format!("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/clustermanagementaddons.{ADDON}");
-    let service = json!({"namespace": "tidegate", "name": "tidegate", "path": "/convert", "port": 443});
-    let conversion = json!({"strategy": "Webhook", "webhook": {"conversionReviewVersions": ["v1"],
-        "clientConfig": {"service": service}}});
-    admin
-        .merge(&definition, json!({"spec": {"conversion": conversion}}))
-        .await;
-    let tide = hubs::tide(hub.client(), TideOptions::default()).await;
-    let options = CertificateOptions {
-        namespace: "tidegate".to_owned(),
-        secret: "tidegate-tls".to_owned(),
-        name: "tidegate.tidegate.svc".to_owned(),
-        lives: certificates::Lives::of(Duration::from_hours(24)),
-    };
-    let keeper = CertificateKeeper::start(&controllers, &tide, options);
-    let follower = SecretFollower::start(gate, "tidegate", "tidegate-tls");
-    eventually("the gate has a certificate", || async {
-        matches!(&*follower.sight().borrow(), SecretSight::Holds { key, .. } if !key.is_empty())
-    })
-    .await;
-    let configuration =
-        "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/tidegate-guard";
-    for (path, field) in [
-        (configuration, "/webhooks/0/clientConfig/caBundle"),
-        (&definition, "/spec/conversion/webhook/clientConfig/caBundle"),
-    ] {
-        eventually(path, || async {
-            let found = admin.get(path).await.unwrap_or_default();
-            found.pointer(field).is_some()
-        })
-        .await;
-    }
-    keeper.shutdown().await;
     tide.shutdown().await;
 }

@@ -1,6 +1,7 @@
 //! `tidegate serve`: the gate and the tide of a hub that is already there.
 
 mod age;
+mod args;
 mod door;
 mod erasure;
 mod halves;
@@ -11,6 +12,7 @@ mod run;
 mod secret;
 mod trouble;
 
+pub use args::ServeArgs;
 pub(super) use door::secrets;
 pub use door::{CertificatesArg, DoorArgs};
 pub(super) use halves::nonsense;

@@ -3,7 +3,8 @@
 //! A table of contents. Knows owners and actions, and no add-on: a controller is a folder beside this one.
 
 pub(super) mod absence;
-pub(super) mod backoff;
+pub(super) mod apply_error;
+mod backoff;
 pub(super) mod clock;
 mod controller;
 pub(super) mod definition;

@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use super::apply_error::STUBBORN;
 use super::reconciler::{AFTER_PANIC, Reconciler};
-use super::write::{Applied, STUBBORN};
+use super::write::Applied;
 use snapshot::Owner;
 
 impl Reconciler {

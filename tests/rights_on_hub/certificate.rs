@@ -1,0 +1,60 @@
+//! The story of the gate's certificate: both halves use their rights for it.
+//!
+//! Decides nothing about rights.
+
+use std::time::Duration;
+
+use devhub::TestHub;
+use kube::Client;
+use serde_json::json;
+use tidegate::controllers::{
+    CertificateKeeper, CertificateOptions, SecretFollower, SecretSight, TideOptions,
+};
+
+use super::stories::{ADDON, Admin};
+use crate::testkit::hubs;
+use crate::testkit::manifests::documents;
+use crate::testkit::waiting::eventually;
+
+/// A certificate is made, told to whoever asks the gate or has it convert, and read by the gate.
+pub(crate) async fn of_a_certificate(hub: &TestHub, gate: Client, controllers: Client) {
+    let admin = Admin(hub.client());
+    let mut objects = documents("manifests/deploy/components/self-managed/secret.yaml");
+    objects.extend(documents("manifests/deploy/webhooks/base/webhooks.yaml"));
+    hubs::load(hub, objects).await;
+    let definition =
+        format!("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/clustermanagementaddons.{ADDON}");
+    let service = json!({"namespace": "tidegate", "name": "tidegate", "path": "/convert", "port": 443});
+    let conversion = json!({"strategy": "Webhook", "webhook": {"conversionReviewVersions": ["v1"],
+        "clientConfig": {"service": service}}});
+    admin
+        .merge(&definition, json!({"spec": {"conversion": conversion}}))
+        .await;
+    let tide = hubs::tide(hub.client(), TideOptions::default()).await;
+    let options = CertificateOptions {
+        namespace: "tidegate".to_owned(),
+        secret: "tidegate-tls".to_owned(),
+        name: "tidegate.tidegate.svc".to_owned(),
+        lives: certificates::Lives::of(Duration::from_hours(24)),
+    };
+    let keeper = CertificateKeeper::start(&controllers, &tide, options);
+    let follower = SecretFollower::start(gate, "tidegate", "tidegate-tls");
+    eventually("the gate has a certificate", || async {
+        matches!(&*follower.sight().borrow(), SecretSight::Holds { key, .. } if !key.is_empty())
+    })
+    .await;
+    let configuration =
+        "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/tidegate-guard";
+    for (path, field) in [
+        (configuration, "/webhooks/0/clientConfig/caBundle"),
+        (&definition, "/spec/conversion/webhook/clientConfig/caBundle"),
+    ] {
+        eventually(path, || async {
+            let found = admin.get(path).await.unwrap_or_default();
+            found.pointer(field).is_some()
+        })
+        .await;
+    }
+    keeper.shutdown().await;
+    tide.shutdown().await;
+}
