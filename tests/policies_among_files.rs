@@ -141,7 +141,7 @@ fn a_policy_that_does_not_compile_is_told_where_it_stands() {
     assert_eq!(
         found,
         [
-            "Warning p.yaml:9:7 Forbidden: unknown field [schema/unknown-field]",
+            "Warning p.yaml:9:7 Invalid value: unknown field: it is dropped when the object is stored [schema/unknown-field]",
             "Error p.yaml:9:12 unknown field; did you mean \"id\"? [policy/compile]"
         ],
         "its form comes first"

@@ -3,7 +3,7 @@
 //! Decides what is told anew. What is wrong is decided by `doctor`, and nothing is before both kinds were listed. Has no clock and no
 //! client.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use doctor::{WebhookFault, WebhookLists, webhook_faults};
 use serde_json::Value;
@@ -32,6 +32,8 @@ pub(super) struct Standing {
     /// Which of the two were listed.
     listed: [bool; 2],
     told: Vec<WebhookFault>,
+    /// The names of all configurations that were ever shown.
+    shown: BTreeSet<String>,
     has_conditions: bool,
 }
 
@@ -52,6 +54,7 @@ impl Standing {
 
     /// Takes a whole list in.
     pub(super) fn list(&mut self, sort: Sort, all: BTreeMap<String, Value>) {
+        self.shown.extend(all.keys().cloned());
         *self.of(sort) = all;
         self.listed[usize::from(sort == Sort::Validating)] = true;
     }
@@ -59,9 +62,18 @@ impl Standing {
     /// Takes one configuration in, or its end.
     pub(super) fn see(&mut self, sort: Sort, name: &str, configuration: Option<Value>) {
         match configuration {
-            Some(found) => drop(self.of(sort).insert(name.to_owned(), found)),
+            Some(found) => {
+                self.shown.insert(name.to_owned());
+                drop(self.of(sort).insert(name.to_owned(), found));
+            }
             None => drop(self.of(sort).remove(name)),
         }
+    }
+
+    /// Returns whether a configuration is there, or was since this process looks: one that nobody has made yet was not altered, and
+    /// every process that starts would write so again.
+    pub(super) fn was_shown(&self, name: &str) -> bool {
+        self.shown.contains(name)
     }
 
     /// Returns a configuration by kind and name.
@@ -125,6 +137,20 @@ mod tests {
             News::Mended(fault) => format!("mended: {}", fault.word()),
         });
         words.collect()
+    }
+
+    #[test]
+    fn what_was_never_there_was_not_altered() {
+        let [mutating, validating] = registered();
+        let name = mutating.keys().next().expect("one").clone();
+        let mut standing = Standing::new(true);
+        standing.list(Sort::Mutating, BTreeMap::new());
+        standing.list(Sort::Validating, validating);
+        assert!(words(&standing.news()).contains(&"worse: missing".to_owned()));
+        assert!(!standing.was_shown(&name));
+        standing.list(Sort::Mutating, mutating);
+        standing.see(Sort::Mutating, &name, None);
+        assert!(standing.was_shown(&name), "its end is told");
     }
 
     #[test]

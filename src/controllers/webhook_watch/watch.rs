@@ -151,7 +151,9 @@ fn tell(
                 News::Mended(fault) => (Grade::Normal, fault),
             };
             let (kind, name) = fault.configuration();
-            recorder.of_webhooks((kind, name, uid(standing, fault)), grade, &fault.sentence());
+            if standing.was_shown(name) {
+                recorder.of_webhooks((kind, name, uid(standing, fault)), grade, &fault.sentence());
+            }
         }
     }
 }
