@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use devhub::DevHub;
+use k8s_openapi::api::core::v1::Namespace;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{ListParams, PostParams};
 use kube::config::{KubeConfigOptions, Kubeconfig};
@@ -102,6 +103,11 @@ async fn start(options: &Options) -> Result<DevHub, BenchError> {
         let served = await_condition(crds.clone(), &name, is_crd_established()).await;
         served.map_err(|error| refused(&error))?;
     }
+    // An installed manager has a namespace of its own, in which it tells its settings.
+    let mut home = Namespace::default();
+    home.metadata.name = Some("tidegate".to_owned());
+    let made = Api::all(hub.client()).create(&PostParams::default(), &home).await;
+    made.map_err(|error| refused(&error))?;
     Ok(hub)
 }
 
