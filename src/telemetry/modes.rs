@@ -103,7 +103,7 @@ struct Pending {
 }
 
 /// What would be written, by add-on.
-type ByAddOn = BTreeMap<String, Vec<PendingAction>>;
+type ByOwner = BTreeMap<String, Vec<PendingAction>>;
 
 /// Who writes, and what is not written. Clones tell into the same place.
 #[derive(Clone, Debug, Default)]
@@ -111,7 +111,7 @@ pub struct ModeMetrics {
     leader: Family<LeaseHolder, Gauge>,
     pending: Family<Pending, Gauge>,
     addons: Gauge,
-    observed: Arc<Mutex<Option<ByAddOn>>>,
+    observed: Arc<Mutex<Option<ByOwner>>>,
 }
 
 impl ModeMetrics {
@@ -146,13 +146,13 @@ impl ModeMetrics {
         self.lock().get_or_insert_default();
     }
 
-    /// Notes what would be written for an add-on; returns whether that is something else than before. Nothing where it is written.
-    pub fn would_write(&self, addon: &str, actions: Vec<PendingAction>) -> bool {
+    /// Notes what would be written for an owner, by the name under which the page tells it; returns whether that is something else than before. Nothing where it is written.
+    pub fn would_write(&self, owner: &str, actions: Vec<PendingAction>) -> bool {
         let mut guard = self.lock();
         let Some(observed) = guard.as_mut() else {
             return false;
         };
-        let before = observed.remove(addon).unwrap_or_default();
+        let before = observed.remove(owner).unwrap_or_default();
         let differs = before != actions;
         for one in &before {
             self.gauge(one).dec();
@@ -161,7 +161,7 @@ impl ModeMetrics {
             self.gauge(one).inc();
         }
         if !actions.is_empty() {
-            observed.insert(addon.to_owned(), actions);
+            observed.insert(owner.to_owned(), actions);
         }
         self.addons.set(i64::try_from(observed.len()).unwrap_or(i64::MAX));
         differs
@@ -180,16 +180,16 @@ impl ModeMetrics {
         let guard = self.lock();
         let observed = guard.as_ref()?;
         let mut text = String::new();
-        for (addon, actions) in observed {
+        for (owner, actions) in observed {
             for one in actions.iter().take(SHOWN) {
                 let act = one.act.word();
                 let why = if one.why.is_empty() { "" } else { ": " };
                 // Writing into a string cannot fail.
-                let _written = writeln!(text, "{addon}: {act} {}{why}{}", one.object, one.why).is_ok();
+                let _written = writeln!(text, "{owner}: {act} {}{why}{}", one.object, one.why).is_ok();
             }
             let rest = actions.len().saturating_sub(SHOWN);
             if rest > 0 {
-                let _written = writeln!(text, "{addon}: and {rest} more").is_ok();
+                let _written = writeln!(text, "{owner}: and {rest} more").is_ok();
             }
         }
         if text.is_empty() {
@@ -198,7 +198,7 @@ impl ModeMetrics {
         Some(text)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<ByAddOn>> {
+    fn lock(&self) -> MutexGuard<'_, Option<ByOwner>> {
         self.observed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
