@@ -185,11 +185,18 @@ struct Block {
 impl<'a> RawStrategy<'a> {
     /// Returns the blocks that are given, with the type that each belongs to.
     pub fn blocks(&self) -> impl Iterator<Item = (RolloutKind, &RawBlock<'a>)> {
-        let blocks = [&self.all, &self.progressive, &self.progressive_per_group];
         RolloutKind::EVERY
             .into_iter()
-            .zip(blocks)
-            .filter_map(|(kind, block)| block.as_ref().map(|block| (kind, block)))
+            .filter_map(|kind| Some((kind, self.block_of(kind)?)))
+    }
+
+    // A match, so that no type can lose its settings without a word.
+    fn block_of(&self, kind: RolloutKind) -> Option<&RawBlock<'a>> {
+        match kind {
+            RolloutKind::All => self.all.as_ref(),
+            RolloutKind::Progressive => self.progressive.as_ref(),
+            RolloutKind::ProgressivePerGroup => self.progressive_per_group.as_ref(),
+        }
     }
 
     /// Returns the type.
