@@ -10,6 +10,7 @@ use futures::FutureExt as _;
 use kube::client::ClientBuilder;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
+use tokio::runtime::{Builder, Runtime};
 use tower::util::MapErrLayer;
 
 use super::CliError;
@@ -185,6 +186,15 @@ fn told(error: Cause, url: &str, origin: &str) -> Cause {
         return error;
     }
     Box::new(Unreachable::new(url, origin, error.as_ref()))
+}
+
+/// Returns what a verb waits on that asks a hub and ends.
+pub(super) fn runtime() -> Result<Runtime, CliError> {
+    let built = Builder::new_current_thread().enable_all().build();
+    built.map_err(|source| CliError::Act {
+        act: "start the runtime",
+        source: source.into(),
+    })
 }
 
 /// Resources that are asked for beside those of the kinds that are watched.

@@ -73,10 +73,7 @@ pub(super) fn run(args: &CrdsArgs) -> Result<(), CliError> {
 /// Asks the hub for its definitions, and refuses one that has some that are not ours.
 fn refuse_known(theirs: &[CustomResourceDefinition], hub: &HubArgs) -> Result<(), CliError> {
     let failed = |act, source: Box<dyn std::error::Error + Send + Sync>| CliError::Act { act, source };
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|source| failed("start the runtime", source.into()))?;
+    let runtime = connect::runtime()?;
     let found = runtime.block_on(async {
         let client = connect::client(connect::config_of(hub).await?)?;
         known(client, theirs)

@@ -61,10 +61,7 @@ pub(super) fn seen(which: &HubArgs, place: &SettingsArgs) -> Result<Dump, CliErr
 }
 
 fn blocking<T>(which: &HubArgs, ask: impl AsyncFnOnce(Client) -> Result<T, CliError>) -> Result<T, CliError> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|source| failed("start the runtime", source))?;
+    let runtime = connect::runtime()?;
     runtime.block_on(async {
         let client = connect::client(connect::config_of(which).await?)?;
         ask(client).await

@@ -100,10 +100,7 @@ pub(in crate::cli) fn run(args: &VersionArgs) -> Result<ExitCode, CliError> {
 }
 
 fn asked(args: &VersionArgs) -> Result<HubVersions, CliError> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(failed)?;
+    let runtime = connect::runtime()?;
     runtime.block_on(async {
         let config = connect::config_of(&args.hub).await?;
         let url = config.cluster_url.to_string().trim_end_matches('/').to_owned();

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::hub::{Definitions, cannot_write};
 use super::{ApplyArgs, DefinitionsCommand, DefinitionsPlanArgs, RevertArgs};
 use crate::cli::print::{complain, print};
-use crate::cli::{CliError, OutputFormat};
+use crate::cli::{CliError, OutputFormat, connect};
 use definitions::{
     DefinitionPlan, Reversal, Surroundings, applied_text, extended, json, plan, plan_text, revert,
     revert_text,
@@ -22,13 +22,7 @@ const RESTART: &str =
     "restart `tidegate serve` where it runs: it does not write again what the hub has dropped once";
 
 pub(in crate::cli) fn run(command: &DefinitionsCommand) -> Result<ExitCode, CliError> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|source| CliError::Act {
-            act: "start the runtime",
-            source: source.into(),
-        })?;
+    let runtime = connect::runtime()?;
     runtime.block_on(async {
         match command {
             DefinitionsCommand::Plan(args) => planned(args).await,

@@ -66,10 +66,7 @@ pub struct PlaceArgs {
 }
 
 pub(super) fn run(command: &DevCommand) -> Result<(), CliError> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(failed)?;
+    let runtime = connect::runtime()?;
     runtime.block_on(async {
         match command {
             DevCommand::Fault(FaultArgs {

@@ -13,13 +13,7 @@ use crate::cli::print::{is_coloured, print};
 use crate::cli::{CliError, OutputFormat, connect};
 
 pub(in crate::cli) fn run(args: &DoctorArgs) -> Result<ExitCode, CliError> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|source| CliError::Act {
-            act: "start the runtime",
-            source: source.into(),
-        })?;
+    let runtime = connect::runtime()?;
     let facts = runtime.block_on(collected(args))?;
     let report = examine(&facts);
     let status = report.exit_status(args.fail_on.severity());

@@ -39,10 +39,7 @@ fn account(text: &str) -> Result<LeasePlace, String> {
 }
 
 pub(in crate::cli) fn run(args: &AdoptArgs) -> Result<(), CliError> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(unread)?;
+    let runtime = connect::runtime()?;
     runtime.block_on(list(args))
 }
 

@@ -56,10 +56,7 @@ pub struct ReleaseArgs {
 }
 
 pub(in crate::cli) fn run(args: &ReleaseArgs) -> Result<ExitCode, CliError> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(super::hub::unread)?;
+    let runtime = connect::runtime()?;
     runtime.block_on(hand_back(args))
 }
 
