@@ -3,7 +3,6 @@
 //! Decides that no question fails while certificates are renewed.
 
 use std::net::SocketAddr;
-use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -59,12 +58,12 @@ async fn cert_manager(client: kube::Client, authority: Arc<Mutex<tidegate::serve
     }
 }
 
-/// A pair of this authority in the Secret, as cert-manager's issuer writes it.
-fn issued(kubeconfig: &Path, authority: &tidegate::server::Authority) {
+/// A pair of this authority as a Secret, as cert-manager's issuer writes it.
+fn issued(authority: &tidegate::server::Authority) -> String {
     let issued = authority.issue(["127.0.0.1"]).expect("a certificate");
     let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "tidegate-tls", "namespace": "tidegate"},
         "stringData": {"tls.crt": issued.chain_pem(), "tls.key": issued.key_pem(), "ca.crt": authority.ca_pem()}});
-    apply(kubeconfig, &secret.to_string());
+    secret.to_string()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -74,7 +73,7 @@ async fn what_cert_manager_issues_and_injects_is_shown_and_trusted() {
     let authority = tidegate::server::Authority::generate().expect("an authority");
     let bind = SocketAddr::from(([127, 0, 0, 1], free_port()));
     let running = tokio::task::block_in_place(|| {
-        issued(&kubeconfig, &authority);
+        apply(&kubeconfig, &issued(&authority));
         let gate = gate(&kubeconfig, bind, "secret");
         // The annotation of the kit, and an address for its Service.
         let kit = kubectl(
@@ -106,7 +105,9 @@ async fn what_cert_manager_issues_and_injects_is_shown_and_trusted() {
             assert!(begun.elapsed() < crate::rig::PATIENCE, "{renewals}");
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
-        tokio::task::block_in_place(|| issued(&kubeconfig, &authority.lock().expect("nobody panics here")));
+        // Nobody is locked out while kubectl runs: a thread of the hub would wait for it, and kubectl for the hub.
+        let secret = issued(&authority.lock().expect("nobody panics here"));
+        tokio::task::block_in_place(|| apply(&kubeconfig, &secret));
     }
     callers.iter().for_each(tokio::task::JoinHandle::abort);
     manager.abort();

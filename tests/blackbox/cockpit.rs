@@ -294,7 +294,8 @@ fn keys_go_from_rollouts_to_a_cluster_and_steer_after_a_question() {
     terminal.press("p");
     terminal.shows("y does it");
     terminal.press("y");
-    terminal.shows("helloworld: paused");
+    // The question says that it would be paused: only the answer says what was written.
+    terminal.shows("helloworld: paused; wrote ");
     assert_eq!(annotation(&dev, "tidegate.io/paused"), "*");
     terminal.shows("pauses all of it");
     // What others do is seen.
