@@ -3,7 +3,7 @@
 
 use std::sync::LazyLock;
 
-use crate::{hub, merge};
+use crate::{grammars, hub, merge};
 use apimachinery::duration::GoDuration;
 use cel_engine::{Activation, Program, Purpose};
 use devhub::patch::{json, kinds, merge as merge_patch, strategic};
@@ -20,7 +20,7 @@ use snapshot::AddonFacts;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All targets, in the order of the smoke run.
-pub const TARGETS: [Target; 13] = [
+pub const TARGETS: [Target; 14] = [
     ("review", review),
     ("kinds", kinds),
     ("policy", crate::policies::policy),
@@ -34,6 +34,7 @@ pub const TARGETS: [Target; 13] = [
     ("hub_binary", hub::binary),
     ("structured_merge", merge::program),
     ("owned_paths", merge::owned_paths),
+    ("grammars", grammars::grammars),
 ];
 
 static FACTS: LazyLock<Facts> = LazyLock::new(|| {
