@@ -131,6 +131,11 @@ fn nothing_takes_the_stack() {
         ("[", "1", "]"),
         ("{1:", "1", "}"),
         ("1+", "1", ""),
+        ("1-", "1", ""),
+        ("1*", "1", ""),
+        ("1/", "1", ""),
+        ("1%", "1", ""),
+        ("", "a", "*a"),
         ("", "a", ".b"),
         ("", "object", "[0]"),
         ("", "object", ".?b"),
@@ -155,7 +160,7 @@ fn nothing_takes_the_stack() {
         ("//", "", "\n"),
     ];
     for (open, core, close) in rows {
-        for times in [10, 40, 80, 150, 700, 3000] {
+        for times in [10, 24, 26, 27, 28, 40, 60, 80, 140, 150, 700, 3000] {
             let source = format!("{}{core}{}", open.repeat(times), close.repeat(times));
             // Whatever comes of it, it comes.
             let outcome = eval(&source, &object);
