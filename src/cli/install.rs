@@ -12,7 +12,7 @@ use super::print::print;
 use crate::files::read_text;
 use crate::server::ClientAuthority;
 use field::Shown;
-use kit::{Certificates, Choice, Extra, KitError, Webhooks, Workloads, objects};
+use kit::{Certificates, Choice, Definitions, Extra, KitError, Webhooks, Workloads, objects};
 
 /// The largest authority, in bytes.
 const LARGEST: u64 = 1 << 20;
@@ -46,6 +46,9 @@ pub struct InstallArgs {
     /// Whether the API server is told to ask the gate: with all the rest, not yet, or only that.
     #[arg(long, value_enum, value_name = "WHETHER", default_value_t = WebhooksArg::With)]
     pub webhooks: WebhooksArg,
+    /// Whether the definitions of Tidegate's kinds come with it; without them for the way back to an older program.
+    #[arg(long, value_enum, value_name = "WHETHER", default_value_t = DefinitionsArg::With)]
+    pub definitions: DefinitionsArg,
 }
 
 /// Who makes the gate's certificate.
@@ -90,6 +93,15 @@ pub enum WebhooksArg {
     Without,
     /// That and nothing else: the last step of an installation, and the first to take away.
     Only,
+}
+
+/// Whether the definitions of Tidegate's kinds come with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum DefinitionsArg {
+    /// They do.
+    With,
+    /// They stay as they are on the hub.
+    Without,
 }
 
 fn namespace(text: &str) -> Result<String, String> {
@@ -146,6 +158,10 @@ fn choice(args: &InstallArgs) -> Result<Choice, CliError> {
             WebhooksArg::With => Webhooks::With,
             WebhooksArg::Without => Webhooks::Without,
             WebhooksArg::Only => Webhooks::Only,
+        },
+        definitions: match args.definitions {
+            DefinitionsArg::With => Definitions::With,
+            DefinitionsArg::Without => Definitions::Without,
         },
     })
 }

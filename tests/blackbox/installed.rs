@@ -1,176 +1,336 @@
-//! The install kit as `docs/operate/install.md` tells it, on a hub with Open Cluster Management's definitions where rights decide: what
-//! `tidegate install` prints is applied; both halves run outside with the words of their Deployments, as their service accounts, with
-//! tokens of these; the API server finds the gate behind its Service; and what `docs/operate/uninstall.md` tells leaves nothing behind.
+//! The install kit as `docs/operate/install.md` and `docs/operate/uninstall.md` tell it, on a hub with Open Cluster Management's definitions
+//! where rights decide: with the program, with kustomize and with Helm, each block of the pages as it stands there.
 //!
-//! Decides nothing about pods: nobody runs them here.
+//! Decides whether what is installed works with nothing but its own rights, whether the doctor is content with it, and whether it goes
+//! without a trace and without anything of the user's. `pods` runs the binary outside; whether the ways print the same, `install_kit` decides.
 
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::Child;
+use std::process::Command;
 
 use devhub::{Authz, DevHub};
-use serde_json::Value;
+use serde_json::{Value, json};
+use spokes::{Fleet, FleetOptions};
+use tidegate::server::Authority;
 
 use crate::definitions::theirs;
-use crate::rig::{CMA_V1ALPHA1, kubectl, repository, run, tidegate};
-use crate::serve::{page, serving, until};
+use crate::helm::HELM;
+use crate::pods::{Pods, done, free_address};
+use crate::rig::{Run, kubectl, repository};
+use crate::serve::{Serve, until};
+use crate::v1beta1::Author;
 
-fn free_address() -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    listener.local_addr().expect("an address")
+/// A hub on which somebody has made an add-on and two clusters, and where nobody of ours is.
+pub(crate) struct Site {
+    pub(crate) admin: PathBuf,
+    pub(crate) folder: tempfile::TempDir,
+    gate: SocketAddr,
+    hub: DevHub,
+    fleet: Fleet,
+    /// Stands for OCM's conversion between its versions.
+    _conversion: Serve,
 }
 
-/// What runs until it is dropped.
-struct Half(Child);
+impl Site {
+    pub(crate) async fn start() -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let gate = free_address();
+        let builder = DevHub::builder()
+            .authz(Authz::Rbac)
+            .controllers(devhub::Controller::ALL)
+            .service("tidegate", "tidegate", gate);
+        let builder = definitions().into_iter().fold(builder, devhub::Builder::crd);
+        let hub = builder.start().await.expect("the hub starts");
+        let admin = folder.path().join("kubeconfig");
+        hub.write_kubeconfig(&admin).expect("writable");
+        let conversion = tokio::task::block_in_place(|| converts(folder.path(), &admin));
+        let options = FleetOptions {
+            clusters: 2,
+            ..FleetOptions::default()
+        };
+        let fleet = Fleet::start(hub.client(), options)
+            .await
+            .expect("the clusters start");
+        let site = Self {
+            admin,
+            folder,
+            gate,
+            hub,
+            fleet,
+            _conversion: conversion,
+        };
+        site.lay_out();
+        site
+    }
 
-impl Drop for Half {
-    fn drop(&mut self) {
-        self.0.kill().ok();
-        self.0.wait().ok();
+    /// The folder in which a person would type: the repository's, and what is on the path.
+    fn lay_out(&self) {
+        let at = |name: &str| self.folder.path().join(name);
+        for part in ["manifests", "charts"] {
+            std::os::unix::fs::symlink(repository(part), at(part)).expect("writable");
+        }
+        std::fs::create_dir(at("bin")).expect("writable");
+        let program = env!("CARGO_BIN_EXE_tidegate");
+        std::os::unix::fs::symlink(program, at("bin/tidegate")).expect("writable");
+        if HELM.is_absolute() {
+            std::os::unix::fs::symlink(&*HELM, at("bin/helm")).expect("writable");
+        }
+    }
+
+    pub(crate) fn pods(&self) -> Pods<'_> {
+        Pods::new(self.folder.path(), &self.admin, self.gate)
+    }
+
+    /// Runs a command as a person types it.
+    pub(crate) fn types(&self, command: &str) -> Run {
+        let path = std::env::var("PATH").unwrap_or_default();
+        let ran = Command::new("bash")
+            .args(["-o", "pipefail", "-c", command])
+            .current_dir(self.folder.path())
+            .env("HOME", self.folder.path())
+            .env("KUBECONFIG", &self.admin)
+            .env(
+                "PATH",
+                format!("{}:{path}", self.folder.path().join("bin").display()),
+            )
+            .output();
+        Run::from(ran.expect("bash is there"))
+    }
+
+    /// Runs a command that must succeed; returns what it printed.
+    pub(crate) fn typed(&self, command: &str) -> String {
+        let ran = self.types(command);
+        assert!(ran.ok, "{command}: {}{}", ran.stdout, ran.stderr);
+        ran.stdout
+    }
+
+    /// Somebody wants an add-on on every cluster.
+    pub(crate) fn has_an_addon(&self) {
+        self.typed("for file in manifests/examples/0[1-5]*.yaml; do kubectl apply -f $file || exit; done");
+        // What is of ours in the example is no field of OCM's definitions.
+        self.typed("sed '/# A ManagedClusterAddOn/d; /addonSpec:/d; /installNamespace:/d' manifests/examples/06*.yaml | kubectl apply -f -");
+        until("the placement is decided", || {
+            let decided = "kubectl get placementdecisions -n open-cluster-management -o name";
+            !self.typed(decided).is_empty()
+        });
+    }
+
+    /// Somebody changes what the add-on says on every cluster.
+    pub(crate) fn greets(&self, greeting: &str) {
+        let patch = json!({"spec": {"customizedVariables": [{"name": "GREETING", "value": greeting}]}});
+        self.typed(&format!("kubectl patch addondeploymentconfig helloworld -n open-cluster-management --type=merge -p '{patch}'"));
+    }
+
+    pub(crate) async fn end(self) {
+        self.fleet.shutdown().await;
+        self.hub.shutdown().await;
     }
 }
 
-fn done(kubeconfig: &Path, words: &[&str], text: &str) -> String {
-    let ran = kubectl(kubeconfig, words, text);
-    assert!(ran.ok, "{words:?}: {}", ran.stderr);
-    ran.stdout.trim().to_owned()
+/// Open Cluster Management's, with a conversion where its versions differ.
+fn definitions() -> Vec<Value> {
+    let mut definitions = theirs();
+    for crd in &mut definitions {
+        let plural = &crd["spec"]["names"]["plural"];
+        if plural == "addondeploymentconfigs" || plural == "addontemplates" {
+            crd["spec"]["conversion"] = json!({"strategy": "None"});
+        }
+    }
+    definitions
 }
 
-/// A kubeconfig of a service account alone.
-fn account(folder: &Path, admin: &Path, name: &str) -> PathBuf {
-    let token = done(admin, &["create", "token", name, "-n", "tidegate"], "");
-    let own = folder.join(format!("{name}.kubeconfig"));
-    std::fs::copy(admin, &own).expect("writable");
-    let user = done(
-        &own,
-        &["config", "view", "-o", "jsonpath={.contexts[0].context.user}"],
-        "",
-    );
-    done(&own, &["config", "delete-user", &user], "");
-    done(&own, &["config", "set-credentials", &user, "--token", &token], "");
-    let who = done(
-        &own,
-        &["auth", "whoami", "-o", "jsonpath={.status.userInfo.username}"],
-        "",
-    );
-    assert_eq!(who, format!("system:serviceaccount:tidegate:{name}"));
-    own
+fn converts(folder: &Path, admin: &Path) -> Serve {
+    let authority = Authority::generate().expect("an authority");
+    let issued = authority.issue(["127.0.0.1"]).expect("a certificate");
+    let (chain, key) = (folder.join("tls.crt"), folder.join("tls.key"));
+    issued.write(&chain, &key).expect("writable");
+    let files = [chain.to_string_lossy(), key.to_string_lossy()];
+    let words = ["--bind", "127.0.0.1:0", "--linger", "0", "--log-level", "error"];
+    let words = [&words[..], &["--certificate", &files[0], "--key", &files[1]]].concat();
+    let program = Serve::half("gate", admin, &words);
+    let url = program.url.strip_prefix("gate=").expect("an address");
+    Author(admin).converts_with(url, authority.ca_pem());
+    program
 }
 
-/// The words of a Deployment's container, with addresses of this machine.
-fn words(printed: &str, deployment: &str, addresses: &[(&str, SocketAddr)]) -> Vec<String> {
-    let objects: Vec<Value> = serde_saphyr::from_multiple(printed).expect("YAML");
-    let found = objects
-        .iter()
-        .find(|object| object["kind"] == "Deployment" && object["metadata"]["name"] == deployment);
-    let found = found.expect("the Deployment");
-    let pod = &found["spec"]["template"]["spec"];
-    assert_eq!(
-        pod["serviceAccountName"], deployment,
-        "the account whose token is used"
-    );
-    let words = pod["containers"][0]["args"].as_array().expect("words");
-    let word = |word: &Value| {
-        let word = word.as_str().expect("a word");
-        let flag = word.split('=').next().unwrap_or_default();
-        let own = addresses.iter().find(|(name, _)| *name == flag);
-        own.map_or_else(|| word.to_owned(), |(name, address)| format!("{name}={address}"))
-    };
-    words.iter().map(word).collect()
+/// The commands of the first block under a heading of a page.
+pub(crate) fn commands(page: &str, heading: &str) -> Vec<String> {
+    let text = std::fs::read_to_string(repository(page)).expect(page);
+    let section = text.split(&format!("\n## {heading}\n")).nth(1).expect(heading);
+    let block = section.split("```console\n").nth(1).expect("a block");
+    let lines = block.split("```").next().unwrap_or_default().lines();
+    lines
+        .filter_map(|line| line.strip_prefix("$ "))
+        .map(str::to_owned)
+        .collect()
 }
 
-fn start(kubeconfig: &Path, words: &[String]) -> Half {
-    let (child, _) = serving(tidegate().args(words).arg("--kubeconfig").arg(kubeconfig));
-    Half(child)
-}
+const INSTALL: &str = "docs/operate/install.md";
+const UNINSTALL: &str = "docs/operate/uninstall.md";
 
-fn printed(flags: &[&str]) -> String {
-    let printed = run(&[&["install", "--print"], flags].concat());
-    assert!(printed.ok, "{}", printed.stderr);
-    printed.stdout
-}
+/// A policy of the user's, of a kind that goes with Tidegate.
+const POLICY: &str = "policies/rollout-progressive-in-production.yaml";
 
-const ADDON: &str = "\
-apiVersion: addon.open-cluster-management.io/v1alpha1
-kind: ClusterManagementAddOn
-metadata: {name: mine}
-spec:
-  installStrategy: {type: Manual}
-";
+async fn comes_works_and_goes(heading: &str) {
+    let site = Site::start().await;
+    tokio::task::block_in_place(|| {
+        site.has_an_addon();
+        let before = everything(&site.admin);
+        let mut pods = site.pods();
+        pods.run_during(|| {
+            let registration = commands(INSTALL, "When agents register");
+            for command in commands(INSTALL, heading).iter().chain(&registration) {
+                site.typed(command);
+            }
+            works(&site);
+            changes_nothing_again(&site, heading);
+            is_sound(&site);
+        });
+        let policy = repository(POLICY);
+        done(&site.admin, &["apply", "-f", &policy.to_string_lossy()], "");
+        let theirs = of_the_user(&site.admin);
+        let beside = commands(UNINSTALL, "What was chosen beside");
+        for command in commands(UNINSTALL, heading).iter().chain(&beside) {
+            site.typed(command);
+        }
+        drop(pods);
+        until("the namespace is gone", || {
+            !kubectl(&site.admin, &["get", "namespace", "tidegate"], "").ok
+        });
+        assert_eq!(everything(&site.admin), before, "nothing is left");
+        assert_eq!(of_the_user(&site.admin), theirs, "nothing is lost");
+        site.typed("tidegate crds | kubectl apply -f -");
+        site.typed("kubectl apply -f kept.yaml");
+        let kept = site.typed("kubectl get addonpolicies -o name");
+        assert_eq!(
+            kept.trim(),
+            "addonpolicy.tidegate.io/rollout-progressive-in-production"
+        );
+    });
+    site.end().await;
+}
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_installed_runs_with_its_own_rights_and_leaves_nothing_behind() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let gate = free_address();
-    let builder = DevHub::builder()
-        .authz(Authz::Rbac)
-        .controllers(devhub::Controller::ALL)
-        .service("tidegate", "tidegate", gate);
-    let builder = theirs().into_iter().fold(builder, devhub::Builder::crd);
-    let hub = builder.start().await.expect("the hub starts");
-    let admin = folder.path().join("kubeconfig");
-    hub.write_kubeconfig(&admin).expect("writable");
-    tokio::task::block_in_place(|| {
-        let before = everything(&admin);
-        let all = printed(&["--webhooks", "without"]);
-        done(&admin, &["apply", "-f", "-"], &all);
-        let [health, other] = [free_address(), free_address()];
-        let controllers = words(
-            &all,
-            "tidegate-controllers",
-            &[("--health", other), ("--metrics", other)],
-        );
-        let controllers = start(
-            &account(folder.path(), &admin, "tidegate-controllers"),
-            &controllers,
-        );
-        let flags = [("--bind", gate), ("--health", health), ("--metrics", health)];
-        let answering = words(&all, "tidegate-gate", &flags);
-        let answering = start(&account(folder.path(), &admin, "tidegate-gate"), &answering);
-        let ready = Some((200, "ok".to_owned()));
-        until("the gate is ready", || {
-            page(&health.to_string(), "/readyz") == ready
-        });
-        done(&admin, &["apply", "-f", "-"], &printed(&["--webhooks", "only"]));
-        guards(&admin);
-        // Applied again, whatever Tidegate has written meanwhile stays.
-        let again = done(&admin, &["apply", "-f", "-"], &printed(&[]));
-        assert!(again.lines().all(|line| line.ends_with(" unchanged")), "{again}");
-        guards(&admin);
-        // Away with it: the webhooks first.
-        done(&admin, &["delete", "-f", "-"], &printed(&["--webhooks", "only"]));
-        drop((controllers, answering));
-        done(
-            &admin,
-            &["delete", "--ignore-not-found", "-f", "-"],
-            &printed(&["--webhooks", "without"]),
-        );
-        until("the namespace is gone", || {
-            !kubectl(&admin, &["get", "namespace", "tidegate"], "").ok
-        });
-        assert_eq!(everything(&admin), before, "nothing is left");
-        done(&admin, &["get", CMA_V1ALPHA1, "mine"], "");
-    });
-    hub.shutdown().await;
+async fn with_the_program_it_comes_works_and_goes() {
+    comes_works_and_goes("With the program").await;
 }
 
-/// The API server asks the gate behind its Service, and trusts the certificate that it made.
-fn guards(admin: &Path) {
-    until("what is right passes", || {
-        kubectl(admin, &["apply", "-f", "-"], ADDON).ok
-    });
-    let wrong = repository("manifests/examples/wrong/01-rollout.yaml");
+#[tokio::test(flavor = "multi_thread")]
+async fn with_kustomize_it_comes_works_and_goes() {
+    comes_works_and_goes("With kustomize").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn with_helm_it_comes_works_and_goes() {
+    comes_works_and_goes("With Helm").await;
+}
+
+/// The add-on arrives on both clusters, a change of it does, and what is wrong is refused.
+pub(crate) fn works(site: &Site) {
+    arrives(site, "hello");
+    site.greets("ahoy");
+    arrives(site, "ahoy");
     let mut told = String::new();
     until("what is wrong is refused", || {
-        let ran = kubectl(admin, &["apply", "-f", &wrong.to_string_lossy()], "");
+        let ran = site.types("kubectl apply -f manifests/examples/wrong/01-rollout.yaml");
         told = ran.stderr;
         !ran.ok && told.contains("[rollout/min-success-time]")
     });
 }
 
+/// Waits until both clusters have the add-on, ready, with this greeting.
+fn arrives(site: &Site, greeting: &str) {
+    for cluster in ["cluster1", "cluster2"] {
+        until("the add-on is ready", || {
+            let ready = format!(
+                "kubectl get mca helloworld -n {cluster} -o 'jsonpath={{.status.conditions[?(@.type==\"Ready\")].status}} {{.status.conditions[?(@.type==\"Progressing\")].status}}'"
+            );
+            let works = format!("kubectl get manifestworks -n {cluster} -o yaml");
+            site.types(&ready).stdout == "True False" && site.types(&works).stdout.contains(greeting)
+        });
+    }
+}
+
+/// Installed once more, nothing that is there moves, whatever Tidegate has written into it meanwhile.
+fn changes_nothing_again(site: &Site, heading: &str) {
+    let kinds = "clusterroles,clusterrolebindings,roles,rolebindings,serviceaccounts,services,deployments,poddisruptionbudgets,crd,\
+                 validatingwebhookconfigurations,mutatingwebhookconfigurations,secrets/tidegate-tls";
+    let seen = || {
+        let ours = format!(
+            "kubectl get -n tidegate {} -o 'jsonpath={{range .items[*]}}{{.kind}} {{.metadata.name}} {{.metadata.resourceVersion}}{{\"\\n\"}}{{end}}'",
+            kinds.trim_end_matches(",secrets/tidegate-tls")
+        );
+        let secret = "kubectl get secret tidegate-tls -n tidegate -o 'jsonpath={.metadata.resourceVersion}'";
+        site.typed(&ours) + &site.typed(secret)
+    };
+    let before = seen();
+    let commands = commands(INSTALL, heading);
+    for command in commands
+        .iter()
+        .filter(|command| !command.starts_with("helm install"))
+    {
+        site.typed(command);
+    }
+    assert_eq!(seen(), before, "nothing moves");
+}
+
+/// The doctor has nothing to say against what is installed, for either account.
+pub(crate) fn is_sound(site: &Site) {
+    for (half, flags) in [("gate", ""), ("controllers", " --elect tidegate/leader")] {
+        let account = format!("system:serviceaccount:tidegate:tidegate-{half}");
+        let command = format!(
+            "tidegate doctor --as {account} --only {half} --gate {}{flags} --fail-on warning -o json",
+            site.gate
+        );
+        let ran = site.types(&command);
+        let page: Value = serde_json::from_str(&ran.stdout).expect(&ran.stderr);
+        let findings = page["findings"].as_array().expect("findings");
+        let odd: Vec<&Value> = findings
+            .iter()
+            .filter(|one| one["severity"] != "ok" && one["severity"] != "note")
+            .collect();
+        assert!(odd.is_empty() && findings.len() > 15, "{half}: {odd:#?}");
+        assert_eq!(ran.code, Some(0), "{half}: {}", ran.stderr);
+    }
+}
+
 /// The names of everything that an installation could leave behind.
 fn everything(admin: &Path) -> String {
-    let kinds = "namespaces,clusterroles,clusterrolebindings,roles,rolebindings,serviceaccounts,secrets,services,deployments,\
-                 poddisruptionbudgets,leases,crd,validatingwebhookconfigurations,mutatingwebhookconfigurations";
+    let kinds = "namespaces,clusterroles,clusterrolebindings,roles,rolebindings,serviceaccounts,secrets,services,deployments,configmaps,\
+                 poddisruptionbudgets,leases,crd,validatingwebhookconfigurations,mutatingwebhookconfigurations,\
+                 validatingadmissionpolicies,validatingadmissionpolicybindings";
     done(admin, &["get", kinds, "-A", "-o", "name"], "")
+}
+
+/// What the user has, as he wrote it or as it was made for him: add-ons, instances, works, configurations, placements.
+fn of_the_user(admin: &Path) -> Vec<Value> {
+    let kinds = [
+        "clustermanagementaddons",
+        "managedclusteraddons",
+        "addontemplates",
+        "addondeploymentconfigs",
+        "manifestworks",
+        "placements",
+        "managedclusters",
+    ];
+    let read = |kind: &&str| {
+        let text = done(admin, &["get", kind, "-A", "-o", "json"], "");
+        let list: Value = serde_json::from_str(&text).expect("JSON");
+        list["items"].as_array().expect("a list").clone()
+    };
+    let objects: Vec<Value> = kinds.iter().flat_map(read).collect();
+    assert!(objects.len() >= 10, "{}", objects.len());
+    let part = |object: &Value| {
+        let metadata = &object["metadata"];
+        let finalizers = &metadata["finalizers"];
+        json!([
+            object["kind"],
+            metadata["namespace"],
+            metadata["name"],
+            metadata["uid"],
+            finalizers,
+            object["spec"]
+        ])
+    };
+    objects.iter().map(part).collect()
 }

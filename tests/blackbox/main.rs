@@ -21,6 +21,8 @@ mod faults;
 mod files;
 mod fleetbench;
 mod gitops;
+#[path = "../testkit/helm.rs"]
+mod helm;
 mod hostile;
 mod installed;
 mod kill;
@@ -29,6 +31,7 @@ mod lossy;
 mod main_job;
 mod modes;
 mod namespaces;
+mod pods;
 mod replicas;
 mod rest;
 
@@ -42,6 +45,7 @@ mod serve;
 mod server_side;
 mod stories;
 mod tools;
+mod upgraded;
 mod upgrades;
 mod v1beta1;
 mod versions;

@@ -8,6 +8,7 @@ pub(crate) mod asked;
 pub(crate) mod audited;
 pub(crate) mod clock;
 pub(crate) mod faulty;
+pub(crate) mod helm;
 pub(crate) mod hubs;
 pub(crate) mod manifests;
 pub(crate) mod neighbour;

@@ -61,6 +61,15 @@ pub enum Webhooks {
     Only,
 }
 
+/// Whether the definitions of Tidegate's kinds come with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Definitions {
+    /// They do.
+    With,
+    /// They stay as they are: whoever goes back to an older program must not take fields away from what is stored.
+    Without,
+}
+
 /// An installation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Choice {
@@ -76,6 +85,8 @@ pub struct Choice {
     pub extras: BTreeSet<Extra>,
     /// Whether the API server is told to ask it.
     pub webhooks: Webhooks,
+    /// Whether the definitions come with it.
+    pub definitions: Definitions,
 }
 
 /// Returns the objects of an installation, in the order in which they are applied.
@@ -88,6 +99,9 @@ pub fn objects(choice: &Choice) -> Result<Vec<Value>, KitError> {
         for folder in folders(choice) {
             add(folder, &mut objects)?;
         }
+    }
+    if choice.definitions == Definitions::Without {
+        objects.retain(|object| kind(object) != Some("CustomResourceDefinition"));
     }
     if choice.webhooks != Webhooks::Without {
         let mut webhooks = Vec::new();
@@ -132,6 +146,10 @@ fn folders(choice: &Choice) -> Vec<&'static str> {
     folders
 }
 
+fn kind(object: &Value) -> Option<&str> {
+    object.get("kind").and_then(Value::as_str)
+}
+
 fn trust(webhooks: &mut [Value], authority: Option<&str>) {
     let Some(authority) = authority else { return };
     let configurations = webhooks.iter_mut();
@@ -155,7 +173,7 @@ fn set_image(object: &mut Value, image: &str) {
 
 /// Moves an object into another namespace, and with it what it says of others there.
 fn move_to(namespace: &str, object: &mut Value) {
-    let is = |kind: &str| object.get("kind").and_then(Value::as_str) == Some(kind);
+    let is = |wanted: &str| kind(object) == Some(wanted);
     // Definitions are nobody's, and only tell of namespaces.
     if is("CustomResourceDefinition") {
         return;
@@ -202,6 +220,7 @@ mod tests {
             workloads: Workloads::Two,
             extras: BTreeSet::new(),
             webhooks: Webhooks::With,
+            definitions: Definitions::With,
         }
     }
 
