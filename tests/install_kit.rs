@@ -29,9 +29,9 @@ fn joined(paths: &[String]) -> String {
 
 /// A text as a template of the chart, under a condition.
 fn template(text: &str, condition: &str) -> String {
-    // What stands in braces would be Helm's.
-    assert!(!text.contains("{{"), "a source that Helm would read");
+    // What stands in braces would be Helm's: words of Prometheus and Grafana pass as they are.
     let placed = text
+        .replace("{{", "{{ \"{{\" }}")
         .replace("namespace: tidegate", &format!("namespace: {NAMESPACE}"))
         .replace("tidegate.tidegate.svc", &format!("tidegate.{NAMESPACE}.svc"))
         .replace(
@@ -78,6 +78,34 @@ fn chart_webhooks() -> String {
     template(&bundled, ".Values.webhooks.enabled")
         .replace("{INJECTED}", "{{- if eq .Values.certificates.mode \"cert-manager\" }}\n  annotations:\n    cert-manager.io/inject-ca-from: {{ .Release.Namespace }}/tidegate\n  {{- end }}")
         .replace("{BUNDLE}", "{{- with .Values.certificates.caBundle }}\n    caBundle: {{ b64enc . }}\n    {{- end }}")
+}
+
+/// The dashboards as objects that Grafana's sidecar finds by their label.
+fn dashboards() -> String {
+    let board = |name: &&str| {
+        let path = format!("manifests/monitoring/dashboard-{name}.json");
+        let text: String = read(&path).lines().map(|line| format!("    {line}\n")).collect();
+        format!(
+            "# From {path}; change that instead.\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: tidegate-dashboard-{name}\n  namespace: tidegate\n  \
+             labels: {{app.kubernetes.io/name: tidegate, grafana_dashboard: \"1\"}}\ndata:\n  tidegate-{name}.json: |\n{text}"
+        )
+    };
+    let boards: Vec<String> = ["gate", "health", "rollouts"].iter().map(board).collect();
+    boards.join("---\n")
+}
+
+/// What is watched, as `manifests/monitoring` has it.
+fn of_monitoring() -> [(String, String); 4] {
+    let rules = joined(&["manifests/monitoring/prometheusrule.yaml".to_owned()]);
+    let deploy = |name: &str| format!("manifests/deploy/components/monitoring/{name}.yaml");
+    let chart = |name: &str| format!("charts/tidegate/templates/monitoring-{name}.yaml");
+    let condition = ".Values.monitoring.enabled";
+    [
+        (chart("rules"), template(&rules, condition)),
+        (chart("dashboards"), template(&dashboards(), condition)),
+        (deploy("rules"), rules),
+        (deploy("dashboards"), dashboards()),
+    ]
 }
 
 /// The rights of what an installation may choose.
@@ -146,6 +174,7 @@ fn derived() -> BTreeMap<String, String> {
         (chart("templates/webhooks.yaml"), chart_webhooks()),
     ]);
     files.extend(of_choices());
+    files.extend(of_monitoring());
     for path in definitions() {
         let name = path.rsplit('/').next().expect("a name").to_owned();
         files.insert(chart(&format!("crds/{name}")), joined(&[path]));
@@ -340,9 +369,9 @@ fn elsewhere_and_with_everything_the_chart_and_the_program_install_the_same() {
     }
 }
 
-/// A component that no overlay has is applied by kustomize as the program applies it.
+/// Components that no overlay has are applied by kustomize as the program applies them.
 #[test]
-fn high_availability_is_the_same_by_kustomize() {
+fn components_are_the_same_by_kustomize() {
     let folder = tempfile::tempdir().expect("a folder");
     let deploy = repository("manifests/deploy");
     // kustomize takes relative paths only.
@@ -352,10 +381,36 @@ fn high_availability_is_the_same_by_kustomize() {
         .arg(folder.path())
         .status();
     assert!(copied.expect("cp is there").success());
-    let text = "resources: [deploy/gate, deploy/controllers]\ncomponents: [deploy/components/self-managed, deploy/components/high-availability]\n";
-    std::fs::write(folder.path().join("kustomization.yaml"), text).expect("writable");
-    let folder = objects(&run(Command::new("kubectl").arg("kustomize").arg(folder.path())));
-    equal(printed("--with high-availability --webhooks without"), folder);
+    for component in ["high-availability", "monitoring", "network-policy"] {
+        let text = format!(
+            "resources: [deploy/gate, deploy/controllers]\ncomponents: [deploy/components/self-managed, deploy/components/{component}]\n"
+        );
+        std::fs::write(folder.path().join("kustomization.yaml"), text).expect("writable");
+        let folder = objects(&run(Command::new("kubectl").arg("kustomize").arg(folder.path())));
+        equal(printed(&format!("--with {component} --webhooks without")), folder);
+    }
+}
+
+/// What Prometheus and Grafana get is what `manifests/monitoring` has, byte for byte, and nothing of it is taken for Helm's.
+#[test]
+fn rules_and_dashboards_arrive_as_they_are_written() {
+    let folder = "manifests/monitoring";
+    let chart = by_name(rendered(&["--set", "monitoring.enabled=true"]));
+    for board in ["gate", "health", "rollouts"] {
+        let object = &chart[&format!("ConfigMap tidegate/tidegate-dashboard-{board}")];
+        assert_eq!(object["metadata"]["labels"]["grafana_dashboard"], "1");
+        let text = object["data"][format!("tidegate-{board}.json")].as_str();
+        let written = read(&format!("{folder}/dashboard-{board}.json"));
+        assert_eq!(text, Some(written.as_str()), "{board}");
+    }
+    let rules: Value = serde_saphyr::from_str(&read(&format!("{folder}/rules.yaml"))).expect("YAML");
+    let object = &chart["PrometheusRule tidegate/tidegate"];
+    assert_eq!(object["spec"]["groups"], rules["groups"]);
+    assert!(
+        chart.contains_key("ServiceMonitor tidegate/tidegate"),
+        "{:?}",
+        chart.keys()
+    );
 }
 
 #[test]

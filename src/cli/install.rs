@@ -80,7 +80,7 @@ pub enum ExtraArg {
     HighAvailability,
     /// NetworkPolicy: who may speak with whom.
     NetworkPolicy,
-    /// ServiceMonitor: Prometheus' operator is told of the metrics.
+    /// ServiceMonitor and PrometheusRule for Prometheus' operator, dashboards for Grafana.
     Monitoring,
 }
 

@@ -46,7 +46,7 @@ pub enum Extra {
     HighAvailability,
     /// Who may speak with whom.
     NetworkPolicy,
-    /// Prometheus' operator is told of it.
+    /// Prometheus' operator is told of it, and Grafana shows it.
     Monitoring,
 }
 
