@@ -55,4 +55,4 @@ pub use print::OutputFormat;
 pub use release::{AdoptArgs, ReleaseArgs};
 pub use rollout::*;
 pub use run::run;
-pub use serve::{CertificatesArg, DoorArgs, ServeArgs};
+pub use serve::{CertificatesArg, DoorArgs, ServeArgs, TraceArgs};

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use tokio::time::Instant;
 use tracing::info;
 
-use crate::telemetry::{About, Decision, Metrics};
+use crate::telemetry::{About, Decision, Fact, Metrics, Open};
 use admission::wire::Unjudged;
 use admission::{Door, Operation, Request, Verdict};
 
@@ -105,7 +105,12 @@ pub(super) struct Counted<'a> {
     pub(super) door: Door,
     pub(super) begun: Instant,
     pub(super) metrics: &'a Metrics,
+    /// The span of the request, where it is kept.
+    pub(super) open: Option<Open>,
 }
+
+/// So many rules are named in a span.
+const MOST_RULES: usize = 8;
 
 impl Counted<'_> {
     /// Both doors see every object that is stored: what rules find is counted once, where it is final. What the first door denies
@@ -116,7 +121,7 @@ impl Counted<'_> {
         } else {
             Decision::Denied
         };
-        self.count(about, decision);
+        self.count(about, decision, || refusing(verdict));
         if self.door == Door::Mutate && verdict.allowed() {
             return;
         }
@@ -134,25 +139,40 @@ impl Counted<'_> {
 
     /// Tells of a refusal.
     pub(super) fn denied(&self, uid: &str, subject: &Subject, verdict: &Verdict) {
-        let mut rules = BTreeSet::new();
-        for violation in verdict.violations() {
-            rules.insert(violation.rule());
-        }
-        let rules: Vec<&str> = rules.into_iter().collect();
+        let rules: Vec<&str> = refusing(verdict).into_iter().collect();
         subject.tell((uid, self.door), &rules.join(","));
     }
 
     pub(super) fn unjudged(&self, about: About) {
-        self.count(about, Decision::Unjudged);
+        self.count(about, Decision::Unjudged, BTreeSet::new);
     }
 
     pub(super) fn broken(&self, about: About) {
-        self.count(about, Decision::Broken);
+        self.count(about, Decision::Broken, BTreeSet::new);
     }
 
-    fn count(&self, about: About, decision: Decision) {
+    fn count<'v>(&self, about: About, decision: Decision, rules: impl FnOnce() -> BTreeSet<&'v str>) {
         self.metrics
             .admission()
             .answered(label(self.door), about, decision, self.begun.elapsed());
+        let (Some(open), Some(tracer)) = (self.open, self.metrics.traces().tracer()) else {
+            return;
+        };
+        let mut facts = about.facts();
+        facts.push(("tidegate.decision", Fact::Word(decision.word())));
+        let rules: Vec<&str> = rules().into_iter().take(MOST_RULES).collect();
+        if !rules.is_empty() {
+            facts.push(("tidegate.rules", Fact::Text(rules.join(","))));
+        }
+        tracer.served(open, label(self.door), facts);
     }
+}
+
+/// The rules that refuse.
+fn refusing(verdict: &Verdict) -> BTreeSet<&str> {
+    let mut rules = BTreeSet::new();
+    for violation in verdict.violations() {
+        rules.insert(violation.rule());
+    }
+    rules
 }

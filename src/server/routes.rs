@@ -31,7 +31,7 @@ use super::health::{Health, Word};
 use super::limits::Limits;
 use super::peer::Life;
 use super::shares::{Reserve, Share, Shares};
-use crate::telemetry::{About, Metrics};
+use crate::telemetry::{About, Metrics, Parent, TRACEPARENT};
 use admission::wire::{self, DecodeError, Review, Unjudged};
 use admission::{self, Door, Facts, MUTATE_PATH, Rulebook, Stop, VALIDATE_PATH, Verdict};
 use conversion::{CONVERT_PATH, CONVERT_SERVED_PATH, Extensions};
@@ -180,6 +180,7 @@ async fn question(
     if !is_heard_out(request.headers(), &desk.limits) {
         return Err(too_large());
     }
+    let open = desk.metrics.traces().open(|| caller(request.headers()));
     let (peer, standing) = (life.peer(), life.standing());
     let _under_way = desk.requests.one(peer, standing).ok_or_else(busy)?;
     let mut held = desk.buffering.open(peer, standing);
@@ -202,6 +203,7 @@ async fn question(
         door,
         begun,
         metrics: &desk.metrics,
+        open,
     };
     let answer = match judged {
         Ok(judged) => answered(&judged, counted).map_err(|told| plain(StatusCode::BAD_REQUEST, &told))?,
@@ -209,6 +211,11 @@ async fn question(
     };
     life.reviewed();
     Ok(answer)
+}
+
+/// The span of an API server that traces its requests.
+fn caller(headers: &HeaderMap) -> Option<Parent> {
+    Parent::parse(headers.get(TRACEPARENT)?.to_str().ok()?)
 }
 
 /// A question that has been read.

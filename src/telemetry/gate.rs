@@ -12,6 +12,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 
+use super::traces::Fact;
 use super::words::words;
 
 /// What became of an admission request.
@@ -102,6 +103,15 @@ impl About {
             operation,
             dry_run: dry_run.into(),
         }
+    }
+
+    /// Returns the same words for a span.
+    pub fn facts(self) -> Vec<(&'static str, Fact)> {
+        vec![
+            ("tidegate.kind", Fact::Word(self.kind)),
+            ("tidegate.operation", Fact::Word(self.operation)),
+            ("tidegate.dry_run", Fact::Word(self.dry_run.word())),
+        ]
     }
 }
 

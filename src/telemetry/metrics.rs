@@ -25,6 +25,7 @@ use super::modes::ModeMetrics;
 use super::process::Process;
 use super::queue::QueueMetrics;
 use super::staleness::StalenessMetrics;
+use super::traces::TraceMetrics;
 use super::upgrades::UpgradeMetrics;
 use super::watches::WatchMetrics;
 use super::webhooks::WebhookMetrics;
@@ -123,6 +124,7 @@ pub struct Metrics {
     watches: WatchMetrics,
     staleness: StalenessMetrics,
     webhooks: WebhookMetrics,
+    traces: TraceMetrics,
 }
 
 /// From 100 µs, one small add-on, to ten seconds, a fleet that is too large.
@@ -170,6 +172,7 @@ impl Default for Metrics {
             watches: WatchMetrics::default(),
             staleness: StalenessMetrics::default(),
             webhooks: WebhookMetrics::default(),
+            traces: TraceMetrics::default(),
         };
         metrics.registries = Arc::new(metrics.register());
         metrics
@@ -198,6 +201,7 @@ impl Metrics {
         self.watches.register(&mut own);
         self.staleness.register(&mut own);
         self.webhooks.register(&mut own);
+        self.traces.register(&mut own);
         [own, plain]
     }
 
@@ -333,6 +337,11 @@ impl Metrics {
     /// Returns what is told about the webhook configurations.
     pub fn webhooks(&self) -> &WebhookMetrics {
         &self.webhooks
+    }
+
+    /// Returns what is counted of spans, and where they are made.
+    pub fn traces(&self) -> &TraceMetrics {
+        &self.traces
     }
 
     fn register_audit(&self, all: &mut Registry) {

@@ -1,7 +1,8 @@
 //! The telemetry room: what the process tells about itself.
 //!
 //! Decides the form of logs and the names of metrics. Never logs an object, never names one in a metric but add-ons (`fleet.rs`), and
-//! never sends anything anywhere.
+//! sends nothing anywhere but spans, where
+//! `--otlp` asks for them.
 
 mod api_calls;
 mod door;
@@ -13,6 +14,10 @@ mod modes;
 mod process;
 mod queue;
 mod staleness;
+mod trace_context;
+mod trace_sender;
+pub mod trace_wire;
+mod traces;
 mod upgrades;
 mod watches;
 mod webhooks;
@@ -27,6 +32,9 @@ pub use metrics::{Metrics, Written};
 pub use modes::{Act, Holder, LeaseOf, ModeMetrics, PendingAction};
 pub use queue::QueueMetrics;
 pub use staleness::StalenessMetrics;
+pub use trace_context::{Parent, Ratio, TRACEPARENT};
+pub use trace_sender::{Collector, Sending, TraceError};
+pub use traces::{Fact, Open, SpanEnd, TraceMetrics, Tracer};
 pub use upgrades::UpgradeMetrics;
 pub use watches::{Restart, Shown, WatchMetrics};
 pub use webhooks::WebhookMetrics;

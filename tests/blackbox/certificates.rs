@@ -81,7 +81,7 @@ pub(crate) async fn follow_bundle(hub: &TestHub) -> watch::Receiver<Arc<ClientCo
     followed
 }
 
-fn trust(bundle: &[u8]) -> Arc<ClientConfig> {
+pub(crate) fn trust(bundle: &[u8]) -> Arc<ClientConfig> {
     let mut roots = RootCertStore::empty();
     for authority in CertificateDer::pem_slice_iter(bundle) {
         roots.add(authority.expect("an authority")).expect("an authority");
@@ -172,7 +172,7 @@ async fn ask_some(
 }
 
 /// Reads one answer with a length.
-async fn answer(tls: &mut TlsStream<TcpStream>) -> Result<String, String> {
+pub(crate) async fn answer(tls: &mut TlsStream<TcpStream>) -> Result<String, String> {
     let mut text = Vec::new();
     let mut buffer = [0_u8; 4096];
     loop {

@@ -45,6 +45,7 @@ mod serve;
 mod server_side;
 mod stories;
 mod tools;
+mod traces;
 mod upgraded;
 mod upgrades;
 mod v1beta1;

@@ -7,6 +7,7 @@ use std::net::SocketAddr;
 use clap::Args;
 
 use super::DoorArgs;
+use super::traces::TraceArgs;
 use crate::cli::options::{STOCK_LEASE, stock_lease};
 use crate::cli::words::{LeasePlace, lease};
 use crate::cli::{
@@ -66,6 +67,9 @@ pub struct ServeArgs {
     /// How the log is written.
     #[command(flatten)]
     pub logs: LogArgs,
+    /// Whether spans are sent.
+    #[command(flatten)]
+    pub traces: TraceArgs,
     /// Look at the hub as `tidegate doctor` does before anything starts, tell what is found, and do not start over an error.
     ///
     /// Without it the program starts and waits for what is missing, which `/readyz` names.

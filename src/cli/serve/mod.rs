@@ -10,6 +10,7 @@ mod readiness;
 mod reload;
 mod run;
 mod secret;
+mod traces;
 mod trouble;
 
 pub use args::ServeArgs;
@@ -17,3 +18,4 @@ pub(super) use door::secrets;
 pub use door::{CertificatesArg, DoorArgs};
 pub(super) use halves::nonsense;
 pub(super) use run::run;
+pub use traces::TraceArgs;

@@ -38,11 +38,22 @@ pub(in crate::cli) fn run(args: &ServeArgs) -> Result<(), CliError> {
 }
 
 async fn serve(args: &ServeArgs) -> Result<(), CliError> {
+    let metrics = Metrics::default();
+    let traces = args.traces.start(&metrics)?;
+    let told = served(args, metrics).await;
+    // The last spans are those of the end itself.
+    if let Some(traces) = traces {
+        traces.end().await;
+    }
+    told
+}
+
+async fn served(args: &ServeArgs, metrics: Metrics) -> Result<(), CliError> {
     let mut end = signals::end_requested()?;
     let rulebook = rulebook::read(&args.gate, &args.rights)?;
     let opened = policies::open(args.gate.policies.as_deref())?;
     let door = opened_door(args)?;
-    let (metrics, health) = (Metrics::default(), Health::default());
+    let health = Health::default();
     health.hears_of(metrics.staleness().clone());
     let client = reached(args, &metrics).await?;
     // Probes are answered from the first moment on: that reading a fleet takes long is no reason to be killed.

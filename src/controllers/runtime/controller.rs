@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 
+use crate::telemetry::{Fact, Open, TraceMetrics};
 use plan::Plan;
 use snapshot::{Name, ObjectKey, Owner, Store};
 
@@ -39,6 +40,28 @@ impl Planned {
             Self::Whole(plan) | Self::Part(plan) => Some(plan),
             Self::Nothing | Self::Panicked => None,
         }
+    }
+
+    /// Ends the span of a pass: what was planned for which kind, and how much there is to write.
+    pub(super) fn trace(&self, open: Open, owner: &Owner, traces: &TraceMetrics) {
+        let Some(tracer) = traces.tracer() else { return };
+        let (outcome, plan) = match self {
+            Self::Whole(plan) => ("whole", Some(plan)),
+            Self::Part(plan) => ("part", Some(plan)),
+            Self::Nothing => ("nothing", None),
+            Self::Panicked => ("broken", None),
+        };
+        let count = |count: usize| Fact::Number(i64::try_from(count).unwrap_or(i64::MAX));
+        let facts = vec![
+            ("tidegate.kind", Fact::Word(owner.kind.word())),
+            ("tidegate.outcome", Fact::Word(outcome)),
+            (
+                "tidegate.actions",
+                count(plan.map_or(0, |plan| plan.actions.len())),
+            ),
+            ("tidegate.waits", count(plan.map_or(0, |plan| plan.waits.len()))),
+        ];
+        tracer.done(open, "plan", facts);
     }
 }
 

@@ -439,8 +439,12 @@ impl Reconciler {
             is_known: self.trust != Trust::Lost,
         };
         let controller = self.controllers.get_mut(&owner.kind)?;
+        let open = self.writer.metrics.traces().open(|| None);
         let planned = controller.plan(&mut self.store, owner, at);
         self.writer.metrics.planned(begun.elapsed());
+        if let Some(open) = open {
+            planned.trace(open, owner, self.writer.metrics.traces());
+        }
         match &planned {
             Planned::Whole(_) | Planned::Nothing => {}
             Planned::Panicked => self.queue.retry(owner, now + AFTER_PANIC),
