@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
 use managed_fields::{
-    Alike, Applied, FieldWrite, KeyField, List, Map, Owners, Path, Refusal, Relation, Scalar, Set, Type, Types,
-    apply, compare, field_set, merge, remove, update,
+    Alike, Applied, Element, FieldWrite, KeyField, List, Map, Owners, Path, Refusal, Relation, Scalar, Set,
+    Type, Types, apply, compare, field_set, merge, remove, update,
 };
 use serde_json::{Value, json};
 
@@ -116,8 +116,9 @@ fn applied(live: &mut Value, owners: &mut Owners, intent: &Value, asked: &FieldW
             *owners = after;
             let there = field_set(live, of);
             for path in field_set(intent, of).paths() {
+                // An applier that says null of what it had filled itself takes the rest of it away: the list that is left empty is nobody's.
                 assert!(
-                    is_there(&there, &path),
+                    is_there(&there, &path) || is_null(intent, &path),
                     "an applier of {intent} does not get {path:?} in {live}"
                 );
             }
@@ -170,6 +171,15 @@ fn has_bare(value: &Value) -> bool {
 fn is_there(set: &Set, path: &Path) -> bool {
     let inside = path.0.iter().try_fold(set, |set, element| set.below(element));
     inside.is_some() || set.has(&path.0)
+}
+
+/// What an applier wants at a path of members is null.
+fn is_null(intent: &Value, path: &Path) -> bool {
+    let member = |value, element: &Element| match element {
+        Element::Field(name) => Value::get(value, name),
+        Element::Key(_) | Element::Value(_) | Element::Index(_) => None,
+    };
+    path.0.iter().try_fold(intent, member).is_some_and(Value::is_null)
 }
 
 fn survives(set: &Set) {

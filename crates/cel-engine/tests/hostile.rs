@@ -139,6 +139,9 @@ fn nothing_takes_the_stack() {
         ("", "a", ".b"),
         ("", "object", "[0]"),
         ("", "object", ".?b"),
+        ("", "object['a'].b", ".b"),
+        ("", "object['a'] || object['b'].c", ".c"),
+        ("", "[object][0]", ".b"),
         ("true?1:", "1", ""),
         ("true?", "1", ":1"),
         ("!", "true", ""),
@@ -160,7 +163,7 @@ fn nothing_takes_the_stack() {
         ("//", "", "\n"),
     ];
     for (open, core, close) in rows {
-        for times in [10, 24, 26, 27, 28, 40, 60, 80, 140, 150, 700, 3000] {
+        for times in [10, 24, 26, 27, 28, 40, 57, 60, 80, 140, 150, 700, 3000] {
             let source = format!("{}{core}{}", open.repeat(times), close.repeat(times));
             // Whatever comes of it, it comes.
             let outcome = eval(&source, &object);

@@ -1,12 +1,13 @@
 //! Runs every target for a while on mutations of the kept corpus: `smoke [SECONDS] [SEED] [TARGET]`.
 //!
 //! An input that panics, or takes longer than a deadline, is kept under `artifacts/` and makes the run fail. An input
-//! that ends the process (no stack, no memory) is the one in `artifacts/TARGET/running`.
+//! that ends the process (no stack, no memory) is the one in `artifacts/TARGET/running`; every target has a process of its own, so that
+//! the others are run all the same.
 
 use std::os::unix::fs::FileExt as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
 use tidegate_fuzz::mutate::{Dice, mutated};
@@ -16,31 +17,61 @@ use tidegate_fuzz::targets::{TARGETS, Target};
 const DEADLINE: Duration = Duration::from_secs(5);
 
 fn main() -> ExitCode {
-    let mut args = std::env::args().skip(1);
-    let number =
-        |text: Option<String>, default: u64| text.and_then(|text| text.parse().ok()).unwrap_or(default);
-    let (seconds, seed) = (number(args.next(), 60), number(args.next(), 1));
-    let only = args.next();
-    let wanted = |target: &&Target| only.as_deref().is_none_or(|only| only == target.0);
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let number = |at: usize, default: u64| {
+        words
+            .get(at)
+            .and_then(|text| text.parse().ok())
+            .unwrap_or(default)
+    };
+    let (seconds, seed) = (number(0, 60), number(1, 1));
+    let only = words.get(2);
+    let wanted = |target: &&Target| only.is_none_or(|only| only == target.0);
     let targets: Vec<Target> = TARGETS.iter().filter(wanted).copied().collect();
-    let share = Duration::from_secs(seconds) / u32::try_from(targets.len().max(1)).unwrap_or(1);
-    println!("seed {seed}, {} targets, {share:?} each", targets.len());
-    let mut faults = 0;
-    for target in targets {
-        // As much stack as the servers give their threads.
-        let thread = std::thread::Builder::new()
-            .name(target.0.to_owned())
-            .stack_size(2 << 20);
-        let run = thread
-            .spawn(move || smoke(target, share, seed))
-            .expect("a thread");
-        faults += run.join().unwrap_or(1);
+    // One target is run here: this is the process that the loop below has started, or somebody has asked for it alone.
+    if let (Some(_), [target]) = (only, &targets[..]) {
+        return ended(alone(*target, Duration::from_secs(seconds), seed));
     }
+    let share = seconds.checked_div(targets.len() as u64).unwrap_or(0);
+    println!("seed {seed}, {} targets, {share} s each", targets.len());
+    // Each in a process of its own: what ends one leaves the others to be run.
+    let faults = targets
+        .iter()
+        .filter(|target| !apart(target.0, share, seed))
+        .count();
+    ended(faults + usize::from(targets.is_empty()))
+}
+
+fn ended(faults: usize) -> ExitCode {
     if faults == 0 {
         ExitCode::SUCCESS
     } else {
         ExitCode::FAILURE
     }
+}
+
+/// Runs a target in a process of its own; returns whether nothing was found.
+fn apart(name: &str, share: u64, seed: u64) -> bool {
+    let program = std::env::current_exe().expect("this program is a file");
+    let words = [share.to_string(), seed.to_string(), name.to_owned()];
+    let status = Command::new(program).args(words).status().expect("it starts");
+    // A code is the run's own word, and it has said why.
+    if status.code().is_none() {
+        let input = root().join("artifacts").join(name).join("running");
+        println!("{name}: the process ended ({status}): {}", input.display());
+    }
+    status.success()
+}
+
+/// Runs a target on as much stack as the servers give their threads.
+fn alone(target: Target, share: Duration, seed: u64) -> usize {
+    let thread = std::thread::Builder::new()
+        .name(target.0.to_owned())
+        .stack_size(2 << 20);
+    let run = thread
+        .spawn(move || smoke(target, share, seed))
+        .expect("a thread");
+    run.join().unwrap_or(1)
 }
 
 fn root() -> &'static Path {
