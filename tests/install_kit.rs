@@ -337,6 +337,15 @@ fn every_pod_may_run_where_pods_are_restricted() {
         pods += 1;
         assert_eq!(pod["securityContext"]["runAsNonRoot"], true);
         assert_eq!(pod["securityContext"]["seccompProfile"]["type"], "RuntimeDefault");
+        // Nothing of the node is in it.
+        for shared in ["hostNetwork", "hostPID", "hostIPC"] {
+            assert_eq!(pod.get(shared), None);
+        }
+        let volumes = pod["volumes"].as_array().cloned().unwrap_or_default();
+        assert!(
+            volumes.iter().all(|volume| volume.get("hostPath").is_none()),
+            "{volumes:?}"
+        );
         for container in pod["containers"].as_array().expect("containers") {
             let context = &container["securityContext"];
             assert_eq!(context["allowPrivilegeEscalation"], false);
@@ -357,4 +366,36 @@ fn every_pod_may_run_where_pods_are_restricted() {
         }
     }
     assert_eq!(pods, 5);
+}
+
+/// Whoever asks the gate and probes it comes from addresses of nodes; metrics are for labelled namespaces; nothing else comes in.
+#[test]
+fn the_network_policy_lets_in_what_asks_and_probes() {
+    let objects = by_name(printed("--with network-policy"));
+    let policy = &objects["NetworkPolicy tidegate/tidegate"]["spec"];
+    assert_eq!(policy["policyTypes"], json!(["Ingress", "Egress"]));
+    let ports = |rule: &Value| {
+        let ports = rule["ports"].as_array().cloned().unwrap_or_default();
+        let names = ports.iter().map(|port| port["port"].to_string());
+        names.collect::<Vec<_>>().join(" ")
+    };
+    let ingress = policy["ingress"].as_array().expect("rules");
+    let told: Vec<(String, Value)> = ingress
+        .iter()
+        .map(|rule| (ports(rule), rule["from"].clone()))
+        .collect();
+    let labelled = json!([{"namespaceSelector": {"matchLabels": {"tidegate.io/monitoring": "true"}}}]);
+    assert_eq!(
+        told,
+        [
+            ("\"webhook\" \"health\"".to_owned(), Value::Null),
+            ("\"metrics\"".to_owned(), labelled)
+        ]
+    );
+    // It holds for every pod of the kit.
+    let chosen = &policy["podSelector"]["matchLabels"];
+    for (_, object) in objects.iter().filter(|(name, _)| name.starts_with("Deployment ")) {
+        let labels = &object["spec"]["template"]["metadata"]["labels"];
+        assert_eq!(labels["app.kubernetes.io/name"], chosen["app.kubernetes.io/name"]);
+    }
 }
