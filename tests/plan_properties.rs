@@ -18,6 +18,8 @@ const GROUP: &str = "addon.open-cluster-management.io";
 enum Step {
     Decide(usize, u8),
     Undecide(usize),
+    /// The scheduler counts more, or fewer, than its decisions name.
+    Count(usize, u8),
     Forget(usize),
     Config(usize, u8),
     DropConfig(usize),
@@ -42,6 +44,7 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         (0..2_usize, any::<u8>()).prop_map(|(placement, mask)| Step::Decide(placement, mask)),
         (0..2_usize).prop_map(Step::Undecide),
+        (0..2_usize, 0..5_u8).prop_map(|(placement, selected)| Step::Count(placement, selected)),
         (0..2_usize).prop_map(Step::Forget),
         (0..2_usize, 0..3_u8).prop_map(|(config, value)| Step::Config(config, value)),
         (0..2_usize).prop_map(Step::DropConfig),
@@ -82,13 +85,8 @@ fn act(world: &mut World, step: &Step) {
             let clusters: Vec<String> = (0..4).filter(|n| mask & (1 << n) != 0).map(cluster).collect();
             world.decide(&placement(*which), &clusters);
         }
-        Step::Undecide(which) => {
-            world.delete(&ObjectKey::new(
-                Kind::Decision,
-                "default",
-                format!("p{which}-decision-1"),
-            ));
-        }
+        Step::Undecide(which) => world.delete(&decision(*which)),
+        Step::Count(which, selected) => count(world, *which, *selected),
         Step::Forget(which) => world.delete(&ObjectKey::new(Kind::Placement, "default", placement(*which))),
         Step::Config(which, value) => {
             let variables = json!([{"name": "MESSAGE", "value": value.to_string()}]);
@@ -133,6 +131,13 @@ fn act(world: &mut World, step: &Step) {
             let plan = world.plan("hello");
             world.apply(&plan);
         }
+    }
+}
+
+fn count(world: &mut World, which: usize, selected: u8) {
+    let key = ObjectKey::new(Kind::Placement, "default", placement(which));
+    if world.objects.contains_key(&key) {
+        world.put_status(&key, &json!({"numberOfSelectedClusters": selected}));
     }
 }
 
@@ -236,6 +241,20 @@ fn taken_in_a_moment_without_decisions(steps: &[Step], which: usize, emptied: bo
         if !world.objects.contains_key(&decision(n)) || !world.objects.contains_key(&place) {
             world.decide(&placement(n), &[]);
         }
+        // A scheduler that has counted fewer than its decisions name means what it says when they are gone.
+        let names = |number: usize| {
+            let key = ObjectKey::new(
+                Kind::Decision,
+                "default",
+                format!("{}-decision-{number}", placement(n)),
+            );
+            world
+                .objects
+                .get(&key)
+                .map(|object| object["status"]["decisions"].as_array().map_or(0, Vec::len))
+        };
+        let selected: usize = (1..).map_while(names).sum();
+        world.put_status(&place, &json!({"numberOfSelectedClusters": selected}));
     }
     world.settle("hello");
     if emptied {
@@ -314,6 +333,41 @@ fn a_cluster_that_another_placement_has_taken_over_is_not_claimed_back() {
         Step::Decide(0, 186),
     ];
     assert_eq!(taken_in_a_moment_without_decisions(&steps, 1, false), []);
+}
+
+/// Found by the property below: what waits for a slot of `spec.configuration` is not outside of its placement while nobody has decided
+/// that placement.
+#[test]
+fn a_cluster_that_waits_for_the_configuration_of_the_add_on_goes_on_waiting_while_its_placement_is_unknown() {
+    let steps = [
+        Step::Leave(0),
+        Step::Decide(1, 2),
+        Step::OwnTemplate(2, true),
+        Step::Settle,
+        Step::Groups(18),
+        Step::Decide(1, 4),
+        Step::Rolling(4),
+        Step::Template(1),
+    ];
+    for emptied in [false, true] {
+        assert_eq!(taken_in_a_moment_without_decisions(&steps, 0, emptied), []);
+    }
+}
+
+/// Found by the property below: a human's instance that another placement holds still runs with what the undecided one gave before.
+#[test]
+fn what_a_human_made_does_not_move_with_a_placement_that_may_have_given_it_up() {
+    let steps = [
+        Step::Groups(0),
+        Step::Own(0, false),
+        Step::Pause(1),
+        Step::Settle,
+        Step::Config(1, 0),
+        Step::Decide(1, 104),
+    ];
+    for emptied in [false, true] {
+        assert_eq!(taken_in_a_moment_without_decisions(&steps, 1, emptied), []);
+    }
 }
 
 /// What a green instance hides: a configuration that is not what the hub has now, though nothing says that it is kept from it.

@@ -192,12 +192,7 @@ fn may_have<'v>(
 /// While a placement is unknown it keeps what it gave: nobody can say that a cluster was deselected, and an uninstall or a
 /// change of configuration is hard to take back. What its decisions name is believed even when they are not complete.
 fn select<'v>(view: &View<'v>, by: &'v PlacementUse) -> Selected<'v> {
-    let decisions: Vec<&Decision> = view.decisions(&by.namespace, &by.name).collect();
-    let known = match view.placement(&by.namespace, &by.name) {
-        None => DecisionState::NoPlacement,
-        Some(placement) if !is_complete(placement, &decisions) => DecisionState::NoDecision,
-        Some(_) => DecisionState::Decided,
-    };
+    let known = DecisionState::of(view, &by.namespace, &by.name);
     let decided = view.decided(&by.namespace, &by.name);
     let mut clusters: Vec<&Name> = match known {
         DecisionState::Decided => decided,
@@ -235,6 +230,18 @@ fn kept<'v>(view: &View<'v>, by: &PlacementUse) -> impl Iterator<Item = &'v Name
         .map(|instance| &instance.cluster)
         .collect::<Vec<_>>()
         .into_iter()
+}
+
+impl DecisionState {
+    /// Returns how far a placement is decided.
+    pub(crate) fn of(view: &View<'_>, namespace: &Name, name: &Name) -> Self {
+        let decisions: Vec<&Decision> = view.decisions(namespace, name).collect();
+        match view.placement(namespace, name) {
+            None => Self::NoPlacement,
+            Some(placement) if !is_complete(placement, &decisions) => Self::NoDecision,
+            Some(_) => Self::Decided,
+        }
+    }
 }
 
 /// A scheduler that writes its decisions anew leaves a moment without them, or with empty ones: that a cluster is absent

@@ -65,11 +65,7 @@ impl<'a> Notices<'a> {
         let refused = self.rolling.and_then(|(_, refusal)| refusal.waiting.get(&at));
         Some(match (candidate.verdict, refused) {
             (Verdict::Wait(_), Some(hold)) => Kind::Rolling(*hold),
-            (Verdict::Wait(Hold::Paused), None)
-                if feed.is_some_and(|feed| feed.shut.is_some() && !feed.paused) =>
-            {
-                Kind::Shut
-            }
+            (Verdict::Wait(Hold::Paused), None) if feed.is_some_and(|feed| !feed.paused) => Kind::Shut,
             (Verdict::Wait(hold), None) => {
                 let group = candidate.group().filter(|_| hold == Hold::Group);
                 Kind::Waiting(hold, group)
@@ -86,6 +82,17 @@ impl<'a> Notices<'a> {
         let (what, course) = feed.map_or(("the add-on", &everything), |feed| (&feed.what, &feed.course));
         match (kind, self.rolling) {
             (Kind::Outside, Some((rolling, _))) => rolling.outside.clone(),
+            (
+                Kind::Rolling(Hold::Paused),
+                Some((
+                    Rolling {
+                        paused: false,
+                        unknown: Some(unknown),
+                        ..
+                    },
+                    _,
+                )),
+            ) => unknown.clone(),
             (Kind::Rolling(hold), Some((rolling, refusal))) => {
                 let awaited = Awaited {
                     moving: Some(&refusal.moving),

@@ -73,6 +73,7 @@ pub(crate) fn next<'v>(
         recheck_at = earliest(recheck_at, at);
         placed.push(done);
     }
+    refuse(&unsure(view, &feeds, &candidates), &mut candidates, &mut placed);
     decide_others(&mut candidates, &feeds, view.addon.paused.everything(), now);
     let refusal = rolling
         .as_ref()
@@ -96,6 +97,19 @@ pub(crate) fn next<'v>(
         placed,
         recheck_at,
     }
+}
+
+/// The places of candidates that would move with a placement to which they may not belong.
+fn unsure(view: &View<'_>, feeds: &[Feed<'_>], candidates: &[Candidate<'_>]) -> BTreeMap<usize, Hold> {
+    let starts = candidates
+        .iter()
+        .enumerate()
+        .filter(|(_, one)| one.verdict == Verdict::Start);
+    let unsure = starts.filter(|(_, one)| {
+        let home = one.home.and_then(|home| feeds.get(home));
+        home.is_some_and(|feed| feed.is_unsure_of(view, one.instance))
+    });
+    unsure.map(|(at, _)| (at, Hold::Paused)).collect()
 }
 
 /// Takes back what the placements let move but `spec.configuration` does not.
@@ -130,7 +144,7 @@ impl KeptConfigs {
     ) -> Self {
         let by = feed.map(Feed::by);
         let target = rolling.and_then(|rolling| rolling.kept(view, by, instance, effective));
-        let is_reached = rolling.is_none_or(|rolling| rolling.clusters.contains(&instance.cluster));
+        let is_reached = rolling.is_none_or(|rolling| rolling.may_reach(&instance.cluster));
         Self {
             is_governed: target.is_some(),
             target: target.filter(|_| !is_reached),

@@ -10,6 +10,7 @@ use super::bar::Bar;
 use super::hold_message::Notice;
 use super::references::is_settled;
 use crate::config::{Desired, Effective, Source, is_protected};
+use crate::install::DecisionState;
 use crate::work::{deployed_works, runs};
 use ::rollout::Course;
 use model::{ConfigRollout, Limit};
@@ -30,6 +31,9 @@ pub(super) struct Rolling<'v> {
     pub outside: Notice,
     /// Why it reaches nobody at all.
     pub bar: Option<Bar>,
+    /// Why nobody knows whom it reaches: until the placement is decided anew every cluster that a change concerns keeps all that it has,
+    /// for those that seem to be outside may be waiting for a slot inside.
+    pub unknown: Option<Notice>,
     types: BTreeSet<&'v ConfigType>,
 }
 
@@ -44,8 +48,9 @@ impl<'v> Rolling<'v> {
                 let place = [update.namespace.as_str(), update.name.as_str()].map(Name::from);
                 let [namespace, name] = &place;
                 let what = format!("placement {namespace}/{name}");
+                let known = DecisionState::of(view, namespace, name);
                 // Decisions of a placement that is gone say nothing any more.
-                let exists = view.placement(namespace, name).is_some();
+                let exists = known != DecisionState::NoPlacement;
                 Some(Self {
                     clusters: exists
                         .then(|| view.decided(namespace, name))
@@ -60,6 +65,7 @@ impl<'v> Rolling<'v> {
                         Notice::nowhere(&what)
                     },
                     bar: (!exists).then(|| Bar::nowhere(&what)),
+                    unknown: (known == DecisionState::NoDecision).then(|| Notice::undecided(&what)),
                     what,
                     types,
                 })
@@ -70,10 +76,16 @@ impl<'v> Rolling<'v> {
                 paused: addon.paused.everything(),
                 outside: Notice::fault("spec.configuration", fault),
                 bar: Some(Bar::fault(fault)),
+                unknown: None,
                 what: "spec.configuration".to_owned(),
                 types,
             }),
         }
+    }
+
+    /// Returns whether a change may be for a cluster.
+    pub(super) fn may_reach(&self, cluster: &Name) -> bool {
+        self.unknown.is_some() || self.clusters.contains(cluster)
     }
 
     /// Returns whether a placement leaves a type of configurations to `spec.configuration`.

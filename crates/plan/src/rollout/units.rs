@@ -21,7 +21,7 @@ use ::rollout::{
     Breach, Counts, Course, Group, Hold, StageCounts, Unit, UnitState, Verdict, decide, decide_beside,
 };
 use model::Rest;
-use snapshot::{Name, PlacementUse, View, order};
+use snapshot::{Instance, Name, PlacementUse, View, order};
 
 /// The rollout over one placement.
 #[derive(Debug, Default)]
@@ -187,6 +187,14 @@ impl<'v> Feed<'v> {
     /// decided it. A scheduler that writes its decisions anew leaves such moments.
     pub(super) fn may_claim(&self) -> bool {
         self.selected.known == DecisionState::NoDecision && (self.paused || self.shut.is_some())
+    }
+
+    /// Returns whether a cluster is only believed to be the placement's own: nobody has decided the placement, and nothing but the
+    /// configurations that a human's instance runs with says that it belongs here.
+    pub(super) fn is_unsure_of(&self, view: &View<'_>, instance: &Instance) -> bool {
+        let by = self.selected.by;
+        let is_named = || view.decided(&by.namespace, &by.name).contains(&&instance.cluster);
+        self.selected.known == DecisionState::NoDecision && instance.installed_by.is_empty() && !is_named()
     }
 
     /// Decides about the candidates of the placement, and writes each verdict down.
@@ -409,7 +417,7 @@ pub(super) fn decide_rolling(
 ) -> Refusal {
     let (mut units, mut places) = (Vec::new(), Vec::new());
     for (at, candidate) in candidates.iter().enumerate() {
-        if !candidate.is_there() || !rolling.clusters.contains(&candidate.instance.cluster) {
+        if !candidate.is_there() || !rolling.may_reach(&candidate.instance.cluster) {
             continue;
         }
         let standing = match candidate.standing() {
@@ -436,7 +444,8 @@ pub(super) fn decide_rolling(
         places.push(at);
     }
     let done = BTreeMap::from([(0, others.rolling())]);
-    let decision = decide_beside(&rolling.course, &[], (&units, &done), rolling.paused, now);
+    let shut = rolling.paused || rolling.unknown.is_some();
+    let decision = decide_beside(&rolling.course, &[], (&units, &done), shut, now);
     let mut refusal = Refusal::default();
     for (at, verdict) in places.into_iter().zip(decision.verdicts) {
         match verdict {
