@@ -54,6 +54,8 @@ until_is() {
     if [ "$said" = "$wanted" ]; then return; fi
     if [ $((SECONDS - begun)) -ge "$patience" ]; then
       kubectl get mca -A -o wide >&2 || true
+      # What a table hides: who is going, who is waited for, and whose it is.
+      kubectl get mca -A -o 'custom-columns=OF:.metadata.namespace,GOING:.metadata.deletionTimestamp,FINALIZERS:.metadata.finalizers,OWNERS:.metadata.ownerReferences[*].uid' >&2 || true
       fail "$* says \"$said\", not \"$wanted\""
     fi
     sleep 0.2

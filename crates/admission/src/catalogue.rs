@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::rules::Ruled;
+use super::rules::{ADVICE, Ruled};
 use super::shape;
 use super::subject::{
     Addon, ClusterAddon, DeploymentConfig, HubConfig, Operations, Placement, SetBinding, Template, Upgrade,
@@ -24,6 +24,8 @@ pub struct Entry {
     pub resources: Vec<&'static str>,
     /// Operations that the rule looks at.
     pub on: Operations,
+    /// Whether a breach is refused; otherwise it is told as a warning.
+    pub refuses: bool,
 }
 
 /// Returns every rule, sorted by id.
@@ -57,6 +59,7 @@ pub fn reference_page() -> String {
         text,
         resources,
         on,
+        ..
     } in catalogue()
     {
         let resources = if resources.is_empty() {
@@ -99,6 +102,7 @@ fn entry(id: &'static str, doc: &'static str, on: Operations) -> Entry {
         text,
         resources: Vec::new(),
         on,
+        refuses: !ADVICE.contains(&id),
     }
 }
 

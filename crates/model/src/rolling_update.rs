@@ -92,6 +92,15 @@ impl ConfigRollout {
     }
 }
 
+impl RawConfigRollout<'_> {
+    /// Takes away the block where the type is one without it: it has no effect.
+    pub fn drop_other_blocks(&mut self) {
+        if let Ok(false) = is_rolling(self.kind, &Path::root()) {
+            self.rolling = None;
+        }
+    }
+}
+
 impl RawRollingUpdate<'_> {
     fn parse(self, path: &Path, wrong: &mut Vec<Violation>) -> Option<RollingUpdate> {
         let before = wrong.len();

@@ -199,6 +199,37 @@ impl<'a> RawStrategy<'a> {
         }
     }
 
+    /// Takes away the blocks of other types than its own: they have no effect. A type without a meaning has no block.
+    pub fn drop_other_blocks(&mut self) {
+        let own = RolloutKind::parse(self.kind).ok();
+        for kind in RolloutKind::EVERY.into_iter().filter(|kind| Some(*kind) != own) {
+            *self.slot(kind) = None;
+        }
+    }
+
+    /// Takes away the groups that stand in a list twice: they change nothing.
+    pub fn drop_repeated_groups(&mut self) {
+        for kind in RolloutKind::EVERY {
+            let mut seen = Vec::new();
+            let groups = self.slot(kind).iter_mut().map(|block| &mut block.groups);
+            groups.for_each(|groups| {
+                groups.retain(|group| {
+                    let is_new = !seen.contains(group);
+                    seen.push(*group);
+                    is_new
+                });
+            });
+        }
+    }
+
+    fn slot(&mut self, kind: RolloutKind) -> &mut Option<RawBlock<'a>> {
+        match kind {
+            RolloutKind::All => &mut self.all,
+            RolloutKind::Progressive => &mut self.progressive,
+            RolloutKind::ProgressivePerGroup => &mut self.progressive_per_group,
+        }
+    }
+
     /// Returns the type.
     pub fn kind(&self, path: &Path) -> Result<RolloutKind, Violation> {
         RolloutKind::parse(self.kind).map_err(|fault| fault.at(path.key("type"), rule::UNKNOWN_TYPE))

@@ -21,23 +21,9 @@ pub(crate) fn rollout(
     };
     let path = Path::parse("spec.installStrategy.placements").index(index);
     let mut raw = RawStrategy::from(strategy);
-    // Blocks of other types are refused at the door; where they came in earlier, they have no effect.
-    let is = |name: &str| raw.kind == Some(Scalar::Text(name));
-    let (progressive, per_group) = (is("Progressive"), is("ProgressivePerGroup"));
-    raw.all = raw.all.filter(|_| !progressive && !per_group);
-    raw.progressive = raw.progressive.filter(|_| progressive);
-    raw.progressive_per_group = raw.progressive_per_group.filter(|_| per_group);
-    for block in [&mut raw.progressive, &mut raw.progressive_per_group]
-        .into_iter()
-        .flatten()
-    {
-        let mut seen = Vec::new();
-        block.groups.retain(|group| {
-            let is_new = !seen.contains(group);
-            seen.push(*group);
-            is_new
-        });
-    }
+    // Both are refused at the door; where they came in earlier, they have no effect.
+    raw.drop_other_blocks();
+    raw.drop_repeated_groups();
     RolloutStrategy::parse(&raw, &path.key("rolloutStrategy")).map_err(|wrong| text(&wrong))
 }
 
@@ -49,9 +35,7 @@ pub(crate) fn configuration_rollout(
         return Ok(ConfigRollout::default());
     };
     let mut raw = RawConfigRollout::from(strategy);
-    if matches!(raw.kind, None | Some(Scalar::Text("" | "UpdateAll"))) {
-        raw.rolling = None;
-    }
+    raw.drop_other_blocks();
     let path = Path::parse("spec.configuration.rolloutStrategy");
     ConfigRollout::parse(&raw, &path).map_err(|wrong| text(&wrong))
 }
