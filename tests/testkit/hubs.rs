@@ -4,6 +4,8 @@
 //!
 //! Decides nothing about what is tested; each test has its own objects and its own picture of what went wrong.
 
+use std::time::Duration;
+
 use api::v1alpha1::ManagedClusterAddOn;
 use devhub::{DevHub, TestHub};
 use kube::Client;
@@ -57,10 +59,18 @@ pub(crate) async fn fleet(client: Client, clusters: usize, faults: &[&str]) -> F
     Fleet::start(client, options).await.expect("the fleet starts")
 }
 
+/// The most time that reading a hub takes; a right that is missing takes for ever.
+const MOST_TO_READ: Duration = Duration::from_secs(60);
+
 /// Starts the controllers, and waits until they have read the hub.
 pub(crate) async fn tide(client: Client, options: TideOptions) -> Tide {
     let tide = Tide::start(client, options).await.expect("the tide starts");
-    tide.synced().await;
+    let synced = tokio::time::timeout(MOST_TO_READ, tide.synced()).await;
+    let unread = tide.facts().load().unread();
+    assert!(
+        synced.is_ok(),
+        "the hub was not read within {MOST_TO_READ:?}; is there a right missing? Unread: {unread:?}"
+    );
     tide
 }
 

@@ -328,3 +328,89 @@ fn reference(of: &Value, place: &Value) -> Option<ConfigReference> {
         name: text(place, "name"),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use snapshot::{Completeness, Settings, Store};
+
+    const PAGE: &str = include_str!("../../../../docs/policies.md");
+
+    /// The members that the page lists for a fact, those of a group after those of its placement.
+    fn documented(fact: &str) -> Vec<String> {
+        let row = PAGE
+            .lines()
+            .find(|line| line.starts_with(&format!("| `facts.{fact}` |")));
+        let row = row.unwrap_or_else(|| panic!("docs/policies.md says nothing of facts.{fact}"));
+        let (_, members) = row
+            .trim_start_matches('|')
+            .split_once('|')
+            .expect("a second column");
+        let listed = members
+            .split(';')
+            .next()
+            .unwrap_or_default()
+            .split('`')
+            .skip(1)
+            .step_by(2);
+        listed
+            .map(|name| name.trim_end_matches("[]").to_owned())
+            .collect()
+    }
+
+    fn keys(value: &Value) -> Vec<String> {
+        value
+            .as_object()
+            .into_iter()
+            .flat_map(Map::keys)
+            .cloned()
+            .collect()
+    }
+
+    /// A group of decisions has its members, too.
+    fn with_group(value: &Value) -> Vec<String> {
+        let groups = value["groups"].as_array().into_iter().flatten();
+        keys(value).into_iter().chain(groups.flat_map(keys)).collect()
+    }
+
+    #[test]
+    fn the_page_lists_every_member_of_every_fact() {
+        let mut store = Store::new(Settings::default());
+        let placement = json!({"metadata": {"name": "p", "namespace": "n", "uid": "1", "resourceVersion": "1"}, "spec": {}});
+        let labels = json!({"cluster.open-cluster-management.io/placement": "p"});
+        let decision = json!({"metadata": {"name": "d", "namespace": "n", "uid": "2", "resourceVersion": "2", "labels": labels}, "status": {"decisions": [{"clusterName": "c", "reason": ""}]}});
+        store.apply(snapshot::Event::Applied {
+            kind: Kind::Placement,
+            object: placement,
+        });
+        store.apply(snapshot::Event::Applied {
+            kind: Kind::Decision,
+            object: decision,
+        });
+        let facts = store.publish(Completeness::all()).expect("something to publish");
+        let config = json!({"group": "g", "resource": "r", "name": "c"});
+        let object = json!({"spec": {"configs": [config], "installStrategy": {"placements": [{"namespace": "n", "name": "p"}]}}});
+        let fleet = FleetFacts {
+            facts: &facts,
+            resource: Addon::RESOURCE,
+            name: "a",
+            namespace: "",
+            object: &object,
+            now: None,
+        };
+        let value = |fact| fleet.fact(fact).expect("everything is known");
+        let rows = [
+            ("addon", keys(&value(Fact::Addon))),
+            ("cluster", keys(&value(Fact::Cluster))),
+            ("configs[]", keys(&value(Fact::Configs)[0])),
+            ("placements[]", with_group(&value(Fact::Placements)[0])),
+            ("peers", keys(&value(Fact::Peers))),
+        ];
+        for (fact, mut members) in rows {
+            let mut listed = documented(fact);
+            listed.sort();
+            members.sort();
+            assert_eq!(listed, members, "facts.{fact}");
+        }
+    }
+}
