@@ -60,7 +60,7 @@ pub(crate) async fn fleet(client: Client, clusters: usize, faults: &[&str]) -> F
 }
 
 /// The most time that reading a hub takes; a right that is missing takes for ever.
-const MOST_TO_READ: Duration = Duration::from_secs(60);
+const MOST_TO_READ: Duration = Duration::from_mins(1);
 
 /// Starts the controllers, and waits until they have read the hub.
 pub(crate) async fn tide(client: Client, options: TideOptions) -> Tide {
