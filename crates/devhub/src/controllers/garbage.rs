@@ -21,6 +21,8 @@ use super::catalogue::{self, Kind};
 use super::graph::{Graph, Node};
 
 const RETRY: Duration = Duration::from_millis(500);
+/// How long definitions are gathered before it is asked what is served: they come by the dozen, and while that is asked nothing is collected.
+const GATHER: Duration = Duration::from_millis(50);
 /// How often it is asked what is served if nothing changes.
 const LOOK_AGAIN: Duration = Duration::from_secs(30);
 
@@ -47,9 +49,8 @@ pub(super) async fn run(client: Client) {
         tokio::select! {
             Some(change) = definitions.next() => {
                 if change.is_ok() {
-                    pause = RETRY;
+                    pause = GATHER;
                     look = Instant::now() + pause;
-                    collector.look(&mut events).await;
                 }
             }
             () = tokio::time::sleep_until(look) => {
@@ -71,7 +72,7 @@ struct Collector {
     kinds: BTreeMap<String, (Kind, CancellationToken)>,
     /// Objects seen during a new list, per kind; the others are gone.
     listing: BTreeMap<String, BTreeSet<String>>,
-    /// Objects whose last attempt failed.
+    /// Objects whose last attempt failed, or whose owner's end would not be heard of yet.
     again: BTreeSet<String>,
     /// When they are attempted again.
     retry_at: Instant,
@@ -216,13 +217,35 @@ impl Collector {
             Err(kube::Error::Api(status)) if status.code == 404 => {}
             Err(error) => {
                 tracing::debug!(name = %node.name, %error, "will collect again");
-                if self.again.is_empty() {
-                    self.retry_at = Instant::now() + RETRY;
-                }
-                self.again.insert(uid.to_owned());
+                self.attend_later(uid);
             }
+            // An owner that no watch has shown can end before one does.
+            Ok(()) if !node.deleting && self.has_unseen_owner(&node) => self.attend_later(uid),
             Ok(()) => {}
         }
+    }
+
+    fn attend_later(&mut self, uid: &str) {
+        if self.again.is_empty() {
+            self.retry_at = Instant::now() + RETRY;
+        }
+        self.again.insert(uid.to_owned());
+    }
+
+    /// Tells whether a kind that is watched has an owner that was not seen yet.
+    fn has_unseen_owner(&self, node: &Node) -> bool {
+        let unseen = |owner: &&OwnerReference| self.graph.node(&owner.uid).is_none();
+        let mut owners = node.owners.iter().filter(unseen);
+        owners.any(|owner| self.kind_of(owner).is_some())
+    }
+
+    fn kind_of(&self, owner: &OwnerReference) -> Option<&Kind> {
+        let (group, _) = owner
+            .api_version
+            .split_once('/')
+            .unwrap_or(("", &owner.api_version));
+        let mut kinds = self.kinds.values().map(|(kind, _)| kind);
+        kinds.find(|kind| kind.resource.group == group && kind.resource.kind == owner.kind)
     }
 
     fn api(&self, kind: &str, namespace: &str) -> Option<Api<Meta>> {
@@ -301,17 +324,8 @@ impl Collector {
             };
             return Ok(state);
         }
-        let (group, _) = owner
-            .api_version
-            .split_once('/')
-            .unwrap_or(("", &owner.api_version));
-        let kind = self
-            .kinds
-            .values()
-            .map(|(kind, _)| kind)
-            .find(|kind| kind.resource.group == group && kind.resource.kind == owner.kind);
         // A kind that is not served is no proof that the owner is gone; nor is an owner that cannot be where it should be.
-        let Some(kind) = kind else {
+        let Some(kind) = self.kind_of(owner) else {
             return Ok(OwnerState::Present);
         };
         if kind.namespaced && node.namespace.is_empty() {
@@ -407,4 +421,57 @@ enum OwnerState {
     Waiting,
     /// It does not exist.
     Absent,
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::core::v1::ConfigMap;
+    use kube::api::PostParams;
+
+    use super::*;
+    use crate::DevHub;
+
+    fn map(name: &str, owner: Option<&ConfigMap>) -> ConfigMap {
+        let owned_by = |owner: &ConfigMap| OwnerReference {
+            api_version: "v1".to_owned(),
+            kind: "ConfigMap".to_owned(),
+            name: owner.metadata.name.clone().unwrap_or_default(),
+            uid: owner.metadata.uid.clone().unwrap_or_default(),
+            ..OwnerReference::default()
+        };
+        let metadata = ObjectMeta {
+            name: Some(name.to_owned()),
+            owner_references: owner.map(|owner| vec![owned_by(owner)]),
+            ..ObjectMeta::default()
+        };
+        ConfigMap {
+            metadata,
+            ..ConfigMap::default()
+        }
+    }
+
+    /// The list of the owner's kind may come after that of its dependents; what ends in between is never heard of.
+    #[tokio::test]
+    async fn an_owner_that_ends_before_its_kind_was_listed_takes_its_dependents_with_it() {
+        let hub = DevHub::builder()
+            .without_controllers()
+            .start()
+            .await
+            .expect("a hub");
+        let maps: Api<ConfigMap> = Api::namespaced(hub.client(), "default");
+        let params = PostParams::default();
+        let owner = maps.create(&params, &map("owner", None)).await.expect("created");
+        let dependent = maps.create(&params, &map("dependent", Some(&owner))).await;
+        let dependent = dependent.expect("created");
+        let mut collector = Collector::new(hub.client());
+        collector.refresh(&mut Events::new()).await.expect("discovery");
+        collector.put("configmaps.", &dependent.metadata).await;
+        assert!(maps.get_opt("dependent").await.expect("read").is_some());
+        maps.delete("owner", &DeleteParams::background())
+            .await
+            .expect("deleted");
+        collector.retry().await;
+        assert!(maps.get_opt("dependent").await.expect("read").is_none());
+        hub.shutdown().await;
+    }
 }
