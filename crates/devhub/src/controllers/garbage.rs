@@ -50,7 +50,7 @@ pub(super) async fn run(client: Client) {
             Some(change) = definitions.next() => {
                 if change.is_ok() {
                     pause = GATHER;
-                    look = Instant::now() + pause;
+                    look = look.min(Instant::now() + pause);
                 }
             }
             () = tokio::time::sleep_until(look) => {
