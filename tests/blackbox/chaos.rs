@@ -4,231 +4,13 @@
 //! `docs/reliability.md` says where the other rows of the matrix are tested.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use devhub::{DevHub, TestHub};
-use fleetbench::{Counter, Proxy};
+use crate::chaos_scene::{Hub, Scene, controllers, form};
 use serde_json::{Value, json};
-use spokes::{Faults, Fleet, FleetOptions};
 
-use crate::ending::free_address;
-use crate::replicas::Program;
-use crate::rig::{Dev, MCA_V1ALPHA1, kubectl, on_cluster, repository, state_of, tidegate};
-use crate::roads::{Road, Way, striking};
-
-/// How large and how long a form is.
-struct Form {
-    clusters: usize,
-    outage: Duration,
-    kills: u32,
-    patience: Duration,
-}
-
-fn form() -> Form {
-    if std::env::var_os("TIDEGATE_CHAOS").is_some_and(|form| form == "long") {
-        return Form {
-            clusters: 30,
-            outage: Duration::from_secs(90),
-            kills: 40,
-            patience: Duration::from_mins(10),
-        };
-    }
-    Form {
-        clusters: 3,
-        outage: Duration::from_secs(8),
-        kills: 6,
-        patience: Duration::from_mins(2),
-    }
-}
-
-/// A hub with clusters, a way to it, and the controllers at the end of the way.
-struct Scene {
-    hub: TestHub,
-    fleet: Fleet,
-    kubeconfig: PathBuf,
-    road: Road,
-    program: Program,
-    folder: tempfile::TempDir,
-    _proxy: Option<Proxy>,
-}
-
-fn controllers(kubeconfig: &Path) -> Program {
-    // The log of those that were killed stays.
-    let log = std::fs::File::options()
-        .create(true)
-        .append(true)
-        .open(kubeconfig.with_extension("log"))
-        .expect("writable");
-    let child = tidegate()
-        .args(["serve", "--only", "controllers", "--kubeconfig"])
-        .arg(kubeconfig)
-        .args(["--metrics", &free_address()])
-        .stdout(Stdio::null())
-        .stderr(log)
-        .spawn()
-        .expect("the binary starts");
-    Program(child)
-}
-
-impl Scene {
-    async fn start((faults, strikes): (&str, bool), of_clusters: &[&str]) -> Self {
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        let faults = devhub::Faults::parse(faults).expect("faults");
-        let definitions = api::crds()
-            .into_iter()
-            .map(|crd| serde_json::to_value(crd).expect("plain data"));
-        let builder = definitions.fold(DevHub::builder().faults(faults), devhub::Builder::crd);
-        let hub = TestHub::of(builder).await.expect("the hub starts");
-        let kubeconfig = folder.path().join("kubeconfig");
-        let text = hub.kubeconfig();
-        std::fs::write(&kubeconfig, &text).expect("writable");
-        let rest = text.split("https://").nth(1).expect("an address");
-        let direct = rest
-            .split(['"', '\n', ',', '/'])
-            .next()
-            .expect("an address")
-            .trim();
-        let (road, address) = Road::start(direct.to_owned()).await;
-        let far = folder.path().join("far");
-        let proxy = if strikes {
-            let proxy = Proxy::start(striking(hub.client()), Counter::default());
-            Some(proxy.await.expect("a proxy"))
-        } else {
-            None
-        };
-        let way = proxy
-            .as_ref()
-            .map_or_else(|| text.replace(direct, &address), Proxy::kubeconfig);
-        std::fs::write(&far, way).expect("writable");
-        let options = FleetOptions {
-            clusters: form().clusters,
-            faults: Faults::parse(of_clusters).expect("faults"),
-            ..FleetOptions::default()
-        };
-        let fleet = Fleet::start(hub.client(), options)
-            .await
-            .expect("the clusters start");
-        let scene = Self {
-            program: controllers(&far),
-            hub,
-            fleet,
-            kubeconfig,
-            road,
-            folder,
-            _proxy: proxy,
-        };
-        let examples = repository("manifests/examples").to_string_lossy().into_owned();
-        scene.insist(&["apply", "-f", &examples], "");
-        scene.arrives("InstallSucceed");
-        scene
-    }
-
-    fn far(&self) -> PathBuf {
-        self.folder.path().join("far")
-    }
-
-    /// Does something until the hub takes it.
-    fn insist(&self, words: &[&str], stdin: &str) {
-        self.until(&words.join(" "), || kubectl(&self.kubeconfig, words, stdin).ok);
-    }
-
-    fn until(&self, what: &str, holds: impl Fn() -> bool) {
-        let begun = Instant::now();
-        while !holds() {
-            assert!(
-                begun.elapsed() < form().patience,
-                "still not so: {what}\n{}",
-                self.last_words()
-            );
-            std::thread::sleep(Duration::from_millis(200));
-        }
-    }
-
-    /// The end of the log, and what is on the hub.
-    fn last_words(&self) -> String {
-        let log = std::fs::read_to_string(self.far().with_extension("log")).unwrap_or_default();
-        let lines: Vec<&str> = log.lines().rev().take(30).collect();
-        let on_hub = [
-            "placements",
-            "placementdecisions",
-            "managedclusters",
-            "clustermanagementaddons",
-            "managedclusteraddons",
-        ];
-        let on_hub = on_hub.map(|resource| kubectl(&self.kubeconfig, &["get", resource, "-A"], "").stdout);
-        format!("{}\n{}", lines.join("\n"), on_hub.join("\n"))
-    }
-
-    fn list(&self, resource: &str) -> Value {
-        let run = kubectl(&self.kubeconfig, &["get", resource, "-A", "-o", "json"], "");
-        serde_json::from_str(&run.stdout).unwrap_or_default()
-    }
-
-    /// Edits the configuration of every cluster.
-    fn edit(&self, greeting: &str) {
-        let patch =
-            json!({"spec": {"customizedVariables": [{"name": "GREETING", "value": greeting}]}}).to_string();
-        let place = [
-            "patch",
-            "addondeploymentconfig",
-            "helloworld",
-            "-n",
-            "open-cluster-management",
-        ];
-        self.insist(&[&place[..], &["--type", "merge", "-p", &patch]].concat(), "");
-    }
-
-    /// Waits until every cluster says so, and works.
-    fn arrives(&self, reason: &str) {
-        let all = |list: &Value| {
-            (1..=form().clusters).all(|number| {
-                let found = on_cluster(list, "helloworld", &format!("cluster{number}"));
-                found.is_some_and(|one| {
-                    state_of(one, "Progressing").1 == reason && state_of(one, "Ready").0 == "True"
-                })
-            })
-        };
-        self.until(&format!("every cluster says {reason}"), || {
-            all(&self.list("managedclusteraddons"))
-        });
-    }
-
-    /// What is on the hub, without times, revisions and names that are drawn.
-    fn canonical(&self) -> BTreeMap<String, Value> {
-        let mut all = BTreeMap::new();
-        for resource in ["managedclusteraddons", "manifestworks", "clustermanagementaddons"] {
-            let list = self.list(resource);
-            for item in list["items"].as_array().expect("a list") {
-                let place = format!(
-                    "{resource} {} {}",
-                    item["metadata"]["namespace"], item["metadata"]["name"]
-                );
-                let states = item["status"]["conditions"]
-                    .as_array()
-                    .cloned()
-                    .unwrap_or_default();
-                let states: BTreeMap<String, Value> = states
-                    .iter()
-                    .map(|one| (one["type"].to_string(), json!([one["status"], one["reason"]])))
-                    .collect();
-                let hashes = item["status"]["configReferences"].clone();
-                all.insert(
-                    place,
-                    json!({"spec": item["spec"], "states": states, "configs": hashes}),
-                );
-            }
-        }
-        all
-    }
-
-    async fn end(self) {
-        drop(self.program);
-        self.fleet.shutdown().await;
-        self.hub.shutdown().await;
-    }
-}
+use crate::rig::{Dev, MCA_V1ALPHA1, kubectl, on_cluster, state_of, tidegate};
+use crate::roads::Way;
 
 /// Faults of the hub, and whether its answers to the controllers are struck.
 const CALM_HUB: (&str, bool) = ("", false);
@@ -251,14 +33,18 @@ async fn calm() -> &'static BTreeMap<String, Value> {
 }
 
 /// Changes the configuration while something goes wrong; asserts that it all ends as on a calm day.
-#[expect(clippy::print_stdout, reason = "figures are for docs/reliability.md")]
 async fn survives(
     name: &str,
     (faults, of_clusters): ((&str, bool), &[&str]),
     wrong: impl FnOnce(&mut Scene),
 ) {
+    survives_on(Scene::start(faults, of_clusters).await, name, wrong).await;
+}
+
+/// The same on a hub that is there.
+#[expect(clippy::print_stdout, reason = "figures are for docs/reliability.md")]
+async fn survives_on(mut scene: Scene, name: &str, wrong: impl FnOnce(&mut Scene)) {
     let calm = calm().await;
-    let mut scene = Scene::start(faults, of_clusters).await;
     tokio::task::block_in_place(|| {
         scene.edit("changed");
         wrong(&mut scene);
@@ -287,6 +73,49 @@ async fn watches_that_fall_silent_lose_nothing() {
         scene.road.set(Way::Silent);
         std::thread::sleep(form().outage);
         scene.road.set(Way::Open);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn answers_that_break_off_in_the_middle_lose_nothing() {
+    survives("torn", (CALM_HUB, &[]), |scene| {
+        scene.road.set(Way::Torn);
+        std::thread::sleep(form().outage);
+        let torn = scene.road.torn();
+        assert!(torn > 2, "{torn} answers broke off");
+        scene.road.set(Way::Open);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hub_whose_disk_is_full_refuses_and_loses_nothing() {
+    survives_on(Scene::apart().await, "full disk", |scene| {
+        let Hub::Apart(hub) = &mut scene.hub else {
+            panic!("a hub with a disk of its own");
+        };
+        hub.fill();
+        std::thread::sleep(form().outage);
+        let kubeconfig = scene.kubeconfig.clone();
+        let space =
+            json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "late"}}).to_string();
+        let refused = kubectl(&kubeconfig, &["create", "-f", "-"], &space);
+        assert!(
+            !refused.ok && refused.stderr.contains("File too large"),
+            "{}",
+            refused.stderr
+        );
+        // What is there can be read.
+        let read = kubectl(&kubeconfig, &["get", "managedclusters"], "");
+        assert!(read.ok && read.stdout.contains("cluster1"), "{}", read.stderr);
+        hub.free();
+        // What was answered as stored is there when the process ends without a word.
+        let stored = kubectl(&kubeconfig, &["create", "-f", "-"], &space);
+        assert!(stored.ok, "{}", stored.stderr);
+        hub.kill_and_start_again();
+        let found = kubectl(&kubeconfig, &["get", "namespace", "late"], "");
+        assert!(found.ok, "{}", found.stderr);
     })
     .await;
 }

@@ -1,9 +1,9 @@
-//! The way from the controllers to a hub, on which something goes wrong on purpose: it is cut, it falls silent, or answers are struck.
+//! The way from the controllers to a hub, on which something goes wrong on purpose: it is cut, it falls silent, answers break off or are struck.
 //!
 //! Decides which answers are faults, the same ones in every run. Never changes an answer that passes.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use http::{Request, Response};
@@ -12,6 +12,7 @@ use kube::Client;
 use kube::client::Body;
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
 
 /// What the way to the hub does.
@@ -23,15 +24,27 @@ pub(crate) enum Way {
     Gone = 1,
     /// Nothing is cut, and nothing passes.
     Silent = 2,
+    /// Each connection is cut in the middle of some answer.
+    Torn = 3,
 }
 
 /// The way from the controllers to the hub.
-#[derive(Clone)]
-pub(crate) struct Road(Arc<AtomicU8>);
+#[derive(Clone, Default)]
+pub(crate) struct Road {
+    way: Arc<AtomicU8>,
+    torn: Arc<AtomicUsize>,
+}
+
+/// Who sends what is carried.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sender {
+    Controllers,
+    Hub,
+}
 
 impl Road {
     pub(crate) async fn start(hub: String) -> (Self, String) {
-        let road = Self(Arc::default());
+        let road = Self::default();
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address").to_string();
         let this = road.clone();
@@ -47,8 +60,8 @@ impl Road {
                     };
                     let ((from, to), (back, forth)) = (stream.into_split(), other.into_split());
                     tokio::select! {
-                        () = this.carry(from, forth) => {}
-                        () = this.carry(back, to) => {}
+                        () = this.carry(Sender::Controllers, from, forth) => {}
+                        () = this.carry(Sender::Hub, back, to) => {}
                     }
                 });
             }
@@ -57,15 +70,22 @@ impl Road {
     }
 
     fn is(&self, way: Way) -> bool {
-        self.0.load(Ordering::Relaxed) == way as u8
+        self.way.load(Ordering::Relaxed) == way as u8
     }
 
     pub(crate) fn set(&self, way: Way) {
-        self.0.store(way as u8, Ordering::Relaxed);
+        self.way.store(way as u8, Ordering::Relaxed);
     }
 
-    async fn carry(&self, mut from: tokio::net::tcp::OwnedReadHalf, mut to: tokio::net::tcp::OwnedWriteHalf) {
+    /// How many answers have broken off.
+    pub(crate) fn torn(&self) -> usize {
+        self.torn.load(Ordering::Relaxed)
+    }
+
+    async fn carry(&self, sender: Sender, mut from: OwnedReadHalf, mut to: OwnedWriteHalf) {
         let mut buffer = vec![0; 16 * 1024];
+        // Enough to get hold of each other, and then some of the answers; another end for each connection.
+        let mut left = 8_000 + self.torn() * 7_919 % 60_000;
         loop {
             let read = tokio::select! {
                 read = from.read(&mut buffer) => read,
@@ -80,6 +100,14 @@ impl Road {
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
             let Ok(read @ 1..) = read else { return };
+            if self.is(Way::Torn) && sender == Sender::Hub {
+                if read >= left {
+                    self.torn.fetch_add(1, Ordering::Relaxed);
+                    to.write_all(&buffer[..left]).await.ok();
+                    return;
+                }
+                left -= read;
+            }
             if to.write_all(&buffer[..read]).await.is_err() {
                 return;
             }

@@ -1,0 +1,105 @@
+//! The clock of the controllers' machine jumps in the middle of a rollout.
+//!
+//! Decides that no soak is cut short by it, and that the rollout comes to its end.
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::chaos_scene::{Scene, controllers_with, form};
+use crate::rig::{kubectl, state_of};
+
+const SOAK: Duration = Duration::from_secs(12);
+
+/// The library that shows a program another time than it is (Debian: faketime).
+fn library() -> PathBuf {
+    let found = Command::new("find")
+        .args(["/usr/lib", "-name", "libfaketimeMT.so.1", "-print", "-quit"])
+        .output();
+    let text = String::from_utf8(found.expect("find is there").stdout).expect("a path");
+    assert!(
+        !text.trim().is_empty(),
+        "libfaketime is absent: apt-get install faketime"
+    );
+    PathBuf::from(text.trim())
+}
+
+/// The clusters that have arrived at the change.
+fn arrived(scene: &Scene) -> usize {
+    let list = scene.list("managedclusteraddons");
+    let each = list["items"].as_array().cloned().unwrap_or_default();
+    each.iter()
+        .filter(|one| state_of(one, "Progressing").1 == "UpgradeSucceed")
+        .count()
+}
+
+/// The clusters that the change has left for.
+fn left_for(scene: &Scene) -> usize {
+    let list = scene.list("managedclusteraddons");
+    let each = list["items"].as_array().cloned().unwrap_or_default();
+    let moved = |one: &&serde_json::Value| {
+        ["UpgradeSucceed", "Upgrading"].contains(&state_of(one, "Progressing").1.as_str())
+    };
+    each.iter().filter(moved).count()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_clock_that_jumps_cuts_no_soak_short() {
+    let mut scene = Scene::start(("", false), &[]).await;
+    tokio::task::block_in_place(|| jumps(&mut scene));
+    scene.end().await;
+}
+
+fn jumps(scene: &mut Scene) {
+    let time = scene.far().with_extension("time");
+    let set = |ahead: &str| std::fs::write(&time, format!("{ahead}\n")).expect("writable");
+    set("+0");
+    scene.program.signal("KILL");
+    let environment = [
+        ("LD_PRELOAD", library().to_string_lossy().into_owned()),
+        ("FAKETIME_TIMESTAMP_FILE", time.to_string_lossy().into_owned()),
+        ("FAKETIME_NO_CACHE", "1".to_owned()),
+        ("FAKETIME_DONT_FAKE_MONOTONIC", "1".to_owned()),
+    ];
+    scene.program = controllers_with(&scene.far(), &environment);
+    let strategy = json!({"type": "Progressive", "progressive":
+        {"maxConcurrency": 1, "minSuccessTime": format!("{}s", SOAK.as_secs())}});
+    let patch = json!([{"op": "replace", "path": "/spec/installStrategy/placements/0/rolloutStrategy", "value": strategy}]);
+    let words = [
+        "patch",
+        "clustermanagementaddons.v1alpha1.addon.open-cluster-management.io",
+        "helloworld",
+        "--type=json",
+        "-p",
+    ];
+    scene.insist(&[&words[..], &[&patch.to_string()]].concat(), "");
+    scene.edit("changed");
+    // An hour ahead while the first cluster soaks, and an hour back while the second one does.
+    for (soaking, ahead) in [(1, "+3600"), (2, "+0")] {
+        scene.until("a cluster has arrived", || arrived(scene) == soaking);
+        let begun = Instant::now();
+        set(ahead);
+        while begun.elapsed() < SOAK.saturating_sub(Duration::from_secs(2)) {
+            assert_eq!(
+                left_for(scene),
+                soaking,
+                "the soak of cluster {soaking} was cut short after {:?}",
+                begun.elapsed()
+            );
+            std::thread::sleep(Duration::from_millis(300));
+        }
+        let log = std::fs::read_to_string(scene.far().with_extension("log")).expect("a log");
+        let noticed = log.matches("the clock of this machine has jumped").count();
+        assert_eq!(noticed, soaking, "each jump is told once:\n{log}");
+        scene.until("the next one moves", || left_for(scene) > soaking);
+    }
+    scene.until("all have arrived", || arrived(scene) == form().clusters.min(3));
+    let read = kubectl(
+        &scene.kubeconfig,
+        &["get", "clustermanagementaddons", "helloworld"],
+        "",
+    );
+    assert!(read.ok, "{}", read.stderr);
+}
