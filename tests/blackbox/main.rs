@@ -11,6 +11,7 @@ mod certificates;
 mod chaos;
 mod chaos_clock;
 mod chaos_scene;
+mod ci_files;
 mod cockpit;
 mod command_line;
 mod definitions;
