@@ -22,6 +22,7 @@ mod crd_superset;
 mod default_namespace_on_hub;
 mod definitions_added;
 mod differences;
+mod editor_schemas;
 mod effort;
 mod endings_on_hub;
 mod enforcement;

@@ -1,10 +1,10 @@
-//! `tidegate crds`: prints the custom resource definitions.
+//! `tidegate crds`: prints the custom resource definitions, or schemas for editors.
 //!
 //! Decides for which hub they are: our own kinds for every hub, Open Cluster Management's only for one that has not got them. What
 //! they contain `api` decides. Only reads the hub.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
@@ -28,10 +28,16 @@ pub struct CrdsArgs {
     /// The hub is asked first; one that has any of them already is refused.
     #[arg(long)]
     pub for_hub_without_ocm: bool,
+    /// Print JSON Schemas for editors instead: of every kind in every version, Open Cluster Management's too.
+    ///
+    /// Printed is the one that judges every document of a file by its `apiVersion` and `kind`; with --output it is `all.json`, and beside
+    /// it stands one for each kind and version, such as `clustermanagementaddon_v1alpha1.json`. The hub is not asked.
+    #[arg(long, conflicts_with = "for_hub_without_ocm")]
+    pub json_schema: bool,
     /// Which hub.
     #[command(flatten)]
     pub hub: HubArgs,
-    /// Write one file a definition into this folder instead of printing them all.
+    /// Write one file a definition or schema into this folder instead of printing them all.
     #[arg(long, value_name = "DIR")]
     pub output: Option<PathBuf>,
 }
@@ -48,6 +54,9 @@ pub(super) fn run(args: &CrdsArgs) -> Result<(), CliError> {
             reason: "the hub is only asked with --for-hub-without-ocm".to_owned(),
         });
     }
+    if args.json_schema {
+        return schemas(args.output.as_deref());
+    }
     let is_printed = |crd: &CustomResourceDefinition| args.for_hub_without_ocm || api::is_ours(crd);
     let files: Vec<(String, String)> = api::crds()
         .into_iter()
@@ -59,11 +68,29 @@ pub(super) fn run(args: &CrdsArgs) -> Result<(), CliError> {
         let texts: Vec<String> = files.iter().map(|(_, text)| format!("---\n{text}")).collect();
         return print(&Shown::page(&texts.concat()));
     };
+    keep(dir, &files)
+}
+
+/// Prints the schema of everything, or writes all of them.
+fn schemas(folder: Option<&Path>) -> Result<(), CliError> {
+    let all = api::json_schemas().into_iter();
+    let mut files: Vec<(String, String)> = all
+        .map(|(name, schema)| (format!("{name}.json"), format!("{schema:#}\n")))
+        .collect();
+    if let Some(folder) = folder {
+        return keep(folder, &files);
+    }
+    files.retain(|(name, _)| name.strip_suffix(".json") == Some(api::EVERYTHING));
+    files.iter().try_for_each(|(_, text)| print(&Shown::page(text)))
+}
+
+/// Writes files into a folder.
+fn keep(dir: &Path, files: &[(String, String)]) -> Result<(), CliError> {
     fs::create_dir_all(dir).map_err(|source| CliError::PrepareFolder {
-        dir: dir.clone(),
+        dir: dir.to_owned(),
         source,
     })?;
-    for (name, text) in &files {
+    for (name, text) in files {
         let path = dir.join(name);
         write(&path, text, Access::Shared).map_err(|source| CliError::WriteFile { path, source })?;
     }

@@ -1,4 +1,4 @@
-//! What other repositories take from this one: the GitHub Action and the hooks of pre-commit, run as those run them.
+//! What other repositories take from this one: the GitHub Action and the hooks of pre-commit, run as those run them, and schemas for editors.
 //!
 //! Decides that they say what `tidegate check` says, with its exit status. GitHub and pre-commit themselves are not there.
 
@@ -113,6 +113,36 @@ fn a_program_that_is_not_there_is_told_with_the_cure() {
         told.contains("no-such-program is not there") && told.contains("PATH"),
         "{told}"
     );
+}
+
+#[test]
+fn schemas_for_editors_are_printed_or_written_and_fit_the_examples() {
+    let at = tempfile::tempdir().expect("a folder");
+    let run = |words: &[&str]| {
+        tidegate()
+            .args(words)
+            .current_dir(at.path())
+            .output()
+            .expect("it ends")
+    };
+    let printed = run(&["crds", "--json-schema"]);
+    let one: Value = serde_json::from_slice(&printed.stdout).expect("JSON and nothing else");
+    let written = run(&["crds", "--json-schema", "--output", "made/schemas"]);
+    assert!(written.status.success(), "{}", text(&written));
+    let all = std::fs::read_to_string(at.path().join("made/schemas/all.json")).expect("written");
+    assert_eq!(one, serde_json::from_str::<Value>(&all).expect("JSON"));
+    for name in [
+        "clustermanagementaddon_v1beta1",
+        "addonpolicy_v1alpha1",
+        "manifestwork_v1",
+    ] {
+        assert!(
+            at.path().join(format!("made/schemas/{name}.json")).exists(),
+            "{name}"
+        );
+    }
+    let both = run(&["crds", "--json-schema", "--for-hub-without-ocm"]);
+    assert_eq!(both.status.code(), Some(2), "{}", text(&both));
 }
 
 /// Runs a hook of pre-commit: its entry is a script of this repository, or a program on the PATH.

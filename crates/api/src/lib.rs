@@ -20,6 +20,7 @@
 mod addon_rollout;
 pub mod cluster;
 mod crds;
+mod json_schemas;
 mod lenient;
 pub mod names;
 mod schemas;
@@ -32,6 +33,7 @@ pub use addon_rollout::{
     AddOnRollout, AddOnRolloutSpec, AddOnRolloutStatus, RolloutClusters, RolloutPlacement,
 };
 pub use crds::{crd_names, crds, crds_yaml, is_ours};
+pub use json_schemas::{EVERYTHING, json_schemas};
 pub use k8s_openapi::apimachinery::pkg::apis::meta::v1::{
     Condition, LabelSelector, LabelSelectorRequirement,
 };
