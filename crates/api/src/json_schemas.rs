@@ -82,7 +82,7 @@ fn everything(all: &[(String, Value)]) -> Value {
     let mut known = Map::new();
     let mut rules = Vec::new();
     for (name, schema) in all {
-        let of = |field: &str| schema["properties"][field].clone();
+        let of = |field: &str| schema.pointer(&format!("/properties/{field}")).cloned();
         rules.push(json!({
             "if": {"properties": {"apiVersion": of("apiVersion"), "kind": of("kind")}, "required": ["apiVersion", "kind"]},
             "then": {"$ref": format!("#/definitions/{name}")},
