@@ -2,6 +2,7 @@
 //!
 //! Decides where hub and changes come from, and that a change which the gate would refuse is no change.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -9,7 +10,7 @@ use clap::Args;
 use jiff::Timestamp;
 
 use super::check::read;
-use super::print::{OutputFormat, complain, print, print_folded};
+use super::print::{complain, print, print_folded};
 use super::terminal::Progress;
 use super::{CliError, ControllerArgs, ControllerFlags, GateArgs, HubArgs, SettingsArgs, live, rulebook};
 use check::{self, Background, Base, File, MissingFacts, Outcome, Threshold};
@@ -49,9 +50,13 @@ pub struct PlanArgs {
     /// content differs, field by field.
     #[arg(long, conflicts_with = "changes")]
     pub take_over: bool,
+    /// Say as well what would change on clusters in the end: which configuration each is given, and the fields of works that differ from
+    /// what is on the hub. With `-o markdown` it is always said.
+    #[arg(long, conflicts_with = "take_over")]
+    pub diff: bool,
     /// Form of the answer.
-    #[arg(short, long, value_enum, value_name = "FORM", default_value_t = OutputFormat::Text)]
-    pub output: OutputFormat,
+    #[arg(short, long, value_enum, value_name = "FORM", default_value_t = PlanFormat::Text)]
+    pub output: PlanFormat,
     /// What the gate decides by.
     #[command(flatten)]
     pub gate: GateArgs,
@@ -61,6 +66,17 @@ pub struct PlanArgs {
     /// How they behave, where they do not tell it.
     #[command(flatten)]
     pub controllers: ControllerFlags,
+}
+
+/// The form of a forecast.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum PlanFormat {
+    /// For people.
+    Text,
+    /// For programs.
+    Json,
+    /// For a comment of a pull request.
+    Markdown,
 }
 
 pub(super) fn run(args: &PlanArgs) -> Result<ExitCode, CliError> {
@@ -83,9 +99,11 @@ pub(super) fn run(args: &PlanArgs) -> Result<ExitCode, CliError> {
     let settings = controllers.settings();
     if args.take_over {
         let all = forecast::take_over(&hub, settings, now);
+        let text = forecast::take_over_text(&all);
         match args.output {
-            OutputFormat::Text => print(&Shown::page(&forecast::take_over_text(&all)))?,
-            OutputFormat::Json => print(&Shown::json(&format!("{:#}\n", forecast::take_over_json(&all))))?,
+            PlanFormat::Text => print(&Shown::page(&text))?,
+            PlanFormat::Markdown => print(&Shown::page(&forecast::fenced(&text)))?,
+            PlanFormat::Json => print(&Shown::json(&format!("{:#}\n", forecast::take_over_json(&all))))?,
         }
         return Ok(ExitCode::SUCCESS);
     }
@@ -102,12 +120,29 @@ pub(super) fn run(args: &PlanArgs) -> Result<ExitCode, CliError> {
         after.retain(|forecast: &Forecast| !before.contains(forecast));
         same = all - after.len();
     }
+    let told: BTreeSet<&str> = after.iter().map(|forecast| forecast.addon.as_str()).collect();
+    let mut changes = Vec::new();
+    if args.diff || args.output == PlanFormat::Markdown {
+        changes = forecast::changes(&hub, &with_changes, controllers.settings(), now);
+        changes.retain(|changes| told.contains(changes.addon.as_str()));
+    }
     drop(progress);
     match args.output {
-        OutputFormat::Text => print_folded(&text(&after, same, &upgrades), &[])?,
-        OutputFormat::Json => {
+        PlanFormat::Text => {
+            print_folded(&text(&after, same, &upgrades), &[])?;
+            print(&Shown::page(&forecast::changes_text(&changes)))?;
+        }
+        PlanFormat::Markdown => {
+            print(&Shown::page(&forecast::markdown(
+                &after, same, &upgrades, &changes,
+            )))?;
+        }
+        PlanFormat::Json => {
             let mut all = forecast::json(&after, same);
             all["upgrades"] = forecast::upgrades_json(&upgrades).into();
+            if args.diff {
+                all["changes"] = forecast::changes_json(&changes);
+            }
             print(&Shown::json(&format!("{all:#}\n")))?;
         }
     }
@@ -144,11 +179,20 @@ fn refused(
         now: Some(now),
     };
     let report = check::check(files, &background, MissingFacts::Skip);
-    let page = Shown::page(&render(&report, Format::Table, Style::default()));
+    let told = render(&report, Format::Table, Style::default());
+    let page = match args.output {
+        PlanFormat::Markdown => Shown::page(&format!(
+            "### What the gate says\n\n{}\n",
+            forecast::fenced(&told)
+        )),
+        PlanFormat::Text | PlanFormat::Json => Shown::page(&told),
+    };
     let status = match check::outcome(&report, Threshold::Error, MissingFacts::Skip) {
         Outcome::Clean => {
-            // What the gate would only warn of: beside the forecast, as kubectl prints warnings.
-            if !report.findings.is_empty() {
+            // What the gate would only warn of: beside the forecast, as kubectl prints warnings; a comment has one page.
+            if !report.findings.is_empty() && args.output == PlanFormat::Markdown {
+                print(&page)?;
+            } else if !report.findings.is_empty() {
                 complain(&page);
             }
             return Ok(None);

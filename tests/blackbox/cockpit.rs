@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::rig::{Dev, Run, kubectl, run, tidegate};
 
 /// How long a page may take until it shows something.
-const SHOWN_WITHIN: Duration = Duration::from_secs(30);
+const SHOWN_WITHIN: Duration = Duration::from_mins(1);
 const CONFIG: [&str; 4] = [
     "addondeploymentconfig",
     "helloworld",

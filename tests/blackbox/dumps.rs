@@ -148,6 +148,42 @@ fn why_ends_at_the_cluster_that_refuses(dev: &Dev, dump: &str) {
     assert_eq!(nowhere.code, Some(2), "{}", nowhere.stdout);
 }
 
+/// What the change is on clusters: the configuration that they are given, and the field of their works.
+fn the_difference_is_told(dump: &str, change: &str) {
+    let told = run(&["plan", dump, "--change", change, "--diff"]);
+    let field = "env[GREETING].value";
+    assert!(
+        told.ok && told.stdout.contains(field) && told.stdout.contains("4 works"),
+        "{}{}",
+        told.stdout,
+        told.stderr
+    );
+    let changes = json(&run(&["plan", dump, "--change", change, "--diff", "-o", "json"]))["changes"].clone();
+    let given = &changes[0]["configs"][0];
+    assert_eq!(given["clusters"].as_array().map(Vec::len), Some(4), "{changes:#}");
+    assert_ne!(given["old"], given["new"], "{changes:#}");
+    let works = changes[0]["works"].as_array().expect("works");
+    assert!(
+        works.len() == 4 && works.iter().all(|work| work["fate"] == "written"),
+        "{changes:#}"
+    );
+    let comment = run(&["plan", dump, "--change", change, "-o", "markdown"]);
+    for part in [
+        "**helloworld**: 0 installed, 4 moved",
+        "| 1 | at once | move | 4: cluster1",
+        "<details><summary>2 changes on clusters",
+        "GREETING",
+    ] {
+        assert!(comment.stdout.contains(part), "{part}: {}", comment.stdout);
+    }
+    let quiet = run(&["plan", dump, "-o", "markdown"]);
+    assert!(
+        quiet.stdout.contains("nothing would change; 4 clusters") && !quiet.stdout.contains("<details>"),
+        "{}",
+        quiet.stdout
+    );
+}
+
 fn plan_tells_the_waves_of_a_change(dump: &str, change: &str) {
     let quiet = run(&["plan", dump, "-o", "json"]);
     assert!(quiet.ok, "{}", quiet.stderr);
@@ -179,6 +215,7 @@ fn plan_tells_the_waves_of_a_change(dump: &str, change: &str) {
         "{forecast:#}"
     );
     assert_eq!(addon["cut"], false);
+    the_difference_is_told(dump, change);
     let wrong = "apiVersion: addon.open-cluster-management.io/v1alpha1\nkind: AddOnHubConfig\nmetadata: {name: a}\nspec: {desiredVersion: one two}\n";
     std::fs::write(change, wrong).expect("writable");
     let refused = run(&["plan", dump, "--change", change]);
@@ -198,6 +235,12 @@ fn plan_tells_the_waves_of_a_change(dump: &str, change: &str) {
         allowed.stderr
     );
     assert!(allowed.stderr.contains("config/not-found"), "{}", allowed.stderr);
+    let commented = run(&["plan", dump, "--change", change, "-o", "markdown"]);
+    assert!(
+        commented.stdout.contains("### What the gate says") && commented.stdout.contains("config/not-found"),
+        "{}",
+        commented.stdout
+    );
     let usage = run(&["plan"]);
     assert!(usage.stderr.contains("--live"), "{}", usage.stderr);
 }

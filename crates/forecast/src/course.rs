@@ -71,7 +71,7 @@ pub fn forecast(hub: &Hub, settings: Settings, now: Timestamp) -> Vec<Forecast> 
     courses.collect()
 }
 
-fn course(world: &mut World<'_>, addon: &str, start: Timestamp) -> Forecast {
+pub(super) fn course(world: &mut World<'_>, addon: &str, start: Timestamp) -> Forecast {
     let mut waves = Vec::new();
     let mut moves = Moves::default();
     let (mut writes, mut pauses) = (0, 0);

@@ -11,8 +11,11 @@
 )]
 
 mod agents;
+mod changes;
+mod changes_text;
 mod course;
 mod difference;
+mod markdown;
 mod render;
 mod take_over;
 mod take_over_text;
@@ -20,8 +23,11 @@ mod turns;
 mod upgrades;
 mod world;
 
+pub use changes::{Changes, ConfigChange, changes};
+pub use changes_text::{changes_json, changes_text};
 pub use course::{Forecast, HeldCluster, Wave, forecast};
 pub use difference::Difference;
+pub use markdown::{fenced, markdown};
 pub use render::{json, text};
 pub use take_over::{Fate, TakeOver, take_over};
 pub use take_over_text::{take_over_json, take_over_text};

@@ -29,7 +29,7 @@ pub fn text(forecasts: &[Forecast], same: usize) -> String {
 }
 
 /// What changes in all, and when the last of it begins.
-fn headline(forecast: &Forecast) -> String {
+pub(super) fn headline(forecast: &Forecast) -> String {
     let sum =
         |part: fn(&Wave) -> &Vec<String>| forecast.waves.iter().map(|wave| part(wave).len()).sum::<usize>();
     let (installed, moved, removed) = (
@@ -99,7 +99,7 @@ fn one(out: &mut String, forecast: &Forecast) {
     line(out, "");
 }
 
-fn reasons(held: &[HeldCluster]) -> BTreeMap<(bool, &str), Vec<String>> {
+pub(super) fn reasons(held: &[HeldCluster]) -> BTreeMap<(bool, &str), Vec<String>> {
     let mut reasons: BTreeMap<(bool, &str), Vec<String>> = BTreeMap::new();
     for held in held {
         reasons

@@ -98,7 +98,8 @@ fn changed(object: Option<&Value>) -> Option<Value> {
     Some(object)
 }
 
-fn fate(old: Option<&Value>, new: Option<&Value>) -> Option<Fate> {
+/// Returns what becomes of a work; nothing when it stays as it is.
+pub(super) fn fate(old: Option<&Value>, new: Option<&Value>) -> Option<Fate> {
     match (old, new) {
         (None, None) => None,
         (None, Some(_)) => Some(Fate::Created),

@@ -83,7 +83,7 @@ fn reasons(unrendered: &BTreeMap<String, String>) -> BTreeMap<&str, Vec<&str>> {
     reasons
 }
 
-fn shown(value: Option<&Value>) -> String {
+pub(super) fn shown(value: Option<&Value>) -> String {
     let Some(value) = value else {
         return "absent".to_owned();
     };
@@ -100,19 +100,27 @@ fn line(out: &mut String, text: &str) {
     writeln!(out, "{}", one_line(text).trim_end()).expect("writing to a string cannot fail");
 }
 
+impl Fate {
+    /// Returns the fate in a word, and the differences of a work that is written.
+    pub(super) fn parts(&self) -> (&'static str, Vec<Value>) {
+        let (word, differences): (_, &[Difference]) = match self {
+            Self::Created => ("created", &[]),
+            Self::Deleted => ("deleted", &[]),
+            Self::Written(differences) => ("written", differences),
+        };
+        let each = differences
+            .iter()
+            .map(|one| json!({"path": one.path, "old": one.old, "new": one.new}));
+        (word, each.collect())
+    }
+}
+
 /// Returns what taking over would write, for programs.
 pub fn take_over_json(all: &[TakeOver]) -> Value {
     let addons = all.iter().map(|told| {
         let works = told.changed.iter().map(|((namespace, name), fate)| {
-            let (word, differences): (&str, &[Difference]) = match fate {
-                Fate::Created => ("created", &[]),
-                Fate::Deleted => ("deleted", &[]),
-                Fate::Written(differences) => ("written", differences),
-            };
-            let each = differences
-                .iter()
-                .map(|one| json!({"path": one.path, "old": one.old, "new": one.new}));
-            json!({"namespace": namespace, "name": name, "fate": word, "differences": each.collect::<Vec<_>>()})
+            let (word, differences) = fate.parts();
+            json!({"namespace": namespace, "name": name, "fate": word, "differences": differences})
         });
         let unrendered = told
             .unrendered
