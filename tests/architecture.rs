@@ -145,6 +145,7 @@ const DOORS: &[(&str, &[&str])] = &[
     ),
     ("files", &[]),
     ("telemetry", &["field"]),
+    ("ui", &["audit", "cockpit", "snapshot"]),
 ];
 
 /// Crates that compute values and nothing else.

@@ -8,6 +8,7 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use jiff::Timestamp;
 use kube::Client;
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tracing::info;
 
@@ -17,7 +18,7 @@ use crate::cli::print::print;
 use crate::cli::settings::{self, Words};
 use crate::cli::{
     AuditTo, CliError, ControllersMode, LeasePlace, Only, ServeArgs, audit, connect, doctor, policies,
-    rulebook, signals,
+    rulebook, signals, ui,
 };
 use crate::controllers::{
     Auditor, CertificateKeeper, CertificateOptions, ElectionOptions, Pace, Part, PolicyTells, Sightings,
@@ -25,9 +26,14 @@ use crate::controllers::{
 };
 use crate::server::{Gate, GateOptions, Health, Limits, Pages};
 use crate::telemetry::Metrics;
+use crate::ui::Visitors;
+use ::audit::Told;
 use admission::Rulebook;
 use field::Shown;
 use snapshot::{DiscoveryLabels, Settings};
+
+/// Who tells the web page what the audit finds.
+type Shows = Option<watch::Sender<Arc<Told>>>;
 
 pub(in crate::cli) fn run(args: &ServeArgs) -> Result<(), CliError> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -53,6 +59,9 @@ async fn served(args: &ServeArgs, metrics: Metrics) -> Result<(), CliError> {
     let rulebook = rulebook::read(&args.gate, &args.rights)?;
     let opened = policies::open(args.gate.policies.as_deref())?;
     let door = opened_door(args)?;
+    if let Some(why) = args.ui.plain_elsewhere().filter(|_| door.is_none()) {
+        return Err(CliError::Refused(why.into()));
+    }
     let health = Health::default();
     health.hears_of(metrics.staleness().clone());
     let client = reached(args, &metrics).await?;
@@ -61,6 +70,7 @@ async fn served(args: &ServeArgs, metrics: Metrics) -> Result<(), CliError> {
     let (mut options, sightings) = options(args, &metrics);
     labels::leave_to_ocm(&client, args, &mut options.settings).await;
     let words = told_words(args, &options.settings);
+    let settings = options.settings.clone();
     let tide = Tide::start(client.clone(), options)
         .await
         .map_err(|error| cannot_start("the controllers", error))?;
@@ -76,7 +86,8 @@ async fn served(args: &ServeArgs, metrics: Metrics) -> Result<(), CliError> {
         }
     };
     let keeper = kept(args).map(|kept| CertificateKeeper::start(&client, &tide, kept));
-    let auditor = audited(args, (&client, &tide), sightings, (&rulebook, &metrics));
+    let (page, shows) = shown(args, &client, settings, sightings.is_some()).await?;
+    let auditor = audited(args, (&client, &tide), sightings, (&rulebook, &metrics, shows));
     let telling = telling(args, (&client, &tide), words);
     let running = Running {
         args,
@@ -84,6 +95,7 @@ async fn served(args: &ServeArgs, metrics: Metrics) -> Result<(), CliError> {
         end: &mut end,
         health: health.clone(),
         pages: &pages,
+        page,
         fields: erasure::Watch {
             client: client.clone(),
             metrics: metrics.clone(),
@@ -207,17 +219,44 @@ fn options(args: &ServeArgs, metrics: &Metrics) -> (TideOptions, Option<Sighting
     }
 }
 
+/// Returns what the web page shows, and who tells it what the audit finds, where a page is asked for.
+async fn shown(
+    args: &ServeArgs,
+    client: &Client,
+    settings: Settings,
+    is_audited: bool,
+) -> Result<(Option<ui::Hub>, Shows), CliError> {
+    if args.ui.ui.is_none() {
+        return Ok((None, None));
+    }
+    let (shows, findings) = watch::channel(Arc::default());
+    let hub = ui::Hub {
+        config: connect::config_of(&args.hub).await?,
+        client: client.clone(),
+        settings,
+        stock: args.stock_lease.0.clone(),
+        findings: is_audited.then_some(findings),
+        visitors: Visitors::Known(client.clone()),
+    };
+    Ok((Some(hub), is_audited.then_some(shows)))
+}
+
 fn audited(
     args: &ServeArgs,
     (client, tide): (&Client, &Tide),
     sightings: Option<Sightings>,
-    (rulebook, metrics): (&Arc<ArcSwap<Rulebook>>, &Metrics),
+    (rulebook, metrics, shows): (&Arc<ArcSwap<Rulebook>>, &Metrics, Shows),
 ) -> Option<Auditor> {
     let mut audit = args.audit;
     if args.controllers == ControllersMode::Observe && audit.audit == AuditTo::Reports {
         audit.audit = AuditTo::Metrics;
     }
-    audit.start((client.clone(), tide), sightings, rulebook, metrics.clone())
+    audit.start(
+        (client.clone(), tide),
+        sightings,
+        rulebook,
+        (metrics.clone(), shows),
+    )
 }
 
 /// What runs until somebody ends it.
@@ -227,13 +266,15 @@ struct Running<'a> {
     end: &'a mut signals::End,
     health: Health,
     pages: &'a Pages,
+    /// What the web page shows, where there is one.
+    page: Option<ui::Hub>,
     fields: erasure::Watch,
 }
 
 impl Running<'_> {
     /// Opens the gate and serves until the end; the gate is left open.
     async fn guard(
-        self,
+        mut self,
         (client, tide): (Client, &Tide),
         door: Opened,
         metrics: Metrics,
@@ -265,7 +306,16 @@ impl Running<'_> {
         let gate = Gate::start_with(options, lingering(self.args.linger))
             .await
             .map_err(|error| cannot_start("the gate", error))?;
-        let what = format!("gate=https://{}{}", gate.address(), observing(self.args));
+        let tls = gate.same_certificate();
+        let page = self
+            .open_page(Some(tls.map_err(|error| cannot_start("the web page", error))?))
+            .await?;
+        let what = format!(
+            "gate=https://{}{}{}",
+            gate.address(),
+            observing(self.args),
+            at(page.as_ref())
+        );
         let announced = async {
             readiness::ready(&self.health, self.fields.metrics.staleness()).await;
             match announce(&what, self.pages) {
@@ -280,24 +330,49 @@ impl Running<'_> {
             () = rulebook::follow(&self.args.gate, &self.rulebook) => Ok(()),
             () = self.fields.follow() => Ok(()),
         };
+        if let Some(page) = page {
+            page.shutdown().await;
+        }
         Ok((Some(gate), told))
     }
 
+    /// Serves the web page, where one is asked for.
+    async fn open_page(
+        &mut self,
+        tls: Option<rustls::ServerConfig>,
+    ) -> Result<Option<ui::Watched>, CliError> {
+        let (Some(hub), Some(address)) = (self.page.take(), self.args.ui.ui) else {
+            return Ok(None);
+        };
+        let hosts = self.args.ui.ui_hosts.iter().cloned().collect();
+        ui::begin(hub, (address, hosts), tls).await.map(Some)
+    }
+
     /// Serves until the end without a gate.
-    async fn drive(self, tide: &Tide) -> Result<(), CliError> {
+    async fn drive(mut self, tide: &Tide) -> Result<(), CliError> {
         self.health.rests_on(tide.facts());
+        let page = self.open_page(None).await?;
         tokio::select! {
             () = self.end.requested() => return Ok(()),
             () = readiness::ready(&self.health, self.fields.metrics.staleness()) => {}
         }
-        announce(&format!("controllers{}", observing(self.args)), self.pages)?;
+        let what = format!("controllers{}{}", observing(self.args), at(page.as_ref()));
+        announce(&what, self.pages)?;
         tokio::select! {
             () = self.end.requested() => {}
             () = rulebook::follow(&self.args.gate, &self.rulebook) => {}
             () = self.fields.follow() => {}
         }
+        if let Some(page) = page {
+            page.shutdown().await;
+        }
         Ok(())
     }
+}
+
+/// What scripts hear of the web page.
+fn at(page: Option<&ui::Watched>) -> String {
+    page.map_or_else(String::new, |page| format!(" ui={}", page.url()))
 }
 
 fn lingering(seconds: u64) -> Limits {
