@@ -6,7 +6,7 @@ import { Grid, STATES, WORDS, paint } from "./grid.js";
 
 const el = (id) => document.getElementById(id);
 const grid = new Grid(el("grid"), el("cells"), el("cell"), (one) => open(one, true));
-const seen = { list: null, picture: null, cluster: null, hidden: 0, events: 0, said: 0 };
+const seen = { list: null, picture: null, cluster: null, hidden: 0, events: 0, said: 0, saying: 0, words: "" };
 let stop = () => {};
 
 function make(tag, text, more = {}) {
@@ -55,10 +55,15 @@ function tick() {
   }
 }
 
+/** Says something to a screen reader: the last word, every few seconds at most. */
 function say(text) {
-  if (Date.now() - seen.said < 4000) return;
-  seen.said = Date.now();
-  el("said").textContent = text;
+  seen.words = text;
+  if (seen.saying) return;
+  seen.saying = setTimeout(() => {
+    seen.saying = 0;
+    if (seen.words && el("said").textContent !== seen.words) el("said").textContent = seen.words;
+  }, Math.max(0, seen.said + 4000 - Date.now()));
+  seen.said = Math.max(Date.now(), seen.said + 4000);
 }
 
 function bar(counts) {
@@ -326,9 +331,11 @@ function door(why) {
   el("door").hidden = false;
   el("door-why").textContent = why;
   el("link").textContent = "not looking";
-  for (const id of ["list", "waves", "changes", "events", "findings", "facts", "notices"]) el(id).replaceChildren();
-  for (const id of ["list-note", "findings-note", "message", "why"]) el(id).textContent = "";
-  Object.assign(seen, { list: null, picture: null, cluster: null, hidden: 0 });
+  for (const id of ["list", "waves", "changes", "events", "findings", "facts", "notices", "legend", "name", "one-state"]) el(id).replaceChildren();
+  for (const id of ["list-note", "findings-note", "message", "why", "said", "one-name"]) el(id).textContent = "";
+  Object.assign(seen, { list: null, picture: null, cluster: null, hidden: 0, words: "" });
+  document.title = "Tidegate: rollouts";
+  for (const [id, name] of [["rollout", "rollout"], ["one", "cluster"], ["why", "cluster"]]) delete el(id).dataset[name];
   grid.show([], "");
   el("rollout").hidden = true;
   el("token").focus();
