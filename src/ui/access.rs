@@ -49,8 +49,24 @@ pub(super) struct Access {
 #[derive(Debug)]
 struct Memory {
     until: Instant,
-    user: Option<Arc<UserInfo>>,
+    owner: Owner,
     answers: Answers,
+}
+
+/// Whose a token is.
+#[derive(Clone, Debug)]
+enum Owner {
+    Nobody,
+    Somebody(Arc<UserInfo>),
+}
+
+impl Owner {
+    fn person(self, mark: Mark) -> Option<Person> {
+        match self {
+            Self::Nobody => None,
+            Self::Somebody(user) => Some(Person::Known(mark, user)),
+        }
+    }
 }
 
 impl Access {
@@ -66,18 +82,19 @@ impl Access {
     /// Returns whose token it is; nobody's when the hub does not know it.
     pub(super) async fn person(&self, token: &Token) -> Result<Option<Person>, Unanswered> {
         let mark: Mark = Sha256::digest(token.text()).into();
-        if let Some(user) = self.remembered(&mark) {
-            return Ok(user.map(|user| Person::Known(mark, user)));
+        if let Some(owner) = self.remembered(&mark) {
+            return Ok(owner.person(mark));
         }
         let _place = self.questions.acquire().await;
-        let user = read_person(&self.client, token.text()).await?.map(Arc::new);
+        let user = read_person(&self.client, token.text()).await?;
+        let owner = user.map_or(Owner::Nobody, |user| Owner::Somebody(Arc::new(user)));
         let memory = Memory {
             until: Instant::now() + BELIEVED,
-            user: user.clone(),
+            owner: owner.clone(),
             answers: Answers::new(),
         };
         self.remember(mark, memory);
-        Ok(user.map(|user| Person::Known(mark, user)))
+        Ok(owner.person(mark))
     }
 
     /// Asks what is not remembered yet, and adds what the hub grants.
@@ -106,10 +123,11 @@ impl Access {
         Ok(())
     }
 
-    fn remembered(&self, mark: &Mark) -> Option<Option<Arc<UserInfo>>> {
+    /// Returns what is remembered of a token: whose it is, or that it is nobody's.
+    fn remembered(&self, mark: &Mark) -> Option<Owner> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let memory = known.get(mark).filter(|memory| memory.until > Instant::now());
-        memory.map(|memory| memory.user.clone())
+        memory.map(|memory| memory.owner.clone())
     }
 
     fn remember(&self, mark: Mark, memory: Memory) {

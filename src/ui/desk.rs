@@ -260,8 +260,9 @@ impl Desk {
         let Ok(_place) = self.readings.try_acquire() else {
             return Err(busy("others read the hub right now; ask again in a moment"));
         };
-        let read = tokio::time::timeout(READING, reading).await;
-        let read = read.map_err(|_| busy("reading the hub took too long"))?;
+        let Ok(read) = tokio::time::timeout(READING, reading).await else {
+            return Err(busy("reading the hub took too long"));
+        };
         read.map_err(|why| Refusal::Because(StatusCode::BAD_GATEWAY, why))
     }
 

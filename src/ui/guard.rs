@@ -55,7 +55,9 @@ pub(super) fn stranger(headers: &HeaderMap, uri: &Uri, hosts: &BTreeSet<String>)
         return Some(Stranger::OtherSite);
     }
     // A link from elsewhere may open the page; nothing else of it is for other sites.
-    let site = headers.get("sec-fetch-site").map(|site| site.as_bytes());
+    let site = headers
+        .get("sec-fetch-site")
+        .map(axum::http::HeaderValue::as_bytes);
     let is_visit = headers
         .get("sec-fetch-mode")
         .is_some_and(|mode| mode == "navigate")

@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 /// How long the hub is followed after the last question.
-const LINGERS: Duration = Duration::from_secs(120);
+const LINGERS: Duration = Duration::from_mins(2);
 
 /// Who looks. Clones are the same.
 #[derive(Clone, Debug, Default)]

@@ -185,7 +185,7 @@ pub(super) fn rollout(picture: &Arc<Picture>, grants: &Grants) -> Option<(Arc<Pi
 /// A picture without its clusters, and without the words that may name them.
 fn quiet(picture: &Picture) -> Picture {
     let mut quiet = picture.without_clusters();
-    quiet.message = quiet.phase.word().to_owned();
+    quiet.phase.word().clone_into(&mut quiet.message);
     quiet.notices.clear();
     if let Some(next) = &mut quiet.next {
         next.what.clear();

@@ -25,7 +25,7 @@ const SHORTEST: Duration = Duration::from_secs(1);
 /// How long a page hears nothing at most.
 const HEARTBEAT: Duration = Duration::from_secs(10);
 /// How long one stream goes on.
-const LONGEST: Duration = Duration::from_secs(600);
+const LONGEST: Duration = Duration::from_mins(10);
 /// How long a page may leave what it was sent unread.
 const UNREAD: Duration = Duration::from_secs(20);
 
@@ -147,7 +147,10 @@ impl Desk {
 
 /// JSON has no line breaks outside of its strings, and none in them.
 fn push(events: &mut String, name: &str, value: &Value) {
-    events.push_str(&format!("event: {name}\ndata: {value}\n\n"));
+    let value = value.to_string();
+    for part in ["event: ", name, "\ndata: ", &value, "\n\n"] {
+        events.push_str(part);
+    }
 }
 
 #[cfg(test)]

@@ -29,7 +29,7 @@ fn ask(address: &str, path: &str, lines: &[&str]) -> TcpStream {
     tcp.set_read_timeout(Some(PATIENCE)).expect("a time-out");
     let mut text = format!("GET {path} HTTP/1.1\r\nconnection: close\r\n");
     for line in lines {
-        text.push_str(&format!("{line}\r\n"));
+        text.extend([line, "\r\n"]);
     }
     write!(tcp, "{text}\r\n").expect("it is read");
     tcp
@@ -79,7 +79,7 @@ fn until<T>(what: &str, mut holds: impl FnMut() -> Option<T>) -> T {
 /// Reads a stream until it says something; returns what it has said.
 fn heard(tcp: &mut TcpStream, what: &str) -> String {
     let begun = Instant::now();
-    let (mut all, mut part) = (String::new(), [0; 65536]);
+    let (mut all, mut part) = (String::new(), vec![0; 65536]);
     while !all.contains(what) {
         assert!(begun.elapsed() < PATIENCE, "never heard {what}: {all}");
         let read = tcp.read(&mut part).expect("the stream goes on");
@@ -234,8 +234,8 @@ fn bearer(admin: &Path, name: &str) -> String {
     )
 }
 
-/// Who may see what: nobody, a reader of everything, and one of a single cluster.
-fn looks(address: &str, admin: &Path) {
+/// Makes people who may see nothing, everything, and a single cluster.
+fn people(admin: &Path) {
     for name in ["nobody", "reader", "tenant"] {
         done(admin, &["create", "serviceaccount", name], "");
     }
@@ -275,7 +275,11 @@ fn looks(address: &str, admin: &Path) {
     ];
     done(admin, &[&within[..], &[&who("tenant")]].concat(), "");
     done(admin, &["apply", "-f", "manifests/examples/"], "");
+}
 
+/// Who has no token that the hub knows sees nothing, and who may see everything does.
+fn looks(address: &str, admin: &Path) {
+    people(admin);
     for lines in [
         vec![HOST],
         vec![HOST, "authorization: Bearer of-nobody"],
@@ -304,7 +308,11 @@ fn looks(address: &str, admin: &Path) {
     assert_eq!(rollout["clusters"].as_array().map(Vec::len), Some(CLUSTERS));
     let why = told(address, "/api/why/cluster1/helloworld", &[HOST, &reader]);
     assert_eq!(why.0, 200, "{}", why.2);
+    sees_nothing(address, admin);
+    sees_one_cluster(address, admin);
+}
 
+fn sees_nothing(address: &str, admin: &Path) {
     let nobody = bearer(admin, "nobody");
     let (status, _, body) = told(address, "/api/rollouts", &[HOST, &nobody]);
     let list = parsed(&body);
@@ -322,7 +330,9 @@ fn looks(address: &str, admin: &Path) {
     }
     let findings = parsed(&told(address, "/api/findings", &[HOST, &nobody]).2);
     assert_eq!(findings["items"], json!([]));
+}
 
+fn sees_one_cluster(address: &str, admin: &Path) {
     let tenant = bearer(admin, "tenant");
     let picture = parsed(&told(address, "/api/rollouts/helloworld", &[HOST, &tenant]).2);
     let names: Vec<&Value> = picture["clusters"]

@@ -54,6 +54,7 @@ pub struct Picture {
 
 impl Picture {
     /// Returns how far it is, without its clusters: a list tells no more.
+    #[must_use]
     pub fn without_clusters(&self) -> Self {
         Self {
             api_version: self.api_version,

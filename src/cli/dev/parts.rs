@@ -21,7 +21,7 @@ use super::hub::{Hub, Registered};
 use super::settings;
 use crate::cli::policies::{self, Policies};
 use crate::cli::{CliError, DevArgs, audit, connect, rulebook, ui};
-use crate::controllers::{Auditor, PolicyTells, Progress, Tide, TideOptions};
+use crate::controllers::{Auditor, PolicyTells, Progress, Sightings, Tide, TideOptions};
 use crate::server::{Authority, Callers, Gate, GateOptions, Health};
 use crate::telemetry::Metrics;
 use crate::ui::Visitors;
@@ -86,12 +86,8 @@ pub(super) async fn start(
         Metrics::default(),
     )
     .await;
-    let (shows, findings) = watch::channel(Arc::default());
-    let findings = sightings.is_some().then_some(findings);
-    let telling = (Metrics::default(), Some(shows));
-    let auditor = args
-        .audit
-        .start((client.clone(), &tide), sightings, &rulebook, telling);
+    let watched = (client.clone(), &tide);
+    let (auditor, findings) = audited(args, watched, sightings, &rulebook);
     let gate = open_gate((&hub, registered), &tide, folder, Arc::clone(&rulebook)).await?;
     tide.synced().await;
     fleet
@@ -113,6 +109,20 @@ pub(super) async fn start(
         page,
         _telling: telling,
     })
+}
+
+/// Starts the audit, and returns what tells its findings.
+fn audited(
+    args: &DevArgs,
+    watched: (kube::Client, &Tide),
+    sightings: Option<Sightings>,
+    rulebook: &Arc<ArcSwap<Rulebook>>,
+) -> (Option<Auditor>, Option<watch::Receiver<Arc<Told>>>) {
+    let (shows, findings) = watch::channel(Arc::default());
+    let telling = (Metrics::default(), Some(shows));
+    let auditor = args.audit.start(watched, sightings, rulebook, telling);
+    let findings = auditor.is_some().then_some(findings);
+    (auditor, findings)
 }
 
 /// Serves the web page. A hub of our own lets everybody who reaches it do everything; one that is already there is asked who looks.

@@ -46,7 +46,7 @@ pub(in crate::cli) fn run(args: &ServeArgs) -> Result<(), CliError> {
 async fn serve(args: &ServeArgs) -> Result<(), CliError> {
     let metrics = Metrics::default();
     let traces = args.traces.start(&metrics)?;
-    let told = served(args, metrics).await;
+    let told = Box::pin(served(args, metrics)).await;
     // The last spans are those of the end itself.
     if let Some(traces) = traces {
         traces.end().await;
@@ -59,9 +59,6 @@ async fn served(args: &ServeArgs, metrics: Metrics) -> Result<(), CliError> {
     let rulebook = rulebook::read(&args.gate, &args.rights)?;
     let opened = policies::open(args.gate.policies.as_deref())?;
     let door = opened_door(args)?;
-    if let Some(why) = args.ui.plain_elsewhere().filter(|_| door.is_none()) {
-        return Err(CliError::Refused(why.into()));
-    }
     let health = Health::default();
     health.hears_of(metrics.staleness().clone());
     let client = reached(args, &metrics).await?;
@@ -69,8 +66,7 @@ async fn served(args: &ServeArgs, metrics: Metrics) -> Result<(), CliError> {
     let pages = args.door.pages(args.half(), (&health, &metrics))?;
     let (mut options, sightings) = options(args, &metrics);
     labels::leave_to_ocm(&client, args, &mut options.settings).await;
-    let words = told_words(args, &options.settings);
-    let settings = options.settings.clone();
+    let (words, settings) = (told_words(args, &options.settings), options.settings.clone());
     let tide = Tide::start(client.clone(), options)
         .await
         .map_err(|error| cannot_start("the controllers", error))?;
@@ -188,7 +184,10 @@ fn webhooks_watched(
 /// Reads what the gate shows and whom it lets in, where there is a gate.
 fn opened_door(args: &ServeArgs) -> Result<Option<Opened>, CliError> {
     match args.half() {
-        Some(Only::Controllers) => Ok(None),
+        Some(Only::Controllers) => match args.ui.plain_elsewhere() {
+            Some(why) => Err(CliError::Refused(why.into())),
+            None => Ok(None),
+        },
         None | Some(Only::Gate) => args.door.open(Timestamp::now()).map(Some),
     }
 }
