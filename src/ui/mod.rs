@@ -8,14 +8,14 @@ mod answer;
 mod assets;
 mod delta;
 mod desk;
+mod entrance;
 mod guard;
 mod interest;
 mod reviews;
 mod route;
-mod server;
 mod sight;
 mod stream;
 
 pub use desk::{Ask, Scene, Scenes, Token};
+pub use entrance::{Page, PageOptions, Visitors};
 pub use interest::Interest;
-pub use server::{Page, PageOptions, Visitors};
