@@ -16,7 +16,9 @@ mod write;
 pub use args::{
     AskArgs, HistoryArgs, ListArgs, RolloutArgs, RolloutCommand, RolloutHubArgs, StatusArgs, SteerArgs,
 };
-pub(super) use gallery::{Gallery, Pictures};
+pub(super) use gallery::Gallery;
+#[cfg(feature = "dev")]
+pub(super) use gallery::Pictures;
 pub(super) use hub::{events, names_on_hub, raw};
 pub(super) use run::run;
 #[cfg(feature = "top")]
