@@ -8,3 +8,4 @@ pub mod controllers;
 pub mod files;
 pub mod server;
 pub mod telemetry;
+pub mod ui;

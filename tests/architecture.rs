@@ -145,6 +145,7 @@ const DOORS: &[(&str, &[&str])] = &[
     ),
     ("files", &[]),
     ("telemetry", &["field"]),
+    ("ui", &["audit", "cockpit", "snapshot"]),
 ];
 
 /// Crates that compute values and nothing else.
@@ -301,10 +302,8 @@ fn a_circle_is_found_through_re_exports_and_spelled_out_paths() {
 fn every_room_of_src_is_in_the_table_of_doors() {
     let known: BTreeSet<&str> = DOORS.iter().map(|(room, _)| *room).chain(["cli"]).collect();
     let found: BTreeSet<String> = sources("src").keys().filter_map(|path| room_of(path)).collect();
-    let strangers: Vec<&String> = found
-        .iter()
-        .filter(|room| !known.contains(room.as_str()))
-        .collect();
+    let is_strange = |room: &&String| !known.contains(room.as_str());
+    let strangers: Vec<&String> = found.iter().filter(is_strange).collect();
     assert!(strangers.is_empty(), "rooms without doors: {strangers:?}");
     assert_eq!(
         found.len(),

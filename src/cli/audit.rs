@@ -7,12 +7,14 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use clap::Args;
 use kube::Client;
+use tokio::sync::watch;
 
 use crate::controllers::{
     AuditOptions, AuditPace, Auditor, Reports, Sightings, Tide, TideOptions, WatchTap, tap,
 };
 use crate::telemetry::Metrics;
 use admission::Rulebook;
+use audit::Told;
 
 /// Whether stored objects are audited.
 #[derive(Args, Clone, Copy, Debug)]
@@ -53,7 +55,7 @@ impl AuditArgs {
         (client, tide): (Client, &Tide),
         sightings: Option<Sightings>,
         rulebook: &Arc<ArcSwap<Rulebook>>,
-        metrics: Metrics,
+        (metrics, shows): (Metrics, Option<watch::Sender<Arc<Told>>>),
     ) -> Option<Auditor> {
         let options = AuditOptions {
             facts: tide.facts(),
@@ -65,6 +67,7 @@ impl AuditArgs {
                 AuditTo::Metrics | AuditTo::Off => Reports::Unwritten,
             },
             events: (self.audit == AuditTo::Reports).then(|| tide.recorder()),
+            shows,
             pace: AuditPace::default(),
         };
         sightings.map(|sightings| Auditor::start(client, options, sightings))

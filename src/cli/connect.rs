@@ -41,6 +41,15 @@ impl Deref for HubConfig {
 }
 
 impl HubConfig {
+    /// Returns the way to the same hub for whoever a token belongs to, and nobody else: nothing of our own is shown with it.
+    pub(super) fn bearing(mut self, token: &str) -> Self {
+        self.config.auth_info = kube::config::AuthInfo {
+            token: Some(token.to_owned().into()),
+            ..kube::config::AuthInfo::default()
+        };
+        self
+    }
+
     /// Returns the way to the same hub for somebody who asks as another account.
     pub(super) fn impersonating(mut self, account: Option<String>) -> Self {
         self.config.auth_info.impersonate = account;

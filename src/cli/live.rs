@@ -32,7 +32,7 @@ const LARGEST_DUMP: u64 = 1 << 30;
 /// Reads everything that the store would watch from a hub.
 pub(super) fn read(which: &HubArgs) -> Result<Hub, CliError> {
     let progress = Progress::begin("reading the hub");
-    blocking(which, async |client| hub(&client, &progress).await)
+    blocking(which, async |client| hub(&client, &|now| progress.now(now)).await)
 }
 
 /// Reads a hub, and how its controllers behave where they tell it.
@@ -54,7 +54,7 @@ pub(super) fn seen(which: &HubArgs, place: &SettingsArgs) -> Result<Dump, CliErr
         };
         Ok(Dump {
             taken_at: Timestamp::now(),
-            hub: hub(&client, &progress).await?,
+            hub: hub(&client, &|now| progress.now(now)).await?,
             controllers,
         })
     })
@@ -89,10 +89,15 @@ pub(super) fn dump(path: &Path) -> Result<Dump, CliError> {
     Dump::read(&text).map_err(|error| unreadable(std::io::Error::other(error)))
 }
 
-async fn hub(client: &Client, progress: &Progress) -> Result<Hub, CliError> {
+/// Reads everything that the store would watch, for somebody who waits elsewhere than at a terminal.
+pub(super) async fn quietly(client: &Client) -> Result<Hub, CliError> {
+    hub(client, &|_| {}).await
+}
+
+async fn hub(client: &Client, told: &(dyn Fn(&str) + Sync)) -> Result<Hub, CliError> {
     let mut hub = Hub::default();
     for kind in Kind::ALL {
-        progress.now(&format!("reading the hub: {}", kind.address().resource));
+        told(&format!("reading the hub: {}", kind.address().resource));
         if let Some(objects) = list(client, kind).await? {
             for object in objects {
                 hub.put(object);

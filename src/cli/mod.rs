@@ -35,6 +35,7 @@ mod shell;
 mod signals;
 mod snapshot;
 mod terminal;
+mod ui;
 mod why;
 mod words;
 
@@ -56,3 +57,4 @@ pub use release::{AdoptArgs, ReleaseArgs};
 pub use rollout::*;
 pub use run::run;
 pub use serve::{CertificatesArg, DoorArgs, ServeArgs, TraceArgs};
+pub use ui::UiArgs;

@@ -167,6 +167,13 @@ impl Gate {
         Ok(())
     }
 
+    /// Returns how another door of this program shows the same certificate, replaced ones included; it asks callers for none.
+    pub fn same_certificate(&self) -> Result<rustls::ServerConfig, StartError> {
+        let mut config = tls(&self.shown, None).map_err(StartError::SetUpTls)?;
+        config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        Ok(config)
+    }
+
     /// Returns what is to be said of the certificate's end, when it has come or comes soon.
     pub fn certificate_ends(&self, now: Timestamp) -> Option<String> {
         let validity = self.shown.validity();

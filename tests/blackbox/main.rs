@@ -55,3 +55,4 @@ mod upgrades;
 mod v1beta1;
 mod versions;
 mod waiting_for_ocm;
+mod web;

@@ -134,6 +134,7 @@ pub(crate) async fn of_the_controllers(hub: &TestHub, client: Client) {
         metrics: Metrics::default(),
         reports: Reports::Written,
         events: Some(tide.recorder()),
+        shows: None,
         pace: AuditPace {
             turn: Duration::from_millis(50),
             between_lists: Duration::from_millis(100),

@@ -57,6 +57,7 @@ impl Audited {
             metrics: metrics.clone(),
             reports: Reports::Written,
             events: Some(tide.recorder()),
+            shows: None,
             pace: AuditPace {
                 turn: Duration::from_millis(50),
                 between_lists: Duration::from_millis(100),

@@ -188,6 +188,15 @@ impl Ledger {
         judged.inputs.addon.as_ref()
     }
 
+    /// Returns every finding that is kept, and of which object.
+    pub fn findings(&self) -> impl Iterator<Item = (&ObjectKey, &Finding)> {
+        let judged = self
+            .records
+            .iter()
+            .filter_map(|(key, record)| Some((key, record.judged.as_ref()?)));
+        judged.flat_map(|(key, judged)| judged.findings.iter().map(move |finding| (key, finding)))
+    }
+
     /// Returns every object.
     pub fn keys(&self) -> impl Iterator<Item = &ObjectKey> {
         self.records.keys()

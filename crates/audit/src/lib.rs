@@ -20,6 +20,7 @@ mod judge;
 mod ledger;
 mod report;
 mod report_api;
+mod told;
 
 pub use digest::Digest;
 pub use drift::is_intact;
@@ -31,6 +32,7 @@ pub use judge::{is_going, judge};
 pub use ledger::{AuditedObject, Bearing, Ledger, Tally};
 pub use report::{Entry, MOST_RESULTS, Sheet};
 pub use report_api::{CONTENT, MANAGED_BY, MANAGER, NAME, ReportKind, content_of, report};
+pub use told::{Told, ToldFinding};
 
 pub use admission::{Facts, ObjectKey, Rulebook};
 use snapshot::Kind;

@@ -52,6 +52,29 @@ pub struct Picture {
     pub notices: Vec<String>,
 }
 
+impl Picture {
+    /// Returns how far it is, without its clusters: a list tells no more.
+    #[must_use]
+    pub fn without_clusters(&self) -> Self {
+        Self {
+            api_version: self.api_version,
+            kind: self.kind,
+            at: self.at,
+            target: self.target.clone(),
+            phase: self.phase,
+            message: self.message.clone(),
+            counts: self.counts,
+            paused: self.paused.clone(),
+            next: self.next.clone(),
+            eta: self.eta.clone(),
+            changes: self.changes.clone(),
+            waves: self.waves.clone(),
+            clusters: Vec::new(),
+            notices: self.notices.clone(),
+        }
+    }
+}
+
 /// What is rolled out.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

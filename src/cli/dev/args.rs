@@ -2,6 +2,7 @@
 //!
 //! Decides only how words become values. Never does what is asked.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
@@ -51,6 +52,12 @@ pub struct DevArgs {
     /// Port of the hub on 127.0.0.1; 0 takes any free one.
     #[arg(long, value_name = "P", default_value_t = 0)]
     pub port: u16,
+    /// Loopback address of the web page (`docs/web.md`); port 0 takes any free one. On a hub of our own it asks nobody for a token.
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0", value_parser = loopback)]
+    pub ui: SocketAddr,
+    /// Serve no web page.
+    #[arg(long, conflicts_with = "ui")]
+    pub no_ui: bool,
     /// Use this hub instead of one of our own: no other manager should drive its add-ons meanwhile.
     ///
     /// Definitions that it lacks are added and stay; the gate is registered while this runs. The hub has to reach
@@ -93,4 +100,12 @@ pub struct DevArgs {
     /// How the log is written.
     #[command(flatten)]
     pub logs: LogArgs,
+}
+
+fn loopback(text: &str) -> Result<SocketAddr, String> {
+    let address = text
+        .parse::<SocketAddr>()
+        .ok()
+        .filter(|address| address.ip().is_loopback());
+    address.ok_or_else(|| "must be a loopback address with a port, such as 127.0.0.1:8090".to_owned())
 }

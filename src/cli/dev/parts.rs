@@ -3,6 +3,7 @@
 //! The gate opens before it is registered, and is registered before the demo add-on is stored: the demo is admitted like
 //! anybody's objects. Never looks into a part.
 
+use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use std::sync::Arc;
 use apimachinery::duration::GoDuration;
 use arc_swap::ArcSwap;
 use spokes::{Faults, Fleet, FleetOptions, OpenShift, Times};
-use tokio::sync::broadcast;
+use tokio::sync::{broadcast, watch};
 use tokio::task::JoinSet;
 
 use super::args::Demo;
@@ -19,11 +20,14 @@ use super::folder::Folder;
 use super::hub::{Hub, Registered};
 use super::settings;
 use crate::cli::policies::{self, Policies};
-use crate::cli::{CliError, DevArgs, audit, connect, rulebook};
-use crate::controllers::{Auditor, PolicyTells, Progress, Tide, TideOptions};
+use crate::cli::{CliError, DevArgs, audit, connect, rulebook, ui};
+use crate::controllers::{Auditor, PolicyTells, Progress, Sightings, Tide, TideOptions};
 use crate::server::{Authority, Callers, Gate, GateOptions, Health};
 use crate::telemetry::Metrics;
+use crate::ui::Visitors;
+use ::audit::Told;
 use admission::{Endpoint, Rulebook};
+use snapshot::Settings;
 
 /// Everything that runs.
 pub(super) struct Parts {
@@ -35,6 +39,7 @@ pub(super) struct Parts {
     auditor: Option<Auditor>,
     fleet: Fleet,
     progress: broadcast::Receiver<Progress>,
+    page: Option<ui::Watched>,
     /// Tells on the hub how the controllers behave.
     _telling: JoinSet<()>,
 }
@@ -69,6 +74,7 @@ pub(super) async fn start(
     let mut options = TideOptions::from(&args.tide);
     options.settings.hub_namespaces = args.rights.namespaces();
     let (options, sightings) = args.audit.hear(options);
+    let settings = options.settings.clone();
     let tide = Tide::start(client.clone(), options)
         .await
         .map_err(|error| cannot_start("the controllers", error))?;
@@ -80,9 +86,8 @@ pub(super) async fn start(
         Metrics::default(),
     )
     .await;
-    let auditor = args
-        .audit
-        .start((client.clone(), &tide), sightings, &rulebook, Metrics::default());
+    let watched = (client.clone(), &tide);
+    let (auditor, findings) = audited(args, watched, sightings, &rulebook);
     let gate = open_gate((&hub, registered), &tide, folder, Arc::clone(&rulebook)).await?;
     tide.synced().await;
     fleet
@@ -90,6 +95,7 @@ pub(super) async fn start(
         .await
         .map_err(|error| cannot_start("the simulated clusters", error))?;
     demo::store(&client, args.demo(), usize::from(args.clusters)).await?;
+    let page = serve_page(args, &hub, settings, findings).await?;
     let telling = settings::tell(&hub, args, tide.leading()).await;
     Ok(Parts {
         hub,
@@ -100,8 +106,47 @@ pub(super) async fn start(
         auditor,
         fleet,
         progress,
+        page,
         _telling: telling,
     })
+}
+
+/// Starts the audit, and returns what tells its findings.
+fn audited(
+    args: &DevArgs,
+    watched: (kube::Client, &Tide),
+    sightings: Option<Sightings>,
+    rulebook: &Arc<ArcSwap<Rulebook>>,
+) -> (Option<Auditor>, Option<watch::Receiver<Arc<Told>>>) {
+    let (shows, findings) = watch::channel(Arc::default());
+    let telling = (Metrics::default(), Some(shows));
+    let auditor = args.audit.start(watched, sightings, rulebook, telling);
+    let findings = auditor.is_some().then_some(findings);
+    (auditor, findings)
+}
+
+/// Serves the web page. A hub of our own lets everybody who reaches it do everything; one that is already there is asked who looks.
+async fn serve_page(
+    args: &DevArgs,
+    hub: &Hub,
+    settings: Settings,
+    findings: Option<watch::Receiver<Arc<Told>>>,
+) -> Result<Option<ui::Watched>, CliError> {
+    if args.no_ui {
+        return Ok(None);
+    }
+    let shown = ui::Hub {
+        config: connect::config_of(Some(hub.kubeconfig())).await?,
+        client: hub.client(),
+        settings,
+        stock: None,
+        findings,
+        visitors: match hub {
+            Hub::Own { .. } => Visitors::Anybody,
+            Hub::Foreign { client, .. } => Visitors::Known(client.clone()),
+        },
+    };
+    ui::begin(shown, (args.ui, BTreeSet::new()), None).await.map(Some)
 }
 
 /// Which clusters play OpenShift.
@@ -130,6 +175,11 @@ impl Parts {
         self.hub.url()
     }
 
+    /// Returns where the web page is, if there is one.
+    pub(super) fn page(&self) -> Option<&str> {
+        self.page.as_ref().map(ui::Watched::url)
+    }
+
     /// Returns a client of the hub.
     pub(super) fn client(&self) -> kube::Client {
         self.hub.client()
@@ -152,6 +202,9 @@ impl Parts {
 
     /// Ends everything, those who call before those who are called.
     pub(super) async fn shutdown(self) {
+        if let Some(page) = self.page {
+            page.shutdown().await;
+        }
         self.fleet.shutdown().await;
         audit::end(self.auditor).await;
         self.tide.shutdown().await;

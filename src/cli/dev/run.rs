@@ -104,6 +104,9 @@ fn announce(parts: &parts::Parts, folder: &Folder, demo: Demo) -> Result<(), Cli
             "kubectl patch mcu to-4-12 --type merge -p '{\"spec\":{\"suspend\":true}}'",
         ],
     };
+    let page = parts
+        .page()
+        .map_or_else(String::new, |url| format!("Look at it in a browser: {url}\n\n"));
     let lines = format!(
         "{ready}\n\
          \n\
@@ -112,7 +115,8 @@ fn announce(parts: &parts::Parts, folder: &Folder, demo: Demo) -> Result<(), Cli
          {first}\n  \
          {second}\n  \
          {third}\n  \
-         tidegate rollout list\n\n",
+         tidegate rollout list\n\n\
+         {page}",
     );
     print(&Shown::page(&lines))
 }

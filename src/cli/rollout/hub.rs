@@ -138,7 +138,7 @@ pub(in crate::cli) async fn raw(client: &Client, target: &Target) -> Result<Valu
 }
 
 /// Returns the events of a hub about a rollout, and about what it has on clusters.
-pub(super) async fn events(client: &Client, target: &Target) -> Result<Vec<Value>, CliError> {
+pub(in crate::cli) async fn events(client: &Client, target: &Target) -> Result<Vec<Value>, CliError> {
     let gvk = GroupVersionKind::gvk("", "v1", "Event");
     let resource = ApiResource::from_gvk_with_plural(&gvk, "events");
     let api: Api<DynamicObject> = Api::all_with(client.clone(), &resource);

@@ -4,7 +4,6 @@
 
 mod args;
 mod conflict;
-#[cfg(any(feature = "dev", feature = "top"))]
 mod gallery;
 mod hub;
 mod run;
@@ -17,9 +16,10 @@ mod write;
 pub use args::{
     AskArgs, HistoryArgs, ListArgs, RolloutArgs, RolloutCommand, RolloutHubArgs, StatusArgs, SteerArgs,
 };
+pub(super) use gallery::Gallery;
 #[cfg(feature = "dev")]
-pub(super) use gallery::{Gallery, Pictures};
-pub(super) use hub::names_on_hub;
+pub(super) use gallery::Pictures;
+pub(super) use hub::{events, names_on_hub, raw};
 pub(super) use run::run;
 #[cfg(feature = "top")]
 pub use top::TopArgs;

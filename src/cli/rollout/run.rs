@@ -63,12 +63,7 @@ fn all(args: &ListArgs) -> Result<ExitCode, CliError> {
             let items: Result<Vec<Value>, CliError> = pictures
                 .into_iter()
                 // A list tells how far each is; its clusters are told by its status.
-                .map(|picture| {
-                    value(&Picture {
-                        clusters: Vec::new(),
-                        ..picture
-                    })
-                })
+                .map(|picture| value(&picture.without_clusters()))
                 .collect();
             print_json(&json!({"apiVersion": cockpit::API_VERSION, "kind": "RolloutList", "items": items?}))?;
         }

@@ -12,6 +12,7 @@ use crate::cli::options::{STOCK_LEASE, stock_lease};
 use crate::cli::words::{LeasePlace, lease};
 use crate::cli::{
     AuditArgs, ControllersMode, GateArgs, GivenWords, HubArgs, LogArgs, Only, RightsArgs, StockArg, TideArgs,
+    UiArgs,
 };
 
 /// Guard and drive a hub: serve admission over TLS and run the controllers.
@@ -64,6 +65,9 @@ pub struct ServeArgs {
     /// Whether stored objects are audited.
     #[command(flatten)]
     pub audit: AuditArgs,
+    /// Whether a web page is served.
+    #[command(flatten)]
+    pub ui: UiArgs,
     /// How the log is written.
     #[command(flatten)]
     pub logs: LogArgs,

@@ -9,7 +9,7 @@ use clap::parser::ValueSource;
 use crate::cli::{AuditTo, CertificatesArg, ControllersMode, Only};
 
 /// Flags that the gate alone has no use for.
-const OF_CONTROLLERS: [&str; 15] = [
+const OF_CONTROLLERS: [&str; 17] = [
     "agent_groups",
     "audit",
     "certificate_life",
@@ -25,6 +25,8 @@ const OF_CONTROLLERS: [&str; 15] = [
     "removal_budget",
     "signing_namespace",
     "startup_time",
+    "ui",
+    "ui_hosts",
 ];
 /// Flags that the controllers alone have no use for.
 const OF_THE_GATE: [&str; 8] = [

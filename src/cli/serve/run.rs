@@ -8,6 +8,7 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use jiff::Timestamp;
 use kube::Client;
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tracing::info;
 
@@ -17,7 +18,7 @@ use crate::cli::print::print;
 use crate::cli::settings::{self, Words};
 use crate::cli::{
     AuditTo, CliError, ControllersMode, LeasePlace, Only, ServeArgs, audit, connect, doctor, policies,
-    rulebook, signals,
+    rulebook, signals, ui,
 };
 use crate::controllers::{
     Auditor, CertificateKeeper, CertificateOptions, ElectionOptions, Pace, Part, PolicyTells, Sightings,
@@ -25,9 +26,14 @@ use crate::controllers::{
 };
 use crate::server::{Gate, GateOptions, Health, Limits, Pages};
 use crate::telemetry::Metrics;
+use crate::ui::Visitors;
+use ::audit::Told;
 use admission::Rulebook;
 use field::Shown;
 use snapshot::{DiscoveryLabels, Settings};
+
+/// Who tells the web page what the audit finds.
+type Shows = Option<watch::Sender<Arc<Told>>>;
 
 pub(in crate::cli) fn run(args: &ServeArgs) -> Result<(), CliError> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -40,7 +46,7 @@ pub(in crate::cli) fn run(args: &ServeArgs) -> Result<(), CliError> {
 async fn serve(args: &ServeArgs) -> Result<(), CliError> {
     let metrics = Metrics::default();
     let traces = args.traces.start(&metrics)?;
-    let told = served(args, metrics).await;
+    let told = Box::pin(served(args, metrics)).await;
     // The last spans are those of the end itself.
     if let Some(traces) = traces {
         traces.end().await;
@@ -60,7 +66,7 @@ async fn served(args: &ServeArgs, metrics: Metrics) -> Result<(), CliError> {
     let pages = args.door.pages(args.half(), (&health, &metrics))?;
     let (mut options, sightings) = options(args, &metrics);
     labels::leave_to_ocm(&client, args, &mut options.settings).await;
-    let words = told_words(args, &options.settings);
+    let (words, settings) = (told_words(args, &options.settings), options.settings.clone());
     let tide = Tide::start(client.clone(), options)
         .await
         .map_err(|error| cannot_start("the controllers", error))?;
@@ -76,7 +82,8 @@ async fn served(args: &ServeArgs, metrics: Metrics) -> Result<(), CliError> {
         }
     };
     let keeper = kept(args).map(|kept| CertificateKeeper::start(&client, &tide, kept));
-    let auditor = audited(args, (&client, &tide), sightings, (&rulebook, &metrics));
+    let (page, shows) = shown(args, &client, settings, sightings.is_some()).await?;
+    let auditor = audited(args, (&client, &tide), sightings, (&rulebook, &metrics, shows));
     let telling = telling(args, (&client, &tide), words);
     let running = Running {
         args,
@@ -84,6 +91,7 @@ async fn served(args: &ServeArgs, metrics: Metrics) -> Result<(), CliError> {
         end: &mut end,
         health: health.clone(),
         pages: &pages,
+        page,
         fields: erasure::Watch {
             client: client.clone(),
             metrics: metrics.clone(),
@@ -176,7 +184,10 @@ fn webhooks_watched(
 /// Reads what the gate shows and whom it lets in, where there is a gate.
 fn opened_door(args: &ServeArgs) -> Result<Option<Opened>, CliError> {
     match args.half() {
-        Some(Only::Controllers) => Ok(None),
+        Some(Only::Controllers) => match args.ui.plain_elsewhere() {
+            Some(why) => Err(CliError::Refused(why.into())),
+            None => Ok(None),
+        },
         None | Some(Only::Gate) => args.door.open(Timestamp::now()).map(Some),
     }
 }
@@ -207,17 +218,44 @@ fn options(args: &ServeArgs, metrics: &Metrics) -> (TideOptions, Option<Sighting
     }
 }
 
+/// Returns what the web page shows, and who tells it what the audit finds, where a page is asked for.
+async fn shown(
+    args: &ServeArgs,
+    client: &Client,
+    settings: Settings,
+    is_audited: bool,
+) -> Result<(Option<ui::Hub>, Shows), CliError> {
+    if args.ui.ui.is_none() {
+        return Ok((None, None));
+    }
+    let (shows, findings) = watch::channel(Arc::default());
+    let hub = ui::Hub {
+        config: connect::config_of(&args.hub).await?,
+        client: client.clone(),
+        settings,
+        stock: args.stock_lease.0.clone(),
+        findings: is_audited.then_some(findings),
+        visitors: Visitors::Known(client.clone()),
+    };
+    Ok((Some(hub), is_audited.then_some(shows)))
+}
+
 fn audited(
     args: &ServeArgs,
     (client, tide): (&Client, &Tide),
     sightings: Option<Sightings>,
-    (rulebook, metrics): (&Arc<ArcSwap<Rulebook>>, &Metrics),
+    (rulebook, metrics, shows): (&Arc<ArcSwap<Rulebook>>, &Metrics, Shows),
 ) -> Option<Auditor> {
     let mut audit = args.audit;
     if args.controllers == ControllersMode::Observe && audit.audit == AuditTo::Reports {
         audit.audit = AuditTo::Metrics;
     }
-    audit.start((client.clone(), tide), sightings, rulebook, metrics.clone())
+    audit.start(
+        (client.clone(), tide),
+        sightings,
+        rulebook,
+        (metrics.clone(), shows),
+    )
 }
 
 /// What runs until somebody ends it.
@@ -227,13 +265,15 @@ struct Running<'a> {
     end: &'a mut signals::End,
     health: Health,
     pages: &'a Pages,
+    /// What the web page shows, where there is one.
+    page: Option<ui::Hub>,
     fields: erasure::Watch,
 }
 
 impl Running<'_> {
     /// Opens the gate and serves until the end; the gate is left open.
     async fn guard(
-        self,
+        mut self,
         (client, tide): (Client, &Tide),
         door: Opened,
         metrics: Metrics,
@@ -265,7 +305,16 @@ impl Running<'_> {
         let gate = Gate::start_with(options, lingering(self.args.linger))
             .await
             .map_err(|error| cannot_start("the gate", error))?;
-        let what = format!("gate=https://{}{}", gate.address(), observing(self.args));
+        let tls = gate.same_certificate();
+        let page = self
+            .open_page(Some(tls.map_err(|error| cannot_start("the web page", error))?))
+            .await?;
+        let what = format!(
+            "gate=https://{}{}{}",
+            gate.address(),
+            observing(self.args),
+            at(page.as_ref())
+        );
         let announced = async {
             readiness::ready(&self.health, self.fields.metrics.staleness()).await;
             match announce(&what, self.pages) {
@@ -280,24 +329,49 @@ impl Running<'_> {
             () = rulebook::follow(&self.args.gate, &self.rulebook) => Ok(()),
             () = self.fields.follow() => Ok(()),
         };
+        if let Some(page) = page {
+            page.shutdown().await;
+        }
         Ok((Some(gate), told))
     }
 
+    /// Serves the web page, where one is asked for.
+    async fn open_page(
+        &mut self,
+        tls: Option<rustls::ServerConfig>,
+    ) -> Result<Option<ui::Watched>, CliError> {
+        let (Some(hub), Some(address)) = (self.page.take(), self.args.ui.ui) else {
+            return Ok(None);
+        };
+        let hosts = self.args.ui.ui_hosts.iter().cloned().collect();
+        ui::begin(hub, (address, hosts), tls).await.map(Some)
+    }
+
     /// Serves until the end without a gate.
-    async fn drive(self, tide: &Tide) -> Result<(), CliError> {
+    async fn drive(mut self, tide: &Tide) -> Result<(), CliError> {
         self.health.rests_on(tide.facts());
+        let page = self.open_page(None).await?;
         tokio::select! {
             () = self.end.requested() => return Ok(()),
             () = readiness::ready(&self.health, self.fields.metrics.staleness()) => {}
         }
-        announce(&format!("controllers{}", observing(self.args)), self.pages)?;
+        let what = format!("controllers{}{}", observing(self.args), at(page.as_ref()));
+        announce(&what, self.pages)?;
         tokio::select! {
             () = self.end.requested() => {}
             () = rulebook::follow(&self.args.gate, &self.rulebook) => {}
             () = self.fields.follow() => {}
         }
+        if let Some(page) = page {
+            page.shutdown().await;
+        }
         Ok(())
     }
+}
+
+/// What scripts hear of the web page.
+fn at(page: Option<&ui::Watched>) -> String {
+    page.map_or_else(String::new, |page| format!(" ui={}", page.url()))
 }
 
 fn lingering(seconds: u64) -> Limits {

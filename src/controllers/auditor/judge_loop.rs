@@ -21,7 +21,7 @@ use super::standing_reports::StandingReports;
 use super::start::AuditOptions;
 use super::watch_tap::{Carried, Sighting, Sightings, Spotted, seen};
 use crate::controllers::runtime::error_root::root;
-use audit::{Asks, Facts, Finding, Inputs, KINDS, Ledger, ObjectKey, Rulebook, Shift, is_going, judge};
+use audit::{Asks, Facts, Finding, Inputs, KINDS, Ledger, ObjectKey, Rulebook, Shift, Told, is_going, judge};
 use snapshot::Kind;
 
 /// Objects that are judged in one go.
@@ -319,5 +319,8 @@ impl JudgeLoop {
         let findings = self.ledger.tally().iter();
         let findings = findings.map(|((rule, severity), count)| (&**rule, *severity, *count));
         self.options.metrics.audited(objects, findings);
+        if let Some(shows) = &self.options.shows {
+            shows.send_modify(|told| *told = Arc::new(Told::of(&self.ledger, told.revision.wrapping_add(1))));
+        }
     }
 }

@@ -15,7 +15,7 @@ use super::report_watch::follow;
 use super::watch_tap::Sightings;
 use crate::controllers::EventRecorder;
 use crate::telemetry::Metrics;
-use audit::{Facts, ReportKind, Rulebook};
+use audit::{Facts, ReportKind, Rulebook, Told};
 
 /// Whether reports are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,6 +68,8 @@ pub struct AuditOptions {
     pub reports: Reports,
     /// Who tells in events that an object has begun or ceased to be at fault; absent when nobody does.
     pub events: Option<EventRecorder>,
+    /// Who shows findings to people; absent when nobody does.
+    pub shows: Option<watch::Sender<Arc<Told>>>,
     /// How fast it goes.
     pub pace: AuditPace,
 }

@@ -1,0 +1,49 @@
+//! The flags of the web page.
+//!
+//! Decides only how words become values, and which addresses make no sense.
+
+use std::net::SocketAddr;
+
+use clap::Args;
+
+/// The web page.
+#[derive(Args, Clone, Debug, Default)]
+pub struct UiArgs {
+    /// Address to serve a web page on that shows rollouts, for instance `127.0.0.1:8090`; not served when absent (`docs/web.md`).
+    ///
+    /// It only reads, and asks whoever looks for a token of the hub: everybody sees what the hub lets them see. With a gate it is
+    /// served with the gate's certificate; without one it has none, and the address must be a loopback one.
+    #[arg(long, value_name = "ADDRESS")]
+    pub ui: Option<SocketAddr>,
+    /// Name by which browsers call the page, beside addresses and localhost. Repeatable.
+    #[arg(long = "ui-host", value_name = "NAME", requires = "ui")]
+    pub ui_hosts: Vec<String>,
+}
+
+impl UiArgs {
+    /// Returns what is wrong with the address of a page that is served without a certificate, if anything is.
+    pub(in crate::cli) fn plain_elsewhere(&self) -> Option<String> {
+        let address = self.ui.filter(|address| !address.ip().is_loopback())?;
+        Some(format!(
+            "--ui {address} would take tokens without TLS, because no gate and no certificate is here; give a loopback address and \
+             reach it by `kubectl port-forward`"
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_travel_in_the_clear_on_this_machine_only() {
+        let of = |address: &str| UiArgs {
+            ui: Some(address.parse().expect("an address")),
+            ui_hosts: Vec::new(),
+        };
+        assert_eq!(of("127.0.0.1:8090").plain_elsewhere(), None);
+        assert_eq!(of("[::1]:0").plain_elsewhere(), None);
+        assert!(of("0.0.0.0:8090").plain_elsewhere().is_some());
+        assert_eq!(UiArgs::default().plain_elsewhere(), None);
+    }
+}

@@ -1,0 +1,362 @@
+//! Requests in, answers out.
+//!
+//! Decides what a request gets: a file of the page to anybody, anything of the hub only to a person whom the hub lets see it. What the
+//! pictures do not have (events, the reasons of one cluster) is read from the hub as that very person.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, Method, Response, StatusCode, header};
+use futures::future::BoxFuture;
+use serde_json::{Value, json};
+use tokio::sync::{Semaphore, watch};
+use tokio_util::sync::CancellationToken;
+use tracing::warn;
+
+use super::access::{Access, Person};
+use super::answer::{answer, found, refused};
+use super::assets;
+use super::guard::stranger;
+use super::interest::Interest;
+use super::reviews::Unanswered;
+use super::route::{Route, route};
+use super::sight::{self, Grants};
+use audit::Told;
+use cockpit::{Picture, Target};
+
+/// The longest token.
+const LONGEST_TOKEN: usize = 16 << 10;
+/// How long a question may wait until the hub was read for the first time.
+const FIRST_SIGHT: Duration = Duration::from_secs(20);
+/// How many whole readings of the hub go on at once.
+const READINGS: usize = 2;
+/// How long one may take.
+const READING: Duration = Duration::from_secs(30);
+/// How many pages follow at once.
+const FOLLOWERS: usize = 32;
+
+/// All pictures at one time.
+pub type Scene = Vec<Arc<Picture>>;
+
+/// What somebody shows to be let in. Never printed.
+#[derive(Clone)]
+pub struct Token(String);
+
+impl Token {
+    /// Returns the text that the hub knows.
+    pub fn text(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::fmt::Debug for Token {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Token")
+    }
+}
+
+/// What is read from the hub when it is asked for, as the person who asks; without a token as this program.
+pub trait Ask: Send + Sync {
+    /// Returns why a cluster is where it is.
+    fn why(
+        &self,
+        token: Option<Token>,
+        target: Target,
+        cluster: String,
+    ) -> BoxFuture<'static, Result<Value, String>>;
+    /// Returns what the hub remembers of a rollout.
+    fn history(&self, token: Option<Token>, target: Target) -> BoxFuture<'static, Result<Value, String>>;
+}
+
+/// What is shown.
+#[derive(Clone, Debug)]
+pub struct Scenes {
+    /// The pictures, while somebody looks.
+    pub pictures: watch::Receiver<Option<Arc<Scene>>>,
+    /// What the audit has found; absent where nothing is audited.
+    pub findings: Option<watch::Receiver<Arc<Told>>>,
+    /// Who tells that somebody looks.
+    pub interest: Interest,
+}
+
+/// What every request shares.
+pub(super) struct Desk {
+    pub(super) scenes: Scenes,
+    pub(super) asks: Arc<dyn Ask>,
+    /// Absent where the hub asks nobody who they are.
+    pub(super) access: Option<Access>,
+    pub(super) hosts: BTreeSet<String>,
+    pub(super) stop: CancellationToken,
+    readings: Semaphore,
+    pub(super) followers: Arc<Semaphore>,
+}
+
+impl Desk {
+    pub(super) fn new(
+        scenes: Scenes,
+        asks: Arc<dyn Ask>,
+        access: Option<Access>,
+        hosts: BTreeSet<String>,
+    ) -> Self {
+        Self {
+            scenes,
+            asks,
+            access,
+            hosts,
+            stop: CancellationToken::new(),
+            readings: Semaphore::new(READINGS),
+            followers: Arc::new(Semaphore::new(FOLLOWERS)),
+        }
+    }
+
+    /// Answers a request.
+    pub(super) async fn answer(self: &Arc<Self>, request: Parts) -> Response<Body> {
+        if let Some(stranger) = stranger(&request.headers, &request.uri, &self.hosts) {
+            return refused(StatusCode::FORBIDDEN, stranger.told());
+        }
+        let Some(route) = route(request.uri.path()) else {
+            return refused(StatusCode::NOT_FOUND, "there is no such page");
+        };
+        if !matches!(request.method, Method::GET | Method::HEAD) {
+            return refused(StatusCode::METHOD_NOT_ALLOWED, "the page only reads");
+        }
+        if let Route::Asset(name) = route {
+            return assets::find(name).map_or_else(
+                || refused(StatusCode::NOT_FOUND, "there is no such page"),
+                |asset| answer(StatusCode::OK, asset.kind, Body::from(asset.text)),
+            );
+        }
+        let token = token(&request.headers);
+        match self.person(token.as_ref()).await {
+            Ok(Some(person)) => self.tell(route, person, token).await,
+            Ok(None) => refused(StatusCode::UNAUTHORIZED, "the hub does not know this token"),
+            Err(unanswered) => unsaid(&unanswered),
+        }
+    }
+
+    /// Returns who asks.
+    pub(super) async fn person(&self, token: Option<&Token>) -> Result<Option<Person>, Unanswered> {
+        match (&self.access, token) {
+            (None, _) => Ok(Some(Person::Anybody)),
+            (Some(_), None) => Ok(None),
+            (Some(access), Some(token)) => access.person(token).await,
+        }
+    }
+
+    async fn tell(self: &Arc<Self>, route: Route, person: Person, token: Option<Token>) -> Response<Body> {
+        self.scenes.interest.note();
+        let told = match route {
+            Route::Asset(_) => return refused(StatusCode::NOT_FOUND, "there is no such page"),
+            Route::Stream(target) => return self.stream(token, target),
+            Route::Findings => self.findings(&person).await,
+            Route::List => self.list(&person).await,
+            Route::Rollout(target) => self.rollout(&person, &target).await,
+            Route::History(target) => self.history(&person, (target, token)).await,
+            Route::Why(target, cluster) => self.why(&person, (target, cluster, token)).await,
+        };
+        match told {
+            Ok(value) => found(&value),
+            Err(Refusal::Unsaid(unanswered)) => unsaid(&unanswered),
+            Err(Refusal::Because(status, why)) => refused(status, &why),
+        }
+    }
+
+    /// Returns the pictures as they are now; waits for them when nobody has looked before.
+    async fn scene(&self) -> Result<Arc<Scene>, Refusal> {
+        let mut pictures = self.scenes.pictures.clone();
+        let first = tokio::time::timeout(FIRST_SIGHT, pictures.wait_for(Option::is_some)).await;
+        let seen = first.ok().and_then(Result::ok).and_then(|seen| seen.clone());
+        seen.ok_or_else(|| {
+            let why = "the hub is still being read";
+            Refusal::Because(StatusCode::SERVICE_UNAVAILABLE, why.to_owned())
+        })
+    }
+
+    /// Asks the hub what somebody may see of these rollouts.
+    pub(super) async fn grants(&self, person: &Person, scene: &Scene) -> Result<Grants, Unanswered> {
+        let mut grants = Grants::default();
+        match &self.access {
+            None => grants.everything = true,
+            Some(access) => {
+                access.ask(person, sight::first_questions(), &mut grants).await?;
+                let more = sight::next_questions(scene, &grants);
+                access.ask(person, more, &mut grants).await?;
+            }
+        }
+        Ok(grants)
+    }
+
+    /// Asks the hub what somebody may see of the clusters of one rollout, too.
+    pub(super) async fn grants_within(
+        &self,
+        person: &Person,
+        (scene, picture): (&Scene, &Picture),
+    ) -> Result<Grants, Unanswered> {
+        let mut grants = self.grants(person, scene).await?;
+        if let Some(access) = &self.access {
+            let more = sight::cluster_questions(picture, &grants);
+            access.ask(person, more, &mut grants).await?;
+        }
+        Ok(grants)
+    }
+
+    async fn list(&self, person: &Person) -> Result<Value, Refusal> {
+        let scene = self.scene().await?;
+        let grants = self.grants(person, &scene).await?;
+        Ok(sight::list(&scene, &grants))
+    }
+
+    /// Returns a rollout as somebody may see it, and what of it that person may see.
+    async fn seen(&self, person: &Person, target: &Target) -> Result<(Arc<Picture>, usize, Grants), Refusal> {
+        let scene = self.scene().await?;
+        let picture = find(&scene, target).ok_or_else(no_such)?;
+        let grants = self.grants_within(person, (&scene, picture)).await?;
+        let (picture, hidden) = sight::rollout(picture, &grants).ok_or_else(no_such)?;
+        Ok((picture, hidden, grants))
+    }
+
+    async fn rollout(&self, person: &Person, target: &Target) -> Result<Value, Refusal> {
+        let (picture, hidden, _) = self.seen(person, target).await?;
+        let mut value = json!(&*picture);
+        if let Some(fields) = value.as_object_mut().filter(|_| hidden > 0) {
+            fields.insert("leftOut".to_owned(), json!({ "clusters": hidden }));
+        }
+        Ok(value)
+    }
+
+    async fn history(
+        &self,
+        person: &Person,
+        (target, token): (Target, Option<Token>),
+    ) -> Result<Value, Refusal> {
+        self.seen(person, &target).await?;
+        self.read(self.asks.history(self.as_whom(token), target)).await
+    }
+
+    async fn why(
+        &self,
+        person: &Person,
+        (target, cluster, token): (Target, String, Option<Token>),
+    ) -> Result<Value, Refusal> {
+        let (_, _, grants) = self.seen(person, &target).await?;
+        if !grants.cluster(&target, &cluster) {
+            return Err(no_such());
+        }
+        self.read(self.asks.why(self.as_whom(token), target, cluster))
+            .await
+    }
+
+    /// Where the hub asks nobody, a token that somebody sends is not looked at.
+    fn as_whom(&self, token: Option<Token>) -> Option<Token> {
+        token.filter(|_| self.access.is_some())
+    }
+
+    /// Reads the hub, few at a time: each reading is of the whole.
+    async fn read(&self, reading: BoxFuture<'static, Result<Value, String>>) -> Result<Value, Refusal> {
+        let busy = |why: &str| Refusal::Because(StatusCode::SERVICE_UNAVAILABLE, why.to_owned());
+        let Ok(_place) = self.readings.try_acquire() else {
+            return Err(busy("others read the hub right now; ask again in a moment"));
+        };
+        let Ok(read) = tokio::time::timeout(READING, reading).await else {
+            return Err(busy("reading the hub took too long"));
+        };
+        read.map_err(|why| Refusal::Because(StatusCode::BAD_GATEWAY, why))
+    }
+
+    async fn findings(&self, person: &Person) -> Result<Value, Refusal> {
+        let Some(told) = &self.scenes.findings else {
+            return Ok(json!({"audited": false, "items": [], "more": 0}));
+        };
+        let told = told.borrow().clone();
+        let mut grants = Grants::default();
+        let objects = told
+            .items
+            .iter()
+            .map(|item| (item.key.kind, &*item.key.namespace));
+        match &self.access {
+            None => grants.everything = true,
+            Some(access) => {
+                let questions = sight::finding_questions(objects);
+                access.ask(person, questions, &mut grants).await?;
+            }
+        }
+        let is_seen = |item: &&audit::ToldFinding| grants.object(item.key.kind, &item.key.namespace);
+        let items: Vec<Value> = told
+            .items
+            .iter()
+            .filter(is_seen)
+            .map(audit::ToldFinding::json)
+            .collect();
+        let hidden = told.items.len().saturating_sub(items.len());
+        Ok(json!({"audited": true, "items": items, "more": told.more, "leftOut": hidden}))
+    }
+}
+
+/// Why there is no answer.
+pub(super) enum Refusal {
+    Unsaid(Unanswered),
+    Because(StatusCode, String),
+}
+
+impl From<Unanswered> for Refusal {
+    fn from(unanswered: Unanswered) -> Self {
+        Self::Unsaid(unanswered)
+    }
+}
+
+/// What may not be seen is not there.
+fn no_such() -> Refusal {
+    let why = "there is no such rollout or cluster, or you may not see it";
+    Refusal::Because(StatusCode::NOT_FOUND, why.to_owned())
+}
+
+fn unsaid(unanswered: &Unanswered) -> Response<Body> {
+    warn!(
+        error = unanswered as &dyn std::error::Error,
+        "the page cannot ask the hub who may see what"
+    );
+    refused(
+        StatusCode::SERVICE_UNAVAILABLE,
+        "the hub does not say who you are or what you may see",
+    )
+}
+
+pub(super) fn find<'a>(scene: &'a Scene, target: &Target) -> Option<&'a Arc<Picture>> {
+    scene.iter().find(|picture| picture.target == *target)
+}
+
+/// Reads the token of a request.
+fn token(headers: &HeaderMap) -> Option<Token> {
+    let text = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
+    let (scheme, token) = text.split_once(' ')?;
+    let token = token.trim();
+    let fits =
+        !token.is_empty() && token.len() <= LONGEST_TOKEN && token.chars().all(|one| one.is_ascii_graphic());
+    (scheme.eq_ignore_ascii_case("bearer") && fits).then(|| Token(token.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_is_read_as_clients_send_it_and_never_printed() {
+        let read = |value: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::AUTHORIZATION, value.parse().expect("a value"));
+            token(&headers)
+        };
+        let found = read("bearer secret").expect("a token");
+        assert_eq!(
+            (found.text(), format!("{found:?}")),
+            ("secret", "Token".to_owned())
+        );
+        for wrong in ["", "Bearer", "Bearer ", "Basic abc", "Bearer a b"] {
+            assert!(read(wrong).is_none(), "{wrong}");
+        }
+        assert!(read(&format!("Bearer {}", "a".repeat(LONGEST_TOKEN + 1))).is_none());
+    }
+}

@@ -1,0 +1,82 @@
+// Talks to the server: questions, and the stream of what changes. Decides when to try again. The token is kept for this tab only and
+// travels in a header, so that no other site can have the browser send it.
+
+const KEY = "tidegate-token";
+const LONGEST_PAUSE = 15000;
+
+/** The server refuses: it does not know the token. */
+export class Unknown extends Error {}
+
+export function token() {
+  return sessionStorage.getItem(KEY) || "";
+}
+
+export function keep(text) {
+  if (text) sessionStorage.setItem(KEY, text);
+  else sessionStorage.removeItem(KEY);
+}
+
+function headers() {
+  return token() ? { Authorization: `Bearer ${token()}` } : {};
+}
+
+/** Asks for JSON; throws what the server says instead. */
+export async function ask(path) {
+  const answer = await fetch(path, { headers: headers(), cache: "no-store", credentials: "omit", redirect: "error" });
+  const told = await answer.json();
+  if (answer.status === 401) throw new Unknown(told.error);
+  if (!answer.ok) throw new Error(told.error || `status ${answer.status}`);
+  return told;
+}
+
+/** Follows what changes until it is told to stop. `hear(name, data)` gets every event, `state` how the connection is. */
+export function follow(path, hear, state) {
+  const stop = new AbortController();
+  run(path, hear, state, stop.signal);
+  return () => stop.abort();
+}
+
+async function run(path, hear, state, signal) {
+  let pause = 500;
+  while (!signal.aborted) {
+    try {
+      const answer = await fetch(path, { headers: headers(), cache: "no-store", credentials: "omit", redirect: "error", signal });
+      if (answer.status === 401) return state("unknown");
+      if (!answer.ok) throw new Error(`status ${answer.status}`);
+      state("live");
+      pause = 500;
+      await read(answer.body.getReader(), hear);
+    } catch (error) {
+      if (signal.aborted) return;
+    }
+    state("lost");
+    await new Promise((done) => setTimeout(done, pause));
+    pause = Math.min(pause * 2, LONGEST_PAUSE);
+  }
+}
+
+async function read(reader, hear) {
+  const decoder = new TextDecoder();
+  let parts = [];
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    const text = decoder.decode(value, { stream: true });
+    parts.push(text);
+    // A large event comes in many parts: they are joined once, when its end is there.
+    if (!text.includes("\n\n") && !text.startsWith("\n")) continue;
+    const events = parts.join("").split("\n\n");
+    parts = [events.pop()];
+    for (const event of events) tell(event, hear);
+  }
+}
+
+function tell(event, hear) {
+  let name = "";
+  let data = "";
+  for (const line of event.split("\n")) {
+    if (line.startsWith("event: ")) name = line.slice(7);
+    else if (line.startsWith("data: ")) data = line.slice(6);
+  }
+  if (name) hear(name, data ? JSON.parse(data) : null);
+}

@@ -1,0 +1,170 @@
+//! What changes, told to a page as it does: server-sent events.
+//!
+//! Decides how often: once a second at most, and only when something has changed. Who follows is looked at again with every event, and
+//! nobody follows for ever: a page comes back, and shows its token again.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::http::{Response, StatusCode};
+use serde_json::Value;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep, timeout};
+
+use super::access::Person;
+use super::answer::{answer, refused};
+use super::delta::{change, whole};
+use super::desk::{Desk, Scene, Token, find};
+use super::sight;
+use cockpit::{Picture, Target};
+
+/// The shortest time between two looks.
+const SHORTEST: Duration = Duration::from_secs(1);
+/// How long a page hears nothing at most.
+const HEARTBEAT: Duration = Duration::from_secs(10);
+/// How long one stream goes on.
+const LONGEST: Duration = Duration::from_mins(10);
+/// How long a page may leave what it was sent unread.
+const UNREAD: Duration = Duration::from_secs(20);
+
+/// What a page has been told.
+#[derive(Default)]
+struct Followed {
+    list: Option<Value>,
+    rollout: Option<Arc<Picture>>,
+    hidden: usize,
+    findings: u64,
+}
+
+impl Desk {
+    /// Begins to tell somebody what changes.
+    pub(super) fn stream(self: &Arc<Self>, token: Option<Token>, target: Option<Target>) -> Response<Body> {
+        let Ok(place) = Arc::clone(&self.followers).try_acquire_owned() else {
+            return refused(StatusCode::SERVICE_UNAVAILABLE, "too many pages follow this hub");
+        };
+        let (told, mut heard) = mpsc::channel::<Bytes>(1);
+        let desk = Arc::clone(self);
+        tokio::spawn(async move {
+            let _place = place;
+            tokio::select! {
+                () = desk.follow(token, target, told) => {}
+                () = sleep(LONGEST) => {}
+                () = desk.stop.cancelled() => {}
+            }
+        });
+        let events = futures::stream::poll_fn(move |context| {
+            let next = heard.poll_recv(context);
+            next.map(|event| event.map(Ok::<_, Infallible>))
+        });
+        answer(StatusCode::OK, "text/event-stream", Body::from_stream(events))
+    }
+
+    async fn follow(&self, token: Option<Token>, target: Option<Target>, told: mpsc::Sender<Bytes>) {
+        let mut pictures = self.scenes.pictures.clone();
+        let mut followed = Followed::default();
+        let mut last = Instant::now();
+        loop {
+            self.scenes.interest.note();
+            let scene = pictures.borrow_and_update().clone();
+            let mut events = String::new();
+            if let Some(scene) = scene {
+                let Ok(Some(person)) = self.person(token.as_ref()).await else {
+                    return;
+                };
+                let Some(news) = self.news(&person, (&scene, target.as_ref()), &mut followed).await else {
+                    return;
+                };
+                events = news;
+            }
+            if events.is_empty() && last.elapsed() >= HEARTBEAT {
+                events.push_str(": still here\n\n");
+            }
+            if !events.is_empty() {
+                last = Instant::now();
+                if !matches!(timeout(UNREAD, told.send(events.into())).await, Ok(Ok(()))) {
+                    return;
+                }
+            }
+            sleep(SHORTEST).await;
+            tokio::select! {
+                changed = pictures.changed() => if changed.is_err() { return },
+                () = told.closed() => return,
+                () = sleep(HEARTBEAT) => {}
+            }
+        }
+    }
+
+    /// Returns what somebody has not been told yet; nothing when nobody says what may be told.
+    async fn news(
+        &self,
+        person: &Person,
+        (scene, target): (&Scene, Option<&Target>),
+        followed: &mut Followed,
+    ) -> Option<String> {
+        let mut events = String::new();
+        let picture = target.and_then(|target| find(scene, target));
+        let grants = match picture {
+            Some(picture) => self.grants_within(person, (scene, picture)).await,
+            None => self.grants(person, scene).await,
+        };
+        let grants = grants.ok()?;
+        let list = sight::list(scene, &grants);
+        if followed.list.as_ref() != Some(&list) {
+            push(&mut events, "list", &list);
+            followed.list = Some(list);
+        }
+        let seen = picture.and_then(|picture| sight::rollout(picture, &grants));
+        match (seen, &followed.rollout) {
+            (Some((now, hidden)), had) => {
+                let news = match had {
+                    Some(had) if hidden == followed.hidden => change(had, &now),
+                    Some(_) | None => Some(whole(&now)),
+                };
+                if let Some(mut news) = news {
+                    if let Some(fields) = news.as_object_mut().filter(|_| hidden > 0) {
+                        fields.insert("hidden".to_owned(), hidden.into());
+                    }
+                    push(&mut events, "rollout", &news);
+                }
+                (followed.rollout, followed.hidden) = (Some(now), hidden);
+            }
+            (None, Some(_)) => {
+                push(&mut events, "gone", &Value::Null);
+                followed.rollout = None;
+            }
+            (None, None) => {}
+        }
+        let revision = self.scenes.findings.as_ref().map(|told| told.borrow().revision);
+        if let Some(revision) = revision.filter(|revision| *revision != followed.findings) {
+            push(&mut events, "findings", &Value::Null);
+            followed.findings = revision;
+        }
+        Some(events)
+    }
+}
+
+/// JSON has no line breaks outside of its strings, and none in them.
+fn push(events: &mut String, name: &str, value: &Value) {
+    let value = value.to_string();
+    for part in ["event: ", name, "\ndata: ", &value, "\n\n"] {
+        events.push_str(part);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn an_event_is_one_line_whatever_it_says() {
+        let mut events = String::new();
+        push(&mut events, "list", &json!({"a": "x\ny\r\n\nevent: evil"}));
+        assert_eq!(
+            events,
+            "event: list\ndata: {\"a\":\"x\\ny\\r\\n\\nevent: evil\"}\n\n"
+        );
+    }
+}
