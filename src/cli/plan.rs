@@ -15,9 +15,10 @@ use super::terminal::Progress;
 use super::{CliError, ControllerArgs, ControllerFlags, GateArgs, HubArgs, SettingsArgs, live, rulebook};
 use check::{self, Background, Base, File, MissingFacts, Outcome, Threshold};
 use field::Shown;
-use forecast::{self, Forecast, UpgradeForecast};
+use forecast::{self, Changes, Forecast, UpgradeForecast};
 use offline::{Hub, Identity};
 use report::{Format, Style, render};
+use snapshot::Settings;
 
 /// Say what would happen on a hub: which clusters move in which wave, which get the add-on, which lose it, which are held; and how upgrades
 /// of clusters go on.
@@ -46,14 +47,9 @@ pub struct PlanArgs {
     /// Objects to apply first: a file or folder, `-` for standard input. Repeatable.
     #[arg(long = "change", value_name = "FILE")]
     pub changes: Vec<PathBuf>,
-    /// Say instead what would be written at once if Tidegate took the hub over from OCM's add-on manager: works whose
-    /// content differs, field by field.
-    #[arg(long, conflicts_with = "changes")]
-    pub take_over: bool,
-    /// Say as well what would change on clusters in the end: which configuration each is given, and the fields of works that differ from
-    /// what is on the hub. With `-o markdown` it is always said.
-    #[arg(long, conflicts_with = "take_over")]
-    pub diff: bool,
+    /// What is said.
+    #[command(flatten)]
+    pub question: PlanQuestion,
     /// Form of the answer.
     #[arg(short, long, value_enum, value_name = "FORM", default_value_t = PlanFormat::Text)]
     pub output: PlanFormat,
@@ -66,6 +62,19 @@ pub struct PlanArgs {
     /// How they behave, where they do not tell it.
     #[command(flatten)]
     pub controllers: ControllerFlags,
+}
+
+/// What else is said, or instead.
+#[derive(Args, Clone, Copy, Debug)]
+pub struct PlanQuestion {
+    /// Say instead what would be written at once if Tidegate took the hub over from OCM's add-on manager: works whose
+    /// content differs, field by field.
+    #[arg(long, conflicts_with = "changes")]
+    pub take_over: bool,
+    /// Say as well what would change on clusters in the end: which configuration each is given, and the fields of works that differ from
+    /// what is on the hub. With `-o markdown` it is always said.
+    #[arg(long, conflicts_with = "take_over")]
+    pub diff: bool,
 }
 
 /// The form of a forecast.
@@ -97,7 +106,7 @@ pub(super) fn run(args: &PlanArgs) -> Result<ExitCode, CliError> {
         });
     }
     let settings = controllers.settings();
-    if args.take_over {
+    if args.question.take_over {
         let all = forecast::take_over(&hub, settings, now);
         let text = forecast::take_over_text(&all);
         match args.output {
@@ -108,45 +117,74 @@ pub(super) fn run(args: &PlanArgs) -> Result<ExitCode, CliError> {
         return Ok(ExitCode::SUCCESS);
     }
     let progress = Progress::begin("playing what would happen");
-    let with_changes = changed(&hub, &changes.files);
-    let mut after = forecast::forecast(&with_changes, settings.clone(), now);
-    let mut upgrades = forecast::upgrades(&with_changes, settings.clone(), now);
-    let mut same = 0;
-    if !args.changes.is_empty() {
-        let known = forecast::upgrades(&hub, settings.clone(), now);
-        upgrades.retain(|upgrade| !known.contains(upgrade));
-        let before = forecast::forecast(&hub, settings, now);
-        let all = after.len();
-        after.retain(|forecast: &Forecast| !before.contains(forecast));
-        same = all - after.len();
-    }
-    let told: BTreeSet<&str> = after.iter().map(|forecast| forecast.addon.as_str()).collect();
-    let mut changes = Vec::new();
-    if args.diff || args.output == PlanFormat::Markdown {
-        changes = forecast::changes(&hub, &with_changes, controllers.settings(), now);
-        changes.retain(|changes| told.contains(changes.addon.as_str()));
-    }
+    let foreseen = Foreseen::of(args, (&hub, &changes.files), (&settings, now));
     drop(progress);
-    match args.output {
-        PlanFormat::Text => {
-            print_folded(&text(&after, same, &upgrades), &[])?;
-            print(&Shown::page(&forecast::changes_text(&changes)))?;
+    foreseen.tell(args)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What would happen.
+struct Foreseen {
+    addons: Vec<Forecast>,
+    /// How many add-ons go on as they would anyway.
+    same: usize,
+    upgrades: Vec<UpgradeForecast>,
+    changes: Vec<Changes>,
+}
+
+impl Foreseen {
+    fn of(args: &PlanArgs, (hub, files): (&Hub, &[File]), (settings, now): (&Settings, Timestamp)) -> Self {
+        let with_changes = changed(hub, files);
+        let mut addons = forecast::forecast(&with_changes, settings.clone(), now);
+        let mut upgrades = forecast::upgrades(&with_changes, settings.clone(), now);
+        let mut same = 0;
+        if !args.changes.is_empty() {
+            let known = forecast::upgrades(hub, settings.clone(), now);
+            upgrades.retain(|upgrade| !known.contains(upgrade));
+            let before = forecast::forecast(hub, settings.clone(), now);
+            let all = addons.len();
+            addons.retain(|forecast: &Forecast| !before.contains(forecast));
+            same = all - addons.len();
         }
-        PlanFormat::Markdown => {
-            print(&Shown::page(&forecast::markdown(
-                &after, same, &upgrades, &changes,
-            )))?;
+        let told: BTreeSet<&str> = addons.iter().map(|forecast| forecast.addon.as_str()).collect();
+        let mut changes = Vec::new();
+        if args.question.diff || args.output == PlanFormat::Markdown {
+            changes = forecast::changes(hub, &with_changes, settings.clone(), now);
+            changes.retain(|changes| told.contains(changes.addon.as_str()));
         }
-        PlanFormat::Json => {
-            let mut all = forecast::json(&after, same);
-            all["upgrades"] = forecast::upgrades_json(&upgrades).into();
-            if args.diff {
-                all["changes"] = forecast::changes_json(&changes);
-            }
-            print(&Shown::json(&format!("{all:#}\n")))?;
+        Self {
+            addons,
+            same,
+            upgrades,
+            changes,
         }
     }
-    Ok(ExitCode::SUCCESS)
+
+    fn tell(&self, args: &PlanArgs) -> Result<(), CliError> {
+        let Self {
+            addons,
+            same,
+            upgrades,
+            changes,
+        } = self;
+        match args.output {
+            PlanFormat::Text => {
+                print_folded(&text(addons, *same, upgrades), &[])?;
+                print(&Shown::page(&forecast::changes_text(changes)))
+            }
+            PlanFormat::Markdown => print(&Shown::page(&forecast::markdown(
+                addons, *same, upgrades, changes,
+            ))),
+            PlanFormat::Json => {
+                let mut all = forecast::json(addons, *same);
+                all["upgrades"] = forecast::upgrades_json(upgrades).into();
+                if args.question.diff {
+                    all["changes"] = forecast::changes_json(changes);
+                }
+                print(&Shown::json(&format!("{all:#}\n")))
+            }
+        }
+    }
 }
 
 /// Where there are upgrades and no add-ons nothing is said of add-ons.

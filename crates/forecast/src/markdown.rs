@@ -21,8 +21,9 @@ pub fn markdown(
     let mut out = String::from("### What would happen on the hub\n\n");
     for forecast in forecasts {
         one(&mut out, forecast);
-        let changes = changes.iter().find(|changes| changes.addon == forecast.addon);
-        changes.into_iter().for_each(|changes| details(&mut out, changes));
+        if let Some(changes) = changes.iter().find(|changes| changes.addon == forecast.addon) {
+            details(&mut out, changes);
+        }
     }
     if same > 0 {
         put(
