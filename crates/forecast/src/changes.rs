@@ -62,7 +62,10 @@ fn of_addon(before: &Hub, world: &World<'_>, addon: String) -> Changes {
                 clusters.insert(key.namespace.to_string());
             }
         }
-        let is_own = |work: &Value| work.pointer(&label()) == Some(&json!(changes.addon));
+        let is_own = |work: &Value| {
+            let labels = work.pointer("/metadata/labels");
+            labels.and_then(|labels| labels.get(labels::ADDON_NAME)) == Some(&json!(changes.addon))
+        };
         if key.kind == Kind::Work
             && (old.is_some_and(is_own) || new.is_some_and(is_own))
             && let Some(fate) = fate(old, new)
@@ -72,10 +75,6 @@ fn of_addon(before: &Hub, world: &World<'_>, addon: String) -> Changes {
         }
     }
     changes
-}
-
-fn label() -> String {
-    format!("/metadata/labels/{}", labels::ADDON_NAME.replace('/', "~1"))
 }
 
 fn config_changes(old: Option<&Value>, new: Option<&Value>) -> Vec<ConfigChange> {
