@@ -4,14 +4,14 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use devhub::{Authz, DevHub};
 use serde_json::{Value, json};
 use spokes::{Fleet, FleetOptions};
 
-use crate::rig::{Dev, PATIENCE, Run, kubectl, run};
+use crate::rig::{Dev, PATIENCE, Run, kubectl, repository, run};
 use crate::serve::Serve;
 
 /// What a browser may load, and from where.
@@ -202,7 +202,8 @@ async fn on_a_hub_that_asks_who_somebody_is_everybody_sees_what_the_hub_lets_the
         .expect("the clusters start");
     tokio::task::block_in_place(|| {
         let flags = ["--ui", "127.0.0.1:0"];
-        let mut program = Serve::half("controllers", &admin, &flags);
+        let server = as_installed(&admin);
+        let mut program = Serve::half("controllers", &server, &flags);
         let address = program
             .url
             .split_once("ui=http://")
@@ -225,6 +226,31 @@ fn done(admin: &Path, args: &[&str], stdin: &str) -> String {
     let done = kubectl(admin, args, stdin);
     assert!(done.ok, "{args:?}: {}", done.stderr);
     done.stdout.trim().to_owned()
+}
+
+/// Gives the account of the controllers the rights that it is installed with, and those of the page; returns its kubeconfig.
+fn as_installed(admin: &Path) -> PathBuf {
+    done(admin, &["create", "namespace", "tidegate"], "");
+    for file in [
+        "controllers",
+        "registration",
+        "registration-everywhere",
+        "web-page",
+    ] {
+        let file = repository(&format!("manifests/rbac/{file}.yaml"));
+        done(admin, &["apply", "-f", &file.to_string_lossy()], "");
+    }
+    let token = done(
+        admin,
+        &["create", "token", "tidegate-controllers", "-n", "tidegate"],
+        "",
+    );
+    let own = admin.with_extension("controllers");
+    let words = ["config", "view", "--minify", "--raw", "-o", "json"];
+    let mut config = parsed(&done(admin, &words, ""));
+    config["users"][0]["user"] = json!({"token": token});
+    std::fs::write(&own, config.to_string()).expect("writable");
+    own
 }
 
 fn bearer(admin: &Path, name: &str) -> String {
