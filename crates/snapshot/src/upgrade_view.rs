@@ -74,6 +74,7 @@ impl Store {
                 status: &found.status,
             },
             placements: self.decided_for(found),
+            undecided: self.has_undecided(found),
             sets: self.bound_sets(namespace),
             clusters: Cow::Borrowed(&self.upgrades.clusters),
             works: Cow::Borrowed(&self.upgrades.works),
@@ -99,6 +100,20 @@ impl Store {
             Some((key, clusters.collect()))
         });
         each.collect()
+    }
+
+    /// Whether a placement of an upgrade has not been decided as a whole. One that does not exist selects nobody.
+    fn has_undecided(&self, upgrade: &UpgradeRecord) -> bool {
+        upgrade.spec.placement.iter().any(|reference| {
+            let place = (
+                reference.namespace.as_str().into(),
+                reference.name.as_str().into(),
+            );
+            let decisions = self.objects.decisions.get(&place).into_iter().flatten();
+            let named: usize = decisions.map(|(_, decision)| decision.clusters.len()).sum();
+            let placement = self.objects.placements.get(&place);
+            placement.is_some_and(|placement| !placement.is_decided_by(named))
+        })
     }
 
     /// The sets that a namespace may select from, with their clusters.

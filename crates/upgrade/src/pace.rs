@@ -26,6 +26,8 @@ pub enum Hold {
     Paused,
     /// What is asked has changed, and clusters are on their way to what was asked before.
     Changing,
+    /// A placement has not been decided as a whole.
+    Undecided,
     /// None of the selected clusters is one that would go first.
     NoCanary,
     /// A cluster that went first has failed.
@@ -47,6 +49,7 @@ impl Hold {
             Self::Preview => "Preview",
             Self::Paused => "Paused",
             Self::Changing => "Changing",
+            Self::Undecided => "PlacementNotDecided",
             Self::NoCanary => "NoCanary",
             Self::CanaryFailed => "CanaryFailed",
             Self::Failures => "Failures",
@@ -63,6 +66,9 @@ impl Hold {
             Self::Paused => "the upgrade is suspended (spec.suspend)",
             Self::Changing => {
                 "what is asked has changed, and clusters are on their way to what was asked before"
+            }
+            Self::Undecided => {
+                "a placement is not decided as a whole, and who is absent from it may be one of those that go first"
             }
             Self::NoCanary => {
                 "none of the selected clusters is one that spec.upgradeStrategy.canaryClusters selects"
@@ -100,6 +106,8 @@ pub(crate) struct Run<'a> {
     pub(crate) memory: &'a Memory,
     /// Whether those that go first have succeeded in this run.
     pub(crate) passed: bool,
+    /// Whether some placement has not been decided as a whole.
+    pub(crate) undecided: bool,
 }
 
 /// Returns who may start now.
@@ -217,6 +225,7 @@ fn closed(run: Run<'_>, stands: &BTreeMap<Name, ClusterStanding>) -> Option<Hold
         (run.spec.preview, Hold::Preview),
         (run.spec.suspend, Hold::Paused),
         (run.memory.changing, Hold::Changing),
+        (run.undecided, Hold::Undecided),
         (lacks_first, Hold::NoCanary),
         (has_failed, Hold::CanaryFailed),
     ];

@@ -137,6 +137,7 @@ fn going(
         spec,
         memory: &memory,
         passed,
+        undecided: view.undecided,
     };
     let turns = pace::turns(run, &stands, now);
     if let Some(outlook) = outlook {
@@ -147,7 +148,7 @@ fn going(
         view,
         spec,
         memory: &memory,
-        all_done: told::all_done(&records),
+        all_done: told::all_done(&records) && !view.undecided,
     };
     let writes = writes::writes(desk, &stands, &works, &turns);
     let status = status(desk, &stands, &works, &turns, now);
@@ -244,12 +245,13 @@ fn phase(records: &Records<'_>, turns: &Turns) -> &'static str {
     let has_ended = records.values().all(|record: &&Record| record.has_ended());
     match (records.is_empty(), has_ended, turns.closed) {
         (true, _, _) => "Pending",
-        (false, true, _) if told::all_done(records) => "Complete",
-        (false, true, _) => "Failed",
+        (false, true, _) if !told::all_done(records) => "Failed",
+        // Who is absent from a placement may be wanted, and is not there.
+        (false, _, Some(Hold::Undecided)) | (false, false, Some(Hold::Changing | Hold::Window)) => "Waiting",
+        (false, true, _) => "Complete",
         (false, false, Some(Hold::Preview)) => "Preview",
         (false, false, Some(Hold::Paused)) => "Paused",
         (false, false, Some(Hold::CanaryFailed | Hold::Failures | Hold::NoCanary)) => "Halted",
-        (false, false, Some(Hold::Changing | Hold::Window)) => "Waiting",
         (false, false, Some(Hold::Canary | Hold::Slot) | None) if !turns.gate_is_open => "Canary",
         (false, false, Some(Hold::Canary | Hold::Slot) | None) => "Upgrading",
     }

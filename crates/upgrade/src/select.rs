@@ -151,6 +151,7 @@ mod tests {
                 (place("one"), names(&["a", "b", "unknown"])),
                 (place("two"), names(&["b", "c", "gone"])),
             ]),
+            undecided: false,
             sets: BTreeMap::from([
                 ("bound".to_owned(), names(&["c", "d"])),
                 ("other".to_owned(), names(&["e"])),

@@ -24,6 +24,9 @@ pub struct View<'a> {
     pub upgrade: Upgrade<'a>,
     /// The clusters that placements have decided for. A placement that is not here does not exist.
     pub placements: BTreeMap<PlacementKey, BTreeSet<Name>>,
+    /// Whether some placement names fewer clusters than its scheduler has selected: who is absent may be selected all the same, and may be
+    /// one of those that go first.
+    pub undecided: bool,
     /// The cluster sets that are bound to the namespace of the upgrade, with their clusters.
     pub sets: BTreeMap<String, BTreeSet<Name>>,
     /// The clusters of the hub.
@@ -42,6 +45,7 @@ impl View<'_> {
         Self {
             upgrade: self.upgrade,
             placements: self.placements.clone(),
+            undecided: self.undecided,
             sets: self.sets.clone(),
             clusters: Cow::Owned(BTreeMap::new()),
             works: Cow::Owned(BTreeMap::new()),

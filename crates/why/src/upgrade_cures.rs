@@ -95,6 +95,11 @@ pub(super) fn of_hold(hold: Hold) -> Cure {
             "mend what failed, then have it tried again; nobody else starts before",
             RETRY,
         ),
+        Hold::Undecided => (
+            Waits,
+            "the scheduler decides the placement: its PlacementDecisions name fewer clusters than it has selected",
+            LOOK,
+        ),
         Hold::Changing => (Waits, "those who are on their way end first", LOOK),
         Hold::Window => (Waits, "the window opens by itself", LOOK),
         Hold::Canary => (Waits, "those that go first end first", LOOK),

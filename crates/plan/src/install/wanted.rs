@@ -9,10 +9,7 @@ use super::create::mark;
 use super::fate::{Fate, fate};
 use crate::settled::Others;
 use model::Selector;
-use snapshot::{
-    Cluster, ConfigRef, Decision, InstallStrategy, Instance, Name, Placement, PlacementUse, Site, View,
-    order, terms,
-};
+use snapshot::{Cluster, ConfigRef, InstallStrategy, Instance, Name, PlacementUse, Site, View, order, terms};
 
 /// What is known about the clusters of a placement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -235,23 +232,15 @@ fn kept<'v>(view: &View<'v>, by: &PlacementUse) -> impl Iterator<Item = &'v Name
 impl DecisionState {
     /// Returns how far a placement is decided.
     pub(crate) fn of(view: &View<'_>, namespace: &Name, name: &Name) -> Self {
-        let decisions: Vec<&Decision> = view.decisions(namespace, name).collect();
+        let named = || {
+            view.decisions(namespace, name)
+                .map(|decision| decision.clusters.len())
+        };
         match view.placement(namespace, name) {
             None => Self::NoPlacement,
-            Some(placement) if !is_complete(placement, &decisions) => Self::NoDecision,
+            Some(placement) if !placement.is_decided_by(named().sum()) => Self::NoDecision,
             Some(_) => Self::Decided,
         }
-    }
-}
-
-/// A scheduler that writes its decisions anew leaves a moment without them, or with empty ones: that a cluster is absent
-/// from them is only believed when they name as many clusters as the scheduler itself has counted. One that has not counted yet has
-/// written its decisions before it fills them in: empty ones say nothing.
-fn is_complete(placement: &Placement, decisions: &[&Decision]) -> bool {
-    let named: usize = decisions.iter().map(|decision| decision.clusters.len()).sum();
-    match placement.selected {
-        Some(counted) => i64::try_from(named).is_ok_and(|named| named >= counted),
-        None => named > 0,
     }
 }
 

@@ -78,6 +78,18 @@ pub struct Placement {
     pub per_group: Option<Limit>,
 }
 
+impl Placement {
+    /// Returns whether decisions that name so many clusters are the whole: a scheduler that writes them anew leaves a moment without them,
+    /// or with empty ones, so that a cluster is absent is only believed when they name as many as the scheduler itself has counted. One
+    /// that has not counted yet has written its decisions before it fills them in: empty ones say nothing.
+    pub fn is_decided_by(&self, named: usize) -> bool {
+        match self.selected {
+            Some(counted) => i64::try_from(named).is_ok_and(|named| named >= counted),
+            None => named > 0,
+        }
+    }
+}
+
 /// A `PlacementDecision`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decision {

@@ -81,7 +81,7 @@ fn begins(facts: &Facts<'_>, cluster: &str, stage: &str) -> bool {
 /// I13, R78: nobody starts while starting is forbidden, and nobody who is not selected.
 fn starts(facts: &Facts<'_>, faults: &mut Vec<String>) {
     let selected = facts.selected();
-    let forbidden = facts.spec.suspend || facts.spec.preview || facts.is_shut;
+    let forbidden = facts.spec.suspend || facts.spec.preview || facts.is_shut || facts.view.undecided;
     for (cluster, stage, name) in facts.created() {
         if stage != "pre" && !begins(facts, cluster, stage) {
             continue;

@@ -94,6 +94,8 @@ pub(crate) struct Hub {
     pub(crate) history: BTreeMap<Name, (String, String)>,
     /// Works that the hub refuses to create, by cluster.
     pub(crate) refused: BTreeMap<Name, Refusal>,
+    /// Whether a placement is not decided as a whole.
+    pub(crate) undecided: bool,
     revision: u64,
 }
 
@@ -108,6 +110,7 @@ impl Hub {
             works: BTreeMap::new(),
             history: BTreeMap::new(),
             refused: BTreeMap::new(),
+            undecided: false,
             revision: 0,
         };
         for at in 1..=clusters {
@@ -184,6 +187,7 @@ impl Hub {
                 status: &asked.status,
             },
             placements: BTreeMap::new(),
+            undecided: self.undecided,
             sets: BTreeMap::from([("dev".to_owned(), self.set.clone())]),
             clusters: Cow::Borrowed(&self.clusters),
             works: Cow::Owned(

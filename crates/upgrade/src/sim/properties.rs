@@ -20,6 +20,8 @@ enum Happening {
     Answer(u8, bool),
     Behave(u8, Behaviour),
     Pause(bool, bool),
+    /// A scheduler begins to write its decisions anew, or has ended.
+    Undecide(bool),
     Retry(bool, u8),
     Limit(bool, u8),
     Version(bool, u8),
@@ -59,6 +61,7 @@ fn happening() -> impl Strategy<Value = Happening> {
         1 => (cluster(), any::<bool>()).prop_map(|(at, yes)| Happening::Answer(at, yes)),
         3 => (cluster(), behaviour()).prop_map(|(at, one)| Happening::Behave(at, one)),
         1 => (any::<bool>(), any::<bool>()).prop_map(|(at, yes)| Happening::Pause(at, yes)),
+        1 => any::<bool>().prop_map(Happening::Undecide),
         1 => (any::<bool>(), any::<u8>()).prop_map(|(at, word)| Happening::Retry(at, word)),
         1 => (any::<bool>(), 1_u8..5).prop_map(|(at, most)| Happening::Limit(at, most)),
         1 => (any::<bool>(), 0_u8..3).prop_map(|(at, version)| Happening::Version(at, version)),
@@ -113,6 +116,7 @@ fn happen(hub: &mut Hub, what: Happening) {
             hub.behaviour.insert(name(at).as_str().into(), one);
         }
         Happening::Pause(at, yes) => hub.edit(usize::from(at), |spec| spec.suspend = Some(yes)),
+        Happening::Undecide(yes) => hub.undecided = yes,
         Happening::Retry(at, word) => hub.asked[usize::from(at)].retry = word.to_string(),
         Happening::Limit(at, most) => hub.edit(usize::from(at), |spec| {
             let strategy = spec.upgrade_strategy.get_or_insert_default();
@@ -154,6 +158,7 @@ fn mend(hub: &mut Hub) {
     for cluster in hub.clusters.values_mut() {
         cluster.available = true;
     }
+    hub.undecided = false;
     for at in 0..hub.asked.len() {
         hub.edit(at, |spec| spec.suspend = None);
         let asked = &mut hub.asked[at];

@@ -252,6 +252,40 @@ fn a_pause_lets_those_go_on_that_began() {
     assert!(hub.run(20, 60, |hub| phase(hub) == "Complete"));
 }
 
+/// A scheduler that writes its decisions anew names some clusters only, for a moment: those that go first may be among the others.
+#[test]
+fn nobody_starts_and_nothing_is_complete_while_a_placement_is_not_decided_as_a_whole() {
+    let mut hub = Hub::new(6);
+    hub.ask("mcu", with(example(), "preUpgradeAction", job("backup")));
+    let first: Vec<_> = hub.set.iter().cloned().collect();
+    // Only the last two are named, and none of them is one that goes first.
+    hub.set = first.iter().skip(4).cloned().collect();
+    hub.undecided = true;
+    assert!(!hub.run(10, 60, |_| false));
+    assert_eq!(phase(&hub), "Waiting");
+    assert_eq!(counts(&hub)[2], 0, "nobody has begun");
+    assert!(
+        condition(&hub, "Ready").contains("not decided as a whole"),
+        "{}",
+        condition(&hub, "Ready")
+    );
+    hub.set = first.iter().cloned().collect();
+    hub.undecided = false;
+    assert!(hub.run(40, 60, |hub| phase(hub) == "Complete"));
+    // All that are named are done; whether others are wanted nobody knows.
+    hub.undecided = true;
+    hub.settle(0);
+    assert_eq!(phase(&hub), "Waiting");
+    assert!(
+        condition(&hub, "Ready").starts_with("False"),
+        "{}",
+        condition(&hub, "Ready")
+    );
+    hub.undecided = false;
+    hub.settle(0);
+    assert_eq!(phase(&hub), "Complete");
+}
+
 #[test]
 fn two_upgrades_never_have_the_same_cluster() {
     let mut hub = Hub::new(3);
