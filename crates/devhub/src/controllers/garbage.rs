@@ -232,11 +232,11 @@ impl Collector {
         self.again.insert(uid.to_owned());
     }
 
-    /// Tells whether a kind that is watched has an owner that was not seen yet.
+    /// Tells whether some owner was not seen yet; its kind may not be watched yet either.
     fn has_unseen_owner(&self, node: &Node) -> bool {
-        let unseen = |owner: &&OwnerReference| self.graph.node(&owner.uid).is_none();
-        let mut owners = node.owners.iter().filter(unseen);
-        owners.any(|owner| self.kind_of(owner).is_some())
+        node.owners
+            .iter()
+            .any(|owner| self.graph.node(&owner.uid).is_none())
     }
 
     fn kind_of(&self, owner: &OwnerReference) -> Option<&Kind> {
@@ -450,7 +450,7 @@ mod tests {
         }
     }
 
-    /// The list of the owner's kind may come after that of its dependents; what ends in between is never heard of.
+    /// The list of the owner's kind may come after that of its dependents, and the kind may be new; what ends in between is never heard of.
     #[tokio::test]
     async fn an_owner_that_ends_before_its_kind_was_listed_takes_its_dependents_with_it() {
         let hub = DevHub::builder()
@@ -460,18 +460,25 @@ mod tests {
             .expect("a hub");
         let maps: Api<ConfigMap> = Api::namespaced(hub.client(), "default");
         let params = PostParams::default();
-        let owner = maps.create(&params, &map("owner", None)).await.expect("created");
-        let dependent = maps.create(&params, &map("dependent", Some(&owner))).await;
-        let dependent = dependent.expect("created");
-        let mut collector = Collector::new(hub.client());
-        collector.refresh(&mut Events::new()).await.expect("discovery");
-        collector.put("configmaps.", &dependent.metadata).await;
-        assert!(maps.get_opt("dependent").await.expect("read").is_some());
-        maps.delete("owner", &DeleteParams::background())
-            .await
-            .expect("deleted");
-        collector.retry().await;
-        assert!(maps.get_opt("dependent").await.expect("read").is_none());
+        for is_new_kind in [false, true] {
+            let owner = maps.create(&params, &map("owner", None)).await.expect("created");
+            let dependent = maps.create(&params, &map("dependent", Some(&owner))).await;
+            let dependent = dependent.expect("created");
+            let mut collector = Collector::new(hub.client());
+            if !is_new_kind {
+                collector.refresh(&mut Events::new()).await.expect("discovery");
+            }
+            collector.put("configmaps.", &dependent.metadata).await;
+            assert!(maps.get_opt("dependent").await.expect("read").is_some());
+            let gone = maps.delete("owner", &DeleteParams::background()).await;
+            gone.expect("deleted");
+            collector.refresh(&mut Events::new()).await.expect("discovery");
+            collector.retry().await;
+            assert!(
+                maps.get_opt("dependent").await.expect("read").is_none(),
+                "new: {is_new_kind}"
+            );
+        }
         hub.shutdown().await;
     }
 }
