@@ -184,10 +184,10 @@ fn elsewhere_and_with_everything_the_chart_and_the_program_install_the_same() {
         ("certificates.mode=cert-manager", "--certificates cert-manager"),
     ] {
         let values = format!(
-            "{values},networkPolicy.enabled=true,monitoring.enabled=true,highAvailability.enabled=true,image.repository=example.com/t,image.tag=v1"
+            "{values},networkPolicy.enabled=true,monitoring.enabled=true,highAvailability.enabled=true,ui.enabled=true,image.repository=example.com/t,image.tag=v1"
         );
         let flags = format!(
-            "{flags} --namespace elsewhere --image example.com/t:v1 --with network-policy,monitoring,high-availability"
+            "{flags} --namespace elsewhere --image example.com/t:v1 --with network-policy,monitoring,high-availability,web-page"
         );
         let mut program = by_name(printed(&flags));
         program.remove("Namespace /elsewhere");
@@ -214,13 +214,24 @@ fn components_are_the_same_by_kustomize() {
         .arg(folder.path())
         .status();
     assert!(copied.expect("cp is there").success());
-    for component in ["high-availability", "monitoring", "network-policy"] {
+    let two = "--webhooks without";
+    let one = "--webhooks without --workloads one";
+    for (components, flags) in [
+        ("high-availability", format!("{two} --with high-availability")),
+        ("monitoring", format!("{two} --with monitoring")),
+        ("network-policy", format!("{two} --with network-policy")),
+        ("web-page", format!("{two} --with web-page")),
+        (
+            "one-workload, deploy/components/web-page-one-workload",
+            format!("{one} --with web-page"),
+        ),
+    ] {
         let text = format!(
-            "resources: [deploy/gate, deploy/controllers]\ncomponents: [deploy/components/self-managed, deploy/components/{component}]\n"
+            "resources: [deploy/gate, deploy/controllers]\ncomponents: [deploy/components/self-managed, deploy/components/{components}]\n"
         );
         std::fs::write(folder.path().join("kustomization.yaml"), text).expect("writable");
         let folder = objects(&run(Command::new("kubectl").arg("kustomize").arg(folder.path())));
-        equal(printed(&format!("--with {component} --webhooks without")), folder);
+        equal(printed(&flags), folder);
     }
 }
 
@@ -285,6 +296,7 @@ fn the_chart_says_what_it_cannot_do() {
         "certificates.mode=self-managed,controllers.enabled=false",
         "oneWorkload.enabled=true,controllers.enabled=false",
         "certificates.life=soon",
+        "ui.enabled=true,controllers.enabled=false",
     ] {
         let ran = Command::new(&*HELM)
             .arg("template")

@@ -82,6 +82,8 @@ pub enum ExtraArg {
     NetworkPolicy,
     /// ServiceMonitor and PrometheusRule for Prometheus' operator, dashboards for Grafana.
     Monitoring,
+    /// The web page of the controllers, which shows rollouts to whoever forwards its port and shows a token (docs/web.md).
+    WebPage,
 }
 
 /// Whether the API server is told to ask the gate.
@@ -171,6 +173,7 @@ fn extra(with: ExtraArg) -> Extra {
         ExtraArg::HighAvailability => Extra::HighAvailability,
         ExtraArg::NetworkPolicy => Extra::NetworkPolicy,
         ExtraArg::Monitoring => Extra::Monitoring,
+        ExtraArg::WebPage => Extra::WebPage,
     }
 }
 
@@ -189,7 +192,9 @@ fn authority(path: &Path) -> Result<String, CliError> {
 
 fn refused(error: KitError) -> CliError {
     match error {
-        KitError::NobodyCertifies => CliError::Refused(error.to_string().into()),
+        KitError::NobodyCertifies | KitError::NobodyServesThePage => {
+            CliError::Refused(error.to_string().into())
+        }
         KitError::Missing(_) | KitError::Parse { .. } | KitError::Patch { .. } => CliError::Serve {
             part: "the manifests",
             source: Box::new(error),

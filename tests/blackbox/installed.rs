@@ -19,6 +19,7 @@ use crate::pods::{Pods, done, free_address};
 use crate::rig::{Run, kubectl, repository};
 use crate::serve::{Serve, until};
 use crate::v1beta1::Author;
+use crate::web::told;
 
 /// A hub on which somebody has made an add-on and two clusters, and where nobody of ours is.
 pub(crate) struct Site {
@@ -184,7 +185,7 @@ async fn comes_works_and_goes(heading: &str) {
             }
             works(&site);
             changes_nothing_again(&site, heading);
-            is_sound(&site);
+            is_sound(&site, "");
         });
         let policy = repository(POLICY);
         done(&site.admin, &["apply", "-f", &policy.to_string_lossy()], "");
@@ -223,6 +224,55 @@ async fn with_kustomize_it_comes_works_and_goes() {
 #[tokio::test(flavor = "multi_thread")]
 async fn with_helm_it_comes_works_and_goes() {
     comes_works_and_goes("With Helm").await;
+}
+
+/// The page of the kit shows nothing to whoever shows no token, and what the hub lets them see to those who do; the doctor knows of its rights.
+#[tokio::test(flavor = "multi_thread")]
+async fn with_the_web_page_whoever_forwards_its_port_sees_what_the_hub_lets_them_see() {
+    let site = Site::start().await;
+    tokio::task::block_in_place(|| {
+        site.has_an_addon();
+        let mut pods = site.pods();
+        pods.run_during(|| {
+            let plain = commands(INSTALL, "With the program");
+            let registration = commands(INSTALL, "When agents register");
+            for command in plain.iter().chain(&registration) {
+                site.typed(command);
+            }
+            let ran = site.types("tidegate doctor --as system:serviceaccount:tidegate:tidegate-controllers --only controllers --ui");
+            assert_eq!(ran.code, Some(1), "{}", ran.stdout);
+            assert!(ran.stdout.contains("tokenreviews"), "{}", ran.stdout);
+            for command in commands(INSTALL, "With the web page") {
+                if !command.contains("port-forward") && !command.contains("create token") {
+                    site.typed(&command);
+                }
+            }
+            works(&site);
+            is_sound(&site, " --ui");
+        });
+        let address = pods.page("tidegate-controllers").to_string();
+        let ask = |token: &str| {
+            let shows = format!("authorization: Bearer {token}");
+            let (status, _, body) = told(&address, "/api/rollouts", &["host: 127.0.0.1", &shows]);
+            (status, body.contains("helloworld"))
+        };
+        let token = |name: &str| {
+            site.typed(&format!("kubectl create serviceaccount {name} -n default"));
+            site.typed(&format!("kubectl create token {name} -n default"))
+                .trim()
+                .to_owned()
+        };
+        let (stranger, viewer) = (token("stranger"), token("viewer"));
+        site.typed("kubectl create clusterrole viewer --verb=get,list,watch --resource='*.*'");
+        site.typed(
+            "kubectl create clusterrolebinding viewer --clusterrole=viewer --serviceaccount=default:viewer",
+        );
+        assert_eq!(ask("of-nobody"), (401, false));
+        until("the viewer sees the rollout", || ask(&viewer) == (200, true));
+        assert_eq!(ask(&stranger), (200, false));
+        drop(pods);
+    });
+    site.end().await;
 }
 
 /// The add-on arrives on both clusters, a change of it does, and what is wrong is refused.
@@ -275,11 +325,11 @@ fn changes_nothing_again(site: &Site, heading: &str) {
 }
 
 /// The doctor has nothing to say against what is installed, for either account.
-pub(crate) fn is_sound(site: &Site) {
+pub(crate) fn is_sound(site: &Site, chosen: &str) {
     for (half, flags) in [("gate", ""), ("controllers", " --elect tidegate/leader")] {
         let account = format!("system:serviceaccount:tidegate:tidegate-{half}");
         let command = format!(
-            "tidegate doctor --as {account} --only {half} --gate {}{flags} --fail-on warning -o json",
+            "tidegate doctor --as {account} --only {half} --gate {}{flags}{chosen} --fail-on warning -o json",
             site.gate
         );
         let ran = site.types(&command);

@@ -34,6 +34,7 @@ struct Pod {
     container: Value,
     program: Program,
     health: SocketAddr,
+    page: SocketAddr,
 }
 
 /// What runs the pods of the namespace `tidegate`.
@@ -77,6 +78,11 @@ impl<'a> Pods<'a> {
         self.running[deployment].container["image"]
             .as_str()
             .unwrap_or_default()
+    }
+
+    /// Returns where a Deployment's pod serves the web page, as whoever forwards its port meets it.
+    pub(crate) fn page(&self, deployment: &str) -> SocketAddr {
+        self.running[deployment].page
     }
 
     fn sync(&mut self) {
@@ -131,11 +137,12 @@ impl<'a> Pods<'a> {
         let pod = &deployment["spec"]["template"]["spec"];
         let account = pod["serviceAccountName"].as_str().expect("an account");
         let kubeconfig = self.account(account);
-        let [health, metrics] = [free_address(), free_address()];
+        let [health, metrics, page] = [free_address(), free_address(), free_address()];
         let own = [
             ("--bind", self.gate),
             ("--health", health),
             ("--metrics", metrics),
+            ("--ui", page),
         ];
         let words = pod["containers"][0]["args"].as_array().expect("words");
         let words = words.iter().map(|word| {
@@ -157,6 +164,7 @@ impl<'a> Pods<'a> {
             container: pod["containers"][0].clone(),
             program: Program(child),
             health,
+            page,
         }
     }
 

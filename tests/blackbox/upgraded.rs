@@ -69,7 +69,7 @@ async fn goes_there_and_back(heading: &str) {
             for command in commands(PAGE, heading) {
                 site.typed(&command);
             }
-            is_sound(&site);
+            is_sound(&site, "");
         });
         runs(&pods, "0.2.0");
         let newer = definition(&site)["spec"].clone();
@@ -80,7 +80,7 @@ async fn goes_there_and_back(heading: &str) {
             for command in commands(PAGE, &back) {
                 site.typed(&command);
             }
-            is_sound(&site);
+            is_sound(&site, "");
         });
         runs(&pods, "0.1.0");
         assert_eq!(definition(&site)["spec"], newer, "definitions stay");

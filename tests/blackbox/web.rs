@@ -36,7 +36,7 @@ fn ask(address: &str, path: &str, lines: &[&str]) -> TcpStream {
 }
 
 /// Returns status, head and body of an answer.
-fn told(address: &str, path: &str, lines: &[&str]) -> (u16, String, String) {
+pub(crate) fn told(address: &str, path: &str, lines: &[&str]) -> (u16, String, String) {
     let mut all = String::new();
     let mut tcp = ask(address, path, lines);
     tcp.read_to_string(&mut all).expect("an answer");

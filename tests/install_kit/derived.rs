@@ -105,14 +105,17 @@ fn of_monitoring() -> [(String, String); 4] {
 }
 
 /// The rights of what an installation may choose.
-fn of_choices() -> [(String, String); 4] {
+fn of_choices() -> [(String, String); 7] {
     let certificates = joined(&["manifests/rbac/certificates.yaml".to_owned()]);
     let one_process = joined(&["manifests/rbac/one-process.yaml".to_owned()]);
+    let web_page = joined(&["manifests/rbac/web-page.yaml".to_owned()]);
     let deploy = |name: &str| format!("manifests/deploy/components/{name}/rights.yaml");
     let chart = |name: &str| format!("charts/tidegate/templates/rights-{name}.yaml");
     [
         (deploy("self-managed"), certificates.clone()),
         (deploy("one-workload"), one_process.clone()),
+        (deploy("web-page"), web_page.clone()),
+        (deploy("web-page-one-workload"), web_page.clone()),
         (
             chart("certificates"),
             template(&certificates, "eq .Values.certificates.mode \"self-managed\""),
@@ -121,6 +124,7 @@ fn of_choices() -> [(String, String); 4] {
             chart("one-workload"),
             template(&one_process, ".Values.oneWorkload.enabled"),
         ),
+        (chart("web-page"), template(&web_page, ".Values.ui.enabled")),
     ]
 }
 

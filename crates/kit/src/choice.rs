@@ -48,6 +48,8 @@ pub enum Extra {
     NetworkPolicy,
     /// Prometheus' operator is told of it, and Grafana shows it.
     Monitoring,
+    /// The web page, which the controllers serve.
+    WebPage,
 }
 
 /// Whether the API server is told to ask the gate.
@@ -93,6 +95,9 @@ pub struct Choice {
 pub fn objects(choice: &Choice) -> Result<Vec<Value>, KitError> {
     if choice.workloads == Workloads::Gate && choice.certificates == Certificates::SelfManaged {
         return Err(KitError::NobodyCertifies);
+    }
+    if choice.workloads == Workloads::Gate && choice.extras.contains(&Extra::WebPage) {
+        return Err(KitError::NobodyServesThePage);
     }
     let mut objects = Vec::new();
     if choice.webhooks != Webhooks::Only {
@@ -142,6 +147,8 @@ fn folders(choice: &Choice) -> Vec<&'static str> {
         Extra::HighAvailability => "components/high-availability",
         Extra::NetworkPolicy => "components/network-policy",
         Extra::Monitoring => "components/monitoring",
+        Extra::WebPage if choice.workloads == Workloads::One => "components/web-page-one-workload",
+        Extra::WebPage => "components/web-page",
     }));
     folders
 }
@@ -230,7 +237,7 @@ mod tests {
             let moved = Choice {
                 namespace: "elsewhere".to_owned(),
                 certificates,
-                extras: BTreeSet::from([Extra::NetworkPolicy, Extra::Monitoring]),
+                extras: BTreeSet::from([Extra::NetworkPolicy, Extra::Monitoring, Extra::WebPage]),
                 ..choice()
             };
             for object in objects(&moved).expect("an installation") {
@@ -277,12 +284,19 @@ mod tests {
     }
 
     #[test]
-    fn who_would_make_no_certificate_is_refused() {
+    fn what_the_gate_alone_cannot_do_is_refused() {
         let nobody = Choice {
             workloads: Workloads::Gate,
             ..choice()
         };
         let error = objects(&nobody).expect_err("nobody certifies");
         assert!(matches!(error, KitError::NobodyCertifies), "{error}");
+        let nobody = Choice {
+            certificates: Certificates::CertManager,
+            extras: BTreeSet::from([Extra::WebPage]),
+            ..nobody
+        };
+        let error = objects(&nobody).expect_err("nobody serves the page");
+        assert!(matches!(error, KitError::NobodyServesThePage), "{error}");
     }
 }

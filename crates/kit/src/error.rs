@@ -29,4 +29,9 @@ pub enum KitError {
         "self-managed certificates are made by the controllers, which --workloads gate leaves out; take --certificates cert-manager or secret"
     )]
     NobodyCertifies,
+    /// Nobody would serve the web page.
+    #[error(
+        "the web page is served by the controllers, which --workloads gate leaves out; leave --with web-page out, or take --workloads two or one"
+    )]
+    NobodyServesThePage,
 }

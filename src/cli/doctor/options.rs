@@ -36,6 +36,9 @@ pub struct DoctorArgs {
     /// What the controllers do, as `serve --controllers` says it.
     #[arg(long, value_enum, value_name = "MODE", default_value_t = ControllersMode::On)]
     pub controllers: ControllersMode,
+    /// Look at the rights of the web page as well, as `serve --ui` needs them.
+    #[arg(long)]
+    pub ui: bool,
     /// Lease by which the replicas elect.
     #[arg(long, value_name = "NAMESPACE/NAME", default_value = "tidegate/leader", value_parser = lease)]
     pub elect: LeasePlace,

@@ -36,7 +36,12 @@ pub(in crate::cli) async fn preflight(client: &Client, args: &ServeArgs) -> Resu
         .elect
         .as_ref()
         .map(|place| (place.namespace.as_str(), place.name.as_str()));
-    let needed = rights::needed(args.controllers, args.half(), elect);
+    let runs = rights::Runs {
+        controllers: args.controllers,
+        only: args.half(),
+        web_page: args.ui.ui.is_some(),
+    };
+    let needed = rights::needed(runs, elect);
     facts.rights = rights::judged(client, needed).await;
     judged(&examine(&facts))
 }

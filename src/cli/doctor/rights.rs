@@ -17,6 +17,7 @@ use crate::cli::{ControllersMode, Only};
 const GATE: &str = include_str!("../../../manifests/rbac/gate.yaml");
 const CONTROLLERS: &str = include_str!("../../../manifests/rbac/controllers.yaml");
 const OBSERVE: &str = include_str!("../../../manifests/rbac/observe.yaml");
+const WEB_PAGE: &str = include_str!("../../../manifests/rbac/web-page.yaml");
 const REGISTRATION: &str = include_str!("../../../manifests/rbac/registration.yaml");
 
 /// The role that is bound in the namespaces of clusters alone: whether it is bound everywhere says nothing.
@@ -27,12 +28,22 @@ const SHIPPED: (&str, &str) = ("tidegate", "leader");
 /// How many questions are asked at the same time.
 const AT_ONCE: usize = 16;
 
+/// What of Tidegate runs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Runs {
+    /// What the controllers do.
+    pub(super) controllers: ControllersMode,
+    /// The half that runs; both without.
+    pub(super) only: Option<Only>,
+    /// Whether the web page is served.
+    pub(super) web_page: bool,
+}
+
 /// Returns the rights that what runs needs; the Leases are those by which it elects.
-pub(super) fn needed(
-    controllers: ControllersMode,
-    only: Option<Only>,
-    elect: Option<(&str, &str)>,
-) -> Vec<Right> {
+pub(super) fn needed(runs: Runs, elect: Option<(&str, &str)>) -> Vec<Right> {
+    let Runs {
+        controllers, only, ..
+    } = runs;
     let gate = only != Some(Only::Controllers);
     let driving = only != Some(Only::Gate);
     let mut texts = Vec::new();
@@ -43,6 +54,10 @@ pub(super) fn needed(
         ControllersMode::On if driving => texts.extend([CONTROLLERS, REGISTRATION]),
         ControllersMode::Observe if driving => texts.push(OBSERVE),
         ControllersMode::Off | ControllersMode::Observe | ControllersMode::On => {}
+    }
+    // The gate alone serves no page.
+    if runs.web_page && driving {
+        texts.push(WEB_PAGE);
     }
     let documents: Vec<Value> = texts.into_iter().flat_map(documents).collect();
     let mut rights = rights_of(&documents);
@@ -132,10 +147,33 @@ mod tests {
         only: Option<Only>,
         elect: Option<(&str, &str)>,
     ) -> Vec<String> {
-        needed(controllers, only, elect)
-            .iter()
-            .map(Right::words)
-            .collect()
+        let runs = Runs {
+            controllers,
+            only,
+            web_page: false,
+        };
+        needed(runs, elect).iter().map(Right::words).collect()
+    }
+
+    #[test]
+    fn the_page_asks_about_tokens_and_rights_where_it_is_served() {
+        let asks = |only: Option<Only>, web_page: bool| {
+            let runs = Runs {
+                controllers: ControllersMode::On,
+                only,
+                web_page,
+            };
+            let words = needed(runs, None).iter().map(Right::words).collect::<Vec<_>>();
+            [
+                "tokenreviews.authentication",
+                "subjectaccessreviews.authorization",
+            ]
+            .map(|kind| words.contains(&format!("create {kind}.k8s.io -A")))
+        };
+        assert_eq!(asks(None, true), [true; 2]);
+        assert_eq!(asks(Some(Only::Controllers), true), [true; 2]);
+        assert_eq!(asks(Some(Only::Gate), true), [false; 2]);
+        assert_eq!(asks(None, false), [false; 2]);
     }
 
     #[test]

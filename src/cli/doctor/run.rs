@@ -60,7 +60,12 @@ async fn collected(args: &DoctorArgs) -> Result<HubFacts, CliError> {
         None => rights::whoami(&account).await,
     };
     let elect = Some((args.elect.namespace.as_str(), args.elect.name.as_str()));
-    let needed = rights::needed(args.controllers, args.only, elect);
+    let runs = rights::Runs {
+        controllers: args.controllers,
+        only: args.only,
+        web_page: args.ui,
+    };
+    let needed = rights::needed(runs, elect);
     facts.rights = rights::judged(&account, needed).await;
     Ok(facts)
 }
