@@ -212,6 +212,29 @@ async fn whatever_is_damaged_is_made_anew_and_told_to_the_api_server() {
     hub.shutdown().await;
 }
 
+/// Deleted and registered again is how doctor's own cure goes: nobody has written anything, so nothing is waited for.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_configuration_that_is_made_anew_is_told_at_once_however_often() {
+    let hub = hub().await;
+    let client = hub.client();
+    let (tide, keeper) = leader(&client, LONG).await;
+    eventually("a certificate", || is_kept(&client)).await;
+    // Ten writes of which each doubled the pause before the next would take hours.
+    for _ in 0..10 {
+        for (kind, name) in CONFIGURATIONS {
+            let api = configurations(&client, kind);
+            api.delete(name, &kube::api::DeleteParams::default())
+                .await
+                .expect("it goes");
+        }
+        hubs::load(&hub, documents("manifests/deploy/webhooks/base/webhooks.yaml")).await;
+        eventually("the API server trusts it", || is_kept(&client)).await;
+    }
+    keeper.shutdown().await;
+    tide.shutdown().await;
+    hub.shutdown().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn two_leaders_at_once_come_to_rest_with_one_certificate() {
     let hub = hub().await;

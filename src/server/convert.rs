@@ -36,7 +36,7 @@ pub(super) async fn convert(
     request: Request<Body>,
 ) -> Response<Body> {
     let Some(life) = admitted(&desk, &request) else {
-        desk.metrics.door().wrong_path();
+        desk.turns_away("convert");
         return plain(StatusCode::NOT_FOUND, "");
     };
     if !is_json(request.headers()) {

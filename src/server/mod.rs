@@ -26,6 +26,7 @@ mod places;
 mod routes;
 mod shares;
 mod watched;
+mod wrong_paths;
 
 pub use callers::{Callers, CallersError, ClientAuthority, PathSecrets};
 pub use certificate::{Certificate, CertificateError};

@@ -31,6 +31,7 @@ use super::health::{Health, Word};
 use super::limits::Limits;
 use super::peer::Life;
 use super::shares::{Reserve, Share, Shares};
+use super::wrong_paths::WrongPaths;
 use crate::telemetry::{About, Metrics, Parent, TRACEPARENT};
 use admission::wire::{self, DecodeError, Review, Unjudged};
 use admission::{self, Door, Facts, MUTATE_PATH, Rulebook, Stop, VALIDATE_PATH, Verdict};
@@ -57,6 +58,7 @@ pub(super) struct AppState {
     pub(super) requests: Arc<Shares>,
     pub(super) converting: Converting,
     pub(super) metrics: Metrics,
+    wrong_paths: WrongPaths,
 }
 
 /// What a desk is made of.
@@ -95,7 +97,14 @@ impl AppState {
             requests: Shares::new(limits.requests, reserve),
             converting: Converting::default(),
             metrics,
+            wrong_paths: WrongPaths::default(),
         })
+    }
+
+    /// Notes a question at a path without the secret.
+    pub(super) fn turns_away(&self, door: &'static str) {
+        self.metrics.door().wrong_path();
+        self.wrong_paths.note(door, Instant::now());
     }
 }
 
@@ -141,7 +150,7 @@ pub(super) fn spoken(word: Word) -> Response<Body> {
 
 async fn answer(State(desk): State<Arc<AppState>>, door: Door, request: Request<Body>) -> Response<Body> {
     let Some(life) = admitted(&desk, &request) else {
-        desk.metrics.door().wrong_path();
+        desk.turns_away(label(door));
         // As at any other path: nobody learns from it that there is one.
         return plain(StatusCode::NOT_FOUND, "");
     };

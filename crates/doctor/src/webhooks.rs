@@ -38,6 +38,17 @@ pub enum WebhookFault {
         /// The field.
         field: &'static str,
     },
+    /// A webhook of ours asks with another secret in its path than the rest: the gate answers one of them as if it were not there.
+    Secret {
+        /// Its name.
+        webhook: String,
+        /// The kind of the configuration.
+        kind: &'static str,
+        /// The configuration that has it.
+        configuration: String,
+        /// The webhook that it is held against.
+        other: String,
+    },
     /// A webhook of ours is there more than once: every object is judged more than once.
     Duplicate {
         /// Its name.
@@ -64,7 +75,7 @@ impl WebhookFault {
     pub const fn word(&self) -> &'static str {
         match self {
             Self::Missing { .. } => "missing",
-            Self::Edited { .. } => "edited",
+            Self::Edited { .. } | Self::Secret { .. } => "edited",
             Self::Duplicate { .. } => "duplicate",
             Self::Foreign { .. } => "foreign",
         }
@@ -77,6 +88,9 @@ impl WebhookFault {
                 kind, configuration, ..
             }
             | Self::Edited {
+                kind, configuration, ..
+            }
+            | Self::Secret {
                 kind, configuration, ..
             }
             | Self::Duplicate {
@@ -100,6 +114,14 @@ impl WebhookFault {
                 field,
                 ..
             } => format!("{field} of webhook {webhook} in {configuration} is not as Tidegate registers it"),
+            Self::Secret {
+                webhook,
+                configuration,
+                other,
+                ..
+            } => format!(
+                "the path of webhook {webhook} in {configuration} ends in another secret than that of {other}: unless the gate has both, it answers one of them as if nothing were there"
+            ),
             Self::Duplicate {
                 webhook,
                 configuration,
@@ -186,8 +208,30 @@ pub fn webhook_faults(lists: &WebhookLists, has_conditions: bool) -> Vec<Webhook
             faults.extend(compared(webhook, (kind, home), live));
         }
     }
+    faults.extend(secrets(lists));
     faults.extend(foreign(&lists.mutating));
     faults
+}
+
+/// Returns the webhooks of ours whose path ends in another secret than the first one's, which is the one that `doctor` sends a question
+/// through. Which of two is right only the gate knows.
+fn secrets(lists: &WebhookLists) -> Vec<WebhookFault> {
+    let of = |kind: &'static str, list| {
+        let ours = hooks(list).into_iter().filter(|(_, webhook)| is_ours(webhook));
+        ours.map(move |(configuration, webhook)| (kind, configuration, webhook))
+    };
+    let mut all = of(MUTATING, &lists.mutating).chain(of(VALIDATING, &lists.validating));
+    let Some((_, _, first)) = all.next() else {
+        return Vec::new();
+    };
+    all.filter(|(_, _, webhook)| door(webhook).1 != door(first).1)
+        .map(|(kind, configuration, webhook)| WebhookFault::Secret {
+            webhook: text(webhook, "name").to_owned(),
+            kind,
+            configuration: configuration.to_owned(),
+            other: text(first, "name").to_owned(),
+        })
+        .collect()
 }
 
 fn compared(wanted: &Value, (kind, home): (&'static str, &str), live: &[Value]) -> Vec<WebhookFault> {
@@ -238,7 +282,7 @@ const FIELDS: [&str; 11] = [
 /// Returns a field without what means nothing: order, spacing, what the API server fills in, and the secret that may end the path.
 fn plain(field: &str, webhook: &Value) -> Value {
     if field == "clientConfig.path" {
-        return json!(path(webhook));
+        return json!(door(webhook).0);
     }
     let default = match field {
         "namespaceSelector" | "objectSelector" => json!({}),
@@ -265,20 +309,20 @@ fn sorted(value: &Value) -> Value {
     }
 }
 
-/// Returns which door the API server knocks at: the first part of the path that is one of ours, if any is.
-fn path(webhook: &Value) -> &'static str {
+/// Returns which door the API server knocks at, the first part of the path that is one of ours, and what comes behind it: the secret.
+fn door(webhook: &Value) -> (&'static str, &str) {
     let client = |at: &str| webhook.pointer(at).and_then(Value::as_str).unwrap_or_default();
     let service = client("/clientConfig/service/path");
     let url = client("/clientConfig/url");
     let whole = if service.is_empty() { url } else { service };
-    let mut parts = whole.split('/');
     let doors = [admission::MUTATE_PATH, admission::VALIDATE_PATH];
-    let found = parts.find_map(|part| {
-        doors
-            .into_iter()
-            .find(|door| door.trim_start_matches('/') == part)
+    let found = doors.into_iter().filter_map(|door| {
+        let (before, after) = whole.split_once(door)?;
+        let ends = after.is_empty() || after.starts_with('/');
+        ends.then_some((before.len(), door, after.trim_matches('/')))
     });
-    found.unwrap_or("none")
+    let first = found.min_by_key(|(at, ..)| *at);
+    first.map_or(("none", ""), |(_, door, secret)| (door, secret))
 }
 
 fn foreign(mutating: &[Value]) -> impl Iterator<Item = WebhookFault> {
@@ -364,11 +408,56 @@ pub(crate) mod tests {
         assert_eq!(words(&lists), Vec::<String>::new());
         let rules = &mut lists.validating[0]["webhooks"][1]["rules"];
         rules.as_array_mut().expect("rules").reverse();
-        // A secret may end the path.
-        lists.mutating[0]["webhooks"][0]["clientConfig"]["service"]["path"] = json!("/mutate/abc");
+        // A secret may end the path, and is the same in all of them.
+        for webhook in webhooks_of(&mut lists) {
+            let path = &mut webhook["clientConfig"]["service"]["path"];
+            *path = json!(format!("{}/abc", path.as_str().expect("a path")));
+        }
         assert_eq!(words(&lists), Vec::<String>::new());
         assert_eq!(endpoints(&lists).len(), 1);
         assert_eq!(endpoints(&lists)[0].text(), "service tidegate/tidegate:443");
+    }
+
+    fn webhooks_of(lists: &mut WebhookLists) -> impl Iterator<Item = &mut Value> {
+        let all = lists.mutating.iter_mut().chain(&mut lists.validating);
+        all.flat_map(|one| one["webhooks"].as_array_mut().expect("webhooks"))
+    }
+
+    /// The gate has one secret: of two that differ, one is answered 404, and what ignores failures ignores that.
+    #[test]
+    fn a_webhook_with_another_secret_than_the_rest_is_told() {
+        let count = webhooks_of(&mut registered()).count();
+        assert_eq!(count, 3);
+        for odd in 0..count {
+            let mut lists = registered();
+            let webhook = webhooks_of(&mut lists).nth(odd).expect("a webhook");
+            let path = &mut webhook["clientConfig"]["service"]["path"];
+            *path = json!(format!("{}/abc", path.as_str().expect("a path")));
+            let faults = webhook_faults(&lists, true);
+            // Where the first is the odd one, all others differ from it.
+            assert_eq!(faults.len(), if odd == 0 { 2 } else { 1 }, "{faults:?}");
+            assert!(faults.iter().all(|fault| fault.word() == "edited"), "{faults:?}");
+            let told = words(&lists).concat();
+            assert!(
+                told.contains("another secret than that of mutate.gate.tidegate.io"),
+                "{told}"
+            );
+            assert!(!told.contains("abc"), "{told}");
+        }
+    }
+
+    #[test]
+    fn doors_are_found_in_addresses_too() {
+        let of = |url: &str| json!({"clientConfig": {"url": url}});
+        for (url, expected) in [
+            ("https://gate/mutate", (admission::MUTATE_PATH, "")),
+            ("https://mutate/validate/s", (admission::VALIDATE_PATH, "s")),
+            ("https://gate/behind/validate/", (admission::VALIDATE_PATH, "")),
+            ("https://gate/validated", ("none", "")),
+            ("https://gate", ("none", "")),
+        ] {
+            assert_eq!(door(&of(url)), expected, "{url}");
+        }
     }
 
     #[test]

@@ -19,6 +19,9 @@ use certificates::{Trusting, bundle_patch, bundles, trusting};
 /// The longest pause between two writes of the same bundle into the same object.
 const LONGEST: Duration = Duration::from_mins(5);
 
+/// After so long a quarrel is over: what is written then is written as for the first time.
+const FORGOTTEN: Duration = Duration::from_mins(15);
+
 const ADMISSION: &str = "admissionregistration.k8s.io";
 const EXTENSIONS: &str = "apiextensions.k8s.io";
 
@@ -59,8 +62,16 @@ pub(super) struct Target {
     /// Whether it does not matter when it may not be read.
     is_optional: bool,
     sight: Option<Sight<DynamicObject>>,
-    /// What was written last, how often, and when.
-    written: Option<(Vec<u8>, u32, Instant)>,
+    written: Option<Written>,
+}
+
+/// What was written last.
+struct Written {
+    bundle: Vec<u8>,
+    /// Into which object: one that is made anew has never been written, whatever its name.
+    uid: Option<String>,
+    times: u32,
+    at: Instant,
 }
 
 /// All of them.
@@ -157,17 +168,27 @@ impl Target {
         let Some(Sight::There(object)) = &self.sight else {
             return Ok(None);
         };
-        let again = self.written.as_ref().filter(|(written, ..)| written == bundle);
-        let times = again.map_or(0, |(_, times, _)| *times);
-        if let Some((.., at)) = again {
+        let uid = &object.metadata.uid;
+        let same = |written: &&Written| {
+            let is_of_now = now.saturating_duration_since(written.at) < FORGOTTEN;
+            written.bundle == bundle && written.uid == *uid && is_of_now
+        };
+        let again = self.written.as_ref().filter(same);
+        let times = again.map_or(0, |written| written.times);
+        if let Some(written) = again {
             let pause = Duration::from_secs(1 << times.min(9)).min(LONGEST);
-            let left = (*at + pause).saturating_duration_since(now);
+            let left = (written.at + pause).saturating_duration_since(now);
             if !left.is_zero() {
                 return Ok(Some(left));
             }
         }
         let patch: Value = bundle_patch(&json!(object), bundle);
-        self.written = Some((bundle.to_vec(), times.saturating_add(1), now));
+        self.written = Some(Written {
+            bundle: bundle.to_vec(),
+            uid: uid.clone(),
+            times: times.saturating_add(1),
+            at: now,
+        });
         let stored = apply_bundle(&self.api, self.name, &patch).await?;
         if times > 1 {
             warn!(

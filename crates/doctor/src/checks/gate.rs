@@ -2,6 +2,8 @@
 //!
 //! Decides what an answer through the API server shows. Never decides what is compared; `webhooks` does.
 
+use std::collections::BTreeSet;
+
 use crate::facts::{Answered, HubFacts, Reading, Stage, WebhookLists};
 use crate::finding::Finding;
 use crate::webhooks::{WebhookFault, webhook_faults};
@@ -14,6 +16,9 @@ const EDITED: &str = "webhooks/as-registered";
 const CONDITIONS: &str = "webhooks/match-conditions";
 const FOREIGN: &str = "webhooks/foreign";
 const ANSWERS: &str = "webhooks/answers";
+
+/// The webhook that is asked first, and about everything.
+const FIRST: &str = "mutate.gate.tidegate.io";
 
 const REGISTER: &str = "tidegate reference webhooks | kubectl apply -f -";
 
@@ -36,7 +41,9 @@ pub(super) fn registered(facts: &HubFacts) -> Vec<Finding> {
                 field: "matchConditions",
                 ..
             } => dropped.push(fault),
-            WebhookFault::Edited { .. } | WebhookFault::Duplicate { .. } => edited.push(fault),
+            WebhookFault::Edited { .. } | WebhookFault::Secret { .. } | WebhookFault::Duplicate { .. } => {
+                edited.push(fault);
+            }
             WebhookFault::Foreign { .. } => others.push(fault),
         }
     }
@@ -79,23 +86,22 @@ pub(super) fn registered(facts: &HubFacts) -> Vec<Finding> {
 fn of_missing(missing: &[&WebhookFault], stage: Stage, lists: &WebhookLists) -> Finding {
     if missing.is_empty() {
         let places = crate::webhooks::endpoints(lists);
-        let places: Vec<String> = places.iter().map(crate::webhooks::Endpoint::text).collect();
-        let finding = Finding::ok(
-            REGISTERED,
-            format!("the hub asks the gate at {}", places.join(", ")),
-        );
-        return match places.len() {
-            0 | 1 => finding,
-            _ => Finding::warning(
-                REGISTERED,
-                format!(
-                    "the webhooks name {}: {}",
-                    counted(places.len(), "place"),
-                    places.join(", ")
-                ),
-            )
-            .cure("let all webhooks name one gate")
-            .command(REGISTER),
+        let trusted: BTreeSet<&str> = places.iter().map(|place| place.ca_bundle.as_str()).collect();
+        let texts: BTreeSet<String> = places.iter().map(crate::webhooks::Endpoint::text).collect();
+        let count = texts.len();
+        let texts = texts.into_iter().collect::<Vec<_>>().join(", ");
+        return if count > 1 {
+            let seen = format!("the webhooks name {}: {texts}", counted(count, "place"));
+            Finding::error(REGISTERED, seen)
+                .cure("let all webhooks name one gate")
+                .command(REGISTER)
+        } else if trusted.len() > 1 {
+            let seen = format!("the webhooks name {texts}, and caBundle is not the same in all of them");
+            Finding::error(REGISTERED, seen)
+                .cure("put the authority of the gate's certificate into caBundle of every webhook (certs/README.md); one that Tidegate keeps is there a moment later")
+                .command("kubectl get mutatingwebhookconfiguration/tidegate-mutate validatingwebhookconfiguration/tidegate-guard -o jsonpath='{range .items[*].webhooks[*]}{.name} {.clientConfig.caBundle}{\"\\n\"}{end}'")
+        } else {
+            Finding::ok(REGISTERED, format!("the hub asks the gate at {texts}"))
         };
     }
     let seen = sentences(missing);
@@ -180,7 +186,14 @@ pub(super) fn answers(facts: &HubFacts) -> Option<Finding> {
         let seen = format!(
             "a faulty object (dryRun=All) came back refused by {hook} with [rollout/min-success-time]"
         );
-        return Some(Finding::ok(ANSWERS, seen));
+        // The guard comes later, and refuses poison alone: nothing else was judged.
+        return Some(if hook == FIRST {
+            Finding::ok(ANSWERS, seen)
+        } else {
+            Finding::error(ANSWERS, format!("{seen}, and not by {FIRST}: whatever is no poison is stored unseen"))
+                .cure("let path, address and caBundle of that webhook be those of the gate")
+                .command("kubectl get mutatingwebhookconfiguration tidegate-mutate -o jsonpath='{.webhooks[0].clientConfig}'")
+        });
     }
     let unreached = words.contains("failed calling webhook") || words.contains("failed to call webhook");
     if unreached {
@@ -253,7 +266,12 @@ mod tests {
         assert_eq!(severities(&with(edited, Stage::Running))[2], (EDITED, Error));
         let mut apart = sound.clone();
         apart.mutating[0]["webhooks"][0]["clientConfig"]["service"]["name"] = json!("other");
-        assert_eq!(severities(&with(apart, Stage::Running))[0], (REGISTERED, Warning));
+        assert_eq!(severities(&with(apart, Stage::Running))[0], (REGISTERED, Error));
+        let mut distrusted = sound.clone();
+        distrusted.validating[0]["webhooks"][1]["clientConfig"]["caBundle"] = json!("b3RoZXI=");
+        let told = registered(&with(distrusted, Stage::Running)).remove(0);
+        assert_eq!(told.severity, Error);
+        assert!(told.seen.contains("caBundle is not the same"), "{}", told.seen);
         let mut foreign = sound;
         foreign.mutating.push(
             json!({"metadata": {"name": "mesh"}, "webhooks": [{"name": "a.mesh",
@@ -291,6 +309,13 @@ mod tests {
             Severity::Ok,
             "refused by mutate.gate.tidegate.io",
             "",
+        );
+        let late = denied.replace("mutate.gate", "guard.gate");
+        says(
+            refused(&late),
+            Severity::Error,
+            "not by mutate.gate.tidegate.io",
+            "caBundle of that webhook",
         );
         let stored = Reading::Seen(Answered::Stored);
         says(stored, Severity::Error, "would have stored", "register");
