@@ -189,8 +189,8 @@ fn elsewhere_and_with_everything_the_chart_and_the_program_install_the_same() {
         let flags = format!(
             "{flags} --namespace elsewhere --image example.com/t:v1 --with network-policy,monitoring,high-availability,web-page"
         );
-        let mut program = by_name(printed(&flags));
-        program.remove("Namespace /elsewhere");
+        let program = by_name(printed(&flags));
+        assert!(!program.contains_key("Namespace /elsewhere"), "it is somebody's");
         let chart = by_name(rendered_in("elsewhere", &["--set", &values]));
         assert_eq!(
             chart.keys().collect::<Vec<_>>(),
@@ -219,6 +219,7 @@ fn components_are_the_same_by_kustomize() {
     for (components, flags) in [
         ("high-availability", format!("{two} --with high-availability")),
         ("monitoring", format!("{two} --with monitoring")),
+        ("existing-namespace", format!("{two} --create-namespace=false")),
         ("network-policy", format!("{two} --with network-policy")),
         ("web-page", format!("{two} --with web-page")),
         (
@@ -280,6 +281,32 @@ fn the_program_carries_every_file_of_the_folder() {
 }
 
 #[test]
+fn a_namespace_is_made_where_it_is_tidegates_or_somebody_says_so() {
+    let made = |flags: &str| printed(flags).iter().any(|object| object["kind"] == "Namespace");
+    assert!(made("") && made("--namespace elsewhere --create-namespace"));
+    assert!(!made("--namespace elsewhere") && !made("--create-namespace=false"));
+    let words = [
+        "tidegate",
+        "install",
+        "--print",
+        "--create-namespace",
+        "--namespace",
+    ];
+    for (namespace, is_refused) in [("kube-system", true), ("default", true), ("elsewhere", false)] {
+        let cli = Cli::try_parse_from(words.into_iter().chain([namespace])).expect("it parses");
+        let refused = match cli.command {
+            Subcommand::Install(args) => args.choice().is_err(),
+            _ => false,
+        };
+        assert_eq!(refused, is_refused, "{namespace}");
+    }
+    for image in ["", "bad..image::", "a b", "registry.example.com/", ":tag"] {
+        let words = ["tidegate", "install", "--print", "--image", image];
+        assert!(Cli::try_parse_from(words).is_err(), "{image}");
+    }
+}
+
+#[test]
 fn the_chart_says_what_it_cannot_do() {
     let lint = Command::new(&*HELM)
         .args(["lint", "--strict"])
@@ -297,6 +324,7 @@ fn the_chart_says_what_it_cannot_do() {
         "oneWorkload.enabled=true,controllers.enabled=false",
         "certificates.life=soon",
         "ui.enabled=true,controllers.enabled=false",
+        "podDisruptionBudget.enabled=perhaps",
     ] {
         let ran = Command::new(&*HELM)
             .arg("template")
@@ -305,6 +333,21 @@ fn the_chart_says_what_it_cannot_do() {
             .output();
         assert!(!ran.expect("Helm runs").status.success(), "{wrong}");
     }
+}
+
+/// A budget that lets nobody go would hold up every drain of a node.
+#[test]
+fn a_single_replica_has_no_budget() {
+    let budgets = |values: &str| {
+        let objects = rendered(&["--set", values]).into_iter();
+        objects
+            .filter(|object| object["kind"] == "PodDisruptionBudget")
+            .count()
+    };
+    assert_eq!(budgets("gate.replicas=2"), 2);
+    assert_eq!(budgets("gate.replicas=1"), 1);
+    assert_eq!(budgets("gate.replicas=1,controllers.replicas=1"), 0);
+    assert_eq!(budgets("gate.replicas=1,highAvailability.enabled=true"), 2);
 }
 
 #[test]

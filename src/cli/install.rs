@@ -12,7 +12,19 @@ use super::print::print;
 use crate::files::read_text;
 use crate::server::ClientAuthority;
 use field::Shown;
-use kit::{Certificates, Choice, Definitions, Extra, KitError, Webhooks, Workloads, objects};
+use kit::{Certificates, Choice, Definitions, Extra, KitError, Place, Webhooks, Workloads, objects};
+
+/// The namespace that is Tidegate's own.
+const TIDEGATE: &str = "tidegate";
+/// Namespaces that every cluster or hub has, with others' work in them.
+const OF_OTHERS: [&str; 6] = [
+    "default",
+    "kube-system",
+    "kube-public",
+    "kube-node-lease",
+    "open-cluster-management",
+    "open-cluster-management-hub",
+];
 
 /// The largest authority, in bytes.
 const LARGEST: u64 = 1 << 20;
@@ -26,10 +38,15 @@ pub struct InstallArgs {
     #[arg(long, required = true)]
     pub print: bool,
     /// Namespace to install into.
-    #[arg(long, value_name = "NAMESPACE", default_value = "tidegate", value_parser = namespace)]
+    ///
+    /// The default one is made, and is Tidegate's. Any other has to be there, is not changed, and stays when Tidegate goes.
+    #[arg(long, value_name = "NAMESPACE", default_value = TIDEGATE, value_parser = namespace)]
     pub namespace: String,
+    /// Whether the namespace is made with the rest and deleted with it, and everything in it: `true` for `tidegate`, else `false`.
+    #[arg(long, value_name = "WHETHER", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub create_namespace: Option<bool>,
     /// Image of the program, by tag or by digest.
-    #[arg(long, value_name = "IMAGE", default_value = "tidegate:latest")]
+    #[arg(long, value_name = "IMAGE", default_value = "tidegate:latest", value_parser = image)]
     pub image: String,
     /// Who makes the gate's certificate.
     #[arg(long, value_enum, value_name = "WHO", default_value_t = CertifierArg::SelfManaged)]
@@ -106,6 +123,16 @@ pub enum DefinitionsArg {
     Without,
 }
 
+fn image(text: &str) -> Result<String, String> {
+    let is_odd = |byte: u8| !(byte.is_ascii_alphanumeric() || b"./:@_-".contains(&byte));
+    let parts = text.split(['/', ':', '@']);
+    let fits = |part: &str| part.starts_with(|first: char| first.is_ascii_alphanumeric());
+    if !text.bytes().any(is_odd) && parts.into_iter().all(fits) && !text.contains("..") {
+        return Ok(text.to_owned());
+    }
+    Err("must be an image with its tag or digest, such as registry.example.com/tidegate:0.1.0".to_owned())
+}
+
 fn namespace(text: &str) -> Result<String, String> {
     if is_dns1123_label(text) {
         return Ok(text.to_owned());
@@ -146,8 +173,17 @@ fn choice(args: &InstallArgs) -> Result<Choice, CliError> {
             return Err(CliError::Refused(words.into()));
         }
     };
+    let is_made = args.create_namespace.unwrap_or(args.namespace == TIDEGATE);
+    if is_made && OF_OTHERS.contains(&args.namespace.as_str()) {
+        let words = format!(
+            "the namespace {} is there with others in it, and would be deleted with them: leave --create-namespace out",
+            args.namespace
+        );
+        return Err(CliError::Refused(words.into()));
+    }
     Ok(Choice {
         namespace: args.namespace.clone(),
+        place: if is_made { Place::Own } else { Place::Existing },
         image: args.image.clone(),
         certificates,
         workloads: match args.workloads {

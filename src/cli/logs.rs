@@ -7,7 +7,7 @@ use clap::ValueEnum;
 
 use super::CliError;
 use super::print::complaints_are_coloured;
-use crate::telemetry::{self, LogForm};
+use crate::telemetry::{self, LogForm, LogWriter};
 
 /// The variable with a filter, for whoever wants to see one part of the program more closely.
 const FILTER: &str = "TIDEGATE_LOG";
@@ -74,9 +74,15 @@ impl LogLevel {
                 filter.extend([",", part, "=", own]);
             }
         }
+        if matches!(self, Self::Error | Self::Warn | Self::Info) {
+            filter.extend([",", TWICE, "=off"]);
+        }
         filter
     }
 }
+
+/// It says of every request that fails what its caller is told as well, and tells with its cause: hundreds of lines where a hub goes away.
+const TWICE: &str = "kube_client::client";
 
 /// What a library says is no answer to what somebody asked a tool: a failure has its own line, with its cause.
 const OF_TOOLS: &str = "off,tidegate=warn";
@@ -117,8 +123,8 @@ fn filter(flag: Option<LogLevel>, variable: Option<String>, usual: &str) -> Stri
         .unwrap_or_else(|| usual.to_owned())
 }
 
-/// Starts the log, with what is usual for a command; returns its form.
-pub(super) fn start(args: LogArgs, usual: Usual) -> Result<LogFormat, CliError> {
+/// Starts the log, with what is usual for a command; returns its form, and what writes it for as long as it is held.
+pub(super) fn start(args: LogArgs, usual: Usual) -> Result<(LogFormat, LogWriter), CliError> {
     let LogArgs {
         log_format,
         log_level,
@@ -129,11 +135,11 @@ pub(super) fn start(args: LogArgs, usual: Usual) -> Result<LogFormat, CliError> 
         LogFormat::Text => LogForm::Text,
     };
     let filter = filter(log_level, std::env::var(FILTER).ok(), &usual.filter());
-    telemetry::start_logs(&filter, form).map_err(|source| CliError::Start {
+    let writer = telemetry::start_logs(&filter, form).map_err(|source| CliError::Start {
         part: "logs",
         source: Box::new(source),
     })?;
-    Ok(log_format)
+    Ok((log_format, writer))
 }
 
 #[cfg(test)]
@@ -143,7 +149,8 @@ mod tests {
     #[test]
     fn the_flag_wins_then_the_variable_then_what_is_usual() {
         let variable = || Some("kube=trace".to_owned());
-        assert_eq!(filter(Some(LogLevel::Warn), variable(), "info"), "warn");
+        let warn = "warn,kube_client::client=off";
+        assert_eq!(filter(Some(LogLevel::Warn), variable(), "info"), warn);
         assert_eq!(filter(None, variable(), "info"), "kube=trace");
         assert_eq!(filter(None, Some(" ".to_owned()), "info"), "info");
         assert_eq!(filter(None, None, OF_TOOLS), OF_TOOLS);
@@ -153,7 +160,7 @@ mod tests {
     fn libraries_are_quieter_than_the_program() {
         assert_eq!(
             LogLevel::Info.filter(),
-            "warn,tidegate=info,devhub=info,spokes=info"
+            "warn,tidegate=info,devhub=info,spokes=info,kube_client::client=off"
         );
         assert_eq!(
             LogLevel::Debug.filter(),

@@ -52,6 +52,12 @@ pub enum Only {
     Controllers,
 }
 
+/// Returns a value as it is written on the command line.
+pub(super) fn word<T: clap::ValueEnum>(value: &T) -> String {
+    let known = value.to_possible_value();
+    known.map_or_else(String::new, |known| known.get_name().to_owned())
+}
+
 /// What agents of add-ons may have on the hub: the same for the gate and the controllers.
 #[derive(Args, Clone, Debug, Default)]
 pub struct RightsArgs {

@@ -83,7 +83,7 @@ pub(super) fn print_painted(text: &str) -> Result<(), CliError> {
     print(&if is_coloured() {
         Shown::painted(text)
     } else {
-        Shown::page(text)
+        Shown::unpainted(text)
     })
 }
 

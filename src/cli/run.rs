@@ -40,8 +40,12 @@ pub fn run() -> ExitCode {
     cli.color.choose();
     let (log, usual) = logs_of(&cli.command);
     let started = logs::start(log, usual).inspect(|_| tell_panics());
-    let form = started.as_ref().copied().unwrap_or_default();
-    match started.and_then(|_| perform(cli.command)) {
+    // What is logged is written before the program ends.
+    let (form, ended, _writer) = match started {
+        Ok((form, writer)) => (form, perform(cli.command), Some(writer)),
+        Err(error) => (LogFormat::default(), Err(error), None),
+    };
+    match ended {
         Ok(status) => status,
         Err(CliError::Print(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(error) => {

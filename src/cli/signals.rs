@@ -1,16 +1,17 @@
 //! The user's wish to end the program.
 //!
-//! Knows SIGINT and SIGTERM; never ends anything itself.
+//! Knows SIGINT, SIGTERM, and SIGHUP, by which a terminal says that it is gone: all of them end it in good order. Never ends anything itself.
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::CliError;
 
-/// Waits for SIGINT or SIGTERM.
+/// Waits for any of them.
 #[derive(Debug)]
 pub(super) struct End {
     interrupt: Signal,
     terminate: Signal,
+    hangup: Signal,
 }
 
 /// Begins to listen, so that a signal during start-up is not lost. Must be called inside of a tokio runtime.
@@ -24,6 +25,7 @@ pub(super) fn end_requested() -> Result<End, CliError> {
     Ok(End {
         interrupt: listen(SignalKind::interrupt())?,
         terminate: listen(SignalKind::terminate())?,
+        hangup: listen(SignalKind::hangup())?,
     })
 }
 
@@ -33,6 +35,7 @@ impl End {
         tokio::select! {
             _ = self.interrupt.recv() => {}
             _ = self.terminate.recv() => {}
+            _ = self.hangup.recv() => {}
         }
     }
 }

@@ -17,10 +17,10 @@ use subtle::{Choice, ConstantTimeEq as _};
 #[derive(Debug, thiserror::Error)]
 pub enum CallersError {
     /// The authority is no list of PEM certificates.
-    #[error("cannot parse the authority of callers")]
+    #[error("cannot parse the authority")]
     ParseAuthority(#[source] rustls::pki_types::pem::Error),
     /// There is no certificate in it, or none to trust.
-    #[error("the authority of callers cannot be trusted")]
+    #[error("it holds no certificate that can be trusted as an authority")]
     TrustAuthority(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// There is no secret.
     #[error("there is no secret of the path")]
@@ -157,16 +157,16 @@ mod tests {
     #[test]
     fn an_authority_is_a_certificate() {
         for (pem, told) in [
-            ("", "the authority of callers cannot be trusted"),
-            ("nonsense", "the authority of callers cannot be trusted"),
+            ("", "it holds no certificate that can be trusted as an authority"),
+            (
+                "nonsense",
+                "it holds no certificate that can be trusted as an authority",
+            ),
             (
                 "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
-                "the authority of callers cannot be trusted",
+                "it holds no certificate that can be trusted as an authority",
             ),
-            (
-                "-----BEGIN CERTIFICATE-----\n%%\n",
-                "cannot parse the authority of callers",
-            ),
+            ("-----BEGIN CERTIFICATE-----\n%%\n", "cannot parse the authority"),
         ] {
             let error = ClientAuthority::from_pem(pem)
                 .map(|_| ())

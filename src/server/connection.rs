@@ -9,6 +9,7 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use axum::Router;
 use hyper::body::Incoming;
+use hyper::header::{CONNECTION, HeaderValue};
 use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -22,6 +23,7 @@ use tracing::debug;
 
 use super::callers::Callers;
 use super::header_timeout::{HeadDeadline, HeadSignal};
+use super::health::Health;
 use super::limits::Limits;
 use super::outbound::Outbound;
 use super::peer::{Life, Overdue};
@@ -49,6 +51,7 @@ pub(super) struct ConnectionContext {
     pub(super) closing: CancellationToken,
     pub(super) names: Arc<std::collections::BTreeSet<String>>,
     pub(super) metrics: Metrics,
+    pub(super) health: Health,
 }
 
 /// Serves one connection until it ends; a caller's misbehaviour ends it and nothing else.
@@ -63,9 +66,10 @@ pub(super) async fn serve(hall: ConnectionContext, tcp: TcpStream, place: Place)
     let tls = Watched::new(tls, watched, h2, hall.limits.write);
     let signal = HeadSignal::default();
     let io = TokioIo::new(HeadDeadline::new(tls, signal.clone(), hall.limits.head));
-    let (router, asked) = (hall.router.clone(), Arc::clone(&life));
+    let (router, asked, health) = (hall.router.clone(), Arc::clone(&life), hall.health.clone());
     let service = service_fn(move |mut request: hyper::Request<Incoming>| {
         let (router, signal, life) = (router.clone(), signal.clone(), Arc::clone(&asked));
+        let parts = !h2 && health.is_draining();
         let asking = life.request(Instant::now());
         request.extensions_mut().insert(Arc::clone(&life));
         async move {
@@ -79,6 +83,7 @@ pub(super) async fn serve(hall: ConnectionContext, tcp: TcpStream, place: Place)
             if !h2 {
                 signal.answered();
             }
+            let response = response.map(|response| parting(response, parts));
             let response = response.map(|response| response.map(|body| Outbound::new(body, life)));
             drop(asking);
             response
@@ -105,6 +110,16 @@ pub(super) async fn serve(hall: ConnectionContext, tcp: TcpStream, place: Place)
         let connection = std::pin::pin!(builder.serve_connection(io, service));
         until_it_ends(&hall, &life, connection, http1::Connection::graceful_shutdown).await;
     }
+}
+
+/// Tells a caller on HTTP/1.1 to come again by another connection, from the moment on when the gate is to end: whoever learns of it only when
+/// the connection breaks has a question under way then. HTTP/2 has GOAWAY for it.
+fn parting<B>(mut response: hyper::Response<B>, parts: bool) -> hyper::Response<B> {
+    if parts {
+        let close = HeaderValue::from_static("close");
+        response.headers_mut().insert(CONNECTION, close);
+    }
+    response
 }
 
 /// Shakes hands, and looks at the certificate that the caller has shown if it had to.

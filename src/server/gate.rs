@@ -131,6 +131,7 @@ impl Gate {
             closing: closing.clone(),
             names,
             metrics: metrics.clone(),
+            health: health.clone(),
         };
         let accepting = tokio::spawn(accept(listener, hall, stopping.clone()));
         info!(%address, "gate is open");

@@ -10,7 +10,7 @@ use arc_swap::{ArcSwap, ArcSwapOption};
 use jiff::Timestamp;
 use tokio::time::Instant;
 
-use crate::telemetry::StalenessMetrics;
+use crate::telemetry::{Metrics, StalenessMetrics};
 use admission::Facts;
 use certificates::Validity;
 
@@ -26,6 +26,8 @@ struct State {
     draining: OnceLock<Instant>,
     facts: OnceLock<Arc<ArcSwap<Facts>>>,
     watches: OnceLock<StalenessMetrics>,
+    /// How far the own clock is ahead of the hub.
+    clock: OnceLock<Metrics>,
     validity: ArcSwapOption<Validity>,
     /// New files that cannot be used, and why.
     refused: Mutex<BTreeMap<&'static str, &'static str>>,
@@ -47,6 +49,11 @@ impl Health {
         let _first = self.0.draining.get_or_init(Instant::now);
     }
 
+    /// Returns whether that was said.
+    pub(super) fn is_draining(&self) -> bool {
+        self.0.draining.get().is_some()
+    }
+
     /// Returns how long ago that was said.
     pub(super) fn drained_for(&self, now: Instant) -> Option<Duration> {
         let since = self.0.draining.get()?;
@@ -63,9 +70,15 @@ impl Health {
         let _again = self.0.facts.set(facts);
     }
 
-    /// Hears from now on which kinds the hub does not serve.
-    pub fn hears_of(&self, watches: StalenessMetrics) {
-        let _again = self.0.watches.set(watches);
+    /// Hears from now on which kinds the hub does not serve, and how far the own clock is ahead of the hub's, by which certificates are judged.
+    pub fn hears(&self, metrics: &Metrics) {
+        let _again = self.0.watches.set(metrics.staleness().clone());
+        let _again = self.0.clock.set(metrics.clone());
+    }
+
+    /// Returns what time it is on the hub.
+    fn on_hub(&self, now: Timestamp) -> Timestamp {
+        self.0.clock.get().map_or(now, |metrics| metrics.on_hub(now))
     }
 
     /// Returns whether a probe would hear that questions may come.
@@ -169,6 +182,7 @@ impl Health {
             .map(|(what, why)| format!("the new {what} cannot be used ({why}) and the one before it stays"))
             .collect();
         let validity = self.0.validity.load_full();
+        let now = self.on_hub(now);
         if let Some(fault) = validity.as_ref().and_then(|validity| validity.fault(now)) {
             notes.insert(0, format!("no API server accepts the certificate: {fault}"));
             return Word::No(notes.join("; "));
@@ -189,6 +203,26 @@ mod tests {
 
     fn at(text: &str) -> Timestamp {
         text.parse().expect("a time")
+    }
+
+    /// A node whose clock is wrong must not take a sound gate out of service: the hub is who accepts the certificate.
+    #[test]
+    fn a_certificate_is_judged_by_the_clock_of_the_hub() {
+        let (health, metrics) = (Health::default(), Metrics::default());
+        health.rests_on(Arc::new(ArcSwap::from_pointee(Facts::default().completed())));
+        health.hears(&metrics);
+        health.shows(validity("2030-01-01T00:00:00Z", "2031-01-01T00:00:00Z"));
+        let (inside, after) = ("2030-06-01T00:00:00Z", "2031-06-01T00:00:00Z");
+        assert!(health.is_ready(at(inside)));
+        assert!(!health.is_ready(at(after)), "nothing is known of the hub's clock");
+        let year = 365.0 * 24.0 * 3600.0;
+        metrics.clock(year, true);
+        assert!(health.is_ready(at(after)), "here a year ahead");
+        metrics.clock(-year, true);
+        assert!(
+            !health.is_ready(at(inside)),
+            "here a year behind: the hub takes it for ended"
+        );
     }
 
     fn validity(not_before: &str, not_after: &str) -> Validity {
@@ -256,8 +290,9 @@ mod tests {
     #[test]
     fn kinds_that_the_hub_does_not_serve_are_told_apart_from_those_that_are_read() {
         let health = Health::default();
-        let watches = StalenessMetrics::default();
-        health.hears_of(watches.clone());
+        let metrics = Metrics::default();
+        health.hears(&metrics);
+        let watches = metrics.staleness().clone();
         health.rests_on(Arc::default());
         let now = "2026-03-01T00:00:00Z";
         let Word::No(reading) = ready(&health, now) else {

@@ -60,15 +60,30 @@ struct Page {
     metrics: Option<Metrics>,
 }
 
+/// Why the pages are not served.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot serve probes and metrics at {address}")]
+pub struct PagesError {
+    /// Where they should be.
+    pub address: SocketAddr,
+    /// Why they are not.
+    pub source: std::io::Error,
+}
+
 impl Pages {
     /// Serves the pages; port 0 takes any free one. They are served when this returns.
-    pub fn start(at: PagesAt, health: &Health, metrics: &Metrics) -> std::io::Result<Self> {
+    pub fn start(at: PagesAt, health: &Health, metrics: &Metrics) -> Result<Self, PagesError> {
+        let listens = |address: SocketAddr| {
+            let opened =
+                TcpListener::bind(address).and_then(|listener| Ok((listener.local_addr()?, listener)));
+            opened.map_err(|source| PagesError { address, source })
+        };
         let mut pages: Vec<(TcpListener, Page)> = Vec::new();
         let mut served = PagesAt::default();
         if let Some(address) = at.health {
-            let listener = TcpListener::bind(address)?;
-            served.health = Some(listener.local_addr()?);
-            info!(address = ?served.health, "probes are answered");
+            let (bound, listener) = listens(address)?;
+            served.health = Some(bound);
+            info!(address = %bound, "probes are answered");
             let page = Page {
                 health: Some(health.clone()),
                 metrics: None,
@@ -81,8 +96,8 @@ impl Pages {
                 page.metrics = Some(metrics.clone());
             }
             (Some(address), _) => {
-                let listener = TcpListener::bind(address)?;
-                served.metrics = Some(listener.local_addr()?);
+                let (bound, listener) = listens(address)?;
+                served.metrics = Some(bound);
                 let page = Page {
                     health: None,
                     metrics: Some(metrics.clone()),
@@ -91,14 +106,19 @@ impl Pages {
             }
             (None, _) => {}
         }
-        if served.metrics.is_some() {
-            info!(address = ?served.metrics, "metrics are served");
+        if let Some(address) = served.metrics {
+            info!(%address, "metrics are served");
         }
         let stop = CancellationToken::new();
         let thread = if pages.is_empty() {
             None
         } else {
-            Some(serve_apart(pages, stop.clone())?)
+            let any = served
+                .health
+                .or(served.metrics)
+                .unwrap_or_else(|| SocketAddr::from(([0; 4], 0)));
+            let apart = serve_apart(pages, stop.clone());
+            Some(apart.map_err(|source| PagesError { address: any, source })?)
         };
         Ok(Self {
             at: served,

@@ -5,10 +5,12 @@
 
 use std::fmt;
 use std::fmt::Write as _;
+use std::sync::OnceLock;
 
 use anstyle::AnsiColor;
 use serde_json::{Map, Value, json};
 use tracing::field::{Field, Visit};
+use tracing_appender::non_blocking::{ErrorCounter, NonBlockingBuilder, WorkerGuard};
 use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::format::Writer;
@@ -53,18 +55,44 @@ pub enum LogForm {
     Json,
 }
 
-/// Starts logs with a filter such as `info` or `tidegate=debug,warn`.
-pub fn start_logs(filter: &str, form: LogForm) -> Result<(), LogError> {
+/// So many lines wait for whoever reads the log; more are left out and counted, for no answer waits for a reader.
+const WAITING: usize = 8192;
+
+/// What writes the log, and has written all of it when it is dropped, or a second later.
+#[derive(Debug)]
+pub struct LogWriter {
+    _guard: WorkerGuard,
+}
+
+/// Lines of the log that were left out because nobody took the ones before.
+static LEFT_OUT: OnceLock<ErrorCounter> = OnceLock::new();
+
+/// Returns how many lines of the log were left out so far.
+pub(super) fn lines_left_out() -> u64 {
+    let count = LEFT_OUT.get().map_or(0, ErrorCounter::dropped_lines);
+    u64::try_from(count).unwrap_or(u64::MAX)
+}
+
+/// Starts logs with a filter such as `info` or `tidegate=debug,warn`. Lines are written by a thread of their own: a reader that has stopped, a
+/// disk that is full and a pipe that has broken hold nobody up and end nothing.
+pub fn start_logs(filter: &str, form: LogForm) -> Result<LogWriter, LogError> {
     let parsed = EnvFilter::try_new(filter).map_err(|source| LogError::ParseFilter {
         filter: filter.to_owned(),
         source,
     })?;
+    let (writer, guard) = NonBlockingBuilder::default()
+        .lossy(true)
+        .buffered_lines_limit(WAITING)
+        .thread_name("log")
+        .finish(std::io::stderr());
+    let _first = LEFT_OUT.set(writer.error_counter());
     let subscriber = tracing_subscriber::fmt()
         .with_env_filter(parsed)
-        .with_writer(std::io::stderr)
+        .with_writer(writer)
         .event_format(form)
         .finish();
-    subscriber.try_init().map_err(LogError::StartTwice)
+    subscriber.try_init().map_err(LogError::StartTwice)?;
+    Ok(LogWriter { _guard: guard })
 }
 
 impl<S, N> FormatEvent<S, N> for LogForm

@@ -4,6 +4,7 @@
 //! a cluster or a user, of which a hub has as many as it likes. One file makes an exception, and has a limit (`fleet.rs`). Names that
 //! Prometheus and Kubernetes have for everybody stand without our prefix.
 
+use jiff::{SignedDuration, Timestamp};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
@@ -436,6 +437,12 @@ impl Metrics {
     pub fn clock(&self, skew: f64, trusted: bool) {
         self.clock_skew.set(skew);
         self.clock_trusted.set(trusted.into());
+    }
+
+    /// Returns what time it is on the hub when the own clock shows this one, as far as is known.
+    pub fn on_hub(&self, here: Timestamp) -> Timestamp {
+        let ahead = SignedDuration::try_from_secs_f64(self.clock_skew.get()).unwrap_or_default();
+        here.checked_sub(ahead).unwrap_or(here)
     }
 
     /// Counts a clock that has jumped.

@@ -27,7 +27,7 @@ pub use api_calls::{ApiMetrics, CountCalls, Counted};
 pub use door::{Closed, DoorMetrics};
 pub use fleet::{AddOnCounts, FleetMetrics};
 pub use gate::{About, AdmissionMetrics, Decision, DryRun};
-pub use logs::{LogError, LogForm, start_logs};
+pub use logs::{LogError, LogForm, LogWriter, start_logs};
 pub use metrics::{Metrics, Written};
 pub use modes::{Act, Holder, LeaseOf, ModeMetrics, PendingAction};
 pub use queue::QueueMetrics;

@@ -12,6 +12,8 @@ use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Unit;
 use rustix::time::{ClockId, clock_gettime};
 
+use super::logs::lines_left_out;
+
 /// The process, since it began to count.
 #[derive(Debug)]
 pub(super) struct Process {
@@ -92,6 +94,9 @@ impl Collector for Process {
         let worked = ConstCounter::new(worked());
         let help = "Time that processors have worked for the process";
         tell("process_cpu", help, seconds, Some(&worked))?;
+        let left_out = ConstCounter::new(lines_left_out());
+        let help = "Lines of the log that were left out because nobody took those before them";
+        tell("tidegate_log_lines_left_out", help, None, Some(&left_out))?;
         let started = ConstGauge::new(self.started);
         tell(
             "process_start_time",

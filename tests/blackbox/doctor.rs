@@ -46,7 +46,7 @@ fn fails(dev: &Dev, (id, expected): (&str, &str), words: &[&str]) {
     }
 }
 
-const CHECKS: [&str; 22] = [
+const CHECKS: [&str; 23] = [
     "kubernetes/version",
     "kubernetes/clock",
     "ocm/definitions",
@@ -62,6 +62,7 @@ const CHECKS: [&str; 22] = [
     "webhooks/foreign",
     "webhooks/ca-bundle",
     "webhooks/answers",
+    "webhooks/passes",
     "certificate/life",
     "clusters/placements",
     "clusters/available",
@@ -89,11 +90,30 @@ fn a_sound_hub_has_nothing_to_do_and_what_is_broken_is_found() {
     the_webhooks(&dev);
 }
 
+/// Programs get what they can read, also when there is nothing to be said.
+#[test]
+fn a_hub_that_does_not_answer_is_json_for_whoever_asked_for_json() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = folder.path().join("kubeconfig");
+    let config = json!({"apiVersion": "v1", "kind": "Config", "current-context": "a",
+        "contexts": [{"name": "a", "context": {"cluster": "a", "user": "a"}}], "users": [{"name": "a", "user": {}}],
+        "clusters": [{"name": "a", "cluster": {"server": "http://127.0.0.1:9"}}]});
+    std::fs::write(&file, config.to_string()).expect("writable");
+    let said = run(&["doctor", "-o", "json", "--kubeconfig", &file.to_string_lossy()]);
+    let page: Value = serde_json::from_str(&said.stdout).expect("JSON");
+    assert_eq!(said.code, Some(2), "{page:#}");
+    assert_eq!(page["exitStatus"], 2);
+    assert_eq!(page["findings"][0]["severity"], "unknown");
+    let seen = page["findings"][0]["seen"].as_str().expect("words");
+    assert!(seen.contains("reach the hub"), "{seen}");
+}
+
 fn the_lease(dev: &Dev) {
     let lease = json!({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "mine", "namespace": "default"},
         "spec": {"holderIdentity": "tidegate_gone_1", "leaseDurationSeconds": 15, "renewTime": "2001-01-01T00:00:00.000000Z"}});
     assert!(dev.apply(&lease.to_string()).ok);
     fails(dev, ("election/lease", "error"), &["--elect", "default/mine"]);
+    fails(dev, ("election/lease", "error"), &["--elect", "default/nobodys"]);
     let text = doctor(dev, &["--elect", "default/mine"]).stdout;
     assert!(text.contains("tidegate_gone_1 held default/mine"), "{text}");
 }
@@ -154,6 +174,8 @@ fn the_webhooks(dev: &Dev) {
     replace(dev, &bare);
     fails(dev, ("webhooks/match-conditions", "error"), &[]);
     replace(dev, &guard);
+    another_secret(dev, &guard, &mutate);
+    others_behind_the_gate(dev);
     let foreign = json!({"apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingWebhookConfiguration",
         "metadata": {"name": "mesh"}, "webhooks": [{"name": "inject.mesh.example", "admissionReviewVersions": ["v1"],
             "sideEffects": "None", "failurePolicy": "Ignore", "clientConfig": {"url": "https://127.0.0.1:9/"},
@@ -178,6 +200,41 @@ fn the_webhooks(dev: &Dev) {
         text.contains("type: tidegate reference webhooks | kubectl apply -f -"),
         "{text}"
     );
+}
+
+/// Webhooks of which some ask at a path that the gate does not have: whatever they would judge is stored unseen.
+fn another_secret(dev: &Dev, guard: &Value, mutate: &Value) {
+    let astray = |configuration: &Value| {
+        let mut configuration = configuration.clone();
+        for webhook in configuration["webhooks"].as_array_mut().expect("webhooks") {
+            let url = webhook["clientConfig"]["url"].as_str().expect("an address");
+            webhook["clientConfig"]["url"] = json!(format!("{url}/abcdefghijklmnopqrstuvwxyz"));
+        }
+        configuration
+    };
+    replace(dev, &astray(guard));
+    fails(dev, ("webhooks/as-registered", "error"), &[]);
+    replace(dev, guard);
+    replace(dev, &astray(mutate));
+    fails(dev, ("webhooks/as-registered", "error"), &[]);
+    fails(dev, ("webhooks/answers", "error"), &[]);
+    replace(dev, mutate);
+    let (_, findings) = report(dev, &[]);
+    assert_eq!(severity(&findings, "webhooks/answers"), "ok", "{findings:#?}");
+}
+
+/// Somebody who refuses everything: the gate answers as it should, and yet nothing can be stored.
+fn others_behind_the_gate(dev: &Dev) {
+    let other = json!({"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration",
+        "metadata": {"name": "away"}, "webhooks": [{"name": "away.example.com", "admissionReviewVersions": ["v1"],
+            "sideEffects": "None", "failurePolicy": "Fail", "clientConfig": {"url": "https://127.0.0.1:9/"},
+            "rules": [{"apiGroups": ["addon.open-cluster-management.io"], "apiVersions": ["*"], "operations": ["CREATE"],
+                "resources": ["clustermanagementaddons"]}]}]});
+    assert!(dev.apply(&other.to_string()).ok);
+    fails(dev, ("webhooks/passes", "error"), &[]);
+    dev.succeed(&["delete", "validatingwebhookconfiguration", "away"]);
+    let (_, findings) = report(dev, &[]);
+    assert_eq!(severity(&findings, "webhooks/passes"), "ok", "{findings:#?}");
 }
 
 /// A configuration that trusts another authority than that of the gate's certificate.

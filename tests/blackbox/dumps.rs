@@ -136,6 +136,11 @@ fn why_ends_at_the_cluster_that_refuses(dev: &Dev, dump: &str) {
         "{}",
         fleet.stdout
     );
+    assert!(
+        !fleet.stdout.contains("u{1b}") && !fleet.stdout.contains('\u{1b}'),
+        "{}",
+        fleet.stdout
+    );
     assert!(fleet.stdout.contains("<- stops here") && fleet.stdout.contains("code: why/work-not-applied"));
     let slip = run(&["why", "helowrld", "--facts", dump]);
     assert_eq!(slip.code, Some(2));

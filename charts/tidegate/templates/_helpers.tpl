@@ -79,7 +79,9 @@ securityContext:
 {{- end -}}
 
 {{- define "tidegate.budget" -}}
-{{- if .root.Values.podDisruptionBudget.enabled }}
+{{- $half := index .root.Values .half }}
+{{- /* One replica that must stay would hold up every drain of its node. */}}
+{{- if and .root.Values.podDisruptionBudget.enabled (or (gt (int $half.replicas) 1) (and (eq .half "gate") .root.Values.highAvailability.enabled)) }}
 ---
 apiVersion: policy/v1
 kind: PodDisruptionBudget

@@ -44,12 +44,16 @@ pub struct Dates {
 }
 
 /// The Lease by which replicas elect.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Election {
     /// `namespace/name`.
     pub place: String,
     /// The Lease, if there is one.
     pub lease: Option<Value>,
+    /// Whether somebody has said that replicas elect by it.
+    pub named: bool,
+    /// Whether it was written while it was looked at: clocks prove nothing, and this does.
+    pub renewed: bool,
 }
 
 /// All webhook configurations of a hub.
@@ -85,7 +89,7 @@ pub enum Trust {
     Unknown,
 }
 
-/// What came back for a faulty object that was created with dryRun=All.
+/// What came back for an object that was created with dryRun=All.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answered {
     /// It would have been stored.
@@ -144,6 +148,8 @@ pub struct HubFacts {
     pub certificates: BTreeMap<String, Reading<ShownCertificate>>,
     /// What the question through the API server came back with.
     pub answer: Reading<Answered>,
+    /// What a sound object came back with.
+    pub passage: Reading<Answered>,
     /// Who the rights are those of.
     pub account: String,
     /// The rights that are needed, and whether they are given.

@@ -100,6 +100,13 @@ pub struct Report {
 }
 
 impl Report {
+    /// Returns what is to be said of a hub that could not be asked for anything, and why.
+    pub fn unreached(why: impl Into<String>) -> Self {
+        Self {
+            findings: vec![Finding::unknown("kubernetes/version", why)],
+        }
+    }
+
     /// Returns how many findings have a severity.
     pub fn count(&self, severity: Severity) -> usize {
         self.findings

@@ -13,7 +13,11 @@ use admission::configurations;
 /// The end of the names of our webhooks.
 const OURS: &str = ".gate.tidegate.io";
 /// Groups whose kinds nobody else should change on the way in.
-const GROUPS: [&str; 2] = [api::v1alpha1::GROUP, api::names::OWN_GROUP];
+const GROUPS: [&str; 3] = [
+    api::v1alpha1::GROUP,
+    api::names::OWN_GROUP,
+    "work.open-cluster-management.io",
+];
 
 /// One thing that is not as it should be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -189,6 +193,13 @@ pub fn endpoints(lists: &WebhookLists) -> Vec<Endpoint> {
     places.into_iter().collect()
 }
 
+/// Returns whether the path of a webhook of ours ends in a secret.
+pub(crate) fn has_secret(lists: &WebhookLists) -> bool {
+    let all = hooks(&lists.mutating).into_iter().chain(hooks(&lists.validating));
+    all.filter(|(_, webhook)| is_ours(webhook))
+        .any(|(_, webhook)| !door(webhook).1.is_empty())
+}
+
 /// Returns what is not as Tidegate registers it. A hub that drops match conditions has neither them nor the webhook that needs them.
 pub fn webhook_faults(lists: &WebhookLists, has_conditions: bool) -> Vec<WebhookFault> {
     let nowhere = admission::Endpoint::Url("https://gate".to_owned());
@@ -236,9 +247,13 @@ fn secrets(lists: &WebhookLists) -> Vec<WebhookFault> {
 
 fn compared(wanted: &Value, (kind, home): (&'static str, &str), live: &[Value]) -> Vec<WebhookFault> {
     let webhook = text(wanted, "name").to_owned();
-    let mut found = hooks(live)
+    let mut found: Vec<_> = hooks(live)
         .into_iter()
-        .filter(|(_, one)| text(one, "name") == webhook);
+        .filter(|(_, one)| text(one, "name") == webhook)
+        .collect();
+    // The one where it belongs is the right one, whichever is listed first.
+    found.sort_by_key(|(configuration, _)| *configuration != home);
+    let mut found = found.into_iter();
     let Some((configuration, first)) = found.next() else {
         return vec![WebhookFault::Missing {
             webhook,
@@ -494,7 +509,7 @@ pub(crate) mod tests {
             .remove(0);
         let mut second = copy;
         second["metadata"]["name"] = json!("again");
-        lists.mutating.push(second);
+        lists.mutating.insert(0, second);
         lists.mutating.push(json!({"metadata": {"name": "mesh"}, "webhooks": [
             {"name": "inject.mesh.example", "rules": [{"apiGroups": ["*"], "resources": ["*"], "operations": ["*"]}]},
             {"name": "pods.mesh.example", "rules": [{"apiGroups": [""], "resources": ["pods"], "operations": ["CREATE"]}]},
@@ -502,6 +517,11 @@ pub(crate) mod tests {
         let faults = webhook_faults(&lists, true);
         let told: Vec<&str> = faults.iter().map(WebhookFault::word).collect();
         assert_eq!(told, ["duplicate", "missing", "foreign"]);
+        assert!(
+            faults[0].sentence().ends_with("a second time, by again"),
+            "{}",
+            faults[0].sentence()
+        );
         assert_eq!(faults[1].configuration(), (VALIDATING, "tidegate-guard"));
         assert_eq!(faults[2].configuration(), (MUTATING, "mesh"));
         assert!(faults[2].sentence().contains("inject.mesh.example"));

@@ -25,15 +25,23 @@ impl Shown {
 
     /// Returns a page of lines in which our own colours stay.
     pub fn painted(text: &str) -> Self {
+        Self::in_colours(text, |out, digits| out.extend([COLOUR, digits, "m"]))
+    }
+
+    /// Returns a page of lines that was painted, without its colours.
+    pub fn unpainted(text: &str) -> Self {
+        Self::in_colours(text, |_, _| {})
+    }
+
+    fn in_colours(text: &str, colour: impl Fn(&mut String, &str)) -> Self {
         let mut pieces = text.split(COLOUR);
         let mut out = lines(pieces.next().unwrap_or_default()).into_owned();
         for piece in pieces {
             let end = piece.find(|letter: char| !letter.is_ascii_digit() && letter != ';');
             match end.map(|end| piece.split_at(end)) {
                 Some((digits, rest)) if rest.starts_with('m') => {
-                    out.push_str(COLOUR);
-                    out.push_str(digits);
-                    out.push_str(&lines(rest));
+                    colour(&mut out, digits);
+                    out.push_str(&lines(rest.strip_prefix('m').unwrap_or(rest)));
                 }
                 Some(_) | None => {
                     out.push_str(&lines(COLOUR));
@@ -90,6 +98,8 @@ mod tests {
         let text = "\u{1b}[1;31mred\u{1b}[0m \u{1b}[2J\u{1b}]0;title\u{7}\u{1b}[31";
         let painted = "\u{1b}[1;31mred\u{1b}[0m \\u{1b}[2J\\u{1b}]0;title\\u{7}\\u{1b}[31";
         assert_eq!(Shown::painted(text).as_str(), painted);
+        let bare = "red \\u{1b}[2J\\u{1b}]0;title\\u{7}\\u{1b}[31";
+        assert_eq!(Shown::unpainted(text).as_str(), bare);
         assert!(!Shown::page(text).as_str().contains('\u{1b}'));
     }
 

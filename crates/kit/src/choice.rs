@@ -72,11 +72,22 @@ pub enum Definitions {
     Without,
 }
 
+/// Whose the namespace is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Tidegate's: it comes and goes with it.
+    Own,
+    /// Somebody else's: it is there, and stays with what is in it.
+    Existing,
+}
+
 /// An installation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Choice {
     /// Where it goes.
     pub namespace: String,
+    /// Whose that is.
+    pub place: Place,
     /// What it runs.
     pub image: String,
     /// Who makes its certificate.
@@ -142,6 +153,9 @@ fn folders(choice: &Choice) -> Vec<&'static str> {
     }
     if choice.workloads == Workloads::One {
         folders.push("components/one-workload");
+    }
+    if choice.place == Place::Existing {
+        folders.push("components/existing-namespace");
     }
     folders.extend(choice.extras.iter().map(|extra| match extra {
         Extra::HighAvailability => "components/high-availability",
@@ -222,6 +236,7 @@ mod tests {
     fn choice() -> Choice {
         Choice {
             namespace: NAMESPACE.to_owned(),
+            place: Place::Own,
             image: "example.com/tidegate:1".to_owned(),
             certificates: Certificates::SelfManaged,
             workloads: Workloads::Two,
@@ -266,6 +281,14 @@ mod tests {
             ["ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"]
         );
         assert_eq!(all[0]["kind"], "Namespace");
+        let guest = Choice {
+            place: Place::Existing,
+            namespace: "theirs".to_owned(),
+            ..choice()
+        };
+        let guests = objects(&guest).expect("an installation");
+        assert_eq!(guests.len(), all.len() - 1);
+        assert!(guests.iter().all(|object| object["kind"] != "Namespace"));
         let only = Choice {
             webhooks: Webhooks::Only,
             certificates: Certificates::Secret {

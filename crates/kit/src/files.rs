@@ -14,6 +14,7 @@ macro_rules! files {
 files![
     "components/cert-manager/certificate.yaml",
     "components/cert-manager/kustomization.yaml",
+    "components/existing-namespace/kustomization.yaml",
     "components/high-availability/kustomization.yaml",
     "components/monitoring/dashboards.yaml",
     "components/monitoring/kustomization.yaml",

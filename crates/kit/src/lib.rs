@@ -14,6 +14,6 @@ mod error;
 mod files;
 mod kustomization;
 
-pub use choice::{Certificates, Choice, Definitions, Extra, Webhooks, Workloads, objects};
+pub use choice::{Certificates, Choice, Definitions, Extra, Place, Webhooks, Workloads, objects};
 pub use error::KitError;
 pub use files::FILES;

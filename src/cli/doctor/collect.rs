@@ -151,29 +151,66 @@ async fn definitions(client: &Client) -> Reading<BTreeMap<String, Value>> {
 /// Asks who else manages add-ons, and which replica writes.
 pub(super) async fn managers(
     client: &Client,
-    (stock, elect): (Option<&LeasePlace>, Option<&LeasePlace>),
+    (stock, elect): (Option<&LeasePlace>, Option<(&LeasePlace, Named)>),
     facts: &mut HubFacts,
 ) {
     facts.managers = reading(MANAGERS.list(client, None).await, Reading::NotAsked);
     if let Some(place) = stock {
-        facts.stock = election(client, place).await;
+        facts.stock = election(client, (place, Named::No)).await;
     }
     if let Some(place) = elect {
         facts.election = election(client, place).await;
     }
 }
 
-async fn election(client: &Client, place: &LeasePlace) -> Reading<Election> {
+/// Replicas renew every two seconds.
+const RENEWED_WITHIN: std::time::Duration = std::time::Duration::from_secs(5);
+const LOOK_AGAIN: std::time::Duration = std::time::Duration::from_millis(400);
+
+/// Whether somebody has said that replicas elect by a Lease.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Named {
+    Yes,
+    No,
+}
+
+async fn election(client: &Client, (place, named): (&LeasePlace, Named)) -> Reading<Election> {
     let api: Api<Lease> = Api::namespaced(client.clone(), &place.namespace);
     let found = within(api.get(&place.name)).await;
+    let (found, renewed) = match found {
+        Ok(Some(lease)) => looked_at(&api, lease).await,
+        other => (other, false),
+    };
     let found = found.map(|lease| Election {
         place: format!("{}/{}", place.namespace, place.name),
         lease: lease.and_then(|lease| serde_json::to_value(lease).ok()),
+        named: named == Named::Yes,
+        renewed,
     });
     match found {
         Ok(election) => Reading::Seen(election),
         Err(why) => Reading::Refused(why),
     }
+}
+
+/// Looks at a Lease that somebody holds until it is renewed, for as long as a replica of Tidegate needs at most; returns it, and whether it was.
+async fn looked_at(api: &Api<Lease>, first: Lease) -> (Result<Option<Lease>, String>, bool) {
+    let name = first.metadata.name.clone().unwrap_or_default();
+    let holder = |lease: &Lease| lease.spec.as_ref().and_then(|spec| spec.holder_identity.clone());
+    let is_held = holder(&first).is_some_and(|holder| !holder.is_empty());
+    let begun = tokio::time::Instant::now();
+    let mut last = first.clone();
+    while is_held && begun.elapsed() < RENEWED_WITHIN {
+        tokio::time::sleep(LOOK_AGAIN).await;
+        match within(api.get(&name)).await {
+            Ok(Some(lease)) => last = lease,
+            other => return (other, false),
+        }
+        if last.metadata.resource_version != first.metadata.resource_version {
+            return (Ok(Some(last)), true);
+        }
+    }
+    (Ok(Some(last)), false)
 }
 
 /// Asks for the webhook configurations, and looks at the certificates of the places that they name.
@@ -229,14 +266,20 @@ async fn shown(place: &doctor::Endpoint, gate: Option<&str>) -> Reading<ShownCer
     }
 }
 
-/// Sends an add-on that the gate refuses, with dryRun=All, and notes what comes back.
+/// Sends an add-on that the gate refuses, and one with which nothing is wrong, both with dryRun=All, and notes what comes back.
 pub(super) async fn answer(client: &Client, facts: &mut HubFacts) {
+    let poison = json!({"type": "Placements", "placements": [{"name": "nowhere", "namespace": "default",
+        "rolloutStrategy": {"type": "All", "all": {"minSuccessTime": "banana"}}}]});
+    facts.answer = asked(client, &poison).await;
+    facts.passage = asked(client, &json!({"type": "Manual"})).await;
+}
+
+async fn asked(client: &Client, strategy: &Value) -> Reading<Answered> {
     let question = json!({"apiVersion": format!("{GROUP}/{VERSION}"), "kind": "ClusterManagementAddOn",
-        "metadata": {"name": "tidegate-doctor"},
-        "spec": {"installStrategy": {"type": "Placements", "placements": [{"name": "nowhere", "namespace": "default",
-            "rolloutStrategy": {"type": "All", "all": {"minSuccessTime": "banana"}}}]}}});
-    let Ok(question) = serde_json::from_value::<DynamicObject>(question) else {
-        return;
+        "metadata": {"name": "tidegate-doctor"}, "spec": {"installStrategy": strategy}});
+    let question = match serde_json::from_value::<DynamicObject>(question) {
+        Ok(question) => question,
+        Err(error) => return Reading::Refused(error.to_string()),
     };
     let params = PostParams {
         dry_run: true,
@@ -245,15 +288,17 @@ pub(super) async fn answer(client: &Client, facts: &mut HubFacts) {
     let api = ADDONS.all(client);
     let asked =
         tokio::time::timeout(std::time::Duration::from_secs(15), api.create(&params, &question)).await;
-    facts.answer = match asked {
+    match asked {
         Ok(Ok(_)) => Reading::Seen(Answered::Stored),
         Ok(Err(kube::Error::Api(status))) => match status.code {
             // Rights are looked at before any webhook is asked; a refusal of the gate names a webhook.
-            401 | 403 if !status.message.contains("webhook") => Reading::Refused(status.message.clone()),
+            401 | 403 if !status.message.contains("webhook") && !status.message.contains("Policy") => {
+                Reading::Refused(status.message.clone())
+            }
             404 => Reading::Refused("the hub has no ClusterManagementAddOn".to_owned()),
             code => Reading::Seen(Answered::Refused(code, field::one_line(&status.message))),
         },
         Ok(Err(error)) => Reading::Refused(words(&error)),
         Err(_elapsed) => Reading::Refused("no answer within 15 s".to_owned()),
-    };
+    }
 }

@@ -39,9 +39,9 @@ pub struct DoctorArgs {
     /// Look at the rights of the web page as well, as `serve --ui` needs them.
     #[arg(long)]
     pub ui: bool,
-    /// Lease by which the replicas elect.
-    #[arg(long, value_name = "NAMESPACE/NAME", default_value = "tidegate/leader", value_parser = lease)]
-    pub elect: LeasePlace,
+    /// Lease by which the replicas elect; given, it is an error that there is none. Without the flag tidegate/leader is looked at.
+    #[arg(long, value_name = "NAMESPACE/NAME", value_parser = lease)]
+    pub elect: Option<LeasePlace>,
     /// Lease of OCM's add-on manager; `none` looks at nothing.
     #[arg(long, value_name = "NAMESPACE/NAME", default_value = STOCK_LEASE, value_parser = stock_lease)]
     pub stock_lease: StockArg,

@@ -7,6 +7,7 @@ use doctor::{Colours, HubFacts, Report, Severity, Stage, examine, text};
 use field::{Shown, counted};
 use kube::Client;
 
+use super::collect::Named;
 use super::{collect, rights};
 use crate::cli::print::{complain, complaints_are_coloured};
 use crate::cli::{CliError, ServeArgs};
@@ -26,7 +27,10 @@ pub(in crate::cli) async fn preflight(client: &Client, args: &ServeArgs) -> Resu
     collect::kinds(client, &mut facts).await;
     collect::managers(
         client,
-        (args.stock_lease.0.as_ref(), args.elect.as_ref()),
+        (
+            args.stock_lease.0.as_ref(),
+            args.elect.as_ref().map(|place| (place, Named::Yes)),
+        ),
         &mut facts,
     )
     .await;

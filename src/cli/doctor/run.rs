@@ -4,19 +4,29 @@
 
 use std::process::ExitCode;
 
-use doctor::{Colours, HubFacts, Stage, examine, json, text};
+use doctor::{Colours, HubFacts, Report, Stage, examine, json, text};
 use field::Shown;
 
+use super::collect::Named;
 use super::{DoctorArgs, collect, fleet, rights};
 use crate::cli::hub::HubPlace;
 use crate::cli::print::{is_coloured, print};
-use crate::cli::{CliError, OutputFormat, connect};
+use crate::cli::{CliError, LeasePlace, OutputFormat, connect};
 
 pub(in crate::cli) fn run(args: &DoctorArgs) -> Result<ExitCode, CliError> {
     let runtime = connect::runtime()?;
-    let facts = runtime.block_on(collected(args))?;
-    let report = examine(&facts);
-    let status = report.exit_status(args.fail_on.severity());
+    let (report, status) = match runtime.block_on(collected(args)) {
+        Ok(facts) => {
+            let report = examine(&facts);
+            let status = report.exit_status(args.fail_on.severity());
+            (report, status)
+        }
+        // A program that asked gets what it can read.
+        Err(error) if args.output == OutputFormat::Json => {
+            (Report::unreached(error.one_line()), error.exit_status())
+        }
+        Err(error) => return Err(error),
+    };
     match args.output {
         OutputFormat::Text if is_coloured() => print(&Shown::painted(&text(&report, Colours::On)))?,
         OutputFormat::Text => print(&Shown::page(&text(&report, Colours::Off)))?,
@@ -26,12 +36,12 @@ pub(in crate::cli) fn run(args: &DoctorArgs) -> Result<ExitCode, CliError> {
 }
 
 async fn collected(args: &DoctorArgs) -> Result<HubFacts, CliError> {
-    let place = HubPlace {
+    let hub = HubPlace {
         kubeconfig: args.kubeconfig.as_deref(),
         context: args.context.as_deref(),
         ..HubPlace::default()
     };
-    let config = connect::config_of(place).await?;
+    let config = connect::config_of(hub).await?;
     let other = config.clone();
     let client = connect::client(config)?;
     let mut facts = HubFacts {
@@ -45,9 +55,18 @@ async fn collected(args: &DoctorArgs) -> Result<HubFacts, CliError> {
             source: source.into(),
         })?;
     collect::kinds(&client, &mut facts).await;
+    let named = if args.elect.is_some() {
+        Named::Yes
+    } else {
+        Named::No
+    };
+    let place = args.elect.clone().unwrap_or_else(|| LeasePlace {
+        namespace: "tidegate".to_owned(),
+        name: "leader".to_owned(),
+    });
     collect::managers(
         &client,
-        (args.stock_lease.0.as_ref(), Some(&args.elect)),
+        (args.stock_lease.0.as_ref(), Some((&place, named))),
         &mut facts,
     )
     .await;
@@ -59,7 +78,7 @@ async fn collected(args: &DoctorArgs) -> Result<HubFacts, CliError> {
         Some(account) => account.clone(),
         None => rights::whoami(&account).await,
     };
-    let elect = Some((args.elect.namespace.as_str(), args.elect.name.as_str()));
+    let elect = Some((place.namespace.as_str(), place.name.as_str()));
     let runs = rights::Runs {
         controllers: args.controllers,
         only: args.only,

@@ -14,6 +14,7 @@ use tracing::info;
 
 use super::door::Opened;
 use super::{age, erasure, labels, readiness};
+use crate::cli::options::word;
 use crate::cli::print::print;
 use crate::cli::settings::{self, Words};
 use crate::cli::{
@@ -60,7 +61,7 @@ async fn served(args: &ServeArgs, metrics: Metrics) -> Result<(), CliError> {
     let opened = policies::open(args.gate.policies.as_deref())?;
     let door = opened_door(args)?;
     let health = Health::default();
-    health.hears_of(metrics.staleness().clone());
+    health.hears(&metrics);
     let client = reached(args, &metrics).await?;
     // Probes are answered from the first moment on: that reading a fleet takes long is no reason to be killed.
     let pages = args.door.pages(args.half(), (&health, &metrics))?;
@@ -69,7 +70,7 @@ async fn served(args: &ServeArgs, metrics: Metrics) -> Result<(), CliError> {
     let (words, settings) = (told_words(args, &options.settings), options.settings.clone());
     let tide = Tide::start(client.clone(), options)
         .await
-        .map_err(|error| cannot_start("the controllers", error))?;
+        .map_err(|error| cannot_start(following(args), error))?;
     let is_old = age::tell_of_old_hub(&client).await;
     let _webhooks = webhooks_watched(args, (&client, &tide), is_old, &metrics);
     // Nothing passes a gate that has not read its policies yet.
@@ -119,6 +120,22 @@ async fn served(args: &ServeArgs, metrics: Metrics) -> Result<(), CliError> {
     told
 }
 
+/// What the controllers do, which a gate alone has none of.
+fn driving(args: &ServeArgs) -> String {
+    match args.half() {
+        Some(Only::Gate) => word(&ControllersMode::Off),
+        None | Some(Only::Controllers) => word(&args.controllers),
+    }
+}
+
+/// What follows the hub: a gate alone has no controllers.
+fn following(args: &ServeArgs) -> &'static str {
+    match args.half() {
+        Some(Only::Gate) => "the facts of the gate",
+        None | Some(Only::Controllers) => "the controllers",
+    }
+}
+
 /// What of the command line is told on the hub; what was found out about the hub counts as said.
 fn told_words(args: &ServeArgs, settings: &Settings) -> Words {
     let mut words = args.words.0.clone();
@@ -142,7 +159,7 @@ fn telling(args: &ServeArgs, (client, tide): (&Client, &Tide), words: Words) -> 
 async fn reached(args: &ServeArgs, metrics: &Metrics) -> Result<Client, CliError> {
     let config = connect::config_of(&args.hub).await?;
     info!(
-        version = env!("CARGO_PKG_VERSION"), hub = %config.cluster_url, controllers = ?args.controllers, only = ?args.half(),
+        version = env!("CARGO_PKG_VERSION"), hub = %config.cluster_url, controllers = %driving(args), only = args.half().as_ref().map(word),
         "tidegate starts"
     );
     let client = connect::counted_client(config, metrics)?;

@@ -103,8 +103,13 @@ impl Candidacy {
         }
     }
 
+    /// Returns whether this candidate's last renewal has run out, and nobody has taken the Lease from it as far as it knows.
+    fn is_unheard(&self) -> bool {
+        self.candidate.leads_until().is_some()
+    }
+
     /// Tells whether this candidate leads now; returns until when it does.
-    fn tell(&self, leading: &watch::Sender<bool>, term: &Term) -> Option<Instant> {
+    fn tell(&mut self, leading: &watch::Sender<bool>, term: &Term) -> Option<Instant> {
         let until = self
             .candidate
             .leads_until()
@@ -112,7 +117,12 @@ impl Candidacy {
         let leads = until.is_some();
         term.lasts_until(until.unwrap_or_else(Instant::now));
         let changed = leading.send_if_modified(|known| std::mem::replace(known, leads) != leads);
-        if changed {
+        if changed && !leads && self.is_unheard() {
+            // Who leads now, nobody here knows: another replica that reaches the hub may.
+            self.metrics.modes().held(LeaseOf::Election, Holder::Unknown);
+            self.told = None;
+            warn!(lease = %self.options.name, identity = %self.options.identity, leads, "leadership ended: the hub did not take a renewal in time");
+        } else if changed {
             info!(lease = %self.options.name, identity = %self.options.identity, leads, "leadership changed");
         }
         until

@@ -44,6 +44,9 @@ impl Default for Pace {
     }
 }
 
+/// No Lease that stands still is believed for longer than this, whatever it announces. OCM's own managers announce 137 s and renew every 26.
+const LONGEST_LEASE: Duration = Duration::from_mins(2);
+
 /// What a candidate does next.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Move {
@@ -104,6 +107,8 @@ impl Candidate {
             .lease_duration_seconds
             .and_then(|seconds| u64::try_from(seconds).ok());
         let lasts = announced.map_or(self.pace.lease, Duration::from_secs);
+        // Whoever lives renews long before: what a dead hand or a restored backup announces must not end all work for hours.
+        let lasts = lasts.min(LONGEST_LEASE.max(self.pace.lease));
         if now < since + lasts {
             return Move::Follow;
         }

@@ -146,13 +146,17 @@ fn tell(
             }
         }
         if *leading.borrow() {
-            let (grade, fault) = match &news {
-                News::Worse(fault) => (Grade::Warning, fault),
-                News::Mended(fault) => (Grade::Normal, fault),
+            let (grade, fault, note) = match &news {
+                News::Worse(fault) => (Grade::Warning, fault, fault.sentence()),
+                News::Mended(fault) => (
+                    Grade::Normal,
+                    fault,
+                    format!("no longer so: {}", fault.sentence()),
+                ),
             };
             let (kind, name) = fault.configuration();
             if standing.was_shown(name) {
-                recorder.of_webhooks((kind, name, uid(standing, fault)), grade, &fault.sentence());
+                recorder.of_webhooks((kind, name, uid(standing, fault)), grade, &note);
             }
         }
     }

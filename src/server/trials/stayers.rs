@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use http_body_util::BodyExt as _;
-use hyper::client::conn::http2;
+use hyper::client::conn::{http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use rustls::pki_types::ServerName;
 use serde_json::json;
@@ -59,6 +59,37 @@ async fn h2_connections_do_not_live_by_pings() {
         ended.expect("it was told to go").expect("no panic").ok();
         assert!(counts(&rig, "rested"));
     }
+}
+
+/// From the moment on when the gate is to end, callers on HTTP/1.1 are told to come again by another connection; those of HTTP/2 by no header,
+/// which they may not have.
+#[tokio::test]
+async fn who_keeps_a_connection_is_told_when_the_gate_is_to_end() {
+    let rig = Rig::start(quick()).await;
+    let connected = http1::handshake(TokioIo::new(rig.tls(&[b"http/1.1"]).await)).await;
+    let (mut old, connection) = connected.expect("HTTP/1.1");
+    let alive = tokio::spawn(connection);
+    let connected = http2::Builder::new(TokioExecutor::new())
+        .timer(TokioTimer::new())
+        .handshake(TokioIo::new(rig.tls(&[b"h2"]).await))
+        .await;
+    let (mut new, streams) = connected.expect("h2");
+    let streams = tokio::spawn(streams);
+    let ask = || post("/validate", review(&json!({})));
+    let response = old.send_request(ask()).await.expect("a response");
+    assert_eq!(response.headers().get("connection"), None);
+    assert_eq!(read(response).await.0, 200);
+    rig.health.drain();
+    let response = new.send_request(over_h2(ask())).await.expect("a response");
+    assert_eq!(response.headers().get("connection"), None);
+    assert_eq!(read(response).await.0, 200);
+    old.ready().await.expect("it was kept");
+    let response = old.send_request(ask()).await.expect("a response");
+    assert_eq!(response.headers()["connection"], "close");
+    assert_eq!(read(response).await.0, 200);
+    let ended = tokio::time::timeout(PATIENCE, alive).await;
+    ended.expect("it ends").expect("no panic").expect("in good order");
+    streams.abort();
 }
 
 #[tokio::test]

@@ -8,12 +8,18 @@ use serde_json::Value;
 
 use super::parse::{Comparison, Filter, JsonPath, Node, Slice};
 
+/// So many values a path may find on its way; one with many recursive descents finds the same ones again and again.
+const MOST: usize = 1 << 16;
+
 impl JsonPath {
     /// Returns every value that the path finds in `value`.
     pub fn find<'a>(&'a self, value: &'a Value) -> Result<Vec<&'a Value>, String> {
         let mut found = vec![value];
         for node in &self.0 {
             found = node.step(&found)?;
+            if found.len() > MOST {
+                return Err(format!("the path finds more than {MOST} values"));
+            }
         }
         Ok(found)
     }
@@ -73,6 +79,9 @@ fn children(value: &Value) -> Vec<&Value> {
 }
 
 fn descend<'a>(value: &'a Value, found: &mut Vec<&'a Value>) {
+    if found.len() > MOST {
+        return;
+    }
     if matches!(value, Value::Array(_) | Value::Object(_)) {
         found.push(value);
     }
@@ -161,6 +170,24 @@ mod tests {
         let path = JsonPath::parse(path)?;
         path.find(&object)
             .map(|values| values.into_iter().cloned().collect())
+    }
+
+    /// Each way to a value would find it once more: a path of four hundred dots took minutes.
+    #[test]
+    fn descents_do_not_multiply() {
+        assert_eq!(
+            JsonPath::parse("....x"),
+            Err("invalid multiple recursive descent".to_owned())
+        );
+        let deep = (0..12).fold(json!(1), |inner, _| json!({"a": inner}));
+        let path_of_twelve = JsonPath::parse(&"..a".repeat(12)).expect("a path");
+        assert_eq!(path_of_twelve.find(&deep), Ok(vec![&json!(1)]));
+        let wide = json!([[[[[[[[1]]]]]]]]);
+        let path = JsonPath::parse(&"..*".repeat(60)).expect("a path");
+        assert_eq!(path.find(&wide).map(|found| found.len()), Ok(0));
+        let deeper = (0..40).fold(json!(1), |inner, _| json!({"a": inner}));
+        let refused = path_of_twelve.find(&deeper).expect_err("there are billions of ways");
+        assert!(refused.starts_with("the path finds more than"), "{refused}");
     }
 
     #[test]

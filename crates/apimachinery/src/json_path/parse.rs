@@ -75,7 +75,7 @@ impl Parser<'_> {
         while let Some(letter) = self.peek() {
             self.at += 1;
             match letter {
-                '.' if self.peek() == Some('.') => self.recursive(),
+                '.' if self.peek() == Some('.') => self.recursive()?,
                 '.' => self.field(),
                 '[' => self.brackets()?,
                 '"' | '\'' => self.quote(letter)?,
@@ -88,12 +88,17 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn recursive(&mut self) {
+    /// One behind another would say nothing more, and find everything again for each way to it.
+    fn recursive(&mut self) -> Result<(), String> {
         self.at += 1;
+        if matches!(self.nodes.last(), Some(Node::Recursive)) {
+            return Err("invalid multiple recursive descent".to_owned());
+        }
         self.nodes.push(Node::Recursive);
         if self.peek().is_some_and(|next| !is_end(next)) {
             self.field();
         }
+        Ok(())
     }
 
     fn field(&mut self) {

@@ -29,7 +29,7 @@ pub(super) fn bundles(facts: &HubFacts) -> Vec<Finding> {
             );
             findings.push(
                 Finding::warning(BUNDLE, seen)
-                    .cure("let cert-manager inject it (annotation cert-manager.io/inject-ca-from), or write it: certs/README.md")
+                    .cure("it is written by whoever makes the certificate: the controllers, whose log says why they have not; cert-manager, by the annotation cert-manager.io/inject-ca-from; or you (certs/README.md)")
                     .command("kubectl get validatingwebhookconfiguration tidegate-guard -o yaml"),
             );
         }

@@ -10,17 +10,17 @@ use crate::webhooks::{WebhookFault, webhook_faults};
 use field::counted;
 
 use super::hub::keeps_conditions;
+use super::place::REGISTER;
 
 const REGISTERED: &str = "webhooks/registered";
 const EDITED: &str = "webhooks/as-registered";
 const CONDITIONS: &str = "webhooks/match-conditions";
 const FOREIGN: &str = "webhooks/foreign";
 const ANSWERS: &str = "webhooks/answers";
+const PASSES: &str = "webhooks/passes";
 
 /// The webhook that is asked first, and about everything.
 const FIRST: &str = "mutate.gate.tidegate.io";
-
-const REGISTER: &str = "tidegate reference webhooks | kubectl apply -f -";
 
 pub(super) fn registered(facts: &HubFacts) -> Vec<Finding> {
     let lists = match &facts.webhooks {
@@ -33,7 +33,8 @@ pub(super) fn registered(facts: &HubFacts) -> Vec<Finding> {
     };
     let conditions = keeps_conditions(&facts.kubernetes);
     let faults = webhook_faults(lists, conditions);
-    let (mut missing, mut edited, mut dropped, mut others) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let (mut missing, mut edited, mut dropped) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut twice, mut others) = (Vec::new(), Vec::new());
     for fault in &faults {
         match fault {
             WebhookFault::Missing { .. } => missing.push(fault),
@@ -41,9 +42,8 @@ pub(super) fn registered(facts: &HubFacts) -> Vec<Finding> {
                 field: "matchConditions",
                 ..
             } => dropped.push(fault),
-            WebhookFault::Edited { .. } | WebhookFault::Secret { .. } | WebhookFault::Duplicate { .. } => {
-                edited.push(fault);
-            }
+            WebhookFault::Duplicate { .. } => twice.push(fault),
+            WebhookFault::Edited { .. } | WebhookFault::Secret { .. } => edited.push(fault),
             WebhookFault::Foreign { .. } => others.push(fault),
         }
     }
@@ -66,12 +66,13 @@ pub(super) fn registered(facts: &HubFacts) -> Vec<Finding> {
                 .cure("register them again with the flags of the first time (--url, --path-secret), and ask who edits them")
                 .command(REGISTER),
         );
-    } else if missing.is_empty() {
+    } else if missing.is_empty() && twice.is_empty() {
         findings.push(Finding::ok(
             EDITED,
             "every webhook is as this program registers it",
         ));
     }
+    findings.extend(of_twice(&twice));
     let finding = if others.is_empty() {
         Finding::ok(FOREIGN, "no mutating webhook of others is asked about add-ons")
     } else {
@@ -81,6 +82,15 @@ pub(super) fn registered(facts: &HubFacts) -> Vec<Finding> {
     };
     findings.push(finding);
     findings
+}
+
+fn of_twice(twice: &[&WebhookFault]) -> Option<Finding> {
+    let (kind, configuration) = twice.first()?.configuration();
+    Some(
+        Finding::error(EDITED, sentences(twice))
+            .cure("take the second registration away: every object is judged more than once, and by a gate that may be another one")
+            .command(format!("kubectl delete {} {configuration}", kind.to_lowercase())),
+    )
 }
 
 fn of_missing(missing: &[&WebhookFault], stage: Stage, lists: &WebhookLists) -> Finding {
@@ -217,6 +227,36 @@ pub(super) fn answers(facts: &HubFacts) -> Option<Finding> {
     )
 }
 
+/// Whether what is right may be stored: others may stand behind the gate, and refuse everything.
+pub(super) fn passes(facts: &HubFacts) -> Option<Finding> {
+    let (code, words) = match &facts.passage {
+        Reading::NotAsked => return None,
+        Reading::Refused(why) => {
+            return Some(Finding::unknown(
+                PASSES,
+                format!("nobody could send a sound object: {why}"),
+            ));
+        }
+        Reading::Seen(Answered::Stored) => {
+            return Some(Finding::ok(PASSES, "a sound object (dryRun=All) may be stored"));
+        }
+        Reading::Seen(Answered::Refused(code, words)) => (code, words),
+    };
+    if between(words, "admission webhook \"", "\" denied")
+        .is_some_and(|hook| hook.ends_with(".gate.tidegate.io"))
+    {
+        let seen = format!("the gate refuses even a bare ClusterManagementAddOn: {words}");
+        return Some(Finding::note(PASSES, seen).cure("nothing, where a policy of this hub asks for more"));
+    }
+    let seen =
+        format!("a ClusterManagementAddOn with which nothing is wrong cannot be stored ({code}): {words}");
+    Some(
+        Finding::error(PASSES, seen)
+            .cure("mend or take away what refuses it: a webhook that cannot be reached and fails closed, or a policy of the API server")
+            .command("kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations,validatingadmissionpolicies"),
+    )
+}
+
 fn between<'a>(text: &'a str, before: &str, after: &str) -> Option<&'a str> {
     let (_, rest) = text.split_once(before)?;
     rest.split_once(after).map(|(found, _)| found)
@@ -329,6 +369,34 @@ mod tests {
         let hidden = Reading::Refused("forbidden".to_owned());
         says(hidden, Severity::Unknown, "nobody could ask", "dryRun=All");
         assert_eq!(answers(&HubFacts::default()), None);
+    }
+
+    #[test]
+    fn whoever_refuses_what_is_right_is_told() {
+        let said = |passage: Reading<Answered>| {
+            let facts = HubFacts {
+                passage,
+                ..HubFacts::default()
+            };
+            passes(&facts).map(|found| (found.severity, found.seen))
+        };
+        assert_eq!(said(Reading::NotAsked), None);
+        let sound = said(Reading::Seen(Answered::Stored)).expect("said");
+        assert_eq!(sound.0, Severity::Ok);
+        let hidden = said(Reading::Refused("forbidden".to_owned())).expect("said");
+        assert_eq!(hidden.0, Severity::Unknown);
+        let policy = "admission webhook \"mutate.gate.tidegate.io\" denied the request: metadata.labels: Required value [team]";
+        assert_eq!(said(refused(policy)).expect("said").0, Severity::Note);
+        for other in [
+            "Internal error occurred: failed calling webhook \"a.example\": failed to call webhook: connection refused",
+            "admission webhook \"a.example\" denied the request: no",
+            "ValidatingAdmissionPolicy 'x' with binding 'x' denied request: never",
+            "Internal error occurred: failed calling webhook \"guard.gate.tidegate.io\": failed to call webhook: x509: unknown authority",
+        ] {
+            let (severity, seen) = said(refused(other)).expect("said");
+            assert_eq!(severity, Severity::Error, "{seen}");
+            assert!(seen.contains(other), "{seen}");
+        }
     }
 
     #[test]

@@ -15,6 +15,13 @@ const OPERATOR: &str = "ocm/version";
 const STOCK: &str = "ocm/addon-manager";
 const ELECTION: &str = "election/lease";
 
+/// How long the Leases of Tidegate's replicas last, which renew them every two seconds.
+const OURS_LASTS: SignedDuration = SignedDuration::from_secs(15);
+/// A Lease that was not renewed for so long is nobody's, whatever it announces: the controllers believe it no longer either.
+const LONGEST: SignedDuration = SignedDuration::from_secs(120);
+/// How far ahead a renewal may lie, for want of equal clocks.
+const AHEAD: SignedDuration = SignedDuration::from_secs(-10);
+
 /// The release of OCM that was tried (`docs/ocm/compatibility.md`).
 const TRIED: (u64, u64) = (1, 3);
 /// A kind that OCM's operator defines, on which it writes its version.
@@ -47,6 +54,10 @@ pub(super) fn operator(facts: &HubFacts) -> Option<Finding> {
     }
 }
 
+fn whole_seconds(age: SignedDuration) -> SignedDuration {
+    SignedDuration::from_secs(age.as_secs())
+}
+
 /// What a Lease says at the time of the hub.
 struct Held<'a> {
     holder: &'a str,
@@ -70,7 +81,28 @@ impl<'a> Held<'a> {
     }
 
     fn is_alive(&self) -> bool {
-        !self.holder.is_empty() && self.age.is_some_and(|age| age < self.lasts)
+        let longest = if self.is_ours() { OURS_LASTS * 2 } else { LONGEST };
+        let is_recent = |age: SignedDuration| AHEAD < age && age < self.lasts.min(longest);
+        !self.holder.is_empty() && self.age.is_some_and(is_recent)
+    }
+
+    /// Returns what no holder writes who renews it in time.
+    fn oddity(&self) -> Option<String> {
+        let off = self.age.filter(|age| *age < AHEAD || *age > LONGEST);
+        if let Some(age) = off {
+            let off = whole_seconds(age.abs());
+            let which = if age.is_negative() { "ahead of" } else { "behind" };
+            return Some(format!(
+                "the clock of its machine is {off:#} {which} that of the hub"
+            ));
+        }
+        let is_odd = self.is_ours() && self.lasts != OURS_LASTS;
+        is_odd.then(|| {
+            format!(
+                "it announces {:#}, and a replica of Tidegate {:#}: somebody else has written it",
+                self.lasts, OURS_LASTS
+            )
+        })
     }
 
     fn is_ours(&self) -> bool {
@@ -78,10 +110,12 @@ impl<'a> Held<'a> {
     }
 
     fn age(&self) -> String {
-        let seconds = self
-            .age
-            .map(|age| SignedDuration::from_secs(age.as_secs().max(0)));
-        seconds.map_or_else(|| "never".to_owned(), |age| format!("{age:#} ago"))
+        let whole = self.age.map(|age| whole_seconds(age.abs()));
+        match (whole, self.age.is_some_and(|age| age < AHEAD)) {
+            (None, _) => "never".to_owned(),
+            (Some(age), true) => format!("{age:#} ahead of now"),
+            (Some(age), false) => format!("{age:#} ago"),
+        }
     }
 }
 
@@ -201,22 +235,33 @@ pub(super) fn election(facts: &HubFacts) -> Option<Finding> {
         }
         Reading::Seen(election) => election,
     };
-    let Election { place, lease } = election;
+    let Election {
+        place, lease, named, ..
+    } = election;
     let (namespace, name) = place.split_once('/').unwrap_or(("", place));
     let look = format!("kubectl get lease {name} -n {namespace} -o yaml");
     if facts.stage == Stage::BeforeStart {
         return None;
     }
     let Some(lease) = lease else {
-        let seen =
-            format!("there is no Lease {place}: no replica elects, which is right where one process writes");
-        return Some(
-            Finding::note(ELECTION, seen)
-                .cure("give --elect to doctor if the replicas elect by another Lease"),
-        );
+        let seen = format!("there is no Lease {place}");
+        return Some(if *named {
+            Finding::error(
+                ELECTION,
+                format!("{seen}: no replica has ever stood for election, and nobody writes"),
+            )
+            .cure("start the controllers, or name the Lease by which they elect")
+            .command(format!("kubectl get deployments,leases -n {namespace}"))
+        } else {
+            Finding::note(
+                ELECTION,
+                format!("{seen}: no replica elects, which is right where one process writes"),
+            )
+            .cure("give --elect to doctor if replicas elect: then it is an error that nobody does")
+        });
     };
     let held = Held::of(lease, now(facts)?);
-    Some(if held.is_alive() {
+    Some(if election.renewed || held.is_alive() {
         let finding = led(&held, place, lease);
         if held.is_ours() {
             finding
@@ -233,11 +278,15 @@ fn led(held: &Held<'_>, place: &str, lease: &Value) -> Finding {
     let count = transitions.map(|count| usize::try_from(count).unwrap_or(usize::MAX));
     let handed = count.map_or_else(String::new, |count| format!(", {}", counted(count, "change")));
     let seen = format!("{} holds {place}, renewed {}{handed}", held.holder, held.age());
-    if held.is_ours() {
-        return Finding::ok(ELECTION, seen);
+    if !held.is_ours() {
+        let seen = format!("{seen}: that is no replica of Tidegate, so Tidegate writes nothing");
+        return Finding::error(ELECTION, seen).cure("wait for its end, or elect by another Lease (--elect)");
     }
-    let seen = format!("{seen}: that is no replica of Tidegate, so Tidegate writes nothing");
-    Finding::warning(ELECTION, seen).cure("wait for its end, or elect by another Lease (--elect)")
+    match held.oddity() {
+        None => Finding::ok(ELECTION, seen),
+        Some(odd) => Finding::warning(ELECTION, format!("{seen}; {odd}"))
+            .cure("set the clock of that machine; a Lease that nobody renews is taken over and written anew within two minutes"),
+    }
 }
 
 fn led_by_nobody(held: &Held<'_>, place: &str) -> Finding {
@@ -278,38 +327,33 @@ mod tests {
     }
 
     fn lease(holder: &str, renewed: &str) -> Reading<Election> {
-        let spec = json!({"holderIdentity": holder, "renewTime": renewed, "leaseDurationSeconds": 15, "leaseTransitions": 2});
+        lasting(holder, renewed, 15)
+    }
+
+    /// One that was written while it was looked at.
+    fn moving(holder: &str, renewed: &str) -> Reading<Election> {
         Reading::Seen(Election {
-            place: "tidegate/leader".to_owned(),
-            lease: Some(json!({"spec": spec})),
+            renewed: true,
+            ..held_for(holder, renewed, 15)
         })
     }
 
-    #[test]
-    fn a_lease_that_nobody_renews_is_told_with_its_age() {
-        let rows = [
-            (
-                lease("tidegate_a_1", "2030-01-01T00:00:18.5Z"),
-                Severity::Ok,
-                "1s ago, 2 changes",
-            ),
-            (
-                lease("tidegate_a_1", "2030-01-01T00:00:00Z"),
-                Severity::Error,
-                "20s ago: it is over",
-            ),
-            (lease("", "2030-01-01T00:00:18Z"), Severity::Error, "nobody holds"),
-            (
-                lease(OCMS, "2030-01-01T00:00:18Z"),
-                Severity::Warning,
-                "no replica of Tidegate",
-            ),
-            (
-                Reading::Refused("no".to_owned()),
-                Severity::Unknown,
-                "cannot be read",
-            ),
-        ];
+    fn lasting(holder: &str, renewed: &str, seconds: u32) -> Reading<Election> {
+        Reading::Seen(held_for(holder, renewed, seconds))
+    }
+
+    fn held_for(holder: &str, renewed: &str, seconds: u32) -> Election {
+        let spec = json!({"holderIdentity": holder, "renewTime": renewed, "leaseDurationSeconds": seconds, "leaseTransitions": 2});
+        Election {
+            place: "tidegate/leader".to_owned(),
+            lease: Some(json!({"spec": spec})),
+            named: true,
+            renewed: false,
+        }
+    }
+
+    /// Asserts how bad each Lease is said to be, and in which words.
+    fn told(rows: Vec<(Reading<Election>, Severity, &str)>) {
         for (election_fact, severity, words) in rows {
             let facts = HubFacts {
                 election: election_fact,
@@ -319,22 +363,83 @@ mod tests {
             assert_eq!(found.severity, severity, "{}", found.seen);
             assert!(found.seen.contains(words), "{}", found.seen);
         }
-        let none = Reading::Seen(Election {
-            place: "a/b".to_owned(),
-            lease: None,
-        });
-        let found = election(&HubFacts {
-            election: none.clone(),
-            ..facts()
-        })
-        .expect("said");
-        assert_eq!(found.severity, Severity::Note);
-        let early = HubFacts {
-            election: none,
-            stage: Stage::BeforeStart,
-            ..facts()
+    }
+
+    #[test]
+    fn a_lease_that_nobody_renews_is_told_with_its_age() {
+        use Severity::{Error, Ok, Unknown};
+        let ours = "tidegate_a_1";
+        told(vec![
+            (lease(ours, "2030-01-01T00:00:18.5Z"), Ok, "1s ago, 2 changes"),
+            (lease(ours, "2030-01-01T00:00:00Z"), Error, "20s ago: it is over"),
+            (lease("", "2030-01-01T00:00:18Z"), Error, "nobody holds"),
+            (
+                lease(OCMS, "2030-01-01T00:00:18Z"),
+                Error,
+                "no replica of Tidegate",
+            ),
+            (lasting(OCMS, "2029-12-31T23:58:00Z", 86_400), Error, "it is over"),
+            (Reading::Refused("no".to_owned()), Unknown, "cannot be read"),
+        ]);
+    }
+
+    /// What announces a day, or lies in the future, is no proof of life; what moves is, whatever its clock says.
+    #[test]
+    fn a_lease_is_alive_when_it_moves_and_not_because_it_says_so() {
+        use Severity::{Error, Ok, Warning};
+        let ours = "tidegate_a_1";
+        told(vec![
+            (
+                lasting(ours, "2029-12-31T23:59:40Z", 86_400),
+                Error,
+                "40s ago: it is over",
+            ),
+            (
+                lasting(ours, "2030-01-01T00:00:18Z", 86_400),
+                Warning,
+                "it announces 24h",
+            ),
+            (
+                lease(ours, "2030-01-01T01:00:20Z"),
+                Error,
+                "1h ahead of now: it is over",
+            ),
+            (
+                moving(ours, "2030-01-01T01:00:20Z"),
+                Warning,
+                "1h ahead of that of the hub",
+            ),
+            (
+                moving(ours, "2029-01-01T00:00:00Z"),
+                Warning,
+                "behind that of the hub",
+            ),
+            (moving(ours, "2030-01-01T00:00:18Z"), Ok, "2s ago"),
+        ]);
+    }
+
+    #[test]
+    fn no_lease_at_all_is_an_error_where_replicas_are_said_to_elect() {
+        let said = |named: bool, stage: Stage| {
+            let nothing = Election {
+                place: "a/b".to_owned(),
+                named,
+                ..Election::default()
+            };
+            let facts = HubFacts {
+                election: Reading::Seen(nothing),
+                stage,
+                ..facts()
+            };
+            election(&facts).map(|found| found.severity)
         };
-        assert_eq!(election(&early), None, "before the start nobody leads");
+        assert_eq!(said(false, Stage::Running), Some(Severity::Note));
+        assert_eq!(said(true, Stage::Running), Some(Severity::Error));
+        assert_eq!(
+            said(true, Stage::BeforeStart),
+            None,
+            "before the start nobody leads"
+        );
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod hub;
 mod kinds;
 mod managers;
 mod objects;
+mod place;
 
 use super::facts::HubFacts;
 use super::finding::Report;
@@ -28,12 +29,14 @@ pub fn examine(facts: &HubFacts) -> Report {
     findings.extend(certificates::bundles(facts));
     findings.extend(certificates::shown(facts));
     findings.extend(gate::answers(facts));
+    findings.extend(gate::passes(facts));
     findings.extend(fleet::placements(&facts.fleet));
     findings.extend(fleet::clusters(&facts.fleet));
     findings.extend(fleet::agents(facts));
     findings.extend(objects::policies(&facts.fleet));
     findings.extend(objects::stalled(&facts.fleet));
     findings.extend(objects::malformed(&facts.fleet));
+    place::put(&mut findings, facts);
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
     Report { findings }
 }
