@@ -9,6 +9,7 @@
     clippy::wildcard_enum_match_arm
 )]
 
+mod cluster_variable;
 mod config;
 mod deadline;
 mod hub_permission;
@@ -30,6 +31,9 @@ mod turns;
 pub mod upgrade;
 mod version;
 
+pub use cluster_variable::{
+    BadClusterVariable, ClusterKey, ClusterSource, ClusterVariable, cluster_variables,
+};
 pub use config::{ConfigReference, ConfigType, KNOWN_TYPES, KnownType, RawReference, Scope};
 pub use deadline::{ProgressDeadline, Soak};
 pub use hub_permission::{HubNamespaces, is_addons_own, is_never_bound, is_reserved};

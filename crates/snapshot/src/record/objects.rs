@@ -18,7 +18,7 @@ use crate::registration::Registered;
 use crate::removal::Farewell;
 use crate::terms;
 use model::Name;
-use model::{ConfigRollout, Limit, RolloutStrategy, Selector};
+use model::{ClusterKey, ClusterSource, ConfigRollout, Limit, RolloutStrategy, Selector};
 
 /// A `ManagedCluster`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,11 +41,23 @@ pub struct Cluster {
     pub unknown: Option<(Name, Name)>,
     /// Image mirrors as the cluster's annotation gives them, "" when it has none.
     pub image_registries: Name,
+    /// All its annotations that templates may use.
+    pub said: LabelMap,
     /// What admission may ask about the cluster.
     pub facts: Arc<ClusterFacts>,
 }
 
 impl Cluster {
+    /// Returns what the cluster says under a key.
+    pub fn value(&self, asked: &ClusterKey) -> Option<&Name> {
+        let values = match asked.source {
+            ClusterSource::Label => &self.labels,
+            ClusterSource::Claim => &self.facts.claims,
+            ClusterSource::Annotation => &self.said,
+        };
+        values.get(&asked.key)
+    }
+
     /// Returns whether the cluster has opted out of an add-on.
     pub fn opts_out_of(&self, addon: &str) -> bool {
         let mut listed = self.opt_out.split(',').map(str::trim);
