@@ -12,6 +12,7 @@
 mod cluster_variable;
 mod config;
 mod deadline;
+mod dependency;
 mod hub_permission;
 mod image;
 mod limit;
@@ -36,6 +37,7 @@ pub use cluster_variable::{
 };
 pub use config::{ConfigReference, ConfigType, KNOWN_TYPES, KnownType, RawReference, Scope};
 pub use deadline::{ProgressDeadline, Soak};
+pub use dependency::{dependency_circle, listed_addons};
 pub use hub_permission::{HubNamespaces, is_addons_own, is_never_bound, is_reserved};
 pub use image::ImageReference;
 pub use limit::{Limit, Percent, Tolerance};

@@ -142,6 +142,7 @@ fn gone(name: &Name) -> AddOn {
         configuration_rollout: Ok(ConfigRollout::UpdateAll),
         paused: Paused::default(),
         promoted: Promoted::default(),
+        depends_on: Box::default(),
         removals_until: None,
         strategy: InstallStrategy::Manual,
         placements: Vec::new(),

@@ -22,9 +22,12 @@ use rollout::is_promoted;
 use snapshot::{InstallStrategy, Instance, PlacementUse, Reference, Status, terms};
 
 /// Reasons of `Configured` with which a cluster waits for its turn.
-pub(super) const WAITING: [&str; 5] = [
+pub(super) const WAITING: [&str; 8] = [
+    "DependencyCycle",
+    "DependencyNotFound",
     "RolloutPaused",
     "TooManyFailures",
+    "WaitingForDependency",
     "WaitingForGroup",
     "WaitingForSlot",
     "PlacementNotDecided",
@@ -131,6 +134,10 @@ impl Case<'_> {
             ("TooManyFailures", Some(place)) => self.failures(&place),
             ("WaitingForGroup", Some(place)) => self.group(&instance.cluster, &place, told),
             ("WaitingForSlot", Some(place)) => self.slot(&place, told),
+            ("WaitingForDependency", _) => self.dependency(&instance.cluster, told),
+            ("DependencyCycle" | "DependencyNotFound", _) => {
+                Cause::new(causes::DEPENDENCY_LIST, &*configured.message)
+            }
             ("OutsideRollout", _) => self.outside(&configured.message),
             ("RolloutStrategyInvalid", _) => Cause::new(causes::ROLLOUT_STRATEGY, &*configured.message),
             ("PlacementNotFound", _) => self.missing_placement(&configured.message),
@@ -331,6 +338,20 @@ impl Case<'_> {
         }
         let until = ends(&open).max().filter(|_| soaking);
         Cause::new(causes::TURN_OF_GROUP, detail).graded(Grade::Waits(until))
+    }
+
+    /// The first add-on that has to run on the cluster first is the one to ask about.
+    fn dependency(&self, cluster: &str, told: &str) -> Cause {
+        let cause = Cause::new(causes::DEPENDENCY, told).graded(Grade::Waits(None));
+        let listed = told.rsplit_once(": ").map_or(told, |(_, listed)| listed);
+        match listed.split([' ', ',']).next().filter(|name| !name.is_empty()) {
+            Some(first) => cause.typing(format!(
+                "tidegate why {} --cluster {}",
+                quoted(first),
+                quoted(cluster)
+            )),
+            None => cause,
+        }
     }
 
     fn outside(&self, message: &str) -> Cause {

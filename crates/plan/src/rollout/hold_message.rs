@@ -142,6 +142,38 @@ impl Notice {
         Self::new("ClusterNotFound", Attention::Wait, message)
     }
 
+    /// Other add-ons have to run on the cluster first: which of them do not, and how far each is.
+    pub(super) fn prerequisites(names: &[&Name], told: &str) -> Self {
+        let names: Vec<&str> = names.iter().map(|name| &***name).collect();
+        let head = "waits for add-ons that this one depends on";
+        let message = format!("{head}: {}", names.join(", "));
+        Self {
+            wait: Name::from(format!("{head}: {told}")),
+            ..Self::new("WaitingForDependency", Attention::Wait, message)
+        }
+    }
+
+    /// An add-on that this one depends on does not exist.
+    pub(super) fn no_prerequisite(names: &[&Name]) -> Self {
+        let names: Vec<&str> = names.iter().map(|name| &***name).collect();
+        let message = format!(
+            "depends on add-ons that do not exist, the cluster keeps what it has: {}; correct the annotation {}",
+            names.join(", "),
+            terms::DEPENDS_ON
+        );
+        Self::new("DependencyNotFound", Attention::Act, message)
+    }
+
+    /// The add-on depends on itself, by way of others.
+    pub(super) fn circle(way: &[Name]) -> Self {
+        let message = format!(
+            "add-ons depend on each other in a circle, so that none can go first: {}; take one out of an annotation {}",
+            way.join(" -> "),
+            terms::DEPENDS_ON
+        );
+        Self::new("DependencyCycle", Attention::Act, message)
+    }
+
     /// What the engine has the clusters of `what` wait for.
     pub(super) fn waiting(what: &str, course: &Course, hold: Hold, awaited: &Awaited<'_>) -> Self {
         let (reason, message) = match hold {
@@ -178,11 +210,11 @@ impl Notice {
                     ),
                 )
             }
-            Hold::Slot | Hold::Soak => ("WaitingForSlot", slot(what, course)),
+            Hold::Slot | Hold::Soak | Hold::Elsewhere => ("WaitingForSlot", slot(what, course)),
         };
         let wait = match hold {
             Hold::Paused | Hold::Failures => message.clone(),
-            Hold::Group | Hold::Slot => awaited.now(&message),
+            Hold::Group | Hold::Slot | Hold::Elsewhere => awaited.now(&message),
             Hold::Soak => {
                 let sentence = format!(
                     "waits for a slot in the rollout of {what}: clusters that have succeeded keep it for {}",

@@ -14,6 +14,7 @@ use super::candidate::{Candidate, OwnEdits};
 use super::hold_message::Notice;
 use super::hold_messages::Notices;
 use super::member::{Member, Rolled, Step, Trial};
+use super::prerequisites::Prerequisites;
 use super::record::confirmed_at;
 use super::references::{assign, is_exact, is_settled};
 use super::rolling::{Rolling, is_gone};
@@ -66,6 +67,7 @@ pub(crate) fn next<'v>(
     };
     let each = wanted.stands.iter().zip(&configs.instances);
     let mut candidates: Vec<Candidate<'v>> = each.map(candidate).collect();
+    block(view, &mut candidates);
     let mut recheck_at = candidates.iter().filter_map(|one| one.seen.recheck_at).min();
     let mut placed = Vec::with_capacity(feeds.len());
     for feed in &feeds {
@@ -96,6 +98,20 @@ pub(crate) fn next<'v>(
         members,
         placed,
         recheck_at,
+    }
+}
+
+/// Holds whoever has something to take back until the add-ons that this one depends on run on its cluster. What somebody asks for on the
+/// one cluster itself passes that by, as it passes the rollout.
+fn block(view: &View<'_>, candidates: &mut [Candidate<'_>]) {
+    let waits = |one: &&mut Candidate<'_>| one.is_there && !one.settled && one.own != OwnEdits::MoveAlone;
+    let mut open = candidates.iter_mut().filter(waits).peekable();
+    if view.addon.depends_on.is_empty() || open.peek().is_none() {
+        return;
+    }
+    let mut prerequisites = Prerequisites::of(view);
+    for candidate in open {
+        candidate.blocked = prerequisites.notice(&candidate.instance.cluster);
     }
 }
 
@@ -201,6 +217,7 @@ fn candidate<'v>(
         is_lost: is_lost(view, stand.site),
         is_at_rest: is_at_rest(stand.site),
         soak: soak.of(confirmed_at(instance), now),
+        blocked: None,
         seen,
         verdict: Verdict::Skipped,
         counts: Some(Done::default()),
@@ -248,7 +265,8 @@ fn overtaken(seen: UnitStanding) -> UnitStanding {
         | UnitState::Failed(_)
         | UnitState::Succeeded(_)
         | UnitState::Skipped
-        | UnitState::Held => UnitStanding::at(UnitState::ToApply),
+        | UnitState::Held
+        | UnitState::Blocked(_) => UnitStanding::at(UnitState::ToApply),
     }
 }
 

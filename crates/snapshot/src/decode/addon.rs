@@ -15,7 +15,7 @@ use api::names::annotations::{LIFECYCLE, LIFECYCLE_ADDON_MANAGER, LIFECYCLE_TIDE
 use api::v1alpha1 as wire;
 use field::Path;
 use model::Name;
-use model::parse_selector;
+use model::{listed_addons, parse_selector};
 
 pub(crate) fn addon(object: &wire::ClusterManagementAddOn, names: &mut Names) -> Result<AddOn, String> {
     let spec = &object.spec;
@@ -44,6 +44,7 @@ pub(crate) fn addon(object: &wire::ClusterManagementAddOn, names: &mut Names) ->
         ),
         paused: paused(stops),
         promoted: promoted(annotation(&object.metadata, terms::PROMOTED).map(String::as_str)),
+        depends_on: depends_on(annotation(&object.metadata, terms::DEPENDS_ON), names),
         removals_until: annotation(&object.metadata, terms::REMOVALS_ALLOWED_UNTIL)
             .and_then(|text| text.trim().parse().ok()),
         strategy: install_strategy(strategy, names),
@@ -72,9 +73,17 @@ pub(crate) fn addon(object: &wire::ClusterManagementAddOn, names: &mut Names) ->
         facts: {
             let protected = annotation(&object.metadata, terms::PROTECTED_CONFIGS);
             let facts = AddonFacts::of(spec).protecting(protected.map(String::as_str));
+            let depends = annotation(&object.metadata, terms::DEPENDS_ON);
+            let facts = facts.depending(depends.map(String::as_str));
             std::sync::Arc::new(facts.pausing(stops))
         },
     })
+}
+
+fn depends_on(annotation: Option<&String>, names: &mut Names) -> Box<[Name]> {
+    let listed = annotation.into_iter().flat_map(|text| listed_addons(text));
+    let sorted: std::collections::BTreeSet<Name> = listed.map(|name| names.share(name)).collect();
+    sorted.into_iter().collect()
 }
 
 fn lifecycle(annotation: Option<&String>, names: &mut Names) -> Lifecycle {

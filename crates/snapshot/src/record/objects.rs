@@ -201,6 +201,8 @@ pub struct AddOn {
     pub paused: Paused,
     /// The soaks that the annotation ends.
     pub promoted: Promoted,
+    /// The add-ons that have to run on a cluster before it is installed or upgraded there, sorted.
+    pub depends_on: Box<[Name]>,
     /// Until when somebody lets its removals go without a budget.
     pub removals_until: Option<Timestamp>,
     /// How the add-on finds its clusters.
