@@ -208,7 +208,7 @@ fn details(placed: &Placed) -> [Option<String>; 6] {
             }
             format!("{waiting} wait for {now}")
         }),
-        (blocked > 0).then(|| format!("{blocked} wait for other add-ons")),
+        (blocked > 0).then(|| format!("{blocked} wait for another add-on or a window")),
         (held > 0).then(|| format!("{held} held by spec.configuration")),
     ]
 }

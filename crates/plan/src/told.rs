@@ -78,6 +78,8 @@ pub(super) fn cause(reason: &str) -> &'static str {
         "WaitingForSlot" => "waits for its turn, a slot: see the condition Configured",
         "WaitingForGroup" => "waits for its turn, a group: see the condition Configured",
         "WaitingForDependency" => "waits for another add-on: see the condition Configured",
+        "WaitingForWindow" => "waits for a window: see the condition Configured",
+        "RolloutWindowInvalid" => "the windows of the rollout have no meaning: see the condition Configured",
         "DependencyCycle" => "add-ons depend on each other in a circle: see the condition Configured",
         "DependencyNotFound" => "an add-on that it depends on does not exist: see the condition Configured",
         "TooManyFailures" => "too many others have failed: see the condition Configured",

@@ -40,6 +40,8 @@ pub const HUB_PERMISSIONS: &str = "tidegate.io/hub-permissions";
 pub const ALLOWED: &str = "allowed";
 /// Annotation on a `ClusterManagementAddOn` that pauses rollouts: `<namespace>/<name>` of placements, or `*` for all.
 pub const PAUSED: &str = "tidegate.io/paused";
+/// Annotation on a `ClusterManagementAddOn`: when changes travel, as `<schedule> for <duration> [in <time zone>]`, separated by `;`.
+pub const ROLLOUT_WINDOW: &str = "tidegate.io/rollout-window";
 /// Annotation on a `ClusterManagementAddOn` that ends soaks: `<namespace>/<name>=<time>` of placements, or `*=<time>` for all. Clusters
 /// that had succeeded before need not stay successful any longer.
 pub const PROMOTED: &str = "tidegate.io/promoted";

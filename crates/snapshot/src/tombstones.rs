@@ -142,6 +142,8 @@ fn gone(name: &Name) -> AddOn {
         configuration_rollout: Ok(ConfigRollout::UpdateAll),
         paused: Paused::default(),
         promoted: Promoted::default(),
+        windows: None,
+        windows_text: Name::from(""),
         depends_on: Box::default(),
         removals_until: None,
         strategy: InstallStrategy::Manual,

@@ -179,6 +179,15 @@ causes! {
         "A rollout strategy has no meaning.",
         "Until it has one, clusters keep what they have: to guess could change all of them at once.",
         "correct the rollout strategy in the ClusterManagementAddOn";
+    WINDOW = "why/rollout-window",
+        "Changes of the add-on travel in windows, and none is open.",
+        "The annotation tidegate.io/rollout-window says when changes may start; what is under way goes on. The message says when it opens.",
+        "wait for the window, or take the annotation tidegate.io/rollout-window away";
+    WINDOW_INVALID = "why/rollout-window-invalid",
+        "The windows in which changes of the add-on travel have no meaning.",
+        "Until the annotation tidegate.io/rollout-window has one, clusters keep what they have: a change that asked for care must not travel \
+         without it.",
+        "correct the annotation tidegate.io/rollout-window of the ClusterManagementAddOn";
     DEPENDENCY = "why/dependency",
         "Another add-on has to run on the cluster first.",
         "The annotation tidegate.io/depends-on names add-ons that have to be installed on a cluster, up to date and available before this one is \

@@ -16,20 +16,23 @@ use super::said::Word;
 use super::seats::{Seat, group_text, place};
 use super::stages::{Stage, Stages};
 use api::names::conditions as types;
+use model::upgrade::WindowState;
 use model::{MandatoryGroup, Pace, ProgressDeadline, RolloutStrategy};
 use plan::State;
 use rollout::is_promoted;
 use snapshot::{InstallStrategy, Instance, PlacementUse, Reference, Status, terms};
 
 /// Reasons of `Configured` with which a cluster waits for its turn.
-pub(super) const WAITING: [&str; 8] = [
+pub(super) const WAITING: [&str; 10] = [
     "DependencyCycle",
     "DependencyNotFound",
     "RolloutPaused",
+    "RolloutWindowInvalid",
     "TooManyFailures",
     "WaitingForDependency",
     "WaitingForGroup",
     "WaitingForSlot",
+    "WaitingForWindow",
     "PlacementNotDecided",
 ];
 /// Reason of `Stalled` of who has taken longer than progressDeadline.
@@ -134,6 +137,8 @@ impl Case<'_> {
             ("TooManyFailures", Some(place)) => self.failures(&place),
             ("WaitingForGroup", Some(place)) => self.group(&instance.cluster, &place, told),
             ("WaitingForSlot", Some(place)) => self.slot(&place, told),
+            ("WaitingForWindow", _) => self.window(told),
+            ("RolloutWindowInvalid", _) => Cause::new(causes::WINDOW_INVALID, &*configured.message),
             ("WaitingForDependency", _) => self.dependency(&instance.cluster, told),
             ("DependencyCycle" | "DependencyNotFound", _) => {
                 Cause::new(causes::DEPENDENCY_LIST, &*configured.message)
@@ -338,6 +343,21 @@ impl Case<'_> {
         }
         let until = ends(&open).max().filter(|_| soaking);
         Cause::new(causes::TURN_OF_GROUP, detail).graded(Grade::Waits(until))
+    }
+
+    /// A shut window opens by itself, but for one that never does.
+    fn window(&self, told: &str) -> Cause {
+        let windows = self
+            .view
+            .addon
+            .windows
+            .as_ref()
+            .and_then(|windows| windows.as_ref().ok());
+        let until = match windows.map(|windows| windows.at(self.now)) {
+            Some(WindowState::Shut(until)) => until,
+            Some(WindowState::Open(_)) | None => None,
+        };
+        Cause::new(causes::WINDOW, told).graded(Grade::Waits(until))
     }
 
     /// The first add-on that has to run on the cluster first is the one to ask about.

@@ -28,6 +28,7 @@ const OF_ADDONS: &[&str] = &[
     terms::PROMOTED,
     terms::PROTECTED_CONFIGS,
     terms::REMOVALS_ALLOWED_UNTIL,
+    terms::ROLLOUT_WINDOW,
 ];
 /// Annotations that people and the controllers write to a `ManagedClusterAddOn`.
 const OF_CLUSTER_ADDONS: &[&str] = &[

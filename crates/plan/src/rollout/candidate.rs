@@ -48,7 +48,7 @@ pub(super) struct Candidate<'v> {
     /// Whether it is on its way to nothing.
     pub(super) is_at_rest: bool,
     pub(super) soak: Duration,
-    /// What it says while it waits for other add-ons.
+    /// What it says while it waits for a window or for other add-ons.
     pub(super) blocked: Option<Arc<Notice>>,
     pub(super) seen: UnitStanding,
     pub(super) verdict: Verdict,
@@ -60,6 +60,11 @@ impl Candidate<'_> {
     /// Returns whether it can move at all.
     pub(super) fn is_there(&self) -> bool {
         self.is_there
+    }
+
+    /// Returns whether it has something to take by a turn, and not only what is asked for on the one cluster itself.
+    pub(super) fn waits_for_turn(&self) -> bool {
+        self.is_there && !self.settled && self.own != OwnEdits::MoveAlone
     }
 
     /// Returns its decision group in the placement that configures it, as far as that is noted.

@@ -32,7 +32,7 @@ pub(crate) struct Placed {
     pub configured: usize,
     /// Too many failures, when there are too many.
     pub breach: Option<Breach>,
-    /// How many of its clusters wait for other add-ons.
+    /// How many of its clusters wait for other add-ons or a window.
     pub blocked: usize,
     /// Whether somebody has paused it.
     pub paused: bool,

@@ -15,7 +15,8 @@ use api::names::annotations::{LIFECYCLE, LIFECYCLE_ADDON_MANAGER, LIFECYCLE_TIDE
 use api::v1alpha1 as wire;
 use field::Path;
 use model::Name;
-use model::{listed_addons, parse_selector};
+use model::rule::ROLLOUT_WINDOW;
+use model::{RolloutWindows, listed_addons, parse_selector};
 
 pub(crate) fn addon(object: &wire::ClusterManagementAddOn, names: &mut Names) -> Result<AddOn, String> {
     let spec = &object.spec;
@@ -44,6 +45,8 @@ pub(crate) fn addon(object: &wire::ClusterManagementAddOn, names: &mut Names) ->
         ),
         paused: paused(stops),
         promoted: promoted(annotation(&object.metadata, terms::PROMOTED).map(String::as_str)),
+        windows: annotation(&object.metadata, terms::ROLLOUT_WINDOW).map(|text| windows(text)),
+        windows_text: shared(annotation(&object.metadata, terms::ROLLOUT_WINDOW), names),
         depends_on: depends_on(annotation(&object.metadata, terms::DEPENDS_ON), names),
         removals_until: annotation(&object.metadata, terms::REMOVALS_ALLOWED_UNTIL)
             .and_then(|text| text.trim().parse().ok()),
@@ -77,6 +80,19 @@ pub(crate) fn addon(object: &wire::ClusterManagementAddOn, names: &mut Names) ->
             let facts = facts.depending(depends.map(String::as_str));
             std::sync::Arc::new(facts.pausing(stops))
         },
+    })
+}
+
+fn windows(text: &str) -> Result<RolloutWindows, Name> {
+    RolloutWindows::parse(text).map_err(|wrong| {
+        let path = Path::root()
+            .key("metadata")
+            .key("annotations")
+            .entry(terms::ROLLOUT_WINDOW);
+        let each = wrong
+            .into_iter()
+            .map(|fault| fault.at(path.clone(), ROLLOUT_WINDOW).to_string());
+        Name::from(each.collect::<Vec<_>>().join("; "))
     })
 }
 

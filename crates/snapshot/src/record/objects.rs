@@ -18,6 +18,7 @@ use crate::registration::Registered;
 use crate::removal::Farewell;
 use crate::terms;
 use model::Name;
+use model::RolloutWindows;
 use model::{ClusterKey, ClusterSource, ConfigRollout, Limit, RolloutStrategy, Selector};
 
 /// A `ManagedCluster`.
@@ -201,6 +202,10 @@ pub struct AddOn {
     pub paused: Paused,
     /// The soaks that the annotation ends.
     pub promoted: Promoted,
+    /// When changes travel, or what is wrong with that; always where nothing is said.
+    pub windows: Option<Result<RolloutWindows, Name>>,
+    /// The annotation that says so, "" when it is absent.
+    pub windows_text: Name,
     /// The add-ons that have to run on a cluster before it is installed or upgraded there, sorted.
     pub depends_on: Box<[Name]>,
     /// Until when somebody lets its removals go without a budget.
