@@ -3,8 +3,8 @@
 # flags: --clusters 3
 clusters_in_reach
 placement everywhere
-kubectl label managedcluster cluster1 region=eu >/dev/null
-kubectl label managedcluster cluster2 region=us >/dev/null
+kubectl label managedcluster cluster1 site=eu >/dev/null
+kubectl label managedcluster cluster2 site=us >/dev/null
 apply <<YAML
 apiVersion: addon.open-cluster-management.io/v1alpha1
 kind: AddOnTemplate
@@ -17,7 +17,7 @@ spec:
       - apiVersion: v1
         kind: ConfigMap
         metadata: {name: greeting, namespace: default}
-        data: {greeting: "{{CLUSTER_LABEL:region}} {{CLUSTER_LABEL:stage:-test}} {{CLUSTER_ANNOTATION:example.com/owner:-nobody}}"}
+        data: {greeting: "{{CLUSTER_LABEL:site}} {{CLUSTER_LABEL:stage:-test}} {{CLUSTER_ANNOTATION:example.com/owner:-nobody}}"}
 YAML
 apply_addon <<YAML
   supportedConfigs:
@@ -31,10 +31,10 @@ done_on InstallSucceed cluster1 cluster2
 is "eu test nobody" greeting cluster1
 is "us test nobody" greeting cluster2
 
-say "the third has no region, and says so"
+say "the third has no site, and says so"
 until_is RenderingFailed reason cluster3 Stalled
-until_is 'manifest 0 (ConfigMap default/greeting): data.greeting: the cluster has no label "region"' message cluster3
-kubectl label managedcluster cluster3 region=asia >/dev/null
+until_is 'manifest 0 (ConfigMap default/greeting): data.greeting: the cluster has no label "site"' message cluster3
+kubectl label managedcluster cluster3 site=asia >/dev/null
 done_on InstallSucceed cluster3
 is "asia test nobody" greeting cluster3
 

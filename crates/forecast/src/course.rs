@@ -85,7 +85,12 @@ fn in_order(store: &Store) -> Vec<String> {
             } else if seen.insert(addon) {
                 open.push((addon, true));
                 let known = store.view(addon).map(|view| view.addon);
-                open.extend(known.into_iter().flat_map(|known| &known.depends_on).map(|one| (one, false)));
+                open.extend(
+                    known
+                        .into_iter()
+                        .flat_map(|known| &known.depends_on)
+                        .map(|one| (one, false)),
+                );
             }
         }
     }
@@ -199,6 +204,23 @@ fn wave(moves: Moves, start: Timestamp, now: Timestamp) -> Wave {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn add_ons_that_others_depend_on_come_first_and_a_circle_ends() {
+        let order = |addons: &[(&str, &str)]| {
+            let mut store = Store::new(Settings::default());
+            for (name, depends) in addons {
+                let annotations = serde_json::json!({(snapshot::terms::DEPENDS_ON): depends});
+                let object = serde_json::json!({"metadata": {"name": name, "uid": name, "resourceVersion": "1",
+                    "annotations": annotations}, "spec": {}});
+                let kind = snapshot::Kind::AddOn;
+                store.apply(snapshot::Event::Applied { kind, object });
+            }
+            in_order(&store).join(" ")
+        };
+        assert_eq!(order(&[("a", "b"), ("b", ""), ("c", "a,nobody")]), "b a c");
+        assert_eq!(order(&[("a", "c"), ("b", "a"), ("c", "b"), ("d", "")]), "b c a d");
+    }
 
     #[test]
     fn a_cluster_moves_once_at_one_time() {

@@ -368,7 +368,10 @@ fn lengths_of_time_end_with_their_second_or_never() {
 
 #[test]
 fn who_is_blocked_takes_no_slot_and_keeps_its_stage_open() {
-    check(&progressive(clusters(1), 0), &[("b..", "e>w"), ("B..", "eww"), ("bs.", "ed>")]);
+    check(
+        &progressive(clusters(1), 0),
+        &[("b..", "e>w"), ("B..", "eww"), ("bs.", "ed>")],
+    );
     check(&per_group(0), &[("b.|.", "e>|g"), ("bS", "ed")]);
     let late = Course {
         deadline: Some(Duration::from_secs(60)),
@@ -376,7 +379,15 @@ fn who_is_blocked_takes_no_slot_and_keeps_its_stage_open() {
     };
     let row = |now: i64| show("B.", &decided(&late, "B.", false, now));
     assert_eq!(row(NOW + 60), "ew", "it is on its way still");
-    assert_eq!(row(NOW + 61), "e>", "whoever is late for something old takes no slot for it");
+    assert_eq!(
+        row(NOW + 61),
+        "e>",
+        "whoever is late for something old takes no slot for it"
+    );
     assert_eq!(decided(&late, "B.", false, NOW).recheck_at, Some(at(NOW + 61)));
-    assert_eq!(show("b.", &decided(&late, "b.", true, NOW)), "ep", "a pause is not what it waits for");
+    assert_eq!(
+        show("b.", &decided(&late, "b.", true, NOW)),
+        "ep",
+        "a pause is not what it waits for"
+    );
 }
