@@ -374,7 +374,7 @@ fn who_is_blocked_takes_no_slot_and_keeps_its_stage_open() {
     );
     check(&per_group(0), &[("b.|.", "e>|g"), ("bS", "ed")]);
     let late = Course {
-        deadline: Some(Duration::from_secs(60)),
+        deadline: Some(Duration::from_mins(1)),
         ..progressive(clusters(1), 0)
     };
     let row = |now: i64| show("B.", &decided(&late, "B.", false, now));

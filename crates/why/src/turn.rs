@@ -139,7 +139,7 @@ impl Case<'_> {
             ("WaitingForSlot", Some(place)) => self.slot(&place, told),
             ("WaitingForWindow", _) => self.window(told),
             ("RolloutWindowInvalid", _) => Cause::new(causes::WINDOW_INVALID, &*configured.message),
-            ("WaitingForDependency", _) => self.dependency(&instance.cluster, told),
+            ("WaitingForDependency", _) => dependency(&instance.cluster, told),
             ("DependencyCycle" | "DependencyNotFound", _) => {
                 Cause::new(causes::DEPENDENCY_LIST, &*configured.message)
             }
@@ -360,20 +360,6 @@ impl Case<'_> {
         Cause::new(causes::WINDOW, told).graded(Grade::Waits(until))
     }
 
-    /// The first add-on that has to run on the cluster first is the one to ask about.
-    fn dependency(&self, cluster: &str, told: &str) -> Cause {
-        let cause = Cause::new(causes::DEPENDENCY, told).graded(Grade::Waits(None));
-        let listed = told.rsplit_once(": ").map_or(told, |(_, listed)| listed);
-        match listed.split([' ', ',']).next().filter(|name| !name.is_empty()) {
-            Some(first) => cause.typing(format!(
-                "tidegate why {} --cluster {}",
-                quoted(first),
-                quoted(cluster)
-            )),
-            None => cause,
-        }
-    }
-
     fn outside(&self, message: &str) -> Cause {
         let patch = r#"{"spec":{"configuration":{"rolloutStrategy":{"type":"UpdateAll","rollingUpdateWithPlacement":null}}}}"#;
         let addon = quoted(&self.view.addon.name);
@@ -444,6 +430,20 @@ impl Case<'_> {
             return true;
         }
         self.rolling().is_some_and(|rolling| rolling == wanted) && self.rolls_to(cluster)
+    }
+}
+
+/// The first add-on that has to run on the cluster first is the one to ask about.
+fn dependency(cluster: &str, told: &str) -> Cause {
+    let cause = Cause::new(causes::DEPENDENCY, told).graded(Grade::Waits(None));
+    let listed = told.rsplit_once(": ").map_or(told, |(_, listed)| listed);
+    match listed.split([' ', ',']).next().filter(|name| !name.is_empty()) {
+        Some(first) => cause.typing(format!(
+            "tidegate why {} --cluster {}",
+            quoted(first),
+            quoted(cluster)
+        )),
+        None => cause,
     }
 }
 

@@ -73,14 +73,16 @@ pub(crate) fn addon(object: &wire::ClusterManagementAddOn, names: &mut Names) ->
             .map(|text| names.share(text))
             .collect(),
         default_version: shared(status.map(|status| &status.default_version), names),
-        facts: {
-            let protected = annotation(&object.metadata, terms::PROTECTED_CONFIGS);
-            let facts = AddonFacts::of(spec).protecting(protected.map(String::as_str));
-            let depends = annotation(&object.metadata, terms::DEPENDS_ON);
-            let facts = facts.depending(depends.map(String::as_str));
-            std::sync::Arc::new(facts.pausing(stops))
-        },
+        facts: std::sync::Arc::new(facts(object)),
     })
+}
+
+fn facts(object: &wire::ClusterManagementAddOn) -> AddonFacts {
+    let says = |key| annotation(&object.metadata, key).map(String::as_str);
+    AddonFacts::of(&object.spec)
+        .protecting(says(terms::PROTECTED_CONFIGS))
+        .depending(says(terms::DEPENDS_ON))
+        .pausing(says(terms::PAUSED))
 }
 
 fn windows(text: &str) -> Result<RolloutWindows, Name> {
