@@ -159,6 +159,8 @@ impl Teller {
                 .mark_deleting(&ObjectKey::new(Kind::Cluster, "", *name)),
             ["placement", name, words @ ..] => self.act_on_placement(name, words),
             ["config", "set", name, pairs @ ..] => self.config(name, pairs),
+            // The lines that follow are about another add-on.
+            ["addon", name] => (*name).clone_into(&mut self.addon),
             ["restart"] => {
                 let known = self.world.store.view(&self.addon).map(|view| view.settings());
                 let settings = known.cloned().unwrap_or_default();

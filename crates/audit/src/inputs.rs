@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use admission::{Facts, references};
 use model::ConfigReference;
-use snapshot::{AddonFacts, ConfigPresence, Kind, Name, Names, ObjectKey, config_key};
+use snapshot::{AddonFacts, ConfigPresence, Kind, Name, Names, ObjectKey, config_key, terms};
 
 /// A part of the facts that may count as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -68,7 +68,10 @@ impl Inputs {
             let any = found.placements.iter().any(absent);
             // Whether another add-on deploys the same object on the same clusters.
             let deploys = facts.versions(&key.name).is_some() || mentions(object, "addontemplates");
-            found.rests_on(Part::AddOns, deploys);
+            // Whether those that it depends on are there, and on whom they depend.
+            let annotations = object.pointer("/metadata/annotations");
+            let depends = annotations.is_some_and(|all| all.get(terms::DEPENDS_ON).is_some());
+            found.rests_on(Part::AddOns, deploys || depends);
             found.rests_on(Part::Configs, deploys);
             found.rests_on(
                 Part::Placements,

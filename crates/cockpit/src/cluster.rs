@@ -123,8 +123,9 @@ pub(super) fn since(seen: &ClusterOutlook) -> Option<Timestamp> {
         UnitState::InFlight(since)
         | UnitState::Overtaken(since)
         | UnitState::Failed(since)
+        | UnitState::Blocked(Some(since))
         | UnitState::Succeeded(since) => Some(since),
-        UnitState::ToApply | UnitState::Skipped | UnitState::Held => seen.since,
+        UnitState::ToApply | UnitState::Skipped | UnitState::Held | UnitState::Blocked(None) => seen.since,
     };
     // Nobody has recorded it.
     since.filter(|since| *since != Timestamp::UNIX_EPOCH)

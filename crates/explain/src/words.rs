@@ -60,6 +60,11 @@ terms! {
         "RolloutPaused": "The annotation tidegate.io/paused of the ClusterManagementAddOn pauses the rollout. Take it away to go on.";
         "TooManyFailures": "More clusters failed than maxFailures tolerates, so nothing new starts. `tidegate why` names them.";
         "WaitingForGroup": "Decision groups that go first are not done. `tidegate why` names them and the clusters that are waited for.";
+        "WaitingForDependency": "An add-on that this one depends on (tidegate.io/depends-on) is not installed on the cluster, not up to date or not available. `tidegate why` says which.";
+        "WaitingForWindow": "Changes of the add-on travel in windows (tidegate.io/rollout-window), and none is open. `tidegate why` says when one opens.";
+        "RolloutWindowInvalid": "The annotation tidegate.io/rollout-window has no meaning. Clusters keep what they have until it is corrected.";
+        "DependencyCycle": "Add-ons depend on each other in a circle, so that none can go first. The message has the circle; take one out of tidegate.io/depends-on.";
+        "DependencyNotFound": "An add-on that this one depends on does not exist. Create it, or correct tidegate.io/depends-on.";
         "WaitingForSlot": "Only so many clusters change at once, and others have the slots. `tidegate why` names them.";
         "WaitingForCanary": "Known to Open Cluster Management, never written by these controllers: WaitingForGroup says it.";
         "OutsideRollout": "A change of spec.configuration reaches the clusters of one placement, and this is none of them. It is ready with what it has.";
@@ -177,6 +182,8 @@ terms! {
     NAMES,
     "an annotation" {
         "tidegate.io/promoted": "On a ClusterManagementAddOn: ends soaks. A list of placements with a time, as `namespace/name=2026-01-31T12:00:00Z`, or `*=<time>` for all: clusters that had succeeded before need not stay successful for minSuccessTime any longer. `tidegate rollout promote` writes it.";
+        "tidegate.io/rollout-window": "On a ClusterManagementAddOn: when changes may start, as `0 2 * * 0 for 4h in Europe/Paris`: a schedule of five fields, a duration, perhaps a time zone; several separated by `;`. First installations do not wait.";
+        "tidegate.io/depends-on": "On a ClusterManagementAddOn: the add-ons, separated by commas, that have to be installed on a cluster, up to date and available before this one is installed or upgraded there.";
         "tidegate.io/paused": "On a ClusterManagementAddOn: pauses rollouts. A list of placements as `namespace/name`, or `*` for all. What is under way goes on.";
         "tidegate.io/v1alpha1-only": "On an add-on object in v1beta1: what only v1alpha1 can hold, so that a conversion loses nothing. Not for people.";
         "tidegate.io/v1beta1-only": "On an add-on object in v1alpha1: what only v1beta1 can hold, so that a conversion loses nothing. Not for people.";

@@ -12,7 +12,7 @@ use super::world::{Moves, World};
 use field::natural;
 use offline::Hub;
 use plan::{self, Plan, Wait};
-use snapshot::Settings;
+use snapshot::{Settings, Store};
 
 /// The most plans of one add-on.
 const MOST_PLANS: usize = 4096;
@@ -63,12 +63,39 @@ pub struct Forecast {
 /// Returns what would happen to every add-on of a hub, sorted by name.
 pub fn forecast(hub: &Hub, settings: Settings, now: Timestamp) -> Vec<Forecast> {
     let mut world = World::new(hub, settings, now);
-    let addons: Vec<String> = world.store.addons().map(ToString::to_string).collect();
+    let addons = in_order(&world.store);
     let courses = addons.iter().map(|addon| {
         world.now = now;
         course(&mut world, addon, now)
     });
-    courses.collect()
+    let mut courses: Vec<Forecast> = courses.collect();
+    courses.sort_by(|one, other| one.addon.cmp(&other.addon));
+    courses
+}
+
+/// Returns the add-ons, those first that others depend on: who waits for them sees where they come to.
+fn in_order(store: &Store) -> Vec<String> {
+    let mut order = Vec::new();
+    let mut seen = BTreeSet::new();
+    for addon in store.addons() {
+        let mut open = vec![(addon, false)];
+        while let Some((addon, is_last)) = open.pop() {
+            if is_last {
+                order.push(addon.to_string());
+            } else if seen.insert(addon) {
+                open.push((addon, true));
+                let known = store.view(addon).map(|view| view.addon);
+                open.extend(
+                    known
+                        .into_iter()
+                        .flat_map(|known| &known.depends_on)
+                        .map(|one| (one, false)),
+                );
+            }
+        }
+    }
+    order.retain(|addon| store.addons().any(|known| **known == **addon));
+    order
 }
 
 pub(super) fn course(world: &mut World<'_>, addon: &str, start: Timestamp) -> Forecast {
@@ -177,6 +204,23 @@ fn wave(moves: Moves, start: Timestamp, now: Timestamp) -> Wave {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn add_ons_that_others_depend_on_come_first_and_a_circle_ends() {
+        let order = |addons: &[(&str, &str)]| {
+            let mut store = Store::new(Settings::default());
+            for (name, depends) in addons {
+                let annotations = serde_json::json!({(snapshot::terms::DEPENDS_ON): depends});
+                let object = serde_json::json!({"metadata": {"name": name, "uid": name, "resourceVersion": "1",
+                    "annotations": annotations}, "spec": {}});
+                let kind = snapshot::Kind::AddOn;
+                store.apply(snapshot::Event::Applied { kind, object });
+            }
+            in_order(&store).join(" ")
+        };
+        assert_eq!(order(&[("a", "b"), ("b", ""), ("c", "a,nobody")]), "b a c");
+        assert_eq!(order(&[("a", "c"), ("b", "a"), ("c", "b"), ("d", "")]), "b c a d");
+    }
 
     #[test]
     fn a_cluster_moves_once_at_one_time() {

@@ -77,7 +77,9 @@ impl Play {
     /// How many have yet to arrive.
     fn open(&self) -> usize {
         let has_arrived = |unit: &&Unit| match unit.standing {
-            UnitState::ToApply | UnitState::Overtaken(_) | UnitState::InFlight(_) => false,
+            UnitState::ToApply | UnitState::Overtaken(_) | UnitState::InFlight(_) | UnitState::Blocked(_) => {
+                false
+            }
             UnitState::Failed(_) | UnitState::Succeeded(_) | UnitState::Skipped | UnitState::Held => true,
         };
         self.units
@@ -134,7 +136,8 @@ impl Play {
             | UnitState::Failed(_)
             | UnitState::Succeeded(_)
             | UnitState::Skipped
-            | UnitState::Held => None,
+            | UnitState::Held
+            | UnitState::Blocked(_) => None,
         }
     }
 }

@@ -9,8 +9,10 @@
     clippy::wildcard_enum_match_arm
 )]
 
+mod cluster_variable;
 mod config;
 mod deadline;
+mod dependency;
 mod hub_permission;
 mod image;
 mod limit;
@@ -21,6 +23,7 @@ mod protected;
 mod quantity;
 mod rolling_update;
 mod rollout;
+mod rollout_window;
 pub mod rule;
 mod scalar;
 mod selector;
@@ -30,8 +33,12 @@ mod turns;
 pub mod upgrade;
 mod version;
 
+pub use cluster_variable::{
+    BadClusterVariable, ClusterKey, ClusterSource, ClusterVariable, cluster_variables,
+};
 pub use config::{ConfigReference, ConfigType, KNOWN_TYPES, KnownType, RawReference, Scope};
 pub use deadline::{ProgressDeadline, Soak};
+pub use dependency::{dependency_circle, listed_addons};
 pub use hub_permission::{HubNamespaces, is_addons_own, is_never_bound, is_reserved};
 pub use image::ImageReference;
 pub use limit::{Limit, Percent, Tolerance};
@@ -42,6 +49,7 @@ pub use protected::protected_types;
 pub use quantity::parse_quantity;
 pub use rolling_update::{ConfigRollout, DEFAULT_AT_ONCE, RawConfigRollout, RawRollingUpdate, RollingUpdate};
 pub use rollout::{MandatoryGroup, Pace, RawBlock, RawGroup, RawStrategy, RolloutKind, RolloutStrategy};
+pub use rollout_window::RolloutWindows;
 pub use scalar::Scalar;
 pub use selector::{Selector, is_label_key, is_label_value, parse_selector};
 pub use signer::{OwnSigner, check_certificate_name};

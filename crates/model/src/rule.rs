@@ -20,6 +20,8 @@ pub const MAX_CONCURRENCY: &str = "rollout/max-concurrency";
 pub const MAX_FAILURES: &str = "rollout/max-failures";
 /// A mandatory decision group that no decision can match.
 pub const MANDATORY_GROUPS: &str = "rollout/mandatory-groups";
+/// A window of rollouts that has no meaning.
+pub const ROLLOUT_WINDOW: &str = "rollout/window";
 /// A rolling update of configurations that lacks its placement or its limit.
 pub const ROLLING_UPDATE: &str = "rollout/rolling-update";
 /// An install namespace that no cluster can have.

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::config::is_template;
 use super::hook::has_hooks;
 use super::owners;
-use super::render::{Recipe, RenderFault, RenderInputs, rendered};
+use super::render::{Recipe, RenderFault, RenderInputs, cluster_values, rendered};
 use super::render_cache::foreign;
 use super::work::runs;
 use snapshot::{
@@ -32,10 +32,13 @@ pub(super) enum Hooks {
     Spec(Value),
 }
 
+/// Template and configuration by their places in memory, the install namespace, the image mirrors, and what the cluster says.
+type RecipeKey = (usize, usize, Name, Name, Vec<Option<Name>>);
+
 /// The recipes that were made already: an add-on that is deleted goes from thousands of clusters at once.
 #[derive(Debug, Default)]
 pub(super) struct Recipes {
-    known: BTreeMap<(usize, usize, Name, Name), Result<Recipe, RenderFault>>,
+    known: BTreeMap<RecipeKey, Result<Recipe, RenderFault>>,
 }
 
 /// Returns the hooks of an instance.
@@ -129,12 +132,14 @@ impl Recipes {
     ) -> Hooks {
         let cluster = view.cluster(&instance.cluster);
         let registries = cluster.map_or_else(|| Name::from(""), |cluster| cluster.image_registries.clone());
+        let values = cluster_values(Some(template), cluster);
         let subject = RenderInputs {
             addon: &instance.addon,
             template,
             config,
             install_namespace: &instance.install_namespace,
             image_registries: &registries,
+            cluster_values: &values,
         };
         // Equal contents are one object in the store, whoever holds them.
         let key = (
@@ -142,6 +147,7 @@ impl Recipes {
             config.map_or(0, |config| std::ptr::from_ref(config).addr()),
             instance.install_namespace.clone(),
             registries.clone(),
+            values.clone(),
         );
         let made = self
             .known

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::render::{
-    ExistingWork, Recipe, RenderFault, RenderInputs, Rendered, Share, Sizes, rendered, split,
+    ExistingWork, Recipe, RenderFault, RenderInputs, Rendered, Share, Sizes, cluster_values, rendered, split,
 };
 use super::rollout::{Member, Step};
 use super::types::WaitOn;
@@ -20,7 +20,7 @@ use snapshot::{
 };
 
 /// Makes the works of one instance after the other. What instances share is made once: those with the same assignment,
-/// install namespace and image mirrors have the same kit.
+/// install namespace, image mirrors and used words of the cluster have the same kit.
 #[derive(Debug)]
 pub(super) struct Renderer<'v, 'm> {
     view: &'m View<'v>,
@@ -28,11 +28,25 @@ pub(super) struct Renderer<'v, 'm> {
     kits: Vec<RenderedTemplate>,
     known: BTreeMap<KitKey, usize>,
     /// Neighbours mostly share a kit; comparing is cheaper than looking up.
-    last: Option<(&'m Member<'v>, &'v str, usize)>,
+    last: Option<Last<'v, 'm>>,
 }
 
-/// The assigned configurations with their hashes, the install namespace, and the cluster's image mirrors.
-type KitKey = (Vec<(ConfigRef, Name)>, Name, Name);
+/// The assigned configurations with their hashes, the install namespace, the cluster's image mirrors, and what it says under the
+/// keys that the template asks for.
+type KitKey = (Vec<(ConfigRef, Name)>, Name, Name, Vec<Option<Name>>);
+
+/// So many kits are kept at once: a template may ask for what is different on every cluster.
+const MOST_KITS: usize = 512;
+
+/// What was looked up last.
+#[derive(Debug)]
+struct Last<'v, 'm> {
+    member: &'m Member<'v>,
+    registries: &'v str,
+    template: Option<&'v Template>,
+    values: Vec<Option<Name>>,
+    index: usize,
+}
 
 /// What instances with the same assignment share.
 #[derive(Debug)]
@@ -117,28 +131,38 @@ impl<'v, 'm> Renderer<'v, 'm> {
         let view = self.view;
         let mirrors = member.cluster.map(|cluster| &cluster.image_registries);
         let registries = mirrors.map_or("", |text| &**text);
-        if let Some((last, known, index)) = self.last
-            && known == registries
-            && share_a_kit(last, member)
+        if let Some(last) = &self.last
+            && last.registries == registries
+            && share_a_kit(last.member, member)
+            && last.values == cluster_values(last.template, member.cluster)
         {
-            return index;
+            return last.index;
         }
+        if self.kits.len() >= MOST_KITS {
+            self.kits.clear();
+            self.known.clear();
+        }
+        let (template, _) = contents(view, &member.assigned);
+        let values = cluster_values(template, member.cluster);
         let assigned = member.assigned.iter();
         let pairs: Vec<_> = assigned
             .map(|one| (one.config.clone(), one.desired.clone()))
             .collect();
         let namespace = member.instance.install_namespace.clone();
         let mirrors = mirrors.cloned().unwrap_or_else(|| Name::from(""));
+        let key = (pairs, namespace, mirrors, values.clone());
         let kits = &mut self.kits;
-        let index =
-            *self
-                .known
-                .entry((pairs, namespace, mirrors))
-                .or_insert_with_key(|(_, namespace, mirrors)| {
-                    kits.push(kit(view, &member.assigned, namespace, mirrors));
-                    kits.len().saturating_sub(1)
-                });
-        self.last = Some((member, registries, index));
+        let index = *self.known.entry(key).or_insert_with_key(|key| {
+            kits.push(kit(view, &member.assigned, key));
+            kits.len().saturating_sub(1)
+        });
+        self.last = Some(Last {
+            member,
+            registries,
+            template,
+            values,
+            index,
+        });
         index
     }
 }
@@ -268,8 +292,7 @@ fn share_a_kit(one: &Member<'_>, other: &Member<'_>) -> bool {
 fn kit(
     view: &View<'_>,
     assigned: &[Reference],
-    install_namespace: &str,
-    image_registries: &str,
+    (_, install_namespace, image_registries, cluster_values): &KitKey,
 ) -> RenderedTemplate {
     if let Some(superseded) = superseded(view, assigned) {
         return RenderedTemplate::Waiting(WaitOn::Content(superseded.config.clone()));
@@ -288,6 +311,7 @@ fn kit(
         config,
         install_namespace,
         image_registries,
+        cluster_values,
     };
     let ready = rendered(&subject)
         .and_then(|rendered| Ready::new(head(view, assigned), rendered, &deploy_prefix(addon)));

@@ -192,9 +192,10 @@ fn sentence(selected: usize, placed: &Placed, done: bool) -> Wish<'static> {
 }
 
 /// What OCM's sentence does not tell.
-fn details(placed: &Placed) -> [Option<String>; 5] {
+fn details(placed: &Placed) -> [Option<String>; 6] {
     let few = |what: &str, few: &Few| (!few.is_empty()).then(|| format!("{what}: {few}"));
-    let waiting = placed.counts.waiting;
+    let blocked = placed.blocked;
+    let waiting = placed.counts.waiting.saturating_sub(blocked);
     let held = placed.counts.held;
     [
         few("Failed", &placed.failed),
@@ -207,6 +208,7 @@ fn details(placed: &Placed) -> [Option<String>; 5] {
             }
             format!("{waiting} wait for {now}")
         }),
+        (blocked > 0).then(|| format!("{blocked} wait for another add-on or a window")),
         (held > 0).then(|| format!("{held} held by spec.configuration")),
     ]
 }

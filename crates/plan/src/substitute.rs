@@ -1,4 +1,4 @@
-//! Variables in the manifests of a template: `{{NAME}}`, in keys and in values.
+//! Variables in the manifests of a template: `{{NAME}}` and `{{CLUSTER_LABEL:KEY}}`, in keys and in values.
 //!
 //! Works on parsed JSON, so a value can never change the structure around it. A name is a letter or `_`, then letters,
 //! digits and `_`, with nothing else between the braces. Other text between braces belongs to somebody else's templates
@@ -9,12 +9,17 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::room::Room;
+use model::{BadClusterVariable, ClusterVariable};
 
 /// Why a text cannot be filled in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum What {
     /// Nobody gives this variable a value.
     UnknownVariable(String),
+    /// The cluster does not say it, and the template gives no other value.
+    NotSaid(String),
+    /// No variable of a cluster can be written so.
+    BadCluster(BadClusterVariable, String),
     /// `{{` without `}}`.
     Unclosed(String),
     /// The name of a known variable with blanks around it.
@@ -40,6 +45,8 @@ impl std::fmt::Display for SubstitutionFault {
         }
         match &self.what {
             What::UnknownVariable(name) => write!(f, "unknown variable {name:?}"),
+            What::NotSaid(what) => write!(f, "the cluster has no {what}"),
+            What::BadCluster(why, text) => write!(f, "variable {text:?} {why}"),
             What::Unclosed(text) => write!(f, "braces that are never closed in {text:?}"),
             What::Blanks(name) => write!(f, "blanks around the variable {name:?}: write {{{{{name}}}}}"),
             What::SameKey(key) => write!(f, "two keys become {key:?}"),
@@ -152,6 +159,12 @@ fn expand(text: &str, variables: &Variables, room: &Room) -> Result<String, What
             written = closing.saturating_add(2);
             continue;
         }
+        if let Some(variable) = ClusterVariable::parse(inside) {
+            let variable = variable.map_err(|why| What::BadCluster(why, excerpt(inside)))?;
+            write(&mut out, of_cluster(variable, variables)?)?;
+            written = closing.saturating_add(2);
+            continue;
+        }
         if let Some(bare) = among_blanks(inside).filter(|bare| variables.contains_key(*bare)) {
             return Err(What::Blanks(bare.to_owned()));
         }
@@ -161,6 +174,17 @@ fn expand(text: &str, variables: &Variables, room: &Room) -> Result<String, What
     }
     write(&mut out, piece(written, text.len()))?;
     Ok(out)
+}
+
+/// What a cluster says counts unless that is nothing; then the template's own default does.
+fn of_cluster<'v>(variable: ClusterVariable<'v>, variables: &'v Variables) -> Result<&'v str, What> {
+    let said = variables.get(variable.name()).map(String::as_str);
+    match (said.filter(|said| !said.is_empty()), variable.default()) {
+        (Some(said), _) => Ok(said),
+        (None, Some(default)) => Ok(default),
+        // An empty label is a label.
+        (None, None) => said.ok_or_else(|| What::NotSaid(variable.shown())),
+    }
 }
 
 /// Returns the name that stands between blanks. Reads no further than the name and the blanks after it: many openings may
@@ -213,6 +237,36 @@ mod tests {
             filled,
             json!({"c1-x": ["a\"b\\c{{CLUSTER_NAME}}\n", 1, null, "a c1c1 }}{"]})
         );
+    }
+
+    #[test]
+    fn what_a_cluster_says_is_filled_in_and_what_it_does_not_say_is_told() {
+        let mut variables = variables();
+        variables.insert("CLUSTER_LABEL:region".to_owned(), "\"eu\"}}{{QUOTE}}".to_owned());
+        variables.insert("CLUSTER_LABEL:empty".to_owned(), String::new());
+        let expanded = |text: &str| {
+            let filled = substitute(&json!({"a": text}), &variables, &Room::default());
+            filled.map_or_else(
+                |fault| fault.to_string(),
+                |value| value["a"].as_str().unwrap().to_owned(),
+            )
+        };
+        let rows = [
+            ("{{CLUSTER_LABEL:region}}-x", "\"eu\"}}{{QUOTE}}-x"),
+            ("{{CLUSTER_LABEL:region:-d}}", "\"eu\"}}{{QUOTE}}"),
+            ("{{CLUSTER_LABEL:empty}}|{{CLUSTER_LABEL:empty:-d}}", "|d"),
+            ("{{CLUSTER_CLAIM:id.k8s.io:-}}{{CLUSTER_NAME}}", "c1"),
+            ("{{{CLUSTER_CLAIM:x:-d}}}", "{d}"),
+            ("{{CLUSTER_CLAIM:x}}", "a: the cluster has no claim \"x\""),
+            ("{{CLUSTER_LABEL}}", "a: unknown variable \"CLUSTER_LABEL\""),
+            (
+                "{{CLUSTER_LABEL: x}}",
+                "a: variable \"CLUSTER_LABEL: x\" must have no blanks around the name",
+            ),
+        ];
+        for (text, expected) in rows {
+            assert_eq!(expanded(text), expected, "{text}");
+        }
     }
 
     #[test]

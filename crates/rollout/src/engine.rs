@@ -110,6 +110,9 @@ pub enum UnitState {
     Skipped,
     /// It has to move, but something else keeps it from moving.
     Held,
+    /// It has to move, and will as soon as something comes that this course does not decide: until then it takes no slot, unless it is still
+    /// on its way to what it was told then, and keeps its stage open.
+    Blocked(Option<Timestamp>),
 }
 
 /// What a course decides about one unit.
@@ -148,6 +151,8 @@ pub enum Hold {
     Slot,
     /// Units that have succeeded keep the last slots for the time of their soak.
     Soak,
+    /// Something that the course does not decide.
+    Elsewhere,
 }
 
 /// Units of a course, counted.
@@ -278,7 +283,8 @@ fn let_pass(gate: &mut Gate, standing: UnitState) -> Option<Verdict> {
         | UnitState::Failed(_)
         | UnitState::Succeeded(_)
         | UnitState::Skipped
-        | UnitState::Held => None,
+        | UnitState::Held
+        | UnitState::Blocked(_) => None,
     }
 }
 
@@ -287,7 +293,9 @@ impl Course {
     pub fn ends(&self, standing: UnitState, verdict: Verdict) -> Option<Timestamp> {
         match (standing, verdict) {
             (UnitState::InFlight(since), Verdict::Going)
-            | (UnitState::Overtaken(since), Verdict::Wait(_)) => end(since, self.deadline?),
+            | (UnitState::Overtaken(since) | UnitState::Blocked(Some(since)), Verdict::Wait(_)) => {
+                end(since, self.deadline?)
+            }
             (UnitState::Succeeded(since), Verdict::Soaking) => end(since, self.soak),
             (
                 UnitState::ToApply
@@ -296,7 +304,8 @@ impl Course {
                 | UnitState::Failed(_)
                 | UnitState::Succeeded(_)
                 | UnitState::Skipped
-                | UnitState::Held,
+                | UnitState::Held
+                | UnitState::Blocked(_),
                 _,
             ) => None,
         }
@@ -316,13 +325,18 @@ impl Unit {
                 standing: UnitState::ToApply,
                 ..self
             },
+            UnitState::Blocked(Some(since)) if course.is_late(since, now) => Self {
+                standing: UnitState::Blocked(None),
+                ..self
+            },
             UnitState::ToApply
             | UnitState::Overtaken(_)
             | UnitState::InFlight(_)
             | UnitState::Failed(_)
             | UnitState::Succeeded(_)
             | UnitState::Skipped
-            | UnitState::Held => self,
+            | UnitState::Held
+            | UnitState::Blocked(_) => self,
         }
     }
 }
@@ -345,6 +359,7 @@ fn judged(course: &Course, unit: &Unit, now: Timestamp) -> Verdict {
         },
         UnitState::Skipped => Verdict::Skipped,
         UnitState::Held => Verdict::Held,
+        UnitState::Blocked(_) => Verdict::Wait(Hold::Elsewhere),
     }
 }
 

@@ -131,13 +131,14 @@ proptest! {
         let is_new = |unit: &Unit| unit.standing == UnitState::ToApply;
         let new = pairs().any(|(unit, verdict)| is_rest(unit) && is_new(unit) && *verdict == Verdict::Start);
         let is_old = |unit: &Unit| match unit.standing {
-            UnitState::Overtaken(since) => course.deadline.is_none_or(|length| at(now) < end(since, length).expect("a time")),
+            UnitState::Overtaken(since) | UnitState::Blocked(Some(since)) => course.deadline.is_none_or(|length| at(now) < end(since, length).expect("a time")),
             UnitState::ToApply
             | UnitState::InFlight(_)
             | UnitState::Failed(_)
             | UnitState::Succeeded(_)
             | UnitState::Skipped
-            | UnitState::Held => false,
+            | UnitState::Held
+            | UnitState::Blocked(None) => false,
         };
         let old = pairs().filter(|(unit, verdict)| is_rest(unit) && is_old(unit) && **verdict != Verdict::Start).count();
         prop_assert!(!new || starting + moving + kept + old <= limit.of(rest).max(1));

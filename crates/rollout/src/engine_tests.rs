@@ -1,8 +1,8 @@
 //! The engine, row by row: a line of units in, a line of verdicts out.
 //!
-//! Units: `.` to apply, `i` in flight, `f` failed, `s` just succeeded, `S` succeeded long ago, `-` skipped, `h` held; `|`
-//! begins the next group. Verdicts: `>` starts, `i` going, `s` soaking, `f` failed, `t` timed out, `d` done, and what is
-//! waited for: `w` a slot, `k` a soak, `g` a group, `x` failures, `p` a pause.
+//! Units: `.` to apply, `i` in flight, `f` failed, `s` just succeeded, `S` succeeded long ago, `-` skipped, `h` held,
+//! `b` blocked, `B` blocked on its way to something old; `|` begins the next group. Verdicts: `>` starts, `i` going, `s` soaking, `f` failed, `t` timed out, `d` done, and what is
+//! waited for: `w` a slot, `k` a soak, `g` a group, `x` failures, `p` a pause, `e` something else.
 
 use std::num::NonZeroU32;
 
@@ -31,6 +31,8 @@ fn parse(line: &str) -> (Vec<u32>, Vec<Unit>) {
             'S' => UnitState::Succeeded(at(0)),
             '-' => UnitState::Skipped,
             'h' => UnitState::Held,
+            'b' => UnitState::Blocked(None),
+            'B' => UnitState::Blocked(Some(at(NOW))),
             '|' => {
                 groups.push(u32::try_from(group + 1).expect("few groups"));
                 continue;
@@ -57,6 +59,7 @@ fn letter(verdict: Verdict) -> char {
         Verdict::Wait(Hold::Group) => 'g',
         Verdict::Wait(Hold::Failures) => 'x',
         Verdict::Wait(Hold::Paused) => 'p',
+        Verdict::Wait(Hold::Elsewhere) => 'e',
     }
 }
 
@@ -361,4 +364,30 @@ fn lengths_of_time_end_with_their_second_or_never() {
         ..progressive(clusters(1), 0)
     };
     check(&course, &[("s.", "sk"), ("i.", "iw")]);
+}
+
+#[test]
+fn who_is_blocked_takes_no_slot_and_keeps_its_stage_open() {
+    check(
+        &progressive(clusters(1), 0),
+        &[("b..", "e>w"), ("B..", "eww"), ("bs.", "ed>")],
+    );
+    check(&per_group(0), &[("b.|.", "e>|g"), ("bS", "ed")]);
+    let late = Course {
+        deadline: Some(Duration::from_mins(1)),
+        ..progressive(clusters(1), 0)
+    };
+    let row = |now: i64| show("B.", &decided(&late, "B.", false, now));
+    assert_eq!(row(NOW + 60), "ew", "it is on its way still");
+    assert_eq!(
+        row(NOW + 61),
+        "e>",
+        "whoever is late for something old takes no slot for it"
+    );
+    assert_eq!(decided(&late, "B.", false, NOW).recheck_at, Some(at(NOW + 61)));
+    assert_eq!(
+        show("b.", &decided(&late, "b.", true, NOW)),
+        "ep",
+        "a pause is not what it waits for"
+    );
 }

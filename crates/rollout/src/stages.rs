@@ -88,6 +88,10 @@ impl Stages {
             };
             let slot = match verdict {
                 Verdict::Skipped => continue,
+                // It is on its way to something old, and nothing newer comes yet.
+                Verdict::Wait(_) if matches!(unit.standing, UnitState::Blocked(Some(_))) => {
+                    Some(&mut tally.going)
+                }
                 Verdict::Wait(_) => Some(&mut tally.to_apply),
                 Verdict::Going => Some(&mut tally.going),
                 Verdict::Soaking => Some(&mut tally.soaking),

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::registration::Registration;
 use api::v1alpha1::{ImageMirror, ProxyConfig, RegistrationSpec};
-use model::Name;
+use model::{ClusterKey, Name};
 
 /// The parts of an `AddOnDeploymentConfig` that rendering uses.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -41,6 +41,8 @@ pub struct Template {
     pub addon: Name,
     /// `spec.agentSpec`: the body of the work before substitution.
     pub agent: Value,
+    /// What of a cluster its texts ask for, sorted.
+    pub cluster_keys: Box<[ClusterKey]>,
     /// `spec.registration`; absent and empty differ: an empty list still asks for the path of a kubeconfig.
     pub registration: Option<Vec<RegistrationSpec>>,
     /// The same as registration asks for it, in order.

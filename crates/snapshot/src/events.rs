@@ -91,10 +91,24 @@ impl Store {
             Event::Answered { config, answer } => self.answer(config, answer, &mut touched),
             Event::TypeFaulty { of, fault } => self.type_fault(&of, fault, &mut touched),
         }
+        self.touch_dependents(&mut touched);
         self.changes.close(&touched);
         touched.append(&mut self.pending.woken);
         self.bury(&touched);
         touched
+    }
+
+    /// What concerns an add-on concerns those that depend on it as well: clusters that wait for it, at which every plan looks.
+    fn touch_dependents(&mut self, touched: &mut Touched) {
+        let addons = touched.iter().filter(|owner| owner.kind == Kind::AddOn);
+        let dependents: Touched = addons
+            .flat_map(|owner| self.indexes.dependents.of(&owner.name))
+            .map(Owner::addon)
+            .collect();
+        for owner in dependents.difference(touched) {
+            self.changes.of_none(owner);
+        }
+        touched.extend(dependents);
     }
 
     fn apply_list(&mut self, kind: Kind, objects: &[Value], touched: &mut Touched) {

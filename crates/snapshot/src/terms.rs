@@ -40,9 +40,14 @@ pub const HUB_PERMISSIONS: &str = "tidegate.io/hub-permissions";
 pub const ALLOWED: &str = "allowed";
 /// Annotation on a `ClusterManagementAddOn` that pauses rollouts: `<namespace>/<name>` of placements, or `*` for all.
 pub const PAUSED: &str = "tidegate.io/paused";
+/// Annotation on a `ClusterManagementAddOn`: when changes travel, as `<schedule> for <duration> [in <time zone>]`, separated by `;`.
+pub const ROLLOUT_WINDOW: &str = "tidegate.io/rollout-window";
 /// Annotation on a `ClusterManagementAddOn` that ends soaks: `<namespace>/<name>=<time>` of placements, or `*=<time>` for all. Clusters
 /// that had succeeded before need not stay successful any longer.
 pub const PROMOTED: &str = "tidegate.io/promoted";
+/// Annotation on a `ClusterManagementAddOn`: the add-ons, separated by commas, that have to run on a cluster before this one is installed
+/// or upgraded there.
+pub const DEPENDS_ON: &str = "tidegate.io/depends-on";
 /// Annotation on a `ClusterManagementAddOn`: the types that no cluster may override, as `<resource>.<group>`, separated by commas.
 pub const PROTECTED_CONFIGS: &str = "tidegate.io/protected-configs";
 

@@ -1,6 +1,6 @@
 //! The view of one add-on: everything its plan may read, sorted.
 //!
-//! Decides nothing, copies nothing, and shows no other add-on. A view within a scope walks only over the clusters of the
+//! Decides nothing, copies nothing, and shows another add-on only to whoever asks for it by name. A view within a scope walks only over the clusters of the
 //! scope; what is asked for by name is shown whatever the scope is.
 
 use std::cmp::Ordering;
@@ -57,6 +57,13 @@ impl<'s> View<'s> {
             scope: Some(scope),
             ..self
         }
+    }
+
+    /// Returns the view of another add-on that is there, as far as this one goes.
+    #[must_use]
+    pub fn sibling(&self, addon: &str) -> Option<Self> {
+        let addon = self.store.objects.addons.get(addon)?;
+        Some(Self { addon, ..*self })
     }
 
     /// Returns whose plan it is for.

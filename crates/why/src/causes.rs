@@ -179,6 +179,25 @@ causes! {
         "A rollout strategy has no meaning.",
         "Until it has one, clusters keep what they have: to guess could change all of them at once.",
         "correct the rollout strategy in the ClusterManagementAddOn";
+    WINDOW = "why/rollout-window",
+        "Changes of the add-on travel in windows, and none is open.",
+        "The annotation tidegate.io/rollout-window says when changes may start; what is under way goes on. The message says when it opens.",
+        "wait for the window, or take the annotation tidegate.io/rollout-window away";
+    WINDOW_INVALID = "why/rollout-window-invalid",
+        "The windows in which changes of the add-on travel have no meaning.",
+        "Until the annotation tidegate.io/rollout-window has one, clusters keep what they have: a change that asked for care must not travel \
+         without it.",
+        "correct the annotation tidegate.io/rollout-window of the ClusterManagementAddOn";
+    DEPENDENCY = "why/dependency",
+        "Another add-on has to run on the cluster first.",
+        "The annotation tidegate.io/depends-on names add-ons that have to be installed on a cluster, up to date and available before this one is \
+         installed or upgraded there. One of them is not; this one goes on by itself when it is.",
+        "see what the other add-on waits for on this cluster";
+    DEPENDENCY_LIST = "why/dependency-list",
+        "The list of add-ons that this one depends on can never be satisfied.",
+        "The annotation tidegate.io/depends-on names an add-on that does not exist, or add-ons depend on each other in a circle. Nobody moves who \
+         has something to take; what runs goes on.",
+        "correct the annotation tidegate.io/depends-on of the ClusterManagementAddOn";
     OUTSIDE = "why/outside-rollout",
         "A change is only meant for other clusters.",
         "With RollingUpdateWithPlacement a change of spec.configuration reaches the clusters of one placement. The others keep what they \

@@ -16,17 +16,23 @@ use super::said::Word;
 use super::seats::{Seat, group_text, place};
 use super::stages::{Stage, Stages};
 use api::names::conditions as types;
+use model::upgrade::WindowState;
 use model::{MandatoryGroup, Pace, ProgressDeadline, RolloutStrategy};
 use plan::State;
 use rollout::is_promoted;
 use snapshot::{InstallStrategy, Instance, PlacementUse, Reference, Status, terms};
 
 /// Reasons of `Configured` with which a cluster waits for its turn.
-pub(super) const WAITING: [&str; 5] = [
+pub(super) const WAITING: [&str; 10] = [
+    "DependencyCycle",
+    "DependencyNotFound",
     "RolloutPaused",
+    "RolloutWindowInvalid",
     "TooManyFailures",
+    "WaitingForDependency",
     "WaitingForGroup",
     "WaitingForSlot",
+    "WaitingForWindow",
     "PlacementNotDecided",
 ];
 /// Reason of `Stalled` of who has taken longer than progressDeadline.
@@ -131,6 +137,12 @@ impl Case<'_> {
             ("TooManyFailures", Some(place)) => self.failures(&place),
             ("WaitingForGroup", Some(place)) => self.group(&instance.cluster, &place, told),
             ("WaitingForSlot", Some(place)) => self.slot(&place, told),
+            ("WaitingForWindow", _) => self.window(told),
+            ("RolloutWindowInvalid", _) => Cause::new(causes::WINDOW_INVALID, &*configured.message),
+            ("WaitingForDependency", _) => dependency(&instance.cluster, told),
+            ("DependencyCycle" | "DependencyNotFound", _) => {
+                Cause::new(causes::DEPENDENCY_LIST, &*configured.message)
+            }
             ("OutsideRollout", _) => self.outside(&configured.message),
             ("RolloutStrategyInvalid", _) => Cause::new(causes::ROLLOUT_STRATEGY, &*configured.message),
             ("PlacementNotFound", _) => self.missing_placement(&configured.message),
@@ -333,6 +345,21 @@ impl Case<'_> {
         Cause::new(causes::TURN_OF_GROUP, detail).graded(Grade::Waits(until))
     }
 
+    /// A shut window opens by itself, but for one that never does.
+    fn window(&self, told: &str) -> Cause {
+        let windows = self
+            .view
+            .addon
+            .windows
+            .as_ref()
+            .and_then(|windows| windows.as_ref().ok());
+        let until = match windows.map(|windows| windows.at(self.now)) {
+            Some(WindowState::Shut(until)) => until,
+            Some(WindowState::Open(_)) | None => None,
+        };
+        Cause::new(causes::WINDOW, told).graded(Grade::Waits(until))
+    }
+
     fn outside(&self, message: &str) -> Cause {
         let patch = r#"{"spec":{"configuration":{"rolloutStrategy":{"type":"UpdateAll","rollingUpdateWithPlacement":null}}}}"#;
         let addon = quoted(&self.view.addon.name);
@@ -403,6 +430,20 @@ impl Case<'_> {
             return true;
         }
         self.rolling().is_some_and(|rolling| rolling == wanted) && self.rolls_to(cluster)
+    }
+}
+
+/// The first add-on that has to run on the cluster first is the one to ask about.
+fn dependency(cluster: &str, told: &str) -> Cause {
+    let cause = Cause::new(causes::DEPENDENCY, told).graded(Grade::Waits(None));
+    let listed = told.rsplit_once(": ").map_or(told, |(_, listed)| listed);
+    match listed.split([' ', ',']).next().filter(|name| !name.is_empty()) {
+        Some(first) => cause.typing(format!(
+            "tidegate why {} --cluster {}",
+            quoted(first),
+            quoted(cluster)
+        )),
+        None => cause,
     }
 }
 

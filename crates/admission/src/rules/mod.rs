@@ -9,6 +9,7 @@ mod config_objects;
 mod config_protected;
 mod config_types;
 mod deletion;
+mod dependency;
 mod deployment_config;
 mod in_place;
 mod install;

@@ -5,7 +5,11 @@
 
 use crate::subject::{Addon, Operations, Rule, Subject};
 use field::{Class, Fault, Findings, Path};
-use model::{Limit, RawBlock, RawStrategy, rule};
+use model::{Limit, RawBlock, RawStrategy, RolloutWindows, rule};
+use snapshot::terms;
+
+/// What one window costs: a schedule is followed until it names a day.
+const STEPS_OF_A_WINDOW: usize = 100;
 
 /// Rules of add-ons.
 pub(crate) const ON_ADDONS: &[Rule<Addon>] = &[
@@ -66,7 +70,35 @@ pub(crate) const ON_ADDONS: &[Rule<Addon>] = &[
               position means the group at position 0, and an entry with both goes by its name: these warn.",
         check: mandatory_groups,
     },
+    Rule {
+        id: rule::ROLLOUT_WINDOW,
+        on: Operations::CreateAndUpdate,
+        doc: "A window of rollouts opens and shuts.\n\n\
+              `tidegate.io/rollout-window` is a schedule of five fields that names a day that some month has, `for` and a duration that is longer \
+              than nothing, and perhaps `in` and a name of the time zone database: `0 2 * * 0 for 4h in Europe/Paris`; several are separated by \
+              `;`. Anything else would hold every change. Refused.",
+        check: window,
+    },
 ];
+
+fn window(subject: &Subject<'_, Addon>, findings: &mut Findings) {
+    let annotations = subject.body.annotations.as_ref();
+    let text = annotations.and_then(|all| all.text(terms::ROLLOUT_WINDOW));
+    let (Some(annotations), Some(text)) = (annotations, text) else {
+        return;
+    };
+    // Each entry is followed over years of days.
+    let entries = text.split(';').count();
+    if !subject.effort.read(text) || !subject.effort.spend(entries.saturating_mul(STEPS_OF_A_WINDOW)) {
+        return;
+    }
+    for fault in RolloutWindows::parse(text).err().into_iter().flatten() {
+        findings.deny(fault.at(
+            annotations.path.entry(terms::ROLLOUT_WINDOW),
+            rule::ROLLOUT_WINDOW,
+        ));
+    }
+}
 
 fn unknown_type(subject: &Subject<'_, Addon>, findings: &mut Findings) {
     for (path, strategy) in strategies(subject) {

@@ -23,10 +23,12 @@ pub(super) const OWN: &str = "tidegate.io/";
 /// Annotations that people and the controllers write to a `ClusterManagementAddOn`.
 const OF_ADDONS: &[&str] = &[
     terms::DELETION_GUARD,
+    terms::DEPENDS_ON,
     terms::PAUSED,
     terms::PROMOTED,
     terms::PROTECTED_CONFIGS,
     terms::REMOVALS_ALLOWED_UNTIL,
+    terms::ROLLOUT_WINDOW,
 ];
 /// Annotations that people and the controllers write to a `ManagedClusterAddOn`.
 const OF_CLUSTER_ADDONS: &[&str] = &[
@@ -46,7 +48,7 @@ pub(crate) const ON_ADDONS: &[Rule<Addon>] = &[
         id: UNKNOWN,
         on: Operations::CreateAndUpdate,
         doc: "An annotation of Tidegate's is one that it reads on this kind.\n\n\
-              Annotations that begin with `tidegate.io/` pause rollouts, end soaks, let removals go and say how hooks end. One that nobody \
+              Annotations that begin with `tidegate.io/` pause rollouts, end soaks, order add-ons, let removals go and say how hooks end. One that nobody \
               reads does nothing, which is noticed when it is needed. Warns, with the nearest name.",
         check: unknown_on_addon,
     },

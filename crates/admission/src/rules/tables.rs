@@ -3,9 +3,9 @@
 //! Decides nothing. A rule that stands in no table is never asked.
 
 use super::{
-    blast_radius, config, config_objects, config_protected, config_types, deletion, deployment_config,
-    in_place, install, install_namespace, install_strategy, lifecycle, naming, permission, placing,
-    rolling_update, rollout, rollout_progress, steering, template, upgrade, upgrade_advice, version,
+    blast_radius, config, config_objects, config_protected, config_types, deletion, dependency,
+    deployment_config, in_place, install, install_namespace, install_strategy, lifecycle, naming, permission,
+    placing, rolling_update, rollout, rollout_progress, steering, template, upgrade, upgrade_advice, version,
     version_effect, version_order,
 };
 use crate::subject::{
@@ -30,6 +30,7 @@ pub(crate) const ADVICE: &[&str] = &[
     "deletion/comes-back",
     "deletion/config-in-use",
     "deletion/placement-in-use",
+    "dependency/unknown-addon",
     "install/namespace-ignored",
     "install/overlap",
     "install/reserved-namespace",
@@ -87,6 +88,7 @@ impl Ruled for Addon {
         config_protected::ON_ADDONS,
         config_types::ON_ADDONS,
         deletion::ON_ADDONS,
+        dependency::ON_ADDONS,
         install::ON_ADDONS,
         install_namespace::ON_ADDONS,
         install_strategy::ON_ADDONS,

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::broken::{Broken, Spoilt};
-use super::{grants, pace, pinned, removals, rolling, standing, unchanged};
+use super::{beside, grants, pace, pinned, removals, rolling, standing, unchanged};
 use crate::types::{Action, Plan, Revision};
 use crate::work::is_hook_work;
 use snapshot::{InstallStrategy, Kind, Name, ObjectKey, PlacementUse, View, terms};
@@ -26,6 +26,7 @@ pub(super) fn faults(view: &View<'_>, plan: &Plan, now: Timestamp) -> Vec<Broken
     let second = Timestamp::from_second(now.as_second()).unwrap_or(now);
     let mut broken = pace::broken(view, &homes, &written, second);
     broken.extend(rolling::broken(view, &homes, &written, second));
+    broken.extend(beside::broken(view, &written, second));
     let removals = removals::broken(view, plan, now).into_iter();
     broken.extend(removals.map(|sentence| Broken::new(Spoilt::Removals, sentence)));
     if let Some(at) = plan.recheck_at.filter(|at| *at <= now) {

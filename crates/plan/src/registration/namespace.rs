@@ -28,6 +28,8 @@ pub(super) fn agent_namespace(
         config,
         install_namespace,
         image_registries: "",
+        // What a cluster says about itself decides nothing on the hub.
+        cluster_values: &[],
     };
     let variables = subject.variables();
     let filled = written.and_then(|written| substitute(written, &variables, &Room::default()).ok());
@@ -69,7 +71,7 @@ mod tests {
             addon: "hello".into(),
             agent: json!({"workload": {"manifests": manifests}}),
             registration: Some(Vec::new()),
-            registrations: Vec::new(),
+            ..Template::default()
         }
     }
 

@@ -442,6 +442,7 @@ mod tests {
             config: Some(config),
             install_namespace: "own-ns",
             image_registries: "",
+            cluster_values: &[],
         })
     }
 

@@ -11,7 +11,7 @@ use super::fault::RenderFault;
 use super::recipe::CLUSTER;
 use crate::substitute::Variables;
 use api::v1alpha1::ImageMirror;
-use snapshot::{DeploymentConfig, Template};
+use snapshot::{Cluster, DeploymentConfig, Name, Template};
 
 /// Where a registered agent finds its kubeconfig.
 const KUBECONFIG: &str = "/managed/hub-kubeconfig/kubeconfig";
@@ -31,6 +31,8 @@ pub(crate) struct RenderInputs<'a> {
     pub install_namespace: &'a str,
     /// The cluster's annotation with image mirrors, "" when it has none.
     pub image_registries: &'a str,
+    /// What the cluster says under the keys that the template asks for, in their order.
+    pub cluster_values: &'a [Option<Name>],
 }
 
 impl<'a> RenderInputs<'a> {
@@ -49,7 +51,15 @@ impl<'a> RenderInputs<'a> {
         }
         set("INSTALL_NAMESPACE", self.install_namespace);
         for (name, value) in self.config.iter().flat_map(|config| &config.variables) {
-            set(name, value);
+            // Nobody says for a cluster what it has not said.
+            if !name.contains(':') {
+                set(name, value);
+            }
+        }
+        for (key, value) in self.template.cluster_keys.iter().zip(self.cluster_values) {
+            if let Some(value) = value {
+                set(&key.name(), value);
+            }
         }
         if let Some(namespace) = self.moved_to() {
             set("INSTALL_NAMESPACE", namespace);
@@ -78,6 +88,12 @@ impl<'a> RenderInputs<'a> {
             .map(|annotation| Cow::Owned(annotation.registries))
             .map_err(|error| RenderFault::ImageRegistries(error.to_string()))
     }
+}
+
+/// Returns what a cluster says under the keys that a template asks for, in their order.
+pub(crate) fn cluster_values(template: Option<&Template>, cluster: Option<&Cluster>) -> Vec<Option<Name>> {
+    let keys = template.iter().flat_map(|template| &template.cluster_keys);
+    keys.map(|key| cluster?.value(key).cloned()).collect()
 }
 
 /// What stands in the annotation of a cluster.
@@ -109,6 +125,7 @@ mod tests {
             config: Some(config),
             install_namespace: "own",
             image_registries: "",
+            cluster_values: &[],
         }
     }
 

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::hold_message::Notice;
 use super::unit_state::UnitStanding;
 use crate::config::{Desired, Effective};
 use crate::settled::Done;
@@ -47,6 +48,8 @@ pub(super) struct Candidate<'v> {
     /// Whether it is on its way to nothing.
     pub(super) is_at_rest: bool,
     pub(super) soak: Duration,
+    /// What it says while it waits for a window or for other add-ons.
+    pub(super) blocked: Option<Arc<Notice>>,
     pub(super) seen: UnitStanding,
     pub(super) verdict: Verdict,
     /// What it counts for once it is done; absent when that cannot be noted.
@@ -57,6 +60,11 @@ impl Candidate<'_> {
     /// Returns whether it can move at all.
     pub(super) fn is_there(&self) -> bool {
         self.is_there
+    }
+
+    /// Returns whether it has something to take by a turn, and not only what is asked for on the one cluster itself.
+    pub(super) fn waits_for_turn(&self) -> bool {
+        self.is_there && !self.settled && self.own != OwnEdits::MoveAlone
     }
 
     /// Returns its decision group in the placement that configures it, as far as that is noted.
@@ -97,13 +105,16 @@ impl Candidate<'_> {
             }
             // It will not arrive: what it keeps was edited before anything was made of it.
             UnitState::InFlight(_) if self.kept.is_some() && self.settled && self.is_lost => UnitState::Held,
+            UnitState::ToApply if self.blocked.is_some() => UnitState::Blocked(None),
+            UnitState::Overtaken(since) if self.blocked.is_some() => UnitState::Blocked(Some(since)),
             standing @ (UnitState::ToApply
             | UnitState::Overtaken(_)
             | UnitState::InFlight(_)
             | UnitState::Failed(_)
             | UnitState::Succeeded(_)
             | UnitState::Skipped
-            | UnitState::Held) => standing,
+            | UnitState::Held
+            | UnitState::Blocked(_)) => standing,
         }
     }
 }

@@ -4,9 +4,10 @@
 //! thousand waiting statuses must not change whenever one cluster gets ahead. Groups are named there, and failures once nothing starts
 //! any more; the clusters that are waited for stand in the status of the add-on, which is one object, and in what is not stored.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::few::Few;
 use ::rollout::{Course, Hold};
@@ -142,6 +143,60 @@ impl Notice {
         Self::new("ClusterNotFound", Attention::Wait, message)
     }
 
+    /// Changes travel in windows, and none is open.
+    pub(super) fn window(text: &str, opens: Option<Timestamp>) -> Self {
+        let text = cut(text);
+        let message = format!(
+            "waits for a window of the annotation {}: {text}",
+            terms::ROLLOUT_WINDOW
+        );
+        let opens = opens.map_or_else(|| "never".to_owned(), |at| format!("at {at}"));
+        Self {
+            wait: Name::from(format!("{message}; it opens {opens}")),
+            ..Self::new("WaitingForWindow", Attention::Wait, message)
+        }
+    }
+
+    /// The windows have no meaning.
+    pub(super) fn bad_window(fault: &str) -> Self {
+        let message = format!(
+            "the windows of the rollout have no meaning, the cluster keeps what it has: {}",
+            cut(fault)
+        );
+        Self::new("RolloutWindowInvalid", Attention::Act, message)
+    }
+
+    /// Other add-ons have to run on the cluster first: which of them do not, and how far each is.
+    pub(super) fn prerequisites(names: &[&Name], told: &str) -> Self {
+        let names: Few = names.iter().copied().collect();
+        let head = "waits for add-ons that this one depends on";
+        let message = format!("{head}: {names}");
+        Self {
+            wait: Name::from(format!("{head}: {}", cut(told))),
+            ..Self::new("WaitingForDependency", Attention::Wait, message)
+        }
+    }
+
+    /// An add-on that this one depends on does not exist.
+    pub(super) fn no_prerequisite(names: &[&Name]) -> Self {
+        let names: Few = names.iter().copied().collect();
+        let message = format!(
+            "depends on add-ons that do not exist, the cluster keeps what it has: {names}; correct the annotation {}",
+            terms::DEPENDS_ON
+        );
+        Self::new("DependencyNotFound", Attention::Act, message)
+    }
+
+    /// The add-on depends on itself, by way of others.
+    pub(super) fn circle(way: &[Name]) -> Self {
+        let message = format!(
+            "add-ons depend on each other in a circle, so that none can go first: {}; take one out of an annotation {}",
+            cut(&way.join(" -> ")),
+            terms::DEPENDS_ON
+        );
+        Self::new("DependencyCycle", Attention::Act, message)
+    }
+
     /// What the engine has the clusters of `what` wait for.
     pub(super) fn waiting(what: &str, course: &Course, hold: Hold, awaited: &Awaited<'_>) -> Self {
         let (reason, message) = match hold {
@@ -178,11 +233,11 @@ impl Notice {
                     ),
                 )
             }
-            Hold::Slot | Hold::Soak => ("WaitingForSlot", slot(what, course)),
+            Hold::Slot | Hold::Soak | Hold::Elsewhere => ("WaitingForSlot", slot(what, course)),
         };
         let wait = match hold {
             Hold::Paused | Hold::Failures => message.clone(),
-            Hold::Group | Hold::Slot => awaited.now(&message),
+            Hold::Group | Hold::Slot | Hold::Elsewhere => awaited.now(&message),
             Hold::Soak => {
                 let sentence = format!(
                     "waits for a slot in the rollout of {what}: clusters that have succeeded keep it for {}",
@@ -195,6 +250,15 @@ impl Notice {
             wait: Name::from(wait),
             ..Self::new(reason, Attention::Wait, message)
         }
+    }
+}
+
+/// Annotations may be long, and messages may not.
+fn cut(text: &str) -> Cow<'_, str> {
+    const LONGEST: usize = 500;
+    match text.char_indices().nth(LONGEST) {
+        None => Cow::Borrowed(text),
+        Some((end, _)) => Cow::Owned(format!("{}…", text.get(..end).unwrap_or_default())),
     }
 }
 

@@ -44,6 +44,9 @@ impl<'a> Notices<'a> {
 
     /// Returns what the instance says, if it keeps what it has.
     pub(super) fn of(&mut self, at: usize, candidate: &Candidate<'_>) -> Option<Arc<Notice>> {
+        if let (Verdict::Wait(Hold::Elsewhere), Some(blocked)) = (candidate.verdict, &candidate.blocked) {
+            return Some(Arc::clone(blocked));
+        }
         let feeds = self.feeds;
         let claims = || {
             feeds

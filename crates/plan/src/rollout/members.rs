@@ -14,6 +14,7 @@ use super::candidate::{Candidate, OwnEdits};
 use super::hold_message::Notice;
 use super::hold_messages::Notices;
 use super::member::{Member, Rolled, Step, Trial};
+use super::prerequisites::Prerequisites;
 use super::record::confirmed_at;
 use super::references::{assign, is_exact, is_settled};
 use super::rolling::{Rolling, is_gone};
@@ -26,6 +27,7 @@ use crate::settled::{Done, Others};
 use crate::types::earliest;
 use crate::work::is_deployed;
 use ::rollout::{Hold, UnitState, Verdict};
+use model::upgrade::WindowState;
 use snapshot::{ClusterConfigs, Compat, Instance, Reference, Site, View};
 
 /// The rollout of one add-on.
@@ -66,7 +68,10 @@ pub(crate) fn next<'v>(
     };
     let each = wanted.stands.iter().zip(&configs.instances);
     let mut candidates: Vec<Candidate<'v>> = each.map(candidate).collect();
+    let opens = hold_outside_windows(view, &mut candidates, now);
+    block(view, &mut candidates);
     let mut recheck_at = candidates.iter().filter_map(|one| one.seen.recheck_at).min();
+    recheck_at = earliest(recheck_at, opens);
     let mut placed = Vec::with_capacity(feeds.len());
     for feed in &feeds {
         let (done, at) = feed.decide(view, &mut candidates, others, now);
@@ -96,6 +101,47 @@ pub(crate) fn next<'v>(
         members,
         placed,
         recheck_at,
+    }
+}
+
+/// Holds changes while no window is open; what is installed for the first time is no change. Returns when the next window opens, if anybody
+/// waits for it.
+fn hold_outside_windows(
+    view: &View<'_>,
+    candidates: &mut [Candidate<'_>],
+    now: Timestamp,
+) -> Option<Timestamp> {
+    let windows = view.addon.windows.as_ref()?;
+    let (notice, opens) = match windows.as_ref().map(|windows| windows.at(now)) {
+        Ok(WindowState::Open(_)) => return None,
+        Ok(WindowState::Shut(opens)) => (Notice::window(&view.addon.windows_text, opens), opens),
+        Err(fault) => (Notice::bad_window(fault), None),
+    };
+    let notice = Arc::new(notice);
+    let changes = |one: &&mut Candidate<'_>| one.waits_for_turn() && has_anything(one.instance);
+    let mut held = candidates.iter_mut().filter(changes).peekable();
+    let opens = opens.filter(|_| held.peek().is_some());
+    held.for_each(|one| one.blocked = Some(Arc::clone(&notice)));
+    opens
+}
+
+/// Whether an instance has ever been given something.
+fn has_anything(instance: &Instance) -> bool {
+    let mut references = instance.references.iter();
+    references.any(|one| one.applied.is_some() || !one.desired.is_empty())
+}
+
+/// Holds whoever has something to take back until the add-ons that this one depends on run on its cluster. What somebody asks for on the
+/// one cluster itself passes that by, as it passes the rollout.
+fn block(view: &View<'_>, candidates: &mut [Candidate<'_>]) {
+    let waits = |one: &&mut Candidate<'_>| one.waits_for_turn() && one.blocked.is_none();
+    let mut open = candidates.iter_mut().filter(waits).peekable();
+    if view.addon.depends_on.is_empty() || open.peek().is_none() {
+        return;
+    }
+    let mut prerequisites = Prerequisites::of(view);
+    for candidate in open {
+        candidate.blocked = prerequisites.notice(&candidate.instance.cluster);
     }
 }
 
@@ -201,6 +247,7 @@ fn candidate<'v>(
         is_lost: is_lost(view, stand.site),
         is_at_rest: is_at_rest(stand.site),
         soak: soak.of(confirmed_at(instance), now),
+        blocked: None,
         seen,
         verdict: Verdict::Skipped,
         counts: Some(Done::default()),
@@ -248,7 +295,8 @@ fn overtaken(seen: UnitStanding) -> UnitStanding {
         | UnitState::Failed(_)
         | UnitState::Succeeded(_)
         | UnitState::Skipped
-        | UnitState::Held => UnitStanding::at(UnitState::ToApply),
+        | UnitState::Held
+        | UnitState::Blocked(_) => UnitStanding::at(UnitState::ToApply),
     }
 }
 

@@ -9,6 +9,7 @@
 //! | `candidate`, `member` | one instance before and after its step is decided |
 //! | `members` | every instance with its next step |
 //! | `references` | what an instance is assigned |
+//! | `prerequisites` | which add-ons have to run on a cluster first |
 //! | `record` | since when it is assigned |
 //! | `hold_message`, `hold_messages` | what waiting clusters say, and which of them |
 
@@ -19,6 +20,7 @@ mod hold_message;
 mod hold_messages;
 mod member;
 mod members;
+mod prerequisites;
 mod record;
 mod references;
 mod rolling;

@@ -32,6 +32,8 @@ pub(crate) struct Placed {
     pub configured: usize,
     /// Too many failures, when there are too many.
     pub breach: Option<Breach>,
+    /// How many of its clusters wait for other add-ons or a window.
+    pub blocked: usize,
     /// Whether somebody has paused it.
     pub paused: bool,
     /// The mandatory decision group with those failures, if it is one.
@@ -233,6 +235,11 @@ impl<'v> Feed<'v> {
             configured,
             breach: decision.breach,
             mandatory: group.map(Group::told),
+            blocked: decision
+                .verdicts
+                .iter()
+                .filter(|verdict| **verdict == Verdict::Wait(Hold::Elsewhere))
+                .count(),
             paused: self.paused,
             bar: self.fault.as_ref().map(Bar::fault),
             before: groups.before(&self.course),
@@ -432,6 +439,8 @@ pub(super) fn decide_rolling(
             UnitState::Overtaken(since) if !candidate.is_governed || candidate.verdict != Verdict::Start => {
                 UnitState::InFlight(since)
             }
+            UnitState::Blocked(Some(since)) => UnitState::InFlight(since),
+            UnitState::Blocked(None) => UnitState::Held,
             standing @ (UnitState::ToApply
             | UnitState::Overtaken(_)
             | UnitState::InFlight(_)

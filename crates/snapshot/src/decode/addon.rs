@@ -15,7 +15,8 @@ use api::names::annotations::{LIFECYCLE, LIFECYCLE_ADDON_MANAGER, LIFECYCLE_TIDE
 use api::v1alpha1 as wire;
 use field::Path;
 use model::Name;
-use model::parse_selector;
+use model::rule::ROLLOUT_WINDOW;
+use model::{RolloutWindows, listed_addons, parse_selector};
 
 pub(crate) fn addon(object: &wire::ClusterManagementAddOn, names: &mut Names) -> Result<AddOn, String> {
     let spec = &object.spec;
@@ -44,6 +45,9 @@ pub(crate) fn addon(object: &wire::ClusterManagementAddOn, names: &mut Names) ->
         ),
         paused: paused(stops),
         promoted: promoted(annotation(&object.metadata, terms::PROMOTED).map(String::as_str)),
+        windows: annotation(&object.metadata, terms::ROLLOUT_WINDOW).map(|text| windows(text)),
+        windows_text: shared(annotation(&object.metadata, terms::ROLLOUT_WINDOW), names),
+        depends_on: depends_on(annotation(&object.metadata, terms::DEPENDS_ON), names),
         removals_until: annotation(&object.metadata, terms::REMOVALS_ALLOWED_UNTIL)
             .and_then(|text| text.trim().parse().ok()),
         strategy: install_strategy(strategy, names),
@@ -69,12 +73,35 @@ pub(crate) fn addon(object: &wire::ClusterManagementAddOn, names: &mut Names) ->
             .map(|text| names.share(text))
             .collect(),
         default_version: shared(status.map(|status| &status.default_version), names),
-        facts: {
-            let protected = annotation(&object.metadata, terms::PROTECTED_CONFIGS);
-            let facts = AddonFacts::of(spec).protecting(protected.map(String::as_str));
-            std::sync::Arc::new(facts.pausing(stops))
-        },
+        facts: std::sync::Arc::new(facts(object)),
     })
+}
+
+fn facts(object: &wire::ClusterManagementAddOn) -> AddonFacts {
+    let says = |key| annotation(&object.metadata, key).map(String::as_str);
+    AddonFacts::of(&object.spec)
+        .protecting(says(terms::PROTECTED_CONFIGS))
+        .depending(says(terms::DEPENDS_ON))
+        .pausing(says(terms::PAUSED))
+}
+
+fn windows(text: &str) -> Result<RolloutWindows, Name> {
+    RolloutWindows::parse(text).map_err(|wrong| {
+        let path = Path::root()
+            .key("metadata")
+            .key("annotations")
+            .entry(terms::ROLLOUT_WINDOW);
+        let each = wrong
+            .into_iter()
+            .map(|fault| fault.at(path.clone(), ROLLOUT_WINDOW).to_string());
+        Name::from(each.collect::<Vec<_>>().join("; "))
+    })
+}
+
+fn depends_on(annotation: Option<&String>, names: &mut Names) -> Box<[Name]> {
+    let listed = annotation.into_iter().flat_map(|text| listed_addons(text));
+    let sorted: std::collections::BTreeSet<Name> = listed.map(|name| names.share(name)).collect();
+    sorted.into_iter().collect()
 }
 
 fn lifecycle(annotation: Option<&String>, names: &mut Names) -> Lifecycle {

@@ -2,6 +2,8 @@
 //!
 //! Decides nothing about their meaning. What only travels into manifests is copied as it stands.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use crate::content::{DeploymentConfig, NodePlacement, Template};
@@ -9,6 +11,7 @@ use crate::decode::read::shared;
 use crate::names::Names;
 use crate::registration;
 use api::v1alpha1 as wire;
+use model::{ClusterKey, cluster_variables};
 
 /// Returns what a deployment configuration says; `object` is the one that `spec` was parsed from.
 pub(crate) fn deployment_config(
@@ -45,11 +48,33 @@ pub(crate) fn deployment_config(
 /// Returns what a template says; `object` is the one that `spec` was parsed from.
 pub(crate) fn template(object: &Value, spec: wire::AddOnTemplateSpec, names: &mut Names) -> Template {
     let asked = spec.registration.as_deref().unwrap_or_default();
+    let agent = object.pointer("/spec/agentSpec").cloned().unwrap_or_default();
+    let mut keys = BTreeSet::new();
+    collect_cluster_keys(&agent, &mut keys);
     Template {
         registrations: registration::asked(asked, &spec.addon_name, names),
-        agent: object.pointer("/spec/agentSpec").cloned().unwrap_or_default(),
+        cluster_keys: keys.into_iter().collect(),
+        agent,
         addon: names.share(&spec.addon_name),
         registration: spec.registration,
+    }
+}
+
+/// More than rendering will fill in does no harm: it only costs a rendering for each value.
+fn collect_cluster_keys(value: &Value, keys: &mut BTreeSet<ClusterKey>) {
+    let read = |text: &str, keys: &mut BTreeSet<ClusterKey>| {
+        keys.extend(cluster_variables(text).map(model::ClusterVariable::key));
+    };
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        Value::String(text) => read(text, keys),
+        Value::Array(items) => items.iter().for_each(|item| collect_cluster_keys(item, keys)),
+        Value::Object(fields) => {
+            for (name, field) in fields {
+                read(name, keys);
+                collect_cluster_keys(field, keys);
+            }
+        }
     }
 }
 

@@ -14,8 +14,8 @@ use crate::record::rollout::Paused;
 use api::v1alpha1 as wire;
 use field::Path;
 use model::{
-    ConfigReference, ConfigRollout, ConfigType, InstallNamespace, RawReference, RollingUpdate,
-    RolloutStrategy, protected_types,
+    ConfigReference, ConfigRollout, ConfigType, InstallNamespace, Name, RawReference, RollingUpdate,
+    RolloutStrategy, listed_addons, protected_types,
 };
 
 /// The spec that a placement gives to the add-ons it creates.
@@ -59,6 +59,8 @@ pub struct AddonFacts {
     pub configuration_rollout: Option<ConfigRollout>,
     /// The placements whose rollouts somebody has paused.
     pub paused: Paused,
+    /// The add-ons that it depends on.
+    pub depends_on: BTreeSet<Name>,
     /// Types that no cluster may override.
     pub protected: BTreeSet<ConfigType>,
 }
@@ -76,6 +78,14 @@ impl AddonFacts {
     #[must_use]
     pub fn pausing(mut self, annotation: Option<&str>) -> Self {
         self.paused = paused(annotation);
+        self
+    }
+
+    /// Returns the same of an add-on with this annotation about the add-ons that it depends on.
+    #[must_use]
+    pub fn depending(mut self, annotation: Option<&str>) -> Self {
+        let listed = listed_addons(annotation.unwrap_or_default());
+        self.depends_on = listed.map(Name::from).collect();
         self
     }
 

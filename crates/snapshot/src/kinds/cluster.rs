@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::Value;
 
 use super::stored::Stored;
@@ -17,7 +18,7 @@ use crate::kind::{Kind, ObjectKey};
 use crate::label_map::LabelMap;
 use crate::names::Names;
 use crate::parts::slot::replace;
-use crate::record::{self, AddOn, InstallStrategy, Meta, Status};
+use crate::record::{self, AddOn, Config, Content, InstallStrategy, Meta, Status};
 use crate::store::Store;
 use crate::terms;
 use crate::tombstones::same_besides_features;
@@ -25,6 +26,11 @@ use api::cluster::ManagedCluster;
 use api::names::annotations::IMAGE_REGISTRIES;
 use api::names::conditions::CLUSTER_AVAILABLE;
 use model::Name;
+
+/// The longest annotation in bytes that a template may use.
+const LONGEST_VALUE: usize = 4096;
+/// What `kubectl apply` keeps for itself.
+const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 /// The row of the kind.
 pub(crate) struct Cluster;
@@ -48,6 +54,7 @@ impl Stored for Cluster {
         let mut selecting: Vec<Owner> = store.selecting(&record).collect();
         selecting.extend(slot.iter().flat_map(|old| store.selecting(old)));
         store.file_features(&key.name, slot.as_ref(), Some(&record), &mut own);
+        let is_asked_for = slot.as_ref().is_some_and(|old| store.is_asked_for(old, &record));
         if let Some(old) = slot.as_mut().filter(|old| old.labels != record.labels) {
             own.extend(selecting.iter().cloned());
             if same_besides_features(old, &record) {
@@ -59,8 +66,9 @@ impl Stored for Cluster {
             store.published.cluster_changed(&key.name);
         }
         if let Some(old) = &mut slot {
-            // What only admission asks about touches nobody's plan.
+            // What only admission asks about touches nobody's plan, nor do words of a cluster that no template uses.
             old.facts = Arc::clone(&record.facts);
+            old.said.clone_from(&record.said);
         }
         if slot.is_none() {
             store.touch_bindings(&key.name, touched);
@@ -68,7 +76,7 @@ impl Stored for Cluster {
         let differs = replace(&mut slot, record, |record| &mut record.meta);
         store.objects.clusters.extend(slot.map(|record| (name, record)));
         store.cluster_changed_for_upgrades(&key.name, touched);
-        if differs {
+        if differs || is_asked_for {
             store.touch_cluster(&key.name, &mut own);
             own.extend(selecting);
         }
@@ -118,11 +126,37 @@ fn decode(object: &ManagedCluster, names: &mut Names) -> Result<record::Cluster,
         available,
         unknown: unknown.map(|condition| (names.share(&condition.reason), names.share(&condition.message))),
         image_registries: shared(annotation(&object.metadata, IMAGE_REGISTRIES), names),
+        said: usable(&object.metadata, names),
         facts: Arc::new(ClusterFacts::of(object, names)),
     })
 }
 
+/// A note that programs keep for themselves fits into no manifest, and thousands of clusters carry one.
+fn usable(metadata: &ObjectMeta, names: &mut Names) -> LabelMap {
+    let all = metadata.annotations.iter().flatten();
+    LabelMap::share(
+        all.filter(|(key, value)| value.len() <= LONGEST_VALUE && *key != LAST_APPLIED),
+        names,
+    )
+}
+
 impl Store {
+    /// Tells whether a template asks for something that two states of a cluster say differently.
+    fn is_asked_for(&self, one: &record::Cluster, other: &record::Cluster) -> bool {
+        let is_same = one.labels == other.labels
+            && one.said == other.said
+            && (Arc::ptr_eq(&one.facts, &other.facts) || one.facts.claims == other.facts.claims);
+        let mut contents = (self.objects.configs.values()).chain(self.tombstones.content.values());
+        let asks = |config: &Config| match &*config.content {
+            Content::Template(template) => {
+                let mut keys = template.cluster_keys.iter();
+                keys.any(|key| one.value(key) != other.value(key))
+            }
+            Content::Deployment(_) | Content::Hub => false,
+        };
+        !is_same && contents.any(asks)
+    }
+
     /// Returns the add-ons whose label selector matches a cluster.
     fn selecting(&self, cluster: &record::Cluster) -> impl Iterator<Item = Owner> {
         let selects = |addon: &&AddOn| match &addon.strategy {
@@ -153,5 +187,58 @@ impl Store {
         for place in self.indexes.placements_by_cluster.of(cluster) {
             touched.extend(self.indexes.by_placement.of(place).cloned());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Event, Settings};
+    use serde_json::json;
+
+    fn apply(store: &mut Store, kind: Kind, mut object: Value, version: u8) -> Vec<String> {
+        object["metadata"]["uid"] = json!("u");
+        object["metadata"]["resourceVersion"] = json!(version.to_string());
+        let touched = store.apply(Event::Applied { kind, object });
+        touched.iter().map(|owner| owner.name.to_string()).collect()
+    }
+
+    fn cluster(store: &mut Store, version: u8, annotation: (&str, &str), claim: (&str, &str)) -> Vec<String> {
+        let object = json!({"metadata": {"name": "c1", "annotations": {annotation.0: annotation.1}},
+            "status": {"clusterClaims": [{"name": claim.0, "value": claim.1}]}});
+        apply(store, Kind::Cluster, object, version)
+    }
+
+    #[test]
+    fn what_a_cluster_says_touches_its_add_ons_if_a_template_asks_for_it() {
+        let mut store = Store::new(Settings::default());
+        let text = "{{CLUSTER_CLAIM:id}} {{CLUSTER_ANNOTATION:owner:-x}}";
+        let spec =
+            json!({"addonName": "hello", "agentSpec": {"workload": {"manifests": [{"data": {"a": text}}]}}});
+        apply(
+            &mut store,
+            Kind::Template,
+            json!({"metadata": {"name": "t"}, "spec": spec}),
+            1,
+        );
+        let instance = json!({"metadata": {"name": "hello", "namespace": "c1"}});
+        apply(&mut store, Kind::Instance, instance, 1);
+        cluster(&mut store, 1, ("owner", "a"), ("id", "1"));
+        let nobody: [String; 0] = [];
+        assert_eq!(cluster(&mut store, 2, ("owner", "b"), ("id", "1")), ["hello"]);
+        assert_eq!(cluster(&mut store, 3, ("owner", "b"), ("id", "2")), ["hello"]);
+        assert_eq!(cluster(&mut store, 4, ("owner", "b"), ("id", "2")), nobody);
+        assert_eq!(
+            cluster(&mut store, 5, ("other", "b"), ("id", "2")),
+            ["hello"],
+            "it is gone"
+        );
+        assert_eq!(cluster(&mut store, 6, ("other", "c"), ("id", "2")), nobody);
+        let long = "x".repeat(LONGEST_VALUE + 1);
+        assert_eq!(
+            cluster(&mut store, 7, ("owner", &long), ("id", "2")),
+            nobody,
+            "nobody keeps it"
+        );
     }
 }

@@ -24,6 +24,8 @@ pub(crate) struct Indexes {
     pub(crate) by_placement: Mentions<Place, Owner>,
     /// Who refers to a configuration.
     pub(crate) by_config: Mentions<ConfigRef, Owner>,
+    /// The add-ons that depend on an add-on.
+    pub(crate) dependents: Mentions<Name, Name>,
     /// The add-ons that have something on a cluster.
     pub(crate) by_cluster: Mentions<Name, Name>,
     /// The placements that have decided for a cluster.

@@ -18,7 +18,8 @@ use crate::registration::Registered;
 use crate::removal::Farewell;
 use crate::terms;
 use model::Name;
-use model::{ConfigRollout, Limit, RolloutStrategy, Selector};
+use model::RolloutWindows;
+use model::{ClusterKey, ClusterSource, ConfigRollout, Limit, RolloutStrategy, Selector};
 
 /// A `ManagedCluster`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,11 +42,23 @@ pub struct Cluster {
     pub unknown: Option<(Name, Name)>,
     /// Image mirrors as the cluster's annotation gives them, "" when it has none.
     pub image_registries: Name,
+    /// All its annotations that templates may use.
+    pub said: LabelMap,
     /// What admission may ask about the cluster.
     pub facts: Arc<ClusterFacts>,
 }
 
 impl Cluster {
+    /// Returns what the cluster says under a key.
+    pub fn value(&self, asked: &ClusterKey) -> Option<&Name> {
+        let values = match asked.source {
+            ClusterSource::Label => &self.labels,
+            ClusterSource::Claim => &self.facts.claims,
+            ClusterSource::Annotation => &self.said,
+        };
+        values.get(&asked.key)
+    }
+
     /// Returns whether the cluster has opted out of an add-on.
     pub fn opts_out_of(&self, addon: &str) -> bool {
         let mut listed = self.opt_out.split(',').map(str::trim);
@@ -189,6 +202,12 @@ pub struct AddOn {
     pub paused: Paused,
     /// The soaks that the annotation ends.
     pub promoted: Promoted,
+    /// When changes travel, or what is wrong with that; always where nothing is said.
+    pub windows: Option<Result<RolloutWindows, Name>>,
+    /// The annotation that says so, "" when it is absent.
+    pub windows_text: Name,
+    /// The add-ons that have to run on a cluster before it is installed or upgraded there, sorted.
+    pub depends_on: Box<[Name]>,
     /// Until when somebody lets its removals go without a budget.
     pub removals_until: Option<Timestamp>,
     /// How the add-on finds its clusters.

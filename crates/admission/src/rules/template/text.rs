@@ -1,12 +1,13 @@
 //! The pieces of text in a manifest, and what stands between double braces in them.
 //!
 //! Decides what is a variable, as rendering does: a letter or `_`, then letters, digits and `_`, with nothing else between
-//! the braces. Other text between braces belongs to somebody else's templates.
+//! the braces, or what `model::ClusterVariable` reads. Other text between braces belongs to somebody else's templates.
 
 use serde_json::Value;
 
 use crate::step_budget::StepBudget;
 use field::Path;
+use model::{BadClusterVariable, ClusterVariable};
 
 /// Where a text stands, as a chain that costs nothing until somebody wants its path.
 #[derive(Clone, Copy, Debug)]
@@ -82,6 +83,10 @@ pub(super) enum Tag<'a> {
     Variable(&'a str),
     /// A name with blanks around it.
     Blanks(&'a str),
+    /// What a cluster says about itself.
+    OfCluster,
+    /// What looks like it and cannot be filled in, with the reason.
+    BadCluster(&'a str, BadClusterVariable),
 }
 
 /// Shows every tag of a text.
@@ -105,15 +110,20 @@ pub(super) fn each_tag<'a>(text: &'a str, mut see: impl FnMut(Tag<'a>)) {
             see(tag);
         }
         from = match tag {
-            Some(Tag::Variable(_)) => end.saturating_add(2),
+            Some(Tag::Variable(_) | Tag::OfCluster) => end.saturating_add(2),
             // Not ours. A variable may still stand within, as in `{{ printf "{{CLUSTER_NAME}}" }}` or `{{{CLUSTER_NAME}}}`.
-            Some(Tag::Blanks(_) | Tag::Unclosed) | None => opening.saturating_add(1),
+            Some(Tag::Blanks(_) | Tag::Unclosed | Tag::BadCluster(..)) | None => opening.saturating_add(1),
         };
     }
 }
 
 /// Reads what stands between braces; reads no further than a name and the blanks around it.
 fn tag(inside: &str) -> Option<Tag<'_>> {
+    if let Some(variable) = ClusterVariable::parse(inside) {
+        // What follows another brace may be the rest of the text.
+        let shown = inside.split(['{', '}']).next().unwrap_or_default();
+        return Some(variable.map_or_else(|why| Tag::BadCluster(shown, why), |_| Tag::OfCluster));
+    }
     let begun = inside.trim_start();
     let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
     let length = begun.bytes().take_while(is_part).count();
@@ -153,6 +163,11 @@ mod tests {
         assert_eq!(tags("{{ printf \"{{X}}\" }}"), [Tag::Variable("X")]);
         assert_eq!(tags("{{X}} {{ y"), [Tag::Variable("X"), Tag::Unclosed]);
         assert_eq!(tags("{{"), [Tag::Unclosed]);
+        assert_eq!(tags("{{CLUSTER_LABEL:a/b:-c}}"), [Tag::OfCluster]);
+        assert_eq!(
+            tags("{{ CLUSTER_CLAIM:a}}"),
+            [Tag::BadCluster(" CLUSTER_CLAIM:a", BadClusterVariable::Blanks)]
+        );
         assert_eq!(tags(&"{".repeat(1000)).len(), 1, "hostile text costs little");
     }
 

@@ -12,6 +12,7 @@ use crate::subject::{Operations, Rule, Subject, Template};
 use field::{Class, Fault, Findings, Path, nearest, quoted};
 use snapshot::{ConfigPresence, Content, Kind};
 
+const OF_CLUSTER: &str = "template/cluster-variable";
 const UNCLOSED: &str = "template/unclosed-braces";
 const BLANKS: &str = "template/variable-blanks";
 pub(in crate::rules) const UNKNOWN: &str = "template/unknown-variable";
@@ -48,6 +49,15 @@ pub(super) const RULES: &[Rule<Template>] = &[
               nearest one, as soon as the add-on of the template is known; and when an AddOnDeploymentConfig loses a variable \
               that the template of a cluster needs which runs with it.",
         check: unknown,
+    },
+    Rule {
+        id: OF_CLUSTER,
+        on: Operations::CreateAndUpdate,
+        doc: "A variable of the cluster names what the cluster says.\n\n\
+              `{{CLUSTER_LABEL:region}}`, `{{CLUSTER_CLAIM:id.k8s.io}}` and `{{CLUSTER_ANNOTATION:example.com/owner}}`: a label, a claim or \
+              an annotation by its key, with `:-` and a text that counts where the cluster says nothing. Without blanks, and with no \
+              braces within. Anything else that begins like one can be filled in on no cluster. Refused, with both forms.",
+        check: of_cluster,
     },
 ];
 
@@ -97,6 +107,19 @@ fn blanks(subject: &Subject<'_, Template>, findings: &mut Findings) {
                     Fault::of_text(Class::Invalid, text, "blanks around the name make it no variable");
                 let hint = format!("write {{{{{name}}}}}");
                 findings.deny(fault.hint(hint).at(trail.path(), BLANKS));
+            }
+        });
+    });
+}
+
+fn of_cluster(subject: &Subject<'_, Template>, findings: &mut Findings) {
+    each(subject, |text, trail| {
+        let mut told = BTreeSet::new();
+        each_tag(text, |tag| {
+            let Tag::BadCluster(inside, why) = tag else { return };
+            if told.insert(inside) {
+                let fault = Fault::of_text(Class::Invalid, inside, why.to_string());
+                findings.deny(fault.at(trail.path(), OF_CLUSTER));
             }
         });
     });

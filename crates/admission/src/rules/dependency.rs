@@ -1,0 +1,120 @@
+//! Rules about the add-ons that an add-on depends on. Page: `tests/admission/dependency.md`.
+//!
+//! Decides which lists can never be satisfied. How far the others are on a cluster is the planner's business.
+
+use std::collections::BTreeSet;
+
+use crate::subject::{Addon, Operations, Rule, Subject};
+use field::{Class, Fault, Findings, nearest, quoted};
+use model::{AddonName, dependency_circle, listed_addons};
+use snapshot::{Kind, terms};
+
+const NAME: &str = "dependency/name";
+const CYCLE: &str = "dependency/cycle";
+const UNKNOWN: &str = "dependency/unknown-addon";
+
+/// Rules of add-ons.
+pub(crate) const ON_ADDONS: &[Rule<Addon>] = &[
+    Rule {
+        id: CYCLE,
+        on: Operations::CreateAndUpdate,
+        doc: "Add-ons do not depend on each other in a circle.\n\n\
+              `tidegate.io/depends-on` has an add-on wait on every cluster until others run there. In a circle, and of one that names itself, \
+              nobody could ever go first. Refused, with the circle. Two objects that are stored at the same moment may close one all the same: \
+              then the clusters that wait say `DependencyCycle`.",
+        check: cycle,
+    },
+    Rule {
+        id: NAME,
+        on: Operations::CreateAndUpdate,
+        doc: "A dependency is the name of an add-on.\n\n\
+              `tidegate.io/depends-on` lists names, separated by commas. What cannot be the name of an add-on would have every cluster \
+              wait for ever. Refused.",
+        check: name,
+    },
+    Rule {
+        id: UNKNOWN,
+        on: Operations::CreateAndUpdate,
+        doc: "A dependency exists.\n\n\
+              An add-on whose dependency is not there is installed nowhere, and says `DependencyNotFound`. It may come later, so it warns, \
+              with the nearest name.",
+        check: unknown,
+    },
+];
+
+/// The entries of the list, as far as steps go.
+fn listed<'a>(subject: &Subject<'a, Addon>) -> Vec<&'a str> {
+    let text = subject.body.depends_on().filter(|text| subject.effort.read(text));
+    let each = listed_addons(text.unwrap_or_default());
+    each.take_while(|_| subject.effort.spend(1)).collect()
+}
+
+fn deny(subject: &Subject<'_, Addon>, fault: Fault, id: &'static str, findings: &mut Findings) {
+    if let Some(annotations) = &subject.body.annotations {
+        findings.deny(fault.at(annotations.path.entry(terms::DEPENDS_ON), id));
+    }
+}
+
+fn name(subject: &Subject<'_, Addon>, findings: &mut Findings) {
+    for name in listed(subject) {
+        if let Err(fault) = AddonName::parse(name) {
+            deny(subject, fault, NAME, findings);
+        }
+    }
+}
+
+fn cycle(subject: &Subject<'_, Addon>, findings: &mut Findings) {
+    let facts = subject.facts;
+    let of = |name: &str| -> Vec<&str> {
+        let known = facts.addon(name).into_iter();
+        let named = known.flat_map(|says| &says.depends_on);
+        named
+            .take_while(|_| subject.effort.spend(1))
+            .map(|name| &**name)
+            .collect()
+    };
+    let Some(circle) = dependency_circle(subject.name, listed(subject), of) else {
+        return;
+    };
+    // The first step stands in this object.
+    let next = circle.get(1).map_or("", |name| &**name);
+    let detail = if circle.len() == 2 {
+        "an add-on cannot wait for itself".to_owned()
+    } else {
+        format!(
+            "closes a circle in which nobody can go first: {}",
+            circle.join(" -> ")
+        )
+    };
+    let fault = Fault::of_text(Class::Forbidden, next, detail).hint("take it out of the list");
+    deny(subject, fault, CYCLE, findings);
+}
+
+fn unknown(subject: &Subject<'_, Addon>, findings: &mut Findings) {
+    let facts = subject.facts;
+    let Some(annotations) = subject
+        .body
+        .annotations
+        .as_ref()
+        .filter(|_| facts.knows(Kind::AddOn))
+    else {
+        return;
+    };
+    let mut told = BTreeSet::new();
+    for name in listed(subject) {
+        let is_known = name == subject.name || facts.addon(name).is_some() || AddonName::parse(name).is_err();
+        if is_known || !told.insert(name) {
+            continue;
+        }
+        let others = facts
+            .addons
+            .keys()
+            .map(|name| &**name)
+            .filter(|other| *other != subject.name);
+        let near = subject.effort.hint(|| nearest(name, others));
+        let hint = near.map(|near| format!("did you mean {}?", quoted(near)));
+        let detail = "no ClusterManagementAddOn has this name, and nothing is installed before it is there";
+        let fault = Fault::of_text(Class::NotFound, name, detail).hint_if(hint);
+        findings.warn(fault.at(annotations.path.entry(terms::DEPENDS_ON), UNKNOWN));
+    }
+}

@@ -1,0 +1,73 @@
+//! What holds changes beside rollouts: other add-ons that have to run first, and windows.
+//!
+//! Decides only what is certain, from the view and the writes alone: an add-on that is not on the cluster, goes, or has not confirmed what it
+//! is assigned is not there, whatever else it should have.
+
+use jiff::Timestamp;
+
+use super::broken::{Broken, Spoilt};
+use super::standing::{Terms, Written, standing, there};
+use model::ProgressDeadline;
+use model::upgrade::WindowState;
+use snapshot::{Instance, Name, Reference, Status, View};
+
+/// Returns what starts although something beside its rollout holds it.
+pub(super) fn broken(view: &View<'_>, written: &Written<'_>, now: Timestamp) -> Vec<Broken> {
+    let terms = Terms {
+        deadline: ProgressDeadline::None,
+        paused: false,
+        now,
+    };
+    let starting: Vec<&Instance> = written
+        .iter()
+        .filter_map(|(cluster, after)| {
+            let instance = there(view, cluster)?;
+            let standing = standing(view, instance, Some(after), terms);
+            standing.starts.then_some(instance)
+        })
+        .collect();
+    let early = needy(view, &starting).into_iter();
+    early.chain(untimely(view, &starting, now)).collect()
+}
+
+/// Whoever starts before an add-on that it depends on is there.
+fn needy(view: &View<'_>, starting: &[&Instance]) -> Option<Broken> {
+    let lacks = |instance: &&&Instance| {
+        let mut needed = view.addon.depends_on.iter();
+        needed.any(|name| {
+            let other = view.sibling(name);
+            !other.is_some_and(|other| other.instance(&instance.cluster).is_some_and(is_there))
+        })
+    };
+    told(
+        starting.iter().filter(lacks),
+        "an add-on that it depends on is not there",
+    )
+}
+
+fn is_there(instance: &Instance) -> bool {
+    let available = instance.condition("Available");
+    !instance.meta.deleting
+        && instance.references.iter().all(Reference::is_applied)
+        && available.is_none_or(|condition| condition.status == Status::True)
+}
+
+/// Whoever has something and is changed while no window is open.
+fn untimely(view: &View<'_>, starting: &[&Instance], now: Timestamp) -> Option<Broken> {
+    let is_shut = view.addon.windows.as_ref().is_some_and(|windows| {
+        let state = windows.as_ref().map(|windows| windows.at(now));
+        matches!(state, Ok(WindowState::Shut(_)) | Err(_))
+    });
+    let has_something = |instance: &&&Instance| {
+        let mut references = instance.references.iter();
+        is_shut && references.any(Reference::is_applied)
+    };
+    told(starting.iter().filter(has_something), "no window is open")
+}
+
+fn told<'i>(early: impl Iterator<Item = &'i &'i Instance>, why: &str) -> Option<Broken> {
+    let early: Vec<Name> = early.map(|instance| instance.cluster.clone()).collect();
+    let first = early.first()?.clone();
+    let sentence = format!("{first} starts although {why}");
+    Some(Broken::new(Spoilt::Moves(early), sentence))
+}

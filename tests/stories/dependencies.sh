@@ -1,0 +1,65 @@
+# An add-on waits on every cluster until the one that it depends on runs there, and nobody can close a circle.
+# flags: --clusters 2
+clusters_in_reach
+placement everywhere
+placement with-base base=yes
+kubectl label managedcluster cluster1 base=yes >/dev/null
+
+# addon NAME PLACEMENT DEPENDS-ON: a ClusterManagementAddOn with a template of one ConfigMap.
+addon_on() {
+  apply <<YAML
+apiVersion: addon.open-cluster-management.io/v1alpha1
+kind: AddOnTemplate
+metadata: {name: $1}
+spec:
+  addonName: $1
+  agentSpec:
+    workload:
+      manifests:
+      - apiVersion: v1
+        kind: ConfigMap
+        metadata: {name: $1, namespace: default}
+        data: {greeting: "${4:-one}"}
+---
+apiVersion: addon.open-cluster-management.io/v1alpha1
+kind: ClusterManagementAddOn
+metadata: {name: $1, annotations: {tidegate.io/depends-on: "$3"}}
+spec:
+  supportedConfigs:
+  - {group: addon.open-cluster-management.io, resource: addontemplates, defaultConfig: {name: $1}}
+  installStrategy:
+    type: Placements
+    placements:
+    - {name: $2, namespace: $namespace}
+YAML
+}
+addon_on base with-base ""
+addon_on "$addon" everywhere base
+
+say "it is installed where base runs, and waits where it does not"
+done_on InstallSucceed cluster1
+until_is WaitingForDependency reason cluster2 Reconciling
+is WaitingForDependency reason cluster2
+is "waits for add-ons that this one depends on: base" message cluster2 Configured
+is "" kubectl get manifestworks -n cluster2 -o name
+
+say "it goes on by itself when base is there"
+kubectl label managedcluster cluster2 base=yes >/dev/null
+done_on InstallSucceed cluster2
+
+say "both are changed at once, and arrive"
+addon_on "$addon" everywhere base two
+addon_on base with-base "" two
+until_is two greeting cluster1
+until_is two greeting cluster2
+done_on UpgradeSucceed cluster1 cluster2
+
+say "a circle is refused, and a name that is not there warned of"
+refused "closes a circle in which nobody can go first: base -> $addon -> base" <<YAML
+apiVersion: addon.open-cluster-management.io/v1alpha1
+kind: ClusterManagementAddOn
+metadata: {name: base, annotations: {tidegate.io/depends-on: $addon}}
+spec: {}
+YAML
+said=$(kubectl annotate cma base tidegate.io/depends-on=elsewhere --overwrite --dry-run=server 2>&1)
+grep -qF "no ClusterManagementAddOn has this name" <<<"$said" || fail "nobody warns: $said"
