@@ -36,6 +36,7 @@ mod signals;
 mod snapshot;
 mod terminal;
 mod ui;
+mod watch;
 mod why;
 mod words;
 

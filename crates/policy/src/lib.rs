@@ -28,6 +28,7 @@ mod outcome;
 mod patch;
 mod question;
 mod reads;
+mod salvage;
 mod set;
 mod values;
 
