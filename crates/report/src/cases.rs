@@ -131,6 +131,24 @@ mod tests {
                 case("is let pass", TestEnd::Told(vec!["never seen".to_owned()])),
             ],
         };
-        expect![[r#""#]].assert_eq(&junit_of_tests("x", &[suite]));
+        expect![[r#"
+            <?xml version="1.0" encoding="UTF-8"?>
+            <testsuites name="x" tests="4" failures="1" errors="1">
+              <testsuite name="a &quot;b&quot; &amp; c.yaml" tests="4" failures="1" errors="1">
+                <testcase classname="a &quot;b&quot; &amp; c.yaml" name="ends &lt;well&gt;&#10;"/>
+                <testcase classname="a &quot;b&quot; &amp; c.yaml" name="does not]]&gt;">
+                  <failure type="unexpected" message="is &lt; 3">is &lt; 3
+            and &amp; more</failure>
+                </testcase>
+                <testcase classname="a &quot;b&quot; &amp; c.yaml" name="cannot \u{1b}[31m">
+                  <error type="broken" message="no \u{0}">no \u{0}</error>
+                </testcase>
+                <testcase classname="a &quot;b&quot; &amp; c.yaml" name="is let pass">
+                  <system-out>never seen</system-out>
+                </testcase>
+              </testsuite>
+            </testsuites>
+        "#]]
+        .assert_eq(&junit_of_tests("x", &[suite]));
     }
 }

@@ -10,6 +10,6 @@ mod run;
 
 pub use args::{CheckArgs, FailOn, MissingFactsArg, Output};
 
-pub(super) use folder::{below, read};
+pub(super) use folder::{Folder, below, read};
 pub(super) use reports::{one_report_on_standard_output, write};
 pub(super) use run::run;

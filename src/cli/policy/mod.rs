@@ -15,6 +15,7 @@ mod said;
 mod test;
 
 pub use args::{BenchArgs, ExportArgs, LintArgs, NewArgs, PolicyArgs, PolicyCommand, TestArgs, TestOutput};
+pub(super) use export::written;
 pub(super) use files::read_folder;
 pub(super) use run::run;
 pub use test::{CaseResult, Mutation, TestReport, run_tests};
