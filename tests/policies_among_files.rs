@@ -165,7 +165,7 @@ fn a_policy_that_does_not_compile_is_told_where_it_stands() {
     );
     assert!(
         found.len() == 1
-            && found[0].starts_with("Unknown p.yaml:10:19 this policy cannot be judged by here: "),
+            && found[0].starts_with("Unknown p.yaml:10:61 this policy cannot be judged by here: "),
         "{found:?}"
     );
     assert_eq!(ended, Outcome::Clean);

@@ -171,7 +171,8 @@ fn the_works_are_printed(dump: &str, change: &str) {
     );
     let changed = run(&[&asked[..], &["--change", change]].concat());
     assert!(
-        changed.stdout.contains("GREETING = \"ahoy\"") && changed.stdout.contains("value: ahoy"),
+        changed.stdout.contains("GREETING = \"changed by a test\"")
+            && changed.stdout.contains("value: changed by a test"),
         "{}{}",
         changed.stdout,
         changed.stderr

@@ -15,6 +15,7 @@ use super::expression::{Expression, ResultType, Terms, compile};
 use super::fact::Fact;
 use super::fault::PolicyFault;
 use super::matching;
+use super::part::{part_id, part_ids, schema_id};
 use super::patch::Leave;
 use super::values::{Fitting, ParameterForm};
 use api::v1alpha1::AddOnPolicySpec;
@@ -468,31 +469,6 @@ impl Parts {
                 self.faults.push(PolicyFault::at(self.root.clone(), words));
             }
         }
-    }
-}
-
-/// Returns the ids of everything that can be broken.
-fn part_ids(spec: &AddOnPolicySpec) -> Vec<String> {
-    let validations = spec.validations.iter().enumerate();
-    let validations = validations.map(|(index, raw)| part_id(&raw.id, index));
-    let schemas = spec.schemas.iter().enumerate();
-    let schemas = schemas.map(|(index, raw)| schema_id(&raw.id, index));
-    validations.chain(schemas).collect()
-}
-
-fn schema_id(id: &str, index: usize) -> String {
-    if id.is_empty() {
-        format!("schema-{index}")
-    } else {
-        id.to_owned()
-    }
-}
-
-fn part_id(id: &str, index: usize) -> String {
-    if id.is_empty() {
-        index.to_string()
-    } else {
-        id.to_owned()
     }
 }
 

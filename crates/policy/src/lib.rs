@@ -25,6 +25,7 @@ mod matching;
 mod mutant;
 mod mutate;
 mod outcome;
+mod part;
 mod patch;
 mod question;
 mod reads;

@@ -75,20 +75,20 @@ struct Whole {
 
 /// Returns the part of a schema that describes a path.
 pub(super) fn schema_of<'s>(definition: &'s Value, path: &Path) -> Option<&'s Value> {
-    let steps = path.segments().iter();
-    steps.fold(Some(definition), |schema, step| match step {
-        Segment::Index(_) => schema?.get("items"),
-        Segment::Key(name) => schema?.get("properties")?.get(name.as_ref()),
-        Segment::Entry(name) => schema?.get("properties")?.get(name.as_str()),
+    let mut steps = path.segments().iter();
+    steps.try_fold(definition, |schema, step| match step {
+        Segment::Index(_) => schema.get("items"),
+        Segment::Key(name) => schema.get("properties")?.get(name.as_ref()),
+        Segment::Entry(name) => schema.get("properties")?.get(name.as_str()),
     })
 }
 
 fn value_at<'v>(object: &'v mut Value, path: &Path) -> Option<&'v mut Value> {
-    let steps = path.segments().iter();
-    steps.fold(Some(object), |value, step| match step {
-        Segment::Index(index) => value?.get_mut(*index),
-        Segment::Key(name) => value?.get_mut(name.as_ref()),
-        Segment::Entry(name) => value?.get_mut(name.as_str()),
+    let mut steps = path.segments().iter();
+    steps.try_fold(object, |value, step| match step {
+        Segment::Index(index) => value.get_mut(*index),
+        Segment::Key(name) => value.get_mut(name.as_ref()),
+        Segment::Entry(name) => value.get_mut(name.as_str()),
     })
 }
 

@@ -47,11 +47,11 @@ pub fn place(root: &Node, path: &Path, aim: Aim) -> Span {
 
 /// Returns the value at a path, if there is one.
 pub(super) fn find<'n>(root: &'n Node, path: &Path) -> Option<&'n Node> {
-    let steps = path.segments().iter();
-    steps.fold(Some(root), |node, segment| match segment {
-        Segment::Index(index) => node?.items().get(*index),
-        Segment::Key(name) => Some(&node?.entry(name)?.value),
-        Segment::Entry(name) => Some(&node?.entry(name)?.value),
+    let mut steps = path.segments().iter();
+    steps.try_fold(root, |node, segment| match segment {
+        Segment::Index(index) => node.items().get(*index),
+        Segment::Key(name) => Some(&node.entry(name)?.value),
+        Segment::Entry(name) => Some(&node.entry(name)?.value),
     })
 }
 
