@@ -103,11 +103,10 @@ fn yaml(rendered: &RenderedCluster) -> Result<(), CliError> {
         }
         return Ok(());
     }
-    let comments: String = notes
-        .iter()
-        .map(|note| format!("# {}\n", one_line(note)))
-        .collect();
-    let mut page = Shown::page(&comments);
+    let mut page = Shown::default();
+    for note in notes {
+        page.push(&Shown::page(&format!("# {}\n", one_line(&note))));
+    }
     for work in &rendered.works {
         page.push(&Shown::page("---\n"));
         page.push(&written(work)?);

@@ -62,7 +62,9 @@ impl<'f> Library<'f> {
     /// Reads all files, whatever they look like.
     pub(super) fn of(files: &'f [File]) -> Self {
         let mut library = Self::default();
-        files.iter().for_each(|file| library.read(file));
+        for file in files {
+            library.read(file);
+        }
         library
     }
 

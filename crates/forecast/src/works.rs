@@ -38,7 +38,7 @@ pub enum Unknown {
 }
 
 /// What is rendered for a cluster.
-#[derive(Clone, Debug, PartialEq, Default)]
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct RenderedCluster {
     /// The add-on.
     pub addon: String,
@@ -220,22 +220,20 @@ fn value_line(one: &ValueOrigin) -> String {
 /// Returns all of it for programs.
 pub fn works_json(rendered: &RenderedCluster) -> Value {
     let value = |one: &ValueOrigin| json!({"name": one.name, "value": one.value, "from": one.from});
+    let of = |config: &snapshot::ConfigRef, hash: &str| {
+        json!({
+            "group": &*config.of.group, "resource": &*config.of.resource,
+            "namespace": &*config.namespace, "name": &*config.name, "specHash": hash,
+        })
+    };
     let config = |one: &ConfigOrigin| {
-        let of = |config: &snapshot::ConfigRef, hash: &str| {
-            json!({
-                "group": &*config.of.group, "resource": &*config.of.resource,
-                "namespace": &*config.namespace, "name": &*config.name, "specHash": hash,
-            })
-        };
-        let mut all = of(&one.config, &one.hash);
-        all["from"] = json!(one.from);
-        all["fault"] = json!(one.fault);
-        all["untilThen"] = json!(
-            one.until_then
-                .as_ref()
-                .map(|before| of(&before.config, &before.desired))
-        );
-        all
+        let until_then = one.until_then.as_ref();
+        json!({
+            "config": of(&one.config, &one.hash),
+            "from": one.from,
+            "fault": one.fault,
+            "untilThen": until_then.map(|before| of(&before.config, &before.desired)),
+        })
     };
     let origins = rendered.origins.as_ref();
     json!({

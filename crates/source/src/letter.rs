@@ -177,7 +177,7 @@ alias: &x a.b
 same: *x
 ";
 
-    /// The place of the letter `d` of `c.d`, told by the line and what stands there.
+    /// The line of a place, and what stands there.
     fn shown(name: &str, at: Mark) -> Option<String> {
         let reading = read(TEXT);
         let lines = Lines::of(TEXT);
@@ -191,14 +191,13 @@ same: *x
         Some(format!("{}: {rest}", span.start.line))
     }
 
+    /// What stands in the file where the text of a name has a part for the first time.
     fn of(name: &str, wanted: &str) -> Option<String> {
         let reading = read(TEXT);
         let value = reading.documents[0].value();
-        let text = value[name].as_str().expect("a text");
-        let place = text.find(wanted).expect("it is there");
-        let before = &text[..place];
+        let before = value[name].as_str()?.split(wanted).next()?;
         let line = before.matches('\n').count() + 1;
-        let column = place - before.rfind('\n').map_or(0, |end| end + 1) + 1;
+        let column = before.rsplit('\n').next()?.chars().count() + 1;
         shown(name, Mark { line, column })
     }
 

@@ -36,6 +36,7 @@ pub enum PolicyCommand {
 
 /// Which tests to run.
 #[derive(Args, Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct TestArgs {
     /// PolicyTest files, or folders that are searched for them.
     #[arg(required = true, value_name = "PATH")]
