@@ -1,6 +1,7 @@
 //! The works of an add-on on a cluster as they would be, with the origin of every value: made by the planner, told by `render`.
 
 use forecast::{RenderedCluster, Unknown, works, works_notes};
+use jiff::Timestamp;
 use offline::Hub;
 use serde_json::Value;
 use snapshot::{Kind, Settings};
@@ -62,23 +63,26 @@ fn hub() -> Hub {
     for document in documents {
         hub.put(document);
     }
-    Kind::ALL.into_iter().for_each(|kind| hub.complete(kind));
+    for kind in Kind::ALL {
+        hub.complete(kind);
+    }
     hub
 }
 
 fn rendered(hub: &Hub, addon: &str, cluster: &str) -> Result<RenderedCluster, Unknown> {
-    let now = "2026-11-21T00:00:00Z".parse().expect("a time");
+    let now = Timestamp::from_second(1_795_219_200).unwrap_or_default();
     works(hub, Settings::default(), (addon, cluster), now)
 }
 
 /// What is said, without the hashes, and the ConfigMap that the cluster gets.
 fn told(cluster: &str) -> (Vec<String>, Value) {
     let rendered = rendered(&hub(), "metrics", cluster).expect("they are known");
-    let brief = |line: String| match (line.find('('), line.find(')')) {
-        (Some(start), Some(end)) if line.contains(".open-cluster-management.io ") => {
-            format!("{}#{}", &line[..start], &line[end + 1..])
-        }
-        _ => line,
+    let brief = |line: String| {
+        let parts = line.split_once('(').zip(line.split_once("): "));
+        let hashed = parts.filter(|_| line.contains(".open-cluster-management.io "));
+        hashed.map_or(line.clone(), |((before, _), (_, after))| {
+            format!("{before}#: {after}")
+        })
     };
     let notes = works_notes(&rendered).into_iter().map(brief).collect();
     let work = rendered.works.first().cloned().unwrap_or_default();
