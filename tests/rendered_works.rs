@@ -80,9 +80,10 @@ fn told(cluster: &str) -> (Vec<String>, Value) {
     let brief = |line: String| {
         let parts = line.split_once('(').zip(line.split_once("): "));
         let hashed = parts.filter(|_| line.contains(".open-cluster-management.io "));
-        hashed.map_or(line.clone(), |((before, _), (_, after))| {
-            format!("{before}#: {after}")
-        })
+        hashed.map_or_else(
+            || line.clone(),
+            |((before, _), (_, after))| format!("{before}#: {after}"),
+        )
     };
     let notes = works_notes(&rendered).into_iter().map(brief).collect();
     let work = rendered.works.first().cloned().unwrap_or_default();
