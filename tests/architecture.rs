@@ -91,6 +91,7 @@ const CRATES: &[(&str, &[&str])] = &[
             "conversion",
             "field",
             "offline",
+            "policy",
             "report",
             "source",
         ],

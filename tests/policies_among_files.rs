@@ -142,9 +142,10 @@ fn a_policy_that_does_not_compile_is_told_where_it_stands() {
         found,
         [
             "Warning p.yaml:9:7 Invalid value: unknown field: it is dropped when the object is stored [schema/unknown-field]",
-            "Error p.yaml:9:12 unknown field; did you mean \"id\"? [policy/compile]"
+            "Error p.yaml:9:12 unknown field; did you mean \"id\"? [policy/compile]",
+            "Error p.yaml:10:33 undeclared reference to 'objct' (in container ''); did you mean \"object\"? [policy/compile]"
         ],
-        "its form comes first"
+        "a fault of form hides no other"
     );
     assert_eq!(ended, Outcome::BrokenPolicy);
     let broken = OURS.replace("object.metadata", "objct.metadata");
@@ -152,8 +153,7 @@ fn a_policy_that_does_not_compile_is_told_where_it_stands() {
     assert_eq!(
         found,
         [
-            "Error p.yaml:10:19 1:15: undeclared reference to 'objct' (in container ''); did you mean \"object\"? \
-             [policy/compile]"
+            "Error p.yaml:10:33 undeclared reference to 'objct' (in container ''); did you mean \"object\"? [policy/compile]"
         ]
     );
     assert_eq!(ended, Outcome::BrokenPolicy);
@@ -165,7 +165,7 @@ fn a_policy_that_does_not_compile_is_told_where_it_stands() {
     );
     assert!(
         found.len() == 1
-            && found[0].starts_with("Unknown p.yaml:10:19 this policy cannot be judged by here: "),
+            && found[0].starts_with("Unknown p.yaml:10:61 this policy cannot be judged by here: "),
         "{found:?}"
     );
     assert_eq!(ended, Outcome::Clean);

@@ -60,6 +60,7 @@ mod properties_admission;
 mod real_assets;
 mod registration_on_hub;
 mod removals;
+mod rendered_works;
 mod rest_on_hub;
 mod rights_on_hub;
 mod rule_pages;

@@ -6,7 +6,7 @@ use clap::{Parser, Subcommand};
 
 use super::{
     CheckArgs, ColourArg, CompletionsArgs, CrdsArgs, DefinitionsArgs, DoctorArgs, ExplainArgs, ManArgs,
-    PlanArgs, PolicyArgs, ReferenceArgs, ServeArgs, SnapshotArgs, WhyArgs,
+    PlanArgs, PolicyArgs, ReferenceArgs, RenderArgs, ServeArgs, SnapshotArgs, WhyArgs,
 };
 
 /// Guards and drives the add-ons of an Open Cluster Management hub.
@@ -61,6 +61,8 @@ pub enum Command {
     Why(WhyArgs),
     /// Say what would happen on a hub: which clusters move in which wave.
     Plan(PlanArgs),
+    /// Print the ManifestWorks of an add-on on a cluster as they would be, and where every value in them comes from.
+    Render(Box<RenderArgs>),
     /// Say what is wrong with a hub for Tidegate, and what to do about it.
     Doctor(Box<DoctorArgs>),
     /// Explain a rule, a cause or a field.

@@ -26,6 +26,7 @@ pub mod policy;
 mod print;
 mod reference;
 mod release;
+mod render;
 mod rollout;
 mod rulebook;
 mod run;
@@ -36,6 +37,7 @@ mod signals;
 mod snapshot;
 mod terminal;
 mod ui;
+mod watch;
 mod why;
 mod words;
 
@@ -43,16 +45,14 @@ pub use self::doctor::DoctorArgs;
 pub use self::{
     about::*, crds::*, explain::*, hub::*, install::*, logs::*, options::*, plan::*, settings::*,
 };
-pub use self::{shell::*, snapshot::*, terminal::*, why::*, words::*};
+pub use self::{error::CliError, policy::PolicyArgs, print::OutputFormat};
+pub use self::{render::*, shell::*, snapshot::*, terminal::*, why::*, words::*};
 pub use args::{Cli, Command};
 pub use audit::{AuditArgs, AuditTo};
 pub use check::{CheckArgs, FailOn, MissingFactsArg, Output};
 pub use definitions::{ApplyArgs, DefinitionsArgs, DefinitionsCommand, DefinitionsPlanArgs, RevertArgs};
 #[cfg(feature = "dev")]
 pub use dev::{DevArgs, DevCommand};
-pub use error::CliError;
-pub use policy::PolicyArgs;
-pub use print::OutputFormat;
 pub use release::{AdoptArgs, ReleaseArgs};
 pub use rollout::*;
 pub use run::run;

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use clap::Args;
 use jiff::Timestamp;
 
-use super::check::read;
+use super::check::{Folder, read};
 use super::print::{complain, print, print_folded};
 use super::terminal::Progress;
 use super::{CliError, ControllerArgs, ControllerFlags, GateArgs, HubArgs, SettingsArgs, live, rulebook};
@@ -96,14 +96,9 @@ pub(super) fn run(args: &PlanArgs) -> Result<ExitCode, CliError> {
     let (hub, now) = (dump.hub, dump.taken_at);
     let controllers = args.controllers.on(&dump.controllers);
     let changes = read(&args.changes)?;
-    if let Some(status) = refused((args, &controllers), (&hub, now), &changes.files)? {
+    let gate = (&args.gate, &controllers);
+    if let Some(status) = refused(gate, (&hub, now), &changes, args.output)? {
         return Ok(status);
-    }
-    if let Some(fault) = changes.unreadable.into_iter().next() {
-        return Err(CliError::ReadFlag {
-            flag: "change",
-            reason: format!("{}: {}", fault.spot.file, fault.message),
-        });
     }
     let settings = controllers.settings();
     if args.question.take_over {
@@ -199,10 +194,11 @@ fn text(addons: &[Forecast], same: usize, upgrades: &[UpgradeForecast]) -> Strin
 }
 
 /// Judges the changes as the gate of that hub would; what it refuses is printed, and what it warns of as well.
-fn refused(
-    (args, controllers): (&PlanArgs, &ControllerArgs),
+pub(super) fn refused(
+    (gate, controllers): (&GateArgs, &ControllerArgs),
     (hub, now): (&Hub, Timestamp),
-    files: &[File],
+    changes: &Folder,
+    output: PlanFormat,
 ) -> Result<Option<ExitCode>, CliError> {
     let objects = hub.objects().values();
     let background = Background {
@@ -213,12 +209,12 @@ fn refused(
                 .collect(),
             deletes: false,
         }),
-        rulebook: rulebook::read(&args.gate, &controllers.rights)?,
+        rulebook: rulebook::read(gate, &controllers.rights)?,
         now: Some(now),
     };
-    let report = check::check(files, &background, MissingFacts::Skip);
+    let report = check::check(&changes.files, &background, MissingFacts::Skip);
     let told = render(&report, Format::Table, Style::default());
-    let page = match args.output {
+    let page = match output {
         PlanFormat::Markdown => Shown::page(&format!(
             "### What the gate says\n\n{}\n",
             forecast::fenced(&told)
@@ -228,12 +224,12 @@ fn refused(
     let status = match check::outcome(&report, Threshold::Error, MissingFacts::Skip) {
         Outcome::Clean => {
             // What the gate would only warn of: beside the forecast, as kubectl prints warnings; a comment has one page.
-            if !report.findings.is_empty() && args.output == PlanFormat::Markdown {
+            if !report.findings.is_empty() && output == PlanFormat::Markdown {
                 print(&page)?;
             } else if !report.findings.is_empty() {
                 complain(&page);
             }
-            return Ok(None);
+            return unread(changes).map_or(Ok(None), Err);
         }
         Outcome::Findings => 1,
         Outcome::BadInput => 2,
@@ -243,7 +239,17 @@ fn refused(
     Ok(Some(ExitCode::from(status)))
 }
 
-fn changed(hub: &Hub, files: &[File]) -> Hub {
+/// A change that cannot be read as a whole is not played in part.
+fn unread(changes: &Folder) -> Option<CliError> {
+    let fault = changes.unreadable.first()?;
+    Some(CliError::ReadFlag {
+        flag: "change",
+        reason: format!("{}: {}", fault.spot.file, fault.message),
+    })
+}
+
+/// Returns a hub with the objects of files applied to it.
+pub(super) fn changed(hub: &Hub, files: &[File]) -> Hub {
     let mut hub = hub.clone();
     for file in files {
         let reading = source::read(&file.text);

@@ -1,6 +1,6 @@
 //! The program as a plugin of kubectl: `kubectl-tidegate`, and `kubectl_complete-tidegate`, which kubectl asks to complete a line.
 //!
-//! Decides what may stand next on a command line. Asks a hub only for the names of rollouts, and not for long.
+//! Decides what may stand next on a command line. Asks a hub only for the names of rollouts and clusters, and not for long.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use clap::{Arg, Command, CommandFactory as _};
 
 use super::print::print;
-use super::rollout::names_on_hub;
+use super::rollout::{Named, names_on_hub};
 use super::{Cli, CliError};
 use field::Shown;
 
@@ -53,7 +53,11 @@ pub(super) fn complete() -> Result<ExitCode, CliError> {
 }
 
 /// Returns what may stand in place of the last word.
-fn proposals(root: &Command, words: &[String], names: impl Fn(Option<&Path>) -> Vec<String>) -> Vec<String> {
+fn proposals(
+    root: &Command,
+    words: &[String],
+    names: impl Fn(Named, Option<&Path>) -> Vec<String>,
+) -> Vec<String> {
     let (last, before) = match words.split_last() {
         Some((last, before)) => (last.as_str(), before),
         None => ("", &[][..]),
@@ -76,17 +80,24 @@ fn proposals(root: &Command, words: &[String], names: impl Fn(Option<&Path>) -> 
             placed = placed.saturating_add(1);
         }
     }
+    let on_hub = |named: Named| {
+        let found = names(named, kubeconfig.as_deref());
+        found.into_iter().map(|name| (name, String::new())).collect()
+    };
     let all: Vec<(String, String)> = if let Some(flag) = open {
-        values(flag)
+        if names_a_cluster(&path, flag) {
+            on_hub(Named::Clusters)
+        } else {
+            values(flag)
+        }
     } else if last.starts_with('-') {
         flags(command)
     } else if command.has_subcommands() {
         let subs = command.get_subcommands().filter(|sub| !sub.is_hide_set());
         subs.map(|sub| (sub.get_name().to_owned(), told(sub.get_about())))
             .collect()
-    } else if placed == 0 && names_a_rollout(&path) {
-        let found = names(kubeconfig.as_deref());
-        found.into_iter().map(|name| (name, String::new())).collect()
+    } else if let Some(named) = first_word(&path).filter(|_| placed == 0) {
+        on_hub(named)
     } else {
         let mut positionals = command.get_positionals();
         positionals.nth(placed).map(values).unwrap_or_default()
@@ -103,13 +114,19 @@ fn proposals(root: &Command, words: &[String], names: impl Fn(Option<&Path>) -> 
         .collect()
 }
 
-/// Commands whose first word is the name of a rollout.
-fn names_a_rollout(path: &[&str]) -> bool {
+/// Returns what the first word of a command is the name of.
+fn first_word(path: &[&str]) -> Option<Named> {
     match path {
-        ["top" | "why"] => true,
-        ["rollout", verb] => *verb != "list" && *verb != "schema",
-        _ => false,
+        ["top" | "why"] => Some(Named::Rollouts),
+        ["rollout", verb] if *verb != "list" && *verb != "schema" => Some(Named::Rollouts),
+        ["render"] => Some(Named::Addons),
+        _ => None,
     }
+}
+
+/// Tells whether a flag of a command wants the name of a cluster.
+fn names_a_cluster(path: &[&str], flag: &Arg) -> bool {
+    matches!(path, ["why" | "render"]) && flag.get_long() == Some("cluster")
 }
 
 fn told(about: Option<&clap::builder::StyledStr>) -> String {
@@ -153,9 +170,11 @@ mod tests {
 
     fn proposed(line: &str) -> Vec<String> {
         let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
-        let names = |kubeconfig: Option<&Path>| match kubeconfig {
-            Some(_) => vec!["from-the-flag".to_owned()],
-            None => vec!["helloworld".to_owned(), "mcu/default/to-4-12".to_owned()],
+        let names = |named: Named, kubeconfig: Option<&Path>| match (kubeconfig, named) {
+            (Some(_), _) => vec!["from-the-flag".to_owned()],
+            (None, Named::Rollouts) => vec!["helloworld".to_owned(), "mcu/default/to-4-12".to_owned()],
+            (None, Named::Addons) => vec!["helloworld".to_owned()],
+            (None, Named::Clusters) => vec!["cluster1".to_owned(), "cluster2".to_owned()],
         };
         let found = proposals(&Cli::command(), &words, names);
         found
@@ -166,7 +185,7 @@ mod tests {
 
     #[test]
     fn what_may_stand_next_is_proposed() {
-        let rows: [(&str, &[&str]); 7] = [
+        let rows: [(&str, &[&str]); 10] = [
             ("rollout st", &["status"]),
             ("rollout status ", &["helloworld", "mcu/default/to-4-12"]),
             ("rollout status m", &["mcu/default/to-4-12"]),
@@ -174,6 +193,9 @@ mod tests {
             ("rollout pause --kubeconfig x ", &["from-the-flag"]),
             ("rollout status helloworld --wa", &["--watch"]),
             ("why helloworld -o ", &["text", "json"]),
+            ("why helloworld --cluster ", &["cluster1", "cluster2"]),
+            ("render ", &["helloworld"]),
+            ("render helloworld --live --cluster cluster2", &["cluster2"]),
         ];
         for (line, expected) in rows {
             assert_eq!(proposed(line), expected, "{line:?}");

@@ -14,7 +14,7 @@ use super::print::{self, complain};
 use super::terminal::glimpsed;
 use super::{
     Cli, CliError, Command, LogArgs, LogFormat, check, crds, definitions, explain, plan, plugin, policy,
-    reference, serve, shell, snapshot, why,
+    reference, render, serve, shell, snapshot, why,
 };
 use field::{Shown, acts};
 
@@ -70,6 +70,7 @@ fn logs_of(command: &Command) -> (LogArgs, Usual) {
         Command::Check(_)
         | Command::Why(_)
         | Command::Plan(_)
+        | Command::Render(_)
         | Command::Doctor(_)
         | Command::Explain(_)
         | Command::Snapshot(_)
@@ -93,6 +94,7 @@ fn perform(command: Command) -> Result<ExitCode, CliError> {
         Command::Check(args) => return check::run(&args),
         Command::Why(args) => return why::run(&args),
         Command::Plan(args) => return plan::run(&args),
+        Command::Render(args) => return render::run(&args),
         Command::Doctor(args) => return super::doctor::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Snapshot(args) => snapshot::run(&args),

@@ -9,4 +9,4 @@ mod write;
 
 pub use read::{inspect, read, read_text};
 pub use walk::{Found, Refused, Walk};
-pub use write::{Access, write};
+pub use write::{Access, create, write};

@@ -22,6 +22,12 @@ pub enum Access {
     Shared,
 }
 
+/// Makes a file that was not there; whatever stands there, a link as well, stays as it is.
+pub fn create(path: &Path, text: &str) -> io::Result<()> {
+    let file = OpenOptions::new().write(true).create_new(true).open(path)?;
+    fill(file, text, None)
+}
+
 /// Puts a file in its place, whatever stood there before; on failure the old one stays as it is.
 pub fn write(path: &Path, text: &str, access: Access) -> io::Result<()> {
     if access == Access::Shared && path.starts_with("/dev") {

@@ -153,6 +153,45 @@ fn why_ends_at_the_cluster_that_refuses(dev: &Dev, dump: &str) {
     assert_eq!(nowhere.code, Some(2), "{}", nowhere.stdout);
 }
 
+/// What a cluster would be given: the works, and who says what in them.
+fn the_works_are_printed(dump: &str, change: &str) {
+    let asked = ["render", "helloworld", dump, "--cluster", "cluster1"];
+    let printed = run(&asked);
+    assert_eq!(printed.code, Some(0), "{}{}", printed.stdout, printed.stderr);
+    for part in [
+        "# helloworld on cluster1\n# configurations:\n",
+        "#   GREETING = \"hello\": AddOnDeploymentConfig open-cluster-management/helloworld (",
+        "#   CLUSTER_NAME = \"cluster1\": built-in, which nothing overrides\n",
+        "\n---\n",
+        "kind: ManifestWork\n",
+    ] {
+        assert!(printed.stdout.contains(part), "{part}: {}", printed.stdout);
+    }
+    let works: Vec<Value> = serde_saphyr::from_multiple(&printed.stdout).expect("YAML");
+    let all = json(&run(&[&asked[..], &["-o", "json"]].concat()));
+    assert_eq!(
+        all["works"],
+        Value::Array(works),
+        "both forms have the same works"
+    );
+    let changed = run(&[&asked[..], &["--change", change]].concat());
+    assert!(
+        changed.stdout.contains("GREETING = \"changed by a test\"")
+            && changed.stdout.contains("value: changed by a test"),
+        "{}{}",
+        changed.stdout,
+        changed.stderr
+    );
+    for (addon, cluster, meant) in [
+        ("helowrld", "cluster1", "did you mean \"helloworld\"?"),
+        ("helloworld", "clutser1", "did you mean \"cluster1\"?"),
+    ] {
+        let slip = run(&["render", addon, dump, "--cluster", cluster]);
+        assert_eq!(slip.code, Some(2), "{}", slip.stdout);
+        assert!(slip.stderr.contains(meant), "{}", slip.stderr);
+    }
+}
+
 /// What the change is on clusters: the configuration that they are given, and the field of their works.
 fn the_difference_is_told(dump: &str, change: &str) {
     let told = run(&["plan", dump, "--change", change, "--diff"]);
@@ -221,6 +260,7 @@ fn plan_tells_the_waves_of_a_change(dump: &str, change: &str) {
     );
     assert_eq!(addon["cut"], false);
     the_difference_is_told(dump, change);
+    the_works_are_printed(dump, change);
     let wrong = "apiVersion: addon.open-cluster-management.io/v1alpha1\nkind: AddOnHubConfig\nmetadata: {name: a}\nspec: {desiredVersion: one two}\n";
     std::fs::write(change, wrong).expect("writable");
     let refused = run(&["plan", dump, "--change", change]);

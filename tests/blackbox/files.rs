@@ -76,6 +76,7 @@ fn no_flag_waits_for_a_file_that_never_ends() {
             &["policy", "bench", file, "--object", "a.yaml"],
             &["policy", "bench", "a.yaml", "--object", file],
             &["plan", file],
+            &["render", "x", file, "--cluster", "y"],
             &["plan", "--live", "--kubeconfig", file],
             &["why", "x", "--facts", file],
             &["snapshot", "--kubeconfig", file],

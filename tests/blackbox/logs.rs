@@ -2,13 +2,18 @@
 //!
 //! Decides nothing. Runs a hub of its own.
 
+use std::io::Write as _;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::rig::{kubectl, tidegate};
+use super::serve::{serving, until};
 
 const NOWHERE: &str = "apiVersion: v1\nkind: Config\nclusters: [{name: a, cluster: {server: 'https://127.0.0.1:9'}}]\n\
     contexts: [{name: a, context: {cluster: a, user: a}}]\nusers: [{name: a, user: {}}]\ncurrent-context: a\n";
+
+const WRONG: &str = "apiVersion: addon.open-cluster-management.io/v1alpha1\nkind: ManagedClusterAddOn\nmetadata: {name: helloworld, namespace: cluster1}\n\
+    spec: {installNamespace: Not_A_Secret}\n";
 
 #[test]
 fn a_tool_tells_its_failure_in_a_line_and_nothing_of_its_libraries() {
@@ -62,12 +67,10 @@ fn refused(form: &str) -> String {
     while !is_ready() && begun.elapsed() < Duration::from_mins(1) {
         std::thread::sleep(Duration::from_millis(50));
     }
-    let wrong = "apiVersion: addon.open-cluster-management.io/v1alpha1\nkind: ManagedClusterAddOn\nmetadata: {name: helloworld, namespace: cluster1}\n\
-        spec: {installNamespace: Not_A_Secret}\n";
     let answer = kubectl(
         &at("state/kubeconfig"),
         &["apply", "--dry-run=server", "-f", "-"],
-        wrong,
+        WRONG,
     );
     let ended = Command::new("kill")
         .args(["-TERM", &child.id().to_string()])
@@ -117,4 +120,47 @@ fn a_refusal_is_an_object_where_the_log_has_objects() {
     assert_eq!(denied["target"], "tidegate::denied");
     assert_eq!(denied["facts"]["rules"], "install/namespace");
     assert_eq!(denied["facts"]["dry_run"], true);
+}
+
+/// A log that cannot be written, because the disk is full, and one that nobody reads: neither keeps the gate from answering, nor the program
+/// from ending.
+#[test]
+fn nobody_waits_for_whoever_reads_the_log() {
+    let full_disk = Stdio::from(std::fs::File::create("/dev/full").expect("Linux has it"));
+    let (reader, mut writer) = std::io::pipe().expect("a pipe");
+    // As many bytes as a pipe holds: the next one would wait.
+    writer.write_all(&[b'x'; 65536]).expect("there is room");
+    for log in [full_disk, Stdio::from(writer)] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let state = folder.path().join("state");
+        let words = ["dev", "--clusters", "1", "--log-level", "info", "--dir"];
+        let mut command = tidegate();
+        command.args(words).arg(&state).stderr(log);
+        let (mut child, _) = serving(&mut command);
+        // Its own copy of the log would be open until the end.
+        drop(command);
+        for _ in 0..3 {
+            let answer = kubectl(
+                &state.join("kubeconfig"),
+                &["apply", "--dry-run=server", "-f", "-"],
+                WRONG,
+            );
+            assert!(
+                !answer.ok && answer.stderr.contains("install/namespace"),
+                "{}",
+                answer.stderr
+            );
+        }
+        let sent = Command::new("kill")
+            .args(["-TERM", &child.id().to_string()])
+            .status();
+        assert!(sent.expect("kill is there").success());
+        let mut status = None;
+        until("the program ends", || {
+            status = child.try_wait().expect("it can be waited for");
+            status.is_some()
+        });
+        assert_eq!(status.and_then(|status| status.code()), Some(0));
+    }
+    drop(reader);
 }

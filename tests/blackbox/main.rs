@@ -5,6 +5,7 @@
 mod added_fields;
 mod admission;
 mod audit;
+mod authoring;
 mod break_glass;
 mod cert_manager;
 mod certificates;

@@ -32,8 +32,10 @@ pub struct PolicyTrouble {
     pub name: String,
     /// Where it stands, such as `spec.validations[0].expression`.
     pub path: Path,
-    /// What is wrong, with the place in the expression where it is one.
+    /// What is wrong.
     pub words: String,
+    /// The line and the column in the expression, where it is one.
+    pub letter: Option<(usize, usize)>,
 }
 
 impl Rulebook {
@@ -58,10 +60,8 @@ impl Rulebook {
             report.faults.into_iter().map(move |fault| PolicyTrouble {
                 kind,
                 name: name.clone(),
-                words: match &fault.caret {
-                    Some(caret) => format!("{}:{}: {}", caret.line, caret.column, fault.message),
-                    None => fault.message,
-                },
+                words: fault.message,
+                letter: fault.caret.as_ref().map(|caret| (caret.line, caret.column)),
                 path: fault.path,
             })
         });

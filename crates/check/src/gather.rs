@@ -52,12 +52,40 @@ pub(super) fn open(files: &[File]) -> Library<'_> {
         if leftovers::is_template(&file.path, &charts) {
             library.ignore(leftovers::TEMPLATE, &file.path);
         } else {
-            let lines = Lines::of(&file.text);
-            let reading = read_lines(&lines);
-            library.books.push((Page { file, lines }, reading));
+            library.read(file);
         }
     }
     library
+}
+
+impl<'f> Library<'f> {
+    /// Reads all files, whatever they look like.
+    pub(super) fn of(files: &'f [File]) -> Self {
+        let mut library = Self::default();
+        for file in files {
+            library.read(file);
+        }
+        library
+    }
+
+    fn read(&mut self, file: &'f File) {
+        let lines = Lines::of(&file.text);
+        let reading = read_lines(&lines);
+        self.books.push((Page { file, lines }, reading));
+    }
+
+    /// Returns the documents; lists stay what they are.
+    pub(super) fn documents(&self) -> Vec<Item<'_>> {
+        let books = self.books.iter();
+        let all = books.flat_map(|(page, reading)| reading.documents.iter().map(move |node| (page, node)));
+        all.map(|(page, node)| Item {
+            page,
+            node,
+            value: node.value(),
+            kind: None,
+        })
+        .collect()
+    }
 }
 
 impl Library<'_> {
@@ -153,7 +181,17 @@ fn named(object: &Value) -> String {
     }
 }
 
-impl Page<'_> {
+impl<'p> Page<'p> {
+    /// Returns the name of the file.
+    pub(super) fn path(&self) -> &'p str {
+        &self.file.path
+    }
+
+    /// Returns the lines of the file.
+    pub(super) fn lines(&self) -> &Lines<'p> {
+        &self.lines
+    }
+
     fn has_braces(&self) -> bool {
         self.file.text.contains("{{")
     }

@@ -15,9 +15,11 @@ mod ignores;
 mod judge;
 mod kinds;
 mod leftovers;
+mod lint;
 mod policies;
 mod run;
 mod works;
 
 pub use judge::{Judgement, judge};
+pub use lint::{Lint, lint};
 pub use run::{Background, Base, File, MissingFacts, Outcome, Threshold, check, outcome};

@@ -13,10 +13,10 @@ use api::v1alpha1::{GROUP, VERSION};
 use field::Path;
 use offline::Hub;
 use report::{Finding, Severity};
-use source::{Aim, place};
+use source::{Aim, Mark, Span, letter, place};
 
 /// Rule of a policy that does not compile.
-const COMPILE: &str = "policy/compile";
+pub(super) const COMPILE: &str = "policy/compile";
 /// Rule of a policy in the group that the kind had before.
 const FORMER: &str = "policy/former-group";
 /// Our own kind; what the others may say is decided by an API server.
@@ -72,13 +72,45 @@ fn finding(trouble: &PolicyTrouble, items: &[Item<'_>]) -> Option<Finding> {
     } else {
         (Severity::Unknown, "this policy cannot be judged by here: ")
     };
+    let at = trouble.letter.map(|(line, column)| Mark { line, column });
+    let shown = Place::of(item, &trouble.path, at);
     Some(Finding {
         severity,
         rule: COMPILE.to_owned(),
-        spot: spot(item.page, place(item.node, &trouble.path, Aim::Value)),
+        spot: spot(item.page, shown.span),
         subject: subject(&item.value),
         path: trouble.path.to_string(),
-        message: format!("{before}{}", trouble.words),
+        message: format!("{before}{}{}", shown.lead, trouble.words),
         hint: None,
     })
+}
+
+/// Where a fault of a policy is shown.
+pub(super) struct Place {
+    pub(super) span: Span,
+    /// The line and the column in the expression, when its file does not write it letter by letter.
+    pub(super) lead: String,
+}
+
+impl Place {
+    /// Finds the place of a letter of the expression at a path, or else of what stands there.
+    pub(super) fn of(item: &Item<'_>, path: &Path, at: Option<Mark>) -> Self {
+        let whole = place(item.node, path, Aim::Value);
+        let Some(at) = at else {
+            return Self {
+                span: whole,
+                lead: String::new(),
+            };
+        };
+        match letter(item.node, path, at, item.page.lines()) {
+            Some(span) => Self {
+                span,
+                lead: String::new(),
+            },
+            None => Self {
+                span: whole,
+                lead: format!("{}:{}: ", at.line, at.column),
+            },
+        }
+    }
 }

@@ -266,7 +266,7 @@ fn aim(violation: &Violation) -> Aim {
     }
 }
 
-fn beginning(item: &Item<'_>) -> Span {
+pub(super) fn beginning(item: &Item<'_>) -> Span {
     let start = item.node.span.start;
     Span { start, end: start }
 }

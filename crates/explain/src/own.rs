@@ -23,6 +23,11 @@ pub(super) fn words(id: &str) -> Option<Words> {
              that compile. A policy of Kubernetes' own kinds may be right for an API server that can do more: then what hangs \
              on it is unknown. `tidegate policy lint` shows the place in the expression.",
         ),
+        "policy/lint" => fixed(
+            "A policy says what is probably meant.",
+            "`tidegate policy lint` tells of a policy that compiles: names that nobody reads, fields that the definitions lack, parts without an id, \
+             a field or a message, deep loops, and exceptions that have ended. The policy is in force all the same.",
+        ),
         "policy/former-group" => fixed(
             "A policy is written in the group that its kind has now.",
             "AddOnPolicy was a kind of addon.open-cluster-management.io and is one of tidegate.io. The former group is read for one release \

@@ -21,6 +21,7 @@ mod take_over;
 mod take_over_text;
 mod turns;
 mod upgrades;
+mod works;
 mod world;
 
 pub use changes::{Changes, ConfigChange, changes};
@@ -33,3 +34,4 @@ pub use take_over::{Fate, TakeOver, take_over};
 pub use take_over_text::{take_over_json, take_over_text};
 pub use turns::{Ending, ending};
 pub use upgrades::{UpgradeForecast, upgrades, upgrades_json, upgrades_text};
+pub use works::{RenderedCluster, Unknown, works, works_json, works_notes};

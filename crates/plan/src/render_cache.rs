@@ -335,7 +335,7 @@ fn head(view: &View<'_>, assigned: &[Reference]) -> (Arc<str>, Name) {
 }
 
 /// The first reference of each type counts.
-fn contents<'v>(
+pub(super) fn contents<'v>(
     view: &View<'v>,
     assigned: &[Reference],
 ) -> (Option<&'v Template>, Option<&'v DeploymentConfig>) {

@@ -15,6 +15,7 @@ use super::expression::{Expression, ResultType, Terms, compile};
 use super::fact::Fact;
 use super::fault::PolicyFault;
 use super::matching;
+use super::part::{part_id, part_ids, schema_id};
 use super::patch::Leave;
 use super::values::{Fitting, ParameterForm};
 use api::v1alpha1::AddOnPolicySpec;
@@ -152,10 +153,7 @@ pub(super) fn policy(
     bindings: &[&Written],
     objects: &[Value],
 ) -> Result<Policy, Vec<PolicyFault>> {
-    let mut faults = written.faults.clone();
-    if !faults.is_empty() {
-        return Err(faults);
-    }
+    let mut faults = Vec::new();
     let spec = &written.spec;
     let root = Path::parse("spec");
     let bound = match written.kind {
@@ -167,19 +165,38 @@ pub(super) fn policy(
     };
     let mut parts = Parts {
         terms: Terms {
-            facts: spec.facts.iter().filter_map(|name| Fact::parse(name)).collect(),
+            facts: facts(written),
             variables: BTreeMap::new(),
-            params: spec.params.is_some() || spec.param_kind.is_some(),
+            any_variable: written.doubts.touch_names_of_variables(),
+            params: spec.params.is_some() || spec.param_kind.is_some() || are_params_in_doubt(written),
         },
         faults,
         root,
     };
     let policy = parts.policy(written, bound);
-    if parts.faults.is_empty() {
+    // What follows from a fault of form is no second fault; everything else is told beside it.
+    let others = parts.faults.into_iter();
+    let others = others.filter(|fault| !written.doubts.cover(&fault.path));
+    let faults: Vec<PolicyFault> = written.faults.iter().cloned().chain(others).collect();
+    if faults.is_empty() {
         Ok(policy)
     } else {
-        Err(parts.faults)
+        Err(faults)
     }
+}
+
+/// Returns the facts that a policy declares: all of them when nobody can say which.
+fn facts(written: &Written) -> BTreeSet<Fact> {
+    if written.doubts.touch(&Path::parse("spec.facts")) {
+        return Fact::ALL.into_iter().collect();
+    }
+    let declared = written.spec.facts.iter();
+    declared.filter_map(|name| Fact::parse(name)).collect()
+}
+
+fn are_params_in_doubt(written: &Written) -> bool {
+    let names = ["spec.params", "spec.paramKind"];
+    names.iter().any(|name| written.doubts.touch(&Path::parse(name)))
 }
 
 /// The compilation of one policy.
@@ -192,7 +209,9 @@ struct Parts {
 impl Parts {
     fn policy(&mut self, written: &Written, bindings: Vec<Binding>) -> Policy {
         let spec = &written.spec;
-        self.needs(spec);
+        if written.faults.is_empty() {
+            self.needs(spec);
+        }
         self.params(spec);
         // Conditions and validations may read every variable, a variable only those above it.
         let variables = self.variables(spec);
@@ -200,11 +219,9 @@ impl Parts {
         let validations = self.validations(spec);
         let schemas = self.schemas(spec);
         let mutations = self.mutations(spec);
-        let ids: Vec<&str> = validations
-            .iter()
-            .map(|check| check.id.as_str())
-            .chain(schemas.iter().map(|part| part.id.as_str()))
-            .collect();
+        // Those as well that do not compile: whoever names one of them is not at fault for that.
+        let ids = part_ids(spec);
+        let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
         self.unique(&ids);
         let exceptions = self.exceptions(spec, &ids);
         let mut policy = Policy {
@@ -276,6 +293,7 @@ impl Parts {
             if !is_word(&variable.name) {
                 let words = "must be a word of letters, digits and underscores";
                 self.faults.push(PolicyFault::at(path.key("name"), words));
+                self.terms.any_variable = true;
                 continue;
             }
             let expression = self.compile(&variable.expression, ResultType::Any, &path.key("expression"));
@@ -350,11 +368,7 @@ impl Parts {
                 continue;
             };
             parts.push(SchemaPart {
-                id: if raw.id.is_empty() {
-                    format!("schema-{index}")
-                } else {
-                    raw.id.clone()
-                },
+                id: schema_id(&raw.id, index),
                 expression,
                 fitting,
                 form: match raw.form.as_str() {
@@ -455,14 +469,6 @@ impl Parts {
                 self.faults.push(PolicyFault::at(self.root.clone(), words));
             }
         }
-    }
-}
-
-fn part_id(id: &str, index: usize) -> String {
-    if id.is_empty() {
-        index.to_string()
-    } else {
-        id.to_owned()
     }
 }
 

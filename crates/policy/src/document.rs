@@ -10,6 +10,7 @@ use schema::Schema;
 use serde_json::{Value, json};
 
 use super::fault::PolicyFault;
+use super::salvage::{self, Doubts, schema_of};
 use api::names::OWN_GROUP;
 use api::v1alpha1::{AddOnPolicySpec, GROUP as FORMER_GROUP, VERSION};
 use field::{Path, Segment, nearest, quoted};
@@ -53,10 +54,28 @@ pub(super) struct Written {
     pub(super) generation: Option<i64>,
     /// Whether it is written in the former group of our kind.
     pub(super) is_former: bool,
+    /// What it says, as far as it can be understood.
     pub(super) spec: AddOnPolicySpec,
     /// The whole spec of a binding.
     pub(super) binding: Value,
     pub(super) faults: Vec<PolicyFault>,
+    /// What of the spec cannot be understood.
+    pub(super) doubts: Doubts,
+}
+
+/// What is wrong with the form of a spec, and what nobody knows because of it.
+#[derive(Debug, Default)]
+struct Form {
+    faults: Vec<PolicyFault>,
+    doubts: Doubts,
+}
+
+impl Form {
+    /// Adds a fault of a value that is there, or should be.
+    fn wrong(&mut self, fault: PolicyFault) {
+        self.doubts.add(fault.path.clone());
+        self.faults.push(fault);
+    }
 }
 
 impl Kind {
@@ -141,19 +160,20 @@ pub(super) fn read(source: &Source) -> Option<Written> {
         faults.push(PolicyFault::at(Path::parse("metadata.name"), "must not be empty"));
     }
     let spec = source.document.get("spec").cloned().unwrap_or(Value::Null);
-    let spec_faults = match kind {
-        Kind::AddOnPolicy => form_faults(&spec),
-        Kind::Validating | Kind::Mutating => upstream_faults(kind, &spec),
-        Kind::ValidatingBinding | Kind::MutatingBinding => binding_faults(kind, &spec),
+    let mut form = match kind {
+        Kind::AddOnPolicy => form(&spec),
+        Kind::Validating | Kind::Mutating => upstream_form(kind, &spec),
+        Kind::ValidatingBinding | Kind::MutatingBinding => binding_form(kind, &spec),
     };
-    faults.extend(spec_faults);
     let mut read = AddOnPolicySpec::default();
-    if faults.is_empty() && matches!(kind, Kind::AddOnPolicy | Kind::Validating | Kind::Mutating) {
-        match serde_json::from_value(json!({ "spec": &spec })).map(|Whole { spec }| spec) {
+    if matches!(kind, Kind::AddOnPolicy | Kind::Validating | Kind::Mutating) {
+        match salvage::read(&spec, &form.doubts, &DEFINITION.definition) {
             Ok(spec) => read = spec,
-            Err(error) => faults.push(PolicyFault::at(Path::parse("spec"), error.to_string())),
+            Err(_) if !form.faults.is_empty() => form.doubts.add(Path::parse("spec")),
+            Err(words) => form.wrong(PolicyFault::at(Path::parse("spec"), words)),
         }
     }
+    faults.extend(form.faults);
     if kind == Kind::Mutating {
         // Kubernetes' own mutations overwrite.
         read.mutations
@@ -169,12 +189,8 @@ pub(super) fn read(source: &Source) -> Option<Written> {
         spec: read,
         binding: spec,
         faults,
+        doubts: form.doubts,
     })
-}
-
-#[derive(serde::Deserialize)]
-struct Whole {
-    spec: AddOnPolicySpec,
 }
 
 struct Definition {
@@ -203,47 +219,44 @@ static DEFINITION: LazyLock<Definition> = LazyLock::new(|| {
 });
 
 /// Returns what the schema of our kind says of a spec.
-fn form_faults(spec: &Value) -> Vec<PolicyFault> {
+fn form(spec: &Value) -> Form {
     let mut object = json!({"apiVersion": format!("{OWN_GROUP}/{VERSION}"), "kind": Kind::AddOnPolicy.name(),
         "metadata": {"name": "x"}, "spec": spec});
     let Definition { definition, schema } = &*DEFINITION;
-    let unknown = schema.prune(&mut object);
-    let unknown = unknown
-        .iter()
-        .map(|path| unknown_field(Path::parse(path), definition));
-    let wrong = schema.validate(&object, None).errors;
-    let wrong = wrong
-        .iter()
-        .map(|error| PolicyFault::at(Path::parse(&error.field), error.message.clone()));
-    unknown.chain(wrong).collect()
+    let mut form = Form::default();
+    for path in schema.prune(&mut object) {
+        unknown_field(Path::parse(&path), definition, &mut form);
+    }
+    for error in schema.validate(&object, None).errors {
+        form.wrong(PolicyFault::at(Path::parse(&error.field), error.message));
+    }
+    form
 }
 
-fn unknown_field(path: Path, definition: &Value) -> PolicyFault {
-    let near = path.split_last().and_then(|(parent, last)| {
+fn unknown_field(path: Path, definition: &Value, form: &mut Form) {
+    let meant = path.split_last().and_then(|(parent, last)| {
         let name = match last {
-            Segment::Key(name) => name.to_string(),
-            Segment::Entry(name) => name.clone(),
+            Segment::Key(name) => name.as_ref(),
+            Segment::Entry(name) => name.as_str(),
             Segment::Index(_) => return None,
         };
-        let schema = parent
-            .segments()
-            .iter()
-            .try_fold(definition, |schema, step| match step {
-                Segment::Index(_) => schema.get("items"),
-                Segment::Key(name) => schema.get("properties")?.get(name.as_ref()),
-                Segment::Entry(name) => schema.get("properties")?.get(name.as_str()),
-            })?;
-        let known = schema.get("properties")?.as_object()?;
-        nearest(&name, known.keys().map(String::as_str)).map(quoted)
+        let known = schema_of(definition, &parent)?.get("properties")?.as_object()?;
+        let near = nearest(name, known.keys().map(String::as_str))?;
+        Some((parent.key(near.to_owned()), quoted(near)))
     });
-    match near {
-        Some(near) => PolicyFault::at(path, format!("unknown field; did you mean {near}?")),
-        None => PolicyFault::at(path, "unknown field"),
-    }
+    let words = match meant {
+        Some((sibling, near)) => {
+            // What was meant for it stands here, so that nobody knows what it should be.
+            form.doubts.add(sibling);
+            format!("unknown field; did you mean {near}?")
+        }
+        None => "unknown field".to_owned(),
+    };
+    form.faults.push(PolicyFault::at(path, words));
 }
 
 /// A policy of Kubernetes has fewer fields than ours; what it does not know would be dropped there.
-fn upstream_faults(kind: Kind, spec: &Value) -> Vec<PolicyFault> {
+fn upstream_form(kind: Kind, spec: &Value) -> Form {
     let other = match kind {
         Kind::Validating => "mutations",
         Kind::Mutating | Kind::AddOnPolicy | Kind::ValidatingBinding | Kind::MutatingBinding => "validations",
@@ -254,11 +267,11 @@ fn upstream_faults(kind: Kind, spec: &Value) -> Vec<PolicyFault> {
             format!("is no field of a {}; the kind AddOnPolicy has it", kind.name()),
         )
     };
-    let mut faults = form_faults(spec);
+    let mut form = form(spec);
     let root = Path::parse("spec");
     for name in Kind::own_fields().into_iter().chain([other]) {
         if spec.get(name).is_some() {
-            faults.push(strange(root.key(name)));
+            form.wrong(strange(root.key(name)));
         }
     }
     for (list, names) in [
@@ -268,33 +281,33 @@ fn upstream_faults(kind: Kind, spec: &Value) -> Vec<PolicyFault> {
         let items = spec.get(list).and_then(Value::as_array).into_iter().flatten();
         for (index, item) in items.enumerate() {
             for name in names.iter().filter(|name| item.get(**name).is_some()) {
-                faults.push(strange(root.key(list).index(index).key(*name)));
+                form.wrong(strange(root.key(list).index(index).key(*name)));
             }
         }
     }
-    faults
+    form
 }
 
-fn binding_faults(kind: Kind, spec: &Value) -> Vec<PolicyFault> {
+fn binding_form(kind: Kind, spec: &Value) -> Form {
     let root = Path::parse("spec");
-    let mut faults = Vec::new();
+    let mut read = Form::default();
     if spec
         .get("policyName")
         .and_then(Value::as_str)
         .unwrap_or_default()
         .is_empty()
     {
-        faults.push(PolicyFault::at(root.key("policyName"), "must name a policy"));
+        read.wrong(PolicyFault::at(root.key("policyName"), "must name a policy"));
     }
     let known = ["policyName", "paramRef", "matchResources", "validationActions"];
     for name in spec.as_object().into_iter().flat_map(|fields| fields.keys()) {
         if !known.contains(&name.as_str()) || (kind == Kind::MutatingBinding && name == "validationActions") {
-            faults.push(PolicyFault::at(root.key(name.clone()), "unknown field"));
+            read.wrong(PolicyFault::at(root.key(name.clone()), "unknown field"));
         }
     }
     let actions = spec.get("validationActions").and_then(Value::as_array);
     if kind == Kind::ValidatingBinding && actions.is_none_or(Vec::is_empty) {
-        faults.push(PolicyFault::at(
+        read.wrong(PolicyFault::at(
             root.key("validationActions"),
             "must name at least one of \"Deny\", \"Warn\", \"Audit\"",
         ));
@@ -303,8 +316,9 @@ fn binding_faults(kind: Kind, spec: &Value) -> Vec<PolicyFault> {
     for name in ["matchResources", "validationActions"] {
         shared.extend(spec.get(name).map(|value| (name.to_owned(), value.clone())));
     }
-    faults.extend(form_faults(&Value::Object(shared)));
-    faults
+    let shared = form(&Value::Object(shared));
+    shared.faults.into_iter().for_each(|fault| read.wrong(fault));
+    read
 }
 
 #[cfg(test)]

@@ -29,6 +29,8 @@ pub(super) struct Terms {
     pub(super) facts: BTreeSet<Fact>,
     /// The variables that are declared, each with the facts that it needs.
     pub(super) variables: BTreeMap<String, BTreeSet<Fact>>,
+    /// Whether there may be others, because a name among them cannot be read.
+    pub(super) any_variable: bool,
     pub(super) params: bool,
 }
 
@@ -147,6 +149,7 @@ fn undeclared(reference: &Reference, terms: &Terms) -> Option<String> {
             "has() cannot ask for members of '{}': those that are declared are always there",
             reference.name
         )),
+        ("variables", Some(_)) if terms.any_variable => None,
         ("variables", Some(name)) => (!terms.variables.contains_key(name)).then(|| {
             let near = nearest(name, terms.variables.keys().map(String::as_str));
             hinted(
@@ -214,6 +217,7 @@ mod tests {
         let terms = Terms {
             facts: BTreeSet::from([Fact::Cluster]),
             variables: BTreeMap::from([("prod".to_owned(), BTreeSet::new())]),
+            any_variable: false,
             params: false,
         };
         let mut faults = Vec::new();

@@ -25,9 +25,11 @@ mod matching;
 mod mutant;
 mod mutate;
 mod outcome;
+mod part;
 mod patch;
 mod question;
 mod reads;
+mod salvage;
 mod set;
 mod values;
 

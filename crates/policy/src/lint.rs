@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::compile::Policy;
+use super::document::{Kind, Origin};
 use super::export::{hindrances, is_foreign};
 use super::fault::PolicyFault;
 use super::set::PolicySet;
@@ -25,6 +26,12 @@ const DEEP: usize = 5;
 pub struct Note {
     /// Name of the policy.
     pub policy: String,
+    /// Its kind.
+    pub kind: &'static str,
+    /// Where it comes from.
+    pub origin: Origin,
+    /// Whether it is written in the former group of its kind.
+    pub is_former: bool,
     /// What it is; without a place in a text unless the text is at fault.
     pub fault: PolicyFault,
 }
@@ -48,6 +55,9 @@ pub fn lint(set: &PolicySet, schemas: &Schemas<'_>, now: Option<Timestamp>) -> (
         faults.dedup();
         notes.extend(faults.into_iter().map(|fault| Note {
             policy: policy.name.to_string(),
+            kind: policy.kind.name(),
+            origin: policy.origin.clone(),
+            is_former: policy.is_former,
             fault,
         }));
         if hindrances(policy).is_empty() {
@@ -96,7 +106,7 @@ fn unread(policy: &Policy, faults: &mut Vec<PolicyFault>) {
 
 /// What makes a finding hard to use: no field, no name, no words.
 fn unnamed(policy: &Policy, faults: &mut Vec<PolicyFault>) {
-    if policy.kind != super::document::Kind::AddOnPolicy {
+    if policy.kind != Kind::AddOnPolicy {
         return;
     }
     for (index, raw) in policy.spec.validations.iter().enumerate() {

@@ -275,16 +275,13 @@ impl Loading<'_> {
         let owners = self.taken.entry(written.name.clone()).or_default();
         if let Some((_, owner)) = owners.iter().find(|(kind, _)| excludes(*kind, written.kind)) {
             let words = format!("{owner} has a policy of this name already");
-            let fault = PolicyFault::at(Path::parse("metadata.name"), words);
-            return self.report(written, vec![fault], InForce::Nothing);
+            let mut faults = vec![PolicyFault::at(Path::parse("metadata.name"), words)];
+            faults.extend(compiled(written, bindings, objects).err().into_iter().flatten());
+            return self.report(written, faults, InForce::Nothing);
         }
         owners.push((written.kind, written.origin.clone()));
         let id = id(written.kind, &written.name);
-        let own: Vec<&Written> = bindings
-            .iter()
-            .filter(|binding| is_of(binding, written) && binding.faults.is_empty())
-            .collect();
-        match compile::policy(written, &own, objects) {
+        match compiled(written, bindings, objects) {
             Ok(policy) => {
                 self.policies.insert(id, Arc::new(policy));
                 self.report(written, Vec::new(), InForce::This);
@@ -352,6 +349,14 @@ impl Loading<'_> {
             in_force,
         });
     }
+}
+
+fn compiled(written: &Written, bindings: &[Written], objects: &[Value]) -> Result<Policy, Vec<PolicyFault>> {
+    let own = bindings.iter();
+    let own: Vec<&Written> = own
+        .filter(|binding| is_of(binding, written) && binding.faults.is_empty())
+        .collect();
+    compile::policy(written, &own, objects)
 }
 
 /// Tells whether two policies of one name exclude each other: their findings would have the same rule ids. Kubernetes' own two

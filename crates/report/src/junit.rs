@@ -162,11 +162,12 @@ fn put(out: &mut String, text: &str) {
 }
 
 /// A value of an attribute: a reader of XML makes a blank of a line break that is not written as a reference.
-fn attribute(text: &str) -> String {
+pub(super) fn attribute(text: &str) -> String {
     escaped(text).replace('\n', "&#10;")
 }
 
-fn escaped(text: &str) -> String {
+/// Text as it stands between tags and in values of attributes.
+pub(super) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in field::lines(text).chars() {
         match letter {

@@ -10,6 +10,7 @@
     clippy::wildcard_enum_match_arm
 )]
 
+mod cases;
 mod fingerprint;
 mod github;
 mod json;
@@ -18,6 +19,7 @@ mod model;
 mod sarif;
 mod table;
 
+pub use cases::{TestCase, TestEnd, TestSuite, junit_of_tests};
 pub use fingerprint::fingerprints;
 pub use model::{Checked, Finding, Ignored, ObjectReference, Report, RuleDoc, Severity, Spot, Unreadable};
 pub use table::Style;

@@ -11,6 +11,7 @@
 )]
 
 mod build;
+mod letter;
 mod lines;
 mod node;
 mod object;
@@ -18,6 +19,7 @@ mod parse;
 mod place;
 mod scalar;
 
+pub use letter::letter;
 pub use lines::Lines;
 pub use node::{Content, Entry, Mark, Node, Span};
 pub use object::{Object, objects};

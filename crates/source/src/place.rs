@@ -45,6 +45,16 @@ pub fn place(root: &Node, path: &Path, aim: Aim) -> Span {
     }
 }
 
+/// Returns the value at a path, if there is one.
+pub(super) fn find<'n>(root: &'n Node, path: &Path) -> Option<&'n Node> {
+    let mut steps = path.segments().iter();
+    steps.try_fold(root, |node, segment| match segment {
+        Segment::Index(index) => node.items().get(*index),
+        Segment::Key(name) => Some(&node.entry(name)?.value),
+        Segment::Entry(name) => Some(&node.entry(name)?.value),
+    })
+}
+
 /// A block of lines under a key is best shown by its key; a value without a letter has nothing else to show.
 fn begins_below(node: &Node, key: Span) -> bool {
     let is_empty = node.span.start == node.span.end;

@@ -5,10 +5,11 @@
 mod args;
 mod base;
 mod folder;
+mod reports;
 mod run;
-mod watch;
 
 pub use args::{CheckArgs, FailOn, MissingFactsArg, Output};
 
-pub(super) use folder::read;
+pub(super) use folder::{Folder, below, read};
+pub(super) use reports::{one_report_on_standard_output, write};
 pub(super) use run::run;

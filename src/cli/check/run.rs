@@ -7,21 +7,18 @@ use std::process::ExitCode;
 
 use jiff::Timestamp;
 
-use super::args::{CheckArgs, Output};
-use super::{base, folder, watch};
-use crate::cli::print::{self, print};
-use crate::cli::{CliError, live, rulebook};
-use crate::files::{Access, write as write_file};
+use super::args::CheckArgs;
+use super::reports::{one_report_on_standard_output, write};
+use super::{base, folder};
+use crate::cli::{CliError, live, rulebook, watch};
 use check::{Background, Base, File, Outcome, check, outcome};
-use field::Shown;
 use offline::{Hub, Identity};
-use report::{Format, Report, Style, render};
 
 pub(in crate::cli) fn run(args: &CheckArgs) -> Result<ExitCode, CliError> {
     one_report_on_standard_output(&args.outputs)?;
     let paths: Vec<_> = args.paths.iter().chain(&args.files).cloned().collect();
     if args.watch {
-        return watch::again(&paths, || once(args, &paths).map(|_| ()));
+        return watch::again(&paths, || once(args, &paths).map(|_| Vec::new()));
     }
     once(args, &paths)
 }
@@ -37,7 +34,7 @@ fn once(args: &CheckArgs, paths: &[PathBuf]) -> Result<ExitCode, CliError> {
     report.files += folder.unreadable.len();
     report.unreadable.extend(folder.unreadable);
     report.sort();
-    write(args, &report)?;
+    write(&args.outputs, args.diff, &report)?;
     let status = match outcome(&report, args.fail_on.into(), missing) {
         Outcome::Clean => 0,
         Outcome::Findings => 1,
@@ -105,43 +102,5 @@ fn before(hub: &Hub) -> Base {
             .map(|object| (Identity::of(object), object.clone()))
             .collect(),
         deletes: false,
-    }
-}
-
-fn one_report_on_standard_output(outputs: &[Output]) -> Result<(), CliError> {
-    if outputs.iter().filter(|output| output.file.is_none()).count() > 1 {
-        return Err(CliError::ReadFlag {
-            flag: "output",
-            reason: "only one report can go to standard output; write the others as FORMAT=FILE".to_owned(),
-        });
-    }
-    Ok(())
-}
-
-fn write(args: &CheckArgs, report: &Report) -> Result<(), CliError> {
-    for output in &args.outputs {
-        let style = Style {
-            colour: output.file.is_none() && print::is_coloured(),
-            additions: args.diff,
-        };
-        let text = shown(&render(report, output.format, style), output.format, style);
-        match &output.file {
-            Some(path) => write_file(path, text.as_str(), Access::Shared).map_err(|source| {
-                let path = path.clone();
-                CliError::WriteFile { path, source }
-            })?,
-            None => print(&text)?,
-        }
-    }
-    Ok(())
-}
-
-/// What each form may hold.
-fn shown(text: &str, format: Format, style: Style) -> Shown {
-    match format {
-        Format::Table if style.colour => Shown::painted(text),
-        Format::Table | Format::Junit => Shown::page(text),
-        Format::Json | Format::Sarif => Shown::json(text),
-        Format::Github => Shown::commands(text),
     }
 }

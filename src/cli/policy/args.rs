@@ -6,6 +6,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
+use crate::cli::Output;
+
 /// Test, look over, measure and export policies.
 ///
 /// A policy is an AddOnPolicy, or a ValidatingAdmissionPolicy or MutatingAdmissionPolicy of Kubernetes with its bindings.
@@ -21,6 +23,8 @@ pub struct PolicyArgs {
 pub enum PolicyCommand {
     /// Run the cases of PolicyTest files. Exit status: 0 all as expected, 1 not, 2 bad input, 3 a policy does not compile.
     Test(TestArgs),
+    /// Begin a policy: a file that compiles, and its test beside it. Never overwrites anything.
+    New(NewArgs),
     /// Tell what is wrong and what is probably not meant. Exit status: 0 nothing, 1 something, 2 bad input, 3 does not compile.
     Lint(LintArgs),
     /// Measure how long policies take on one object.
@@ -32,6 +36,7 @@ pub enum PolicyCommand {
 
 /// Which tests to run.
 #[derive(Args, Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct TestArgs {
     /// PolicyTest files, or folders that are searched for them.
     #[arg(required = true, value_name = "PATH")]
@@ -45,6 +50,9 @@ pub struct TestArgs {
     /// Form of the report.
     #[arg(long, short, value_enum, value_name = "FORM", default_value_t = TestOutput::Text)]
     pub output: TestOutput,
+    /// Run the cases again whenever a file of theirs changes, until it is ended.
+    #[arg(long)]
+    pub watch: bool,
 }
 
 /// Form of a test report.
@@ -54,6 +62,8 @@ pub enum TestOutput {
     Text,
     /// One JSON object.
     Json,
+    /// JUnit XML for CI systems: a suite a file, a case a case.
+    Junit,
 }
 
 /// What to look over.
@@ -62,6 +72,28 @@ pub struct LintArgs {
     /// Files or folders of policies.
     #[arg(required = true, value_name = "PATH")]
     pub paths: Vec<PathBuf>,
+    /// Report: table, json, sarif, junit or github; `=FILE` writes it there. Repeatable.
+    #[arg(
+        short = 'o',
+        long = "output",
+        value_name = "FORMAT[=FILE]",
+        default_value = "table"
+    )]
+    pub outputs: Vec<Output>,
+}
+
+/// What to begin.
+#[derive(Args, Clone, Debug)]
+pub struct NewArgs {
+    /// Name of the policy; its files are NAME.yaml and NAME.test.yaml.
+    #[arg(value_name = "NAME")]
+    pub name: String,
+    /// The folder that they are written into; it is made if it is not there.
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub dir: PathBuf,
+    /// Kind of the objects that the policy is about, such as ManagedClusterAddOn.
+    #[arg(long, value_name = "KIND", default_value = "ManagedClusterAddOn")]
+    pub kind: String,
 }
 
 /// What to measure.

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::cli::CliError;
 use crate::files::{Walk, read_text};
+use check::File;
 use policy::{Loaded, Origin, PolicySet, Source, is_policy};
 use source::{Node, read};
 
@@ -47,16 +48,9 @@ pub(in crate::cli) fn read_folder(path: &Path) -> Result<Folder, CliError> {
 /// Reads all policies below files and folders.
 pub(super) fn read_all(paths: &[PathBuf]) -> Result<Folder, CliError> {
     let mut folder = Folder::default();
-    let mut bytes = 0;
-    for file in files(paths)? {
-        let text = text(&file)?;
-        bytes += text.len();
-        if bytes > MOST_BYTES {
-            let limit = format!("the files up to this one have more than {} MiB", MOST_BYTES >> 20);
-            return Err(wrong(&file, limit));
-        }
-        let origin = Origin::File(file.display().to_string());
-        for document in parsed(&file, &text)? {
+    for File { path, text } in texts(paths)? {
+        let origin = Origin::File(path.clone());
+        for document in parsed(Path::new(&path), &text)? {
             if is_policy(&document) {
                 let origin = origin.clone();
                 folder.sources.push(Source { origin, document });
@@ -66,6 +60,23 @@ pub(super) fn read_all(paths: &[PathBuf]) -> Result<Folder, CliError> {
         }
     }
     Ok(folder)
+}
+
+/// Reads the texts of all files below files and folders.
+pub(super) fn texts(paths: &[PathBuf]) -> Result<Vec<File>, CliError> {
+    let mut read = Vec::new();
+    let mut bytes = 0;
+    for file in files(paths)? {
+        let text = text(&file)?;
+        bytes += text.len();
+        if bytes > MOST_BYTES {
+            let limit = format!("the files up to this one have more than {} MiB", MOST_BYTES >> 20);
+            return Err(wrong(&file, limit));
+        }
+        let path = file.display().to_string();
+        read.push(File { path, text });
+    }
+    Ok(read)
 }
 
 /// Returns the files below files and folders, each once, sorted; a file that is named is read whatever its ending is.

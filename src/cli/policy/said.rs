@@ -7,6 +7,8 @@ use policy::Report;
 
 /// A policy does not compile.
 pub(super) const DOES_NOT_COMPILE: u8 = 3;
+/// Something cannot be read.
+pub(super) const UNREADABLE: u8 = 2;
 /// Something was found.
 pub(super) const FOUND: u8 = 1;
 

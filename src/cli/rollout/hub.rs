@@ -121,14 +121,18 @@ pub(in crate::cli) fn api(client: &Client, target: &Target) -> Api<DynamicObject
         TargetKind::ClusterManagementAddOn => Kind::AddOn,
         TargetKind::ManagedClustersUpgrade => Kind::Upgrade,
     };
-    let address = kind.address();
-    let gvk = GroupVersionKind::gvk(address.group, address.version, address.kind);
-    let resource = ApiResource::from_gvk_with_plural(&gvk, address.resource);
+    let resource = resource(kind);
     if target.namespace.is_empty() {
         Api::all_with(client.clone(), &resource)
     } else {
         Api::namespaced_with(client.clone(), &target.namespace, &resource)
     }
+}
+
+fn resource(kind: Kind) -> ApiResource {
+    let address = kind.address();
+    let gvk = GroupVersionKind::gvk(address.group, address.version, address.kind);
+    ApiResource::from_gvk_with_plural(&gvk, address.resource)
 }
 
 /// Returns the object of a rollout as the hub has it now.
@@ -166,19 +170,37 @@ pub(in crate::cli) async fn events(client: &Client, target: &Target) -> Result<V
         .collect())
 }
 
-/// Returns the names of the rollouts of a hub, for a shell that completes a line; none where the hub does not answer at once.
-pub(in crate::cli) fn names_on_hub(kubeconfig: Option<&Path>) -> Vec<String> {
+/// What a shell completes names of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::cli) enum Named {
+    /// Add-ons and upgrades of clusters.
+    Rollouts,
+    /// Add-ons alone.
+    Addons,
+    /// Clusters.
+    Clusters,
+}
+
+/// Returns names on a hub, for a shell that completes a line; none where the hub does not answer at once.
+pub(in crate::cli) fn names_on_hub(named: Named, kubeconfig: Option<&Path>) -> Vec<String> {
     let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else {
         return Vec::new();
     };
     let kubeconfig = kubeconfig.map(Path::to_owned);
+    let kinds: &[Kind] = match named {
+        Named::Rollouts => &[Kind::AddOn, Kind::Upgrade],
+        Named::Addons => &[Kind::AddOn],
+        Named::Clusters => &[Kind::Cluster],
+    };
     let ask = async {
         let client = connect::client(connect::config_of(kubeconfig.as_deref()).await?)?;
-        let any = [Target::addon(""), Target::upgrade("", "")];
         let mut names = Vec::new();
-        for target in any {
+        for kind in kinds {
             let params = ListParams::default().limit(500);
-            let Ok(found) = api(&client, &target).list(&params).await else {
+            let Ok(found) = Api::<DynamicObject>::all_with(client.clone(), &resource(*kind))
+                .list(&params)
+                .await
+            else {
                 continue;
             };
             names.extend(found.items.into_iter().map(|object| {

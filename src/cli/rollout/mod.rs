@@ -19,7 +19,7 @@ pub use args::{
 pub(super) use gallery::Gallery;
 #[cfg(feature = "dev")]
 pub(super) use gallery::Pictures;
-pub(super) use hub::{events, names_on_hub, raw};
+pub(super) use hub::{Named, events, names_on_hub, raw};
 pub(super) use run::run;
 #[cfg(feature = "top")]
 pub use top::TopArgs;

@@ -186,7 +186,9 @@ mod tests {
         let path = JsonPath::parse(&"..*".repeat(60)).expect("a path");
         assert_eq!(path.find(&wide).map(|found| found.len()), Ok(0));
         let deeper = (0..40).fold(json!(1), |inner, _| json!({"a": inner}));
-        let refused = path_of_twelve.find(&deeper).expect_err("there are billions of ways");
+        let refused = path_of_twelve
+            .find(&deeper)
+            .expect_err("there are billions of ways");
         assert!(refused.starts_with("the path finds more than"), "{refused}");
     }
 

@@ -20,4 +20,4 @@ pub(super) use object::is_hook;
 pub(super) use recipe::{CLUSTER, Probe, Recipe};
 pub(super) use rendered::{Rendered, Sizes, rendered};
 pub(super) use split::{ExistingWork, Share, split};
-pub(super) use values::{RenderInputs, cluster_values};
+pub(super) use values::{RenderInputs, ValueSource, cluster_values};

@@ -4,6 +4,7 @@
 //! the image mirrors. Never reads an object of the hub: everything comes as an argument.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
@@ -17,6 +18,23 @@ use snapshot::{Cluster, DeploymentConfig, Name, Template};
 const KUBECONFIG: &str = "/managed/hub-kubeconfig/kubeconfig";
 /// What every container learns, as far as it has a value.
 const ENVIRONMENT: [&str; 3] = ["HUB_KUBECONFIG", "CLUSTER_NAME", "INSTALL_NAMESPACE"];
+
+/// Who says what a value is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ValueSource {
+    /// It is preset.
+    BuiltIn,
+    /// It is preset, and nothing overrides it.
+    Reserved,
+    /// The instance.
+    Instance,
+    /// The cluster.
+    Cluster,
+    /// The deployment configuration.
+    Config,
+    /// The deployment configuration, by moving everything to one namespace.
+    MovedByConfig,
+}
 
 /// What is rendered: everything that clusters which share a rendering have in common.
 #[derive(Debug, Clone, Copy)]
@@ -42,30 +60,38 @@ impl<'a> RenderInputs<'a> {
         (!namespace.is_empty()).then_some(namespace)
     }
 
-    /// Returns the variables. Later wins: what is preset, what the user sets, what must not be overridden.
+    /// Returns the variables.
     pub(crate) fn variables(&self) -> Variables {
-        let mut variables = Variables::new();
-        let mut set = |name: &str, value: &str| variables.insert(name.to_owned(), value.to_owned());
+        let values = self.values().into_iter();
+        values.map(|(name, (value, _))| (name, value)).collect()
+    }
+
+    /// Returns the variables, each with who says so. Later wins: what is preset, what the user sets, what must not be overridden.
+    pub(crate) fn values(&self) -> BTreeMap<String, (String, ValueSource)> {
+        let mut values = BTreeMap::new();
+        let mut set = |name: &str, value: &str, source: ValueSource| {
+            values.insert(name.to_owned(), (value.to_owned(), source));
+        };
         if self.template.registration.is_some() {
-            set("HUB_KUBECONFIG", KUBECONFIG);
+            set("HUB_KUBECONFIG", KUBECONFIG, ValueSource::BuiltIn);
         }
-        set("INSTALL_NAMESPACE", self.install_namespace);
+        set("INSTALL_NAMESPACE", self.install_namespace, ValueSource::Instance);
         for (name, value) in self.config.iter().flat_map(|config| &config.variables) {
             // Nobody says for a cluster what it has not said.
             if !name.contains(':') {
-                set(name, value);
+                set(name, value, ValueSource::Config);
             }
         }
         for (key, value) in self.template.cluster_keys.iter().zip(self.cluster_values) {
             if let Some(value) = value {
-                set(&key.name(), value);
+                set(&key.name(), value, ValueSource::Cluster);
             }
         }
         if let Some(namespace) = self.moved_to() {
-            set("INSTALL_NAMESPACE", namespace);
+            set("INSTALL_NAMESPACE", namespace, ValueSource::MovedByConfig);
         }
-        set("CLUSTER_NAME", CLUSTER);
-        variables
+        set("CLUSTER_NAME", CLUSTER, ValueSource::Reserved);
+        values
     }
 
     /// Returns the environment that every container gets.
@@ -76,8 +102,16 @@ impl<'a> RenderInputs<'a> {
             .collect()
     }
 
+    /// Returns whose image mirrors count.
+    pub(crate) fn mirrors_source(&self) -> ValueSource {
+        match self.config.and_then(|config| config.registries.as_deref()) {
+            Some(_) => ValueSource::Config,
+            None => ValueSource::Cluster,
+        }
+    }
+
     /// Returns the image mirrors: those of the configuration replace those of the cluster.
-    pub(super) fn mirrors(&self) -> Result<Cow<'a, [ImageMirror]>, RenderFault> {
+    pub(crate) fn mirrors(&self) -> Result<Cow<'a, [ImageMirror]>, RenderFault> {
         if let Some(own) = self.config.and_then(|config| config.registries.as_deref()) {
             return Ok(Cow::Borrowed(own));
         }

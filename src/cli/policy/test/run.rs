@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use serde_json::json;
 
 use super::case;
+use super::junit::{self, Gaps};
 use super::mutation::Mutation;
 use super::suite::{Suite, wrong};
 use crate::cli::CliError;
@@ -52,11 +53,17 @@ pub(in crate::cli::policy) fn run(args: &TestArgs) -> Result<CommandOutput, CliE
         .mutation
         .as_ref()
         .map_or(0, |mutation| mutation.survivors.len());
+    let gaps = if args.allow_uncovered {
+        Gaps::Told
+    } else {
+        Gaps::Fail
+    };
     let uncovered = (!report.uncovered.is_empty() || survivors > 0) && !args.allow_uncovered;
     Ok(CommandOutput {
         page: match args.output {
             TestOutput::Text => Shown::page(&report.text()),
             TestOutput::Json => Shown::json(&report.json()),
+            TestOutput::Junit => Shown::page(&junit::render(&report, gaps)),
         },
         status: match (&report.broken, failed || uncovered) {
             (Some(_), _) => DOES_NOT_COMPILE,
@@ -64,6 +71,16 @@ pub(in crate::cli::policy) fn run(args: &TestArgs) -> Result<CommandOutput, CliE
             (None, false) => 0,
         },
     })
+}
+
+/// Returns the files and folders that the tests of these paths read, as far as they can be told.
+pub(in crate::cli::policy) fn reads(paths: &[PathBuf]) -> Vec<PathBuf> {
+    let found = files(paths).unwrap_or_default();
+    let suites = found.iter().filter_map(|file| {
+        let suite = Suite::read(file).ok().flatten()?;
+        Some(suite.reads(file))
+    });
+    suites.flatten().collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 /// Runs the cases of all PolicyTest files below these paths; with `mutate` also against every mutant of the policies.

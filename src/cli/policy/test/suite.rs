@@ -124,6 +124,18 @@ impl Suite {
     pub(super) fn policies(&self, suite: &Path) -> Vec<PathBuf> {
         self.policies.iter().map(|name| beside(suite, name)).collect()
     }
+
+    /// Returns every file and folder that the suite names.
+    pub(super) fn reads(&self, suite: &Path) -> Vec<PathBuf> {
+        let cases = self.cases.iter();
+        let named = cases.flat_map(|case| case.facts.iter().chain(&case.old).chain([&case.object]));
+        let named = named.chain(&self.given.facts);
+        let named = named.filter_map(|document| match document {
+            Document::File(name) => Some(beside(suite, name)),
+            Document::Object(_) => None,
+        });
+        self.policies(suite).into_iter().chain(named).collect()
+    }
 }
 
 impl Document {

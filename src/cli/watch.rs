@@ -1,4 +1,4 @@
-//! `tidegate check --watch`: once more whenever a file changes.
+//! `--watch`: once more whenever a file changes.
 //!
 //! Decides what a change is: another set of files, or another time or size of one. Never reads what they say.
 
@@ -8,9 +8,8 @@ use std::process::ExitCode;
 use std::thread::sleep;
 use std::time::{Duration, SystemTime};
 
-use super::folder;
-use crate::cli::CliError;
-use crate::cli::print::{complain, print};
+use super::print::{complain, print};
+use super::{CliError, check};
 use field::Shown;
 
 /// How often is looked.
@@ -19,24 +18,29 @@ const LOOK_EVERY: Duration = Duration::from_millis(300);
 /// When a file was written, and how large it is.
 type Stamp = (PathBuf, Option<SystemTime>, u64);
 
-/// Does something now and after every change of the files; goes on until the program is ended.
-pub(in crate::cli) fn again(
+/// Does something now and after every change of the files; goes on until the program is ended. `judge` returns what it has read
+/// besides, which is looked at from then on.
+pub(super) fn again(
     paths: &[PathBuf],
-    mut judge: impl FnMut() -> Result<(), CliError>,
+    mut judge: impl FnMut() -> Result<Vec<PathBuf>, CliError>,
 ) -> Result<ExitCode, CliError> {
     let mut seen: Option<Vec<Stamp>> = None;
+    let mut others = Vec::new();
     loop {
-        let now = stamps(paths);
+        let mut now = stamps(paths, &others);
         if seen.as_ref() != Some(&now) {
             if seen.is_some() {
                 print(&Shown::line(""))?;
             }
             // Half a file is no reason to end: the next change may mend it.
-            if let Err(error) = judge() {
-                if let CliError::Print(_) = error {
-                    return Err(error);
+            match judge() {
+                Ok(read) if read == others => {}
+                Ok(read) => {
+                    others = read;
+                    now = stamps(paths, &others);
                 }
-                complain(&Shown::line(&format!("tidegate: {}", error.one_line())));
+                Err(error @ CliError::Print(_)) => return Err(error),
+                Err(error) => complain(&Shown::line(&format!("tidegate: {}", error.one_line()))),
             }
             complain(&Shown::line("watching for changes; end with Ctrl-C"));
             seen = Some(now);
@@ -45,8 +49,8 @@ pub(in crate::cli) fn again(
     }
 }
 
-fn stamps(paths: &[PathBuf]) -> Vec<Stamp> {
-    let files = paths.iter().flat_map(|path| folder::below(path));
+fn stamps(paths: &[PathBuf], others: &[PathBuf]) -> Vec<Stamp> {
+    let files = paths.iter().chain(others).flat_map(|path| check::below(path));
     files
         .map(|path| {
             let about = fs::metadata(&path).ok();

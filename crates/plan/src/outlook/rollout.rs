@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use super::census::InstanceTally;
-use super::config::{Configs, Desired};
-use super::install::{DecisionState, Selected, Wanted};
-use super::rollout::{Member, Placed, Rolled};
-use super::rollup::before;
+use crate::census::InstanceTally;
+use crate::config::{Configs, Desired};
+use crate::install::{DecisionState, Selected, Wanted};
+use crate::rollout::{Member, Placed, Rolled};
+use crate::rollup::before;
 use ::rollout::{Breach, Counts, Course, StageCounts, UnitState, Verdict};
 use snapshot::{Applied, Compat, ConfigRef, Name, Progression, Status, View};
 
@@ -128,7 +128,7 @@ pub enum Health {
 
 impl Outlook {
     /// Notes one instance and how it counts; nothing of one on its way out that nobody counts.
-    pub(super) fn note(&mut self, member: &Member<'_>, tally: Option<InstanceTally>) {
+    pub(crate) fn note(&mut self, member: &Member<'_>, tally: Option<InstanceTally>) {
         let Rolled {
             home,
             group,
@@ -158,7 +158,7 @@ impl Outlook {
     }
 
     /// Notes the placements, before any instance.
-    pub(super) fn begin(view: &View<'_>, wanted: &Wanted<'_>, configs: &Configs, placed: &[Placed]) -> Self {
+    pub(crate) fn begin(view: &View<'_>, wanted: &Wanted<'_>, configs: &Configs, placed: &[Placed]) -> Self {
         let each = wanted.placements.iter().zip(&configs.inherited).zip(placed);
         let placements = each.map(|((selected, inherited), placed)| {
             let old = progression(view, selected);

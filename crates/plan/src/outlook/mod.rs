@@ -1,0 +1,9 @@
+//! What a plan rests on, for whoever shows it.
+//!
+//! `rollout` is what has been decided about a rollout, `origin` what a cluster is rendered with and who says so.
+
+mod origin;
+mod rollout;
+
+pub use origin::{ConfigOrigin, Origins, ValueOrigin, origins};
+pub use rollout::*;

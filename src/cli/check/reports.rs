@@ -1,0 +1,50 @@
+//! Reports on their way out: to standard output and into files.
+//!
+//! Decides what each form may hold. How a report looks is decided by the report room.
+
+use super::args::Output;
+use crate::cli::CliError;
+use crate::cli::print::{self, print};
+use crate::files::{Access, write as write_file};
+use field::Shown;
+use report::{Format, Report, Style, render};
+
+/// Refuses two reports on standard output: nobody could tell them apart.
+pub(in crate::cli) fn one_report_on_standard_output(outputs: &[Output]) -> Result<(), CliError> {
+    if outputs.iter().filter(|output| output.file.is_none()).count() > 1 {
+        return Err(CliError::ReadFlag {
+            flag: "output",
+            reason: "only one report can go to standard output; write the others as FORMAT=FILE".to_owned(),
+        });
+    }
+    Ok(())
+}
+
+/// Writes a report in every form that is asked for; `additions` shows what the gate would add.
+pub(in crate::cli) fn write(outputs: &[Output], additions: bool, report: &Report) -> Result<(), CliError> {
+    for output in outputs {
+        let style = Style {
+            colour: output.file.is_none() && print::is_coloured(),
+            additions,
+        };
+        let text = shown(&render(report, output.format, style), output.format, style);
+        match &output.file {
+            Some(path) => write_file(path, text.as_str(), Access::Shared).map_err(|source| {
+                let path = path.clone();
+                CliError::WriteFile { path, source }
+            })?,
+            None => print(&text)?,
+        }
+    }
+    Ok(())
+}
+
+/// What each form may hold.
+fn shown(text: &str, format: Format, style: Style) -> Shown {
+    match format {
+        Format::Table if style.colour => Shown::painted(text),
+        Format::Table | Format::Junit => Shown::page(text),
+        Format::Json | Format::Sarif => Shown::json(text),
+        Format::Github => Shown::commands(text),
+    }
+}

@@ -1,0 +1,115 @@
+//! `tidegate render`: the works of an add-on on a cluster, as they would be.
+//!
+//! Decides where hub and changes come from, as `plan` does, and the exit status. How works are made, and where each value comes from, is
+//! decided by the controllers' own planner.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+
+use super::check::read;
+use super::plan::{PlanFormat, changed, refused};
+use super::policy::written;
+use super::print::{complain, print};
+use super::{CliError, ControllerFlags, GateArgs, HubArgs, SettingsArgs, live};
+use field::{Shown, one_line};
+use forecast::{RenderedCluster, works, works_json, works_notes};
+
+/// Print the ManifestWorks of an add-on on a cluster as they would be, and where every value in them comes from.
+///
+/// Works on a dump. The controllers' own planner runs on it in memory until nothing is left to do, and the works that stand there then are
+/// printed. Values come from the defaults of the ClusterManagementAddOn, a placement, the cluster's own list, or are built in.
+/// Exit status: 0 there are works, 1 there are none, or they are not what they should be, 2 it cannot be told.
+#[derive(Args, Clone, Debug)]
+#[command(
+    override_usage = "tidegate render [OPTIONS] <ADDON> --cluster <NAME> <DUMP>\n       tidegate render [OPTIONS] <ADDON> --cluster <NAME> --live [--context <NAME>]"
+)]
+pub struct RenderArgs {
+    /// Name of the add-on.
+    pub addon: String,
+    /// Dump of `tidegate snapshot`; `--live` reads the hub instead.
+    #[arg(
+        value_name = "DUMP",
+        required_unless_present = "live",
+        conflicts_with = "live"
+    )]
+    pub dump: Option<PathBuf>,
+    /// The cluster.
+    #[arg(long, value_name = "NAME")]
+    pub cluster: String,
+    /// Read the hub instead of a dump; nothing is written to it.
+    #[arg(long)]
+    pub live: bool,
+    /// Which hub.
+    #[command(flatten)]
+    pub hub: HubArgs,
+    /// Objects to apply first: a file or folder, `-` for standard input. Repeatable.
+    #[arg(long = "change", value_name = "FILE")]
+    pub changes: Vec<PathBuf>,
+    /// Form of the answer.
+    #[arg(short, long, value_enum, value_name = "FORM", default_value_t = RenderFormat::Yaml)]
+    pub output: RenderFormat,
+    /// What the gate decides by.
+    #[command(flatten)]
+    pub gate: GateArgs,
+    /// Where the hub's controllers tell how they behave.
+    #[command(flatten)]
+    pub settings: SettingsArgs,
+    /// How they behave, where they do not tell it.
+    #[command(flatten)]
+    pub controllers: ControllerFlags,
+}
+
+/// The form of a rendering.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum RenderFormat {
+    /// Works as YAML documents; where values come from stands before them, in comments.
+    Yaml,
+    /// One JSON object.
+    Json,
+}
+
+pub(super) fn run(args: &RenderArgs) -> Result<ExitCode, CliError> {
+    let dump = match &args.dump {
+        Some(path) => live::dump(path)?,
+        None => live::seen(&args.hub, &args.settings)?,
+    };
+    let (hub, now) = (dump.hub, dump.taken_at);
+    let controllers = args.controllers.on(&dump.controllers);
+    let changes = read(&args.changes)?;
+    let gate = (&args.gate, &controllers);
+    if let Some(status) = refused(gate, (&hub, now), &changes, PlanFormat::Text)? {
+        return Ok(status);
+    }
+    let hub = changed(&hub, &changes.files);
+    let asked = (args.addon.as_str(), args.cluster.as_str());
+    let rendered = works(&hub, controllers.settings(), asked, now)
+        .map_err(|error| CliError::Refused(Box::new(error)))?;
+    match args.output {
+        RenderFormat::Yaml => yaml(&rendered)?,
+        RenderFormat::Json => print(&Shown::json(&format!("{:#}\n", works_json(&rendered))))?,
+    }
+    let is_whole = !rendered.works.is_empty() && rendered.held.is_empty();
+    Ok(ExitCode::from(u8::from(!is_whole)))
+}
+
+/// Where there are no works, what is said is all there is: it goes to standard error, so that nobody applies an empty page.
+fn yaml(rendered: &RenderedCluster) -> Result<(), CliError> {
+    let notes = works_notes(rendered);
+    if rendered.works.is_empty() {
+        for note in notes {
+            complain(&Shown::line(&note));
+        }
+        return Ok(());
+    }
+    let mut page = Shown::default();
+    for note in notes {
+        page.push(&Shown::page(&format!("# {}\n", one_line(&note))));
+    }
+    for work in &rendered.works {
+        page.push(&Shown::page("---\n"));
+        page.push(&written(work)?);
+    }
+    print(&page)
+}
