@@ -128,7 +128,7 @@ mod tests {
             .collect()
     }
 
-    const BROKEN: &str = "spec.validations[0].expression:1:2: undeclared reference to 'y' (in container '')";
+    const BROKEN: &str = "spec.validations[0].expression:1:1: undeclared reference to 'y' (in container '')";
 
     #[test]
     fn a_fault_of_form_hides_no_fault_of_an_expression() {

@@ -80,7 +80,13 @@ struct Written<'t> {
 }
 
 impl<'t> Written<'t> {
-    fn of(span: Span, lines: &'t Lines<'t>) -> Self {
+    fn of(mut span: Span, lines: &'t Lines<'t>) -> Self {
+        // An anchor and a tag stand before the text; no plain text begins like them.
+        while let Some(word) = lines.from(span.start).split_inclusive(' ').next()
+            && word.starts_with(['&', '!'])
+        {
+            span.start.column += word.chars().count();
+        }
         let first = lines.from(span.start).chars().next();
         let quote = first.filter(|letter| ['"', '\''].contains(letter));
         Self {
