@@ -148,6 +148,19 @@ async fn one_field_is_written_and_whoever_applies_the_rest_sees_no_difference() 
     hub.shutdown().await;
 }
 
+/// One who empties the field of a configuration finds it filled again.
+async fn emptied_is_filled_again(client: &Client) {
+    let (kind, name) = CONFIGURATIONS[0];
+    let remove = json!([{"op": "remove", "path": "/webhooks/0/clientConfig/caBundle"}]);
+    let remove: json_patch::Patch = serde_json::from_value(remove).expect("a patch");
+    let api = configurations(client, kind);
+    let patched = api
+        .patch(name, &PatchParams::default(), &Patch::Json::<()>(remove))
+        .await;
+    patched.expect("it is emptied");
+    eventually("filled again", || is_kept(client)).await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn whatever_is_damaged_is_made_anew_and_told_to_the_api_server() {
     let hub = hub().await;
@@ -182,6 +195,13 @@ async fn whatever_is_damaged_is_made_anew_and_told_to_the_api_server() {
             .is_ok_and(|pair| pair.flaw(NAME, jiff::Timestamp::now()).is_none())
     })
     .await;
+    // What nobody shows any more is forgotten first.
+    let revision = || async {
+        secret(&client)
+            .await
+            .and_then(|secret| secret.metadata.resource_version)
+    };
+    at_rest(Duration::from_secs(4), revision).await;
     // Somebody deletes the Secret: whom the API server trusted stays trusted, for replicas that still show what was lost.
     let old = data(&client).await[AUTHORITIES].clone();
     secrets(&client)
@@ -197,16 +217,7 @@ async fn whatever_is_damaged_is_made_anew_and_told_to_the_api_server() {
     {
         assert!(now.contains(known), "{known} is not in {now}");
     }
-    // And one who empties the field of a configuration finds it filled again.
-    let (kind, name) = CONFIGURATIONS[0];
-    let remove = json!([{"op": "remove", "path": "/webhooks/0/clientConfig/caBundle"}]);
-    let remove: json_patch::Patch = serde_json::from_value(remove).expect("a patch");
-    let api = configurations(&client, kind);
-    let patched = api
-        .patch(name, &PatchParams::default(), &Patch::Json::<()>(remove))
-        .await;
-    patched.expect("it is emptied");
-    eventually("filled again", || is_kept(&client)).await;
+    emptied_is_filled_again(&client).await;
     keeper.shutdown().await;
     tide.shutdown().await;
     hub.shutdown().await;

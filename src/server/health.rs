@@ -181,6 +181,9 @@ impl Health {
             .iter()
             .map(|(what, why)| format!("the new {what} cannot be used ({why}) and the one before it stays"))
             .collect();
+        let missing = self.0.watches.get().map(StalenessMetrics::missing);
+        let missing = missing.filter(|kinds| !kinds.is_empty());
+        notes.extend(missing.map(|kinds| format!("the hub no longer serves {}", kinds.join(", "))));
         let validity = self.0.validity.load_full();
         let now = self.on_hub(now);
         if let Some(fault) = validity.as_ref().and_then(|validity| validity.fault(now)) {

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::rig::{kubectl, tidegate};
-use super::serve::{serving, until};
+use super::serve::until;
 
 const NOWHERE: &str = "apiVersion: v1\nkind: Config\nclusters: [{name: a, cluster: {server: 'https://127.0.0.1:9'}}]\n\
     contexts: [{name: a, context: {cluster: a, user: a}}]\nusers: [{name: a, user: {}}]\ncurrent-context: a\n";
@@ -129,14 +129,19 @@ fn nobody_waits_for_whoever_reads_the_log() {
     let full_disk = Stdio::from(std::fs::File::create("/dev/full").expect("Linux has it"));
     let (reader, mut writer) = std::io::pipe().expect("a pipe");
     // As many bytes as a pipe holds: the next one would wait.
-    writer.write_all(&[b'x'; 65536]).expect("there is room");
+    writer.write_all(&vec![b'x'; 65536]).expect("there is room");
     for log in [full_disk, Stdio::from(writer)] {
         let folder = tempfile::tempdir().expect("a folder");
         let state = folder.path().join("state");
         let words = ["dev", "--clusters", "1", "--log-level", "info", "--dir"];
         let mut command = tidegate();
-        command.args(words).arg(&state).stderr(log);
-        let (mut child, _) = serving(&mut command);
+        let out = folder.path().join("out");
+        let page = std::fs::File::create(&out).expect("writable");
+        command.args(words).arg(&state).stdout(page).stderr(log);
+        let mut child = command.spawn().expect("the binary starts");
+        until("it is ready", || {
+            std::fs::read_to_string(&out).is_ok_and(|text| text.contains("READY"))
+        });
         // Its own copy of the log would be open until the end.
         drop(command);
         for _ in 0..3 {

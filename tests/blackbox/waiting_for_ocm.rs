@@ -119,6 +119,28 @@ fn others_say_so(kubeconfig: &str) {
     );
 }
 
+/// A kind that goes again is told, while what was known of it still answers, and so is that it is back.
+fn goes_and_comes(kubeconfig: &Path, (programs, healths): (&[Program], &[String]), definitions: &str) {
+    let placements = "placements.cluster.open-cluster-management.io";
+    assert!(kubectl(kubeconfig, &["delete", "crd", placements], "").ok);
+    for (program, health) in programs.iter().zip(healths) {
+        until("it says what has gone", || {
+            page(health, "/readyz")
+                .is_some_and(|(status, text)| status == 200 && text.contains("no longer serves placements"))
+        });
+        let log = program.log();
+        let told = log.matches("no longer serves a kind that must exist").count();
+        assert_eq!(told, 1, "{log}");
+    }
+    let again = kubectl(kubeconfig, &["apply", "--server-side", "-f", "-"], definitions);
+    assert!(again.ok, "{}", again.stderr);
+    for health in healths {
+        until("it is back", || {
+            page(health, "/readyz") == Some((200, "ok".to_owned()))
+        });
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn it_waits_for_the_kinds_says_so_once_and_goes_on_without_a_restart() {
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -166,6 +188,7 @@ async fn it_waits_for_the_kinds_says_so_once_and_goes_on_without_a_restart() {
             let log = program.log();
             assert_eq!(log.matches("waiting for them: install it").count(), 1, "{log}");
         }
+        goes_and_comes(&kubeconfig, (&programs, &healths), &definitions.stdout);
     });
     hub.shutdown().await;
 }

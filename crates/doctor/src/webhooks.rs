@@ -329,7 +329,13 @@ fn door(webhook: &Value) -> (&'static str, &str) {
     let client = |at: &str| webhook.pointer(at).and_then(Value::as_str).unwrap_or_default();
     let service = client("/clientConfig/service/path");
     let url = client("/clientConfig/url");
-    let whole = if service.is_empty() { url } else { service };
+    // A host may be called like a door.
+    let behind_host = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let of_url = behind_host
+        .find('/')
+        .and_then(|at| behind_host.get(at..))
+        .unwrap_or_default();
+    let whole = if service.is_empty() { of_url } else { service };
     let doors = [admission::MUTATE_PATH, admission::VALIDATE_PATH];
     let found = doors.into_iter().filter_map(|door| {
         let (before, after) = whole.split_once(door)?;

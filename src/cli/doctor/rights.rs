@@ -164,16 +164,12 @@ mod tests {
                 web_page,
             };
             let words = needed(runs, None).iter().map(Right::words).collect::<Vec<_>>();
-            [
-                "tokenreviews.authentication",
-                "subjectaccessreviews.authorization",
-            ]
-            .map(|kind| words.contains(&format!("create {kind}.k8s.io -A")))
+            words.contains(&"create tokenreviews.authentication.k8s.io -A".to_owned())
         };
-        assert_eq!(asks(None, true), [true; 2]);
-        assert_eq!(asks(Some(Only::Controllers), true), [true; 2]);
-        assert_eq!(asks(Some(Only::Gate), true), [false; 2]);
-        assert_eq!(asks(None, false), [false; 2]);
+        assert!(asks(None, true));
+        assert!(asks(Some(Only::Controllers), true));
+        assert!(!asks(Some(Only::Gate), true));
+        assert!(!asks(None, false));
     }
 
     #[test]

@@ -292,7 +292,10 @@ impl Clock {
             before != trust
         });
         if before != Trust::Known && trust == Trust::Known {
-            info!(ahead = ?skew, "it is known again what time it is; the clock of this machine is that far ahead of it");
+            info!(
+                ahead_seconds = skew.as_secs(),
+                "it is known again what time it is; the clock of this machine is so far ahead of it, or behind where that is less than nothing"
+            );
         }
     }
 }

@@ -72,6 +72,7 @@ pub(in crate::controllers) async fn watch_kind(client: Client, kind: Kind, ends:
         definition: Definition::new(&client, kind.definition()),
         ends,
         served: Served::Unknown,
+        vanished: false,
         listed: BTreeSet::new(),
     };
     loop {
@@ -94,6 +95,8 @@ struct Watch {
     definition: Definition,
     ends: Ends,
     served: Served,
+    /// Whether the hub has served it, and does so no longer.
+    vanished: bool,
     /// What the list under way has shown.
     listed: BTreeSet<ObjectKey>,
 }
@@ -124,6 +127,10 @@ impl Watch {
                     }
                     None => {
                         self.restarts(why(&error));
+                        if is_gone(&error) {
+                            self.vanish();
+                            return Ok(Some(Absent::NotServed));
+                        }
                         self.suffer(&error);
                     }
                 },
@@ -164,6 +171,21 @@ impl Watch {
             info!(
                 kind = address.kind,
                 "the hub does not serve a kind that must exist; waiting for it"
+            );
+        }
+    }
+
+    /// A kind that must exist was served, and is no longer: what is known of it stays, because whoever took the definition away may not have
+    /// meant the objects, and nobody can ask.
+    fn vanish(&mut self) {
+        let address = self.kind.address();
+        self.ends.metrics.reads(address.resource, false);
+        let staleness = self.ends.metrics.staleness();
+        staleness.lacks(self.kind.word(), Some(address.resource));
+        if !std::mem::replace(&mut self.vanished, true) {
+            warn!(
+                kind = address.kind,
+                "the hub no longer serves a kind that must exist; what is known of it stays"
             );
         }
     }
@@ -216,7 +238,8 @@ impl Watch {
                 keys: std::mem::take(&mut self.listed),
             },
         };
-        if std::mem::replace(&mut self.served, Served::Yes) == Served::No {
+        let is_back = std::mem::take(&mut self.vanished);
+        if std::mem::replace(&mut self.served, Served::Yes) == Served::No || is_back {
             self.ends.metrics.staleness().lacks(kind.word(), None);
         }
         self.definition.is_served();
@@ -230,6 +253,19 @@ impl Watch {
             Ok(()) => Ok(()),
             Err(_unheard) => Err(Over),
         }
+    }
+}
+
+/// Returns whether the hub has no such kind, when it is listed or watched again.
+fn is_gone(error: &watcher::Error) -> bool {
+    match error {
+        watcher::Error::InitialListFailed(kube::Error::Api(status))
+        | watcher::Error::WatchStartFailed(kube::Error::Api(status))
+        | watcher::Error::WatchError(status) => status.code == 404,
+        watcher::Error::InitialListFailed(_)
+        | watcher::Error::WatchStartFailed(_)
+        | watcher::Error::WatchFailed(_)
+        | watcher::Error::NoResourceVersion => false,
     }
 }
 
