@@ -23,6 +23,7 @@ mod ending;
 mod enforcement;
 mod faults;
 mod files;
+mod first_hour;
 mod fleetbench;
 mod gitops;
 #[path = "../testkit/helm.rs"]

@@ -1,0 +1,125 @@
+//! The first hour as `docs/first-hour.md` tells it: each command as it stands there, in an empty folder, with the binary and kubectl alone.
+//!
+//! Decides whether each does what the page says behind it. `docs/casts/record` records the same page.
+
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::rig::{PATIENCE, Run, repository, tidegate};
+use crate::serve::until;
+
+/// What a command has to come to.
+enum Outcome<'a> {
+    /// It succeeds.
+    Done,
+    /// It says so, whatever its exit status: `why` and `status` tell of what is not well by theirs.
+    Says(&'a str),
+    /// It fails, and says so.
+    Refused(&'a str),
+}
+
+/// The commands of a page's console blocks, each with what is promised behind it.
+fn commands(page: &str) -> Vec<(&str, Outcome<'_>)> {
+    let blocks = page
+        .split("```console\n")
+        .skip(1)
+        .filter_map(|rest| rest.split("```").next());
+    let lines = blocks
+        .flat_map(str::lines)
+        .filter_map(|line| line.strip_prefix("$ "));
+    lines
+        .map(|line| match line.split_once("   # ") {
+            None => (line, Outcome::Done),
+            Some((command, promise)) => {
+                let outcome = match promise.split_once(": ") {
+                    Some(("says", words)) => Outcome::Says(words),
+                    Some(("refused", words)) => Outcome::Refused(words),
+                    Some(_) | None => Outcome::Says("a promise is \"says: …\" or \"refused: …\""),
+                };
+                (command.trim_end(), outcome)
+            }
+        })
+        .collect()
+}
+
+/// A dev hub in a folder, as in the first terminal.
+struct Terminal {
+    dev: Child,
+    folder: tempfile::TempDir,
+}
+
+impl Terminal {
+    fn open() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::create_dir(folder.path().join("bin")).expect("writable");
+        let program = env!("CARGO_BIN_EXE_tidegate");
+        std::os::unix::fs::symlink(program, folder.path().join("bin/tidegate")).expect("writable");
+        let out = folder.path().join("dev.out");
+        let dev = tidegate()
+            .args(["dev", "--clusters", "6"])
+            .current_dir(folder.path())
+            .env("HOME", folder.path())
+            .stdout(std::fs::File::create(&out).expect("writable"))
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the binary starts");
+        let terminal = Self { dev, folder };
+        until("the hub is ready", || {
+            std::fs::read_to_string(&out).is_ok_and(|text| text.contains("READY"))
+        });
+        terminal
+    }
+
+    fn types(&self, command: &str) -> Run {
+        let path = std::env::var("PATH").unwrap_or_default();
+        let folder: &Path = self.folder.path();
+        let ran = Command::new("bash")
+            .args(["-o", "pipefail", "-c", command])
+            .current_dir(folder)
+            .env("HOME", folder)
+            .env("KUBECONFIG", folder.join(".tidegate/kubeconfig"))
+            .env("PATH", format!("{}:{path}", folder.join("bin").display()))
+            .output();
+        Run::from(ran.expect("bash is there"))
+    }
+
+    /// Runs a command until it comes to what is promised: what only looks may look again, everything else has one try.
+    fn promises(&self, command: &str, outcome: &Outcome<'_>) {
+        let looks = ["tidegate why", "tidegate rollout status", "kubectl get"];
+        let again = looks.iter().any(|look| command.starts_with(look));
+        let begun = Instant::now();
+        loop {
+            let ran = self.types(command);
+            let said = format!("{}{}", ran.stdout, ran.stderr);
+            let is_kept = match outcome {
+                Outcome::Done => ran.ok,
+                Outcome::Says(words) => said.contains(words),
+                Outcome::Refused(words) => !ran.ok && said.contains(words),
+            };
+            if is_kept {
+                return;
+            }
+            assert!(again && begun.elapsed() < PATIENCE, "{command}: {said}");
+            std::thread::sleep(Duration::from_millis(300));
+        }
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        self.dev.kill().ok();
+        self.dev.wait().ok();
+    }
+}
+
+#[test]
+fn every_command_of_the_first_hour_does_what_the_page_says() {
+    let page = std::fs::read_to_string(repository("docs/first-hour.md")).expect("the page");
+    let all = commands(&page);
+    assert!(all.len() > 20, "they are found: {}", all.len());
+    let terminal = Terminal::open();
+    for (command, outcome) in &all {
+        terminal.promises(command, outcome);
+    }
+}
