@@ -61,7 +61,9 @@ impl Subject {
         let user = request.circumstances.user;
         let user: Option<User<'_>> = user.and_then(|user| serde_json::from_str(user.get()).ok());
         Self {
-            user: user.map(|user| user.username.into_owned()).unwrap_or_default(),
+            user: user
+                .map(|user| user.username.chars().take(LONGEST_USER).collect())
+                .unwrap_or_default(),
             kind: request.kind.to_owned(),
             namespace: request.namespace.to_owned(),
             name: request.name.to_owned(),
@@ -111,6 +113,8 @@ pub(super) struct Counted<'a> {
 
 /// So many rules are named in a span.
 const MOST_RULES: usize = 8;
+/// So much of a user's name is told, in characters: certificates may hold any.
+const LONGEST_USER: usize = 256;
 
 impl Counted<'_> {
     /// Both doors see every object that is stored: what rules find is counted once, where it is final. What the first door denies

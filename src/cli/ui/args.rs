@@ -4,6 +4,7 @@
 
 use std::net::SocketAddr;
 
+use apimachinery::names::is_dns1123_subdomain;
 use clap::Args;
 
 /// The web page.
@@ -16,8 +17,15 @@ pub struct UiArgs {
     #[arg(long, value_name = "ADDRESS")]
     pub ui: Option<SocketAddr>,
     /// Name by which browsers call the page, beside addresses and localhost. Repeatable.
-    #[arg(long = "ui-host", value_name = "NAME", requires = "ui")]
+    #[arg(long = "ui-host", value_name = "NAME", requires = "ui", value_parser = host)]
     pub ui_hosts: Vec<String>,
+}
+
+fn host(text: &str) -> Result<String, String> {
+    if is_dns1123_subdomain(text) {
+        return Ok(text.to_owned());
+    }
+    Err("must be the name of a host, without scheme, port and path, such as tidegate.example.com".to_owned())
 }
 
 impl UiArgs {
@@ -34,6 +42,14 @@ impl UiArgs {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_host_is_a_name_alone() {
+        assert!(host("tidegate.example.com").is_ok());
+        for odd in ["", "a b/<x>", "https://a", "a:443", "A_b"] {
+            assert!(host(odd).is_err(), "{odd}");
+        }
+    }
 
     #[test]
     fn tokens_travel_in_the_clear_on_this_machine_only() {
