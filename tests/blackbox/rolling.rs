@@ -185,7 +185,7 @@ async fn gates_are_replaced_and_no_question_is_left_without_an_answer() {
         until("both are known", || gates.iter().all(|gate| front.knows(gate)));
         let endpoint = Endpoint::Url(format!("https://{address}"));
         for mut configuration in configurations(&endpoint, Some(authority.ca_pem())) {
-            // What is late because this machine does other work as well is not lost.
+            // A question that is late because this machine does other work as well is not a lost one.
             for webhook in configuration["webhooks"].as_array_mut().expect("webhooks") {
                 webhook["timeoutSeconds"] = json!(20);
             }
