@@ -13,8 +13,9 @@ use std::{
 
 use bytes::Bytes;
 use futures::future::BoxFuture;
-use http::{Request, Uri, header};
+use http::{Request, Response, Uri, header};
 use http_body_util::{BodyExt, Full, Limited};
+use hyper::body::Incoming;
 use hyper_util::{
     client::legacy::{
         self,
@@ -35,6 +36,8 @@ use super::decode::HttpAnswer;
 
 /// Longer answers are not read; the API server takes no larger bodies either.
 const ANSWER_LIMIT: usize = 3 * 1024 * 1024;
+/// How often a request is sent that no server has taken up.
+const TRIES: usize = 5;
 const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Posts reviews to one server.
@@ -61,15 +64,28 @@ impl Client {
         Ok(Self { pool })
     }
 
+    /// Sends a request, and once more by another connection when the server had ended the first one without taking it up: Go's client,
+    /// which API servers use, does so too.
+    async fn sent(&self, url: &str, body: &Bytes) -> Result<Response<Incoming>, String> {
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let request = Request::post(url)
+                .header(header::CONTENT_TYPE, "application/json")
+                .header(header::ACCEPT, "application/json, */*")
+                .header(header::USER_AGENT, "kube-apiserver-admission")
+                .body(Full::new(body.clone()))
+                .map_err(|cause| cause.to_string())?;
+            match self.pool.request(request).await {
+                Err(cause) if tries < TRIES && is_unprocessed(&cause) => {}
+                answer => return answer.map_err(|cause| named(&cause)),
+            }
+        }
+    }
+
     /// Posts `body` and returns the answer, whatever its status. The error is the reason why there is none.
     pub(super) async fn post(&self, url: &str, body: Vec<u8>) -> Result<HttpAnswer, String> {
-        let request = Request::post(url)
-            .header(header::CONTENT_TYPE, "application/json")
-            .header(header::ACCEPT, "application/json, */*")
-            .header(header::USER_AGENT, "kube-apiserver-admission")
-            .body(Full::new(Bytes::from(body)))
-            .map_err(|cause| cause.to_string())?;
-        let answer = self.pool.request(request).await.map_err(|cause| named(&cause))?;
+        let answer = self.sent(url, &Bytes::from(body)).await?;
         let code = answer.status().as_u16();
         let content_type = answer.headers().get(header::CONTENT_TYPE);
         let content_type = content_type
@@ -86,6 +102,18 @@ impl Client {
             body: body.to_bytes().to_vec(),
         })
     }
+}
+
+/// Returns whether the other side has said that it ends the connection, and has not taken this request up.
+fn is_unprocessed(error: &legacy::Error) -> bool {
+    let mut cause: Option<&(dyn Error + 'static)> = Some(error);
+    while let Some(error) = cause {
+        if let Some(found) = error.downcast_ref::<h2::Error>() {
+            return found.is_go_away() && found.is_remote() && found.reason() == Some(h2::Reason::NO_ERROR);
+        }
+        cause = error.source();
+    }
+    false
 }
 
 fn tls(trusted: &[u8]) -> Result<ClientConfig, String> {
