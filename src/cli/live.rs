@@ -79,6 +79,15 @@ pub(super) fn lease(which: &HubArgs, place: &LeasePlace) -> Result<Option<Value>
     })
 }
 
+/// Reads a dump where one is named, and the hub where none is.
+pub(super) fn dump_or_seen(
+    path: Option<&Path>,
+    which: &HubArgs,
+    place: &SettingsArgs,
+) -> Result<Dump, CliError> {
+    path.map_or_else(|| seen(which, place), dump)
+}
+
 /// Reads a dump.
 pub(super) fn dump(path: &Path) -> Result<Dump, CliError> {
     let unreadable = |source| CliError::ReadFile {

@@ -89,10 +89,7 @@ pub enum PlanFormat {
 }
 
 pub(super) fn run(args: &PlanArgs) -> Result<ExitCode, CliError> {
-    let dump = match &args.dump {
-        Some(path) => live::dump(path)?,
-        None => live::seen(&args.hub, &args.settings)?,
-    };
+    let dump = live::dump_or_seen(args.dump.as_deref(), &args.hub, &args.settings)?;
     let (hub, now) = (dump.hub, dump.taken_at);
     let controllers = args.controllers.on(&dump.controllers);
     let changes = read(&args.changes)?;

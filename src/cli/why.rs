@@ -81,10 +81,7 @@ fn of_upgrade(
 }
 
 pub(super) fn run(args: &WhyArgs) -> Result<ExitCode, CliError> {
-    let dump = match &args.facts {
-        Some(path) => live::dump(path)?,
-        None => live::seen(&args.hub, &args.settings)?,
-    };
+    let dump = live::dump_or_seen(args.facts.as_deref(), &args.hub, &args.settings)?;
     let (hub, now) = (dump.hub, dump.taken_at);
     let controllers = args.controllers.on(&dump.controllers);
     let settings = Settings {
