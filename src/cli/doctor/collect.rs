@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use doctor::{
-    Answered, Dates, Election, HubFacts, Reading, Served, ShownCertificate, WebhookLists, endpoints,
+    Answered, Dates, Election, HubFacts, Reading, Served, ShownCertificate, Stage, WebhookLists, endpoints,
 };
 use jiff::Timestamp;
 use k8s_openapi::api::coordination::v1::Lease;
@@ -156,10 +156,16 @@ pub(super) async fn managers(
 ) {
     facts.managers = reading(MANAGERS.list(client, None).await, Reading::NotAsked);
     if let Some(place) = stock {
-        facts.stock = election(client, (place, Named::No)).await;
+        // OCM's manager renews it too rarely to be waited for.
+        facts.stock = election(client, (place, Named::No), Look::Once).await;
     }
     if let Some(place) = elect {
-        facts.election = election(client, place).await;
+        // Before the start nobody is expected to lead.
+        let look = match facts.stage {
+            Stage::Running => Look::UntilRenewed,
+            Stage::BeforeStart => Look::Once,
+        };
+        facts.election = election(client, place, look).await;
     }
 }
 
@@ -174,11 +180,18 @@ pub(super) enum Named {
     No,
 }
 
-async fn election(client: &Client, (place, named): (&LeasePlace, Named)) -> Reading<Election> {
+/// How long a Lease is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Look {
+    Once,
+    UntilRenewed,
+}
+
+async fn election(client: &Client, (place, named): (&LeasePlace, Named), look: Look) -> Reading<Election> {
     let api: Api<Lease> = Api::namespaced(client.clone(), &place.namespace);
     let found = within(api.get(&place.name)).await;
     let (found, renewed) = match found {
-        Ok(Some(lease)) => looked_at(&api, lease).await,
+        Ok(Some(lease)) if look == Look::UntilRenewed => looked_at(&api, lease).await,
         other => (other, false),
     };
     let found = found.map(|lease| Election {
