@@ -35,6 +35,8 @@ enum Step {
     Rollout(usize, u8),
     Rolling(u8),
     Pause(u8),
+    /// Whether all layers of deployment configurations count.
+    Merge(bool),
     Tick(i64),
     Settle,
     ApplyOnce,
@@ -60,6 +62,7 @@ fn step() -> impl Strategy<Value = Step> {
         (0..2_usize, 0..11_u8).prop_map(|(placement, kind)| Step::Rollout(placement, kind)),
         (0..6_u8).prop_map(Step::Rolling),
         (0..4_u8).prop_map(Step::Pause),
+        any::<bool>().prop_map(Step::Merge),
         (1..200_i64).prop_map(Step::Tick),
         Just(Step::Settle),
         Just(Step::ApplyOnce),
@@ -123,6 +126,7 @@ fn act(world: &mut World, step: &Step) {
         Step::Rollout(which, kind) => put_rollout(world, *which, *kind),
         Step::Rolling(kind) => put_rolling(world, *kind),
         Step::Pause(kind) => put_pause(world, *kind),
+        Step::Merge(on) => put_merge(world, *on),
         Step::Tick(seconds) => world.tick(SignedDuration::from_secs(*seconds)),
         Step::Settle => {
             world.settle("hello");
@@ -145,6 +149,13 @@ fn put_pause(world: &mut World, kind: u8) {
     edit_addon(world, |addon| {
         let places = ["", "default/p0", "default/p1", "*"];
         addon["metadata"]["annotations"] = json!({"tidegate.io/paused": places[usize::from(kind)]});
+    });
+}
+
+fn put_merge(world: &mut World, on: bool) {
+    edit_addon(world, |addon| {
+        let types = on.then_some("addondeploymentconfigs.addon.open-cluster-management.io");
+        addon["metadata"]["annotations"]["tidegate.io/merged-configs"] = json!(types.unwrap_or_default());
     });
 }
 

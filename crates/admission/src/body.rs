@@ -260,6 +260,11 @@ impl<'a> AddonBody<'a> {
         self.annotations.as_ref()?.text(terms::PROTECTED_CONFIGS)
     }
 
+    /// Returns the annotation about types of which every layer counts.
+    pub(super) fn merged(&self) -> Option<&'a str> {
+        self.annotations.as_ref()?.text(terms::MERGED_CONFIGS)
+    }
+
     /// Returns the annotation that names the add-ons that this one depends on.
     pub(super) fn depends_on(&self) -> Option<&'a str> {
         self.annotations.as_ref()?.text(terms::DEPENDS_ON)

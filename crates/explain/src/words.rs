@@ -43,6 +43,7 @@ terms! {
         "HookManifestIsNotCompleted": "HookManifestCompleted: a pre-delete hook has not completed.";
         "ConfigurationsConfigured": "Configured: the cluster has the configurations that are meant for it.";
         "ConfigurationsNotConfigured": "Configured, with --compat ocm: the cluster should have other configurations, and its turn has not come. Reconciling and Stalled say why.";
+        "AllLayersCount": "ConfigurationsMerged: works are made from every AddOnDeploymentConfig that the cluster is assigned, each for what those before it leave open.";
         "ConfigurationsAssigned": "Assigned: since this time the cluster has been assigned what it is to run with. Deadlines count from here.";
         "ConfigurationsConfirmed": "Assigned: since this time the agent has confirmed what is assigned. minSuccessTime counts from here.";
         "ConfigurationNotFound": "A configuration that is referred to does not exist. Create it, or correct the reference.";
@@ -215,6 +216,7 @@ terms! {
         "open-cluster-management.io/image-registries": "On a ManagedCluster: image mirrors that AddOnTemplates are rendered with.";
         "configSpecHash": "On a ManifestWork: a mirror of open-cluster-management.io/config-spec-hash.";
         "configsSpecHash": "On a ManifestWork: another spelling of configSpecHash that is read, never written.";
+        "tidegate.io/merged-configs": "On a ClusterManagementAddOn: types of which every layer counts for what the layers above it leave open, as <resource>.<group>; addondeploymentconfigs.addon.open-cluster-management.io is the only one.";
         "tidegate.io/protected-configs": "On a ClusterManagementAddOn: types that no cluster may override, as <resource>.<group>, separated by commas; with addonhubconfigs or addontemplates also the version.";
         "tidegate.io/added-fields": "On a CustomResourceDefinition of Open Cluster Management, by `tidegate definitions apply`: which fields and columns it has added, so that `revert` takes out no other.";
         "tidegate.io/hub-without-ocm": "On a CustomResourceDefinition, by `tidegate crds --for-hub-without-ocm`: a kind of Open Cluster Management, in the form for a hub that has not got it.";

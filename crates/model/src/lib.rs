@@ -11,6 +11,7 @@
 
 mod cluster_variable;
 mod config;
+mod config_list;
 mod deadline;
 mod dependency;
 mod hub_permission;
@@ -19,7 +20,6 @@ mod limit;
 mod name;
 mod names;
 mod off_limits;
-mod protected;
 mod quantity;
 mod rolling_update;
 mod rollout;
@@ -37,6 +37,7 @@ pub use cluster_variable::{
     BadClusterVariable, ClusterKey, ClusterSource, ClusterVariable, cluster_variables,
 };
 pub use config::{ConfigReference, ConfigType, KNOWN_TYPES, KnownType, RawReference, Scope};
+pub use config_list::listed_config_types;
 pub use deadline::{ProgressDeadline, Soak};
 pub use dependency::{dependency_circle, listed_addons};
 pub use hub_permission::{HubNamespaces, is_addons_own, is_never_bound, is_reserved};
@@ -45,7 +46,6 @@ pub use limit::{Limit, Percent, Tolerance};
 pub use name::{Name, order};
 pub use names::{AddonName, DEFAULT_INSTALL_NAMESPACE, InstallNamespace};
 pub use off_limits::{MOST_CONFIG_TYPES, off_limits};
-pub use protected::protected_types;
 pub use quantity::parse_quantity;
 pub use rolling_update::{ConfigRollout, DEFAULT_AT_ONCE, RawConfigRollout, RawRollingUpdate, RollingUpdate};
 pub use rollout::{MandatoryGroup, Pace, RawBlock, RawGroup, RawStrategy, RolloutKind, RolloutStrategy};

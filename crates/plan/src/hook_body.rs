@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::config::is_template;
 use super::hook::has_hooks;
 use super::owners;
-use super::render::{Recipe, RenderFault, RenderInputs, cluster_values, rendered};
+use super::render::{Recipe, RenderFault, RenderInputs, cluster_values, merged, rendered};
 use super::render_cache::foreign;
 use super::work::runs;
 use snapshot::{
@@ -32,8 +32,8 @@ pub(super) enum Hooks {
     Spec(Value),
 }
 
-/// Template and configuration by their places in memory, the install namespace, the image mirrors, and what the cluster says.
-type RecipeKey = (usize, usize, Name, Name, Vec<Option<Name>>);
+/// Template and configurations by their places in memory, the install namespace, the image mirrors, and what the cluster says.
+type RecipeKey = (usize, Vec<usize>, Name, Name, Vec<Option<Name>>);
 
 /// The recipes that were made already: an add-on that is deleted goes from thousands of clusters at once.
 #[derive(Debug, Default)]
@@ -44,19 +44,19 @@ pub(super) struct Recipes {
 /// Returns the hooks of an instance.
 pub(super) fn of(view: &View<'_>, recipes: &mut Recipes, instance: &Instance) -> Hooks {
     let mut template: Option<&Template> = None;
-    let mut config: Option<&DeploymentConfig> = None;
+    let mut configs: Vec<&DeploymentConfig> = Vec::new();
     for reference in instance.references.iter() {
         let is_needed = if is_template(&reference.config.of) {
             template.is_none()
         } else {
-            config.is_none() && is_deployment_config(reference)
+            is_deployment_config(reference) && (configs.is_empty() || instance.is_merged())
         };
         if !is_needed {
             continue;
         }
         match content(view, instance, reference) {
             Some(Content::Template(found)) => template = Some(found),
-            Some(Content::Deployment(found)) => config = Some(found),
+            Some(Content::Deployment(found)) => configs.push(found),
             Some(Content::Hub) | None => return Hooks::Lost(reference.config.clone()),
         }
     }
@@ -64,14 +64,16 @@ pub(super) fn of(view: &View<'_>, recipes: &mut Recipes, instance: &Instance) ->
         return Hooks::Unassigned;
     };
     // What is assigned may name no configuration, while the works were made with one.
-    let config = config.or_else(|| made_with(view, instance, template));
+    if configs.is_empty() {
+        configs.extend(made_with(view, instance, template));
+    }
     if !has_hooks(template) {
         return Hooks::None;
     }
     if template.addon != instance.addon {
         return Hooks::Refused(foreign(template, &instance.addon));
     }
-    recipes.spec(view, (template, config), instance)
+    recipes.spec(view, (template, &configs), instance)
 }
 
 fn is_deployment_config(reference: &Reference) -> bool {
@@ -85,7 +87,7 @@ fn is_of(of: &ConfigType, kind: Kind) -> bool {
 /// The configuration that the works were made with, if they were made of this template.
 fn made_with<'v>(view: &View<'v>, instance: &Instance, template: &Template) -> Option<&'v DeploymentConfig> {
     let runs = |kind: Kind| {
-        let (config, hash) = runs(view, instance, |of| is_of(of, kind))?;
+        let (config, hash) = runs(view, instance, |config| is_of(&config.of, kind))?;
         view.last_content(&config, &hash)
     };
     let is_same = |found: &Config| match &*found.content {
@@ -112,8 +114,13 @@ fn content<'v>(view: &View<'v>, instance: &Instance, reference: &Reference) -> O
         };
         view.last_content(&config, &applied.hash)
     };
+    let is_it = |config: &ConfigRef| match instance.is_merged() {
+        // The place of one of several is not another's.
+        true => *config == reference.config,
+        false => config.of == reference.config.of,
+    };
     let carried = || {
-        let (config, hash) = runs(view, instance, |of| *of == reference.config.of)?;
+        let (config, hash) = runs(view, instance, is_it)?;
         view.last_content(&config, &hash)
     };
     let found = assigned()
@@ -127,16 +134,17 @@ impl Recipes {
     fn spec(
         &mut self,
         view: &View<'_>,
-        (template, config): (&Template, Option<&DeploymentConfig>),
+        (template, configs): (&Template, &[&DeploymentConfig]),
         instance: &Instance,
     ) -> Hooks {
         let cluster = view.cluster(&instance.cluster);
         let registries = cluster.map_or_else(|| Name::from(""), |cluster| cluster.image_registries.clone());
         let values = cluster_values(Some(template), cluster);
+        let config = merged(configs);
         let subject = RenderInputs {
             addon: &instance.addon,
             template,
-            config,
+            config: config.as_deref(),
             install_namespace: &instance.install_namespace,
             image_registries: &registries,
             cluster_values: &values,
@@ -144,7 +152,10 @@ impl Recipes {
         // Equal contents are one object in the store, whoever holds them.
         let key = (
             std::ptr::from_ref(template).addr(),
-            config.map_or(0, |config| std::ptr::from_ref(config).addr()),
+            configs
+                .iter()
+                .map(|config| std::ptr::from_ref(*config).addr())
+                .collect(),
             instance.install_namespace.clone(),
             registries.clone(),
             values.clone(),

@@ -17,7 +17,7 @@ use super::config::{Configs, Trouble, set_aside, trouble};
 use super::instance_state::{HOSTING_MANIFEST_APPLIED, MANIFEST_APPLIED, PROGRESSING, state};
 use super::registration::Registering;
 use super::report::Report;
-use super::rollout::{Attention, Member, Step, assigned};
+use super::rollout::{Attention, Member, Step, assigned, counting};
 use super::state::{Outcome, State, Words};
 use super::stock;
 use super::told::{Aside, RollUpInput, Stuck};
@@ -25,6 +25,7 @@ use super::types::{Wait, WaitOn};
 use super::unreachable;
 use super::version::{self};
 use super::work::{Rendering, superseded};
+use snapshot::terms::MERGED;
 use snapshot::{Applied, Condition, ConfigType, Instance, Name, Reference, Status, View};
 
 /// Makes the reports of one instance after the other.
@@ -70,6 +71,7 @@ impl<'v> Reporter<'v> {
         let words = state.progressing(view.settings().reasons, version);
         let mut wishes: Vec<Wish<'_>> = handed_out(view, member, trouble.as_ref()).into_iter().collect();
         wishes.extend(assigned(member, &state, now));
+        wishes.extend(counting(member));
         wishes.extend(refused(view, instance, rendering).or_else(|| manifests(rendering)));
         let probed = unreachable::available(member.cluster).or_else(|| available(member, rendering));
         let up = up(member, probed.as_ref());
@@ -191,8 +193,8 @@ fn stated<'v>(
     let generation = Some(instance.meta.generation);
     let is_stale = |condition: &Condition| {
         let is_over = matches!(rendering, Rendering::Bodies(_)) && &*condition.reason == RENDERING_FAILED;
-        (is_over || *condition.kind == *adoption::ADOPTED)
-            && !wishes.iter().any(|wish| *wish.kind() == *condition.kind)
+        let comes_and_goes = [adoption::ADOPTED, MERGED].contains(&&*condition.kind);
+        (is_over || comes_and_goes) && !wishes.iter().any(|wish| *wish.kind() == *condition.kind)
     };
     if !instance.conditions.iter().any(is_stale) {
         return merge(&instance.conditions, wishes, generation, now);

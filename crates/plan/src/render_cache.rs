@@ -3,13 +3,15 @@
 //! Decides which content the works of an instance are made from, and how many works there are: only content whose hash is
 //! the assigned one. Never plans a work for an add-on that another program deploys.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::json;
 
 use super::render::{
-    ExistingWork, Recipe, RenderFault, RenderInputs, Rendered, Share, Sizes, cluster_values, rendered, split,
+    ExistingWork, Recipe, RenderFault, RenderInputs, Rendered, Share, Sizes, cluster_values, merged,
+    rendered, split,
 };
 use super::rollout::{Member, Step};
 use super::types::WaitOn;
@@ -31,9 +33,19 @@ pub(super) struct Renderer<'v, 'm> {
     last: Option<Last<'v, 'm>>,
 }
 
-/// The assigned configurations with their hashes, the install namespace, the cluster's image mirrors, and what it says under the
-/// keys that the template asks for.
-type KitKey = (Vec<(ConfigRef, Name)>, Name, Name, Vec<Option<Name>>);
+/// What instances share that have the same kit.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct KitKey {
+    /// The assigned configurations with their hashes.
+    assigned: Vec<(ConfigRef, Name)>,
+    /// Whether all of their deployment configurations count.
+    is_merged: bool,
+    install_namespace: Name,
+    /// The cluster's image mirrors.
+    image_registries: Name,
+    /// What the cluster says under the keys that the template asks for.
+    cluster_values: Vec<Option<Name>>,
+}
 
 /// So many kits are kept at once: a template may ask for what is different on every cluster.
 const MOST_KITS: usize = 512;
@@ -142,15 +154,19 @@ impl<'v, 'm> Renderer<'v, 'm> {
             self.kits.clear();
             self.known.clear();
         }
-        let (template, _) = contents(view, &member.assigned);
+        let (template, _) = contents(view, &member.assigned, member.merged);
         let values = cluster_values(template, member.cluster);
         let assigned = member.assigned.iter();
         let pairs: Vec<_> = assigned
             .map(|one| (one.config.clone(), one.desired.clone()))
             .collect();
-        let namespace = member.instance.install_namespace.clone();
-        let mirrors = mirrors.cloned().unwrap_or_else(|| Name::from(""));
-        let key = (pairs, namespace, mirrors, values.clone());
+        let key = KitKey {
+            assigned: pairs,
+            is_merged: member.merged,
+            install_namespace: member.instance.install_namespace.clone(),
+            image_registries: mirrors.cloned().unwrap_or_else(|| Name::from("")),
+            cluster_values: values.clone(),
+        };
         let kits = &mut self.kits;
         let index = *self.known.entry(key).or_insert_with_key(|key| {
             kits.push(kit(view, &member.assigned, key));
@@ -286,18 +302,15 @@ fn share_a_kit(one: &Member<'_>, other: &Member<'_>) -> bool {
         assigned.len() == same.len() && pairs.all(|(reference, same)| pair(reference, same))
     };
     one.instance.install_namespace == other.instance.install_namespace
+        && one.merged == other.merged
         && (std::ptr::eq(assigned, same) || is_assigned_the_same())
 }
 
-fn kit(
-    view: &View<'_>,
-    assigned: &[Reference],
-    (_, install_namespace, image_registries, cluster_values): &KitKey,
-) -> RenderedTemplate {
+fn kit(view: &View<'_>, assigned: &[Reference], shared: &KitKey) -> RenderedTemplate {
     if let Some(superseded) = superseded(view, assigned) {
         return RenderedTemplate::Waiting(WaitOn::Content(superseded.config.clone()));
     }
-    let (template, config) = contents(view, assigned);
+    let (template, config) = contents(view, assigned, shared.is_merged);
     let Some(template) = template else {
         return RenderedTemplate::Refused(RenderFault::NoTemplate.to_string());
     };
@@ -308,10 +321,10 @@ fn kit(
     let subject = RenderInputs {
         addon,
         template,
-        config,
-        install_namespace,
-        image_registries,
-        cluster_values,
+        config: config.as_deref(),
+        install_namespace: &shared.install_namespace,
+        image_registries: &shared.image_registries,
+        cluster_values: &shared.cluster_values,
     };
     let ready = rendered(&subject)
         .and_then(|rendered| Ready::new(head(view, assigned), rendered, &deploy_prefix(addon)));
@@ -334,29 +347,35 @@ fn head(view: &View<'_>, assigned: &[Reference]) -> (Arc<str>, Name) {
     (render_hashes(assigned), carried_version(view, assigned))
 }
 
-/// The first reference of each type counts.
+/// Returns what works are made of: the first template, and the first deployment configuration or all of them together.
 pub(super) fn contents<'v>(
     view: &View<'v>,
     assigned: &[Reference],
-) -> (Option<&'v Template>, Option<&'v DeploymentConfig>) {
-    let content = |kind: Kind| {
-        let is_of_kind = |reference: &&Reference| {
+    is_merged: bool,
+) -> (Option<&'v Template>, Option<Cow<'v, DeploymentConfig>>) {
+    let found = |kind: Kind| {
+        let is_of_kind = move |reference: &&Reference| {
             let of = &reference.config.of;
             Kind::of_config(&of.group, &of.resource) == Some(kind)
         };
-        let reference = assigned.iter().find(is_of_kind)?;
-        view.content(&reference.config, &reference.desired)
-            .map(|found| &*found.content)
+        let those = assigned.iter().filter(is_of_kind);
+        those.map(|reference| view.content(&reference.config, &reference.desired))
     };
-    let template = match content(Kind::Template) {
+    let template = match found(Kind::Template)
+        .next()
+        .flatten()
+        .map(|found| &*found.content)
+    {
         Some(Content::Template(template)) => Some(template),
         Some(Content::Deployment(_) | Content::Hub) | None => None,
     };
-    let config = match content(Kind::DeploymentConfig) {
-        Some(Content::Deployment(config)) => Some(config),
-        Some(Content::Template(_) | Content::Hub) | None => None,
-    };
-    (template, config)
+    let counting = if is_merged { usize::MAX } else { 1 };
+    let layers = found(Kind::DeploymentConfig).take(counting).flatten();
+    let layers = layers.filter_map(|found| match &*found.content {
+        Content::Deployment(config) => Some(config),
+        Content::Template(_) | Content::Hub => None,
+    });
+    (template, merged(&layers.collect::<Vec<_>>()))
 }
 
 /// Hosted agents of template add-ons are refused: deploying them on the managed cluster would be the wrong cluster.

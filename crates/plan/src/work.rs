@@ -207,13 +207,11 @@ pub(super) fn is_deployed(instance: &Instance, work: &Work) -> bool {
 pub(super) fn runs(
     view: &View<'_>,
     instance: &Instance,
-    is_of: impl Fn(&ConfigType) -> bool,
+    is_it: impl Fn(&ConfigRef) -> bool,
 ) -> Option<(ConfigRef, Name)> {
     let carried = |work: &Work| {
         let all = parse_config_spec_hash(&work.hashes).ok()?;
-        all.into_iter()
-            .map(read_key)
-            .find(|(config, _)| is_of(&config.of))
+        all.into_iter().map(read_key).find(|(config, _)| is_it(config))
     };
     deployed_works(view, instance).find_map(carried)
 }

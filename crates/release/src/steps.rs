@@ -13,11 +13,12 @@ use api::names::conditions::{READY, RECONCILING, STALLED};
 use snapshot::terms;
 
 /// Conditions that Tidegate alone writes and keeps up to date.
-const CONDITIONS: [&str; 6] = [
+const CONDITIONS: [&str; 7] = [
     READY,
     RECONCILING,
     STALLED,
-    "Assigned",
+    terms::ASSIGNED,
+    terms::MERGED,
     "CertificateRequestRefused",
     "Managed",
 ];

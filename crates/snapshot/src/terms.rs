@@ -50,6 +50,9 @@ pub const PROMOTED: &str = "tidegate.io/promoted";
 pub const DEPENDS_ON: &str = "tidegate.io/depends-on";
 /// Annotation on a `ClusterManagementAddOn`: the types that no cluster may override, as `<resource>.<group>`, separated by commas.
 pub const PROTECTED_CONFIGS: &str = "tidegate.io/protected-configs";
+/// Annotation on a `ClusterManagementAddOn`: the types of which every layer counts, each for what the layers above it leave open, as
+/// `<resource>.<group>`, separated by commas. Of `AddOnDeploymentConfig` alone anybody knows how.
+pub const MERGED_CONFIGS: &str = "tidegate.io/merged-configs";
 
 /// Annotation on a `ClusterManagementAddOn`: until this time (RFC 3339, at most a day ahead) its removals have no budget and wait
 /// for no proof that clusters are gone.
@@ -74,6 +77,9 @@ pub fn hook_work(addon: &str) -> String {
     format!("addon-{addon}-pre-delete")
 }
 
+/// Condition of a `ManagedClusterAddOn` whose works are made from all of its `AddOnDeploymentConfig`s, and not from the first: it comes and goes with
+/// an assignment.
+pub const MERGED: &str = "ConfigurationsMerged";
 /// Condition of a `ManagedClusterAddOn` that records the last assignment.
 pub const ASSIGNED: &str = "Assigned";
 /// Reason of [`ASSIGNED`] while the agent has not confirmed it.

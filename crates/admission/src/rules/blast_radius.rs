@@ -171,6 +171,7 @@ fn moved(subject: &Subject<'_, Addon>, findings: &mut Findings) {
         Some(
             AddonFacts::of(&spec)
                 .protecting(body.protected())
+                .merging(body.merged())
                 .pausing(body.paused()),
         )
     };

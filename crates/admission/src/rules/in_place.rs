@@ -16,7 +16,7 @@ use crate::step_budget::StepBudget;
 use crate::subject::{self, DeploymentConfig, HubConfig, Operations, Rule, Subject, Template};
 use field::{Class, Fault, Findings, Path, quoted};
 use model::{AddonVersion, ConfigReference};
-use snapshot::{ConfigPresence, Content, Kind, Name};
+use snapshot::{ConfigPresence, Content, Facts, Kind, Name};
 
 /// Rules of settings of agents. What they mean is documented where add-ons and templates have them.
 pub(crate) const ON_DEPLOYMENT_CONFIGS: &[Rule<DeploymentConfig>] = &[
@@ -254,23 +254,35 @@ fn lacking(
         .clusters()
         .filter(|(cluster, _, _)| users.contains(cluster))
     {
-        // An agent is deployed with the first of several.
         let (_, all) = standing.effective(home, peer, &type_of(Kind::DeploymentConfig));
-        let Some(template) = standing
-            .template(home, peer)
-            .filter(|_| all.first() == Some(config))
-        else {
+        // An agent is deployed with the first of several, or with what all of them say.
+        let counts = if standing.merges() {
+            all.contains(config)
+        } else {
+            all.first() == Some(config)
+        };
+        let Some(template) = standing.template(home, peer).filter(|_| counts) else {
             continue;
         };
+        let others = all.iter().filter(|one| standing.merges() && *one != config);
+        let kept: BTreeSet<&str> = others.flat_map(|one| variables(subject.facts, one)).collect();
         let needed = needs
             .entry(template.clone())
             .or_insert_with(|| needed_by(subject, &template, gone));
-        for name in needed.iter() {
+        for name in needed.iter().filter(|name| !kept.contains(name.as_str())) {
             let count: &mut usize = lacking.entry((name.clone(), template.clone())).or_default();
             *count = count.saturating_add(1);
         }
     }
     lacking
+}
+
+/// Returns the variables that a deployment configuration gives.
+fn variables<'f>(facts: &'f Facts, config: &ConfigReference) -> Vec<&'f str> {
+    match facts.config_content(config) {
+        Some(Content::Deployment(found)) => found.variables.iter().map(|(name, _)| &**name).collect(),
+        Some(Content::Template(_) | Content::Hub) | None => Vec::new(),
+    }
 }
 
 fn needed_by(

@@ -5,9 +5,10 @@
 
 use crate::rules::config::typed;
 use crate::subject::{Addon, ClusterAddon, DeploymentConfig, Operations, Rule, Subject};
+use api::names::RESERVED_NO_DEFAULT;
 use field::{Class, Fault, Findings, Path, quoted};
 use model::{ConfigReference, DEFAULT_INSTALL_NAMESPACE, InstallNamespace, rule};
-use snapshot::{AddonFacts, ConfigPresence, Content, Facts, Kind};
+use snapshot::{AddonFacts, Content, Facts, Kind};
 
 const RESERVED: &str = "install/reserved-namespace";
 const IGNORED: &str = "install/namespace-ignored";
@@ -130,21 +131,30 @@ fn ignored(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
     findings.warn(Fault::of_text(Class::Forbidden, given, detail).at(own_path(), IGNORED));
 }
 
-/// Returns the deployment configuration that the cluster runs with, and the namespace that it asks for.
+/// Returns the deployment configuration that has the word about the namespace, and the namespace that it asks for.
 fn agent_install_namespace(subject: &Subject<'_, ClusterAddon>) -> Option<(String, String)> {
     let facts = subject.facts;
-    let own = own_config(subject);
-    let reference = match own {
-        Some(own) => own,
-        None => inherited(facts, facts.addon(subject.name)?, subject.namespace)?,
+    let addon = facts.addon(subject.name);
+    let merges = addon.is_some_and(|addon| addon.merges);
+    let own = own_configs(subject);
+    let hides = !own.is_empty() && (!merges || own.iter().any(|one| one.name() == RESERVED_NO_DEFAULT));
+    let below = addon
+        .filter(|_| !hides)
+        .map(|addon| inherited(facts, addon, subject.namespace));
+    let all = own.into_iter().chain(below.into_iter().flatten());
+    let mut all = all.filter(|one| one.name() != RESERVED_NO_DEFAULT);
+    let first = all.next()?;
+    let said = asked_by(facts, &first)?;
+    // Where all layers count, the default says nothing: an API server fills it in where nobody wrote one.
+    let is_said = |namespace: &str| !merges || namespace != DEFAULT_INSTALL_NAMESPACE;
+    let lower = || {
+        let mut asked = all.filter_map(|one| Some((asked_by(facts, &one)?, one)));
+        asked.find(|(namespace, _)| is_said(namespace))
     };
-    let ConfigPresence::Exists(found) = facts.config(&reference) else {
-        return None;
+    let (namespace, reference) = match is_said(&said) {
+        true => (said, first),
+        false => lower().unwrap_or((said, first)),
     };
-    let Content::Deployment(config) = &**found.content.as_ref()? else {
-        return None;
-    };
-    let namespace = config.install_namespace.to_string();
     let place = format!(
         "{}/{}",
         reference.namespace().unwrap_or_default(),
@@ -153,13 +163,21 @@ fn agent_install_namespace(subject: &Subject<'_, ClusterAddon>) -> Option<(Strin
     (!namespace.is_empty()).then_some((place, namespace))
 }
 
-fn own_config(subject: &Subject<'_, ClusterAddon>) -> Option<ConfigReference> {
-    let (at, _) = typed(&subject.body.configs, subject.effort)
-        .find(|(_, of)| Kind::of_config(of.group(), of.resource()) == Some(Kind::DeploymentConfig))?;
-    ConfigReference::read(at.raw)
+fn asked_by(facts: &Facts, reference: &ConfigReference) -> Option<String> {
+    match facts.config_content(reference)? {
+        Content::Deployment(config) => Some(config.install_namespace.to_string()),
+        Content::Template(_) | Content::Hub => None,
+    }
 }
 
-fn inherited(facts: &Facts, addon: &AddonFacts, cluster: &str) -> Option<ConfigReference> {
+fn own_configs(subject: &Subject<'_, ClusterAddon>) -> Vec<ConfigReference> {
+    let own = typed(&subject.body.configs, subject.effort)
+        .filter(|(_, of)| Kind::of_config(of.group(), of.resource()) == Some(Kind::DeploymentConfig));
+    own.filter_map(|(at, _)| ConfigReference::read(at.raw)).collect()
+}
+
+/// Returns the deployment configurations that a cluster inherits, the uppermost layer first.
+fn inherited(facts: &Facts, addon: &AddonFacts, cluster: &str) -> Vec<ConfigReference> {
     let is_config = |reference: &&ConfigReference| {
         let of = reference.config();
         Kind::of_config(of.group(), of.resource()) == Some(Kind::DeploymentConfig)
@@ -168,6 +186,10 @@ fn inherited(facts: &Facts, addon: &AddonFacts, cluster: &str) -> Option<ConfigR
         .placements
         .iter()
         .rfind(|placement| facts.selects(&placement.namespace, &placement.name, cluster));
-    let placed = home.and_then(|placement| placement.configs.iter().find(is_config));
-    placed.or_else(|| addon.defaults.iter().find(is_config)).cloned()
+    let placed = home.into_iter().flat_map(|placement| &placement.configs);
+    let placed: Vec<ConfigReference> = placed.filter(is_config).cloned().collect();
+    let hides =
+        !placed.is_empty() && (!addon.merges || placed.iter().any(|one| one.name() == RESERVED_NO_DEFAULT));
+    let defaults = addon.defaults.iter().filter(|one| !hides && is_config(one));
+    placed.into_iter().chain(defaults.cloned()).collect()
 }

@@ -119,6 +119,12 @@ impl<'a> Reach<'a> {
             .filter(|reference| reference.config() == of)
             .collect();
         if let (Some(index), false) = (home, placed.is_empty()) {
+            let below = self.defaults.get(of).cloned().unwrap_or_default();
+            let placed = if self.keeps_below(of, placed.iter().map(|one| one.name())) {
+                [placed, below].concat()
+            } else {
+                placed
+            };
             return (Source::Placement(index), objects(placed));
         }
         let source = if self.says.configured.contains(of) {
@@ -141,6 +147,24 @@ impl<'a> Reach<'a> {
         self.own(peer).any(|one| is_of(one, of))
     }
 
+    /// Tells whether the deployment configurations of all layers count.
+    pub(super) fn merges(&self) -> bool {
+        self.says.merges
+    }
+
+    /// Tells whether a layer that names these of a type leaves what is below it in place.
+    fn keeps_below<'n>(&self, of: &ConfigType, mut names: impl Iterator<Item = &'n str>) -> bool {
+        self.says.merges
+            && is_kind(of, Kind::DeploymentConfig)
+            && names.all(|name| name != RESERVED_NO_DEFAULT)
+    }
+
+    /// Tells whether nothing that a cluster inherits of a type counts for it.
+    fn hides(&self, peer: &PeerInstance, of: &ConfigType) -> bool {
+        let own = || self.own(peer).filter(|one| is_of(one, of)).map(|one| &*one.name);
+        self.overrides(peer, of) && !self.keeps_below(of, own())
+    }
+
     /// Returns the objects of a type that a cluster runs with, and from where.
     pub(super) fn effective(
         &self,
@@ -151,7 +175,12 @@ impl<'a> Reach<'a> {
         if self.overrides(peer, of) {
             let own = self.own(peer).filter(|one| is_of(one, of)).filter_map(read);
             let own = own.filter(|one| one.name() != RESERVED_NO_DEFAULT);
-            return (Source::Own, own.collect());
+            let mut all: Vec<ConfigReference> = own.collect();
+            if !self.hides(peer, of) {
+                let (_, inherited) = self.inherited(home, of);
+                all.extend(inherited.into_iter().cloned());
+            }
+            return (Source::Own, all);
         }
         let (source, inherited) = self.inherited(home, of);
         (source, inherited.into_iter().cloned().collect())
@@ -280,7 +309,7 @@ impl<'a> Reach<'a> {
                 .or_insert_with(|| self.changed(was, new, home));
             let mut changed = changed.iter().take_while(|_| self.effort.spend(1));
             let source = changed
-                .find(|(of, _)| !new.overrides(peer, of))
+                .find(|(of, _)| !new.hides(peer, of))
                 .map(|(_, source)| *source)
                 .or_else(|| self.changed_version(was, new, home, peer));
             let source = source.filter(|_| !still.stands(home, peer));
@@ -312,10 +341,8 @@ impl<'a> Reach<'a> {
         };
         let moved_house = place(self, was) != place(new, home);
         let differing = paid.filter_map(|of| {
-            let before = old_placed.get(of).or_else(|| self.defaults.get(of));
-            let after = new_placed.get(of).or_else(|| new.defaults.get(of));
-            let before = objects(before.cloned().unwrap_or_default());
-            let after = objects(after.cloned().unwrap_or_default());
+            let (_, before) = self.inherited(was, of);
+            let (_, after) = new.inherited(home, of);
             let arrives = new.arrives(of, &after);
             // What was not supported was never there.
             let is_same = before == after && (before.is_empty() || self.arrives(of, &before) == arrives);

@@ -8,22 +8,26 @@ use std::collections::BTreeSet;
 use crate::body::Node;
 use crate::rules::config::listed_types;
 use crate::rules::install_strategy::place_of;
+use crate::rules::reach::type_of;
 use crate::step_budget::StepBudget;
 use crate::subject::{Addon, ClusterAddon, Operations, Rule, Subject};
 use api::names::annotations::{LIFECYCLE, LIFECYCLE_ADDON_MANAGER, LIFECYCLE_SELF, LIFECYCLE_TIDEGATE};
 use conversion::Version;
 use field::{Class, Fault, Findings, nearest, quoted};
-use model::{ConfigType, KNOWN_TYPES, protected_types};
-use snapshot::{HookTimeout, TimeoutPolicy, promotion, terms};
+use model::{ConfigType, KNOWN_TYPES, listed_config_types};
+use snapshot::{HookTimeout, Kind, TimeoutPolicy, promotion, terms};
 
 const UNKNOWN: &str = "annotation/unknown";
 const VALUE: &str = "annotation/value";
 pub(super) const OWN: &str = "tidegate.io/";
+const MERGES_NOTHING: &str =
+    "merges nothing: only \"addondeploymentconfigs.addon.open-cluster-management.io\" can be merged";
 
 /// Annotations that people and the controllers write to a `ClusterManagementAddOn`.
 const OF_ADDONS: &[&str] = &[
     terms::DELETION_GUARD,
     terms::DEPENDS_ON,
+    terms::MERGED_CONFIGS,
     terms::PAUSED,
     terms::PROMOTED,
     terms::PROTECTED_CONFIGS,
@@ -59,7 +63,8 @@ pub(crate) const ON_ADDONS: &[Rule<Addon>] = &[
               `tidegate.io/paused` lists placements of this add-on as `<namespace>/<name>`, or is `*`; \
               `tidegate.io/promoted` lists them with a time, as `<namespace>/<name>=2026-01-31T12:00:00Z`, or is `*=<time>`; \
               `tidegate.io/deletion-guard` is `true` or `false`; `tidegate.io/removals-allowed-until` is a time such as `2026-01-31T12:00:00Z`; \
-              `tidegate.io/protected-configs` lists types as `<resource>.<group>`; \
+              `tidegate.io/protected-configs` lists types as `<resource>.<group>`, and so does `tidegate.io/merged-configs`, where \
+              `addondeploymentconfigs.addon.open-cluster-management.io` is the only one that can be merged; \
               `addon.open-cluster-management.io/lifecycle` is `addon-manager`, `tidegate` or `self`, and with anything else nobody manages the \
               add-on. On a ManagedClusterAddOn, `tidegate.io/hook-timeout` is a duration such as `10m`, \
               `tidegate.io/hook-timeout-policy` is `release` or `block`, and `tidegate.io/skip-hooks` is `true` or `false`. Warns.",
@@ -130,7 +135,9 @@ fn protected(subject: &Subject<'_, Addon>, text: &str) -> Vec<Fault> {
         .chain(known)
         .map(|of| of.to_string())
         .collect();
-    let entries: Vec<_> = protected_types(text).take_while(|_| effort.spend(1)).collect();
+    let entries: Vec<_> = listed_config_types(text)
+        .take_while(|_| effort.spend(1))
+        .collect();
     if entries.is_empty() {
         let right = "protects nothing: must list types as <resource>.<group>";
         return vec![Fault::of_text(Class::Invalid, text, right)];
@@ -149,6 +156,24 @@ fn protected(subject: &Subject<'_, Addon>, text: &str) -> Vec<Fault> {
         }
     });
     judged.collect()
+}
+
+/// Returns what is wrong with the list of merged types: whoever writes a type there counts on its lower layers.
+fn unmerged(subject: &Subject<'_, Addon>, text: &str) -> Vec<Fault> {
+    let effort = subject.effort;
+    if text.trim().is_empty() || !effort.read(text) {
+        return Vec::new();
+    }
+    let right = type_of(Kind::DeploymentConfig).to_string();
+    let entries = text.split(',').map(str::trim).filter(|entry| !entry.is_empty());
+    let entries: Vec<&str> = entries.take_while(|_| effort.spend(1)).collect();
+    if entries.is_empty() {
+        return vec![Fault::of_text(Class::Invalid, text, MERGES_NOTHING)];
+    }
+    let wrong = entries.into_iter().filter(|entry| *entry != right);
+    wrong
+        .map(|entry| Fault::of_text(Class::NotSupported, entry, MERGES_NOTHING))
+        .collect()
 }
 
 fn values_on_addon(subject: &Subject<'_, Addon>, findings: &mut Findings) {
@@ -179,6 +204,11 @@ fn values_on_addon(subject: &Subject<'_, Addon>, findings: &mut Findings) {
     if let Some(text) = annotations.text(terms::PROTECTED_CONFIGS) {
         for fault in protected(subject, text) {
             warn(terms::PROTECTED_CONFIGS, fault);
+        }
+    }
+    if let Some(text) = annotations.text(terms::MERGED_CONFIGS) {
+        for fault in unmerged(subject, text) {
+            warn(terms::MERGED_CONFIGS, fault);
         }
     }
     if let Some(text) = annotations.text(terms::PROMOTED) {

@@ -32,6 +32,8 @@ pub(crate) struct Effective {
     pub unsupported: Option<ConfigType>,
     /// Whether the tide deploys the add-on from a template.
     pub deployed: bool,
+    /// Whether works are made from all of its deployment configurations, and not from the first.
+    pub merged: bool,
     /// The version that is asked for, if nobody offers it.
     pub bad_version: Option<BadVersion>,
 }
@@ -175,6 +177,7 @@ mod tests {
             refs: text.split_whitespace().map(desired).collect(),
             unsupported: None,
             deployed: true,
+            merged: false,
             bad_version: None,
         }
     }

@@ -66,11 +66,11 @@ pub(crate) fn effective<'v>(view: &View<'v>, wanted: &Wanted<'v>) -> Configs {
         declared: &declared,
     };
     let defaults = layers::defaults(addon);
-    let bare = layers::inherited(&defaults);
+    let bare = layers::inherited(addon, &defaults);
     let mut placements: Vec<Layer<'v>> = wanted
         .placements
         .iter()
-        .map(|selected| Layer::new(Some(selected.by), layers::placement(&bare, selected.by)))
+        .map(|selected| Layer::new(Some(selected.by), layers::placement(addon, &bare, selected.by)))
         .collect();
     let mut bare = Layer::new(None, bare);
     let shared = placements
@@ -152,10 +152,14 @@ fn looked_up<'a>(view: &View<'_>, layer: Completed, noted: impl Fn(&ConfigRef) -
         Some(_) if entry.source == Source::Version => entry.without(ConfigFault::NoSuchVersion),
         Some(_) | None => notes::look_up(view, entry, noted(&entry.config), deployed),
     });
+    let mergeable = entries
+        .iter()
+        .filter(|entry| layers::merges(view.addon, &entry.config.of));
     Effective {
         refs: each.collect(),
         unsupported: None,
         deployed,
+        merged: mergeable.count() > 1,
         bad_version,
     }
 }

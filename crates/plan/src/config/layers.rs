@@ -1,7 +1,7 @@
 //! The layers of configuration, one function each: default < placement < cluster, a whole type at a time.
 //!
-//! Decides which references count and where each comes from. Never merges fields of two objects, and never asks whether an
-//! object exists.
+//! Decides which references count and where each comes from: of a type that is merged all layers, the uppermost first. Never merges
+//! fields of two objects (`render/merged.rs`), and never asks whether an object exists.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -85,17 +85,17 @@ pub(super) fn defaults(addon: &AddOn) -> Vec<Entry> {
 }
 
 /// What the clusters of no placement inherit: the defaults, in the order in which they are shown.
-pub(super) fn inherited(defaults: &[Entry]) -> Vec<Entry> {
-    overridden(defaults, Vec::new())
+pub(super) fn inherited(addon: &AddOn, defaults: &[Entry]) -> Vec<Entry> {
+    overridden(defaults, Vec::new(), |of| merges(addon, of))
 }
 
 /// What the clusters of a placement inherit.
-pub(super) fn placement(inherited: &[Entry], by: &PlacementUse) -> Vec<Entry> {
+pub(super) fn placement(addon: &AddOn, inherited: &[Entry], by: &PlacementUse) -> Vec<Entry> {
     let source = Source::Placement {
         namespace: by.namespace.clone(),
         name: by.name.clone(),
     };
-    overridden(inherited, entries(&by.configs, &source))
+    overridden(inherited, entries(&by.configs, &source), |of| merges(addon, of))
 }
 
 /// What one cluster runs with. What it says about protected types counts as not said.
@@ -105,7 +105,12 @@ pub(super) fn cluster(addon: &AddOn, inherited: &[Entry], instance: &Instance) -
         .iter()
         .filter(|config| !is_protected(addon, &config.of));
     let own: Vec<ConfigRef> = own.cloned().collect();
-    overridden(inherited, entries(&own, &Source::Cluster))
+    overridden(inherited, entries(&own, &Source::Cluster), |of| merges(addon, of))
+}
+
+/// Returns whether every layer of a type counts for what the layers above it leave open.
+pub(crate) fn merges(addon: &AddOn, of: &ConfigType) -> bool {
+    addon.facts.merges && Kind::of_config(&of.group, &of.resource) == Some(Kind::DeploymentConfig)
 }
 
 /// Returns whether no cluster may override a type.
@@ -131,13 +136,16 @@ pub(crate) fn set_aside(addon: &AddOn, instance: &Instance) -> Cow<'static, str>
     ))
 }
 
-/// Returns `base` with every type that `layer` mentions replaced as a whole, sorted by type; within a type the author's
-/// order stays. The reserved name takes the inherited configurations of its type away and puts nothing in their place.
-fn overridden(base: &[Entry], layer: Vec<Entry>) -> Vec<Entry> {
-    let replaced: BTreeSet<ConfigType> = layer.iter().map(|entry| entry.config.of.clone()).collect();
+/// Returns `base` with every type that `layer` mentions replaced as a whole, or put before what is inherited if it is merged, sorted by type;
+/// within a type the author's order stays. The reserved name takes the inherited configurations of its type away and puts nothing in their
+/// place.
+fn overridden(base: &[Entry], layer: Vec<Entry>, is_merged: impl Fn(&ConfigType) -> bool) -> Vec<Entry> {
+    let replaces = |entry: &&Entry| !is_merged(&entry.config.of) || *entry.config.name == *terms::NO_DEFAULT;
+    let replaced = layer.iter().filter(replaces).map(|entry| entry.config.of.clone());
+    let replaced: BTreeSet<ConfigType> = replaced.collect();
     let kept = base.iter().filter(|entry| !replaced.contains(&entry.config.of));
     let mut seen = BTreeSet::new();
-    let mut all: Vec<Entry> = kept.cloned().chain(layer).collect();
+    let mut all: Vec<Entry> = layer.into_iter().chain(kept.cloned()).collect();
     all.retain(|entry| *entry.config.name != *terms::NO_DEFAULT && seen.insert(entry.config.clone()));
     all.sort_by(|one, other| one.config.of.cmp(&other.config.of));
     all
@@ -207,7 +215,11 @@ mod tests {
         let list = |texts: &[&str], source: &Source| {
             texts.iter().map(|text| entry(text, source)).collect::<Vec<_>>()
         };
-        let all = overridden(&list(base, &Source::Default), list(layer, &Source::Cluster));
+        let all = overridden(
+            &list(base, &Source::Default),
+            list(layer, &Source::Cluster),
+            |of| *of.resource == *"merged",
+        );
         let one = |entry: &Entry| {
             let mark = if entry.source == Source::Default { "" } else { "*" };
             format!("{}/{}{mark}", entry.config.of.resource, entry.config.name)
@@ -236,6 +248,28 @@ mod tests {
             "atoms.addon.open-cluster-management.io",
         ];
         assert_eq!(names, expected);
+    }
+
+    #[test]
+    fn of_a_merged_type_every_layer_counts_and_the_upper_one_comes_first() {
+        let rows: [(&[&str], &[&str], &str); 5] = [
+            (&["merged/1", "a/1"], &["merged/2"], "a/1 merged/2* merged/1"),
+            (
+                &["merged/1", "merged/2"],
+                &["merged/4", "merged/3"],
+                "merged/4* merged/3* merged/1 merged/2",
+            ),
+            (&["merged/1", "merged/2"], &["merged/2"], "merged/2* merged/1"),
+            (&["merged/1"], &["merged/__reserved_no_default__"], ""),
+            (
+                &["merged/1"],
+                &["merged/__reserved_no_default__", "merged/2"],
+                "merged/2*",
+            ),
+        ];
+        for (base, layer, expected) in rows {
+            assert_eq!(row(base, layer), expected, "{base:?} {layer:?}");
+        }
     }
 
     #[test]

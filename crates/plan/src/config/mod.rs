@@ -12,5 +12,5 @@ mod versioned;
 
 pub(super) use desired::{Desired, Effective};
 pub(super) use effective::{Common, Configs, effective};
-pub(super) use layers::{Source, is_protected, is_template, set_aside, type_of};
+pub(super) use layers::{Source, is_protected, is_template, merges, set_aside, type_of};
 pub(super) use trouble::{Trouble, trouble};

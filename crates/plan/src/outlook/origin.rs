@@ -7,7 +7,7 @@ use crate::install;
 use crate::render::{CLUSTER, RenderInputs, ValueSource, cluster_values};
 use crate::render_cache::contents;
 use crate::settled::Others;
-use snapshot::{ConfigRef, Kind, Name, Reference, View};
+use snapshot::{ConfigRef, Content, DeploymentConfig, Instance, Kind, Name, Reference, View};
 
 /// What one cluster is rendered with.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -56,7 +56,7 @@ pub fn origins(view: &View<'_>, cluster: &str) -> Option<Origins> {
     let (stand, effective) = stands.find(|(stand, _)| *stand.site.instance.cluster == *cluster)?;
     let instance = stand.site.instance;
     let assigned = &instance.references;
-    let (template, config) = contents(view, assigned);
+    let (template, config) = contents(view, assigned, instance.is_merged());
     let mut origins = Origins {
         deployed: effective.deployed,
         configs: effective
@@ -75,29 +75,43 @@ pub fn origins(view: &View<'_>, cluster: &str) -> Option<Origins> {
         cluster_values: &said,
         addon: &view.addon.name,
         template,
-        config,
+        config: config.as_deref(),
         install_namespace: &instance.install_namespace,
         image_registries: registries.map_or("", |text| &**text),
     };
-    let of_config = deployment_config(assigned, effective.refs.as_slice());
-    let told = |source: ValueSource| match source {
+    let layers = DeploymentConfigs {
+        given: &given(view, instance),
+        effective: &effective.refs,
+    };
+    let told = |name: &str, source: ValueSource| match source {
         ValueSource::BuiltIn => "built-in".to_owned(),
         ValueSource::Reserved => "built-in, which nothing overrides".to_owned(),
         ValueSource::Instance => "spec.installNamespace of the ManagedClusterAddOn".to_owned(),
         ValueSource::Cluster => "the ManagedCluster: a label, a claim or an annotation".to_owned(),
-        ValueSource::Config => of_config.clone(),
-        ValueSource::MovedByConfig => format!("spec.agentInstallNamespace of {of_config}"),
+        ValueSource::Config => layers.told(|one| one.variables.iter().any(|(known, _)| **known == *name)),
+        ValueSource::MovedByConfig => {
+            let moved = inputs.config.map(|config| &config.install_namespace);
+            let from = layers.told(|one| Some(&one.install_namespace) == moved);
+            format!("spec.agentInstallNamespace of {from}")
+        }
     };
     let values = inputs.values();
     origins.variables = values
         .into_iter()
         .map(|(name, (value, source))| ValueOrigin {
-            name,
             value: value.replace(CLUSTER, cluster),
-            from: told(source),
+            from: told(&name, source),
+            name,
         })
         .collect();
-    origins.mirrors = mirrors(&inputs, told);
+    origins.mirrors = mirrors(&inputs, |source| match source {
+        ValueSource::Config => layers.told(|one| one.registries.is_some()),
+        ValueSource::BuiltIn
+        | ValueSource::Reserved
+        | ValueSource::Instance
+        | ValueSource::Cluster
+        | ValueSource::MovedByConfig => told("", source),
+    });
     Some(origins)
 }
 
@@ -113,21 +127,44 @@ fn config_origin(desired: &Desired, assigned: &[Reference]) -> ConfigOrigin {
     }
 }
 
-/// Returns the words for the configuration that variables come from: its name, and the layer that names it.
-fn deployment_config(assigned: &[Reference], effective: &[Desired]) -> String {
-    let is_one = |config: &ConfigRef| {
-        Kind::of_config(&config.of.group, &config.of.resource) == Some(Kind::DeploymentConfig)
+/// The deployment configurations that works are made with, the uppermost first, each with what it says.
+type Given<'v> = Vec<(&'v ConfigRef, &'v DeploymentConfig)>;
+
+fn given<'v>(view: &View<'v>, instance: &'v Instance) -> Given<'v> {
+    let counting = if instance.is_merged() { usize::MAX } else { 1 };
+    let is_one = |reference: &&Reference| {
+        let of = &reference.config.of;
+        Kind::of_config(&of.group, &of.resource) == Some(Kind::DeploymentConfig)
     };
-    let Some(given) = assigned.iter().find(|one| is_one(&one.config)) else {
-        return String::new();
+    let those = instance.references.iter().filter(is_one).take(counting);
+    let read = |reference: &'v Reference| match &*view.content(&reference.config, &reference.desired)?.content
+    {
+        Content::Deployment(found) => Some((&reference.config, found)),
+        Content::Template(_) | Content::Hub => None,
     };
-    let ConfigRef { namespace, name, .. } = &given.config;
-    let layer = effective.iter().find(|one| one.config == given.config);
-    let layer = layer.map_or_else(
-        || "given before, and not any more".to_owned(),
-        |one| one.source.to_string(),
-    );
-    format!("AddOnDeploymentConfig {namespace}/{name} ({layer})")
+    those.filter_map(read).collect()
+}
+
+/// What works are made with, and what the layers name.
+struct DeploymentConfigs<'a> {
+    given: &'a [(&'a ConfigRef, &'a DeploymentConfig)],
+    effective: &'a [Desired],
+}
+
+impl DeploymentConfigs<'_> {
+    /// Returns the words for the uppermost configuration that says something: its name, and the layer that names it.
+    fn told(&self, says: impl Fn(&DeploymentConfig) -> bool) -> String {
+        let Some((config, _)) = self.given.iter().find(|(_, found)| says(found)) else {
+            return String::new();
+        };
+        let layer = self.effective.iter().find(|one| one.config == **config);
+        let layer = layer.map_or_else(
+            || "given before, and not any more".to_owned(),
+            |one| one.source.to_string(),
+        );
+        let ConfigRef { namespace, name, .. } = config;
+        format!("AddOnDeploymentConfig {namespace}/{name} ({layer})")
+    }
 }
 
 fn mirrors(inputs: &RenderInputs<'_>, told: impl Fn(ValueSource) -> String) -> Option<ValueOrigin> {

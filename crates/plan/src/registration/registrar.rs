@@ -19,6 +19,7 @@ use super::registering::Registering;
 use super::{identity, namespace, permissions, token};
 use crate::conditions::{Wish, merge, render};
 use crate::config::is_template as is_of_template;
+use crate::render_cache::contents;
 use crate::report::Report;
 use crate::rollout::Member;
 use crate::stock;
@@ -26,8 +27,8 @@ use crate::types::{Action, Revision, WaitOn};
 use crate::work::Rendering;
 use api::names::{conditions, reasons};
 use snapshot::{
-    Condition, Config, Content, DeploymentConfig, Instance, Kind, Name, ObjectKey, Reference, Registered,
-    Request, Stage, Status, Template, View,
+    Condition, Content, Instance, Kind, Name, ObjectKey, Reference, Registered, Request, Stage, Status,
+    Template, View,
 };
 
 /// Condition that tells why a certificate request is left alone.
@@ -72,6 +73,7 @@ pub(crate) struct Registrar<'v> {
 struct CachedSource<'v> {
     /// Names and hashes of the assigned configurations.
     assigned: Vec<(Name, Name)>,
+    is_merged: bool,
     install_namespace: Name,
     source: Source<'v>,
 }
@@ -321,6 +323,7 @@ impl<'v> Registrar<'v> {
         let namespace = &member.instance.install_namespace;
         let same = |kept: &&CachedSource<'v>| {
             kept.install_namespace == *namespace
+                && kept.is_merged == member.merged
                 && kept.assigned.len() == member.assigned.len()
                 && kept
                     .assigned
@@ -333,10 +336,11 @@ impl<'v> Registrar<'v> {
         if let Some(kept) = self.last.as_ref().filter(same) {
             return Some(kept.source.clone());
         }
-        let source = source(&self.view, &member.assigned, namespace)?;
+        let source = source(&self.view, member)?;
         let pair = |one: &Reference| (one.config.name.clone(), one.desired.clone());
         self.last = Some(CachedSource {
             assigned: member.assigned.iter().map(pair).collect(),
+            is_merged: member.merged,
             install_namespace: namespace.clone(),
             source: source.clone(),
         });
@@ -368,23 +372,11 @@ fn due<'v>(view: &View<'v>, member: &Member<'_>) -> Option<&'v Template> {
     }
 }
 
-fn source<'v>(view: &View<'v>, assigned: &[Reference], install_namespace: &str) -> Option<Source<'v>> {
-    let content = |kind: Kind| {
-        let is_of_kind =
-            |one: &&Reference| Kind::of_config(&one.config.of.group, &one.config.of.resource) == Some(kind);
-        let one = assigned.iter().find(is_of_kind)?;
-        let found: &'v Config = view.content(&one.config, &one.desired)?;
-        Some(&*found.content)
-    };
-    let template = match content(Kind::Template)? {
-        Content::Template(template) => template,
-        Content::Deployment(_) | Content::Hub => return None,
-    };
-    let config: Option<&DeploymentConfig> = match content(Kind::DeploymentConfig) {
-        Some(Content::Deployment(config)) => Some(config),
-        Some(Content::Template(_) | Content::Hub) | None => None,
-    };
-    let namespace = namespace::agent_namespace(template, config, install_namespace);
+fn source<'v>(view: &View<'v>, member: &Member<'v>) -> Option<Source<'v>> {
+    let (template, config) = contents(view, &member.assigned, member.merged);
+    let template = template?;
+    let install_namespace = &member.instance.install_namespace;
+    let namespace = namespace::agent_namespace(template, config.as_deref(), install_namespace);
     Some(Source {
         template,
         namespace: namespace.into(),

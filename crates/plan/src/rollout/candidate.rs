@@ -38,6 +38,8 @@ pub(super) struct Candidate<'v> {
     pub(super) home: Option<usize>,
     /// What it is to run with now, where that is not the effective configuration.
     pub(super) kept: Option<Vec<Desired>>,
+    /// Whether all deployment configurations of what it is to run with now count, and not the first.
+    pub(super) merged: bool,
     /// Whether a change of `spec.configuration` is a part of its next step.
     pub(super) is_governed: bool,
     pub(super) is_there: bool,

@@ -66,6 +66,8 @@ pub(crate) struct Member<'v> {
     pub notice: Option<Arc<Notice>>,
     /// What it is assigned after this plan.
     pub assigned: Cow<'v, [Reference]>,
+    /// Whether its works are made from all deployment configurations of that, and not from the first.
+    pub merged: bool,
     /// The failure that counts in its rollout.
     pub failure: Option<String>,
     /// How long it must stay successful.

@@ -28,7 +28,7 @@ use crate::types::earliest;
 use crate::work::is_deployed;
 use ::rollout::{Hold, UnitState, Verdict};
 use model::upgrade::WindowState;
-use snapshot::{ClusterConfigs, Compat, Instance, Reference, Site, View};
+use snapshot::{ClusterConfigs, Compat, ConfigType, Instance, Kind, Reference, Site, View};
 
 /// The rollout of one add-on.
 #[derive(Debug)]
@@ -88,7 +88,12 @@ pub(crate) fn next<'v>(
         refuse(&refusal.waiting, &mut candidates, &mut placed);
         for (feed, one) in feeds.iter().zip(&mut placed) {
             let own = one.bar.take();
-            one.bar = own.or_else(|| rolling.bar.clone().filter(|_| rolling.concerns(feed.by())));
+            one.bar = own.or_else(|| {
+                rolling
+                    .bar
+                    .clone()
+                    .filter(|_| rolling.concerns(view.addon, feed.by()))
+            });
         }
     }
     let mut notices = Notices::new((&feeds, &placed), rolling.as_ref().map(|one| (one, &refusal)));
@@ -212,7 +217,11 @@ fn candidate<'v>(
         && !stand.is_leaving()
         && cluster.is_some_and(|cluster| !cluster.meta.deleting);
     let target = kept.target.as_deref().unwrap_or(&effective.refs);
-    let settled = is_settled(&instance.references, target);
+    let merged = match &kept.target {
+        Some(kept) if keeps_deployment_configs(instance, kept) => instance.is_merged(),
+        Some(_) | None => effective.merged,
+    };
+    let settled = is_settled(&instance.references, target) && merged == instance.is_merged();
     let soak = feed.map_or_else(Soak::default, |feed| Soak {
         length: feed.course.soak,
         promoted: feed.course.promoted,
@@ -241,6 +250,7 @@ fn candidate<'v>(
         effective: Arc::clone(effective),
         home: stand.home,
         kept: kept.target,
+        merged,
         is_governed: kept.is_governed,
         is_there,
         settled,
@@ -252,6 +262,15 @@ fn candidate<'v>(
         verdict: Verdict::Skipped,
         counts: Some(Done::default()),
     }
+}
+
+/// Whether an instance that keeps a part of what it has keeps its deployment configurations, and with them how they count.
+fn keeps_deployment_configs(instance: &Instance, kept: &[Desired]) -> bool {
+    let is_one = |of: &ConfigType| Kind::of_config(&of.group, &of.resource) == Some(Kind::DeploymentConfig);
+    let has = instance.references.iter().map(|one| &one.config);
+    let keeps = kept.iter().map(|one| &one.config);
+    has.filter(|one| is_one(&one.of))
+        .eq(keeps.filter(|one| is_one(&one.of)))
 }
 
 /// Whether some content that an instance is assigned is no longer on the hub, and no work carries it.
@@ -327,6 +346,10 @@ fn member(candidate: Candidate<'_>, notice: Option<Arc<Notice>>, compat: Compat)
             refreshed.map_or(Cow::Borrowed(&**old), Cow::Owned)
         }
     };
+    let merged = match step {
+        Step::Settled | Step::Move => candidate.merged,
+        Step::Hold => candidate.instance.is_merged(),
+    };
     let rolled = Rolled {
         home: candidate.home,
         group: candidate.group().unwrap_or_default(),
@@ -342,6 +365,7 @@ fn member(candidate: Candidate<'_>, notice: Option<Arc<Notice>>, compat: Compat)
         step,
         notice,
         assigned,
+        merged,
         trial: if candidate.verdict == Verdict::Soaking || candidate.seen.failure.is_some() {
             Trial::Runs
         } else {

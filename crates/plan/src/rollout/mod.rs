@@ -31,5 +31,5 @@ pub(super) use ::rollout::{Breach, Counts};
 pub(super) use hold_message::{Attention, Notice, blamed};
 pub(super) use member::{Member, Rolled, Step, Trial};
 pub(super) use members::next;
-pub(super) use record::assigned;
+pub(super) use record::{assigned, counting};
 pub(super) use units::Placed;

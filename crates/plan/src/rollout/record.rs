@@ -10,7 +10,7 @@ use crate::conditions::Wish;
 use crate::instance_state::PROGRESSING;
 use crate::state::State;
 use ::rollout::end;
-use snapshot::terms::{ASSIGNED, ASSIGNED_CONFIRMED as CONFIRMED, ASSIGNED_OPEN as OPEN};
+use snapshot::terms::{ASSIGNED, ASSIGNED_CONFIRMED as CONFIRMED, ASSIGNED_OPEN as OPEN, MERGED};
 use snapshot::{Condition, Instance, Reference, Status};
 
 /// So far ahead may the clock of another leader have been.
@@ -43,6 +43,13 @@ pub(crate) fn assigned<'a>(member: &Member<'_>, state: &State, now: Timestamp) -
     };
     let wish = Wish::new(ASSIGNED, Status::True, reason, message(&member.assigned));
     Some(wish.since(since))
+}
+
+/// Returns how the deployment configurations of what is assigned count, where that is not that the first alone does.
+pub(crate) fn counting<'a>(member: &Member<'_>) -> Option<Wish<'a>> {
+    let message = "works are made from every AddOnDeploymentConfig in status.configReferences, each for what those before it leave open";
+    let wish = || Wish::new(MERGED, Status::True, "AllLayersCount", message);
+    member.merged.then(wish)
 }
 
 /// A time that lies ahead was written by a clock that was wrong; deadlines and soak times would wait for it, for years if need be.

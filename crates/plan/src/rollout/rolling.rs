@@ -9,12 +9,12 @@ use std::collections::BTreeSet;
 use super::bar::Bar;
 use super::hold_message::Notice;
 use super::references::is_settled;
-use crate::config::{Desired, Effective, Source, is_protected};
+use crate::config::{Desired, Effective, Source, is_protected, merges};
 use crate::install::DecisionState;
 use crate::work::{deployed_works, runs};
 use ::rollout::Course;
 use model::{ConfigRollout, Limit};
-use snapshot::{ConfigRef, ConfigType, Instance, Kind, Name, PlacementUse, Reference, View};
+use snapshot::{AddOn, ConfigRef, ConfigType, Instance, Kind, Name, PlacementUse, Reference, View, terms};
 
 /// The rollout of `spec.configuration.configs`, where it does not simply reach every cluster.
 #[derive(Debug)]
@@ -89,9 +89,12 @@ impl<'v> Rolling<'v> {
     }
 
     /// Returns whether a placement leaves a type of configurations to `spec.configuration`.
-    pub(super) fn concerns(&self, by: &PlacementUse) -> bool {
+    pub(super) fn concerns(&self, addon: &AddOn, by: &PlacementUse) -> bool {
+        let hides = |config: &ConfigRef, of: &ConfigType| {
+            config.of == *of && (*config.name == *terms::NO_DEFAULT || !merges(addon, of))
+        };
         let mut types = self.types.iter();
-        types.any(|of| !by.configs.iter().any(|config| config.of == **of))
+        types.any(|of| !by.configs.iter().any(|config| hides(config, of)))
     }
 
     /// Returns what an instance runs with until the change reaches it; `None` if that is no difference.
@@ -147,7 +150,7 @@ fn is_nothing(view: &View<'_>, instance: &Instance, reference: &Reference) -> bo
     let is_made = || deployed_works(view, instance).next().is_some();
     // What its works are made of it has, although what it is assigned is nothing.
     let runs_another = || {
-        let runs = runs(view, instance, |of| *of == reference.config.of);
+        let runs = runs(view, instance, |config| config.of == reference.config.of);
         runs.is_some_and(|(config, _)| config != reference.config)
     };
     let is_nothing = reference.desired.is_empty() || (is_gone(view, reference) && !is_made());
@@ -173,6 +176,7 @@ fn as_desired(reference: &Reference) -> Desired {
 
 /// The types of configurations that an instance takes from `spec.configuration`.
 struct Governed<'a> {
+    addon: &'a AddOn,
     types: &'a BTreeSet<&'a ConfigType>,
     home: &'a [ConfigRef],
     own: Vec<&'a ConfigRef>,
@@ -188,6 +192,7 @@ impl<'a> Governed<'a> {
         instance: &'a Instance,
     ) -> Self {
         let mut governed = Self {
+            addon: view.addon,
             types,
             home: home.map(|by| by.configs.as_slice()).unwrap_or_default(),
             own: {
@@ -216,7 +221,9 @@ impl<'a> Governed<'a> {
 
     fn has(&self, of: &ConfigType) -> bool {
         let mut layers = self.home.iter().chain(self.own.iter().copied());
-        if layers.any(|config| config.of == *of) {
+        // Below a layer of a type that is merged, what `spec.configuration` names counts as well.
+        let hides = |config: &ConfigRef| *config.name == *terms::NO_DEFAULT || !merges(self.addon, of);
+        if layers.any(|config| config.of == *of && hides(config)) {
             return false;
         }
         let is_template = Kind::of_config(&of.group, &of.resource) == Some(Kind::Template);

@@ -33,7 +33,7 @@ fn applied<'v>(view: &View<'v>, member: &Member<'_>) -> Option<&'v Name> {
             namespace: applied.namespace.clone(),
             name: applied.name.clone(),
         },
-        None => runs(view, member.instance, |one| one == of)?.0,
+        None => runs(view, member.instance, |config| config.of == *of)?.0,
     };
     version_of(view, &before)
 }

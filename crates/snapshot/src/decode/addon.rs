@@ -81,6 +81,7 @@ fn facts(object: &wire::ClusterManagementAddOn) -> AddonFacts {
     let says = |key| annotation(&object.metadata, key).map(String::as_str);
     AddonFacts::of(&object.spec)
         .protecting(says(terms::PROTECTED_CONFIGS))
+        .merging(says(terms::MERGED_CONFIGS))
         .depending(says(terms::DEPENDS_ON))
         .pausing(says(terms::PAUSED))
 }

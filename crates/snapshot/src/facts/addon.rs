@@ -15,7 +15,7 @@ use api::v1alpha1 as wire;
 use field::Path;
 use model::{
     ConfigReference, ConfigRollout, ConfigType, InstallNamespace, Name, RawReference, RollingUpdate,
-    RolloutStrategy, listed_addons, protected_types,
+    RolloutStrategy, listed_addons, listed_config_types,
 };
 
 /// The spec that a placement gives to the add-ons it creates.
@@ -63,14 +63,27 @@ pub struct AddonFacts {
     pub depends_on: BTreeSet<Name>,
     /// Types that no cluster may override.
     pub protected: BTreeSet<ConfigType>,
+    /// Whether the `AddOnDeploymentConfig`s of all layers count, each for what those above it leave open.
+    pub merges: bool,
 }
 
 impl AddonFacts {
     /// Returns the same of an add-on with this annotation about protected types; what is no type protects nothing.
     #[must_use]
     pub fn protecting(mut self, annotation: Option<&str>) -> Self {
-        let types = protected_types(annotation.unwrap_or_default());
+        let types = listed_config_types(annotation.unwrap_or_default());
         self.protected = types.filter_map(|(_, of)| of.ok()).collect();
+        self
+    }
+
+    /// Returns the same of an add-on with this annotation about merged types; nobody knows how to merge others than deployment configurations.
+    #[must_use]
+    pub fn merging(mut self, annotation: Option<&str>) -> Self {
+        let mut types = listed_config_types(annotation.unwrap_or_default());
+        self.merges = types.any(|(_, of)| {
+            let of = of.as_ref();
+            of.is_ok_and(|of| Kind::of_config(of.group(), of.resource()) == Some(Kind::DeploymentConfig))
+        });
         self
     }
 

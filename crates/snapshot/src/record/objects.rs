@@ -302,6 +302,12 @@ impl Instance {
     pub fn condition(&self, kind: &str) -> Option<&Condition> {
         self.conditions.iter().find(|condition| &*condition.kind == kind)
     }
+
+    /// Returns whether its works are made from all of its `AddOnDeploymentConfig`s, and not from the first.
+    pub fn is_merged(&self) -> bool {
+        let recorded = self.condition(terms::MERGED);
+        recorded.is_some_and(|recorded| recorded.status == Status::True)
+    }
 }
 
 /// Content of a configuration object.
