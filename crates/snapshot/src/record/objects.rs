@@ -18,8 +18,8 @@ use crate::registration::Registered;
 use crate::removal::Farewell;
 use crate::terms;
 use model::Name;
-use model::RolloutWindows;
 use model::{ClusterKey, ClusterSource, ConfigRollout, Limit, RolloutStrategy, Selector};
+use model::{FailureModes, RolloutWindows};
 
 /// A `ManagedCluster`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -202,6 +202,10 @@ pub struct AddOn {
     pub paused: Paused,
     /// The soaks that the annotation ends.
     pub promoted: Promoted,
+    /// What becomes of rollouts that have stopped. What has no meaning undoes nothing.
+    pub on_failure: FailureModes,
+    /// Until when undone content is tried again, by placement.
+    pub retried: Promoted,
     /// When changes travel, or what is wrong with that; always where nothing is said.
     pub windows: Option<Result<RolloutWindows, Name>>,
     /// The annotation that says so, "" when it is absent.
