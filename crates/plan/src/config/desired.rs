@@ -34,6 +34,8 @@ pub(crate) struct Effective {
     pub deployed: bool,
     /// The version that is asked for, if nobody offers it.
     pub bad_version: Option<BadVersion>,
+    /// Whether it is what was last known to be good, because the rollout was undone.
+    pub undone: bool,
 }
 
 impl Desired {
@@ -65,6 +67,7 @@ impl Desired {
             ConfigFault::OfAnotherAddon => {
                 "is made for another add-on: its spec.addonName is not the name of this one".to_owned()
             }
+            ConfigFault::Superseded => "has other content than when it was known to be good".to_owned(),
             ConfigFault::NoSuchVersion => "stands for a version that no AddOnTemplate offers".to_owned(),
         };
         Some(format!("{what} ({})", self.source))
@@ -88,12 +91,22 @@ impl Effective {
     pub(super) fn refuse(&mut self, is_refused: impl Fn(&Desired) -> bool) {
         for desired in self.refs.iter_mut().filter(|desired| is_refused(desired)) {
             desired.fault = Some(ConfigFault::Unsupported);
-            if self.deployed {
+            // What was known to be good stays what it was.
+            if self.deployed && !matches!(desired.source, Source::KnownGood(_)) {
                 desired.hash = Name::from("");
                 desired.generation = Some(0);
             }
             self.unsupported.get_or_insert_with(|| desired.config.of.clone());
         }
+    }
+
+    /// Returns what was known to be good and can be given to nobody any more.
+    pub(crate) fn lost(&self) -> Option<&Desired> {
+        let mut good = self
+            .refs
+            .iter()
+            .filter(|desired| matches!(desired.source, Source::KnownGood(_)));
+        good.find(|desired| desired.fault.is_some())
     }
 
     /// Returns whether the only thing that differs from what is assigned is the content of the cluster's own
@@ -176,6 +189,7 @@ mod tests {
             unsupported: None,
             deployed: true,
             bad_version: None,
+            undone: false,
         }
     }
 
