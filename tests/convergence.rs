@@ -17,6 +17,7 @@ mod shrink;
 mod sim;
 mod spec;
 mod tables;
+mod undone;
 mod user;
 mod watchdog;
 
@@ -176,6 +177,7 @@ fn bugs_that_are_put_in_are_found() {
         Mutant::PruneHandMade,
         Mutant::ForgetOwners,
         Mutant::Hurry,
+        Mutant::ForgetUndone,
     ];
     for bug in bugs {
         let Some((case, failure)) = first_failure(0..MUTANT_SEEDS, bug) else {

@@ -2,7 +2,9 @@
 
 mod edits;
 
-use edits::{edit_addon, put_addon, put_rolling, put_rollout};
+use edits::{
+    annotate, own_config, own_template, put_addon, put_default, put_other_template, put_rolling, put_rollout,
+};
 use hash::SpecHash;
 use jiff::SignedDuration;
 use proptest::prelude::*;
@@ -12,6 +14,7 @@ use snapshot::{Event, Kind, ObjectKey, Settings, Store};
 use crate::testkit::world::World;
 
 const GROUP: &str = "addon.open-cluster-management.io";
+const MERGED: &str = "addondeploymentconfigs.addon.open-cluster-management.io";
 
 /// Something that a user, an agent or the scheduler does.
 #[derive(Debug, Clone)]
@@ -37,6 +40,12 @@ enum Step {
     Pause(u8),
     /// Whether all layers of deployment configurations count.
     Merge(bool),
+    /// What becomes of rollouts that have stopped.
+    OnFailure(u8),
+    /// What was undone until now is tried again.
+    Retry,
+    /// Another object is the default configuration.
+    Default(usize),
     Tick(i64),
     Settle,
     ApplyOnce,
@@ -63,6 +72,9 @@ fn step() -> impl Strategy<Value = Step> {
         (0..6_u8).prop_map(Step::Rolling),
         (0..4_u8).prop_map(Step::Pause),
         any::<bool>().prop_map(Step::Merge),
+        (0..4_u8).prop_map(Step::OnFailure),
+        Just(Step::Retry),
+        (0..2_usize).prop_map(Step::Default),
         (1..200_i64).prop_map(Step::Tick),
         Just(Step::Settle),
         Just(Step::ApplyOnce),
@@ -125,8 +137,20 @@ fn act(world: &mut World, step: &Step) {
         }
         Step::Rollout(which, kind) => put_rollout(world, *which, *kind),
         Step::Rolling(kind) => put_rolling(world, *kind),
-        Step::Pause(kind) => put_pause(world, *kind),
-        Step::Merge(on) => put_merge(world, *on),
+        Step::Pause(kind) => {
+            let places = ["", "default/p0", "default/p1", "*"];
+            annotate(world, "paused", places[usize::from(*kind)]);
+        }
+        Step::OnFailure(kind) => {
+            let modes = ["undo", "stop", "undo,default/p1=stop", "default/p1=undo"];
+            annotate(world, "on-failure", modes[usize::from(*kind)]);
+        }
+        Step::Retry => {
+            let at = format!("*={}", world.now);
+            annotate(world, "retried", &at);
+        }
+        Step::Default(which) => put_default(world, *which),
+        Step::Merge(on) => annotate(world, "merged-configs", if *on { MERGED } else { "" }),
         Step::Tick(seconds) => world.tick(SignedDuration::from_secs(*seconds)),
         Step::Settle => {
             world.settle("hello");
@@ -145,20 +169,6 @@ fn count(world: &mut World, which: usize, selected: u8) {
     }
 }
 
-fn put_pause(world: &mut World, kind: u8) {
-    edit_addon(world, |addon| {
-        let places = ["", "default/p0", "default/p1", "*"];
-        addon["metadata"]["annotations"] = json!({"tidegate.io/paused": places[usize::from(kind)]});
-    });
-}
-
-fn put_merge(world: &mut World, on: bool) {
-    edit_addon(world, |addon| {
-        let types = on.then_some("addondeploymentconfigs.addon.open-cluster-management.io");
-        addon["metadata"]["annotations"]["tidegate.io/merged-configs"] = json!(types.unwrap_or_default());
-    });
-}
-
 fn put_template(world: &mut World, variant: u8) {
     let text = ["{{MESSAGE}}", "{{CLUSTER_NAME}}", "{{UNKNOWN}}", "plain"][usize::from(variant)];
     let manifest =
@@ -173,23 +183,6 @@ fn put_template(world: &mut World, variant: u8) {
         Kind::Template,
         json!({"metadata": {"name": "hello"}, "spec": spec}),
     );
-}
-
-fn put_other_template(world: &mut World) {
-    let spec = json!({"addonName": "hello", "agentSpec": {"workload": {"manifests": [
-        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "y"}}]}}});
-    world.put(
-        Kind::Template,
-        json!({"metadata": {"name": "other"}, "spec": spec}),
-    );
-}
-
-fn own_config() -> serde_json::Value {
-    json!({"group": GROUP, "resource": "addondeploymentconfigs", "name": "config1", "namespace": "default"})
-}
-
-fn own_template() -> serde_json::Value {
-    json!({"group": GROUP, "resource": "addontemplates", "name": "other"})
 }
 
 /// What a cluster has of its own; a cluster without the add-on gets it by hand.

@@ -165,6 +165,8 @@ impl Teller {
                 let known = self.world.store.view(&self.addon).map(|view| view.settings());
                 let settings = known.cloned().unwrap_or_default();
                 self.world.store = self.any_kinds.restart(settings, &self.world.objects);
+                // A memo belongs to one store.
+                self.world.memos.take();
             }
             // The hub does not show a kind, and shows it again.
             ["withhold", name] => self.world.withhold(kind_named(name)),

@@ -187,6 +187,9 @@ fn quiet(picture: &Picture) -> Picture {
     let mut quiet = picture.without_clusters();
     quiet.phase.word().clone_into(&mut quiet.message);
     quiet.notices.clear();
+    for one in &mut quiet.undone {
+        one.message.clear();
+    }
     if let Some(next) = &mut quiet.next {
         next.what.clear();
     }
@@ -267,6 +270,7 @@ pub(super) mod samples {
             paused: None,
             next: None,
             eta: None,
+            undone: Vec::new(),
             changes: Vec::new(),
             waves: Vec::new(),
             clusters: clusters.collect(),

@@ -13,14 +13,15 @@ use snapshot::{Kind, ObjectKey};
 use super::agents::{Agents, Mood};
 use super::hub::{Hub, Object, is_deleting, text};
 use super::spec::{LABEL, amount_of};
+use super::undone;
 use super::user::{ADDON, NEWER, is_taken_over};
 
 const MARK: &str = "tidegate.io/installed-by";
 const OPT_OUT: &str = "tidegate.io/opt-out";
 const PAUSED: &str = "tidegate.io/paused";
 const LABELS: &str = "cluster.open-cluster-management.io/";
-const CONFIGS: &str = "addondeploymentconfigs";
-const TEMPLATES: &str = "addontemplates";
+pub(crate) const CONFIGS: &str = "addondeploymentconfigs";
+pub(crate) const TEMPLATES: &str = "addontemplates";
 
 /// The end of a story.
 struct End<'h> {
@@ -79,6 +80,10 @@ pub(crate) fn judge(hub: &Hub, agents: &Agents) -> Result<(), String> {
         end.progress(member, &members)?;
         green(member)?;
     }
+    let own = members
+        .iter()
+        .filter_map(|member| Some((member.home.as_ref()?.0, member.object)));
+    undone::judge(addon, &own.collect::<Vec<_>>())?;
     end.summary(&members)
 }
 
@@ -88,7 +93,7 @@ pub(crate) fn is_plain(hub: &Hub) -> bool {
     addon.is_none_or(|addon| addon["spec"].get("configuration").is_none())
 }
 
-fn list<'a>(object: &'a Value, pointer: &str) -> impl Iterator<Item = &'a Value> {
+pub(crate) fn list<'a>(object: &'a Value, pointer: &str) -> impl Iterator<Item = &'a Value> {
     let listed = object.pointer(pointer).and_then(Value::as_array);
     listed.into_iter().flatten()
 }
@@ -196,8 +201,11 @@ impl<'h> End<'h> {
             && home.is_none_or(|home| self.of_placement(home.0, "/configs").next().is_none());
         let reached = self.reached.as_ref();
         let is_reached = reached.is_none_or(|reached| reached.contains(&*key.namespace));
-        let template = self.is_assigned(object, TEMPLATES, &self.template(object));
-        let config = self.is_assigned(object, CONFIGS, &self.config(object, home));
+        let mut template = self.is_assigned(object, TEMPLATES, &self.template(object));
+        let mut config = self.is_assigned(object, CONFIGS, &self.config(object, home));
+        if let Some(good) = home.and_then(|home| undone::good(self.addon, home.0)) {
+            (template, config) = undone::is_back(object, good, (template, config));
+        }
         let is_for_it = is_reached || !is_governed;
         let is_assigned = template && (config || !is_for_it);
         Some(Member {
@@ -223,7 +231,8 @@ impl<'h> End<'h> {
     fn config(&self, object: &Value, home: Option<&(usize, Group)>) -> ObjectKey {
         let own = list(object, "/spec/configs").next();
         let placed = home.and_then(|home| self.of_placement(home.0, "/configs").next());
-        let name = own.or(placed).map_or("config0", |one| text(one, "/name"));
+        let name = own.or(placed).map(|one| text(one, "/name"));
+        let name = name.unwrap_or_else(|| undone::default_config(self.addon));
         ObjectKey::new(Kind::DeploymentConfig, "default", name)
     }
 
@@ -301,6 +310,14 @@ impl<'h> End<'h> {
                 .is_some_and(|home| self.is_stopped(home.0, all)),
             "WaitingForSlot" => self.is_full(member, all),
             "OutsideRollout" | "PlacementNotFound" | SUPERSEDED => member.keeps_all,
+            // What was good is no longer on the hub.
+            "UndoImpossible" => {
+                let good = member
+                    .home
+                    .as_ref()
+                    .and_then(|home| undone::good(self.addon, home.0));
+                good.is_some_and(|good| !undone::is_on(self.hub, good))
+            }
             _ => false,
         }
     }
@@ -449,7 +466,7 @@ fn green(member: &Member<'_>) -> Result<(), String> {
     Ok(())
 }
 
-fn condition<'a>(object: &'a Value, pointer: &str, kind: &str) -> Option<&'a Value> {
+pub(crate) fn condition<'a>(object: &'a Value, pointer: &str, kind: &str) -> Option<&'a Value> {
     list(object, pointer).find(|one| one["type"] == kind)
 }
 
@@ -457,7 +474,7 @@ fn condition<'a>(object: &'a Value, pointer: &str, kind: &str) -> Option<&'a Val
 const SUPERSEDED: &str = "ContentSuperseded";
 
 /// Why an instance keeps what it has. OCM's words tell only that it does; then the roll-up tells why, unless it is meant to.
-fn held(object: &Value) -> &str {
+pub(crate) fn held(object: &Value) -> &str {
     let said = reason(object, "Configured");
     if said != "ConfigurationsNotConfigured" {
         return said;

@@ -30,6 +30,21 @@ pub(crate) enum Mutant {
     ForgetOwners,
     /// Takes every rollout for one of all clusters at once.
     Hurry,
+    /// Does not see that a rollout was undone.
+    ForgetUndone,
+}
+
+/// A watch that drops the notes of what was undone.
+fn forgetful(mut addon: Value) -> Value {
+    let told = addon
+        .pointer_mut("/status/installProgressions")
+        .and_then(Value::as_array_mut);
+    for one in told.into_iter().flatten() {
+        if let Some(conditions) = one["conditions"].as_array_mut() {
+            conditions.retain(|condition| condition["type"] != "Undone");
+        }
+    }
+    addon
 }
 
 /// A store that takes every rollout for one of all clusters at once.
@@ -54,6 +69,7 @@ pub(crate) fn misread(event: Event, mutant: Mutant) -> Event {
     let (misread, change): (Kind, fn(Value) -> Value) = match mutant {
         Mutant::Hurry => (Kind::AddOn, hurried),
         Mutant::ForgetOwners => (Kind::Instance, ownerless),
+        Mutant::ForgetUndone => (Kind::AddOn, forgetful),
         _ => return event,
     };
     match event {

@@ -45,6 +45,10 @@ pub(crate) fn lines(step: &Step) -> Vec<String> {
             cluster(*n)
         )],
         Step::Pause(paused) => vec![format!("# annotation tidegate.io/paused of the add-on: {paused}")],
+        Step::Retry => vec!["# annotation tidegate.io/retried of the add-on: all, now".to_owned()],
+        Step::NeverUndo => {
+            vec!["# no annotation tidegate.io/on-failure, and what was undone is tried again".to_owned()]
+        }
         Step::EditWork(n) => vec![format!("work edited {}", cluster(*n))],
         Step::DropWork(n) => vec![format!("work deleting {}", cluster(*n))],
         Step::Feel(n, mood) => vec![match mood {

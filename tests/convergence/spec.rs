@@ -89,6 +89,10 @@ pub(crate) struct AddonSpec {
     /// Whether clusters choose their version, and the highest is the default.
     pub(crate) versions: bool,
     pub(crate) rolling: Option<Rolling>,
+    /// Which configuration is the default.
+    pub(crate) default: u8,
+    /// Whether a rollout that has stopped is undone.
+    pub(crate) undo: bool,
 }
 
 impl AddonSpec {
@@ -108,13 +112,15 @@ impl AddonSpec {
             pace: [dice.pick(&PACES), dice.pick(&PACES)],
             versions: dice.happens(25),
             rolling: dice.happens(15).then_some(rolling),
+            default: u8::from(dice.happens(40)),
+            undo: dice.happens(50),
         }
     }
 
     /// Returns the object.
     pub(crate) fn object(&self) -> Value {
         let default = json!({"group": GROUP, "resource": "addondeploymentconfigs",
-            "defaultConfig": {"name": "config0", "namespace": "default"}});
+            "defaultConfig": {"name": format!("config{}", self.default), "namespace": "default"}});
         let only_type = json!({"group": GROUP, "resource": "addondeploymentconfigs"});
         let template = if self.versions {
             json!({"group": GROUP, "resource": "addontemplates"})

@@ -68,6 +68,10 @@ pub(crate) enum Step {
     OptOut(usize, bool),
     /// What is paused: nothing, the first placement, everything.
     Pause(u8),
+    /// What was undone until now is tried again.
+    Retry,
+    /// Nothing is undone any more, neither what was nor what comes.
+    NeverUndo,
     EditWork(usize),
     DropWork(usize),
     Feel(usize, Mood),
@@ -107,7 +111,10 @@ pub(crate) fn random(dice: &mut Dice, clusters: usize, edition: u32) -> Step {
         33 => Step::EditWork(n),
         34 => Step::DropWork(n),
         35 => Step::OptOut(n, dice.happens(60)),
-        36 | 37 => Step::Pause(dice.pick(&[0, 0, 1, 2])),
+        36 | 37 => match dice.pick(&[0, 0, 1, 2, 3]) {
+            3 => Step::Retry,
+            paused => Step::Pause(paused),
+        },
         38..=40 => match dice.pick(&[0, 1, 2, 3, 3]) {
             3 => Step::TakeOver(n),
             version => Step::Choose(n, version),
@@ -146,12 +153,23 @@ pub(crate) fn act(hub: &mut Hub, agents: &mut Agents, step: &Step) {
         }
         Step::Template(variant, edition) => hub.put(Kind::Template, &template(*variant, *edition)),
         Step::Newer(edition) => hub.put(Kind::Template, &newer(*edition)),
-        Step::Addon(spec) => hub.put(Kind::AddOn, &spec.object()),
+        Step::Addon(spec) => {
+            hub.put(Kind::AddOn, &spec.object());
+            let mode = if spec.undo { json!("undo") } else { Value::Null };
+            annotate(hub, "on-failure", &mode);
+        }
+        Step::Retry => {
+            let at = json!(format!("*={}", hub.now));
+            annotate(hub, "retried", &at);
+        }
+        Step::NeverUndo => {
+            annotate(hub, "on-failure", &Value::Null);
+            annotate(hub, "retried", &json!("*=2040-01-01T00:00:00Z"));
+        }
         Step::DropAddon => remove(hub, Kind::AddOn, "", ADDON),
         Step::Pause(paused) => {
             let what = [Value::Null, json!("default/p0"), json!("*")][usize::from(*paused)].clone();
-            let patch = json!({"metadata": {"annotations": {"tidegate.io/paused": what}}});
-            edit(hub, Kind::AddOn, "", &patch);
+            annotate(hub, "paused", &what);
         }
         Step::Join(n) | Step::Leave(n) | Step::OptOut(n, _) | Step::Label(n, _) | Step::Feel(n, _) => {
             act_on_cluster(hub, agents, &cluster(*n), step);
@@ -227,6 +245,12 @@ fn remove(hub: &mut Hub, kind: Kind, namespace: &str, name: &str) {
 fn edit(hub: &mut Hub, kind: Kind, namespace: &str, patch: &Value) {
     let key = ObjectKey::new(kind, namespace, ADDON);
     hub.patch(&key, patch, super::hub::Part::Main, None).ok();
+}
+
+/// Sets an annotation of the add-on, or takes it away.
+fn annotate(hub: &mut Hub, name: &str, value: &Value) {
+    let patch = json!({"metadata": {"annotations": {format!("tidegate.io/{name}"): value}}});
+    edit(hub, Kind::AddOn, "", &patch);
 }
 
 /// Whether the hub hears of a cluster.
@@ -398,6 +422,10 @@ pub(crate) fn closing(steps: &[Step], clusters: usize, ending: Ending) -> Vec<St
         .collect();
     if ending != Ending::Paused {
         closing.push(Step::Pause(0));
+    }
+    // What was undone on the way, history has decided.
+    if ending != Ending::Failing {
+        closing.push(Step::NeverUndo);
     }
     for which in 0..2 {
         let decided = last(&|step| match step {

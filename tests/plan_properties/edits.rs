@@ -39,6 +39,13 @@ pub(crate) fn edit_addon(world: &mut World, edit: impl FnOnce(&mut serde_json::V
     world.put(Kind::AddOn, addon);
 }
 
+/// Another object is the default configuration: a change by name.
+pub(crate) fn put_default(world: &mut World, which: usize) {
+    edit_addon(world, |addon| {
+        addon["spec"]["supportedConfigs"][1]["defaultConfig"]["name"] = json!(format!("config{which}"));
+    });
+}
+
 /// Another strategy for a placement, whether it has a meaning or not.
 pub(crate) fn put_rollout(world: &mut World, placement: usize, kind: u8) {
     let strategies = [
@@ -80,4 +87,28 @@ pub(crate) fn put_rolling(world: &mut World, kind: u8) {
     edit_addon(world, |addon| {
         addon["spec"]["configuration"] = configurations[usize::from(kind)].clone();
     });
+}
+
+/// Sets an annotation of the add-on.
+pub(crate) fn annotate(world: &mut World, name: &str, text: &str) {
+    edit_addon(world, |addon| {
+        addon["metadata"]["annotations"][format!("tidegate.io/{name}")] = json!(text);
+    });
+}
+
+pub(crate) fn put_other_template(world: &mut World) {
+    let spec = json!({"addonName": "hello", "agentSpec": {"workload": {"manifests": [
+        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "y"}}]}}});
+    world.put(
+        Kind::Template,
+        json!({"metadata": {"name": "other"}, "spec": spec}),
+    );
+}
+
+pub(crate) fn own_config() -> serde_json::Value {
+    json!({"group": super::GROUP, "resource": "addondeploymentconfigs", "name": "config1", "namespace": "default"})
+}
+
+pub(crate) fn own_template() -> serde_json::Value {
+    json!({"group": super::GROUP, "resource": "addontemplates", "name": "other"})
 }

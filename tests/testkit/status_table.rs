@@ -27,7 +27,7 @@ pub(crate) const INSTANCE: Table = Table {
                 "False",
                 "False",
                 "False",
-                "False (OutsideRollout, ConfigurationsNotConfigured)",
+                "False (OutsideRollout, RolledBack, ConfigurationsNotConfigured)",
             ],
         ),
         (
@@ -88,7 +88,23 @@ pub(crate) const PROGRESSION: Table = Table {
             "act",
             &[
                 "True (Progressing)",
-                "True (TooManyFailures, RolloutStrategyInvalid, PlacementNotFound, DecisionNotFound)",
+                "True (TooManyFailures, UndoImpossible, RolloutStrategyInvalid, PlacementNotFound, DecisionNotFound)",
+                "absent or True (RolloutPaused)",
+            ],
+        ),
+        (
+            "act: undone, and clusters go back",
+            &[
+                "True (RollingBack)",
+                "True (RollingBack, UndoImpossible, PlacementNotFound, DecisionNotFound)",
+                "absent or True (RolloutPaused)",
+            ],
+        ),
+        (
+            "act: undone",
+            &[
+                "False (RolledBack)",
+                "True (RolledBack, PlacementNotFound, DecisionNotFound)",
                 "absent or True (RolloutPaused)",
             ],
         ),

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use super::cluster::{ClusterState, ClusterView, since, state};
 use super::counts::Counts;
 use super::eta::of_addon;
-use super::picture::{API_VERSION, Change, Content, Next, Phase, Picture, Target};
+use super::picture::{API_VERSION, Change, Content, Next, Phase, Picture, Target, Undone};
 use super::stopwatch::Stopwatch;
 use super::summary::sentence;
 use super::waves::Waves;
@@ -46,7 +46,8 @@ pub fn addon(store: &Store, name: &str, watch: &Stopwatch, now: Timestamp) -> Op
     };
     Some(Picture {
         next: next(&clusters, now),
-        message: sentence(&counts),
+        message: told(&outlook, &counts),
+        undone: undone(&outlook),
         changes: changes(&outlook),
         notices: notices(&outlook, &plan),
         eta,
@@ -69,6 +70,7 @@ fn bare(view: &View<'_>, phase: Phase, counts: Counts, now: Timestamp) -> Pictur
         paused: None,
         next: None,
         eta: None,
+        undone: Vec::new(),
         changes: Vec::new(),
         waves: Vec::new(),
         clusters: Vec::new(),
@@ -220,6 +222,7 @@ fn phase(outlook: &Outlook, counts: &Counts) -> Phase {
         .placements
         .iter()
         .any(|one| one.breach.is_some() && one.counts.waiting > 0);
+    let has_undone = outlook.placements.iter().any(|one| one.undone.is_some());
     let is_barred = |reason: &str| reason != "PlacementNotDecided";
     let has_bar = outlook.placements.iter().any(|one| {
         let barred = one.barred.as_ref();
@@ -239,6 +242,8 @@ fn phase(outlook: &Outlook, counts: &Counts) -> Phase {
     } = *counts;
     match () {
         () if total == 0 => Phase::Empty,
+        // What everybody has is not what the specs want.
+        () if has_undone => Phase::Stopped,
         () if done == total => Phase::Done,
         () if has_paused => Phase::Paused,
         () if has_stopped || has_bar => Phase::Stopped,
@@ -306,11 +311,37 @@ fn object(namespace: &str, name: &str) -> String {
     format!("{namespace}/{name}")
 }
 
+fn told(outlook: &Outlook, counts: &Counts) -> String {
+    let mut reasons = outlook.placements.iter().filter_map(|one| one.undone.as_ref());
+    match reasons.next() {
+        Some(undone) => format!("{}: {}", undone.reason, sentence(counts)),
+        None => sentence(counts),
+    }
+}
+
+fn undone(outlook: &Outlook) -> Vec<Undone> {
+    let each = outlook.placements.iter().filter_map(|one| {
+        let undone = one.undone.as_ref()?;
+        Some(Undone {
+            placement: format!("{}/{}", one.namespace, one.name),
+            reason: undone.reason,
+            message: undone.message.to_string(),
+            since: undone.since,
+        })
+    });
+    each.collect()
+}
+
 fn notices(outlook: &Outlook, plan: &Plan) -> Vec<String> {
     let barred = outlook.placements.iter().filter_map(|one| one.barred.as_ref());
     let mut all: Vec<String> = barred
         .map(|(reason, message)| format!("{reason}: {message}"))
         .collect();
+    all.extend(
+        undone(outlook)
+            .iter()
+            .map(|one| format!("{}: placement {}: {}", one.reason, one.placement, one.message)),
+    );
     let whole = plan.waits.iter().filter(|wait| wait.cluster.is_none());
     all.extend(whole.map(ToString::to_string));
     all.sort();

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::line::{Line, Tone, between, padded};
 use super::steer::CHANGE_CAUSE;
+use snapshot::terms;
 
 /// The most events that are told.
 const MOST_EVENTS: usize = 20;
@@ -65,6 +66,7 @@ fn progressions(object: &Value) -> Vec<Line> {
     for progression in all.into_iter().flatten() {
         let (namespace, name) = (text(progression, "/namespace"), text(progression, "/name"));
         page.push(Line::of(Tone::Strong, format!("placement {namespace}/{name}")));
+        page.extend(undone(progression));
         let references = progression.get("configReferences").and_then(Value::as_array);
         for reference in references.into_iter().flatten() {
             let (resource, group) = (text(reference, "/resource"), text(reference, "/group"));
@@ -87,6 +89,18 @@ fn progressions(object: &Value) -> Vec<Line> {
         }
     }
     page
+}
+
+/// What was undone, and when.
+fn undone(progression: &Value) -> Option<Line> {
+    let conditions = progression.get("conditions").and_then(Value::as_array)?;
+    let mut said = conditions
+        .iter()
+        .filter(|one| text(one, "/type") == terms::UNDONE && text(one, "/status") == "True");
+    let said = said.next()?;
+    let why = text(said, "/message").split_once(": ").map_or("", |(_, why)| why);
+    let since = text(said, "/lastTransitionTime");
+    Some(Line::of(Tone::Bad, format!("  undone since {since}: ")).and(Tone::Plain, why))
 }
 
 fn content(config: &Value) -> Option<String> {

@@ -42,6 +42,9 @@ pub struct Picture {
     /// When it would be over, where that can be told.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub eta: Option<Eta>,
+    /// What was undone because too many clusters failed, or cannot be; absent where nothing is.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub undone: Vec<Undone>,
     /// What its clusters are to run that they did not all run before.
     pub changes: Vec<Change>,
     /// Its waves, in the order in which they go.
@@ -67,6 +70,7 @@ impl Picture {
             paused: self.paused.clone(),
             next: self.next.clone(),
             eta: self.eta.clone(),
+            undone: self.undone.clone(),
             changes: self.changes.clone(),
             waves: self.waves.clone(),
             clusters: Vec::new(),
@@ -195,6 +199,22 @@ pub struct Next {
     pub at: Timestamp,
     /// What.
     pub what: String,
+}
+
+/// The rollout over a placement that was undone, or that would be and cannot be.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Undone {
+    /// The placement, as `namespace/name`.
+    pub placement: String,
+    /// In one word: `RollingBack`, `RolledBack` or `UndoImpossible`.
+    pub reason: &'static str,
+    /// Who failed with what, and what ends it.
+    pub message: String,
+    /// Since when it is undone; absent where it is not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub since: Option<Timestamp>,
 }
 
 /// A configuration or version that clusters are to run, and what they ran before.

@@ -123,7 +123,7 @@ pub fn steer(ask: Steer<'_>, now: Timestamp) -> Result<Writing, Refusal> {
         }
         (_, Verb::Pause(None)) => suspend(ask, true),
         (_, Verb::Resume(None)) => suspend(ask, false),
-        (_, Verb::Retry) if of_addon => Err(NO_RETRY.to_owned()),
+        (_, Verb::Retry) if of_addon => retry_undone(ask),
         (_, Verb::Retry) => retry(ask, now),
         (_, Verb::Undo) if of_addon => undo(ask),
         (_, Verb::Undo) => Err(NO_WAY_BACK.to_owned()),
@@ -294,6 +294,31 @@ fn resume(ask: Steer<'_>, place: Option<&str>) -> Result<Writing, String> {
         takes,
         note: None,
     })
+}
+
+/// What was undone is tried again: what is undone later is not meant.
+fn retry_undone(ask: Steer<'_>) -> Result<Writing, String> {
+    let undone = &ask.picture.undone;
+    let Some(last) = undone.iter().filter_map(|one| one.since).max() else {
+        return Err(NO_RETRY.to_owned());
+    };
+    let at = Timestamp::from_second(last.as_second().saturating_add(1)).unwrap_or(last);
+    let places: Vec<&str> = undone.iter().map(|one| one.placement.as_str()).collect();
+    let known = annotation(ask.object, terms::RETRIED).unwrap_or_default();
+    let others = known.split(',').map(str::trim).filter(|entry| {
+        let other = promotion(entry).map(|(other, _)| other);
+        !entry.is_empty() && other.is_none_or(|other| !places.contains(&other))
+    });
+    let own: Vec<String> = places.iter().map(|place| format!("{place}={at}")).collect();
+    let all: Vec<&str> = others.chain(own.iter().map(String::as_str)).collect();
+    let note = match ask.picture.counts.moving {
+        0 => "what was undone travels once more, and is undone again if too many fail".to_owned(),
+        moving => format!(
+            "what was undone travels once more; {} on the way back, and whoever has yet to go back counts as failed",
+            counted(moving, "cluster")
+        ),
+    };
+    Ok(annotated(terms::RETRIED, &all.join(",")).noting(Some(note)))
 }
 
 /// Whoever soaks now has done so for long enough. Promotions of other placements stay.

@@ -57,6 +57,7 @@ pub fn upgrade(store: &Store, target: &Target, now: Timestamp) -> Option<Picture
         eta: matches!(phase, Phase::Progressing | Phase::Waiting)
             .then(|| eta(&view, counts.total, now))
             .flatten(),
+        undone: Vec::new(),
         changes: change(&spec).into_iter().collect(),
         waves: waves(&spec, &mut clusters, phase),
         clusters,

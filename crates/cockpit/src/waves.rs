@@ -21,6 +21,8 @@ pub(super) struct Waves {
     first: Vec<usize>,
     /// For each placement how many clusters it holds because too many failed.
     breached: Vec<bool>,
+    /// For each placement whether what it brought was undone.
+    undone: Vec<bool>,
 }
 
 impl Waves {
@@ -29,10 +31,12 @@ impl Waves {
             all: Vec::new(),
             first: Vec::new(),
             breached: Vec::new(),
+            undone: Vec::new(),
         };
         for placement in &outlook.placements {
             waves.first.push(waves.all.len());
             waves.breached.push(placement.breach.is_some());
+            waves.undone.push(placement.undone.is_some());
             let stages = 0..placement.stages.len().max(1);
             waves.all.extend(stages.map(|stage| wave(placement, stage)));
         }
@@ -77,11 +81,12 @@ impl Waves {
         for at in 0..self.all.len() {
             let owner = self.first.partition_point(|first| *first <= at).saturating_sub(1);
             let is = |list: &[bool]| list.get(owner).copied().unwrap_or_default();
-            let (is_paused, is_breached) = (is(&paused), is(&self.breached));
+            let (is_paused, is_breached, is_undone) = (is(&paused), is(&self.breached), is(&self.undone));
             let Some(wave) = self.all.get_mut(at) else {
                 continue;
             };
             let brake = match (is_paused, is_breached) {
+                _ if is_undone => Brake::Undone,
                 (true, _) => Brake::Paused,
                 (false, true) => Brake::Breached,
                 (false, false) => Brake::None,
@@ -148,6 +153,7 @@ enum Brake {
     None,
     Paused,
     Breached,
+    Undone,
 }
 
 fn state(counts: &Counts, brake: Brake) -> WaveState {
@@ -161,6 +167,14 @@ fn state(counts: &Counts, brake: Brake) -> WaveState {
         leaving,
         ..
     } = *counts;
+    // Whoever is back has not got what the wave was to bring.
+    if brake == Brake::Undone {
+        return if moving > 0 {
+            WaveState::Open
+        } else {
+            WaveState::Stopped
+        };
+    }
     if done == total {
         return WaveState::Done;
     }

@@ -60,6 +60,10 @@ terms! {
         "ProgressDeadlineExceeded": "The agent has not confirmed the configuration within progressDeadline; the cluster counts as failed for the rollout.";
         "RolloutPaused": "The annotation tidegate.io/paused of the ClusterManagementAddOn pauses the rollout. Take it away to go on.";
         "TooManyFailures": "More clusters failed than maxFailures tolerates, so nothing new starts. `tidegate why` names them.";
+        "RollingBack": "The rollout was undone because too many clusters failed (tidegate.io/on-failure): they are on their way back to what was last known to be good.";
+        "RolledBack": "The rollout was undone because too many clusters failed (tidegate.io/on-failure): clusters run with what was last known to be good until the content changes, or until `tidegate rollout retry`.";
+        "UndoImpossible": "The rollout is to be undone (tidegate.io/on-failure), and there is nothing to go back to: the message says why, and what would help.";
+        "EveryClusterRunsWell": "The content that all clusters of the placement were last seen to run well, as a whole: where a rollout is undone they go back to it.";
         "WaitingForGroup": "Decision groups that go first are not done. `tidegate why` names them and the clusters that are waited for.";
         "WaitingForDependency": "An add-on that this one depends on (tidegate.io/depends-on) is not installed on the cluster, not up to date or not available. `tidegate why` says which.";
         "WaitingForWindow": "Changes of the add-on travel in windows (tidegate.io/rollout-window), and none is open. `tidegate why` says when one opens.";
@@ -183,6 +187,8 @@ terms! {
     NAMES,
     "an annotation" {
         "tidegate.io/promoted": "On a ClusterManagementAddOn: ends soaks. A list of placements with a time, as `namespace/name=2026-01-31T12:00:00Z`, or `*=<time>` for all: clusters that had succeeded before need not stay successful for minSuccessTime any longer. `tidegate rollout promote` writes it.";
+        "tidegate.io/on-failure": "On a ClusterManagementAddOn: what becomes of rollouts that stop because too many clusters failed. `undo`: clusters go back to what was last known to be good; `stop`: nothing new starts; or a list of placements as `namespace/name=undo`.";
+        "tidegate.io/retried": "On a ClusterManagementAddOn: content that was undone before a time is tried again. A list of placements with a time, as `namespace/name=2026-01-31T12:00:00Z`, or `*=<time>` for all. `tidegate rollout retry` writes it.";
         "tidegate.io/rollout-window": "On a ClusterManagementAddOn: when changes may start, as `0 2 * * 0 for 4h in Europe/Paris`: a schedule of five fields, a duration, perhaps a time zone; several separated by `;`. First installations do not wait.";
         "tidegate.io/depends-on": "On a ClusterManagementAddOn: the add-ons, separated by commas, that have to be installed on a cluster, up to date and available before this one is installed or upgraded there.";
         "tidegate.io/paused": "On a ClusterManagementAddOn: pauses rollouts. A list of placements as `namespace/name`, or `*` for all. What is under way goes on.";

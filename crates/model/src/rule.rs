@@ -22,6 +22,8 @@ pub const MAX_FAILURES: &str = "rollout/max-failures";
 pub const MANDATORY_GROUPS: &str = "rollout/mandatory-groups";
 /// A window of rollouts that has no meaning.
 pub const ROLLOUT_WINDOW: &str = "rollout/window";
+/// What becomes of rollouts that have stopped, in words without a meaning.
+pub const ON_FAILURE: &str = "rollout/on-failure";
 /// A rolling update of configurations that lacks its placement or its limit.
 pub const ROLLING_UPDATE: &str = "rollout/rolling-update";
 /// An install namespace that no cluster can have.

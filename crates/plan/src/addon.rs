@@ -156,19 +156,22 @@ fn managed(
             census.add(&member.instance.cluster, standing);
         }
     }
-    if let Some(seen) = seen {
-        *seen = outlook;
-    }
     let arrives = rounds.arrives;
     let (seen_to, heard) = rounds.finish();
     let summary = rollup::summary(view, &wanted, &configs, &rollout.placed, now);
+    if let Some(outlook) = &mut outlook {
+        outlook.note_undone(&summary);
+    }
+    if let Some(seen) = seen {
+        *seen = outlook;
+    }
     let time = if arrives || rollout.recheck_at.is_some() {
         Time::Runs
     } else {
         Time::Stands
     };
-    let verdict = health::managed(view, &wanted, (&census, time), now);
-    let recheck_at = verdict.recheck_at;
+    let verdict = health::managed(view, &wanted, &summary, (&census, time), now);
+    let recheck_at = earliest(verdict.recheck_at, summary.recheck_at);
     let own = own_status::managed(view, &verdict.conditions, &summary, &census);
     let oddities = configs.versions.oddities.iter().map(ToString::to_string);
     let oddities = oddities.map(|oddity| Wait::addon(WaitOn::Template(oddity)));

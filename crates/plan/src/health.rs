@@ -13,6 +13,7 @@ use super::change_event::{Grade, Note};
 use super::conditions::{Wish, merge};
 use super::few::Few;
 use super::install::{DecisionState, Holding, Over, Wanted};
+use super::rollup::Summary;
 use super::types::{Wait, WaitOn};
 use model::ConfigRollout;
 use snapshot::{Condition, InstallStrategy, Lifecycle, Name, Status, View, terms};
@@ -37,12 +38,14 @@ pub(super) struct Verdict<'v> {
 pub(super) fn managed<'v>(
     view: &View<'v>,
     wanted: &Wanted<'_>,
+    summary: &Summary,
     (census, time): (&Census, Time),
     now: Timestamp,
 ) -> Verdict<'v> {
     let fault = refused(view)
         .or_else(|| held(view, &census.holding))
-        .or_else(|| fault(view, wanted));
+        .or_else(|| fault(view, wanted))
+        .or_else(|| summary.undone());
     // While anything is wrong or open, nobody knows that it is nobody.
     let is_known = fault.is_none()
         && wanted

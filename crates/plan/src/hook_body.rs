@@ -13,8 +13,8 @@ use super::render::{Recipe, RenderFault, RenderInputs, cluster_values, merged, r
 use super::render_cache::foreign;
 use super::work::runs;
 use snapshot::{
-    Config, ConfigRef, ConfigType, Content, DeploymentConfig, Instance, Kind, Name, Reference, Template,
-    View, terms,
+    Config, ConfigRef, ConfigType, Content, DeploymentConfig, Instance, Kind, Layering, Name, Reference,
+    Template, View, terms,
 };
 
 /// What can be said about the hooks of an instance.
@@ -49,7 +49,7 @@ pub(super) fn of(view: &View<'_>, recipes: &mut Recipes, instance: &Instance) ->
         let is_needed = if is_template(&reference.config.of) {
             template.is_none()
         } else {
-            is_deployment_config(reference) && (configs.is_empty() || instance.is_merged())
+            is_deployment_config(reference) && (configs.is_empty() || instance.layering() == Layering::Merge)
         };
         if !is_needed {
             continue;
@@ -114,10 +114,10 @@ fn content<'v>(view: &View<'v>, instance: &Instance, reference: &Reference) -> O
         };
         view.last_content(&config, &applied.hash)
     };
-    let is_it = |config: &ConfigRef| match instance.is_merged() {
+    let is_it = |config: &ConfigRef| match instance.layering() {
         // The place of one of several is not another's.
-        true => *config == reference.config,
-        false => config.of == reference.config.of,
+        Layering::Merge => *config == reference.config,
+        Layering::Replace => config.of == reference.config.of,
     };
     let carried = || {
         let (config, hash) = runs(view, instance, is_it)?;

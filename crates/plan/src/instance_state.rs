@@ -297,6 +297,8 @@ fn phase(view: &View<'_>, member: &Member<'_>, outcome: &Outcome) -> Phase {
     match previous {
         _ if !applied_before && !done_before => Phase::Install,
         Some(Phase::Rollback) if !matches!(member.step, Step::Move) => Phase::Rollback,
+        // Who has yet to go back is still at what it went forth to.
+        _ if starts && member.effective.undone && member.step != Step::Hold => Phase::Rollback,
         _ if starts && goes_down(view, member) => Phase::Rollback,
         _ if starts => Phase::Upgrade,
         Some(phase) => phase,

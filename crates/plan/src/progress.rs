@@ -90,6 +90,7 @@ impl<'v> Reporter<'v> {
             arrival,
             up,
             orphaned: orphaned.as_deref(),
+            undone: member.effective.undone,
             aside: Aside {
                 is_ocm: view.settings().is_ocm(),
                 trouble: trouble.as_ref().map(|trouble| trouble.message.as_str()),
@@ -283,12 +284,13 @@ fn configured<'a>(view: &View<'_>, member: &'a Member<'_>, trouble: Option<&'a T
     if let Some(notice) = &member.notice {
         return Wish::new("Configured", Status::False, notice.reason, &*notice.message);
     }
-    Wish::new(
-        "Configured",
-        Status::True,
-        "ConfigurationsConfigured",
-        set_aside(view.addon, member.instance),
-    )
+    let mut message = set_aside(view.addon, member.instance);
+    if member.effective.undone {
+        message
+            .to_mut()
+            .push_str("; they are what was last known to be good: the rollout of its placement was undone");
+    }
+    Wish::new("Configured", Status::True, "ConfigurationsConfigured", message)
 }
 
 fn note(member: &Member<'_>, state: &State, reason: &str, stuck: Option<&Stuck>) -> Option<Note> {

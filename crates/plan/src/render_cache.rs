@@ -18,7 +18,7 @@ use super::types::WaitOn;
 use super::version::{carried_version, invalid};
 use super::work::{Body, Rendering, deploy_prefix, superseded};
 use snapshot::{
-    ConfigRef, Content, DeploymentConfig, Kind, Name, Reference, Template, View, Work, marks, order,
+    ConfigRef, Content, DeploymentConfig, Kind, Layering, Name, Reference, Template, View, Work, marks, order,
 };
 
 /// Makes the works of one instance after the other. What instances share is made once: those with the same assignment,
@@ -38,8 +38,8 @@ pub(super) struct Renderer<'v, 'm> {
 struct KitKey {
     /// The assigned configurations with their hashes.
     assigned: Vec<(ConfigRef, Name)>,
-    /// Whether all of their deployment configurations count.
-    is_merged: bool,
+    /// Which of their deployment configurations count.
+    layering: Layering,
     install_namespace: Name,
     /// The cluster's image mirrors.
     image_registries: Name,
@@ -154,7 +154,7 @@ impl<'v, 'm> Renderer<'v, 'm> {
             self.kits.clear();
             self.known.clear();
         }
-        let (template, _) = contents(view, &member.assigned, member.merged);
+        let (template, _) = contents(view, &member.assigned, member.layering);
         let values = cluster_values(template, member.cluster);
         let assigned = member.assigned.iter();
         let pairs: Vec<_> = assigned
@@ -162,7 +162,7 @@ impl<'v, 'm> Renderer<'v, 'm> {
             .collect();
         let key = KitKey {
             assigned: pairs,
-            is_merged: member.merged,
+            layering: member.layering,
             install_namespace: member.instance.install_namespace.clone(),
             image_registries: mirrors.cloned().unwrap_or_else(|| Name::from("")),
             cluster_values: values.clone(),
@@ -302,7 +302,7 @@ fn share_a_kit(one: &Member<'_>, other: &Member<'_>) -> bool {
         assigned.len() == same.len() && pairs.all(|(reference, same)| pair(reference, same))
     };
     one.instance.install_namespace == other.instance.install_namespace
-        && one.merged == other.merged
+        && one.layering == other.layering
         && (std::ptr::eq(assigned, same) || is_assigned_the_same())
 }
 
@@ -310,7 +310,7 @@ fn kit(view: &View<'_>, assigned: &[Reference], shared: &KitKey) -> RenderedTemp
     if let Some(superseded) = superseded(view, assigned) {
         return RenderedTemplate::Waiting(WaitOn::Content(superseded.config.clone()));
     }
-    let (template, config) = contents(view, assigned, shared.is_merged);
+    let (template, config) = contents(view, assigned, shared.layering);
     let Some(template) = template else {
         return RenderedTemplate::Refused(RenderFault::NoTemplate.to_string());
     };
@@ -351,7 +351,7 @@ fn head(view: &View<'_>, assigned: &[Reference]) -> (Arc<str>, Name) {
 pub(super) fn contents<'v>(
     view: &View<'v>,
     assigned: &[Reference],
-    is_merged: bool,
+    layering: Layering,
 ) -> (Option<&'v Template>, Option<Cow<'v, DeploymentConfig>>) {
     let found = |kind: Kind| {
         let is_of_kind = move |reference: &&Reference| {
@@ -369,8 +369,7 @@ pub(super) fn contents<'v>(
         Some(Content::Template(template)) => Some(template),
         Some(Content::Deployment(_) | Content::Hub) | None => None,
     };
-    let counting = if is_merged { usize::MAX } else { 1 };
-    let layers = found(Kind::DeploymentConfig).take(counting).flatten();
+    let layers = layering.counting(found(Kind::DeploymentConfig)).flatten();
     let layers = layers.filter_map(|found| match &*found.content {
         Content::Deployment(config) => Some(config),
         Content::Template(_) | Content::Hub => None,

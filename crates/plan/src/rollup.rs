@@ -9,7 +9,9 @@ use super::config::{Configs, Effective};
 use super::few::Few;
 use super::install::{DecisionState, Selected, Wanted};
 use super::instance_state::PROGRESSING;
-use super::rollout::{Breach, Counts, Placed, blamed};
+use super::rollout::{Breach, Counts, Placed, REASONS, ROLLED_BACK, ROLLING_BACK, Undo, blamed, known_good};
+use super::types::earliest;
+use model::OnFailure;
 use snapshot::{
     Applied, Compat, Condition, ConfigRef, InstallStrategy, Name, Progression, ProgressionReference, Status,
     View, terms,
@@ -24,6 +26,37 @@ pub(super) struct Summary {
     pub progressions: Option<Vec<Progression>>,
     /// `supportedVersions` and `defaultVersion`; absent leaves what stands there.
     pub versions: Option<(Vec<Name>, Name)>,
+    /// When time alone changes what is told.
+    pub recheck_at: Option<Timestamp>,
+}
+
+impl Summary {
+    /// Returns why what the specs want is not reached although clusters run well: a rollout was undone, or cannot be.
+    pub(super) fn undone(&self) -> Option<(&'static str, String)> {
+        let all = self.progressions.iter().flatten();
+        let told: Vec<(&'static str, String)> = all
+            .filter_map(|one| {
+                let (reason, said) = undone(one)?;
+                Some((
+                    reason,
+                    format!("placement {}/{}: {}", one.namespace, one.name, said.message),
+                ))
+            })
+            .collect();
+        let first = REASONS
+            .into_iter()
+            .find(|first| told.iter().any(|(reason, _)| reason == first))?;
+        let each: Vec<&str> = told.iter().map(|(_, said)| said.as_str()).collect();
+        Some((first, each.join("; ")))
+    }
+}
+
+/// Returns what a progression says of a rollout that was undone, or cannot be.
+pub(super) fn undone(progression: &Progression) -> Option<(&'static str, &Condition)> {
+    let mut conditions = progression.conditions.iter();
+    let said = conditions.find(|said| *said.kind == *STALLED)?;
+    let reason = REASONS.into_iter().find(|reason| *said.reason == **reason)?;
+    Some((reason, said))
 }
 
 /// Returns the status of the add-on.
@@ -34,14 +67,18 @@ pub(super) fn summary(
     placed: &[Placed],
     now: Timestamp,
 ) -> Summary {
+    let mut recheck_at = None;
     let progressions = if !view.addon.managed {
         None
     } else if view.addon.strategy == InstallStrategy::Placements {
-        let each = wanted.placements.iter().zip(&configs.inherited).zip(placed);
-        Some(
-            each.map(|((selected, inherited), placed)| progression(view, selected, inherited, placed, now))
-                .collect(),
-        )
+        let ways = configs.inherited.iter().zip(&configs.back);
+        let each = wanted.placements.iter().zip(ways).zip(placed);
+        let each = each.map(|((selected, (inherited, way)), placed)| {
+            let undo = Undo::of(view, selected, (inherited, way.as_ref()), placed, now);
+            recheck_at = earliest(recheck_at, undo.recheck_at());
+            progression(view, (selected, inherited), placed, &undo, now)
+        });
+        Some(each.collect())
     } else {
         Some(Vec::new())
     };
@@ -52,6 +89,7 @@ pub(super) fn summary(
     Summary {
         defaults: defaults.collect(),
         progressions,
+        recheck_at,
         versions: view.addon.managed.then(|| {
             let listed = configs.versions.supported();
             (
@@ -68,14 +106,15 @@ pub(super) fn unchanged(view: &View<'_>) -> Summary {
         defaults: view.addon.defaults.clone(),
         progressions: None,
         versions: None,
+        recheck_at: None,
     }
 }
 
 fn progression(
     view: &View<'_>,
-    selected: &Selected<'_>,
-    inherited: &Effective,
+    (selected, inherited): (&Selected<'_>, &Effective),
     placed: &Placed,
+    undo: &Undo<'_>,
     now: Timestamp,
 ) -> Progression {
     let (namespace, name) = (&selected.by.namespace, &selected.by.name);
@@ -88,8 +127,8 @@ fn progression(
         && placed.counts.done == placed.configured
         // To Open Cluster Management nobody is never done.
         && (placed.configured > 0 || !is_ocm);
-    // What nobody runs is not known to be good.
-    let is_proved = done && placed.configured > 0;
+    // What nobody runs is not known to be good, and whoever is back does not run what the specs want.
+    let is_proved = done && placed.configured > 0 && !undo.stands();
     let references = inherited.refs.iter().map(|desired| {
         let before = old.and_then(|old| before(old, &desired.config, view.settings().compat));
         let reached = Applied {
@@ -116,15 +155,25 @@ fn progression(
     let wishes = if is_ocm {
         vec![sentence(all, placed, done).bare_if(true)]
     } else {
-        let more = stalled(selected, placed)
+        let proved = is_proved.then(|| inherited.pinned()).flatten();
+        let good = || proved.or_else(|| old?.known_good());
+        let more = stalled((selected, placed), undo, done)
             .into_iter()
-            .chain(paused(selected, placed));
-        std::iter::once(counted(all, placed, done)).chain(more).collect()
+            .chain(paused(selected, placed))
+            .chain(
+                is_asked(view, selected, undo)
+                    .then(|| known_good(good()))
+                    .flatten(),
+            )
+            .chain(undo.note(now));
+        std::iter::once(counted(all, placed, undo, done))
+            .chain(more)
+            .collect()
     };
-    // Two of them are only there while they are true.
+    // All but the first of them are only there while they are true.
     let is_past = |one: &&Condition| {
         let wished = wishes.iter().any(|wish| wish.kind() == &*one.kind);
-        !wished && [STALLED, PAUSED].contains(&&*one.kind)
+        !wished && [STALLED, PAUSED, terms::KNOWN_GOOD, terms::UNDONE].contains(&&*one.kind)
     };
     let stated = old.into_iter().flat_map(|old| &old.conditions);
     let observed: Vec<Condition> = stated.filter(|one| !is_past(one)).cloned().collect();
@@ -134,6 +183,13 @@ fn progression(
         references: references.collect(),
         conditions: merge(&observed, &wishes, Some(view.addon.meta.generation), now).into_owned(),
     }
+}
+
+/// Whether the way back is remembered: somebody wants it, or clusters have gone it.
+fn is_asked(view: &View<'_>, selected: &Selected<'_>, undo: &Undo<'_>) -> bool {
+    let by = selected.by;
+    let mode = view.addon.on_failure.placement(&by.namespace, &by.name);
+    mode == OnFailure::Undo || undo.stands()
 }
 
 /// Returns what a progression remembers of a configuration: of the same object, else of the only one of its type. Whoever names another
@@ -159,18 +215,47 @@ const STALLED: &str = "Stalled";
 const PAUSED: &str = "Paused";
 
 /// OCM's sentence, and behind it who failed and who is waited for: clusters and groups by name.
-fn counted(selected: usize, placed: &Placed, done: bool) -> Wish<'static> {
+fn counted(selected: usize, placed: &Placed, undo: &Undo<'_>, done: bool) -> Wish<'static> {
     let wish = sentence(selected, placed, done);
+    let mut message = match (undo.stands(), done) {
+        (false, true) => return wish,
+        (false, false) => wish.message().to_owned(),
+        (true, _) => returning(selected, placed, done),
+    };
     if done {
-        return wish;
+        return Wish::new(PROGRESSING, Status::False, ROLLED_BACK, message);
     }
-    let mut message = wish.message().to_owned();
-    for part in details(placed).into_iter().flatten() {
+    let blocked_by = if undo.is_lost() {
+        "content that is no longer on the hub"
+    } else {
+        "another add-on or a window"
+    };
+    for part in details(placed, blocked_by).into_iter().flatten() {
         message.push(' ');
         message.push_str(&part);
         message.push('.');
     }
-    Wish::new(PROGRESSING, Status::True, "Progressing", message)
+    let reason = if undo.stands() {
+        ROLLING_BACK
+    } else {
+        "Progressing"
+    };
+    Wish::new(PROGRESSING, Status::True, reason, message)
+}
+
+/// The sentence of clusters that go back.
+fn returning(selected: usize, placed: &Placed, done: bool) -> String {
+    let Placed {
+        counts, configured, ..
+    } = placed;
+    let Counts {
+        failed, timed_out, ..
+    } = counts;
+    let started = counts.progressing.saturating_add(counts.done);
+    let how = if done { "rolled back" } else { "rolling back..." };
+    format!(
+        "selected clusters {selected}. configured addons {started}/{configured} {how}, {failed} failed {timed_out} timeout."
+    )
 }
 
 /// OCM's sentence.
@@ -192,7 +277,7 @@ fn sentence(selected: usize, placed: &Placed, done: bool) -> Wish<'static> {
 }
 
 /// What OCM's sentence does not tell.
-fn details(placed: &Placed) -> [Option<String>; 6] {
+fn details(placed: &Placed, blocked_by: &str) -> [Option<String>; 6] {
     let few = |what: &str, few: &Few| (!few.is_empty()).then(|| format!("{what}: {few}"));
     let blocked = placed.blocked;
     let waiting = placed.counts.waiting.saturating_sub(blocked);
@@ -208,13 +293,17 @@ fn details(placed: &Placed) -> [Option<String>; 6] {
             }
             format!("{waiting} wait for {now}")
         }),
-        (blocked > 0).then(|| format!("{blocked} wait for another add-on or a window")),
+        (blocked > 0).then(|| format!("{blocked} wait for {blocked_by}")),
         (held > 0).then(|| format!("{held} held by spec.configuration")),
     ]
 }
 
 /// Says what no amount of waiting changes.
-fn stalled(selected: &Selected<'_>, placed: &Placed) -> Option<Wish<'static>> {
+fn stalled(
+    (selected, placed): (&Selected<'_>, &Placed),
+    undo: &Undo<'_>,
+    done: bool,
+) -> Option<Wish<'static>> {
     let (namespace, name) = (&selected.by.namespace, &selected.by.name);
     let (reason, message) = match (selected.known, &placed.bar, placed.breach) {
         (DecisionState::NoPlacement, _, _) => (
@@ -226,6 +315,7 @@ fn stalled(selected: &Selected<'_>, placed: &Placed) -> Option<Wish<'static>> {
             format!("placement {namespace}/{name} is not decided yet"),
         ),
         (DecisionState::Decided, Some(bar), _) => (bar.reason, bar.message.to_string()),
+        (DecisionState::Decided, None, _) if let Some(told) = undo.stalled(placed, done) => told,
         (DecisionState::Decided, None, Some(breach)) if placed.counts.waiting > 0 => {
             ("TooManyFailures", too_many(placed, breach))
         }

@@ -40,6 +40,8 @@ pub(super) struct RollUpInput<'a> {
     pub up: Option<Status>,
     /// The content that it keeps and that is no longer on the hub, in a sentence.
     pub orphaned: Option<&'a str>,
+    /// Whether it is to run with what was last known to be good, because its rollout was undone.
+    pub undone: bool,
     /// The whole sentence where no other condition has it.
     pub aside: Aside<'a>,
 }
@@ -83,6 +85,7 @@ pub(super) fn cause(reason: &str) -> &'static str {
         "DependencyCycle" => "add-ons depend on each other in a circle: see the condition Configured",
         "DependencyNotFound" => "an add-on that it depends on does not exist: see the condition Configured",
         "TooManyFailures" => "too many others have failed: see the condition Configured",
+        "UndoImpossible" => "it cannot go back to what was good: see the condition Configured",
         "RolloutPaused" => "the rollout is paused: see the condition Configured",
         "ClusterNotFound" => "the cluster is not there: see the condition Configured",
         "OutsideRollout" => "a change is not for this cluster: see the condition Configured",
@@ -192,6 +195,12 @@ impl<'a> RollUpInput<'a> {
                 let sentence = here.unwrap_or("the add-on runs with what it is meant to keep");
                 Wish::new("Ready", Status::True, "Ready", sentence)
             }
+            (Some(Status::True) | None, None) if self.undone => Wish::new(
+                "Ready",
+                Status::True,
+                "Ready",
+                "the add-on runs with what was last known to be good: see the condition Configured",
+            ),
             (Some(Status::True) | None, None) => Wish::new(
                 "Ready",
                 Status::True,
@@ -243,6 +252,7 @@ mod tests {
             arrival: None,
             up,
             orphaned: None,
+            undone: false,
             aside: Aside::default(),
         };
         let wishes = told.wishes();

@@ -22,5 +22,5 @@ pub use engine::{
     Breach, Counts, Course, Decision, Group, Hold, StageCounts, Unit, UnitState, Verdict, decide,
     decide_beside, end, is_promoted,
 };
-pub use pacing::course;
+pub use pacing::{course, way_back};
 pub use stages::Stages;

@@ -2,6 +2,8 @@
 //!
 //! Decides the defaults that only the placement knows. Never decides which cluster moves.
 
+use std::time::Duration;
+
 use model::{Limit, Pace, ProgressDeadline, RolloutStrategy, Tolerance};
 
 use super::engine::Course;
@@ -20,6 +22,23 @@ pub fn course(strategy: &RolloutStrategy, per_group: Option<Limit>) -> Course {
                 ..paced(pace)
             }
         }
+    }
+}
+
+/// So long a unit may take on the way back where the strategy names no deadline: nobody waits for ever for one that nobody can reach.
+const PATIENCE: Duration = Duration::from_mins(10);
+
+/// Returns the way back on a course: as many at once and the same groups one after another, but nobody goes first, nobody soaks, and no
+/// failure stops it. A rollback that waits behind its own failures would leave everybody with what has failed.
+pub fn way_back(course: &Course) -> Course {
+    Course {
+        mandatory: Vec::new(),
+        limit_mandatory: false,
+        rest: course.rest,
+        tolerance: Some(Tolerance::Clusters(u32::MAX)),
+        soak: Duration::ZERO,
+        deadline: Some(course.deadline.unwrap_or(PATIENCE)),
+        promoted: None,
     }
 }
 
@@ -43,7 +62,6 @@ fn stopping(tolerance: Tolerance) -> Option<Tolerance> {
 #[cfg(test)]
 mod tests {
     use std::num::NonZeroU32;
-    use std::time::Duration;
 
     use super::*;
     use model::{Percent, Rest};
@@ -70,6 +88,25 @@ mod tests {
             let found = course(&progressive(limit), per_group).rest;
             assert_eq!(found, Rest::Within(expected), "{limit:?} {per_group:?}");
         }
+    }
+
+    #[test]
+    fn the_way_back_keeps_the_limit_and_waits_for_nobody_for_ever() {
+        let forth = Course {
+            mandatory: vec![model::MandatoryGroup::At(0)],
+            tolerance: Some(Tolerance::Clusters(0)),
+            soak: Duration::from_secs(9),
+            ..Course::within(clusters(2))
+        };
+        let back = way_back(&forth);
+        assert_eq!((back.rest, back.deadline), (forth.rest, Some(PATIENCE)));
+        assert!(back.mandatory.is_empty() && back.soak.is_zero());
+        assert_eq!(back.tolerance.map(|tolerance| tolerance.of(7)), Some(7));
+        let late = Course {
+            deadline: Some(Duration::from_secs(5)),
+            ..forth
+        };
+        assert_eq!(way_back(&late).deadline, Some(Duration::from_secs(5)));
     }
 
     #[test]

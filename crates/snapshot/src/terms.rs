@@ -45,6 +45,12 @@ pub const ROLLOUT_WINDOW: &str = "tidegate.io/rollout-window";
 /// Annotation on a `ClusterManagementAddOn` that ends soaks: `<namespace>/<name>=<time>` of placements, or `*=<time>` for all. Clusters
 /// that had succeeded before need not stay successful any longer.
 pub const PROMOTED: &str = "tidegate.io/promoted";
+/// Annotation on a `ClusterManagementAddOn`: what becomes of rollouts that stop because too many clusters failed: `undo`, `stop`, or a list of
+/// `<namespace>/<name>=undo`.
+pub const ON_FAILURE: &str = "tidegate.io/on-failure";
+/// Annotation on a `ClusterManagementAddOn`: content that was undone before a time is tried again, `<namespace>/<name>=<time>` of placements, or
+/// `*=<time>` for all.
+pub const RETRIED: &str = "tidegate.io/retried";
 /// Annotation on a `ClusterManagementAddOn`: the add-ons, separated by commas, that have to run on a cluster before this one is installed
 /// or upgraded there.
 pub const DEPENDS_ON: &str = "tidegate.io/depends-on";
@@ -80,6 +86,12 @@ pub fn hook_work(addon: &str) -> String {
 /// Condition of a `ManagedClusterAddOn` whose works are made from all of its `AddOnDeploymentConfig`s, and not from the first: it comes and goes with
 /// an assignment.
 pub const MERGED: &str = "ConfigurationsMerged";
+/// Condition of an entry of `status.installProgressions` whose rollout may be undone: the whole content that was last known to be good.
+pub const KNOWN_GOOD: &str = "KnownGood";
+/// Condition of an entry of `status.installProgressions`: the content that was undone. While it is what the specs want, its clusters run with
+/// what [`KNOWN_GOOD`] says.
+pub const UNDONE: &str = "Undone";
+
 /// Condition of a `ManagedClusterAddOn` that records the last assignment.
 pub const ASSIGNED: &str = "Assigned";
 /// Reason of [`ASSIGNED`] while the agent has not confirmed it.

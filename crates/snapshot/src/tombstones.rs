@@ -15,8 +15,8 @@ use super::record::{
 };
 use super::store::Store;
 use super::terms;
-use model::ConfigRollout;
 use model::Name;
+use model::{ConfigRollout, FailureModes};
 
 impl Store {
     /// Keeps an add-on whose object is gone while instances, works, labels or grants of its name remain: somebody has to see to
@@ -142,6 +142,8 @@ fn gone(name: &Name) -> AddOn {
         configuration_rollout: Ok(ConfigRollout::UpdateAll),
         paused: Paused::default(),
         promoted: Promoted::default(),
+        on_failure: FailureModes::default(),
+        retried: Promoted::default(),
         windows: None,
         windows_text: Name::from(""),
         depends_on: Box::default(),

@@ -175,6 +175,16 @@ causes! {
         "Mandatory groups go first, one after the other, and tolerate no failure: maxFailures is for the other groups. Nothing new starts \
          until the cluster has recovered, or has got another configuration, or the group is no longer mandatory.",
         "mend the clusters of that group, return to what they had, or take the group out of mandatoryDecisionGroups of the rollout strategy";
+    UNDONE = "why/rolled-back",
+        "The rollout was undone: the cluster runs with what was last known to be good.",
+        "Too many clusters failed with what the specs want, and the annotation tidegate.io/on-failure asks for an undo. What failed is not given \
+         to anybody until it has other content, or until somebody wants it tried again.",
+        "push content that works, put the old references back, or try again with `tidegate rollout retry`";
+    NO_WAY_BACK = "why/undo-impossible",
+        "The rollout is to be undone, and what was known to be good is no longer on the hub.",
+        "Works are only made of content that has the hash that was assigned. An object that was edited in place has no content but its present \
+         one, and one that is gone has none.",
+        "apply the content that was good again, or push content that works";
     ROLLOUT_STRATEGY = "why/rollout-strategy",
         "A rollout strategy has no meaning.",
         "Until it has one, clusters keep what they have: to guess could change all of them at once.",

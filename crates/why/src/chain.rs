@@ -96,6 +96,23 @@ impl Case<'_> {
         }
         self.below(instance, held.filter(|_| note.is_none()), note.is_some(), links)
             .or(note)
+            .or_else(|| self.undone(cluster, links))
+    }
+
+    /// Why a cluster that runs well does not run with what the specs want.
+    fn undone(&self, cluster: &str, links: &mut [Link]) -> Option<Cause> {
+        let home = self.home(cluster)?;
+        let mut told = self.view.addon.progressions.iter().flatten();
+        let found = told.find(|one| one.namespace == home.namespace && one.name == home.name)?;
+        found.undone()?;
+        let mut said = found.conditions.iter();
+        let stalled = said.find(|one| &*one.kind == conditions::STALLED)?;
+        let beginning = format!("Placement {}/{}", home.namespace, home.name);
+        if let Some(link) = links.iter_mut().find(|link| link.object == beginning) {
+            link.stops = true;
+        }
+        let command = format!("tidegate rollout history {}", self.view.addon.name);
+        Some(Cause::new(causes::UNDONE, &*stalled.message).typing(command))
     }
 
     /// What the objects below the instance say that has everything it is to have.

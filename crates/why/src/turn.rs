@@ -23,12 +23,13 @@ use rollout::is_promoted;
 use snapshot::{InstallStrategy, Instance, PlacementUse, Reference, Status, terms};
 
 /// Reasons of `Configured` with which a cluster waits for its turn.
-pub(super) const WAITING: [&str; 10] = [
+pub(super) const WAITING: [&str; 11] = [
     "DependencyCycle",
     "DependencyNotFound",
     "RolloutPaused",
     "RolloutWindowInvalid",
     "TooManyFailures",
+    "UndoImpossible",
     "WaitingForDependency",
     "WaitingForGroup",
     "WaitingForSlot",
@@ -144,6 +145,7 @@ impl Case<'_> {
                 Cause::new(causes::DEPENDENCY_LIST, &*configured.message)
             }
             ("OutsideRollout", _) => self.outside(&configured.message),
+            ("UndoImpossible", _) => Cause::new(causes::NO_WAY_BACK, &*configured.message),
             ("RolloutStrategyInvalid", _) => Cause::new(causes::ROLLOUT_STRATEGY, &*configured.message),
             ("PlacementNotFound", _) => self.missing_placement(&configured.message),
             ("PlacementNotDecided", _) => Cause::new(causes::PLACEMENT_UNDECIDED, &*configured.message),

@@ -36,7 +36,7 @@ pub enum RolloutCommand {
     Resume(SteerArgs),
     /// End soaks: clusters that succeeded count as done, and others may go.
     Promote(SteerArgs),
-    /// Try the failed clusters of an upgrade again.
+    /// Try again what failed: the clusters of an upgrade, or what was undone of an add-on.
     Retry(SteerArgs),
     /// Put an add-on back to the configuration that was last known to be good.
     Undo(SteerArgs),

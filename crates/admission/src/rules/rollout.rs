@@ -5,7 +5,7 @@
 
 use crate::subject::{Addon, Operations, Rule, Subject};
 use field::{Class, Fault, Findings, Path};
-use model::{Limit, RawBlock, RawStrategy, RolloutWindows, rule};
+use model::{FailureModes, Limit, RawBlock, RawStrategy, RolloutWindows, rule};
 use snapshot::terms;
 
 /// What one window costs: a schedule is followed until it names a day.
@@ -79,7 +79,30 @@ pub(crate) const ON_ADDONS: &[Rule<Addon>] = &[
               `;`. Anything else would hold every change. Refused.",
         check: window,
     },
+    Rule {
+        id: rule::ON_FAILURE,
+        on: Operations::CreateAndUpdate,
+        doc: "What becomes of a rollout that has stopped is said in words that mean something.\n\n\
+              `tidegate.io/on-failure` is `undo` or `stop`, or lists placements as `<namespace>/<name>=undo` or `<namespace>/<name>=stop`, separated by \
+              commas; a word beside the list is for all others. A slip would undo nothing, and be noticed when it is needed. Refused, with the \
+              nearest word.",
+        check: on_failure,
+    },
 ];
+
+fn on_failure(subject: &Subject<'_, Addon>, findings: &mut Findings) {
+    let annotations = subject.body.annotations.as_ref();
+    let text = annotations.and_then(|all| all.text(terms::ON_FAILURE));
+    let (Some(annotations), Some(text)) = (annotations, text) else {
+        return;
+    };
+    if !subject.effort.read(text) {
+        return;
+    }
+    for fault in FailureModes::parse(text).err().into_iter().flatten() {
+        findings.deny(fault.at(annotations.path.entry(terms::ON_FAILURE), rule::ON_FAILURE));
+    }
+}
 
 fn window(subject: &Subject<'_, Addon>, findings: &mut Findings) {
     let annotations = subject.body.annotations.as_ref();

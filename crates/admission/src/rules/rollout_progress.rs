@@ -10,14 +10,15 @@ use crate::body::PlacementAt;
 use crate::rules::install_strategy::{findings_of_absence, place_of};
 use crate::subject::{Addon, Operations, Rule, Subject};
 use field::{Class, Fault, Findings, Path, listed_of, nearest, quoted};
-use model::{ProgressDeadline, RawBlock, RolloutKind};
-use snapshot::PlacementFacts;
+use model::{FailureModes, OnFailure, ProgressDeadline, RawBlock, RolloutKind, Tolerance};
+use snapshot::{PlacementFacts, terms};
 
 const DEADLINE_BEFORE_SOAK: &str = "rollout/deadline-before-soak";
 const UNKNOWN_GROUP: &str = "rollout/unknown-group";
 const GROUP_ORDER: &str = "rollout/group-order";
 const ONE_GROUP: &str = "rollout/one-group";
 const NEVER_PROGRESSES: &str = "rollout/never-progresses";
+const NEVER_UNDONE: &str = "rollout/never-undone";
 /// A soak time beyond this is a slip: nobody waits a year for the next cluster.
 const LONGEST_SOAK: Duration = Duration::from_hours(365 * 24);
 
@@ -66,6 +67,15 @@ pub(crate) const ON_ADDONS: &[Rule<Addon>] = &[
               A rolling update of `spec.configuration` moves the clusters of a placement: one that does not exist moves \
               nothing. A soak time of more than a year ends after everybody has forgotten it. Warns.",
         check: never_progresses,
+    },
+    Rule {
+        id: NEVER_UNDONE,
+        on: Operations::CreateAndUpdate,
+        doc: "A rollout that is to be undone can stop.\n\n\
+              `tidegate.io/on-failure: undo` undoes a rollout that has stopped because more clusters failed than `maxFailures` lets fail. One of type All \
+              without `maxFailures` never stops, nor does one that lets all clusters fail; changes that go by `spec.configuration.rolloutStrategy` \
+              know no failures; and without placements there is no rollout. Warns, with what would let it stop.",
+        check: never_undone,
     },
 ];
 
@@ -231,4 +241,71 @@ fn never_progresses(subject: &Subject<'_, Addon>, findings: &mut Findings) {
         let fault = Fault::of_text(Class::Invalid, text.unwrap_or_default(), detail);
         findings.warn(fault.at(path.key("minSuccessTime"), NEVER_PROGRESSES));
     });
+}
+
+fn never_undone(subject: &Subject<'_, Addon>, findings: &mut Findings) {
+    let (body, effort) = (&subject.body, subject.effort);
+    let annotations = body.annotations.as_ref();
+    let text = annotations.and_then(|all| all.text(terms::ON_FAILURE));
+    let (Some(annotations), Some(text)) = (annotations, text) else {
+        return;
+    };
+    if !effort.read(text) {
+        return;
+    }
+    let Ok(modes) = FailureModes::parse(text) else {
+        return;
+    };
+    let mut warn = |detail: String| {
+        let fault = Fault::of_text(Class::Invalid, text, detail);
+        findings.warn(fault.at(annotations.path.entry(terms::ON_FAILURE), NEVER_UNDONE));
+    };
+    if body.install_type != Some("Placements") {
+        if modes != FailureModes::default() {
+            warn("undoes nothing: only rollouts over placements are undone, and the install strategy has another type".to_owned());
+        }
+        return;
+    }
+    let rolls = body
+        .config_rollout
+        .as_ref()
+        .is_some_and(|(_, raw)| raw.rolling.is_some());
+    let is_governed = rolls && body.configured.each(effort).next().is_some();
+    for placement in body.placements.each(effort) {
+        let Some((namespace, name)) = place_of(placement) else {
+            continue;
+        };
+        if modes.placement(namespace, name) == OnFailure::Stop {
+            continue;
+        }
+        let why = if is_governed {
+            Some(
+                "spec.configuration.rolloutStrategy governs changes of spec.configuration, and knows no failures",
+            )
+        } else {
+            unstoppable(placement)
+        };
+        if let Some(why) = why {
+            warn(format!("undoes nothing over placement {namespace}/{name}: {why}"));
+        }
+    }
+}
+
+/// Returns why failures never stop the rollout over a placement; nothing of a strategy that is refused anyway.
+fn unstoppable(placement: &PlacementAt<'_>) -> Option<&'static str> {
+    const ALL: &str = "a rollout of type All only stops where all.maxFailures is above 0";
+    let Some((path, strategy)) = &placement.rollout else {
+        return Some(ALL);
+    };
+    let kind = strategy.kind(path).ok()?;
+    let mut blocks = strategy.blocks();
+    let block = blocks.find(|(of, _)| *of == kind).map(|(_, block)| block);
+    let tolerance = match block {
+        Some(block) => block.tolerance(&path.key(kind.block())).ok()?,
+        None => Tolerance::default(),
+    };
+    if kind == RolloutKind::All && tolerance.of(usize::MAX) == 0 {
+        return Some(ALL);
+    }
+    (tolerance.of(usize::MAX) == usize::MAX).then_some("maxFailures lets all clusters fail")
 }

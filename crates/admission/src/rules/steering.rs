@@ -14,7 +14,7 @@ use crate::subject::{Addon, ClusterAddon, Operations, Rule, Subject};
 use api::names::annotations::{LIFECYCLE, LIFECYCLE_ADDON_MANAGER, LIFECYCLE_SELF, LIFECYCLE_TIDEGATE};
 use conversion::Version;
 use field::{Class, Fault, Findings, nearest, quoted};
-use model::{ConfigType, KNOWN_TYPES, listed_config_types};
+use model::{ConfigType, FailureModes, KNOWN_TYPES, listed_config_types};
 use snapshot::{HookTimeout, Kind, TimeoutPolicy, promotion, terms};
 
 const UNKNOWN: &str = "annotation/unknown";
@@ -28,10 +28,12 @@ const OF_ADDONS: &[&str] = &[
     terms::DELETION_GUARD,
     terms::DEPENDS_ON,
     terms::MERGED_CONFIGS,
+    terms::ON_FAILURE,
     terms::PAUSED,
     terms::PROMOTED,
     terms::PROTECTED_CONFIGS,
     terms::REMOVALS_ALLOWED_UNTIL,
+    terms::RETRIED,
     terms::ROLLOUT_WINDOW,
 ];
 /// Annotations that people and the controllers write to a `ManagedClusterAddOn`.
@@ -61,7 +63,8 @@ pub(crate) const ON_ADDONS: &[Rule<Addon>] = &[
         on: Operations::CreateAndUpdate,
         doc: "An annotation that steers has a value that means something.\n\n\
               `tidegate.io/paused` lists placements of this add-on as `<namespace>/<name>`, or is `*`; \
-              `tidegate.io/promoted` lists them with a time, as `<namespace>/<name>=2026-01-31T12:00:00Z`, or is `*=<time>`; \
+              `tidegate.io/promoted` and `tidegate.io/retried` list them with a time, as `<namespace>/<name>=2026-01-31T12:00:00Z`, or are `*=<time>`; \
+              `tidegate.io/on-failure` names placements of this add-on; \
               `tidegate.io/deletion-guard` is `true` or `false`; `tidegate.io/removals-allowed-until` is a time such as `2026-01-31T12:00:00Z`; \
               `tidegate.io/protected-configs` lists types as `<resource>.<group>`, and so does `tidegate.io/merged-configs`, where \
               `addondeploymentconfigs.addon.open-cluster-management.io` is the only one that can be merged; \
@@ -211,10 +214,17 @@ fn values_on_addon(subject: &Subject<'_, Addon>, findings: &mut Findings) {
             warn(terms::MERGED_CONFIGS, fault);
         }
     }
-    if let Some(text) = annotations.text(terms::PROMOTED) {
-        for fault in promotions(subject, text) {
-            warn(terms::PROMOTED, fault);
+    for (key, does) in [
+        (terms::PROMOTED, "ends no soak"),
+        (terms::RETRIED, "tries nothing again"),
+    ] {
+        let text = annotations.text(key);
+        for fault in text.map(|text| dated(subject, text, does)).into_iter().flatten() {
+            warn(key, fault);
         }
+    }
+    for fault in undone_places(subject) {
+        warn(terms::ON_FAILURE, fault);
     }
     let Some(paused) = annotations.text(terms::PAUSED) else {
         return;
@@ -240,11 +250,7 @@ fn places(subject: &Subject<'_, Addon>) -> Vec<String> {
 }
 
 /// Returns what is wrong with a place that is neither everything nor a placement of the add-on.
-fn unplaced(
-    subject: &Subject<'_, Addon>,
-    places: &[String],
-    (place, right): (&str, &'static str),
-) -> Option<Fault> {
+fn unplaced(subject: &Subject<'_, Addon>, places: &[String], (place, right): (&str, &str)) -> Option<Fault> {
     if place == "*" || places.iter().any(|known| known == place) {
         return None;
     }
@@ -255,19 +261,38 @@ fn unplaced(
     Some(Fault::of_text(Class::NotFound, place, right).hint_if(hint))
 }
 
-/// Returns what is wrong with a list of promotions: nobody notices one that ends no soak, but for the time that it costs.
-fn promotions(subject: &Subject<'_, Addon>, text: &str) -> Vec<Fault> {
+/// Returns the placements in the list of what becomes of rollouts that have stopped that the add-on does not have.
+fn undone_places(subject: &Subject<'_, Addon>) -> Vec<Fault> {
+    let annotations = subject.body.annotations.as_ref();
+    let text = annotations.and_then(|all| all.text(terms::ON_FAILURE));
+    let Some(text) = text.filter(|text| subject.effort.read(text)) else {
+        return Vec::new();
+    };
+    // Words without a meaning are refused elsewhere.
+    let modes = FailureModes::parse(text).unwrap_or_default();
+    let right = "undoes nothing: must be <namespace>/<name> of a placement of this add-on";
+    let known = places(subject);
+    let listed = modes.places().take_while(|_| subject.effort.spend(1));
+    listed
+        .filter_map(|place| unplaced(subject, &known, (place, right)))
+        .collect()
+}
+
+/// Returns what is wrong with a list of placements with times: nobody notices one that does nothing, but for the time that it costs.
+fn dated(subject: &Subject<'_, Addon>, text: &str, does: &str) -> Vec<Fault> {
     let places = places(subject);
     let listed = text.split(',').map(str::trim).filter(|entry| !entry.is_empty());
     let mut faults = Vec::new();
     for entry in listed.take_while(|_| subject.effort.spend(1)) {
         let Some((place, _)) = promotion(entry) else {
-            let right = "ends no soak: must be \"*=<time>\" or <namespace>/<name>=<time>, the time such as \"2026-01-31T12:00:00Z\"";
+            let right = format!(
+                "{does}: must be \"*=<time>\" or <namespace>/<name>=<time>, the time such as \"2026-01-31T12:00:00Z\""
+            );
             faults.push(Fault::of_text(Class::Invalid, entry, right));
             continue;
         };
-        let right = "ends no soak: must be \"*\" or <namespace>/<name> of a placement of this add-on";
-        faults.extend(unplaced(subject, &places, (place, right)));
+        let right = format!("{does}: must be \"*\" or <namespace>/<name> of a placement of this add-on");
+        faults.extend(unplaced(subject, &places, (place, &right)));
     }
     faults
 }

@@ -47,6 +47,7 @@ pub(crate) const ADVICE: &[&str] = &[
     "rollout/deadline-before-soak",
     "rollout/group-order",
     "rollout/never-progresses",
+    "rollout/never-undone",
     "rollout/one-group",
     "rollout/unknown-group",
     "template/same-object",

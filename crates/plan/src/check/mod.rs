@@ -13,6 +13,7 @@ mod rolling;
 mod sound;
 mod standing;
 mod unchanged;
+mod undone;
 mod writes;
 
 pub use sound::sound;

@@ -4,11 +4,13 @@
 //! out. Strategies that give no add-on by placements have no pace of a placement, whatever entries they keep.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use jiff::Timestamp;
 
 use super::broken::{Broken, Spoilt};
 use super::standing::{AssignedConfig, InstanceStanding, Terms, Written, assigned, is_same, standing, there};
+use super::undone;
 use model::{ConfigRollout, Limit, MandatoryGroup, Pace, ProgressDeadline, RolloutStrategy, Tolerance};
 use snapshot::{ClusterConfigs, ConfigRef, InstallStrategy, Instance, Name, PlacementUse, View};
 
@@ -29,7 +31,10 @@ pub(super) fn broken(
         let per_group = view
             .placement(&by.namespace, &by.name)
             .and_then(|found| found.per_group);
-        let course = Course::of(strategy, per_group, paused);
+        let mut course = Course::of(strategy, per_group, paused);
+        if undone::goes_back(view, by, written) {
+            course = course.back();
+        }
         let own = homes.clusters.iter().filter(|(_, home)| home.index == index);
         let members: Vec<Member<'_>> = own
             .filter_map(|(cluster, home)| course.member(view, (cluster, home), written, now))
@@ -50,6 +55,9 @@ pub(super) fn broken(
     }
     broken
 }
+
+/// So long a cluster is on its way back where its strategy has no deadline.
+const PATIENCE: Duration = Duration::from_mins(10);
 
 /// The moves that must not be, and why.
 type Fault = (Vec<Name>, String);
@@ -213,6 +221,19 @@ impl<'v> Course<'v> {
                 by_group: true,
                 ..paced(pace)
             },
+        }
+    }
+
+    /// Nobody goes first on the way back, no failure stops it, and nobody is waited for without an end.
+    fn back(self) -> Self {
+        Self {
+            mandatory: &[],
+            tolerance: None,
+            deadline: match self.deadline {
+                ProgressDeadline::None => ProgressDeadline::After(PATIENCE),
+                given @ ProgressDeadline::After(_) => given,
+            },
+            ..self
         }
     }
 

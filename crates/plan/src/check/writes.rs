@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::broken::{Broken, Spoilt};
-use super::{beside, grants, pace, pinned, removals, rolling, standing, unchanged};
+use super::{beside, grants, pace, pinned, removals, rolling, standing, unchanged, undone};
 use crate::types::{Action, Plan, Revision};
 use crate::work::is_hook_work;
 use snapshot::{InstallStrategy, Kind, Name, ObjectKey, PlacementUse, View, terms};
@@ -27,6 +27,7 @@ pub(super) fn faults(view: &View<'_>, plan: &Plan, now: Timestamp) -> Vec<Broken
     let mut broken = pace::broken(view, &homes, &written, second);
     broken.extend(rolling::broken(view, &homes, &written, second));
     broken.extend(beside::broken(view, &written, second));
+    broken.extend(undone::broken(view, &homes, &written));
     let removals = removals::broken(view, plan, now).into_iter();
     broken.extend(removals.map(|sentence| Broken::new(Spoilt::Removals, sentence)));
     if let Some(at) = plan.recheck_at.filter(|at| *at <= now) {

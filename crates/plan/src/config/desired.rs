@@ -6,7 +6,7 @@ use super::fault::ConfigFault;
 use super::layers::{Entry, Source};
 use crate::version::BadVersion;
 use model::{MOST_CONFIG_TYPES, off_limits};
-use snapshot::{Absence, ConfigRef, ConfigType, Name, Reference};
+use snapshot::{Absence, ConfigRef, ConfigType, Kind, Layering, Name, Reference};
 
 /// One effective configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,10 +32,12 @@ pub(crate) struct Effective {
     pub unsupported: Option<ConfigType>,
     /// Whether the tide deploys the add-on from a template.
     pub deployed: bool,
-    /// Whether works are made from all of its deployment configurations, and not from the first.
-    pub merged: bool,
+    /// Which of its deployment configurations works are made from.
+    pub layering: Layering,
     /// The version that is asked for, if nobody offers it.
     pub bad_version: Option<BadVersion>,
+    /// Whether it is what was last known to be good, because the rollout was undone.
+    pub undone: bool,
 }
 
 impl Desired {
@@ -67,6 +69,7 @@ impl Desired {
             ConfigFault::OfAnotherAddon => {
                 "is made for another add-on: its spec.addonName is not the name of this one".to_owned()
             }
+            ConfigFault::Superseded => "has other content than when it was known to be good".to_owned(),
             ConfigFault::NoSuchVersion => "stands for a version that no AddOnTemplate offers".to_owned(),
         };
         Some(format!("{what} ({})", self.source))
@@ -87,15 +90,34 @@ impl Entry {
 }
 
 impl Effective {
+    /// Lets all deployment configurations count where the layers are merged; of a single one there is nothing to merge.
+    pub(super) fn layer(&mut self, merges: bool) {
+        let is_one = |desired: &&Desired| {
+            let of = &desired.config.of;
+            Kind::of_config(&of.group, &of.resource) == Some(Kind::DeploymentConfig)
+        };
+        self.layering = Layering::of(merges && self.refs.iter().filter(is_one).count() > 1);
+    }
+
     pub(super) fn refuse(&mut self, is_refused: impl Fn(&Desired) -> bool) {
         for desired in self.refs.iter_mut().filter(|desired| is_refused(desired)) {
             desired.fault = Some(ConfigFault::Unsupported);
-            if self.deployed {
+            // What was known to be good stays what it was.
+            if self.deployed && !matches!(desired.source, Source::KnownGood(_)) {
                 desired.hash = Name::from("");
                 desired.generation = Some(0);
             }
             self.unsupported.get_or_insert_with(|| desired.config.of.clone());
         }
+    }
+
+    /// Returns what was known to be good and can be given to nobody any more.
+    pub(crate) fn lost(&self) -> Option<&Desired> {
+        let mut good = self
+            .refs
+            .iter()
+            .filter(|desired| matches!(desired.source, Source::KnownGood(_)));
+        good.find(|desired| desired.fault.is_some())
     }
 
     /// Returns whether the only thing that differs from what is assigned is the content of the cluster's own
@@ -177,8 +199,9 @@ mod tests {
             refs: text.split_whitespace().map(desired).collect(),
             unsupported: None,
             deployed: true,
-            merged: false,
+            layering: Layering::Replace,
             bad_version: None,
+            undone: false,
         }
     }
 

@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use super::back::{self, WayBack};
 use super::desired::{Desired, Effective};
 use super::fault::ConfigFault;
 use super::layers::{self, Source, is_of_templates, is_template, listed_types};
@@ -13,15 +14,17 @@ use super::notes::{self, Declared, Note};
 use super::versioned::{Basis, Completed, Layer};
 use crate::install::{InstanceFate, Wanted};
 use crate::version::{Shelf, asked, given};
-use snapshot::{ConfigRef, ConfigType, Instance, Name, Versions, View};
+use snapshot::{ConfigRef, ConfigType, Instance, Layering, Name, Versions, View};
 
 /// The effective configurations of an add-on.
 #[derive(Debug)]
 pub(crate) struct Configs {
     /// Default configurations in the order of the spec, for the add-on's status.
     pub defaults: Vec<Desired>,
-    /// For each placement what its clusters inherit.
+    /// For each placement what its clusters inherit as the specs want it.
     pub inherited: Vec<Arc<Effective>>,
+    /// For each placement the way back, where there is one.
+    pub back: Vec<Option<WayBack>>,
     /// What each instance should run with, in the order of the view.
     pub instances: Vec<Arc<Effective>>,
     /// The types that an instance of a template add-on may override.
@@ -73,11 +76,19 @@ pub(crate) fn effective<'v>(view: &View<'v>, wanted: &Wanted<'v>) -> Configs {
         .map(|selected| Layer::new(Some(selected.by), layers::placement(addon, &bare, selected.by)))
         .collect();
     let mut bare = Layer::new(None, bare);
-    let shared = placements
+    let shared: Vec<Arc<Effective>> = placements
         .iter_mut()
         .zip(&wanted.placements)
         .map(|(layer, selected)| layer.inherited(basis, given(selected.by)))
         .collect();
+    let mut back = Vec::with_capacity(placements.len());
+    for ((layer, selected), shared) in placements.iter_mut().zip(&wanted.placements).zip(&shared) {
+        let way = back::way(basis, selected.by, shared);
+        if let Some(way) = way.as_ref().filter(|way| way.undone.is_some()) {
+            layer.go_back(way);
+        }
+        back.push(way);
+    }
     let of_instance = |stand: &InstanceFate<'v>| {
         let (instance, home) = (stand.site.instance, stand.home);
         let asked = asked(
@@ -98,6 +109,7 @@ pub(crate) fn effective<'v>(view: &View<'v>, wanted: &Wanted<'v>) -> Configs {
         defaults: inherited(view, Completed::from(defaults), &declared, by_default).refs,
         instances,
         inherited: shared,
+        back,
         supported: layers::supported_types(addon),
         versions: shelf.versions,
         default_version,
@@ -136,7 +148,7 @@ pub(super) fn own(view: &View<'_>, layer: Completed, base: &Effective, instance:
     };
     found.refuse(|desired| match &desired.source {
         Source::Cluster => !is_supported(&desired.config.of),
-        Source::Default | Source::Placement { .. } | Source::Version => {
+        Source::Default | Source::Placement { .. } | Source::Version | Source::KnownGood(_) => {
             let mut same = base.refs.iter();
             same.any(|one| one.config == desired.config && one.fault == Some(ConfigFault::Unsupported))
         }
@@ -148,18 +160,21 @@ fn looked_up<'a>(view: &View<'_>, layer: Completed, noted: impl Fn(&ConfigRef) -
     let Completed { entries, bad_version } = layer;
     let own = entries.iter().map(|entry| &entry.config.of);
     let deployed = listed_types(view.addon).chain(own).any(is_template);
+    let undone = entries
+        .iter()
+        .any(|entry| matches!(entry.source, Source::KnownGood(_)));
     let each = entries.iter().map(|entry| match &bad_version {
         Some(_) if entry.source == Source::Version => entry.without(ConfigFault::NoSuchVersion),
         Some(_) | None => notes::look_up(view, entry, noted(&entry.config), deployed),
     });
-    let mergeable = entries
-        .iter()
-        .filter(|entry| layers::merges(view.addon, &entry.config.of));
-    Effective {
+    let mut found = Effective {
         refs: each.collect(),
         unsupported: None,
         deployed,
-        merged: mergeable.count() > 1,
+        layering: Layering::Replace,
         bad_version,
-    }
+        undone,
+    };
+    found.layer(view.addon.facts.merges);
+    found
 }

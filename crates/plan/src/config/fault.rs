@@ -26,6 +26,8 @@ pub(crate) enum ConfigFault {
     Unsupported,
     /// The template is made for another add-on.
     OfAnotherAddon,
+    /// What was known to be good has been edited since.
+    Superseded,
     /// No template offers the version that is asked for; the reference carries the version as its name.
     NoSuchVersion,
 }
@@ -42,6 +44,7 @@ impl ConfigFault {
             Self::TooManyTypes => "TooManyConfigurationTypes",
             Self::Unsupported => "ConfigurationUnsupported",
             Self::OfAnotherAddon => "TemplateOfAnotherAddon",
+            Self::Superseded => "ContentSuperseded",
             Self::NoSuchVersion => "InvalidVersion",
         }
     }
@@ -56,7 +59,11 @@ impl ConfigFault {
     /// Whether somebody must act; otherwise it only takes time.
     pub(super) fn is_stuck(self, is_for_others: bool) -> bool {
         match self {
-            Self::Absent(_) | Self::Unsupported | Self::OfAnotherAddon | Self::NoSuchVersion => true,
+            Self::Absent(_)
+            | Self::Unsupported
+            | Self::OfAnotherAddon
+            | Self::Superseded
+            | Self::NoSuchVersion => true,
             Self::Forbidden { .. } | Self::NotServed | Self::OffLimits | Self::TooManyTypes => !is_for_others,
             Self::NotWatchedYet => false,
         }

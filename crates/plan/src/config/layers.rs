@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use snapshot::{AddOn, ConfigRef, ConfigType, Instance, Kind, Name, PlacementUse, terms};
+use snapshot::{AddOn, ConfigRef, ConfigType, Instance, Kind, Name, PinnedConfig, PlacementUse, terms};
 
 /// Where an effective reference comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,6 +24,8 @@ pub(crate) enum Source {
     Cluster,
     /// The version that the instance should have.
     Version,
+    /// What was last known to be good, with its hash, because its rollout was undone.
+    KnownGood(Name),
 }
 
 impl std::fmt::Display for Source {
@@ -33,6 +35,7 @@ impl std::fmt::Display for Source {
             Self::Placement { namespace, name } => write!(f, "from placement {namespace}/{name}"),
             Self::Cluster => f.write_str("the cluster's own"),
             Self::Version => f.write_str("chosen by version"),
+            Self::KnownGood(_) => f.write_str("last known to be good, because the rollout was undone"),
         }
     }
 }
@@ -98,19 +101,38 @@ pub(super) fn placement(addon: &AddOn, inherited: &[Entry], by: &PlacementUse) -
     overridden(inherited, entries(&by.configs, &source), |of| merges(addon, of))
 }
 
+/// What the clusters of a placement inherit whose rollout was undone.
+pub(super) fn known_good(good: Vec<PinnedConfig>) -> Vec<Entry> {
+    let entry = |pinned: PinnedConfig| Entry {
+        config: pinned.config,
+        source: Source::KnownGood(pinned.hash),
+    };
+    good.into_iter().map(entry).collect()
+}
+
 /// What one cluster runs with. What it says about protected types counts as not said.
-pub(super) fn cluster(addon: &AddOn, inherited: &[Entry], instance: &Instance) -> Vec<Entry> {
+pub(super) fn cluster(
+    (addon, merges): (&AddOn, bool),
+    inherited: &[Entry],
+    instance: &Instance,
+) -> Vec<Entry> {
     let own = instance
         .configs
         .iter()
         .filter(|config| !is_protected(addon, &config.of));
     let own: Vec<ConfigRef> = own.cloned().collect();
-    overridden(inherited, entries(&own, &Source::Cluster), |of| merges(addon, of))
+    overridden(inherited, entries(&own, &Source::Cluster), |of| {
+        merges && is_mergeable(of)
+    })
 }
 
 /// Returns whether every layer of a type counts for what the layers above it leave open.
 pub(crate) fn merges(addon: &AddOn, of: &ConfigType) -> bool {
-    addon.facts.merges && Kind::of_config(&of.group, &of.resource) == Some(Kind::DeploymentConfig)
+    addon.facts.merges && is_mergeable(of)
+}
+
+fn is_mergeable(of: &ConfigType) -> bool {
+    Kind::of_config(&of.group, &of.resource) == Some(Kind::DeploymentConfig)
 }
 
 /// Returns whether no cluster may override a type.

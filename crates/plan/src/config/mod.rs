@@ -2,6 +2,7 @@
 //!
 //! `layers` says which references a layer gives, `notes` whose hash of an object counts, `effective` puts them together.
 
+mod back;
 mod desired;
 mod effective;
 mod fault;
@@ -10,7 +11,9 @@ mod notes;
 mod trouble;
 mod versioned;
 
+pub(super) use back::WayBack;
 pub(super) use desired::{Desired, Effective};
 pub(super) use effective::{Common, Configs, effective};
+pub(super) use fault::ConfigFault;
 pub(super) use layers::{Source, is_protected, is_template, merges, set_aside, type_of};
 pub(super) use trouble::{Trouble, trouble};

@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 
 use super::desired::{Desired, Effective};
 use super::fault::ConfigFault;
-use super::layers::{Entry, is_template};
-use snapshot::{AddOn, ConfigRef, ConfigType, Instance, Name, PlacementUse, Sight, TypeFault, View};
+use super::layers::{Entry, Source, is_template};
+use snapshot::{AddOn, ConfigRef, ConfigType, Instance, Kind, Name, PlacementUse, Sight, TypeFault, View};
 
 /// What is noted of one reference.
 #[derive(Debug, Clone, Copy)]
@@ -134,6 +134,10 @@ pub(super) fn look_up(view: &View<'_>, entry: &Entry, note: Note<'_>, deployed: 
         generation,
         fault,
     };
+    if let Source::KnownGood(hash) = &entry.source {
+        let (generation, fault) = known_good(view, (&entry.config, hash), deployed);
+        return desired(Some(hash), generation, fault);
+    }
     if is_of_another(view, &entry.config) {
         return desired(None, Some(0), Some(ConfigFault::OfAnotherAddon));
     }
@@ -160,6 +164,30 @@ pub(super) fn look_up(view: &View<'_>, entry: &Entry, note: Note<'_>, deployed: 
             };
             desired(note.hash, None, is_told.then_some(fault))
         }
+    }
+}
+
+/// What was known to be good keeps its hash, whatever the object says now: content of another hash is never given in its place.
+fn known_good(
+    view: &View<'_>,
+    (config, hash): (&ConfigRef, &Name),
+    deployed: bool,
+) -> (Option<i64>, Option<ConfigFault>) {
+    if is_of_another(view, config) {
+        return (None, Some(ConfigFault::OfAnotherAddon));
+    }
+    // Another program may hash its kind in its own way: then only what the object is known to have been tells that it was edited.
+    let is_ours = deployed || Kind::of_config(&config.of.group, &config.of.resource).is_some();
+    match view.sight(config) {
+        Sight::Exists {
+            hash: now,
+            generation,
+        } if now == hash => (Some(generation), None),
+        Sight::Exists { .. } if is_ours || view.was_before(config, hash) => {
+            (None, Some(ConfigFault::Superseded))
+        }
+        Sight::Absent(why) => (None, Some(ConfigFault::Absent(why))),
+        Sight::Exists { .. } | Sight::Unanswered | Sight::Faulty(_) => (None, None),
     }
 }
 

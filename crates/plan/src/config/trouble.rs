@@ -32,6 +32,8 @@ pub(crate) fn trouble(member: &Member<'_>, rendering: &Rendering<'_>) -> Option<
         let Some(fault) = desired.fault else { continue };
         let concerns = match fault {
             ConfigFault::Unsupported => refuses || member.is_assigned(desired),
+            // It runs with what it has; whoever would have to take it says so.
+            ConfigFault::Superseded => false,
             ConfigFault::Absent(_)
             | ConfigFault::NotWatchedYet
             | ConfigFault::Forbidden { .. }

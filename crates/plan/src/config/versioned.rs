@@ -6,12 +6,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::back::WayBack;
 use super::desired::Effective;
 use super::effective::{inherited, own};
-use super::layers::{self, Entry, Source};
+use super::layers::{self, Entry, Source, is_template};
 use super::notes::Declared;
-use crate::version::{BadVersion, Pick, Shelf};
-use snapshot::{ConfigRef, Instance, Name, PlacementUse, View};
+use crate::version::{BadVersion, Pick, Shelf, given};
+use snapshot::{ConfigRef, Instance, Layering, Name, PlacementUse, View};
 
 /// What every layer of an add-on is made from.
 #[derive(Debug, Clone, Copy)]
@@ -64,6 +65,15 @@ pub(super) struct Layer<'v> {
     by: Option<&'v PlacementUse>,
     entries: Vec<Entry>,
     by_version: BTreeMap<Name, Arc<Effective>>,
+    back: Option<Back>,
+}
+
+/// What the clusters of a placement go back to.
+#[derive(Debug)]
+struct Back {
+    good: Arc<Effective>,
+    /// Whether templates follow from versions here, so that a cluster may choose one.
+    by_version: bool,
 }
 
 impl<'v> Layer<'v> {
@@ -72,11 +82,41 @@ impl<'v> Layer<'v> {
             by,
             entries,
             by_version: BTreeMap::new(),
+            back: None,
         }
+    }
+
+    /// Puts what was last known to be good in the place of what the specs want.
+    pub(super) fn go_back(&mut self, way: &WayBack) {
+        let by_version = !self.entries.iter().any(|entry| is_template(&entry.config.of));
+        self.entries.clone_from(&way.entries);
+        self.by_version.clear();
+        self.back = Some(Back {
+            good: Arc::clone(&way.good),
+            by_version,
+        });
+    }
+
+    /// Returns the references for whoever asks for a version: what a cluster has chosen itself is no part of what was undone.
+    fn entries(&self, asked: &str) -> Vec<Entry> {
+        let is_chosen = self.chooses(asked);
+        let kept = self
+            .entries
+            .iter()
+            .filter(|entry| !is_chosen || !is_template(&entry.config.of));
+        kept.cloned().collect()
+    }
+
+    fn chooses(&self, asked: &str) -> bool {
+        let by_version = self.back.as_ref().is_some_and(|back| back.by_version);
+        by_version && !asked.is_empty() && self.by.is_none_or(|by| given(by) != asked)
     }
 
     /// Returns what instances inherit that ask for a version.
     pub(super) fn inherited(&mut self, basis: Basis<'_, 'v>, asked: &str) -> Arc<Effective> {
+        if let Some(back) = self.back.as_ref().filter(|_| !self.chooses(asked)) {
+            return Arc::clone(&back.good);
+        }
         if let Some(known) = self.by_version.get(asked) {
             return Arc::clone(known);
         }
@@ -89,8 +129,9 @@ impl<'v> Layer<'v> {
             Some(by) => declared.for_placement(view.addon, by, config),
             None => declared.by_default(view.addon, config),
         };
-        let pick = shelf.pick(view, &configs(&self.entries), asked);
-        let completed = Completed::new(self.entries.clone(), pick);
+        let entries = self.entries(asked);
+        let pick = shelf.pick(view, &configs(&entries), asked);
+        let completed = Completed::new(entries, pick);
         let found = Arc::new(inherited(view, completed, declared, noted));
         self.by_version.insert(Name::from(asked), Arc::clone(&found));
         found
@@ -105,21 +146,30 @@ impl<'v> Layer<'v> {
     ) -> Arc<Effective> {
         let Basis { view, shelf, .. } = basis;
         let shared = self.inherited(basis, asked);
+        let inherited = self.entries(asked);
         let is_of_others = shelf.leaves_alone(view, instance);
         let orphan = shelf
             .may_have_orphans()
-            .then(|| shelf.orphan(&configs(&self.entries), instance))
+            .then(|| shelf.orphan(&configs(&inherited), instance))
             .flatten();
         if instance.configs.is_empty() && !is_of_others && orphan.is_none() {
             return shared;
         }
-        let entries = layers::cluster(view.addon, &self.entries, instance);
+        // What is gone back to counts as it did, whatever the specs want now.
+        let merges = view.addon.facts.merges
+            || self
+                .back
+                .as_ref()
+                .is_some_and(|back| back.good.layering == Layering::Merge);
+        let entries = layers::cluster((view.addon, merges), &inherited, instance);
         let pick = match orphan {
             _ if is_of_others => Pick::Nothing,
             Some(bad) if shelf.orphan(&configs(&entries), instance).is_some() => Pick::Bad(bad),
             Some(_) | None => shelf.pick(view, &configs(&entries), asked),
         };
-        Arc::new(own(view, Completed::new(entries, pick), &shared, instance))
+        let mut found = own(view, Completed::new(entries, pick), &shared, instance);
+        found.layer(merges);
+        Arc::new(found)
     }
 }
 

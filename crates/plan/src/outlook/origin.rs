@@ -56,7 +56,7 @@ pub fn origins(view: &View<'_>, cluster: &str) -> Option<Origins> {
     let (stand, effective) = stands.find(|(stand, _)| *stand.site.instance.cluster == *cluster)?;
     let instance = stand.site.instance;
     let assigned = &instance.references;
-    let (template, config) = contents(view, assigned, instance.is_merged());
+    let (template, config) = contents(view, assigned, instance.layering());
     let mut origins = Origins {
         deployed: effective.deployed,
         configs: effective
@@ -131,12 +131,13 @@ fn config_origin(desired: &Desired, assigned: &[Reference]) -> ConfigOrigin {
 type Given<'v> = Vec<(&'v ConfigRef, &'v DeploymentConfig)>;
 
 fn given<'v>(view: &View<'v>, instance: &'v Instance) -> Given<'v> {
-    let counting = if instance.is_merged() { usize::MAX } else { 1 };
     let is_one = |reference: &&Reference| {
         let of = &reference.config.of;
         Kind::of_config(&of.group, &of.resource) == Some(Kind::DeploymentConfig)
     };
-    let those = instance.references.iter().filter(is_one).take(counting);
+    let those = instance
+        .layering()
+        .counting(instance.references.iter().filter(is_one));
     let read = |reference: &'v Reference| match &*view.content(&reference.config, &reference.desired)?.content
     {
         Content::Deployment(found) => Some((&reference.config, found)),

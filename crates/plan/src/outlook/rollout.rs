@@ -10,7 +10,7 @@ use crate::census::InstanceTally;
 use crate::config::{Configs, Desired};
 use crate::install::{DecisionState, Selected, Wanted};
 use crate::rollout::{Member, Placed, Rolled};
-use crate::rollup::before;
+use crate::rollup::{Summary, before, undone};
 use ::rollout::{Breach, Counts, Course, StageCounts, UnitState, Verdict};
 use snapshot::{Applied, Compat, ConfigRef, Name, Progression, Status, View};
 
@@ -50,6 +50,19 @@ pub struct PlacementOutlook {
     pub groups: Vec<GroupOutlook>,
     /// What its clusters are configured with.
     pub configs: Vec<ConfigOutlook>,
+    /// Why what its clusters should be configured with is undone, or cannot be.
+    pub undone: Option<UndoneOutlook>,
+}
+
+/// A rollout that was undone, or that would be and cannot be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UndoneOutlook {
+    /// The reason in one word.
+    pub reason: &'static str,
+    /// The sentence.
+    pub message: Name,
+    /// Since when, where it was undone.
+    pub since: Option<Timestamp>,
 }
 
 /// A decision group.
@@ -157,6 +170,18 @@ impl Outlook {
         });
     }
 
+    /// Notes what was undone.
+    pub(crate) fn note_undone(&mut self, summary: &Summary) {
+        let told = summary.progressions.iter().flatten();
+        for (placement, progression) in self.placements.iter_mut().zip(told) {
+            placement.undone = undone(progression).map(|(reason, said)| UndoneOutlook {
+                reason,
+                message: said.message.clone(),
+                since: progression.undone().map(|undone| undone.since),
+            });
+        }
+    }
+
     /// Notes the placements, before any instance.
     pub(crate) fn begin(view: &View<'_>, wanted: &Wanted<'_>, configs: &Configs, placed: &[Placed]) -> Self {
         let each = wanted.placements.iter().zip(&configs.inherited).zip(placed);
@@ -221,6 +246,7 @@ fn placement(selected: &Selected<'_>, placed: &Placed, configs: Vec<ConfigOutloo
         stages: placed.stages.clone(),
         groups: groups.collect(),
         configs,
+        undone: None,
     }
 }
 

@@ -27,8 +27,8 @@ use crate::types::{Action, Revision, WaitOn};
 use crate::work::Rendering;
 use api::names::{conditions, reasons};
 use snapshot::{
-    Condition, Content, Instance, Kind, Name, ObjectKey, Reference, Registered, Request, Stage, Status,
-    Template, View,
+    Condition, Content, Instance, Kind, Layering, Name, ObjectKey, Reference, Registered, Request, Stage,
+    Status, Template, View,
 };
 
 /// Condition that tells why a certificate request is left alone.
@@ -73,7 +73,7 @@ pub(crate) struct Registrar<'v> {
 struct CachedSource<'v> {
     /// Names and hashes of the assigned configurations.
     assigned: Vec<(Name, Name)>,
-    is_merged: bool,
+    layering: Layering,
     install_namespace: Name,
     source: Source<'v>,
 }
@@ -323,7 +323,7 @@ impl<'v> Registrar<'v> {
         let namespace = &member.instance.install_namespace;
         let same = |kept: &&CachedSource<'v>| {
             kept.install_namespace == *namespace
-                && kept.is_merged == member.merged
+                && kept.layering == member.layering
                 && kept.assigned.len() == member.assigned.len()
                 && kept
                     .assigned
@@ -340,7 +340,7 @@ impl<'v> Registrar<'v> {
         let pair = |one: &Reference| (one.config.name.clone(), one.desired.clone());
         self.last = Some(CachedSource {
             assigned: member.assigned.iter().map(pair).collect(),
-            is_merged: member.merged,
+            layering: member.layering,
             install_namespace: namespace.clone(),
             source: source.clone(),
         });
@@ -373,7 +373,7 @@ fn due<'v>(view: &View<'v>, member: &Member<'_>) -> Option<&'v Template> {
 }
 
 fn source<'v>(view: &View<'v>, member: &Member<'v>) -> Option<Source<'v>> {
-    let (template, config) = contents(view, &member.assigned, member.merged);
+    let (template, config) = contents(view, &member.assigned, member.layering);
     let template = template?;
     let install_namespace = &member.instance.install_namespace;
     let namespace = namespace::agent_namespace(template, config.as_deref(), install_namespace);

@@ -10,7 +10,7 @@ use super::unit_state::UnitStanding;
 use crate::config::{Desired, Effective};
 use crate::settled::Done;
 use ::rollout::{UnitState, Verdict};
-use snapshot::{Instance, Site};
+use snapshot::{Instance, Layering, Site};
 
 /// What becomes of edits of an instance's own configurations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,8 +38,8 @@ pub(super) struct Candidate<'v> {
     pub(super) home: Option<usize>,
     /// What it is to run with now, where that is not the effective configuration.
     pub(super) kept: Option<Vec<Desired>>,
-    /// Whether all deployment configurations of what it is to run with now count, and not the first.
-    pub(super) merged: bool,
+    /// Which deployment configurations of what it is to run with now count.
+    pub(super) layering: Layering,
     /// Whether a change of `spec.configuration` is a part of its next step.
     pub(super) is_governed: bool,
     pub(super) is_there: bool,

@@ -9,10 +9,16 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
+use crate::config::{ConfigFault, Desired};
 use crate::few::Few;
 use ::rollout::{Course, Hold};
 use model::Rest;
 use snapshot::{Name, terms};
+
+/// The reason of whoever cannot go back to what was good.
+pub(crate) const UNDO_IMPOSSIBLE: &str = "UndoImpossible";
+/// So much of a hash is shown.
+const SHORT: usize = 8;
 
 /// Whom a notice is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -166,6 +172,23 @@ impl Notice {
         Self::new("RolloutWindowInvalid", Attention::Act, message)
     }
 
+    /// The rollout was undone, and the cluster has what was known to be good, which is no longer there.
+    pub(super) fn back(what: &str) -> Self {
+        let message = format!(
+            "keeps what was last known to be good: the rollout of {what} was undone, and that content is no longer on the hub"
+        );
+        Self::new("RolledBack", Attention::Meant, message)
+    }
+
+    /// The rollout was undone, and what was known to be good is no longer there.
+    pub(super) fn no_way_back(lost: &Desired) -> Self {
+        let message = format!(
+            "the rollout was undone, but the cluster keeps what it has: {}",
+            gone(lost)
+        );
+        Self::new(UNDO_IMPOSSIBLE, Attention::Act, message)
+    }
+
     /// Other add-ons have to run on the cluster first: which of them do not, and how far each is.
     pub(super) fn prerequisites(names: &[&Name], told: &str) -> Self {
         let names: Few = names.iter().copied().collect();
@@ -250,6 +273,21 @@ impl Notice {
             wait: Name::from(wait),
             ..Self::new(reason, Attention::Wait, message)
         }
+    }
+}
+
+/// Says which content nobody can go back to any more, and what would help.
+pub(crate) fn gone(lost: &Desired) -> String {
+    let hash = lost.hash.get(..SHORT).unwrap_or(&lost.hash);
+    let what = lost.config.told();
+    match lost.fault {
+        Some(ConfigFault::Superseded) => format!(
+            "{what} was edited in place, and the content that was good (hash {hash}) is not on the hub any more; apply that content again"
+        ),
+        Some(_) | None => format!(
+            "{what} with the content that was good (hash {hash}) cannot be used: it {}",
+            lost.why().unwrap_or_default()
+        ),
     }
 }
 

@@ -22,6 +22,8 @@ pub(super) struct Notices<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     Outside,
+    /// It is back, and what it went back to is no longer on the hub.
+    Back,
     Gone,
     Shut,
     /// With the decision group, where that matters.
@@ -75,6 +77,9 @@ impl<'a> Notices<'a> {
             }
             _ if candidate.kept.is_some() => Kind::Outside,
             _ if candidate.own == OwnEdits::MoveAlone => return None,
+            _ if candidate.settled && candidate.effective.undone && candidate.effective.lost().is_some() => {
+                Kind::Back
+            }
             (Verdict::Skipped, _) if !candidate.settled => Kind::Gone,
             _ => return None,
         })
@@ -85,6 +90,7 @@ impl<'a> Notices<'a> {
         let (what, course) = feed.map_or(("the add-on", &everything), |feed| (&feed.what, &feed.course));
         match (kind, self.rolling) {
             (Kind::Outside, Some((rolling, _))) => rolling.outside.clone(),
+            (Kind::Back, _) => Notice::back(what),
             (
                 Kind::Rolling(Hold::Paused),
                 Some((

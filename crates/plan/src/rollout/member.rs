@@ -10,7 +10,7 @@ use super::hold_message::Notice;
 use crate::config::{Desired, Effective};
 use crate::settled::Done;
 use ::rollout::{UnitState, Verdict};
-use snapshot::{Cluster, Instance, Reference, Work};
+use snapshot::{Cluster, Instance, Layering, Reference, Work};
 
 /// What the rollout says about one instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,8 +66,8 @@ pub(crate) struct Member<'v> {
     pub notice: Option<Arc<Notice>>,
     /// What it is assigned after this plan.
     pub assigned: Cow<'v, [Reference]>,
-    /// Whether its works are made from all deployment configurations of that, and not from the first.
-    pub merged: bool,
+    /// Which deployment configurations of that its works are made from.
+    pub layering: Layering,
     /// The failure that counts in its rollout.
     pub failure: Option<String>,
     /// How long it must stay successful.

@@ -53,8 +53,9 @@ pub(crate) fn next<'v>(
     let feeds: Vec<Feed<'_>> = wanted
         .placements
         .iter()
+        .zip(&configs.back)
         .enumerate()
-        .map(|(index, selected)| Feed::of(view, (&wanted.missing, index), selected))
+        .map(|(index, (selected, way))| Feed::of(view, (&wanted.missing, index), selected, way.into()))
         .collect();
     let candidate = |(stand, effective): (&InstanceFate<'v>, &Arc<Effective>)| {
         let feed = stand.home.and_then(|home| feeds.get(home));
@@ -68,6 +69,7 @@ pub(crate) fn next<'v>(
     };
     let each = wanted.stands.iter().zip(&configs.instances);
     let mut candidates: Vec<Candidate<'v>> = each.map(candidate).collect();
+    hold_without_content(&mut candidates);
     let opens = hold_outside_windows(view, &mut candidates, now);
     block(view, &mut candidates);
     let mut recheck_at = candidates.iter().filter_map(|one| one.seen.recheck_at).min();
@@ -109,6 +111,15 @@ pub(crate) fn next<'v>(
     }
 }
 
+/// Holds whoever would go back to content that is no longer on the hub: something else is never given in its place.
+fn hold_without_content(candidates: &mut [Candidate<'_>]) {
+    for candidate in candidates.iter_mut().filter(|one| one.waits_for_turn()) {
+        let lost = candidate.effective.lost();
+        let notice = lost.map(|lost| Arc::new(Notice::no_way_back(lost)));
+        candidate.blocked = notice;
+    }
+}
+
 /// Holds changes while no window is open; what is installed for the first time is no change. Returns when the next window opens, if anybody
 /// waits for it.
 fn hold_outside_windows(
@@ -123,7 +134,9 @@ fn hold_outside_windows(
         Err(fault) => (Notice::bad_window(fault), None),
     };
     let notice = Arc::new(notice);
-    let changes = |one: &&mut Candidate<'_>| one.waits_for_turn() && has_anything(one.instance);
+    let changes = |one: &&mut Candidate<'_>| {
+        one.waits_for_turn() && one.blocked.is_none() && has_anything(one.instance)
+    };
     let mut held = candidates.iter_mut().filter(changes).peekable();
     let opens = opens.filter(|_| held.peek().is_some());
     held.for_each(|one| one.blocked = Some(Arc::clone(&notice)));
@@ -217,11 +230,11 @@ fn candidate<'v>(
         && !stand.is_leaving()
         && cluster.is_some_and(|cluster| !cluster.meta.deleting);
     let target = kept.target.as_deref().unwrap_or(&effective.refs);
-    let merged = match &kept.target {
-        Some(kept) if keeps_deployment_configs(instance, kept) => instance.is_merged(),
-        Some(_) | None => effective.merged,
+    let layering = match &kept.target {
+        Some(kept) if keeps_deployment_configs(instance, kept) => instance.layering(),
+        Some(_) | None => effective.layering,
     };
-    let settled = is_settled(&instance.references, target) && merged == instance.is_merged();
+    let settled = is_settled(&instance.references, target) && layering == instance.layering();
     let soak = feed.map_or_else(Soak::default, |feed| Soak {
         length: feed.course.soak,
         promoted: feed.course.promoted,
@@ -250,7 +263,7 @@ fn candidate<'v>(
         effective: Arc::clone(effective),
         home: stand.home,
         kept: kept.target,
-        merged,
+        layering,
         is_governed: kept.is_governed,
         is_there,
         settled,
@@ -346,9 +359,9 @@ fn member(candidate: Candidate<'_>, notice: Option<Arc<Notice>>, compat: Compat)
             refreshed.map_or(Cow::Borrowed(&**old), Cow::Owned)
         }
     };
-    let merged = match step {
-        Step::Settled | Step::Move => candidate.merged,
-        Step::Hold => candidate.instance.is_merged(),
+    let layering = match step {
+        Step::Settled | Step::Move => candidate.layering,
+        Step::Hold => candidate.instance.layering(),
     };
     let rolled = Rolled {
         home: candidate.home,
@@ -365,7 +378,7 @@ fn member(candidate: Candidate<'_>, notice: Option<Arc<Notice>>, compat: Compat)
         step,
         notice,
         assigned,
-        merged,
+        layering,
         trial: if candidate.verdict == Verdict::Soaking || candidate.seen.failure.is_some() {
             Trial::Runs
         } else {

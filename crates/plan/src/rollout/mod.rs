@@ -5,16 +5,19 @@
 //! | `unit_state` | how far one instance is |
 //! | `health` | what goes wrong there |
 //! | `rolling` | whom a change of `spec.configuration` reaches |
+//! | `heading` | whether clusters go forth or back |
 //! | `units` | the engine's units, placement by placement |
 //! | `candidate`, `member` | one instance before and after its step is decided |
 //! | `members` | every instance with its next step |
 //! | `references` | what an instance is assigned |
 //! | `prerequisites` | which add-ons have to run on a cluster first |
+//! | `undo` | whether a rollout is undone, and what is said about that |
 //! | `record` | since when it is assigned |
 //! | `hold_message`, `hold_messages` | what waiting clusters say, and which of them |
 
 mod bar;
 mod candidate;
+mod heading;
 mod health;
 mod hold_message;
 mod hold_messages;
@@ -24,6 +27,7 @@ mod prerequisites;
 mod record;
 mod references;
 mod rolling;
+mod undo;
 mod unit_state;
 mod units;
 
@@ -32,4 +36,5 @@ pub(super) use hold_message::{Attention, Notice, blamed};
 pub(super) use member::{Member, Rolled, Step, Trial};
 pub(super) use members::next;
 pub(super) use record::{assigned, counting};
+pub(super) use undo::{REASONS, ROLLED_BACK, ROLLING_BACK, Undo, known_good};
 pub(super) use units::Placed;

@@ -137,7 +137,7 @@ fn standings<'v>(view: &View<'v>) -> BTreeMap<&'v Name, Standing> {
             rolling.kept(view, home, instance, effective)
         });
         let target = kept.as_deref().unwrap_or(&effective.refs);
-        let counts_alike = kept.is_some() || effective.merged == instance.is_merged();
+        let counts_alike = kept.is_some() || effective.layering == instance.layering();
         let has_all = !is_ours || (counts_alike && is_settled(&instance.references, target));
         let standing = if instance.meta.deleting || stand.is_leaving() || view.addon.meta.deleting {
             Standing::Leaving

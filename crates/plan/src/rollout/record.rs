@@ -11,7 +11,7 @@ use crate::instance_state::PROGRESSING;
 use crate::state::State;
 use ::rollout::end;
 use snapshot::terms::{ASSIGNED, ASSIGNED_CONFIRMED as CONFIRMED, ASSIGNED_OPEN as OPEN, MERGED};
-use snapshot::{Condition, Instance, Reference, Status};
+use snapshot::{Condition, Instance, Layering, Reference, Status};
 
 /// So far ahead may the clock of another leader have been.
 const AHEAD: SignedDuration = SignedDuration::from_secs(5);
@@ -49,7 +49,7 @@ pub(crate) fn assigned<'a>(member: &Member<'_>, state: &State, now: Timestamp) -
 pub(crate) fn counting<'a>(member: &Member<'_>) -> Option<Wish<'a>> {
     let message = "works are made from every AddOnDeploymentConfig in status.configReferences, each for what those before it leave open";
     let wish = || Wish::new(MERGED, Status::True, "AllLayersCount", message);
-    member.merged.then(wish)
+    (member.layering == Layering::Merge).then(wish)
 }
 
 /// A time that lies ahead was written by a clock that was wrong; deadlines and soak times would wait for it, for years if need be.

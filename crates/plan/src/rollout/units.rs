@@ -10,6 +10,7 @@ use jiff::Timestamp;
 
 use super::bar::Bar;
 use super::candidate::Candidate;
+use super::heading::Heading;
 use super::hold_message::{Notice, listed};
 use super::rolling::Rolling;
 use crate::few::Few;
@@ -139,6 +140,7 @@ pub(super) struct Feed<'v> {
     pub paused: bool,
     /// What is wrong with its strategy.
     pub fault: Option<Name>,
+    heading: Heading,
     selected: &'v Selected<'v>,
     /// The clusters that have no instance yet.
     missing: &'v Missing<'v>,
@@ -150,6 +152,7 @@ impl<'v> Feed<'v> {
         view: &View<'_>,
         (missing, index): (&'v Missing<'v>, usize),
         selected: &'v Selected<'v>,
+        heading: Heading,
     ) -> Self {
         let by = selected.by;
         let what = format!("placement {}/{}", by.namespace, by.name);
@@ -162,6 +165,7 @@ impl<'v> Feed<'v> {
         };
         // Whoever moves everywhere at once need not know whose turn it is.
         let has_turns = course != Course::at_once();
+        let course = heading.course(course);
         let shut = match (&fault, selected.known) {
             (Some(fault), _) => Some(Notice::fault(&what, fault)),
             (None, DecisionState::NoPlacement) if has_turns => Some(Notice::missing(&what)),
@@ -174,6 +178,7 @@ impl<'v> Feed<'v> {
             course,
             shut,
             fault,
+            heading,
             selected,
             missing,
             index,
@@ -212,7 +217,9 @@ impl<'v> Feed<'v> {
         let (mut units, mut places) = (Vec::new(), Vec::new());
         let done = others.configured(self.index);
         let mut configured: usize = done.values().sum();
-        for (cluster, found) in joined(&self.selected.clusters, candidates) {
+        let mut selected = joined(&self.selected.clusters, candidates);
+        self.heading.arrange(&mut selected, candidates);
+        for (cluster, found) in selected {
             let known = found.and_then(|at| candidates.get(at));
             let at = found.filter(|_| known.is_some_and(Candidate::is_there));
             let standing = self.standing(known.filter(|one| one.is_there()));

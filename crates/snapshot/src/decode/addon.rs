@@ -16,7 +16,7 @@ use api::v1alpha1 as wire;
 use field::Path;
 use model::Name;
 use model::rule::ROLLOUT_WINDOW;
-use model::{RolloutWindows, listed_addons, parse_selector};
+use model::{FailureModes, RolloutWindows, listed_addons, parse_selector};
 
 pub(crate) fn addon(object: &wire::ClusterManagementAddOn, names: &mut Names) -> Result<AddOn, String> {
     let spec = &object.spec;
@@ -45,6 +45,10 @@ pub(crate) fn addon(object: &wire::ClusterManagementAddOn, names: &mut Names) ->
         ),
         paused: paused(stops),
         promoted: promoted(annotation(&object.metadata, terms::PROMOTED).map(String::as_str)),
+        on_failure: annotation(&object.metadata, terms::ON_FAILURE)
+            .and_then(|text| FailureModes::parse(text).ok())
+            .unwrap_or_default(),
+        retried: promoted(annotation(&object.metadata, terms::RETRIED).map(String::as_str)),
         windows: annotation(&object.metadata, terms::ROLLOUT_WINDOW).map(|text| windows(text)),
         windows_text: shared(annotation(&object.metadata, terms::ROLLOUT_WINDOW), names),
         depends_on: depends_on(annotation(&object.metadata, terms::DEPENDS_ON), names),

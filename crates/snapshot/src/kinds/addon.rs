@@ -12,7 +12,7 @@ use crate::kind::Touched;
 use crate::kind::{Kind, ObjectKey};
 use crate::parts::mentions::Mentioned;
 use crate::parts::slot::replace;
-use crate::record::{self, Lifecycle, Meta};
+use crate::record::{self, ConfigRef, Lifecycle, Meta};
 use crate::settings::{EmptyLifecycle, Fence, Managing, Settings};
 use crate::store::Store;
 use model::ConfigRollout;
@@ -134,8 +134,20 @@ fn index(store: &mut Store, addon: &record::AddOn, mentioned: Mentioned) {
     for config in common.clone() {
         mentioned.note(&mut store.indexes.by_config, config, &owner);
     }
+    // What clusters may go back to nobody else need name any more.
+    let noted = addon.progressions.iter().flatten();
+    let good: Vec<ConfigRef> = noted
+        .filter_map(|progression| progression.known_good())
+        .flat_map(|content| content.configs)
+        .map(|pinned| pinned.config)
+        .collect();
+    for config in &good {
+        mentioned.note(&mut store.indexes.by_config, config, &owner);
+    }
     let placed = addon.placements.iter().flat_map(|used| &used.configs);
-    store.sights.mention_all(common.chain(placed), mentioned);
+    store
+        .sights
+        .mention_all(common.chain(placed).chain(&good), mentioned);
 }
 
 /// Returns an add-on without what its status tells people; the plan of a cluster reads no more than this.
@@ -147,7 +159,7 @@ fn unspoken(addon: &record::AddOn) -> record::AddOn {
     addon.supported_versions.clear();
     addon.default_version = Name::from("");
     for progression in addon.progressions.iter_mut().flatten() {
-        progression.conditions.clear();
+        progression.forget_words();
         for reference in &mut progression.references {
             (reference.applied, reference.known_good) = (None, None);
         }

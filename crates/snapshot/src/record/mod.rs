@@ -9,6 +9,7 @@ pub(super) mod reference;
 pub(super) mod roll_up;
 pub(super) mod rollout;
 mod sparse;
+mod undo;
 pub(super) mod work;
 
 pub use claims::Claims;
@@ -17,3 +18,4 @@ pub use objects::*;
 pub use roll_up::RollUp;
 pub use rollout::{Paused, Progression, ProgressionReference, Promoted};
 pub(crate) use sparse::SparseTime;
+pub use undo::{PinnedConfig, PinnedContent, Undone};

@@ -18,8 +18,8 @@ use crate::registration::Registered;
 use crate::removal::Farewell;
 use crate::terms;
 use model::Name;
-use model::RolloutWindows;
 use model::{ClusterKey, ClusterSource, ConfigRollout, Limit, RolloutStrategy, Selector};
+use model::{FailureModes, RolloutWindows};
 
 /// A `ManagedCluster`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -202,6 +202,10 @@ pub struct AddOn {
     pub paused: Paused,
     /// The soaks that the annotation ends.
     pub promoted: Promoted,
+    /// What becomes of rollouts that have stopped. What has no meaning undoes nothing.
+    pub on_failure: FailureModes,
+    /// Until when undone content is tried again, by placement.
+    pub retried: Promoted,
     /// When changes travel, or what is wrong with that; always where nothing is said.
     pub windows: Option<Result<RolloutWindows, Name>>,
     /// The annotation that says so, "" when it is absent.
@@ -303,10 +307,35 @@ impl Instance {
         self.conditions.iter().find(|condition| &*condition.kind == kind)
     }
 
-    /// Returns whether its works are made from all of its `AddOnDeploymentConfig`s, and not from the first.
-    pub fn is_merged(&self) -> bool {
+    /// Returns which of its `AddOnDeploymentConfig`s its works are made from.
+    pub fn layering(&self) -> Layering {
         let recorded = self.condition(terms::MERGED);
-        recorded.is_some_and(|recorded| recorded.status == Status::True)
+        Layering::of(recorded.is_some_and(|recorded| recorded.status == Status::True))
+    }
+}
+
+/// Which of several `AddOnDeploymentConfig`s count.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Layering {
+    /// The first.
+    #[default]
+    Replace,
+    /// All of them, each for what those before it leave open.
+    Merge,
+}
+
+impl Layering {
+    /// Returns whether all count.
+    pub fn of(all_count: bool) -> Self {
+        if all_count { Self::Merge } else { Self::Replace }
+    }
+
+    /// Returns those of a list that count.
+    pub fn counting<T>(self, all: impl Iterator<Item = T>) -> impl Iterator<Item = T> {
+        all.take(match self {
+            Self::Replace => 1,
+            Self::Merge => usize::MAX,
+        })
     }
 }
 

@@ -345,6 +345,7 @@ mod tests {
             paused: None,
             next: None,
             eta: None,
+            undone: Vec::new(),
             changes: Vec::new(),
             waves: Vec::new(),
             clusters,

@@ -173,6 +173,7 @@ fn without_clusters(picture: &Picture) -> Picture {
         paused: None,
         next: picture.next.clone(),
         eta: None,
+        undone: Vec::new(),
         changes: Vec::new(),
         waves: picture.waves.clone(),
         clusters: Vec::new(),

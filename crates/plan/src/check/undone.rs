@@ -1,0 +1,66 @@
+//! What was undone, judged from the notes on the hub and the writes alone: nobody is given it again while its note stands, and whoever goes
+//! back goes by other words than whoever goes forth.
+//!
+//! Decides only what is certain: a cluster that has configurations of its own, or that has chosen its version, is left out, for nobody here
+//! can tell what it inherits.
+
+use super::broken::{Broken, Spoilt};
+use super::pace::{FoundHome, Homes};
+use super::standing::{AssignedConfig, Written, assigned, is_same, there};
+use snapshot::{Instance, Name, PinnedConfig, PinnedContent, PlacementUse, Progression, Undone, View};
+
+/// Returns the clusters that are given what was undone.
+pub(super) fn broken(view: &View<'_>, homes: &Homes<'_>, written: &Written<'_>) -> Vec<Broken> {
+    let each = view.addon.placements.iter().enumerate();
+    let faults = each.filter_map(|(index, by)| {
+        let (_, undone) = note(view, by)?;
+        let is_given = |(cluster, after): &(&&Name, &Vec<AssignedConfig>)| {
+            let inherits = there(view, cluster).filter(|instance| takes_all(instance));
+            homes.of(cluster) == FoundHome::At(index)
+                && is_of(after, &undone.failed)
+                && inherits.is_some_and(|instance| !is_same(after, &assigned(instance)))
+        };
+        let given: Vec<Name> = written
+            .iter()
+            .filter(is_given)
+            .map(|(cluster, _)| (*cluster).clone())
+            .collect();
+        let first = given.first()?.clone();
+        let sentence = format!(
+            "placement {}/{}: {first} is given what was undone, and nobody wants it tried again",
+            by.namespace, by.name
+        );
+        Some(Broken::new(Spoilt::Moves(given), sentence))
+    });
+    faults.collect()
+}
+
+/// Returns whether a plan sends clusters of a placement back.
+pub(super) fn goes_back(view: &View<'_>, by: &PlacementUse, written: &Written<'_>) -> bool {
+    let Some(good) = note(view, by).and_then(|(progression, _)| progression.known_good()) else {
+        return false;
+    };
+    written.values().any(|after| is_of(after, &good))
+}
+
+/// The note that the content of a placement was undone, unless somebody wants it tried again.
+fn note<'v>(view: &View<'v>, by: &PlacementUse) -> Option<(&'v Progression, Undone)> {
+    let mut noted = view.addon.progressions.iter().flatten();
+    let found = noted.find(|one| one.namespace == by.namespace && one.name == by.name)?;
+    let undone = found.undone()?;
+    let retried = view.addon.retried.placement(&by.namespace, &by.name);
+    retried
+        .is_none_or(|at| at <= undone.since)
+        .then_some((found, undone))
+}
+
+/// Whether a cluster takes all that its placement gives, and nothing else.
+fn takes_all(instance: &Instance) -> bool {
+    instance.configs.is_empty() && instance.has_given_version()
+}
+
+fn is_of(after: &[AssignedConfig], content: &PinnedContent) -> bool {
+    let is =
+        |(one, other): (&AssignedConfig, &PinnedConfig)| one.config == other.config && one.hash == other.hash;
+    after.len() == content.configs.len() && after.iter().zip(&content.configs).all(is)
+}

@@ -1,0 +1,225 @@
+//! Whether the rollout over a placement is undone, and what is said about it.
+//!
+//! Decides when a rollout that has stopped is undone: where somebody asks for that, and where the whole content that was last known to be
+//! good is still on the hub. What is decided is noted in the status, in conditions of the placement, before anybody moves; plans go by the
+//! note (`config::back`). Never decides who moves, and never touches a spec.
+
+use jiff::Timestamp;
+
+use super::hold_message::{UNDO_IMPOSSIBLE, blamed, gone};
+use super::units::Placed;
+use crate::conditions::Wish;
+use crate::config::{Effective, WayBack};
+use crate::install::{DecisionState, Selected};
+use ::rollout::Breach;
+use model::{ConfigRollout, OnFailure};
+use snapshot::{PinnedConfig, PinnedContent, Status, Undone, View, terms};
+
+/// Clusters are on their way back.
+pub(crate) const ROLLING_BACK: &str = "RollingBack";
+/// Every cluster is back.
+pub(crate) const ROLLED_BACK: &str = "RolledBack";
+/// What the placements of an add-on can be stalled by here, what matters most first.
+pub(crate) const REASONS: [&str; 3] = [UNDO_IMPOSSIBLE, ROLLING_BACK, ROLLED_BACK];
+/// So many configurations are named, and so much of each hash.
+const NAMED: usize = 3;
+const SHORT: usize = 8;
+
+const NEVER: &str = "nobody has noted what was good before: that is noted when all clusters of the placement run well, from when on the \
+                     annotation asks for an undo";
+const SAME: &str = "what has failed is what was last known to be good";
+const GOVERNED: &str = "spec.configuration.rolloutStrategy governs changes here, and it knows no failures";
+const LONG: &str = "there are more configurations than a condition can name";
+const AHEAD: &str =
+    "the annotation tidegate.io/retried names a time that lies ahead; until then nothing is undone";
+
+/// What becomes of the rollout over one placement.
+#[derive(Debug)]
+pub(crate) enum Undo<'a> {
+    /// Nothing is undone.
+    Nothing,
+    /// It was undone, and what failed is still what the specs want.
+    Stands(&'a Undone, &'a Effective),
+    /// It is undone with the next plan: the note.
+    Begins(String),
+    /// It would be undone, and cannot be: why, and when time alone may change that.
+    Impossible(String, Option<Timestamp>),
+}
+
+impl<'a> Undo<'a> {
+    /// Returns what becomes of the rollout over a placement.
+    pub(crate) fn of(
+        view: &View<'_>,
+        selected: &Selected<'_>,
+        (inherited, way): (&Effective, Option<&'a WayBack>),
+        placed: &Placed,
+        now: Timestamp,
+    ) -> Self {
+        if let Some((undone, way)) = way.and_then(|way| Some((way.undone.as_ref()?, way))) {
+            return Self::Stands(undone, &way.good);
+        }
+        let by = selected.by;
+        let asked = view.addon.on_failure.placement(&by.namespace, &by.name) == OnFailure::Undo;
+        let goes_on = selected.known != DecisionState::Decided || placed.paused || placed.bar.is_some();
+        let Some(breach) = placed
+            .breach
+            .filter(|_| asked && !goes_on && !view.settings().is_ocm())
+        else {
+            return Self::Nothing;
+        };
+        // What cannot be used is told elsewhere, and has hurt nobody.
+        let Some(failed) = inherited.pinned() else {
+            return Self::Nothing;
+        };
+        let never = |why: &str| Self::Impossible(why.to_owned(), None);
+        if is_governed(view, selected) {
+            return never(GOVERNED);
+        }
+        let Some(way) = way else {
+            return never(NEVER);
+        };
+        if way.good.is_same(&failed) {
+            return never(SAME);
+        }
+        if let Some(lost) = way.good.lost() {
+            return never(&gone(lost));
+        }
+        let retried = view.addon.retried.placement(&by.namespace, &by.name);
+        if let Some(at) = retried.filter(|at| *at > now) {
+            return Self::Impossible(AHEAD.to_owned(), Some(at));
+        }
+        let list = failed.list();
+        list.map_or_else(
+            || never(LONG),
+            |list| Self::Begins(Undone::text(&list, &failures(placed, breach))),
+        )
+    }
+
+    /// Returns whether the clusters go back or have gone back.
+    pub(crate) fn stands(&self) -> bool {
+        matches!(self, Self::Stands(..))
+    }
+
+    /// Returns whether what clusters go back to is no longer on the hub.
+    pub(crate) fn is_lost(&self) -> bool {
+        matches!(self, Self::Stands(_, good) if good.lost().is_some())
+    }
+
+    /// Returns when time alone may change it.
+    pub(crate) fn recheck_at(&self) -> Option<Timestamp> {
+        match self {
+            Self::Impossible(_, at) => *at,
+            Self::Nothing | Self::Stands(..) | Self::Begins(_) => None,
+        }
+    }
+
+    /// Returns the condition that remembers it.
+    pub(crate) fn note(&self, now: Timestamp) -> Option<Wish<'static>> {
+        let wish = |text: String| Wish::new(terms::UNDONE, Status::True, "TooManyFailures", text);
+        match self {
+            Self::Stands(undone, _) => {
+                let list = undone.failed.list()?;
+                Some(wish(Undone::text(&list, &undone.why)))
+            }
+            // Another content may have been undone before: the time is that of this one.
+            Self::Begins(text) => Some(wish(text.clone()).since(now)),
+            Self::Nothing | Self::Impossible(..) => None,
+        }
+    }
+
+    /// Returns what to say about it, for whoever asks why the specs are not fulfilled.
+    pub(crate) fn stalled(&self, placed: &Placed, is_back: bool) -> Option<(&'static str, String)> {
+        match self {
+            Self::Stands(_, good) if let Some(lost) = good.lost().filter(|_| !is_back) => Some((
+                UNDO_IMPOSSIBLE,
+                format!(
+                    "the rollout was undone, but clusters cannot go back: {}",
+                    gone(lost)
+                ),
+            )),
+            Self::Stands(undone, good) => Some((
+                if is_back { ROLLED_BACK } else { ROLLING_BACK },
+                told(undone, good),
+            )),
+            Self::Impossible(why, _) => {
+                let failures = placed.breach.map(|breach| failures(placed, breach))?;
+                Some((
+                    UNDO_IMPOSSIBLE,
+                    format!("{failures}; nothing new starts, and it cannot be undone: {why}"),
+                ))
+            }
+            Self::Nothing | Self::Begins(_) => None,
+        }
+    }
+}
+
+/// Whether changes of a type that the placement inherits go by another rollout.
+fn is_governed(view: &View<'_>, selected: &Selected<'_>) -> bool {
+    let types = view.addon.configuration.iter().map(|config| &config.of);
+    let own = &selected.by.configs;
+    view.addon.configuration_rollout != Ok(ConfigRollout::UpdateAll)
+        && types
+            .into_iter()
+            .any(|of| !own.iter().any(|config| config.of == *of))
+}
+
+/// Says who failed, and how many may.
+fn failures(placed: &Placed, breach: Breach) -> String {
+    let Breach {
+        failures, tolerated, ..
+    } = breach;
+    let who = blamed(placed.culprits());
+    match &placed.mandatory {
+        Some(group) => format!(
+            "{failures} failed or late of the mandatory decision group {group}, which tolerates none; {who}"
+        ),
+        None => format!("{failures} failed or late, {tolerated} may; {who}"),
+    }
+}
+
+/// Says what was undone, and what ends that.
+fn told(undone: &Undone, good: &Effective) -> String {
+    let is_new = |one: &&PinnedConfig| !good.is_pinned(one);
+    let news: Vec<&PinnedConfig> = undone.failed.configs.iter().filter(is_new).collect();
+    let each = news.iter().take(NAMED).map(|one| {
+        let hash = one.hash.get(..SHORT).unwrap_or(&one.hash);
+        format!("{} {hash}", one.config.told())
+    });
+    let mut what = each.collect::<Vec<_>>().join(", ");
+    if what.is_empty() {
+        what.push_str("what the specs want");
+    }
+    if news.len() > NAMED {
+        what.push_str(", …");
+    }
+    format!(
+        "clusters run with what was last known to be good, because too many failed with {what}: {}; other content travels anew, and `tidegate \
+         rollout retry` tries this one again",
+        undone.why
+    )
+}
+
+impl Effective {
+    fn is_pinned(&self, pinned: &PinnedConfig) -> bool {
+        let mut refs = self.refs.iter();
+        refs.any(|one| one.config == pinned.config && one.hash == pinned.hash)
+    }
+
+    fn is_same(&self, pinned: &PinnedContent) -> bool {
+        let configs = &pinned.configs;
+        self.layering == pinned.layering
+            && self.refs.len() == configs.len()
+            && configs.iter().all(|one| self.is_pinned(one))
+    }
+}
+
+/// Returns the condition that remembers the whole content that is known to be good.
+pub(crate) fn known_good(content: Option<PinnedContent>) -> Option<Wish<'static>> {
+    let list = content?.list()?;
+    Some(Wish::new(
+        terms::KNOWN_GOOD,
+        Status::True,
+        "EveryClusterRunsWell",
+        list,
+    ))
+}
