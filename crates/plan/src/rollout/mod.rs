@@ -5,7 +5,7 @@
 //! | `unit_state` | how far one instance is |
 //! | `health` | what goes wrong there |
 //! | `rolling` | whom a change of `spec.configuration` reaches |
-//! | `units` | the engine's units, placement by placement |
+//! | `units`, `groups` | the engine's units, placement by placement, and their decision groups |
 //! | `candidate`, `member` | one instance before and after its step is decided |
 //! | `members` | every instance with its next step |
 //! | `references` | what an instance is assigned |
@@ -15,6 +15,7 @@
 
 mod bar;
 mod candidate;
+mod groups;
 mod health;
 mod hold_message;
 mod hold_messages;
