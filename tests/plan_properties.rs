@@ -59,7 +59,7 @@ fn step() -> impl Strategy<Value = Step> {
         (0..4_usize, any::<bool>()).prop_map(|(cluster, out)| Step::OptOut(cluster, out)),
         (0..2_usize, 0..11_u8).prop_map(|(placement, kind)| Step::Rollout(placement, kind)),
         (0..6_u8).prop_map(Step::Rolling),
-        (0..4_u8).prop_map(Step::Pause),
+        (0..7_u8).prop_map(Step::Pause),
         (1..200_i64).prop_map(Step::Tick),
         Just(Step::Settle),
         Just(Step::ApplyOnce),
@@ -141,10 +141,21 @@ fn count(world: &mut World, which: usize, selected: u8) {
     }
 }
 
+/// Pauses rollouts, or has their changes wait for an approval.
 fn put_pause(world: &mut World, kind: u8) {
+    const PAUSED: &str = "tidegate.io/paused";
+    const ASKS: &str = "tidegate.io/approval-before";
+    let (key, value) = [
+        (PAUSED, ""),
+        (PAUSED, "default/p0"),
+        (PAUSED, "default/p1"),
+        (PAUSED, "*"),
+        (ASKS, "default/p0=*"),
+        (ASKS, "*=canary"),
+        (ASKS, "*=1"),
+    ][usize::from(kind)];
     edit_addon(world, |addon| {
-        let places = ["", "default/p0", "default/p1", "*"];
-        addon["metadata"]["annotations"] = json!({"tidegate.io/paused": places[usize::from(kind)]});
+        addon["metadata"]["annotations"] = json!({key: value});
     });
 }
 

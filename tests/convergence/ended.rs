@@ -18,6 +18,7 @@ use super::user::{ADDON, NEWER, is_taken_over};
 const MARK: &str = "tidegate.io/installed-by";
 const OPT_OUT: &str = "tidegate.io/opt-out";
 const PAUSED: &str = "tidegate.io/paused";
+const ASKS: &str = "tidegate.io/approval-before";
 const LABELS: &str = "cluster.open-cluster-management.io/";
 const CONFIGS: &str = "addondeploymentconfigs";
 const TEMPLATES: &str = "addontemplates";
@@ -288,13 +289,26 @@ impl<'h> End<'h> {
         } else {
             "PlacementNotFound"
         } || said == SUPERSEDED
-            || (!member.is_assigned && ["RolloutPaused", "TooManyFailures"].contains(&said))
+            || (!member.is_assigned
+                && [
+                    "RolloutPaused",
+                    "TooManyFailures",
+                    "WaitingForApproval",
+                    "WaitingForGroup",
+                ]
+                .contains(&said))
     }
 
     /// Whether the reason for which an instance waits is true.
     fn is_held(&self, member: &Member<'_>, all: &[Member<'_>]) -> bool {
         match held(member.object) {
             "RolloutPaused" => self.is_paused(member),
+            "WaitingForApproval" => self.is_asked(member),
+            "WaitingForGroup" => all.iter().any(|other| {
+                let same = member.home.as_ref().zip(other.home.as_ref());
+                let same = same.is_some_and(|(one, other)| one.0 == other.0 && one.1 != other.1);
+                same && held(other.object) == "WaitingForApproval" && self.is_asked(other)
+            }),
             "TooManyFailures" => member
                 .home
                 .as_ref()
@@ -315,6 +329,19 @@ impl<'h> End<'h> {
             let found = self.hub.get(&key).filter(|_| text(one, "/resource") == CONFIGS);
             text(one, "/resource") != CONFIGS
                 || found.is_some_and(|found| SpecHash::of(found).to_string() == hash)
+        })
+    }
+
+    /// Whether changes wait before the decision group of a cluster.
+    fn is_asked(&self, member: &Member<'_>) -> bool {
+        let asks = self.addon["metadata"]["annotations"][ASKS].as_str();
+        let home = member.home.as_ref();
+        home.is_some_and(|(index, (_, group))| match asks {
+            Some("default/p0=*") => self
+                .place(*index)
+                .is_some_and(|place| text(place, "/name") == "p0"),
+            Some("*=canary") => group == "canary",
+            Some(_) | None => false,
         })
     }
 

@@ -68,6 +68,10 @@ pub(crate) enum Step {
     OptOut(usize, bool),
     /// What is paused: nothing, the first placement, everything.
     Pause(u8),
+    /// Before which groups changes wait for an approval: none, every group of the first placement, every canary.
+    Ask(u8),
+    /// Somebody approves of what waits for that, as the waiting clusters say it.
+    Approve,
     EditWork(usize),
     DropWork(usize),
     Feel(usize, Mood),
@@ -107,7 +111,14 @@ pub(crate) fn random(dice: &mut Dice, clusters: usize, edition: u32) -> Step {
         33 => Step::EditWork(n),
         34 => Step::DropWork(n),
         35 => Step::OptOut(n, dice.happens(60)),
-        36 | 37 => Step::Pause(dice.pick(&[0, 0, 1, 2])),
+        36 => Step::Pause(dice.pick(&[0, 0, 1, 2])),
+        37 => dice.pick(&[
+            Step::Ask(0),
+            Step::Ask(1),
+            Step::Ask(2),
+            Step::Approve,
+            Step::Approve,
+        ]),
         38..=40 => match dice.pick(&[0, 1, 2, 3, 3]) {
             3 => Step::TakeOver(n),
             version => Step::Choose(n, version),
@@ -151,6 +162,15 @@ pub(crate) fn act(hub: &mut Hub, agents: &mut Agents, step: &Step) {
         Step::Pause(paused) => {
             let what = [Value::Null, json!("default/p0"), json!("*")][usize::from(*paused)].clone();
             let patch = json!({"metadata": {"annotations": {"tidegate.io/paused": what}}});
+            edit(hub, Kind::AddOn, "", &patch);
+        }
+        Step::Ask(asked) => {
+            let what = [Value::Null, json!("default/p0=*"), json!("*=canary")][usize::from(*asked)].clone();
+            let patch = json!({"metadata": {"annotations": {"tidegate.io/approval-before": what}}});
+            edit(hub, Kind::AddOn, "", &patch);
+        }
+        Step::Approve => {
+            let patch = json!({"metadata": {"annotations": {"tidegate.io/approved": asked(hub)}}});
             edit(hub, Kind::AddOn, "", &patch);
         }
         Step::Join(n) | Step::Leave(n) | Step::OptOut(n, _) | Step::Label(n, _) | Step::Feel(n, _) => {
@@ -368,6 +388,21 @@ pub(crate) fn chosen(version: u8) -> Value {
     [Value::Null, json!("v1"), json!("v2")][usize::from(version)].clone()
 }
 
+/// The entries that would approve of everything that waits for that.
+fn asked(hub: &Hub) -> String {
+    let mut entries = std::collections::BTreeSet::new();
+    for (_, instance) in hub.of_kind(Kind::Instance) {
+        for condition in instance["status"]["conditions"].as_array().into_iter().flatten() {
+            let message = text(condition, "/message");
+            let entry = message
+                .split_once(" by the entry ")
+                .and_then(|(_, rest)| rest.split(' ').next());
+            entries.extend(entry.filter(|_| text(condition, "/reason") == "WaitingForApproval"));
+        }
+    }
+    entries.into_iter().collect::<Vec<_>>().join(",")
+}
+
 fn works(hub: &Hub, cluster: &str) -> Vec<ObjectKey> {
     let here = hub
         .of_kind(Kind::Work)
@@ -397,7 +432,7 @@ pub(crate) fn closing(steps: &[Step], clusters: usize, ending: Ending) -> Vec<St
         .map(|n| Step::Feel(n, Mood::Well))
         .collect();
     if ending != Ending::Paused {
-        closing.push(Step::Pause(0));
+        closing.extend([Step::Pause(0), Step::Ask(0)]);
     }
     for which in 0..2 {
         let decided = last(&|step| match step {

@@ -9,7 +9,7 @@ use super::config::{Configs, Effective};
 use super::few::Few;
 use super::install::{DecisionState, Selected, Wanted};
 use super::instance_state::PROGRESSING;
-use super::rollout::{Breach, Counts, Placed, blamed};
+use super::rollout::{Asked, Breach, Counts, Placed, blamed};
 use snapshot::{
     Applied, Compat, Condition, ConfigRef, InstallStrategy, Name, Progression, ProgressionReference, Status,
     View, terms,
@@ -192,10 +192,15 @@ fn sentence(selected: usize, placed: &Placed, done: bool) -> Wish<'static> {
 }
 
 /// What OCM's sentence does not tell.
-fn details(placed: &Placed) -> [Option<String>; 6] {
+fn details(placed: &Placed) -> [Option<String>; 7] {
     let few = |what: &str, few: &Few| (!few.is_empty()).then(|| format!("{what}: {few}"));
     let blocked = placed.blocked;
-    let waiting = placed.counts.waiting.saturating_sub(blocked);
+    let asked = placed.asked.as_ref().filter(|asked| asked.waiting() > 0);
+    let unapproved = asked.map_or(0, Asked::waiting);
+    let waiting = placed
+        .counts
+        .waiting
+        .saturating_sub(blocked.saturating_add(unapproved));
     let held = placed.counts.held;
     [
         few("Failed", &placed.failed),
@@ -208,9 +213,17 @@ fn details(placed: &Placed) -> [Option<String>; 6] {
             }
             format!("{waiting} wait for {now}")
         }),
+        asked.map(approval),
         (blocked > 0).then(|| format!("{blocked} wait for another add-on or a window")),
         (held > 0).then(|| format!("{held} held by spec.configuration")),
     ]
+}
+
+/// Who waits for somebody's approval, and of what.
+fn approval(asked: &Asked) -> String {
+    let groups: Few = asked.now().map(|group| &group.name).collect();
+    let (waiting, hash) = (asked.waiting(), &asked.hash);
+    format!("{waiting} wait for an approval of {hash} for decision group {groups}")
 }
 
 /// Says what no amount of waiting changes.

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
+use super::approval::unapproved;
 use super::broken::{Broken, Spoilt};
 use super::standing::{AssignedConfig, InstanceStanding, Terms, Written, assigned, is_same, standing, there};
 use model::{ConfigRollout, Limit, MandatoryGroup, Pace, ProgressDeadline, RolloutStrategy, Tolerance};
@@ -39,6 +40,7 @@ pub(super) fn broken(
             course.crowded(&members),
             out_of_turn(&members),
             course.reckless(view, &members),
+            unapproved(view, by, &members),
         ];
         let place = format!("placement {}/{}", by.namespace, by.name);
         broken.extend(
@@ -52,7 +54,7 @@ pub(super) fn broken(
 }
 
 /// The moves that must not be, and why.
-type Fault = (Vec<Name>, String);
+pub(super) type Fault = (Vec<Name>, String);
 
 /// The entries whose clusters are certain: no entry after them is undecided, which might claim some of them.
 fn rolling_entries<'v>(view: &View<'v>) -> impl Iterator<Item = (usize, &'v PlacementUse)> + use<'v> {
@@ -172,16 +174,18 @@ struct Course<'v> {
 type Stage = (bool, u32, Name);
 
 /// A cluster of a placement: before and after the plan.
-struct Member<'v> {
-    instance: &'v Instance,
+pub(super) struct Member<'v> {
+    pub(super) instance: &'v Instance,
+    /// Its decision group: index and name.
+    pub(super) group: (u32, Name),
     stage: Stage,
-    standing: InstanceStanding,
+    pub(super) standing: InstanceStanding,
     /// What it is assigned after the plan.
-    after: Vec<AssignedConfig>,
+    pub(super) after: Vec<AssignedConfig>,
 }
 
 impl Member<'_> {
-    fn name(&self) -> Name {
+    pub(super) fn name(&self) -> Name {
         self.instance.cluster.clone()
     }
 }
@@ -232,6 +236,7 @@ impl<'v> Course<'v> {
         let after = written.get(cluster);
         Some(Member {
             instance,
+            group: home.group.clone(),
             stage: self.stage(&home.group),
             standing: standing(view, instance, after, terms),
             after: after.cloned().unwrap_or_else(|| assigned(instance)),

@@ -8,11 +8,13 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
+use super::approvals::{Approvals, Asked};
 use super::bar::Bar;
 use super::candidate::Candidate;
 use super::groups::Groups;
 use super::hold_message::{Notice, listed};
 use super::rolling::Rolling;
+use crate::config::Effective;
 use crate::few::Few;
 use crate::install::{DecisionState, Missing, Selected};
 use crate::settled::Others;
@@ -40,6 +42,8 @@ pub(crate) struct Placed {
     pub mandatory: Option<Name>,
     /// Its clusters that failed or took too long.
     blamed: [Few; 2],
+    /// What somebody is asked to approve, where changes wait for that.
+    pub asked: Option<Asked>,
     /// Why changes cannot travel, whoever waits.
     pub bar: Option<Bar>,
     /// The clusters that failed.
@@ -139,6 +143,8 @@ pub(super) struct Feed<'v> {
     pub paused: bool,
     /// What is wrong with its strategy.
     pub fault: Option<Name>,
+    /// What is asked about changes, where they wait for an approval.
+    approvals: Option<Approvals<'v>>,
     selected: &'v Selected<'v>,
     /// The clusters that have no instance yet.
     missing: &'v Missing<'v>,
@@ -147,9 +153,10 @@ pub(super) struct Feed<'v> {
 
 impl<'v> Feed<'v> {
     pub(super) fn of(
-        view: &View<'_>,
+        view: &View<'v>,
         (missing, index): (&'v Missing<'v>, usize),
         selected: &'v Selected<'v>,
+        inherited: Option<&Effective>,
     ) -> Self {
         let by = selected.by;
         let what = format!("placement {}/{}", by.namespace, by.name);
@@ -160,8 +167,9 @@ impl<'v> Feed<'v> {
             Ok(strategy) => (promoted(view, by, course(strategy, per_group)), None),
             Err(fault) => (Course::at_once(), Some(fault.clone())),
         };
+        let approvals = Approvals::of(view, by, inherited);
         // Whoever moves everywhere at once need not know whose turn it is.
-        let has_turns = course != Course::at_once();
+        let has_turns = course != Course::at_once() || approvals.is_some();
         let shut = match (&fault, selected.known) {
             (Some(fault), _) => Some(Notice::fault(&what, fault)),
             (None, DecisionState::NoPlacement) if has_turns => Some(Notice::missing(&what)),
@@ -174,6 +182,7 @@ impl<'v> Feed<'v> {
             course,
             shut,
             fault,
+            approvals,
             selected,
             missing,
             index,
@@ -207,11 +216,16 @@ impl<'v> Feed<'v> {
         others: &Others,
         now: Timestamp,
     ) -> (Placed, Option<Timestamp>) {
-        let needs_groups = !self.course.mandatory.is_empty() || self.course.rest == Rest::GroupByGroup;
+        let needs_groups = !self.course.mandatory.is_empty()
+            || self.course.rest == Rest::GroupByGroup
+            || self.approvals.is_some();
         let groups = Groups::of(view, self.selected, needs_groups);
         let (mut units, mut places) = (Vec::new(), Vec::new());
         let done = others.configured(self.index);
         let mut configured: usize = done.values().sum();
+        if let Some(approvals) = &self.approvals {
+            approvals.mark(candidates, (self.index, &groups), &done);
+        }
         for (cluster, found) in joined(&self.selected.clusters, candidates) {
             let known = found.and_then(|at| candidates.get(at));
             let at = found.filter(|_| known.is_some_and(Candidate::is_there));
@@ -221,7 +235,11 @@ impl<'v> Feed<'v> {
                 configured = configured.saturating_add(1);
             }
             let group = groups.of_cluster(cluster);
-            units.push(Unit { group, standing });
+            units.push(Unit {
+                group,
+                standing,
+                approved: known.is_none_or(|one| one.unapproved.is_none()),
+            });
             if let Some(candidate) = found.and_then(|at| candidates.get_mut(at)) {
                 candidate.note_selected(self.index, group);
             }
@@ -246,6 +264,10 @@ impl<'v> Feed<'v> {
             groups: groups.staged(&self.course),
             stages: decision.stages.clone(),
             course: Some(self.course.clone()),
+            asked: {
+                let approvals = self.approvals.as_ref();
+                approvals.map(|approvals| approvals.asked(&groups, &units, &decision.verdicts))
+            },
             ..Placed::default()
         };
         let blamed = decision.breach.and_then(|breach| breach.group);
@@ -317,7 +339,9 @@ pub(super) fn decide_others(
     for candidate in candidates {
         let shut = match candidate.home.and_then(|home| feeds.get(home)) {
             Some(_) if candidate.is_there() => continue,
-            Some(feed) if feed.course != course || feed.shut.is_some() => continue,
+            Some(feed) if feed.course != course || feed.shut.is_some() || feed.approvals.is_some() => {
+                continue;
+            }
             Some(feed) => feed.paused,
             None => paused || feeds.iter().any(Feed::may_claim),
         };
@@ -327,6 +351,7 @@ pub(super) fn decide_others(
         let unit = Unit {
             group: 0,
             standing: candidate.standing(),
+            approved: true,
         };
         let decision = decide(&course, &[], &[unit], shut, now);
         candidate.verdict = decision.verdicts.first().copied().unwrap_or(Verdict::Skipped);
@@ -368,7 +393,11 @@ pub(super) fn decide_rolling(
             | UnitState::Skipped
             | UnitState::Held) => standing,
         };
-        units.push(Unit { group: 0, standing });
+        units.push(Unit {
+            group: 0,
+            standing,
+            approved: true,
+        });
         places.push(at);
     }
     let done = BTreeMap::from([(0, others.rolling())]);
