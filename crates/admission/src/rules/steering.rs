@@ -22,6 +22,8 @@ pub(super) const OWN: &str = "tidegate.io/";
 
 /// Annotations that people and the controllers write to a `ClusterManagementAddOn`.
 const OF_ADDONS: &[&str] = &[
+    terms::APPROVAL_BEFORE,
+    terms::APPROVED,
     terms::DELETION_GUARD,
     terms::DEPENDS_ON,
     terms::PAUSED,
