@@ -61,6 +61,8 @@ terms! {
         "TooManyFailures": "More clusters failed than maxFailures tolerates, so nothing new starts. `tidegate why` names them.";
         "WaitingForGroup": "Decision groups that go first are not done. `tidegate why` names them and the clusters that are waited for.";
         "WaitingForDependency": "An add-on that this one depends on (tidegate.io/depends-on) is not installed on the cluster, not up to date or not available. `tidegate why` says which.";
+        "WaitingForApproval": "The change waits until somebody approves of it before it enters the decision group of the cluster (tidegate.io/approval-before). `tidegate rollout approve` does; the message has the entry of tidegate.io/approved.";
+        "RolloutApprovalInvalid": "The annotation tidegate.io/approval-before has no meaning. Clusters keep what they have until it is corrected.";
         "WaitingForWindow": "Changes of the add-on travel in windows (tidegate.io/rollout-window), and none is open. `tidegate why` says when one opens.";
         "RolloutWindowInvalid": "The annotation tidegate.io/rollout-window has no meaning. Clusters keep what they have until it is corrected.";
         "DependencyCycle": "Add-ons depend on each other in a circle, so that none can go first. The message has the circle; take one out of tidegate.io/depends-on.";
@@ -181,6 +183,8 @@ terms! {
     /// Names of annotations, labels and finalizers.
     NAMES,
     "an annotation" {
+        "tidegate.io/approval-before": "On a ClusterManagementAddOn: before which decision groups a change waits until somebody approves of it. A list such as `namespace/name=prod`, a group by name or index or `*` for all, or `*=prod` for every placement.";
+        "tidegate.io/approved": "On a ClusterManagementAddOn: of what somebody has approved. A list such as `namespace/name/prod=<hash>`, with the hash of the content that `tidegate rollout status` and the waiting clusters tell. `tidegate rollout approve` writes it.";
         "tidegate.io/promoted": "On a ClusterManagementAddOn: ends soaks. A list of placements with a time, as `namespace/name=2026-01-31T12:00:00Z`, or `*=<time>` for all: clusters that had succeeded before need not stay successful for minSuccessTime any longer. `tidegate rollout promote` writes it.";
         "tidegate.io/rollout-window": "On a ClusterManagementAddOn: when changes may start, as `0 2 * * 0 for 4h in Europe/Paris`: a schedule of five fields, a duration, perhaps a time zone; several separated by `;`. First installations do not wait.";
         "tidegate.io/depends-on": "On a ClusterManagementAddOn: the add-ons, separated by commas, that have to be installed on a cluster, up to date and available before this one is installed or upgraded there.";
