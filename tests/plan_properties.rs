@@ -2,7 +2,7 @@
 
 mod edits;
 
-use edits::{edit_addon, put_addon, put_rolling, put_rollout};
+use edits::{put_addon, put_pause, put_rolling, put_rollout};
 use hash::SpecHash;
 use jiff::SignedDuration;
 use proptest::prelude::*;
@@ -139,24 +139,6 @@ fn count(world: &mut World, which: usize, selected: u8) {
     if world.objects.contains_key(&key) {
         world.put_status(&key, &json!({"numberOfSelectedClusters": selected}));
     }
-}
-
-/// Pauses rollouts, or has their changes wait for an approval.
-fn put_pause(world: &mut World, kind: u8) {
-    const PAUSED: &str = "tidegate.io/paused";
-    const ASKS: &str = "tidegate.io/approval-before";
-    let (key, value) = [
-        (PAUSED, ""),
-        (PAUSED, "default/p0"),
-        (PAUSED, "default/p1"),
-        (PAUSED, "*"),
-        (ASKS, "default/p0=*"),
-        (ASKS, "*=canary"),
-        (ASKS, "*=1"),
-    ][usize::from(kind)];
-    edit_addon(world, |addon| {
-        addon["metadata"]["annotations"] = json!({key: value});
-    });
 }
 
 fn put_template(world: &mut World, variant: u8) {

@@ -13,6 +13,7 @@ use snapshot::{Kind, ObjectKey};
 use super::agents::{Agents, Mood};
 use super::hub::{Hub, Object, is_deleting, text};
 use super::spec::{LABEL, amount_of};
+use super::told::{SUPERSEDED, condition, held, list};
 use super::user::{ADDON, NEWER, is_taken_over};
 
 const MARK: &str = "tidegate.io/installed-by";
@@ -87,11 +88,6 @@ pub(crate) fn judge(hub: &Hub, agents: &Agents) -> Result<(), String> {
 pub(crate) fn is_plain(hub: &Hub) -> bool {
     let addon = hub.get(&ObjectKey::new(Kind::AddOn, "", ADDON));
     addon.is_none_or(|addon| addon["spec"].get("configuration").is_none())
-}
-
-fn list<'a>(object: &'a Value, pointer: &str) -> impl Iterator<Item = &'a Value> {
-    let listed = object.pointer(pointer).and_then(Value::as_array);
-    listed.into_iter().flatten()
 }
 
 /// The clusters of a placement with their first decision group.
@@ -474,33 +470,6 @@ fn green(member: &Member<'_>) -> Result<(), String> {
         return Err(format!("green: {} is Ready, and not done", member.cluster));
     }
     Ok(())
-}
-
-fn condition<'a>(object: &'a Value, pointer: &str, kind: &str) -> Option<&'a Value> {
-    list(object, pointer).find(|one| one["type"] == kind)
-}
-
-/// What is told of a cluster in OCM's words that keeps what nobody can make any more: that it keeps it comes second then.
-const SUPERSEDED: &str = "ContentSuperseded";
-
-/// Why an instance keeps what it has. OCM's words tell only that it does; then the roll-up tells why, unless it is meant to.
-fn held(object: &Value) -> &str {
-    let said = reason(object, "Configured");
-    if said != "ConfigurationsNotConfigured" {
-        return said;
-    }
-    let is_true = |kind: &str| {
-        let found = condition(object, "/status/conditions", kind)?;
-        (found["status"] == "True").then(|| text(found, "/reason"))
-    };
-    let why = is_true("Stalled").or_else(|| is_true("Reconciling"));
-    why.unwrap_or("OutsideRollout")
-}
-
-/// The reason of a condition that is False, "" when it is not.
-fn reason<'a>(object: &'a Value, kind: &str) -> &'a str {
-    let said = condition(object, "/status/conditions", kind).filter(|said| said["status"] == "False");
-    said.map(|said| text(said, "/reason")).unwrap_or_default()
 }
 
 fn is_applied(one: &Value) -> bool {

@@ -111,8 +111,8 @@ pub(crate) fn random(dice: &mut Dice, clusters: usize, edition: u32) -> Step {
         33 => Step::EditWork(n),
         34 => Step::DropWork(n),
         35 => Step::OptOut(n, dice.happens(60)),
-        36 => Step::Pause(dice.pick(&[0, 0, 1, 2])),
-        37 => dice.pick(&[
+        37 => Step::Pause(dice.pick(&[0, 0, 1, 2])),
+        36 => dice.pick(&[
             Step::Ask(0),
             Step::Ask(1),
             Step::Ask(2),

@@ -81,3 +81,21 @@ pub(crate) fn put_rolling(world: &mut World, kind: u8) {
         addon["spec"]["configuration"] = configurations[usize::from(kind)].clone();
     });
 }
+
+/// Pauses rollouts, or has their changes wait for an approval.
+pub(crate) fn put_pause(world: &mut World, kind: u8) {
+    const PAUSED: &str = "tidegate.io/paused";
+    const ASKS: &str = "tidegate.io/approval-before";
+    let (key, value) = [
+        (PAUSED, ""),
+        (PAUSED, "default/p0"),
+        (PAUSED, "default/p1"),
+        (PAUSED, "*"),
+        (ASKS, "default/p0=*"),
+        (ASKS, "*=canary"),
+        (ASKS, "*=1"),
+    ][usize::from(kind)];
+    edit_addon(world, |addon| {
+        addon["metadata"]["annotations"] = json!({key: value});
+    });
+}

@@ -36,7 +36,7 @@ impl ApprovalBefore {
     ///
     /// Returns everything that is wrong with it.
     pub fn parse(text: &str) -> Result<Self, Vec<Fault>> {
-        parsed(text, ask).map(Self)
+        parsed(text, ASK, ask).map(Self)
     }
 
     /// Returns whether a change over a placement waits before any of its decision groups.
@@ -98,7 +98,7 @@ impl Approvals {
     ///
     /// Returns everything that is wrong with it.
     pub fn parse(text: &str) -> Result<Self, Vec<Fault>> {
-        parsed(text, approval).map(|all| Self(all.into_iter().collect()))
+        parsed(text, APPROVE, approval).map(|all| Self(all.into_iter().collect()))
     }
 
     /// Reads what has a meaning of a list that was stored: the rest approves of nothing.
@@ -145,29 +145,16 @@ pub fn approval(entry: &str) -> Option<Approval> {
     })
 }
 
-/// What an entry of either list is read by, and what it should look like.
-trait Entry: Sized {
-    const FORM: &'static str;
-}
-
-impl Entry for Ask {
-    const FORM: &'static str = ASK;
-}
-
-impl Entry for Approval {
-    const FORM: &'static str = APPROVE;
-}
-
 fn entries(text: &str) -> impl Iterator<Item = &str> {
     text.split(',').map(str::trim).filter(|entry| !entry.is_empty())
 }
 
-fn parsed<T: Entry>(text: &str, read: impl Fn(&str) -> Option<T>) -> Result<Vec<T>, Vec<Fault>> {
+fn parsed<T>(text: &str, form: &str, read: impl Fn(&str) -> Option<T>) -> Result<Vec<T>, Vec<Fault>> {
     let (mut found, mut wrong) = (Vec::new(), Vec::new());
     for entry in entries(text).take(MOST) {
         match read(entry) {
             Some(one) => found.push(one),
-            None => wrong.push(Fault::of_text(Class::Invalid, entry, T::FORM)),
+            None => wrong.push(Fault::of_text(Class::Invalid, entry, form)),
         }
     }
     if entries(text).nth(MOST).is_some() {

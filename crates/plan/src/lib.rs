@@ -56,6 +56,5 @@ pub use check::{check, sound};
 pub use memo::Memo;
 pub use outlook::*;
 pub use registration::{CertificateDecision, Signer, Signing};
-pub use rollout::{Asked, AskedGroup};
 pub use state::{Outcome, Phase, State, Words};
 pub use types::{Action, Payload, Plan, Revision, Wait, WaitOn};

@@ -169,8 +169,8 @@ impl Notice {
     /// Somebody has to approve of the change, by an entry of the annotation.
     pub(super) fn approval(what: &str, group: &str, entry: &str) -> Self {
         let message = format!(
-            "{} into decision group {group}: by the entry {entry} of the annotation {}",
-            unapproved(what),
+            "{}: by the entry {entry} of the annotation {}",
+            unapproved(&format!("decision group {group} of {what}")),
             terms::APPROVED
         );
         Self::new("WaitingForApproval", Attention::Wait, message)
@@ -283,7 +283,7 @@ fn cut(text: &str) -> Cow<'_, str> {
 }
 
 fn unapproved(what: &str) -> String {
-    format!("waits until somebody approves of the change that goes over {what}")
+    format!("waits until somebody approves of what {what} is to run")
 }
 
 fn slot(what: &str, course: &Course) -> String {
