@@ -4,8 +4,8 @@
 //! the picture against the plan.
 
 use cockpit::{
-    ClusterState, Form, Line, Phase, Picture, Rollouts, Steer, Stopwatch, Target, Verb, Writing, addon, list,
-    status, steer, upgrade,
+    Approve, ClusterState, Form, Line, Phase, Picture, Rollouts, Steer, Stopwatch, Target, Verb, Writing,
+    addon, list, status, steer, upgrade,
 };
 use jiff::Timestamp;
 use offline::Hub;
@@ -252,4 +252,118 @@ fn an_add_on_that_goes_or_is_somebody_elses_is_not_steered() {
         .expect_err("nobody obeys");
     assert!(refused.contains("not managed here"), "{refused}");
     assert!(!ClusterState::Done.is_trouble() && ClusterState::Failed.is_trouble());
+}
+
+/// An add-on that is to bring `new` to the group `prod` of a placement, and waits there for an approval.
+fn hub_that_asks(annotations: &Value) -> Scene {
+    let mut addon = hello(annotations, "old");
+    let placements = addon.pointer_mut("/spec/installStrategy/placements");
+    placements
+        .and_then(Value::as_array_mut)
+        .expect("a list")
+        .truncate(1);
+    addon["metadata"]["annotations"]["tidegate.io/approval-before"] = "default/all=prod".into();
+    let version = format!("{CLUSTER}/v1beta1");
+    let placement = json!({"apiVersion": version, "kind": "Placement", "metadata": {"name": "all", "namespace": "default"},
+        "spec": {}, "status": {"numberOfSelectedClusters": 2}});
+    let labels = json!({format!("{CLUSTER}/placement"): "all", format!("{CLUSTER}/decision-group-name"): "prod",
+        format!("{CLUSTER}/decision-group-index"): "0"});
+    let decision = json!({"apiVersion": version, "kind": "PlacementDecision",
+        "metadata": {"name": "all-decision-1", "namespace": "default", "labels": labels},
+        "status": {"decisions": [{"clusterName": "c1", "reason": ""}, {"clusterName": "c2", "reason": ""}]}});
+    let has = |cluster: &str| {
+        let old = json!({"group": GROUP, "resource": "addondeploymentconfigs",
+            "desiredConfig": {"namespace": "default", "name": "old", "specHash": "1"},
+            "lastAppliedConfig": {"namespace": "default", "name": "old", "specHash": "1"}});
+        json!({"apiVersion": ADDON, "kind": "ManagedClusterAddOn", "metadata": {"name": "hello", "namespace": cluster,
+            "uid": cluster, "resourceVersion": "1"}, "spec": {}, "status": {"configReferences": [old]}})
+    };
+    scene(&[
+        addon,
+        config("old"),
+        config("new"),
+        placement,
+        decision,
+        has("c1"),
+        has("c2"),
+    ])
+}
+
+#[test]
+fn what_waits_for_an_approval_is_approved_as_it_was_looked_at() {
+    const APPROVED: &str = "tidegate.io/approved";
+    let target = Target::addon("hello");
+    let asks = hub_that_asks(&json!({}));
+    let picture = asks.picture(&target);
+    assert_eq!(
+        (picture.phase, picture.eta.is_none()),
+        (Phase::NeedsApproval, true)
+    );
+    let [asked] = picture.approvals.as_slice() else {
+        panic!("one group waits: {:?}", picture.approvals);
+    };
+    assert_eq!(
+        (asked.placement.as_str(), asked.group.as_str(), asked.waiting),
+        ("default/all", "prod", 2)
+    );
+    assert!(page(&picture).contains(&format!(
+        "approve default/all/prod={} (2 clusters wait)",
+        asked.hash
+    )));
+    let approve = |placement: Option<&str>, group: Option<&str>, content: Option<&str>| {
+        let owned = |text: &str| text.to_owned();
+        Verb::Approve(Approve {
+            placement: placement.map(owned),
+            group: group.map(owned),
+            contents: content.map(owned).into_iter().collect(),
+        })
+    };
+    let entry = format!("default/all/prod={}", asked.hash);
+    let whole = approve(Some("all"), Some("prod"), Some(&asked.hash));
+    for verb in [approve(None, None, None), whole] {
+        let written = asks.steer(&target, &verb).expect("it makes sense");
+        assert_eq!(written.body["metadata"]["annotations"][APPROVED], entry.as_str());
+        assert_eq!(written.form, Form::Apply);
+    }
+    let refusals = [
+        (
+            approve(None, Some("canary"), None),
+            "what does is \"default/all/prod\"",
+        ),
+        (
+            approve(None, None, Some(&asked.hash[..8])),
+            "it waits with another content by now",
+        ),
+        (
+            Verb::Promote(None),
+            "it waits for an approval: tidegate rollout approve hello",
+        ),
+    ];
+    for (verb, why) in refusals {
+        let refused = asks
+            .steer(&target, &verb)
+            .map(drop)
+            .expect_err("it makes no sense");
+        assert!(refused.contains(why), "{refused}");
+    }
+    // What a group was approved of last stays, and what was approved before that goes.
+    let (first, last) = ("0".repeat(32), "1".repeat(32));
+    let before = format!("default/all/prod={first},default/all/prod={last},default/edge/prod={first}");
+    let again = hub_that_asks(&json!({APPROVED: before}));
+    let written = again
+        .steer(&target, &approve(None, None, None))
+        .expect("it makes sense");
+    assert_eq!(
+        written.body["metadata"]["annotations"][APPROVED],
+        format!("default/edge/prod={first},default/all/prod={last},{entry}")
+    );
+    let given = hub_that_asks(&json!({APPROVED: entry}));
+    assert!(given.picture(&target).approvals.is_empty());
+    let refused = given
+        .steer(&target, &approve(None, None, None))
+        .map(drop)
+        .expect_err("it goes");
+    assert!(refused.ends_with("nothing waits for an approval"), "{refused}");
+    let nobody = hub_with_addon(&json!({}), "old");
+    assert!(nobody.steer(&target, &approve(None, None, None)).is_err());
 }

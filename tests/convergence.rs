@@ -17,6 +17,7 @@ mod shrink;
 mod sim;
 mod spec;
 mod tables;
+mod told;
 mod undone;
 mod user;
 mod watchdog;

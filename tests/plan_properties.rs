@@ -3,7 +3,8 @@
 mod edits;
 
 use edits::{
-    annotate, own_config, own_template, put_addon, put_default, put_other_template, put_rolling, put_rollout,
+    annotate, own_config, own_template, put_addon, put_default, put_other_template, put_pause, put_rolling,
+    put_rollout,
 };
 use hash::SpecHash;
 use jiff::SignedDuration;
@@ -70,7 +71,7 @@ fn step() -> impl Strategy<Value = Step> {
         (0..4_usize, any::<bool>()).prop_map(|(cluster, out)| Step::OptOut(cluster, out)),
         (0..2_usize, 0..11_u8).prop_map(|(placement, kind)| Step::Rollout(placement, kind)),
         (0..6_u8).prop_map(Step::Rolling),
-        (0..4_u8).prop_map(Step::Pause),
+        (0..7_u8).prop_map(Step::Pause),
         any::<bool>().prop_map(Step::Merge),
         (0..4_u8).prop_map(Step::OnFailure),
         Just(Step::Retry),
@@ -137,10 +138,7 @@ fn act(world: &mut World, step: &Step) {
         }
         Step::Rollout(which, kind) => put_rollout(world, *which, *kind),
         Step::Rolling(kind) => put_rolling(world, *kind),
-        Step::Pause(kind) => {
-            let places = ["", "default/p0", "default/p1", "*"];
-            annotate(world, "paused", places[usize::from(*kind)]);
-        }
+        Step::Pause(kind) => put_pause(world, *kind),
         Step::OnFailure(kind) => {
             let modes = ["undo", "stop", "undo,default/p1=stop", "default/p1=undo"];
             annotate(world, "on-failure", modes[usize::from(*kind)]);

@@ -268,6 +268,7 @@ pub(super) mod samples {
             message: "done; a was last".to_owned(),
             counts: Counts::default(),
             paused: None,
+            approvals: Vec::new(),
             next: None,
             eta: None,
             undone: Vec::new(),

@@ -13,12 +13,14 @@ use snapshot::{Kind, ObjectKey};
 use super::agents::{Agents, Mood};
 use super::hub::{Hub, Object, is_deleting, text};
 use super::spec::{LABEL, amount_of};
+use super::told::{SUPERSEDED, condition, held, list};
 use super::undone;
 use super::user::{ADDON, NEWER, is_taken_over};
 
 const MARK: &str = "tidegate.io/installed-by";
 const OPT_OUT: &str = "tidegate.io/opt-out";
 const PAUSED: &str = "tidegate.io/paused";
+const ASKS: &str = "tidegate.io/approval-before";
 const LABELS: &str = "cluster.open-cluster-management.io/";
 pub(crate) const CONFIGS: &str = "addondeploymentconfigs";
 pub(crate) const TEMPLATES: &str = "addontemplates";
@@ -91,11 +93,6 @@ pub(crate) fn judge(hub: &Hub, agents: &Agents) -> Result<(), String> {
 pub(crate) fn is_plain(hub: &Hub) -> bool {
     let addon = hub.get(&ObjectKey::new(Kind::AddOn, "", ADDON));
     addon.is_none_or(|addon| addon["spec"].get("configuration").is_none())
-}
-
-pub(crate) fn list<'a>(object: &'a Value, pointer: &str) -> impl Iterator<Item = &'a Value> {
-    let listed = object.pointer(pointer).and_then(Value::as_array);
-    listed.into_iter().flatten()
 }
 
 /// The clusters of a placement with their first decision group.
@@ -297,13 +294,26 @@ impl<'h> End<'h> {
         } else {
             "PlacementNotFound"
         } || said == SUPERSEDED
-            || (!member.is_assigned && ["RolloutPaused", "TooManyFailures"].contains(&said))
+            || (!member.is_assigned
+                && [
+                    "RolloutPaused",
+                    "TooManyFailures",
+                    "WaitingForApproval",
+                    "WaitingForGroup",
+                ]
+                .contains(&said))
     }
 
     /// Whether the reason for which an instance waits is true.
     fn is_held(&self, member: &Member<'_>, all: &[Member<'_>]) -> bool {
         match held(member.object) {
             "RolloutPaused" => self.is_paused(member),
+            "WaitingForApproval" => self.is_asked(member),
+            "WaitingForGroup" => all.iter().any(|other| {
+                let same = member.home.as_ref().zip(other.home.as_ref());
+                let same = same.is_some_and(|(one, other)| one.0 == other.0 && one.1 != other.1);
+                same && held(other.object) == "WaitingForApproval" && self.is_asked(other)
+            }),
             "TooManyFailures" => member
                 .home
                 .as_ref()
@@ -332,6 +342,19 @@ impl<'h> End<'h> {
             let found = self.hub.get(&key).filter(|_| text(one, "/resource") == CONFIGS);
             text(one, "/resource") != CONFIGS
                 || found.is_some_and(|found| SpecHash::of(found).to_string() == hash)
+        })
+    }
+
+    /// Whether changes wait before the decision group of a cluster.
+    fn is_asked(&self, member: &Member<'_>) -> bool {
+        let asks = self.addon["metadata"]["annotations"][ASKS].as_str();
+        let home = member.home.as_ref();
+        home.is_some_and(|(index, (_, group))| match asks {
+            Some("default/p0=*") => self
+                .place(*index)
+                .is_some_and(|place| text(place, "/name") == "p0"),
+            Some("*=canary") => group == "canary",
+            Some(_) | None => false,
         })
     }
 
@@ -464,33 +487,6 @@ fn green(member: &Member<'_>) -> Result<(), String> {
         return Err(format!("green: {} is Ready, and not done", member.cluster));
     }
     Ok(())
-}
-
-pub(crate) fn condition<'a>(object: &'a Value, pointer: &str, kind: &str) -> Option<&'a Value> {
-    list(object, pointer).find(|one| one["type"] == kind)
-}
-
-/// What is told of a cluster in OCM's words that keeps what nobody can make any more: that it keeps it comes second then.
-const SUPERSEDED: &str = "ContentSuperseded";
-
-/// Why an instance keeps what it has. OCM's words tell only that it does; then the roll-up tells why, unless it is meant to.
-pub(crate) fn held(object: &Value) -> &str {
-    let said = reason(object, "Configured");
-    if said != "ConfigurationsNotConfigured" {
-        return said;
-    }
-    let is_true = |kind: &str| {
-        let found = condition(object, "/status/conditions", kind)?;
-        (found["status"] == "True").then(|| text(found, "/reason"))
-    };
-    let why = is_true("Stalled").or_else(|| is_true("Reconciling"));
-    why.unwrap_or("OutsideRollout")
-}
-
-/// The reason of a condition that is False, "" when it is not.
-fn reason<'a>(object: &'a Value, kind: &str) -> &'a str {
-    let said = condition(object, "/status/conditions", kind).filter(|said| said["status"] == "False");
-    said.map(|said| text(said, "/reason")).unwrap_or_default()
 }
 
 fn is_applied(one: &Value) -> bool {

@@ -44,6 +44,10 @@ pub(crate) fn lines(step: &Step) -> Vec<String> {
             "# annotation tidegate.io/opt-out of {}: {out}",
             cluster(*n)
         )],
+        Step::Ask(asked) => vec![format!(
+            "# annotation tidegate.io/approval-before of the add-on: {asked}"
+        )],
+        Step::Approve => vec!["# annotation tidegate.io/approved of the add-on: whatever waits".to_owned()],
         Step::Pause(paused) => vec![format!("# annotation tidegate.io/paused of the add-on: {paused}")],
         Step::Retry => vec!["# annotation tidegate.io/retried of the add-on: all, now".to_owned()],
         Step::NeverUndo => {

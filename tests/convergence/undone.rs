@@ -6,8 +6,9 @@ use hash::SpecHash;
 use serde_json::Value;
 use snapshot::{Kind, ObjectKey};
 
-use super::ended::{CONFIGS, TEMPLATES, condition, held, list};
+use super::ended::{CONFIGS, TEMPLATES};
 use super::hub::{Hub, Object, text};
+use super::told::{condition, held, list};
 
 /// Returns what the clusters of a placement are to have whose rollout was undone; nothing where it was not.
 pub(crate) fn good(addon: &Value, index: usize) -> Option<&str> {

@@ -72,6 +72,10 @@ pub(crate) enum Step {
     Retry,
     /// Nothing is undone any more, neither what was nor what comes.
     NeverUndo,
+    /// Before which groups changes wait for an approval: none, every group of the first placement, every canary.
+    Ask(u8),
+    /// Somebody approves of what waits for that, as the waiting clusters say it.
+    Approve,
     EditWork(usize),
     DropWork(usize),
     Feel(usize, Mood),
@@ -111,10 +115,17 @@ pub(crate) fn random(dice: &mut Dice, clusters: usize, edition: u32) -> Step {
         33 => Step::EditWork(n),
         34 => Step::DropWork(n),
         35 => Step::OptOut(n, dice.happens(60)),
-        36 | 37 => match dice.pick(&[0, 0, 1, 2, 3]) {
+        37 => match dice.pick(&[0, 0, 1, 2, 3]) {
             3 => Step::Retry,
             paused => Step::Pause(paused),
         },
+        36 => dice.pick(&[
+            Step::Ask(0),
+            Step::Ask(1),
+            Step::Ask(2),
+            Step::Approve,
+            Step::Approve,
+        ]),
         38..=40 => match dice.pick(&[0, 1, 2, 3, 3]) {
             3 => Step::TakeOver(n),
             version => Step::Choose(n, version),
@@ -170,6 +181,15 @@ pub(crate) fn act(hub: &mut Hub, agents: &mut Agents, step: &Step) {
         Step::Pause(paused) => {
             let what = [Value::Null, json!("default/p0"), json!("*")][usize::from(*paused)].clone();
             annotate(hub, "paused", &what);
+        }
+        Step::Ask(asked) => {
+            let what = [Value::Null, json!("default/p0=*"), json!("*=canary")][usize::from(*asked)].clone();
+            let patch = json!({"metadata": {"annotations": {"tidegate.io/approval-before": what}}});
+            edit(hub, Kind::AddOn, "", &patch);
+        }
+        Step::Approve => {
+            let patch = json!({"metadata": {"annotations": {"tidegate.io/approved": asked(hub)}}});
+            edit(hub, Kind::AddOn, "", &patch);
         }
         Step::Join(n) | Step::Leave(n) | Step::OptOut(n, _) | Step::Label(n, _) | Step::Feel(n, _) => {
             act_on_cluster(hub, agents, &cluster(*n), step);
@@ -392,6 +412,21 @@ pub(crate) fn chosen(version: u8) -> Value {
     [Value::Null, json!("v1"), json!("v2")][usize::from(version)].clone()
 }
 
+/// The entries that would approve of everything that waits for that.
+fn asked(hub: &Hub) -> String {
+    let mut entries = std::collections::BTreeSet::new();
+    for (_, instance) in hub.of_kind(Kind::Instance) {
+        for condition in instance["status"]["conditions"].as_array().into_iter().flatten() {
+            let message = text(condition, "/message");
+            let entry = message
+                .split_once(" by the entry ")
+                .and_then(|(_, rest)| rest.split(' ').next());
+            entries.extend(entry.filter(|_| text(condition, "/reason") == "WaitingForApproval"));
+        }
+    }
+    entries.into_iter().collect::<Vec<_>>().join(",")
+}
+
 fn works(hub: &Hub, cluster: &str) -> Vec<ObjectKey> {
     let here = hub
         .of_kind(Kind::Work)
@@ -421,7 +456,7 @@ pub(crate) fn closing(steps: &[Step], clusters: usize, ending: Ending) -> Vec<St
         .map(|n| Step::Feel(n, Mood::Well))
         .collect();
     if ending != Ending::Paused {
-        closing.push(Step::Pause(0));
+        closing.extend([Step::Pause(0), Step::Ask(0)]);
     }
     // What was undone on the way, history has decided.
     if ending != Ending::Failing {

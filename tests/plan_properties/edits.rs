@@ -112,3 +112,24 @@ pub(crate) fn own_config() -> serde_json::Value {
 pub(crate) fn own_template() -> serde_json::Value {
     json!({"group": super::GROUP, "resource": "addontemplates", "name": "other"})
 }
+
+/// Pauses rollouts, or has their changes wait for an approval.
+pub(crate) fn put_pause(world: &mut World, kind: u8) {
+    const PAUSED: &str = "tidegate.io/paused";
+    const ASKS: &str = "tidegate.io/approval-before";
+    let (key, value) = [
+        (PAUSED, ""),
+        (PAUSED, "default/p0"),
+        (PAUSED, "default/p1"),
+        (PAUSED, "*"),
+        (ASKS, "default/p0=*"),
+        (ASKS, "*=canary"),
+        (ASKS, "*=1"),
+    ][usize::from(kind)];
+    edit_addon(world, |addon| {
+        if let Some(known) = addon["metadata"]["annotations"].as_object_mut() {
+            known.retain(|known, _| ![PAUSED, ASKS].contains(&known.as_str()));
+        }
+        addon["metadata"]["annotations"][key] = json!(value);
+    });
+}

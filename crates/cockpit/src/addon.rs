@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
+use super::approval::asked;
 use super::cluster::{ClusterState, ClusterView, since, state};
 use super::counts::Counts;
 use super::eta::of_addon;
@@ -38,6 +39,7 @@ pub fn addon(store: &Store, name: &str, watch: &Stopwatch, now: Timestamp) -> Op
         Phase::Progressing | Phase::Waiting => of_addon(&outlook, watch.pace(), now),
         Phase::Done
         | Phase::Paused
+        | Phase::NeedsApproval
         | Phase::Stopped
         | Phase::Failed
         | Phase::Deleting
@@ -52,6 +54,7 @@ pub fn addon(store: &Store, name: &str, watch: &Stopwatch, now: Timestamp) -> Op
         notices: notices(&outlook, &plan),
         eta,
         paused,
+        approvals: asked(&outlook),
         waves,
         clusters,
         ..bare(&view, phase, counts, now)
@@ -68,6 +71,7 @@ fn bare(view: &View<'_>, phase: Phase, counts: Counts, now: Timestamp) -> Pictur
         message: String::new(),
         counts,
         paused: None,
+        approvals: Vec::new(),
         next: None,
         eta: None,
         undone: Vec::new(),
@@ -248,6 +252,7 @@ fn phase(outlook: &Outlook, counts: &Counts) -> Phase {
         () if has_paused => Phase::Paused,
         () if has_stopped || has_bar => Phase::Stopped,
         () if moving > 0 || soaking > 0 => Phase::Progressing,
+        () if !asked(outlook).is_empty() => Phase::NeedsApproval,
         () if counts.failures() > 0 && waiting == 0 => Phase::Failed,
         () if stalled => Phase::Failed,
         () => Phase::Waiting,

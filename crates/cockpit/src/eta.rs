@@ -64,6 +64,7 @@ pub(super) fn of_addon(outlook: &Outlook, pace: Pace, now: Timestamp) -> Option<
             .map(|seen| Unit {
                 group: seen.group,
                 standing: seen.standing,
+                approved: seen.approved,
             })
             .collect();
         let groups: Vec<Group<'_>> = placement

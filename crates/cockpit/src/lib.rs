@@ -11,6 +11,8 @@
 )]
 
 mod addon;
+mod approval;
+mod approve;
 mod cluster;
 mod counts;
 mod eta;
@@ -31,6 +33,8 @@ mod wave;
 mod waves;
 
 pub use addon::addon;
+pub use approval::{AskedApproval, WaveApproval};
+pub use approve::Approve;
 pub use cluster::{ClusterState, ClusterView};
 pub use counts::Counts;
 pub use eta::Eta;

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::approval::AskedApproval;
 use super::cluster::ClusterView;
 use super::counts::Counts;
 use super::eta::Eta;
@@ -36,6 +37,8 @@ pub struct Picture {
     /// What pauses it; absent while nothing does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paused: Option<String>,
+    /// What somebody has to approve before it goes on; empty where nothing waits for that.
+    pub approvals: Vec<AskedApproval>,
     /// What changes by itself next, where that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<Next>,
@@ -68,6 +71,7 @@ impl Picture {
             message: self.message.clone(),
             counts: self.counts,
             paused: self.paused.clone(),
+            approvals: self.approvals.clone(),
             next: self.next.clone(),
             eta: self.eta.clone(),
             undone: self.undone.clone(),
@@ -139,6 +143,8 @@ pub enum Phase {
     Waiting,
     /// Somebody has paused it, and clusters wait for the end of that.
     Paused,
+    /// Nobody is on the way, and clusters wait until somebody approves of the change.
+    NeedsApproval,
     /// More clusters failed than may: nothing new starts.
     Stopped,
     /// Everybody has had a turn, and some have failed; or only a human can change what is.
@@ -159,6 +165,7 @@ impl Phase {
             Self::Progressing => "Progressing",
             Self::Waiting => "Waiting",
             Self::Paused => "Paused",
+            Self::NeedsApproval => "NeedsApproval",
             Self::Stopped => "Stopped",
             Self::Failed => "Failed",
             Self::Deleting => "Deleting",
@@ -170,7 +177,7 @@ impl Phase {
     /// Returns whether time alone may end it well: whoever waits for the end goes on waiting.
     pub const fn goes_on(self) -> bool {
         match self {
-            Self::Progressing | Self::Waiting | Self::Paused | Self::Deleting => true,
+            Self::Progressing | Self::Waiting | Self::Paused | Self::NeedsApproval | Self::Deleting => true,
             Self::Done | Self::Stopped | Self::Failed | Self::Empty | Self::NotManaged => false,
         }
     }
@@ -183,6 +190,7 @@ impl Phase {
             | Self::Progressing
             | Self::Waiting
             | Self::Paused
+            | Self::NeedsApproval
             | Self::Deleting
             | Self::Empty
             | Self::NotManaged => false,

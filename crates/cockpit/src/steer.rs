@@ -6,6 +6,7 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use super::approve::{Approve, approve};
 use super::cluster::{ClusterState, ClusterView};
 use super::fields::field;
 use super::picture::{Phase, Picture, TargetKind};
@@ -28,6 +29,8 @@ pub enum Verb {
     Resume(Option<String>),
     /// Clusters that soak count as done; of one placement, or of all.
     Promote(Option<String>),
+    /// What waits for an approval has it.
+    Approve(Approve),
     /// What failed is tried again.
     Retry,
     /// Back to what was last known to be good.
@@ -41,6 +44,7 @@ impl Verb {
             Self::Pause(_) => "pause",
             Self::Resume(_) => "resume",
             Self::Promote(_) => "promote",
+            Self::Approve(_) => "approve",
             Self::Retry => "retry",
             Self::Undo => "undo",
         }
@@ -51,6 +55,7 @@ impl Verb {
         match self {
             Self::Pause(_) | Self::Resume(_) => "tidegate-rollout-pause",
             Self::Promote(_) => "tidegate-rollout-promote",
+            Self::Approve(_) => "tidegate-rollout-approve",
             Self::Retry => "tidegate-rollout-retry",
             Self::Undo => "tidegate-rollout-undo",
         }
@@ -117,6 +122,8 @@ pub fn steer(ask: Steer<'_>, now: Timestamp) -> Result<Writing, Refusal> {
         (_, Verb::Pause(place)) if of_addon => pause(ask, place.as_deref()),
         (_, Verb::Resume(place)) if of_addon => resume(ask, place.as_deref()),
         (_, Verb::Promote(place)) if of_addon => promote(ask, place.as_deref()),
+        (_, Verb::Approve(wish)) if of_addon => approve(ask, wish),
+        (_, Verb::Approve(_)) => Err("an upgrade of clusters asks for no approval".to_owned()),
         (_, Verb::Promote(_)) => Err("an upgrade of clusters has no soak that could be ended".to_owned()),
         (_, Verb::Pause(Some(_)) | Verb::Resume(Some(_))) => {
             Err("an upgrade is paused as a whole: leave --placement out".to_owned())
@@ -151,7 +158,7 @@ impl Writing {
         }
     }
 
-    fn noting(self, note: Option<String>) -> Self {
+    pub(super) fn noting(self, note: Option<String>) -> Self {
         Self { note, ..self }
     }
 
@@ -175,7 +182,7 @@ impl Writing {
     }
 }
 
-fn annotation<'a>(object: &'a Value, key: &str) -> Option<&'a str> {
+pub(super) fn annotation<'a>(object: &'a Value, key: &str) -> Option<&'a str> {
     object.get("metadata")?.get("annotations")?.get(key)?.as_str()
 }
 
@@ -189,7 +196,7 @@ fn paused(ask: Steer<'_>) -> Vec<&str> {
 }
 
 /// Returns the placement as it stands in the add-on.
-fn placement(ask: Steer<'_>, asked: &str) -> Result<String, String> {
+pub(super) fn placement(ask: Steer<'_>, asked: &str) -> Result<String, String> {
     let placements = ask.object.pointer("/spec/installStrategy/placements");
     let each = placements.and_then(Value::as_array).into_iter().flatten();
     let text = |one: &Value, key: &str| {
@@ -254,7 +261,7 @@ fn going_on(under_way: usize) -> String {
     }
 }
 
-fn annotated(key: &str, value: &str) -> Writing {
+pub(super) fn annotated(key: &str, value: &str) -> Writing {
     let says = vec![format!("annotation {key}={}", quoted(value))];
     Writing::apply(json!({"metadata": {"annotations": {key: value}}}), says)
 }
@@ -332,7 +339,12 @@ fn promote(ask: Steer<'_>, place: Option<&str>) -> Result<Writing, String> {
     let soaking: Vec<&ClusterView> = ask.picture.clusters.iter().filter(is_meant).collect();
     // Only those that were seen: whoever succeeds from now on soaks.
     let Some(last) = soaking.iter().filter_map(|cluster| cluster.since).max() else {
-        return Err("no cluster soaks: nothing has to stay successful for minSuccessTime now".to_owned());
+        let mut why = "no cluster soaks: nothing has to stay successful for minSuccessTime now".to_owned();
+        if !ask.picture.approvals.is_empty() {
+            let name = &ask.picture.target.name;
+            why = format!("{why}; it waits for an approval: tidegate rollout approve {name}");
+        }
+        return Err(why);
     };
     let at = Timestamp::from_second(last.as_second().saturating_add(1)).unwrap_or(last);
     let place = place.unwrap_or_else(|| ALL.to_owned());

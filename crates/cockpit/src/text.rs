@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
+use super::approval::AskedApproval;
 use super::cluster::{ClusterState, ClusterView};
 use super::counts::Counts;
 use super::line::{Line, Tone, between, length, padded};
@@ -27,7 +28,7 @@ pub(super) const fn tone(phase: Phase) -> Tone {
     match phase {
         Phase::Done => Tone::Good,
         Phase::Progressing => Tone::Moving,
-        Phase::Waiting | Phase::Paused | Phase::Deleting => Tone::Soaking,
+        Phase::Waiting | Phase::Paused | Phase::NeedsApproval | Phase::Deleting => Tone::Soaking,
         Phase::Stopped | Phase::Failed => Tone::Bad,
         Phase::Empty | Phase::NotManaged => Tone::Faint,
     }
@@ -118,6 +119,8 @@ fn head(picture: &Picture, width: usize, now: Timestamp) -> Vec<Line> {
             .iter()
             .map(|why| row("paused", Tone::Soaking, why.clone())),
     );
+    let asked = picture.approvals.iter().map(AskedApproval::told);
+    page.extend(asked.map(|asked| row("approve", Tone::Soaking, asked)));
     let next = picture.next.as_ref().filter(|next| next.at > now);
     page.extend(next.map(|next| {
         row(
@@ -251,7 +254,7 @@ fn facts(wave: &Wave) -> Vec<String> {
         WaveState::Waiting => facts.push("waits".to_owned()),
         WaveState::Stopped => facts.push("stopped".to_owned()),
         WaveState::Paused => facts.push("paused".to_owned()),
-        WaveState::Done | WaveState::Open => {}
+        WaveState::NeedsApproval | WaveState::Done | WaveState::Open => {}
     }
     if let Some(batches) = wave.batches {
         facts.push(format!("batch {} of {}", batches.current, batches.total));
@@ -259,6 +262,7 @@ fn facts(wave: &Wave) -> Vec<String> {
     if wave.mandatory {
         facts.push("mandatory".to_owned());
     }
+    facts.extend(wave.approval.map(|approval| approval.told().to_owned()));
     facts.extend(wave.limit.map(|limit| format!("{limit} at once")));
     let seconds = |seconds: u64| length(i64::try_from(seconds).unwrap_or(i64::MAX));
     if wave.soak_seconds > 0 {

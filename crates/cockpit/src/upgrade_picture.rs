@@ -50,6 +50,7 @@ pub fn upgrade(store: &Store, target: &Target, now: Timestamp) -> Option<Picture
         message: sentence(&counts),
         counts,
         paused,
+        approvals: Vec::new(),
         next: window.map(|at| Next {
             at,
             what: "the window opens or shuts".to_owned(),
@@ -246,6 +247,7 @@ fn wave_state(counts: &Counts, phase: Phase, is_behind: bool) -> WaveState {
         | Phase::Progressing
         | Phase::Waiting
         | Phase::Paused
+        | Phase::NeedsApproval
         | Phase::Stopped
         | Phase::Failed
         | Phase::Deleting

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::approval::WaveApproval;
 use super::counts::Counts;
 
 /// How far a wave is.
@@ -21,6 +22,8 @@ pub enum WaveState {
     Stopped,
     /// Somebody has paused it.
     Paused,
+    /// Somebody has to approve of the change before it goes on.
+    NeedsApproval,
 }
 
 /// Clusters that go together.
@@ -53,6 +56,9 @@ pub struct Wave {
     /// How long a cluster may take, in seconds; absent where it may take for ever.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deadline_seconds: Option<u64>,
+    /// How it stands with those who approve; absent where nobody is asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub approval: Option<WaveApproval>,
     /// The clusters that it waits for, the first of them by name; "" while it waits for nobody.
     pub waits_for: String,
     /// When the next of its clusters gets on by itself.

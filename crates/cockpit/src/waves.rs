@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use super::approval::{WaveApproval, of_stage};
 use super::cluster::{ClusterState, ClusterView};
 use super::counts::Counts;
 use super::wave::{Batches, Wave, WaveState};
@@ -92,6 +93,13 @@ impl Waves {
                 (false, false) => Brake::None,
             };
             wave.state = state(&wave.counts, brake);
+            let is_asked = wave.approval == Some(WaveApproval::Asked);
+            if is_asked
+                && matches!(wave.state, WaveState::Open | WaveState::Waiting)
+                && !is_moving(&wave.counts)
+            {
+                wave.state = WaveState::NeedsApproval;
+            }
             wave.batches = Batches::of(wave.limit, &wave.counts);
             let own = moving.remove(&at).unwrap_or_default();
             let before = ahead.take().filter(|(of, _)| *of == owner);
@@ -156,6 +164,10 @@ enum Brake {
     Undone,
 }
 
+fn is_moving(counts: &Counts) -> bool {
+    counts.moving > 0 || counts.soaking > 0
+}
+
 fn state(counts: &Counts, brake: Brake) -> WaveState {
     let Counts {
         total,
@@ -213,6 +225,7 @@ fn wave(placement: &PlacementOutlook, stage: usize) -> Wave {
     let counts = placement.stages.get(stage).copied().unwrap_or_default();
     Wave {
         mandatory,
+        approval: of_stage(placement, stage),
         limit: counts.limit.filter(|limit| *limit < counts.all),
         tolerated: counts.tolerated,
         failures: counts.failures,
@@ -242,6 +255,7 @@ pub(super) fn bare(name: &str, placement: &str) -> Wave {
         failures: 0,
         soak_seconds: 0,
         deadline_seconds: None,
+        approval: None,
         waits_for: String::new(),
         next_at: None,
     }

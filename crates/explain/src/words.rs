@@ -66,6 +66,8 @@ terms! {
         "EveryClusterRunsWell": "The content that all clusters of the placement were last seen to run well, as a whole: where a rollout is undone they go back to it.";
         "WaitingForGroup": "Decision groups that go first are not done. `tidegate why` names them and the clusters that are waited for.";
         "WaitingForDependency": "An add-on that this one depends on (tidegate.io/depends-on) is not installed on the cluster, not up to date or not available. `tidegate why` says which.";
+        "WaitingForApproval": "The change waits until somebody approves of it before it enters the decision group of the cluster (tidegate.io/approval-before). `tidegate rollout approve` does; the message has the entry of tidegate.io/approved.";
+        "RolloutApprovalInvalid": "The annotation tidegate.io/approval-before has no meaning. Clusters keep what they have until it is corrected.";
         "WaitingForWindow": "Changes of the add-on travel in windows (tidegate.io/rollout-window), and none is open. `tidegate why` says when one opens.";
         "RolloutWindowInvalid": "The annotation tidegate.io/rollout-window has no meaning. Clusters keep what they have until it is corrected.";
         "DependencyCycle": "Add-ons depend on each other in a circle, so that none can go first. The message has the circle; take one out of tidegate.io/depends-on.";
@@ -186,6 +188,8 @@ terms! {
     /// Names of annotations, labels and finalizers.
     NAMES,
     "an annotation" {
+        "tidegate.io/approval-before": "On a ClusterManagementAddOn: before which decision groups a change waits until somebody approves of it. A list such as `namespace/name=prod`, a group by name or index or `*` for all, or `*=prod` for every placement.";
+        "tidegate.io/approved": "On a ClusterManagementAddOn: of what somebody has approved. A list such as `namespace/name/prod=<hash>`, with the hash of the content that `tidegate rollout status` and the waiting clusters tell. `tidegate rollout approve` writes it.";
         "tidegate.io/promoted": "On a ClusterManagementAddOn: ends soaks. A list of placements with a time, as `namespace/name=2026-01-31T12:00:00Z`, or `*=<time>` for all: clusters that had succeeded before need not stay successful for minSuccessTime any longer. `tidegate rollout promote` writes it.";
         "tidegate.io/on-failure": "On a ClusterManagementAddOn: what becomes of rollouts that stop because too many clusters failed. `undo`: clusters go back to what was last known to be good; `stop`: nothing new starts; or a list of placements as `namespace/name=undo`.";
         "tidegate.io/retried": "On a ClusterManagementAddOn: content that was undone before a time is tried again. A list of placements with a time, as `namespace/name=2026-01-31T12:00:00Z`, or `*=<time>` for all. `tidegate rollout retry` writes it.";

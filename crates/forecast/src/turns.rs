@@ -162,6 +162,7 @@ mod tests {
             .map(|standing| Unit {
                 group: 0,
                 standing: *standing,
+                approved: true,
             })
             .collect();
         let now = Timestamp::from_second(START).expect("a time");

@@ -1,6 +1,6 @@
 //! The hash of a configuration, as Open Cluster Management computes it, and how it is written on a `ManifestWork`.
 //!
-//! A table of contents: `spec_hash` decides. Never depends on the order of a map.
+//! A table of contents: `spec_hash` and `content_hash` decide. Never depends on the order of a map.
 #![deny(
     clippy::disallowed_methods,
     clippy::disallowed_types,
@@ -8,8 +8,10 @@
     clippy::wildcard_enum_match_arm
 )]
 
+mod content_hash;
 mod spec_hash;
 
+pub use content_hash::content_hash;
 pub use spec_hash::{
     AnnotationError, ConfigKey, NotAHash, SpecHash, parse_config_spec_hash, render_config_spec_hash,
     render_go_json,

@@ -25,7 +25,7 @@ pub struct SpecHash([u8; 32]);
 pub struct NotAHash;
 
 /// A configuration as the annotation of a `ManifestWork` names it.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ConfigKey {
     /// Plural name of the type.
     pub resource: String,
@@ -54,7 +54,12 @@ pub enum AnnotationError {
 impl SpecHash {
     /// Returns the hash of an object as the API server serves it. A value that is not an object hashes as an empty one.
     pub fn of(object: &Value) -> Self {
-        Self(Sha256::digest(canonical_json(object)).into())
+        Self::of_text(&canonical_json(object))
+    }
+
+    /// Returns the hash of a text.
+    pub(super) fn of_text(text: &str) -> Self {
+        Self(Sha256::digest(text).into())
     }
 }
 

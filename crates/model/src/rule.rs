@@ -20,6 +20,8 @@ pub const MAX_CONCURRENCY: &str = "rollout/max-concurrency";
 pub const MAX_FAILURES: &str = "rollout/max-failures";
 /// A mandatory decision group that no decision can match.
 pub const MANDATORY_GROUPS: &str = "rollout/mandatory-groups";
+/// An approval of changes, or what asks for one, that has no meaning.
+pub const ROLLOUT_APPROVAL: &str = "rollout/approval";
 /// A window of rollouts that has no meaning.
 pub const ROLLOUT_WINDOW: &str = "rollout/window";
 /// What becomes of rollouts that have stopped, in words without a meaning.

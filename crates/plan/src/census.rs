@@ -13,7 +13,10 @@ use super::settled::Others;
 use snapshot::Name;
 
 /// The reasons to wait that only a human ends.
-const BRAKES: [&str; 2] = ["RolloutPaused", "TooManyFailures"];
+const BRAKES: [&str; 3] = ["RolloutPaused", "TooManyFailures", APPROVAL];
+/// The one of them that holds a decision group: those that go after it wait for the group.
+const APPROVAL: &str = "WaitingForApproval";
+const BEHIND: &str = "WaitingForGroup";
 
 /// What an instance runs with that is meant to keep what it has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -203,8 +206,14 @@ impl Census {
 
     /// Returns the one reason for which all wait that are not there yet, if only a human ends it.
     pub(super) fn brake(&self) -> Option<&'static str> {
-        let (reason, few) = self.waiting.first_key_value()?;
-        (BRAKES.contains(reason) && few.count() == self.open()).then_some(*reason)
+        let count = |reason: &str| self.waiting.get(reason).map_or(0, Few::count);
+        let held = |reason: &str| match count(reason) {
+            0 => 0,
+            own if reason == APPROVAL => own.saturating_add(count(BEHIND)),
+            own => own,
+        };
+        let open = self.open();
+        BRAKES.into_iter().find(|reason| open > 0 && held(reason) == open)
     }
 
     /// Returns how many clusters stand how; beside the total, each is in one count.

@@ -333,7 +333,13 @@ fn note(view: &View<'_>, wishes: &[Wish<'_>]) -> Option<Note> {
         return None;
     }
     let fine = ready.status() == Status::True
-        || ["Progressing", "DecisionNotFound", "RolloutPaused"].contains(&ready.reason());
+        || [
+            "Progressing",
+            "DecisionNotFound",
+            "RolloutPaused",
+            "WaitingForApproval",
+        ]
+        .contains(&ready.reason());
     Some(Note::AddOn {
         addon: view.addon.name.clone(),
         grade: if fine { Grade::Normal } else { Grade::Warning },
@@ -393,6 +399,8 @@ mod tests {
     const STALLS: &str =
         "Ready=False ClustersStalled, Reconciling=False Settled, Stalled=True ClustersStalled";
     const DOWN: &str = "Ready=False ClustersUnavailable, Reconciling=False Settled, Stalled=False NotStalled";
+    const ASKS: &str =
+        "Ready=False WaitingForApproval, Reconciling=True WaitingForApproval, Stalled=False NotStalled";
     const PAUSED: &str =
         "Ready=False RolloutPaused, Reconciling=True RolloutPaused, Stalled=False NotStalled";
 
@@ -401,7 +409,7 @@ mod tests {
         use InstanceTally::{Leaving, Moving, Ready, Stalled, Unavailable, Unreachable, Waiting};
         let failed = Stalled("UpgradeFailed");
         let (goes, lost) = (Leaving { reachable: true }, Leaving { reachable: false });
-        let rows: [(&[InstanceTally], Time, &str); 15] = [
+        let rows: [(&[InstanceTally], Time, &str); 18] = [
             (&[Ready, goes], Time::Stands, MOVES),
             (&[Ready, lost], Time::Stands, DONE),
             (&[failed, goes], Time::Stands, MOVES),
@@ -419,6 +427,17 @@ mod tests {
             // A failure that keeps the last slot stops everybody.
             (&[failed, Waiting("WaitingForSlot")], Time::Stands, STALLS),
             (&[Ready, Waiting("RolloutPaused")], Time::Stands, PAUSED),
+            (&[Ready, Waiting("WaitingForApproval")], Time::Stands, ASKS),
+            (
+                &[Ready, Waiting("WaitingForApproval"), Waiting("WaitingForGroup")],
+                Time::Stands,
+                ASKS,
+            ),
+            (
+                &[Moving, Waiting("WaitingForApproval"), Waiting("WaitingForSlot")],
+                Time::Stands,
+                MOVES,
+            ),
             (
                 &[Moving, Waiting("RolloutPaused"), Waiting("WaitingForSlot")],
                 Time::Stands,

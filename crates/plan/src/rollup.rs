@@ -9,7 +9,9 @@ use super::config::{Configs, Effective};
 use super::few::Few;
 use super::install::{DecisionState, Selected, Wanted};
 use super::instance_state::PROGRESSING;
-use super::rollout::{Breach, Counts, Placed, REASONS, ROLLED_BACK, ROLLING_BACK, Undo, blamed, known_good};
+use super::rollout::{
+    Asked, Breach, Counts, Placed, REASONS, ROLLED_BACK, ROLLING_BACK, Undo, blamed, known_good,
+};
 use super::types::earliest;
 use model::OnFailure;
 use snapshot::{
@@ -277,10 +279,15 @@ fn sentence(selected: usize, placed: &Placed, done: bool) -> Wish<'static> {
 }
 
 /// What OCM's sentence does not tell.
-fn details(placed: &Placed, blocked_by: &str) -> [Option<String>; 6] {
+fn details(placed: &Placed, blocked_by: &str) -> [Option<String>; 7] {
     let few = |what: &str, few: &Few| (!few.is_empty()).then(|| format!("{what}: {few}"));
     let blocked = placed.blocked;
-    let waiting = placed.counts.waiting.saturating_sub(blocked);
+    let asked = placed.asked.as_ref().filter(|asked| asked.waiting() > 0);
+    let unapproved = asked.map_or(0, Asked::waiting);
+    let waiting = placed
+        .counts
+        .waiting
+        .saturating_sub(blocked.saturating_add(unapproved));
     let held = placed.counts.held;
     [
         few("Failed", &placed.failed),
@@ -293,9 +300,17 @@ fn details(placed: &Placed, blocked_by: &str) -> [Option<String>; 6] {
             }
             format!("{waiting} wait for {now}")
         }),
+        asked.map(approval),
         (blocked > 0).then(|| format!("{blocked} wait for {blocked_by}")),
         (held > 0).then(|| format!("{held} held by spec.configuration")),
     ]
+}
+
+/// Who waits for somebody's approval, and of what.
+fn approval(asked: &Asked) -> String {
+    let groups: Few = asked.now().map(|group| &group.name).collect();
+    let (waiting, hash) = (asked.waiting(), &asked.hash);
+    format!("{waiting} wait for an approval of {hash} for decision group {groups}")
 }
 
 /// Says what no amount of waiting changes.

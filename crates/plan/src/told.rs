@@ -81,6 +81,10 @@ pub(super) fn cause(reason: &str) -> &'static str {
         "WaitingForGroup" => "waits for its turn, a group: see the condition Configured",
         "WaitingForDependency" => "waits for another add-on: see the condition Configured",
         "WaitingForWindow" => "waits for a window: see the condition Configured",
+        "WaitingForApproval" => "waits for somebody's approval: see the condition Configured",
+        "RolloutApprovalInvalid" => {
+            "where the rollout waits for an approval has no meaning: see the condition Configured"
+        }
         "RolloutWindowInvalid" => "the windows of the rollout have no meaning: see the condition Configured",
         "DependencyCycle" => "add-ons depend on each other in a circle: see the condition Configured",
         "DependencyNotFound" => "an add-on that it depends on does not exist: see the condition Configured",

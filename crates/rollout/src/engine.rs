@@ -91,6 +91,8 @@ pub struct Unit {
     pub group: usize,
     /// How far it is.
     pub standing: UnitState,
+    /// Whether people let it move: what it has to move to needs nobody's approval, or has it.
+    pub approved: bool,
 }
 
 /// How far a unit is.
@@ -147,6 +149,8 @@ pub enum Hold {
     Failures,
     /// A group before its own is not done.
     Group,
+    /// Somebody has to approve of what it would move to. Whatever comes before is done.
+    Approval,
     /// All slots are taken by units on their way.
     Slot,
     /// Units that have succeeded keep the last slots for the time of their soak.
@@ -257,7 +261,7 @@ pub fn decide_beside(
     let mut gates = stages.gates(course, &tallies, shut);
     for (unit, verdict) in units.iter().zip(&mut verdicts) {
         let gate = gates.get_mut(stages.of(unit));
-        if let Some(passed) = gate.and_then(|gate| let_pass(gate, unit.standing)) {
+        if let Some(passed) = gate.and_then(|gate| let_pass(gate, unit)) {
             *verdict = passed;
         }
     }
@@ -275,8 +279,9 @@ pub fn decide_beside(
 }
 
 /// The verdict about a unit that has to move.
-fn let_pass(gate: &mut Gate, standing: UnitState) -> Option<Verdict> {
-    match standing {
+fn let_pass(gate: &mut Gate, unit: &Unit) -> Option<Verdict> {
+    match unit.standing {
+        UnitState::ToApply | UnitState::Overtaken(_) if !unit.approved => Some(gate.await_approval()),
         UnitState::ToApply => Some(gate.pass()),
         UnitState::Overtaken(_) => Some(gate.pass_overtaken()),
         UnitState::InFlight(_)

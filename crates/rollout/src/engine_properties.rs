@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use proptest::prelude::*;
 
 use super::engine::*;
+use super::stages::Stages;
 use model::{Limit, MandatoryGroup, Percent, Rest, Tolerance};
 
 fn at(second: i64) -> Timestamp {
@@ -83,7 +84,12 @@ fn standing() -> impl Strategy<Value = UnitState> {
 }
 
 fn units() -> impl Strategy<Value = Vec<Unit>> {
-    let unit = (0..5_usize, standing()).prop_map(|(group, standing)| Unit { group, standing });
+    let unit =
+        (0..5_usize, standing(), prop::bool::weighted(0.8)).prop_map(|(group, standing, approved)| Unit {
+            group,
+            standing,
+            approved,
+        });
     prop::collection::vec(unit, 0..24)
 }
 
@@ -174,6 +180,36 @@ proptest! {
         prop_assert!(!(open && starts));
     }
 
+    /// What nobody has approved does not start, and with every approval it would not be what is waited for.
+    #[test]
+    fn nothing_starts_that_nobody_has_approved(
+        course in course(), groups in groups(), units in units(), paused in any::<bool>(), now in 0..80_i64,
+    ) {
+        let decision = decide(&course, &groups, &units, paused, at(now));
+        let is_open = |verdict: &Verdict| !matches!(verdict, Verdict::Done | Verdict::Skipped | Verdict::Held);
+        for (unit, verdict) in units.iter().zip(&decision.verdicts) {
+            prop_assert!(unit.approved || *verdict != Verdict::Start);
+            prop_assert!(!unit.approved || *verdict != Verdict::Wait(Hold::Approval));
+            if *verdict != Verdict::Wait(Hold::Approval) {
+                continue;
+            }
+            // Nobody is asked before it is the turn of the unit.
+            prop_assert!(!paused && decision.breach.is_none());
+            let stages = Stages::new(&course, &groups);
+            let earlier = units.iter().zip(&decision.verdicts).any(|(other, verdict)| {
+                stages.at(other.group) < stages.at(unit.group) && is_open(verdict)
+                    && !matches!(verdict, Verdict::Failed | Verdict::TimedOut)
+            });
+            prop_assert!(!earlier);
+        }
+        let all: Vec<Unit> = units.iter().map(|unit| Unit { approved: true, ..*unit }).collect();
+        let approved = decide(&course, &groups, &all, paused, at(now));
+        prop_assert_eq!(count(&approved, |verdict| verdict == Verdict::Wait(Hold::Approval)), 0);
+        // An approval never keeps anybody: who would start without waiting for one is not held by another's.
+        prop_assert_eq!(decision.breach, approved.breach);
+        prop_assert_eq!(decision.recheck_at, approved.recheck_at);
+    }
+
     /// Where nothing failed and nothing is under way, something that has to move moves.
     #[test]
     fn progress_is_always_possible(course in course(), groups in groups(), units in units(), now in 0..80_i64) {
@@ -181,7 +217,8 @@ proptest! {
         let failed = count(&decision, |verdict| matches!(verdict, Verdict::Failed | Verdict::TimedOut));
         let waiting = units.iter().any(has_to_move);
         if waiting && failed == 0 && count(&decision, is_under_way) == 0 {
-            prop_assert!(count(&decision, |verdict| verdict == Verdict::Start) > 0);
+            let moves = |verdict| matches!(verdict, Verdict::Start | Verdict::Wait(Hold::Approval));
+            prop_assert!(count(&decision, moves) > 0);
         }
     }
 
@@ -200,12 +237,65 @@ proptest! {
         }
     }
 
+    /// Whoever waits for nothing but approvals arrives once they are given, the last group included; a soak without end is ended by a
+    /// promotion. Until then nothing of what is not approved has moved.
+    #[test]
+    fn with_every_approval_all_arrive(course in course(), groups in groups(), units in units(), endless in any::<bool>()) {
+        let mut course = course;
+        let mut units = units;
+        for unit in &mut units {
+            if matches!(unit.standing, UnitState::Failed(_) | UnitState::InFlight(_) | UnitState::Overtaken(_)) {
+                unit.standing = UnitState::ToApply;
+            }
+        }
+        if endless {
+            course.soak = Duration::MAX;
+        }
+        let unapproved: Vec<usize> = (0..units.len()).filter(|at| !units[*at].approved && has_to_move(&units[*at])).collect();
+        let mut now = 100;
+        for round in 0..400 {
+            let decision = decide(&course, &groups, &units, false, at(now));
+            let moves = count(&decision, |verdict| matches!(verdict, Verdict::Start | Verdict::Going));
+            for (unit, verdict) in units.iter_mut().zip(&decision.verdicts) {
+                if matches!(verdict, Verdict::Start | Verdict::Going) {
+                    unit.standing = UnitState::Succeeded(at(now));
+                }
+            }
+            if moves == 0 {
+                let soaks = count(&decision, |verdict| verdict == Verdict::Soaking) > 0;
+                let asks = count(&decision, |verdict| verdict == Verdict::Wait(Hold::Approval)) > 0;
+                let waits = units.iter().any(has_to_move);
+                prop_assert!(!waits || soaks || asks, "round {round}: {:?}", decision.verdicts);
+                if round < 200 {
+                    prop_assert!(unapproved.iter().all(|at| has_to_move(&units[*at]) || units[*at].approved));
+                }
+                // Somebody looks, and approves of those that wait now.
+                if asks {
+                    for (unit, verdict) in units.iter_mut().zip(&decision.verdicts) {
+                        unit.approved |= *verdict == Verdict::Wait(Hold::Approval);
+                    }
+                } else if soaks {
+                    course.promoted = Some(at(now));
+                }
+            }
+            now += 1;
+            if units.iter().all(|unit| !has_to_move(unit)) {
+                break;
+            }
+            if !endless {
+                now += 20;
+            }
+        }
+        prop_assert!(units.iter().all(|unit| !has_to_move(unit)), "{units:?}");
+    }
+
     /// Healthy units that finish one after the other always end with everything done, and every plan on the way keeps to
     /// the limit.
     #[test]
     fn healthy_units_all_arrive(course in course(), groups in groups(), units in units(), luck in any::<u64>()) {
         let mut units = units;
         for unit in &mut units {
+            unit.approved = true;
             if matches!(unit.standing, UnitState::Failed(_) | UnitState::InFlight(_)) {
                 unit.standing = UnitState::ToApply;
             }

@@ -23,8 +23,8 @@ fn parse(line: &str) -> (Vec<u32>, Vec<Unit>) {
     for letter in line.chars() {
         let group = groups.len() - 1;
         let standing = match letter {
-            '.' => UnitState::ToApply,
-            'o' => UnitState::Overtaken(at(NOW)),
+            '.' | 'a' => UnitState::ToApply,
+            'o' | 'A' => UnitState::Overtaken(at(NOW)),
             'i' => UnitState::InFlight(at(NOW)),
             'f' => UnitState::Failed(at(NOW)),
             's' => UnitState::Succeeded(at(NOW)),
@@ -39,7 +39,11 @@ fn parse(line: &str) -> (Vec<u32>, Vec<Unit>) {
             }
             other => panic!("no such unit: {other}"),
         };
-        units.push(Unit { group, standing });
+        units.push(Unit {
+            group,
+            standing,
+            approved: !matches!(letter, 'a' | 'A'),
+        });
     }
     (groups, units)
 }
@@ -57,6 +61,7 @@ fn letter(verdict: Verdict) -> char {
         Verdict::Wait(Hold::Slot) => 'w',
         Verdict::Wait(Hold::Soak) => 'k',
         Verdict::Wait(Hold::Group) => 'g',
+        Verdict::Wait(Hold::Approval) => 'a',
         Verdict::Wait(Hold::Failures) => 'x',
         Verdict::Wait(Hold::Paused) => 'p',
         Verdict::Wait(Hold::Elsewhere) => 'e',
@@ -390,4 +395,36 @@ fn who_is_blocked_takes_no_slot_and_keeps_its_stage_open() {
         "ep",
         "a pause is not what it waits for"
     );
+}
+
+#[test]
+fn what_nobody_has_approved_waits_once_its_stage_is_open() {
+    check(
+        &per_group(0),
+        &[
+            ("..|aa|.", ">>|gg|g"),
+            ("SS|aa|.", "dd|aa|g"),
+            ("SS|a.|.", "dd|a>|g"),
+            ("SS|aS|.", "dd|ad|g"),
+            ("SS|aA|.", "dd|aa|g"),
+            ("SS|Sa", "dd|da"),
+            ("SS|fa", "dd|fx"),
+            ("S-|ai", "d-|ai"),
+        ],
+    );
+    // It takes no slot, unless it is on its way to something old.
+    check(
+        &progressive(clusters(1), 0),
+        &[("a..", "a>w"), ("A..", "aww"), ("ai.", "aiw"), ("as.", "ad>")],
+    );
+    check(&Course::at_once(), &[("a.a", "a>a")]);
+    let course = per_group(0);
+    assert_eq!(
+        show("S|a", &decided(&course, "S|a", true, NOW)),
+        "d|p",
+        "a pause comes first"
+    );
+    let waiting = decided(&course, "S|a", false, NOW);
+    assert_eq!(waiting.counts.waiting, 1);
+    assert_eq!(waiting.recheck_at, None, "time approves of nothing");
 }

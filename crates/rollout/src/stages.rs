@@ -214,6 +214,14 @@ impl Gate {
         Verdict::Start
     }
 
+    /// What a unit waits for that nobody has approved: it takes no slot, and is asked about only once its stage is open.
+    pub(super) fn await_approval(&self) -> Verdict {
+        Verdict::Wait(match self.hold {
+            hold @ (Hold::Paused | Hold::Failures | Hold::Group) => hold,
+            Hold::Approval | Hold::Slot | Hold::Soak | Hold::Elsewhere => Hold::Approval,
+        })
+    }
+
     pub(super) fn pass_overtaken(&mut self) -> Verdict {
         if self.free == 0 {
             return Verdict::Wait(self.hold);

@@ -42,6 +42,11 @@ pub const ALLOWED: &str = "allowed";
 pub const PAUSED: &str = "tidegate.io/paused";
 /// Annotation on a `ClusterManagementAddOn`: when changes travel, as `<schedule> for <duration> [in <time zone>]`, separated by `;`.
 pub const ROLLOUT_WINDOW: &str = "tidegate.io/rollout-window";
+/// Annotation on a `ClusterManagementAddOn`: the decision groups before which changes wait for somebody's approval, as
+/// `<namespace>/<name>=<group>` of placements, or `*=<group>` for all.
+pub const APPROVAL_BEFORE: &str = "tidegate.io/approval-before";
+/// Annotation on a `ClusterManagementAddOn`: of what somebody has approved, as `<namespace>/<name>/<group>=<hash>`.
+pub const APPROVED: &str = "tidegate.io/approved";
 /// Annotation on a `ClusterManagementAddOn` that ends soaks: `<namespace>/<name>=<time>` of placements, or `*=<time>` for all. Clusters
 /// that had succeeded before need not stay successful any longer.
 pub const PROMOTED: &str = "tidegate.io/promoted";

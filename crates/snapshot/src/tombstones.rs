@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::kind::Kind;
 use super::kind::Owner;
 use super::kind::Touched;
-use super::record::rollout::{Paused, Promoted};
+use super::record::rollout::{ApprovalTerms, Paused, Promoted};
 use super::record::{
     AddOn, Cluster, Config, ConfigRef, Content, InstallStrategy, Instance, Lifecycle, Meta, Work,
 };
@@ -144,6 +144,7 @@ fn gone(name: &Name) -> AddOn {
         promoted: Promoted::default(),
         on_failure: FailureModes::default(),
         retried: Promoted::default(),
+        approval: ApprovalTerms::default(),
         windows: None,
         windows_text: Name::from(""),
         depends_on: Box::default(),

@@ -124,6 +124,7 @@ pub(crate) fn turns(run: Run<'_>, stands: &BTreeMap<Name, ClusterStanding>, now:
         .map(|(_, stand)| Unit {
             group: 0,
             standing: standing(stand, gate_is_open, now),
+            approved: true,
         })
         .collect();
     // Those that take a slot are counted; so many may of all. Deadlines and soak times are not the engine's here: each step of a cluster

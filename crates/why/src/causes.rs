@@ -189,6 +189,17 @@ causes! {
         "A rollout strategy has no meaning.",
         "Until it has one, clusters keep what they have: to guess could change all of them at once.",
         "correct the rollout strategy in the ClusterManagementAddOn";
+    APPROVAL = "why/rollout-approval",
+        "The change waits until somebody approves of it.",
+        "The annotation tidegate.io/approval-before of the ClusterManagementAddOn asks for an approval before a change enters the decision \
+         group of the cluster. Whoever goes before it is done. The message has the entry of the annotation tidegate.io/approved that gives the \
+         approval: it is for this content alone, and means nothing to the next change.",
+        "look at the clusters that went first, and approve";
+    APPROVAL_INVALID = "why/rollout-approval-invalid",
+        "Where the rollout waits for an approval has no meaning.",
+        "Until the annotation tidegate.io/approval-before has one, clusters keep what they have: a change that asked for care must not travel \
+         without it.",
+        "correct the annotation tidegate.io/approval-before of the ClusterManagementAddOn";
     WINDOW = "why/rollout-window",
         "Changes of the add-on travel in windows, and none is open.",
         "The annotation tidegate.io/rollout-window says when changes may start; what is under way goes on. The message says when it opens.",

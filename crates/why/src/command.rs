@@ -107,7 +107,7 @@ pub(super) fn of(cause: &Cause, addon: &str, cluster: Option<&str>) -> String {
     };
     let instance = (cluster, addon);
     match cause.doc.id {
-        "why/install-strategy" | "why/rollout-strategy" => edit(addon),
+        "why/install-strategy" | "why/rollout-strategy" | "why/rollout-approval-invalid" => edit(addon),
         "why/cluster-missing" => "kubectl get managedclusters".to_owned(),
         "why/cluster-leaving" | "why/cluster-unreachable" | "why/name-too-long" => {
             describe("managedcluster", ("", cluster))

@@ -11,6 +11,7 @@
 )]
 
 mod answer;
+mod approval;
 mod case;
 mod causes;
 mod chain;

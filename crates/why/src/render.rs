@@ -86,11 +86,14 @@ fn put_chain(out: &mut String, answer: &Answer, chain: &Chain) {
     line(out, &format!("code:  {cause} (tidegate explain {cause})"));
 }
 
-/// What ends by itself needs no cure, but for a pause, which somebody has to end.
+/// What ends by itself needs no cure, but for a pause, which somebody has to end, and an approval, which somebody has to give.
 fn shows_cure(grade: Grade, cause: &str) -> bool {
     match grade {
         Grade::Fault | Grade::Absent | Grade::Meant => true,
-        Grade::Waits(_) => cause == super::causes::PAUSED.id,
+        Grade::Waits(_) => {
+            let by_hand = [super::causes::PAUSED.id, super::causes::APPROVAL.id];
+            by_hand.contains(&cause)
+        }
     }
 }
 

@@ -23,13 +23,15 @@ use rollout::is_promoted;
 use snapshot::{InstallStrategy, Instance, PlacementUse, Reference, Status, terms};
 
 /// Reasons of `Configured` with which a cluster waits for its turn.
-pub(super) const WAITING: [&str; 11] = [
+pub(super) const WAITING: [&str; 13] = [
     "DependencyCycle",
     "DependencyNotFound",
+    "RolloutApprovalInvalid",
     "RolloutPaused",
     "RolloutWindowInvalid",
     "TooManyFailures",
     "UndoImpossible",
+    "WaitingForApproval",
     "WaitingForDependency",
     "WaitingForGroup",
     "WaitingForSlot",
@@ -138,6 +140,8 @@ impl Case<'_> {
             ("TooManyFailures", Some(place)) => self.failures(&place),
             ("WaitingForGroup", Some(place)) => self.group(&instance.cluster, &place, told),
             ("WaitingForSlot", Some(place)) => self.slot(&place, told),
+            ("WaitingForApproval", _) => self.approval(&configured.message),
+            ("RolloutApprovalInvalid", _) => Cause::new(causes::APPROVAL_INVALID, &*configured.message),
             ("WaitingForWindow", _) => self.window(told),
             ("RolloutWindowInvalid", _) => Cause::new(causes::WINDOW_INVALID, &*configured.message),
             ("WaitingForDependency", _) => dependency(&instance.cluster, told),

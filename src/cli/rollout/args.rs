@@ -36,6 +36,8 @@ pub enum RolloutCommand {
     Resume(SteerArgs),
     /// End soaks: clusters that succeeded count as done, and others may go.
     Promote(SteerArgs),
+    /// Approve of a change: the decision groups that wait for that may go.
+    Approve(ApproveArgs),
     /// Try again what failed: the clusters of an upgrade, or what was undone of an add-on.
     Retry(SteerArgs),
     /// Put an add-on back to the configuration that was last known to be good.
@@ -125,7 +127,7 @@ pub struct HistoryArgs {
 pub struct SteerArgs {
     /// Name of the add-on, or `mcu/[NAMESPACE/]NAME`.
     pub name: String,
-    /// Only this placement of an add-on (pause, resume, promote): `NAMESPACE/NAME`, or its name alone.
+    /// Only this placement of an add-on (pause, resume, promote, approve): `NAMESPACE/NAME`, or its name alone.
     #[arg(long, value_name = "PLACEMENT")]
     pub placement: Option<String>,
     /// Why; written to the annotation `kubernetes.io/change-cause`.
@@ -140,6 +142,24 @@ pub struct SteerArgs {
     /// Which hub.
     #[command(flatten)]
     pub hub: RolloutHubArgs,
+}
+
+/// Approve of a change: the decision groups that wait for that may go.
+///
+/// Approves of the content that waits now, in the groups that wait now; a group whose turn has not come is not approved in advance.
+/// Says what it writes, under the field manager `tidegate-rollout-approve`. Exit status: 0 it is written, 1 the hub refuses it, 2 it makes
+/// no sense or cannot be tried.
+#[derive(Args, Clone, Debug)]
+pub struct ApproveArgs {
+    /// Only this decision group: its name, or its index where it has none.
+    #[arg(long, value_name = "GROUP")]
+    pub group: Option<String>,
+    /// Only this content, by the hash that `rollout status` and `why` tell: whatever was edited since is not approved.
+    #[arg(long, value_name = "HASH")]
+    pub content: Option<String>,
+    /// What every verb may be asked.
+    #[command(flatten)]
+    pub steer: SteerArgs,
 }
 
 fn duration(text: &str) -> Result<Duration, String> {

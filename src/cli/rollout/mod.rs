@@ -14,7 +14,8 @@ pub(super) mod top;
 mod write;
 
 pub use args::{
-    AskArgs, HistoryArgs, ListArgs, RolloutArgs, RolloutCommand, RolloutHubArgs, StatusArgs, SteerArgs,
+    ApproveArgs, AskArgs, HistoryArgs, ListArgs, RolloutArgs, RolloutCommand, RolloutHubArgs, StatusArgs,
+    SteerArgs,
 };
 pub(super) use gallery::Gallery;
 #[cfg(feature = "dev")]

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use jiff::Timestamp;
 
 use super::args::{
-    HistoryArgs, ListArgs, RolloutArgs, RolloutCommand, RolloutHubArgs, StatusArgs, SteerArgs,
+    ApproveArgs, HistoryArgs, ListArgs, RolloutArgs, RolloutCommand, RolloutHubArgs, StatusArgs, SteerArgs,
 };
 use super::hub::{Source, events, gone, picture, raw, settings, unread};
 use super::show::{painted, width};
@@ -15,7 +15,7 @@ use super::status::{exit_status, watch};
 use super::write::{Request, put};
 use crate::cli::print::{OutputFormat, print};
 use crate::cli::{CliError, connect, live};
-use cockpit::{Line, Picture, Steer, Stopwatch, Tone, Verb, find, history, list, status, steer};
+use cockpit::{Approve, Line, Picture, Steer, Stopwatch, Tone, Verb, find, history, list, status, steer};
 use field::Shown;
 use serde_json::{Value, json};
 
@@ -27,6 +27,7 @@ pub(in crate::cli) fn run(args: &RolloutArgs) -> Result<ExitCode, CliError> {
         RolloutCommand::Pause(args) => told(args, &Verb::Pause(args.placement.clone())),
         RolloutCommand::Resume(args) => told(args, &Verb::Resume(args.placement.clone())),
         RolloutCommand::Promote(args) => told(args, &Verb::Promote(args.placement.clone())),
+        RolloutCommand::Approve(args) => told(&args.steer, &Verb::Approve(approving(args))),
         RolloutCommand::Retry(args) => told(args, &Verb::Retry),
         RolloutCommand::Undo(args) => told(args, &Verb::Undo),
         RolloutCommand::History(args) => remembered(args),
@@ -124,6 +125,14 @@ fn remembered(args: &HistoryArgs) -> Result<ExitCode, CliError> {
     Ok(ExitCode::SUCCESS)
 }
 
+fn approving(args: &ApproveArgs) -> Approve {
+    Approve {
+        placement: args.steer.placement.clone(),
+        group: args.group.clone(),
+        contents: args.content.iter().cloned().collect(),
+    }
+}
+
 /// Writes what a verb means, and prints what it wrote.
 fn told(args: &SteerArgs, verb: &Verb) -> Result<ExitCode, CliError> {
     let request = Request {
@@ -198,6 +207,7 @@ const fn done(verb: &Verb) -> &'static str {
         Verb::Pause(_) => "paused",
         Verb::Resume(_) => "resumed",
         Verb::Promote(_) => "promoted",
+        Verb::Approve(_) => "approved",
         Verb::Retry => "asked for another try",
         Verb::Undo => "put back",
     }

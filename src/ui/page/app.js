@@ -132,6 +132,7 @@ function facts(picture) {
   const others = [["on the way", counts.moving], ["soaking", counts.soaking], ["waiting", counts.waiting], ["held", counts.held], ["failed", counts.failed], ["timed out", counts.timedOut], ["leaving", counts.leaving]];
   const words = others.filter(([, count]) => count).map(([word, count]) => `${count} ${word}`);
   if (words.length) rows.push(["Others", [words.join(", ")]]);
+  if (picture.approvals.length) rows.push(["To approve", [picture.approvals.map(({ placement, group, hash, waiting }) => `${placement}/${group}=${hash} (${waiting} waiting)`).join("; ")]]);
   if (picture.paused) rows.push(["Paused by", [picture.paused]]);
   if (picture.next) rows.push(["Next", [`${picture.next.what} in `, countdown(picture.next.at)]]);
   if (picture.eta) rows.push(["Over in", [picture.eta.atLeast ? "at least " : "about ", countdown(picture.eta.at), ` (${picture.eta.basis})`]]);
@@ -155,6 +156,7 @@ function wave(one, index) {
   words.push(one.tolerated === undefined ? `${one.failures} failed` : `${one.failures} failed, ${one.tolerated} tolerated`);
   if (one.soakSeconds) words.push(`soaks ${length(one.soakSeconds)}`);
   if (one.deadlineSeconds) words.push(`deadline ${length(one.deadlineSeconds)}`);
+  if (one.approval) words.push({ Later: "stops for an approval", Asked: "needs an approval", Given: "approved" }[one.approval]);
   if (one.waitsFor) words.push(`waits for ${one.waitsFor}`);
   const line = make("p", words.join(" \u00b7 "), { class: "faint" });
   if (one.nextAt) line.append(" \u00b7 next in ", countdown(one.nextAt));

@@ -25,6 +25,8 @@ const MERGES_NOTHING: &str =
 
 /// Annotations that people and the controllers write to a `ClusterManagementAddOn`.
 const OF_ADDONS: &[&str] = &[
+    terms::APPROVAL_BEFORE,
+    terms::APPROVED,
     terms::DELETION_GUARD,
     terms::DEPENDS_ON,
     terms::MERGED_CONFIGS,

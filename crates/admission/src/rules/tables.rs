@@ -3,7 +3,7 @@
 //! Decides nothing. A rule that stands in no table is never asked.
 
 use super::{
-    blast_radius, config, config_objects, config_protected, config_types, deletion, dependency,
+    approval, blast_radius, config, config_objects, config_protected, config_types, deletion, dependency,
     deployment_config, in_place, install, install_namespace, install_strategy, lifecycle, naming, permission,
     placing, rolling_update, rollout, rollout_progress, steering, template, upgrade, upgrade_advice, version,
     version_effect, version_order,
@@ -44,6 +44,7 @@ pub(crate) const ADVICE: &[&str] = &[
     "naming/cluster-state",
     "naming/unknown-addon",
     "naming/unknown-cluster",
+    "rollout/approval-target",
     "rollout/deadline-before-soak",
     "rollout/group-order",
     "rollout/never-progresses",
@@ -83,6 +84,7 @@ pub(crate) trait Ruled: Kind {
 
 impl Ruled for Addon {
     const RULES: &'static [&'static [Rule<Self>]] = &[
+        approval::ON_ADDONS,
         blast_radius::ON_ADDONS,
         config::ON_ADDONS,
         config_objects::ON_ADDONS,

@@ -3,6 +3,7 @@
 //! Decides nothing about add-ons. `sound` takes out of a plan what breaks an invariant, and nothing else. Tests check every plan,
 //! and the controllers a sample: `docs/convergence.md`.
 
+mod approval;
 mod beside;
 mod broken;
 mod grants;

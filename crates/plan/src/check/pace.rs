@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
+use super::approval::unapproved;
 use super::broken::{Broken, Spoilt};
 use super::standing::{AssignedConfig, InstanceStanding, Terms, Written, assigned, is_same, standing, there};
 use super::undone;
@@ -32,7 +33,8 @@ pub(super) fn broken(
             .placement(&by.namespace, &by.name)
             .and_then(|found| found.per_group);
         let mut course = Course::of(strategy, per_group, paused);
-        if undone::goes_back(view, by, written) {
+        let goes_back = undone::goes_back(view, by, written);
+        if goes_back {
             course = course.back();
         }
         let own = homes.clusters.iter().filter(|(_, home)| home.index == index);
@@ -44,6 +46,7 @@ pub(super) fn broken(
             course.crowded(&members),
             out_of_turn(&members),
             course.reckless(view, &members),
+            unapproved(view, by, &members).filter(|_| !goes_back),
         ];
         let place = format!("placement {}/{}", by.namespace, by.name);
         broken.extend(
@@ -60,7 +63,7 @@ pub(super) fn broken(
 const PATIENCE: Duration = Duration::from_mins(10);
 
 /// The moves that must not be, and why.
-type Fault = (Vec<Name>, String);
+pub(super) type Fault = (Vec<Name>, String);
 
 /// The entries whose clusters are certain: no entry after them is undecided, which might claim some of them.
 fn rolling_entries<'v>(view: &View<'v>) -> impl Iterator<Item = (usize, &'v PlacementUse)> + use<'v> {
@@ -180,16 +183,18 @@ struct Course<'v> {
 type Stage = (bool, u32, Name);
 
 /// A cluster of a placement: before and after the plan.
-struct Member<'v> {
-    instance: &'v Instance,
+pub(super) struct Member<'v> {
+    pub(super) instance: &'v Instance,
+    /// Its decision group: index and name.
+    pub(super) group: (u32, Name),
     stage: Stage,
-    standing: InstanceStanding,
+    pub(super) standing: InstanceStanding,
     /// What it is assigned after the plan.
-    after: Vec<AssignedConfig>,
+    pub(super) after: Vec<AssignedConfig>,
 }
 
 impl Member<'_> {
-    fn name(&self) -> Name {
+    pub(super) fn name(&self) -> Name {
         self.instance.cluster.clone()
     }
 }
@@ -253,6 +258,7 @@ impl<'v> Course<'v> {
         let after = written.get(cluster);
         Some(Member {
             instance,
+            group: home.group.clone(),
             stage: self.stage(&home.group),
             standing: standing(view, instance, after, terms),
             after: after.cloned().unwrap_or_else(|| assigned(instance)),

@@ -5,5 +5,6 @@
 mod origin;
 mod rollout;
 
+pub use crate::rollout::{Asked, AskedGroup};
 pub use origin::{ConfigOrigin, Origins, ValueOrigin, origins};
 pub use rollout::*;

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use crate::census::InstanceTally;
 use crate::config::{Configs, Desired};
 use crate::install::{DecisionState, Selected, Wanted};
-use crate::rollout::{Member, Placed, Rolled};
+use crate::rollout::{Asked, Member, Placed, Rolled};
 use crate::rollup::{Summary, before, undone};
 use ::rollout::{Breach, Counts, Course, StageCounts, UnitState, Verdict};
 use snapshot::{Applied, Compat, ConfigRef, Name, Progression, Status, View};
@@ -40,6 +40,8 @@ pub struct PlacementOutlook {
     pub configured: usize,
     /// Whether somebody has paused it.
     pub paused: bool,
+    /// What somebody is asked to approve, where changes wait for that.
+    pub asked: Option<Asked>,
     /// Why nothing can travel, whoever waits: the reason in one word, and the sentence.
     pub barred: Option<(&'static str, String)>,
     /// Too many failures, when there are too many.
@@ -104,6 +106,8 @@ pub struct ClusterOutlook {
     pub standing: UnitState,
     /// What is decided about it.
     pub verdict: Verdict,
+    /// Whether it waits for nobody's approval.
+    pub approved: bool,
     /// When time alone changes that: the end of its soak, or its deadline.
     pub until: Option<Timestamp>,
     /// What it waits for: the reason in one word, and a sentence.
@@ -147,6 +151,7 @@ impl Outlook {
             group,
             standing,
             verdict,
+            approved,
         } = member.rolled;
         let course = home.and_then(|home| self.placements.get(home));
         let ready = member.instance.condition("Ready");
@@ -156,6 +161,7 @@ impl Outlook {
             group,
             standing,
             verdict,
+            approved,
             until: course.and_then(|placement| placement.course.ends(standing, verdict)),
             notice: member
                 .notice
@@ -241,6 +247,7 @@ fn placement(selected: &Selected<'_>, placed: &Placed, configs: Vec<ConfigOutloo
         counts: placed.counts,
         configured: placed.configured,
         paused: placed.paused,
+        asked: placed.asked.clone(),
         barred,
         breach: placed.breach,
         stages: placed.stages.clone(),

@@ -52,6 +52,8 @@ pub(super) struct Candidate<'v> {
     pub(super) soak: Duration,
     /// What it says while it waits for a window or for other add-ons.
     pub(super) blocked: Option<Arc<Notice>>,
+    /// What it says while what it has to take waits for somebody's approval.
+    pub(super) unapproved: Option<Arc<Notice>>,
     pub(super) seen: UnitStanding,
     pub(super) verdict: Verdict,
     /// What it counts for once it is done; absent when that cannot be noted.

@@ -189,6 +189,25 @@ impl Notice {
         Self::new(UNDO_IMPOSSIBLE, Attention::Act, message)
     }
 
+    /// Somebody has to approve of the change, by an entry of the annotation.
+    pub(super) fn approval(what: &str, group: &str, entry: &str) -> Self {
+        let message = format!(
+            "{}: by the entry {entry} of the annotation {}",
+            unapproved(&format!("decision group {group} of {what}")),
+            terms::APPROVED
+        );
+        Self::new("WaitingForApproval", Attention::Wait, message)
+    }
+
+    /// Nobody can tell where changes wait for an approval.
+    pub(super) fn bad_approval(fault: &str) -> Self {
+        let message = format!(
+            "where the rollout waits for an approval has no meaning, the cluster keeps what it has: {}",
+            cut(fault)
+        );
+        Self::new("RolloutApprovalInvalid", Attention::Act, message)
+    }
+
     /// Other add-ons have to run on the cluster first: which of them do not, and how far each is.
     pub(super) fn prerequisites(names: &[&Name], told: &str) -> Self {
         let names: Few = names.iter().copied().collect();
@@ -256,10 +275,11 @@ impl Notice {
                     ),
                 )
             }
+            Hold::Approval => ("WaitingForApproval", unapproved(what)),
             Hold::Slot | Hold::Soak | Hold::Elsewhere => ("WaitingForSlot", slot(what, course)),
         };
         let wait = match hold {
-            Hold::Paused | Hold::Failures => message.clone(),
+            Hold::Paused | Hold::Failures | Hold::Approval => message.clone(),
             Hold::Group | Hold::Slot | Hold::Elsewhere => awaited.now(&message),
             Hold::Soak => {
                 let sentence = format!(
@@ -298,6 +318,10 @@ fn cut(text: &str) -> Cow<'_, str> {
         None => Cow::Borrowed(text),
         Some((end, _)) => Cow::Owned(format!("{}…", text.get(..end).unwrap_or_default())),
     }
+}
+
+fn unapproved(what: &str) -> String {
+    format!("waits until somebody approves of what {what} is to run")
 }
 
 fn slot(what: &str, course: &Course) -> String {

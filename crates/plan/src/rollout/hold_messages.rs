@@ -49,6 +49,10 @@ impl<'a> Notices<'a> {
         if let (Verdict::Wait(Hold::Elsewhere), Some(blocked)) = (candidate.verdict, &candidate.blocked) {
             return Some(Arc::clone(blocked));
         }
+        if let (Verdict::Wait(Hold::Approval), Some(unapproved)) = (candidate.verdict, &candidate.unapproved)
+        {
+            return Some(Arc::clone(unapproved));
+        }
         let feeds = self.feeds;
         let claims = || {
             feeds

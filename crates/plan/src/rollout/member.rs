@@ -43,6 +43,8 @@ pub(crate) struct Rolled {
     pub standing: UnitState,
     /// Whether it may move.
     pub verdict: Verdict,
+    /// Whether it waits for nobody's approval.
+    pub approved: bool,
 }
 
 /// One instance on its way.

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
+use super::approvals::has_anything;
 use super::candidate::{Candidate, OwnEdits};
 use super::hold_message::Notice;
 use super::hold_messages::Notices;
@@ -55,7 +56,10 @@ pub(crate) fn next<'v>(
         .iter()
         .zip(&configs.back)
         .enumerate()
-        .map(|(index, (selected, way))| Feed::of(view, (&wanted.missing, index), selected, way.into()))
+        .map(|(index, (selected, way))| {
+            let inherited = configs.inherited.get(index).map(|inherited| &**inherited);
+            Feed::of(view, (&wanted.missing, index), selected, (way.into(), inherited))
+        })
         .collect();
     let candidate = |(stand, effective): (&InstanceFate<'v>, &Arc<Effective>)| {
         let feed = stand.home.and_then(|home| feeds.get(home));
@@ -71,6 +75,7 @@ pub(crate) fn next<'v>(
     let mut candidates: Vec<Candidate<'v>> = each.map(candidate).collect();
     hold_without_content(&mut candidates);
     let opens = hold_outside_windows(view, &mut candidates, now);
+    hold_without_terms(view, &mut candidates);
     block(view, &mut candidates);
     let mut recheck_at = candidates.iter().filter_map(|one| one.seen.recheck_at).min();
     recheck_at = earliest(recheck_at, opens);
@@ -143,10 +148,15 @@ fn hold_outside_windows(
     opens
 }
 
-/// Whether an instance has ever been given something.
-fn has_anything(instance: &Instance) -> bool {
-    let mut references = instance.references.iter();
-    references.any(|one| one.applied.is_some() || !one.desired.is_empty())
+/// Holds changes where nobody can tell before which decision groups they wait for an approval.
+fn hold_without_terms(view: &View<'_>, candidates: &mut [Candidate<'_>]) {
+    let Some(Err(fault)) = &view.addon.approval.before else {
+        return;
+    };
+    let notice = Arc::new(Notice::bad_approval(fault));
+    let changes = |one: &&mut Candidate<'_>| one.waits_for_turn() && has_anything(one.instance);
+    let held = candidates.iter_mut().filter(changes);
+    held.for_each(|one| one.blocked = Some(Arc::clone(&notice)));
 }
 
 /// Holds whoever has something to take back until the add-ons that this one depends on run on its cluster. What somebody asks for on the
@@ -271,6 +281,7 @@ fn candidate<'v>(
         is_at_rest: is_at_rest(stand.site),
         soak: soak.of(confirmed_at(instance), now),
         blocked: None,
+        unapproved: None,
         seen,
         verdict: Verdict::Skipped,
         counts: Some(Done::default()),
@@ -368,6 +379,7 @@ fn member(candidate: Candidate<'_>, notice: Option<Arc<Notice>>, compat: Compat)
         group: candidate.group().unwrap_or_default(),
         standing: candidate.standing(),
         verdict: candidate.verdict,
+        approved: candidate.unapproved.is_none(),
     };
     Member {
         rolled,

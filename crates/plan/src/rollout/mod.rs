@@ -6,17 +6,20 @@
 //! | `health` | what goes wrong there |
 //! | `rolling` | whom a change of `spec.configuration` reaches |
 //! | `heading` | whether clusters go forth or back |
-//! | `units` | the engine's units, placement by placement |
+//! | `units`, `groups` | the engine's units, placement by placement, and their decision groups |
 //! | `candidate`, `member` | one instance before and after its step is decided |
 //! | `members` | every instance with its next step |
+//! | `approvals` | who waits until somebody approves of a change |
 //! | `references` | what an instance is assigned |
 //! | `prerequisites` | which add-ons have to run on a cluster first |
 //! | `undo` | whether a rollout is undone, and what is said about that |
 //! | `record` | since when it is assigned |
 //! | `hold_message`, `hold_messages` | what waiting clusters say, and which of them |
 
+mod approvals;
 mod bar;
 mod candidate;
+mod groups;
 mod heading;
 mod health;
 mod hold_message;
@@ -32,6 +35,7 @@ mod unit_state;
 mod units;
 
 pub(super) use ::rollout::{Breach, Counts};
+pub use approvals::{Asked, AskedGroup};
 pub(super) use hold_message::{Attention, Notice, blamed};
 pub(super) use member::{Member, Rolled, Step, Trial};
 pub(super) use members::next;

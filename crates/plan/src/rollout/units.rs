@@ -4,19 +4,21 @@
 //! configuration comes from, the last placement that selects it, and only while there is an instance that can move:
 //! whoever cannot move takes no slot and keeps no group open.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
+use super::approvals::{Approvals, Asked};
 use super::bar::Bar;
 use super::candidate::Candidate;
+use super::groups::Groups;
 use super::heading::Heading;
 use super::hold_message::{Notice, listed};
 use super::rolling::Rolling;
+use crate::config::Effective;
 use crate::few::Few;
 use crate::install::{DecisionState, Missing, Selected};
 use crate::settled::Others;
-use ::rollout::Stages;
 use ::rollout::course;
 use ::rollout::{
     Breach, Counts, Course, Group, Hold, StageCounts, Unit, UnitState, Verdict, decide, decide_beside,
@@ -41,6 +43,8 @@ pub(crate) struct Placed {
     pub mandatory: Option<Name>,
     /// Its clusters that failed or took too long.
     blamed: [Few; 2],
+    /// What somebody is asked to approve, where changes wait for that.
+    pub asked: Option<Asked>,
     /// Why changes cannot travel, whoever waits.
     pub bar: Option<Bar>,
     /// The clusters that failed.
@@ -141,6 +145,8 @@ pub(super) struct Feed<'v> {
     /// What is wrong with its strategy.
     pub fault: Option<Name>,
     heading: Heading,
+    /// What is asked about changes, where they wait for an approval.
+    approvals: Option<Approvals<'v>>,
     selected: &'v Selected<'v>,
     /// The clusters that have no instance yet.
     missing: &'v Missing<'v>,
@@ -149,10 +155,10 @@ pub(super) struct Feed<'v> {
 
 impl<'v> Feed<'v> {
     pub(super) fn of(
-        view: &View<'_>,
+        view: &View<'v>,
         (missing, index): (&'v Missing<'v>, usize),
         selected: &'v Selected<'v>,
-        heading: Heading,
+        (heading, inherited): (Heading, Option<&Effective>),
     ) -> Self {
         let by = selected.by;
         let what = format!("placement {}/{}", by.namespace, by.name);
@@ -163,8 +169,11 @@ impl<'v> Feed<'v> {
             Ok(strategy) => (promoted(view, by, course(strategy, per_group)), None),
             Err(fault) => (Course::at_once(), Some(fault.clone())),
         };
+        let approvals = Approvals::of(view, by, inherited);
         // Whoever moves everywhere at once need not know whose turn it is.
-        let has_turns = course != Course::at_once();
+        // Nobody is asked about the way back: what is gone back to is known to be good.
+        let approvals = approvals.filter(|_| heading == Heading::Forth);
+        let has_turns = course != Course::at_once() || approvals.is_some();
         let course = heading.course(course);
         let shut = match (&fault, selected.known) {
             (Some(fault), _) => Some(Notice::fault(&what, fault)),
@@ -179,6 +188,7 @@ impl<'v> Feed<'v> {
             shut,
             fault,
             heading,
+            approvals,
             selected,
             missing,
             index,
@@ -212,11 +222,16 @@ impl<'v> Feed<'v> {
         others: &Others,
         now: Timestamp,
     ) -> (Placed, Option<Timestamp>) {
-        let needs_groups = !self.course.mandatory.is_empty() || self.course.rest == Rest::GroupByGroup;
+        let needs_groups = !self.course.mandatory.is_empty()
+            || self.course.rest == Rest::GroupByGroup
+            || self.approvals.is_some();
         let groups = Groups::of(view, self.selected, needs_groups);
         let (mut units, mut places) = (Vec::new(), Vec::new());
         let done = others.configured(self.index);
         let mut configured: usize = done.values().sum();
+        if let Some(approvals) = &self.approvals {
+            approvals.mark(candidates, (self.index, &groups), &done);
+        }
         let mut selected = joined(&self.selected.clusters, candidates);
         self.heading.arrange(&mut selected, candidates);
         for (cluster, found) in selected {
@@ -228,7 +243,11 @@ impl<'v> Feed<'v> {
                 configured = configured.saturating_add(1);
             }
             let group = groups.of_cluster(cluster);
-            units.push(Unit { group, standing });
+            units.push(Unit {
+                group,
+                standing,
+                approved: known.is_none_or(|one| one.unapproved.is_none()),
+            });
             if let Some(candidate) = found.and_then(|at| candidates.get_mut(at)) {
                 candidate.note_selected(self.index, group);
             }
@@ -253,6 +272,10 @@ impl<'v> Feed<'v> {
             groups: groups.staged(&self.course),
             stages: decision.stages.clone(),
             course: Some(self.course.clone()),
+            asked: {
+                let approvals = self.approvals.as_ref();
+                approvals.map(|approvals| approvals.asked(&groups, &units, &decision.verdicts))
+            },
             ..Placed::default()
         };
         let blamed = decision.breach.and_then(|breach| breach.group);
@@ -312,87 +335,6 @@ fn joined<'a>(clusters: &[&'a Name], candidates: &[Candidate<'_>]) -> Vec<(&'a N
     clusters.iter().map(find).collect()
 }
 
-/// The decision groups of a placement, by their own indices: a gap is a gap, and a decision without labels is in group 0.
-struct Groups<'v> {
-    list: Vec<Group<'v>>,
-    of: BTreeMap<&'v Name, usize>,
-}
-
-impl<'v> Groups<'v> {
-    fn of(view: &View<'v>, selected: &Selected<'_>, needed: bool) -> Self {
-        let by = selected.by;
-        let mut by_key: BTreeMap<Group<'v>, Vec<&'v Name>> = BTreeMap::new();
-        let decisions = view.decisions(&by.namespace, &by.name).filter(|_| needed);
-        for decision in decisions {
-            let key = Group {
-                index: decision.group_index,
-                name: &decision.group_name,
-            };
-            let clusters = decision.clusters.iter().filter(|cluster| view.is_within(cluster));
-            by_key.entry(key).or_default().extend(clusters);
-        }
-        let mut groups = Self {
-            list: Vec::new(),
-            of: BTreeMap::new(),
-        };
-        for (position, (group, clusters)) in by_key.into_iter().enumerate() {
-            groups.list.push(group);
-            for cluster in clusters {
-                groups.of.entry(cluster).or_insert(position);
-            }
-        }
-        groups
-    }
-
-    /// Each group with the stage in which it goes.
-    fn staged(&self, course: &Course) -> Vec<(u32, Name, usize)> {
-        let stages = Stages::new(course, &self.list);
-        let each = self.list.iter().enumerate();
-        each.map(|(position, group)| (group.index, Name::from(group.name), stages.at(position)))
-            .collect()
-    }
-
-    /// For each group those that go before it, by name where they have one.
-    fn before(&self, course: &Course) -> Vec<Few> {
-        let stages = Stages::new(course, &self.list);
-        let mut sorted: Vec<(usize, usize)> = (0..self.list.len())
-            .map(|position| (stages.at(position), position))
-            .collect();
-        sorted.sort_unstable();
-        let mut before = vec![Few::default(); self.list.len()];
-        let (mut passed, mut reached) = (Few::default(), Few::default());
-        let mut present = 0;
-        for (stage, position) in sorted {
-            if stage > present {
-                passed = reached.clone();
-                present = stage;
-            }
-            if let (Some(slot), Some(group)) = (before.get_mut(position), self.list.get(position)) {
-                slot.clone_from(&passed);
-                reached.add(&group.told());
-            }
-        }
-        before
-    }
-
-    /// The groups with units on the way or soaking.
-    fn open(&self, units: &[Unit], verdicts: &[Verdict]) -> Few {
-        let is_open =
-            |verdict: &Verdict| matches!(verdict, Verdict::Start | Verdict::Going | Verdict::Soaking);
-        let open = units.iter().zip(verdicts).filter(|(_, verdict)| is_open(verdict));
-        let positions: BTreeSet<usize> = open.map(|(unit, _)| unit.group).collect();
-        let groups = positions
-            .into_iter()
-            .filter_map(|position| self.list.get(position));
-        let names: Vec<Name> = groups.map(Group::told).collect();
-        names.iter().collect()
-    }
-
-    fn of_cluster(&self, cluster: &Name) -> usize {
-        self.of.get(cluster).copied().unwrap_or_default()
-    }
-}
-
 /// Decides about the candidates that no course counts: those that no placement configures, and those whose cluster is gone.
 /// They move at once, unless that would be out of turn.
 pub(super) fn decide_others(
@@ -405,7 +347,9 @@ pub(super) fn decide_others(
     for candidate in candidates {
         let shut = match candidate.home.and_then(|home| feeds.get(home)) {
             Some(_) if candidate.is_there() => continue,
-            Some(feed) if feed.course != course || feed.shut.is_some() => continue,
+            Some(feed) if feed.course != course || feed.shut.is_some() || feed.approvals.is_some() => {
+                continue;
+            }
             Some(feed) => feed.paused,
             None => paused || feeds.iter().any(Feed::may_claim),
         };
@@ -415,6 +359,7 @@ pub(super) fn decide_others(
         let unit = Unit {
             group: 0,
             standing: candidate.standing(),
+            approved: true,
         };
         let decision = decide(&course, &[], &[unit], shut, now);
         candidate.verdict = decision.verdicts.first().copied().unwrap_or(Verdict::Skipped);
@@ -456,7 +401,11 @@ pub(super) fn decide_rolling(
             | UnitState::Skipped
             | UnitState::Held) => standing,
         };
-        units.push(Unit { group: 0, standing });
+        units.push(Unit {
+            group: 0,
+            standing,
+            approved: true,
+        });
         places.push(at);
     }
     let done = BTreeMap::from([(0, others.rolling())]);

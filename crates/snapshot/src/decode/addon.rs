@@ -3,7 +3,7 @@
 //! Decides how its many spellings become one record. Never judges a strategy: what has no meaning is kept with its fault.
 
 use crate::decode::read::{annotation, config_type, configs, meta, shared};
-use crate::decode::rollout::{configuration_rollout, paused, promoted, rollout};
+use crate::decode::rollout::{approval_terms, configuration_rollout, paused, promoted, rollout};
 use crate::decode::status::{applied, conditions};
 use crate::facts::AddonFacts;
 use crate::names::Names;
@@ -49,6 +49,7 @@ pub(crate) fn addon(object: &wire::ClusterManagementAddOn, names: &mut Names) ->
             .and_then(|text| FailureModes::parse(text).ok())
             .unwrap_or_default(),
         retried: promoted(annotation(&object.metadata, terms::RETRIED).map(String::as_str)),
+        approval: approval_terms(|key| annotation(&object.metadata, key).map(String::as_str)),
         windows: annotation(&object.metadata, terms::ROLLOUT_WINDOW).map(|text| windows(text)),
         windows_text: shared(annotation(&object.metadata, terms::ROLLOUT_WINDOW), names),
         depends_on: depends_on(annotation(&object.metadata, terms::DEPENDS_ON), names),

@@ -5,11 +5,15 @@
 
 use jiff::Timestamp;
 
-use crate::record::rollout::{Paused, Promoted};
+use crate::record::rollout::{ApprovalTerms, Paused, Promoted};
+use crate::terms;
 use api::v1alpha1 as wire;
 use field::{Path, Violation};
-use model::Name;
-use model::{ConfigRollout, Limit, RawConfigRollout, RawStrategy, RolloutStrategy, Scalar};
+use model::rule::ROLLOUT_APPROVAL;
+use model::{
+    ApprovalBefore, Approvals, ConfigRollout, Limit, Name, RawConfigRollout, RawStrategy, RolloutStrategy,
+    Scalar,
+};
 
 /// Reads the strategy of the placement at `index`.
 pub(crate) fn rollout(
@@ -24,7 +28,7 @@ pub(crate) fn rollout(
     // Both are refused at the door; where they came in earlier, they have no effect.
     raw.drop_other_blocks();
     raw.drop_repeated_groups();
-    RolloutStrategy::parse(&raw, &path.key("rolloutStrategy")).map_err(|wrong| text(&wrong))
+    RolloutStrategy::parse(&raw, &path.key("rolloutStrategy")).map_err(|wrong| text_of(&wrong))
 }
 
 /// Reads how changes of `spec.configuration.configs` travel.
@@ -37,10 +41,10 @@ pub(crate) fn configuration_rollout(
     let mut raw = RawConfigRollout::from(strategy);
     raw.drop_other_blocks();
     let path = Path::parse("spec.configuration.rolloutStrategy");
-    ConfigRollout::parse(&raw, &path).map_err(|wrong| text(&wrong))
+    ConfigRollout::parse(&raw, &path).map_err(|wrong| text_of(&wrong))
 }
 
-fn text(wrong: &[Violation]) -> Name {
+fn text_of(wrong: &[Violation]) -> Name {
     let each: Vec<String> = wrong.iter().map(ToString::to_string).collect();
     Name::from(each.join("; "))
 }
@@ -63,6 +67,26 @@ pub(crate) fn promoted(annotation: Option<&str>) -> Promoted {
     let listed = annotation.into_iter().flat_map(|text| text.split(','));
     let entries = listed.filter_map(promotion);
     Promoted(entries.map(|(place, at)| (Name::from(place), at)).collect())
+}
+
+/// Reads the annotations about approvals. What asks and has no meaning is kept with its fault; what approves and has none approves of
+/// nothing.
+pub(crate) fn approval_terms<'a>(says: impl Fn(&str) -> Option<&'a str>) -> ApprovalTerms {
+    let before = |text: &str| {
+        ApprovalBefore::parse(text).map_err(|wrong| {
+            let path = Path::root().key("metadata").key("annotations");
+            let path = path.entry(terms::APPROVAL_BEFORE);
+            let faults = wrong.into_iter();
+            let all: Vec<Violation> = faults
+                .map(|fault| fault.at(path.clone(), ROLLOUT_APPROVAL))
+                .collect();
+            text_of(&all)
+        })
+    };
+    ApprovalTerms {
+        before: says(terms::APPROVAL_BEFORE).map(before),
+        given: says(terms::APPROVED).map(Approvals::read).unwrap_or_default(),
+    }
 }
 
 /// Reads `decisionStrategy.groupStrategy.clustersPerDecisionGroup`; a size that has no meaning is no size.

@@ -140,7 +140,7 @@ impl Standing {
     fn on_the_way(reason: &str) -> Self {
         if UNDER_WAY.contains(&reason) {
             Self::Moving
-        } else if reason == "RolloutPaused" {
+        } else if ["RolloutPaused", "WaitingForApproval"].contains(&reason) {
             Self::Paused
         } else {
             Self::Waiting

@@ -16,6 +16,6 @@ pub use claims::Claims;
 pub use meta::*;
 pub use objects::*;
 pub use roll_up::RollUp;
-pub use rollout::{Paused, Progression, ProgressionReference, Promoted};
+pub use rollout::{ApprovalTerms, Paused, Progression, ProgressionReference, Promoted};
 pub(crate) use sparse::SparseTime;
 pub use undo::{PinnedConfig, PinnedContent, Undone};

@@ -12,7 +12,7 @@ use crate::label_map::LabelMap;
 use crate::record::claims::Claims;
 use crate::record::meta::{Condition, Meta, OwnerReference, Status};
 pub use crate::record::reference::{Applied, ConfigRef, ConfigType, Reference};
-use crate::record::rollout::{Paused, Progression, Promoted};
+use crate::record::rollout::{ApprovalTerms, Paused, Progression, Promoted};
 pub use crate::record::work::{HashPlace, HookReport, Signal, Work, Workload};
 use crate::registration::Registered;
 use crate::removal::Farewell;
@@ -206,6 +206,8 @@ pub struct AddOn {
     pub on_failure: FailureModes,
     /// Until when undone content is tried again, by placement.
     pub retried: Promoted,
+    /// Where changes wait for an approval, and which are given.
+    pub approval: ApprovalTerms,
     /// When changes travel, or what is wrong with that; always where nothing is said.
     pub windows: Option<Result<RolloutWindows, Name>>,
     /// The annotation that says so, "" when it is absent.

@@ -1,4 +1,4 @@
-//! What the store remembers of rollouts: which are paused or promoted, and how far those over placements are.
+//! What the store remembers of rollouts: which are paused, promoted or ask for an approval, and how far those over placements are.
 //!
 //! Decides which places an annotation means. Never decides who moves.
 
@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 
 use crate::record::{Applied, Condition, ConfigRef};
-use model::Name;
+use model::{ApprovalBefore, Approvals, Name};
 
 /// The placements whose rollouts somebody has paused.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -36,6 +36,33 @@ impl Promoted {
         let is_this = |place: &str| place == "*" || place.split_once('/') == Some((namespace, name));
         let own = self.0.iter().filter(|(place, _)| is_this(place));
         own.map(|(_, at)| *at).max()
+    }
+}
+
+/// Before which decision groups changes wait for an approval, and which are given.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ApprovalTerms {
+    /// Where changes wait, or what is wrong with the list; absent where nobody asks for any.
+    pub before: Option<Result<ApprovalBefore, Name>>,
+    /// The approvals.
+    pub given: Approvals,
+}
+
+impl ApprovalTerms {
+    /// Returns before which decision groups of a placement changes wait, if they do before any.
+    pub fn before(&self, namespace: &str, name: &str) -> Option<&ApprovalBefore> {
+        let before = self.before.as_ref()?.as_ref().ok()?;
+        before.concerns(namespace, name).then_some(before)
+    }
+
+    /// Returns whether a change over a placement waits before a decision group, of its index and name: it asks for an approval that
+    /// nobody has given to the content with this hash.
+    pub fn holds(&self, (namespace, name): (&str, &str), (index, group): (u32, &str), hash: &str) -> bool {
+        let place = (namespace, name);
+        let own = index.to_string();
+        let called = if group.is_empty() { own.as_str() } else { group };
+        self.before(namespace, name)
+            .is_some_and(|before| before.asks(place, (index, group)) && !self.given.has(place, called, hash))
     }
 }
 

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use crate::cli::rollout::Pictures;
-use cockpit::{ClusterView, Line, Picture, Target, Tone, Verb};
+use cockpit::{Approve, ClusterView, Line, Picture, Target, Tone, Verb};
 
 /// A key, as far as it means something here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -229,6 +229,7 @@ impl App {
             'p' => Verb::Pause(None),
             'r' => Verb::Resume(None),
             'm' => Verb::Promote(None),
+            'a' => self.approval(),
             'u' => Verb::Undo,
             't' => Verb::Retry,
             'w' => return self.open(),
@@ -247,6 +248,16 @@ impl App {
             lines: None,
         });
         Effect::Ask(target, verb)
+    }
+
+    /// Of what is on the page, and of nothing that takes its place before somebody says yes.
+    fn approval(&self) -> Verb {
+        let asked = self.picture().map(|picture| picture.approvals.as_slice());
+        let contents = asked.unwrap_or_default().iter().map(|one| one.hash.clone());
+        Verb::Approve(Approve {
+            contents: contents.collect(),
+            ..Approve::default()
+        })
     }
 
     fn answer(&mut self, question: Question, key: Key) -> Effect {
@@ -343,6 +354,7 @@ mod tests {
                 ..Counts::default()
             },
             paused: None,
+            approvals: Vec::new(),
             next: None,
             eta: None,
             undone: Vec::new(),

@@ -8,7 +8,7 @@ use crate::cli::RolloutHubArgs;
 
 /// Show the rollouts of a hub as a page in the terminal, live: add-ons, one rollout, one cluster and why it is not ready.
 ///
-/// Keys: arrows or j and k move, Enter opens, Esc goes back, q ends; p pauses, r resumes, m promotes, u undoes, t tries again, each after a
+/// Keys: arrows or j and k move, Enter opens, Esc goes back, q ends; p pauses, r resumes, m promotes, a approves, u undoes, t tries again, each after a
 /// confirmation that shows what would be written; w asks why; ? shows all keys. Without colours where NO_COLOR is set.
 #[derive(Args, Clone, Debug)]
 pub struct TopArgs {

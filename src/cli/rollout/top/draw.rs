@@ -16,7 +16,7 @@ use cockpit::{ClusterState, ClusterView, Line, Picture, Tone, list, rows, status
 
 /// The largest part of the page that the waves may have, in lines.
 const MOST_WAVES: usize = 14;
-const KEYS: [(&str, &str); 12] = [
+const KEYS: [(&str, &str); 13] = [
     ("up, down, j, k", "move"),
     ("PgUp, PgDn, g, G", "a page, first, last"),
     ("Enter, right, l", "open"),
@@ -25,6 +25,7 @@ const KEYS: [(&str, &str); 12] = [
     ("p", "pause: nothing new starts"),
     ("r", "resume"),
     ("m", "promote: who soaks now counts as done"),
+    ("a", "approve: what waits for that may go"),
     ("u", "undo: back to the last known good"),
     ("t", "try the failed clusters of an upgrade again"),
     ("?", "these keys"),
@@ -88,7 +89,7 @@ fn footer(app: &App) -> Line {
     let text = match &app.place {
         Place::Rollouts => "Enter open   p pause   r resume   u undo   ? keys   q end",
         Place::Rollout(_) => {
-            "Enter why   p pause   r resume   m promote   u undo   t retry   Esc back   ? keys"
+            "Enter why   p pause   r resume   m promote   a approve   u undo   t retry   Esc back   ? keys"
         }
         Place::Cluster(..) => "w ask again   up, down scroll   Esc back   q end",
     };
@@ -171,6 +172,7 @@ fn without_clusters(picture: &Picture) -> Picture {
         message: picture.message.clone(),
         counts: picture.counts,
         paused: None,
+        approvals: Vec::new(),
         next: picture.next.clone(),
         eta: None,
         undone: Vec::new(),

@@ -1,0 +1,259 @@
+//! Which decision groups a change asks somebody before it enters them, and of which contents somebody has approved: two annotations.
+//!
+//! Decides how both are read, and what they mean for a decision group. Where a text might be a name and an index it asks for both and
+//! approves of one: a slip may make somebody wait, and never lets anything pass.
+
+use std::collections::BTreeSet;
+
+use field::{Class, Fault};
+
+/// What an entry of the annotation looks like that asks.
+const ASK: &str = "must be <namespace>/<placement>=<group>, a decision group by its name or index or \"*\" for all, or \"*=<group>\" for every placement";
+/// What an entry of the annotation looks like that approves.
+const APPROVE: &str = "must be <namespace>/<placement>/<group>=<hash>, a decision group by its name, or by its index where it has none, or \"*\" for all, and the hash of 32 digits of what was looked at, as `tidegate rollout status` tells it";
+/// Everything, as a place or as a group.
+const ALL: &str = "*";
+/// So many entries are read: each is asked for every decision group.
+const MOST: usize = 500;
+/// Digits of the hash of a content.
+const DIGITS: usize = 32;
+
+/// The decision groups before which a change waits until somebody approves of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ApprovalBefore(Vec<Ask>);
+
+/// A placement, absent for all, and a decision group of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Ask {
+    place: Option<String>,
+    group: String,
+}
+
+impl ApprovalBefore {
+    /// Reads a list whose entries are separated by commas; one without entries asks for nothing.
+    ///
+    /// # Errors
+    ///
+    /// Returns everything that is wrong with it.
+    pub fn parse(text: &str) -> Result<Self, Vec<Fault>> {
+        parsed(text, ASK, ask).map(Self)
+    }
+
+    /// Returns whether a change over a placement waits before any of its decision groups.
+    pub fn concerns(&self, namespace: &str, name: &str) -> bool {
+        self.0.iter().any(|ask| ask.is_for(namespace, name))
+    }
+
+    /// Returns whether a change over a placement waits before a decision group.
+    pub fn asks(&self, (namespace, name): (&str, &str), (index, group): (u32, &str)) -> bool {
+        let own = self.0.iter().filter(|ask| ask.is_for(namespace, name));
+        own.map(|ask| ask.group.as_str())
+            .any(|asked| asked == ALL || (!group.is_empty() && asked == group) || asked.parse() == Ok(index))
+    }
+
+    /// Returns the entries: each a placement as `namespace/name`, absent for all, and a decision group.
+    pub fn entries(&self) -> impl Iterator<Item = (Option<&str>, &str)> {
+        self.0
+            .iter()
+            .map(|ask| (ask.place.as_deref(), ask.group.as_str()))
+    }
+}
+
+impl Ask {
+    fn is_for(&self, namespace: &str, name: &str) -> bool {
+        let place = self.place.as_deref();
+        place.is_none_or(|place| place.split_once('/') == Some((namespace, name)))
+    }
+}
+
+fn ask(entry: &str) -> Option<Ask> {
+    let (place, group) = entry.split_once('=')?;
+    let (place, group) = (place.trim(), group.trim());
+    let is_place = place == ALL || is_placement(place);
+    (is_place && is_group(group)).then(|| Ask {
+        place: (place != ALL).then(|| place.to_owned()),
+        group: group.to_owned(),
+    })
+}
+
+/// Of which contents somebody has approved, for which decision groups.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Approvals(BTreeSet<Approval>);
+
+/// An approval: a placement as `namespace/name`, a decision group of it, and the hash of the content.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Approval {
+    /// The placement.
+    pub place: String,
+    /// The decision group: its name, or its index where it has none, or `*` for all.
+    pub group: String,
+    /// The hash of the content.
+    pub hash: String,
+}
+
+impl Approvals {
+    /// Reads a list whose entries are separated by commas; one without entries approves of nothing.
+    ///
+    /// # Errors
+    ///
+    /// Returns everything that is wrong with it.
+    pub fn parse(text: &str) -> Result<Self, Vec<Fault>> {
+        parsed(text, APPROVE, approval).map(|all| Self(all.into_iter().collect()))
+    }
+
+    /// Reads what has a meaning of a list that was stored: the rest approves of nothing.
+    pub fn read(text: &str) -> Self {
+        Self(entries(text).take(MOST).filter_map(approval).collect())
+    }
+
+    /// Returns whether somebody has approved of a content for a decision group, which goes by its name, or by its index where it has none.
+    pub fn has(&self, (namespace, name): (&str, &str), group: &str, hash: &str) -> bool {
+        let place = format!("{namespace}/{name}");
+        [group, ALL].into_iter().any(|group| {
+            self.0.contains(&Approval {
+                place: place.clone(),
+                group: group.to_owned(),
+                hash: hash.to_owned(),
+            })
+        })
+    }
+
+    /// Returns the approvals, sorted.
+    pub fn iter(&self) -> impl Iterator<Item = &Approval> {
+        self.0.iter()
+    }
+}
+
+impl std::fmt::Display for Approval {
+    /// Writes it as the annotation lists it.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}/{}={}", self.place, self.group, self.hash)
+    }
+}
+
+/// Reads one entry of the annotation that approves. Only the whole hash counts: of half of it another content may be made.
+pub fn approval(entry: &str) -> Option<Approval> {
+    let (target, hash) = entry.trim().split_once('=')?;
+    let (place, group) = target.trim().rsplit_once('/')?;
+    let hash = hash.trim();
+    let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+    let is_hash = hash.len() == DIGITS && hash.bytes().all(is_digit);
+    (is_placement(place) && is_group(group) && is_hash).then(|| Approval {
+        place: place.to_owned(),
+        group: group.to_owned(),
+        hash: hash.to_owned(),
+    })
+}
+
+fn entries(text: &str) -> impl Iterator<Item = &str> {
+    text.split(',').map(str::trim).filter(|entry| !entry.is_empty())
+}
+
+fn parsed<T>(text: &str, form: &str, read: impl Fn(&str) -> Option<T>) -> Result<Vec<T>, Vec<Fault>> {
+    let (mut found, mut wrong) = (Vec::new(), Vec::new());
+    for entry in entries(text).take(MOST) {
+        match read(entry) {
+            Some(one) => found.push(one),
+            None => wrong.push(Fault::of_text(Class::Invalid, entry, form)),
+        }
+    }
+    if entries(text).nth(MOST).is_some() {
+        wrong.push(Fault::bare(
+            Class::TooMany,
+            format!("must have at most {MOST} entries"),
+        ));
+    }
+    if wrong.is_empty() { Ok(found) } else { Err(wrong) }
+}
+
+fn is_placement(text: &str) -> bool {
+    let parts = text.split_once('/');
+    let is_word = |word: &str| {
+        !word.is_empty() && !word.contains(|sign: char| "/*=".contains(sign) || sign.is_whitespace())
+    };
+    parts.is_some_and(|(namespace, name)| is_word(namespace) && is_word(name))
+}
+
+fn is_group(text: &str) -> bool {
+    let is_sign = |sign: char| sign.is_ascii_alphanumeric() || "-_.".contains(sign);
+    text == ALL || (!text.is_empty() && text.chars().all(is_sign))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HASH: &str = "0123456789abcdef0123456789abcdef";
+
+    #[test]
+    fn a_group_is_asked_for_by_name_or_index() {
+        let before =
+            ApprovalBefore::parse("default/all=prod, default/all=2 ,*=late,").expect("three entries");
+        let asks = |place, group| before.asks(place, group);
+        let all = ("default", "all");
+        let rows = [
+            (all, (1, "prod"), true),
+            (all, (2, ""), true),
+            (all, (2, "eu"), true),
+            (all, (0, "2"), true),
+            (all, (3, "eu"), false),
+            (("default", "other"), (1, "prod"), false),
+            (("default", "other"), (1, "late"), true),
+            (("x", "all"), (2, ""), false),
+        ];
+        for (place, group, expected) in rows {
+            assert_eq!(asks(place, group), expected, "{place:?} {group:?}");
+        }
+        let every = ApprovalBefore::parse("default/all=*").expect("an entry");
+        assert!(every.asks(all, (7, "")) && every.concerns("default", "all"));
+        assert!(!every.concerns("default", "edge"));
+        let nothing = ApprovalBefore::parse(" , ").expect("no entry");
+        assert!(!nothing.concerns("default", "all"));
+    }
+
+    #[test]
+    fn an_approval_is_for_one_group_and_the_whole_hash() {
+        let given = Approvals::parse(&format!("default/all/prod={HASH},default/all/2={HASH}")).expect("two");
+        let all = ("default", "all");
+        assert!(given.has(all, "prod", HASH) && given.has(all, "2", HASH));
+        assert!(!given.has(all, "eu", HASH) && !given.has(("default", "edge"), "prod", HASH));
+        assert!(!given.has(all, "prod", "0123456789abcdef0123456789abcdee"));
+        let every = Approvals::read(&format!("default/all/*={HASH},nonsense,default/all/eu=0123"));
+        assert!(every.has(all, "prod", HASH) && !every.has(all, "prod", "0123"));
+        let listed: Vec<String> = every.iter().map(ToString::to_string).collect();
+        assert_eq!(listed, [format!("default/all/*={HASH}")]);
+    }
+
+    #[test]
+    fn what_has_no_meaning_is_told_entry_by_entry() {
+        for text in [
+            "all=prod",
+            "default/all",
+            "default/all=",
+            "*/*=prod",
+            "a/b/c=prod",
+            "default/all=p r",
+            "prod",
+        ] {
+            let wrong = ApprovalBefore::parse(&format!("*=ok,{text}")).expect_err("it has no meaning");
+            assert_eq!(wrong.len(), 1, "{text}");
+        }
+        let upper = HASH.to_uppercase();
+        for text in [
+            format!("default/all={HASH}"),
+            format!("default/all/prod={upper}"),
+            "default/all/prod=0123456789".to_owned(),
+            format!("*/prod={HASH}"),
+            format!("default/all/prod={HASH}0"),
+        ] {
+            assert_eq!(
+                Approvals::parse(&text).expect_err("no meaning").len(),
+                1,
+                "{text}"
+            );
+        }
+        let many = vec!["*=a"; MOST + 1].join(",");
+        let wrong = ApprovalBefore::parse(&many).expect_err("too many");
+        assert_eq!(wrong.len(), 1);
+    }
+}

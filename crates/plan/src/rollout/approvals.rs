@@ -1,0 +1,206 @@
+//! Who waits until somebody approves of a change (`tidegate.io/approval-before`), placement by placement.
+//!
+//! Decides which content is asked about, for which decision groups, and who is concerned. A change waits always; a first installation where
+//! the rest of its group does not run the present content already. Never decides whose turn it is: the engine does.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::candidate::Candidate;
+use super::groups::Groups;
+use super::hold_message::{Attention, Notice};
+use crate::config::{Desired, Effective};
+use ::rollout::{Group, Hold, Unit, Verdict};
+use hash::{ConfigKey, content_hash};
+use snapshot::{ApprovalTerms, Instance, Layering, Name, PlacementUse, View};
+
+/// What is asked about a change over one placement.
+pub(super) struct Approvals<'v> {
+    terms: &'v ApprovalTerms,
+    by: &'v PlacementUse,
+    hash: Name,
+}
+
+/// What somebody is asked about a placement.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Asked {
+    /// Hash of the content that its clusters are to run with: approvals are given to it.
+    pub hash: Name,
+    /// The decision groups before which changes wait, in their order.
+    pub groups: Vec<AskedGroup>,
+}
+
+/// A decision group before which changes wait.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AskedGroup {
+    /// Its position among the groups of the placement.
+    pub position: usize,
+    /// What it is called, also in an approval.
+    pub name: Name,
+    /// Whether somebody has approved of the present content.
+    pub approved: bool,
+    /// How many of its clusters wait for that and for nothing else.
+    pub waiting: usize,
+    /// How many will once it is their turn.
+    pub later: usize,
+}
+
+impl Asked {
+    /// Returns the groups that somebody has to approve now.
+    pub fn now(&self) -> impl Iterator<Item = &AskedGroup> {
+        self.groups.iter().filter(|group| group.waiting > 0)
+    }
+
+    /// Returns how many clusters wait for an approval now.
+    pub fn waiting(&self) -> usize {
+        self.now().fold(0, |all, group| all.saturating_add(group.waiting))
+    }
+}
+
+/// What the clusters of a group run with, as far as they have anything.
+#[derive(Debug, Clone, Copy, Default)]
+struct Present {
+    some: bool,
+    others: bool,
+}
+
+impl<'v> Approvals<'v> {
+    /// Returns what is asked about the changes over a placement, if anything is.
+    pub(super) fn of(view: &View<'v>, by: &'v PlacementUse, inherited: Option<&Effective>) -> Option<Self> {
+        let terms = &view.addon.approval;
+        terms.before(&by.namespace, &by.name)?;
+        let nothing = || Name::from(content_hash(&BTreeMap::new()));
+        Some(Self {
+            terms,
+            by,
+            hash: inherited.map_or_else(nothing, hash_of),
+        })
+    }
+
+    /// Returns what a cluster of a decision group says while it waits.
+    fn notice(&self, group: &Group<'_>) -> Notice {
+        let (namespace, name) = (&self.by.namespace, &self.by.name);
+        let called = group.told();
+        let entry = format!("{namespace}/{name}/{called}={}", self.hash);
+        Notice::approval(&format!("placement {namespace}/{name}"), &called, &entry)
+    }
+
+    fn holds(&self, group: &Group<'_>) -> bool {
+        let place = (&*self.by.namespace, &*self.by.name);
+        self.terms.holds(place, (group.index, group.name), &self.hash)
+    }
+
+    /// Notes whoever has to wait; `done` are the clusters that nobody looks at because nothing happens there, by group.
+    pub(super) fn mark(
+        &self,
+        candidates: &mut [Candidate<'_>],
+        (home, groups): (usize, &Groups<'_>),
+        done: &BTreeMap<usize, usize>,
+    ) {
+        let held: Vec<Option<Arc<Notice>>> = groups
+            .list
+            .iter()
+            .map(|group| self.holds(group).then(|| Arc::new(self.notice(group))))
+            .collect();
+        if held.iter().all(Option::is_none) {
+            return;
+        }
+        let is_own = |one: &Candidate<'_>| one.home == Some(home) && one.is_there();
+        let mut present: BTreeMap<usize, Present> = BTreeMap::new();
+        for (group, count) in done {
+            present.entry(*group).or_default().some |= *count > 0;
+        }
+        for candidate in candidates
+            .iter()
+            .filter(|one| is_own(one) && has_anything(one.instance))
+        {
+            let group = present
+                .entry(groups.of_cluster(&candidate.instance.cluster))
+                .or_default();
+            let has_present = candidate.settled && candidate.kept.is_none();
+            group.some |= has_present;
+            group.others |= !has_present;
+        }
+        for candidate in candidates
+            .iter_mut()
+            .filter(|one| is_own(one) && one.waits_for_turn())
+        {
+            let group = groups.of_cluster(&candidate.instance.cluster);
+            let runs = present
+                .get(&group)
+                .is_some_and(|group| group.some && !group.others);
+            if runs && !has_anything(candidate.instance) {
+                continue;
+            }
+            candidate.unapproved = held.get(group).cloned().flatten();
+            if candidate.unapproved.is_some() {
+                // It waits for a human in any case: who is told of that only when a window opens has come for nothing.
+                candidate
+                    .blocked
+                    .take_if(|blocked| blocked.attention != Attention::Act);
+            }
+        }
+    }
+
+    /// Returns what somebody is asked, after everybody has a verdict.
+    pub(super) fn asked(&self, groups: &Groups<'_>, units: &[Unit], verdicts: &[Verdict]) -> Asked {
+        let place = (&*self.by.namespace, &*self.by.name);
+        let before = self.terms.before(&self.by.namespace, &self.by.name);
+        let asks =
+            |group: &Group<'_>| before.is_some_and(|before| before.asks(place, (group.index, group.name)));
+        // Who waits now and who will, by group.
+        let mut waiting: BTreeMap<usize, (usize, usize)> = BTreeMap::new();
+        for (unit, verdict) in units.iter().zip(verdicts).filter(|(unit, _)| !unit.approved) {
+            let (now, later) = waiting.entry(unit.group).or_default();
+            match verdict {
+                Verdict::Wait(Hold::Approval) => *now = now.saturating_add(1),
+                Verdict::Wait(_) => *later = later.saturating_add(1),
+                Verdict::Start
+                | Verdict::Going
+                | Verdict::Soaking
+                | Verdict::Failed
+                | Verdict::TimedOut
+                | Verdict::Done
+                | Verdict::Skipped
+                | Verdict::Held => {}
+            }
+        }
+        let of = |position: usize| waiting.get(&position).copied().unwrap_or_default();
+        let each = groups.list.iter().enumerate().filter(|(_, group)| asks(group));
+        let asked = each.map(|(position, group)| AskedGroup {
+            position,
+            name: group.told(),
+            approved: !self.holds(group),
+            waiting: of(position).0,
+            later: of(position).1,
+        });
+        Asked {
+            hash: self.hash.clone(),
+            groups: asked.collect(),
+        }
+    }
+}
+
+/// Whether an instance has ever been given something.
+pub(super) fn has_anything(instance: &Instance) -> bool {
+    let mut references = instance.references.iter();
+    references.any(|one| one.applied.is_some() || !one.desired.is_empty())
+}
+
+fn hash_of(inherited: &Effective) -> Name {
+    let key = |desired: &Desired| ConfigKey {
+        resource: desired.config.of.resource.to_string(),
+        group: desired.config.of.group.to_string(),
+        namespace: desired.config.namespace.to_string(),
+        name: desired.config.name.to_string(),
+    };
+    let each = inherited.refs.iter();
+    let mut all: BTreeMap<ConfigKey, String> = each
+        .map(|desired| (key(desired), desired.hash.to_string()))
+        .collect();
+    // The same objects are another content where all layers of them count.
+    if inherited.layering == Layering::Merge {
+        all.insert(ConfigKey::default(), "merged".to_owned());
+    }
+    Name::from(content_hash(&all))
+}
