@@ -11,6 +11,7 @@
 )]
 
 mod fields;
+mod glossary;
 mod own;
 mod render;
 mod topic;
