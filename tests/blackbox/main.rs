@@ -33,6 +33,7 @@ mod installed;
 mod kill;
 mod logs;
 mod lossy;
+mod lsp;
 mod main_job;
 mod modes;
 mod namespaces;

@@ -10,6 +10,7 @@
     clippy::wildcard_enum_match_arm
 )]
 
+mod editor;
 mod fields;
 mod glossary;
 mod own;
@@ -17,4 +18,6 @@ mod render;
 mod topic;
 mod words;
 
+pub use editor::{Offer, annotations, field_page, fields_below, values_at};
+pub use fields::versions_of_kinds;
 pub use topic::{Unknown, explain, list};
