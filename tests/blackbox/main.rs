@@ -59,3 +59,4 @@ mod v1beta1;
 mod versions;
 mod waiting_for_ocm;
 mod web;
+mod web_tls;
