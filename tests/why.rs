@@ -382,3 +382,38 @@ fn what_stalls_the_add_on_is_told_of_a_cluster_that_has_everything() {
         );
     }
 }
+
+#[test]
+fn a_chain_stops_at_the_workload_that_the_cause_names_and_not_at_what_suffers_from_it() {
+    let of = |kind: &str, group: &str, resource: &str, namespace: &str, name: &str| json!({"kind": kind, "group": group, "resource": resource, "version": "v1", "namespace": namespace, "name": name});
+    let number =
+        |name: &str, value: i64| json!({"name": name, "fieldValue": {"type": "Integer", "integer": value}});
+    let unavailable = json!([condition("Applied", "True"), condition("Available", "False")]);
+    let mut manifests = vec![
+        json!({"resourceMeta": of("Namespace", "", "namespaces", "", "agents"), "conditions": unavailable}),
+    ];
+    // More than are shown, all before the one that counts.
+    for position in 0..9 {
+        let name = format!("settings-{position}");
+        manifests.push(json!({"resourceMeta": of("ConfigMap", "", "configmaps", "agents", &name), "conditions": unavailable}));
+    }
+    manifests.push(
+        json!({"resourceMeta": of("Deployment", "apps", "deployments", "agents", "agent"),
+        "conditions": [condition("Applied", "True")],
+        "statusFeedback": {"values": [number("Replicas", 2), number("ReadyReplicas", 0)]}}),
+    );
+    let mut scene = manual();
+    let work = scene.work.as_mut().expect("it is there");
+    work["status"]["resourceStatus"] = json!({"manifests": manifests});
+    let answer = scene.ask(Some("c1"));
+    let chain = answer.chains.first().expect("a chain");
+    assert_eq!(chain.cause, Some("why/workload-not-ready"), "{chain:#?}");
+    let stops: Vec<&str> = chain
+        .links
+        .iter()
+        .filter(|link| link.stops)
+        .map(|link| link.object.as_str())
+        .collect();
+    assert_eq!(stops, ["Deployment agents/agent"], "{}", text(&answer, true));
+    assert!(chain.detail.contains("agents/agent"), "{}", chain.detail);
+}

@@ -50,10 +50,10 @@ Logs go to standard error; TIDEGATE_LOG=debug shows more (syntax: tracing filter
 /// The subcommands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Run everything on this machine: a hub, the gate, the tide and simulated clusters.
+    /// Run everything on this machine: a hub, the gate (admission webhook), the tide (controllers) and simulated clusters.
     #[cfg(feature = "dev")]
     Dev(Box<super::DevArgs>),
-    /// Guard and drive a hub that is already there: the gate and the tide, nothing simulated.
+    /// Guard and drive a hub that is already there: the gate (admission webhook) and the tide (controllers), nothing simulated.
     Serve(Box<ServeArgs>),
     /// Say what the gate would say about manifests, before anybody applies them.
     Check(CheckArgs),
@@ -65,8 +65,11 @@ pub enum Command {
     Render(Box<RenderArgs>),
     /// Say what is wrong with a hub for Tidegate, and what to do about it.
     Doctor(Box<DoctorArgs>),
-    /// Explain a rule, a cause or a field.
+    /// Explain a rule, a cause, a word or a field.
     Explain(ExplainArgs),
+    /// Tell an editor what the gate would say about manifests while they are written: a language server.
+    #[cfg(feature = "lsp")]
+    Lsp(super::LspArgs),
     /// Write a dump of a hub, for `check`, `plan` and `why`.
     Snapshot(SnapshotArgs),
     /// Test, look over, measure and export policies: rules that users write themselves.

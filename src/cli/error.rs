@@ -82,6 +82,9 @@ pub enum CliError {
         /// Why.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
+    /// Several things are wrong, none of which hides another.
+    #[error("{} things are wrong: {}", .0.len(), .0.iter().map(Self::one_line).collect::<Vec<_>>().join("; "))]
+    Several(Vec<Self>),
     /// Standard output is gone.
     #[error("cannot print")]
     Print(#[source] std::io::Error),
@@ -100,7 +103,23 @@ impl CliError {
             | Self::Act { .. }
             | Self::Start { .. } => 2,
             Self::CompilePolicy { .. } => 3,
+            Self::Several(all) => all.iter().map(Self::exit_status).max().unwrap_or(2),
             Self::Serve { .. } | Self::Print(_) => 1,
+        }
+    }
+
+    /// Returns what two readings have come to, or everything that is wrong with either.
+    pub fn both<A, B>(one: Result<A, Self>, other: Result<B, Self>) -> Result<(A, B), Self> {
+        match (one, other) {
+            (Ok(one), Ok(other)) => Ok((one, other)),
+            (Err(error), Ok(_)) | (Ok(_), Err(error)) => Err(error),
+            (Err(one), Err(other)) => {
+                let all = [one, other].into_iter().flat_map(|error| match error {
+                    Self::Several(all) => all,
+                    error => vec![error],
+                });
+                Err(Self::Several(all.collect()))
+            }
         }
     }
 
@@ -145,6 +164,17 @@ mod tests {
             error.one_line(),
             "cannot start the demo add-on: the webhook denied the request: Invalid"
         );
+    }
+
+    #[test]
+    fn what_is_wrong_in_several_places_is_told_at_once() {
+        let wrong = |what: &str| -> Result<(), CliError> { Err(CliError::Refused(what.to_owned().into())) };
+        let two = CliError::both(wrong("no key"), wrong("no hub")).map(|_| ());
+        let all = CliError::both(CliError::both(two, Ok(())), wrong("no rules")).expect_err("three faults");
+        assert_eq!(all.one_line(), "3 things are wrong: no key; no hub; no rules");
+        assert_eq!(all.exit_status(), 2);
+        let one = CliError::both(wrong("no key"), Ok(())).expect_err("a fault");
+        assert_eq!(one.one_line(), "no key");
     }
 
     #[test]

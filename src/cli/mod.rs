@@ -18,6 +18,8 @@ mod hub;
 mod install;
 mod live;
 mod logs;
+#[cfg(feature = "lsp")]
+mod lsp;
 mod options;
 mod plan;
 mod plugin;
@@ -41,20 +43,18 @@ mod watch;
 mod why;
 mod words;
 
-pub use self::doctor::DoctorArgs;
+#[cfg(feature = "lsp")]
+pub use self::lsp::LspArgs;
 pub use self::{
     about::*, crds::*, explain::*, hub::*, install::*, logs::*, options::*, plan::*, settings::*,
 };
-pub use self::{error::CliError, policy::PolicyArgs, print::OutputFormat};
-pub use self::{render::*, shell::*, snapshot::*, terminal::*, why::*, words::*};
-pub use args::{Cli, Command};
+pub use self::{args::Cli, args::Command, run::run, ui::UiArgs};
+pub use self::{doctor::DoctorArgs, error::CliError, policy::PolicyArgs, print::OutputFormat};
+pub use self::{render::*, rollout::*, shell::*, snapshot::*, terminal::*, why::*, words::*};
 pub use audit::{AuditArgs, AuditTo};
 pub use check::{CheckArgs, FailOn, MissingFactsArg, Output};
 pub use definitions::{ApplyArgs, DefinitionsArgs, DefinitionsCommand, DefinitionsPlanArgs, RevertArgs};
 #[cfg(feature = "dev")]
 pub use dev::{DevArgs, DevCommand};
 pub use release::{AdoptArgs, ReleaseArgs};
-pub use rollout::*;
-pub use run::run;
 pub use serve::{CertificatesArg, DoorArgs, ServeArgs, TraceArgs};
-pub use ui::UiArgs;

@@ -22,6 +22,14 @@ pub(super) fn print_above(line: &Shown, last: &Shown) -> Result<(), CliError> {
     put(&mut std::io::stdout().lock(), &text).map_err(CliError::Print)
 }
 
+/// Prints a message to an editor, with its length before it.
+#[cfg(feature = "lsp")]
+pub(super) fn print_framed(message: &Shown) -> Result<(), CliError> {
+    let text = message.as_str();
+    let framed = format!("Content-Length: {}\r\n\r\n{text}", text.len());
+    put(&mut std::io::stdout().lock(), &framed).map_err(CliError::Print)
+}
+
 /// A page that is drawn anew in its place.
 #[derive(Debug, Default)]
 pub(super) struct Redrawn {
@@ -89,17 +97,27 @@ pub(super) fn print_painted(text: &str) -> Result<(), CliError> {
 
 /// Prints a page whose lines are folded where a terminal is narrow; those that end with one of the marks are what matters.
 pub(super) fn print_folded(text: &str, marks: &[&str]) -> Result<(), CliError> {
-    let text = width().map_or_else(|| text.to_owned(), |width| folded(text, width));
-    let painted = text.split_inclusive('\n').map(|line| {
-        let words = line.trim_end();
-        if marks.iter().any(|mark| words.ends_with(mark)) {
-            format!("{LOUD}{words}{LOUD:#}\n")
-        } else {
-            line.to_owned()
-        }
-    });
-    print_painted(&painted.collect::<String>())
+    print_painted(&marked(text, width(), marks))
 }
+
+/// Folds the lines of a page. Of one that ends with a mark all pieces are loud, and the mark stays whole.
+fn marked(text: &str, width: Option<usize>, marks: &[&str]) -> String {
+    let fold = |line: &str| width.map_or_else(|| format!("{line}\n"), |width| folded(line, width));
+    let lines = text.lines().map(|line| {
+        let ends = |mark: &&&str| line.trim_end().ends_with(**mark);
+        let Some(mark) = marks.iter().find(ends) else {
+            return fold(line);
+        };
+        let whole = mark.replace(' ', TIE);
+        let pieces = fold(&line.trim_end().replace(*mark, &whole)).replace(TIE, " ");
+        let loud = pieces.lines().map(|piece| format!("{LOUD}{piece}{LOUD:#}\n"));
+        loud.collect()
+    });
+    lines.collect()
+}
+
+/// A blank at which nothing is folded.
+const TIE: &str = "\u{a0}";
 
 /// How a line looks that matters.
 const LOUD: Style = AnsiColor::Red.on_default().bold();
@@ -120,4 +138,29 @@ pub enum OutputFormat {
     Text,
     /// For programs.
     Json,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_of_the_line_that_matters_is_loud_and_its_mark_stays_whole() {
+        let text = "one two three four   <- here\nfive\n";
+        let wide = marked(text, None, &["<- here"]);
+        assert_eq!(
+            wide,
+            format!("{LOUD}one two three four   <- here{LOUD:#}\nfive\n")
+        );
+        let narrow = marked(text, Some(13), &["<- here"]);
+        let lines: Vec<&str> = narrow.lines().collect();
+        let (last, loud) = lines.split_last().expect("lines");
+        assert_eq!(*last, "five");
+        assert!(loud.len() > 1, "it is folded: {loud:?}");
+        for line in loud {
+            assert!(line.starts_with(&LOUD.to_string()), "{line:?}");
+        }
+        assert!(narrow.contains("<- here"), "{narrow:?}");
+        assert_eq!(marked("a <- there\n", Some(40), &["<- here"]), "a <- there\n");
+    }
 }

@@ -13,6 +13,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 
+use super::pem;
 use crate::files::read_text;
 use certificates::{Fault, Validity};
 
@@ -34,7 +35,7 @@ pub enum CertificateError {
     #[error("cannot parse the certificate chain")]
     ParseChain(#[source] rustls::pki_types::pem::Error),
     /// There is no certificate in the chain.
-    #[error("the file of the certificate holds no certificate (a PEM block CERTIFICATE)")]
+    #[error("there is no certificate in it (a PEM block CERTIFICATE)")]
     EmptyChain,
     /// The key is no PEM private key. The cause is left out: it might quote the key.
     #[error("cannot parse the private key")]
@@ -64,6 +65,14 @@ pub enum CertificateError {
         /// What it should be for.
         wanted: String,
     },
+    /// Files that are not what they should be, in words for each.
+    #[error("{}", words.join("; "))]
+    WrongFiles {
+        /// What is wrong with each.
+        words: Vec<String>,
+        /// A word for metrics.
+        reason: &'static str,
+    },
     /// What these files hold cannot be served with.
     #[error("cannot serve with {} and {}", chain.display(), key.display())]
     UseFiles {
@@ -86,7 +95,7 @@ impl CertificateError {
             Self::Mismatch(_) => "mismatch",
             Self::Nameless => "nameless",
             Self::NotForServers => "not-for-servers",
-            Self::OutOfTime(_, reason) => reason,
+            Self::OutOfTime(_, reason) | Self::WrongFiles { reason, .. } => reason,
             Self::OtherNames { .. } => "other-names",
             Self::UseFiles { source, .. } => source.reason(),
         }
@@ -166,19 +175,42 @@ impl Certificate {
         &self.validity
     }
 
-    /// Reads a chain and its key from two PEM files.
+    /// Reads a chain and its key from two PEM files. What is wrong with either is told at once.
     pub fn read(chain: &Path, key: &Path) -> Result<Self, CertificateError> {
-        let read = |path: &Path| {
-            read_text(path, LARGEST).map_err(|source| CertificateError::ReadFile {
-                path: path.to_owned(),
-                source,
-            })
-        };
-        Self::from_pem(&read(chain)?, &read(key)?).map_err(|source| CertificateError::UseFiles {
-            chain: chain.to_owned(),
-            key: key.to_owned(),
-            source: Box::new(source),
-        })
+        let files = [chain, key].map(|path| (path, read_text(path, LARGEST)));
+        match &files {
+            [(_, Ok(certificate)), (_, Ok(secret))] => {
+                let wrong = pem::wrong_files((chain, certificate), (key, secret));
+                if let Some((words, reason)) = wrong {
+                    return Err(CertificateError::WrongFiles { words, reason });
+                }
+                Self::from_pem(certificate, secret).map_err(|source| CertificateError::UseFiles {
+                    chain: chain.to_owned(),
+                    key: key.to_owned(),
+                    source: Box::new(source),
+                })
+            }
+            _ => Err(unreadable(files)),
+        }
+    }
+}
+
+/// Says of each file why it cannot be read.
+fn unreadable(files: [(&Path, std::io::Result<String>); 2]) -> CertificateError {
+    let failed = files
+        .into_iter()
+        .filter_map(|(path, read)| Some((path.to_owned(), read.err()?)));
+    let mut failed: Vec<(PathBuf, std::io::Error)> = failed.collect();
+    match failed.pop() {
+        Some((path, source)) if failed.is_empty() => CertificateError::ReadFile { path, source },
+        last => CertificateError::WrongFiles {
+            words: failed
+                .into_iter()
+                .chain(last)
+                .map(|(path, why)| format!("cannot read {}: {why}", path.display()))
+                .collect(),
+            reason: "unreadable",
+        },
     }
 }
 
@@ -244,7 +276,11 @@ mod tests {
     fn errors_name_the_file_and_never_the_key() {
         let missing =
             Certificate::read(Path::new("/no/such.crt"), Path::new("/no/such.key")).expect_err("no file");
-        assert_eq!(missing.to_string(), "cannot read /no/such.crt");
+        let said = missing.to_string();
+        for file in ["cannot read /no/such.crt: ", "; cannot read /no/such.key: "] {
+            assert!(said.contains(file), "{said}");
+        }
+        assert_eq!(missing.reason(), "unreadable");
         let authority = Authority::generate().expect("an authority");
         let one = authority.issue(["localhost"]).expect("a certificate");
         let other = authority.issue(["localhost"]).expect("a certificate");

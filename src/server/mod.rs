@@ -22,6 +22,7 @@ mod limits;
 mod outbound;
 mod pages;
 mod peer;
+mod pem;
 mod places;
 mod routes;
 mod shares;

@@ -21,6 +21,7 @@ use super::answer::{answer, found, refused};
 use super::assets;
 use super::guard::stranger;
 use super::interest::Interest;
+use super::packed::{packed, reads_gzip};
 use super::reviews::Unanswered;
 use super::route::{Route, route};
 use super::sight::{self, Grants};
@@ -112,8 +113,14 @@ impl Desk {
         }
     }
 
-    /// Answers a request.
+    /// Answers a request, in the form that whoever asks reads.
     pub(super) async fn answer(self: &Arc<Self>, request: Parts) -> Response<Body> {
+        let reads_gzip = reads_gzip(&request.headers);
+        let answer = self.answered(request).await;
+        if reads_gzip { packed(answer).await } else { answer }
+    }
+
+    async fn answered(self: &Arc<Self>, request: Parts) -> Response<Body> {
         if let Some(stranger) = stranger(&request.headers, &request.uri, &self.hosts) {
             return refused(StatusCode::FORBIDDEN, stranger.told());
         }

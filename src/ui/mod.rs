@@ -11,6 +11,7 @@ mod desk;
 mod entrance;
 mod guard;
 mod interest;
+mod packed;
 mod reviews;
 mod route;
 mod sight;

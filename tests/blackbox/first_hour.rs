@@ -123,3 +123,51 @@ fn every_command_of_the_first_hour_does_what_the_page_says() {
         terminal.promises(command, outcome);
     }
 }
+
+/// Runs a section of the page of recordings as its recorder does, terminal and keys included.
+fn recorded(name: &str) {
+    let ran = Command::new("python3")
+        .arg(repository("docs/casts/record"))
+        .args(["--check", name, env!("CARGO_BIN_EXE_tidegate")])
+        .output()
+        .expect("python3 is there");
+    assert!(
+        ran.status.success(),
+        "{name}: {}",
+        String::from_utf8_lossy(&ran.stderr)
+    );
+}
+
+#[test]
+fn what_the_recording_of_the_check_shows_happens() {
+    recorded("check");
+}
+
+#[test]
+fn what_the_recording_of_policies_shows_happens() {
+    recorded("policy");
+}
+
+#[test]
+fn what_the_recording_of_a_rollout_shows_happens() {
+    recorded("rollout");
+}
+
+#[test]
+fn every_section_of_the_page_is_recorded_and_no_recording_is_large() {
+    let page = std::fs::read_to_string(repository("docs/casts/README.md")).expect("the page");
+    let sections = page.lines().filter_map(|line| line.strip_prefix("## "));
+    for name in sections.chain(["first-hour"]) {
+        let cast = std::fs::read_to_string(repository(&format!("docs/casts/{name}.cast"))).expect(name);
+        assert!(cast.len() < 100_000, "{name}: {}", cast.len());
+        let recorded = cast.matches("\\u001b[1m$ ").count();
+        let of_page = if name == "first-hour" {
+            std::fs::read_to_string(repository("docs/first-hour.md")).expect("the page")
+        } else {
+            let (_, rest) = page.split_once(&format!("\n## {name}\n")).expect("the section");
+            rest.split("\n## ").next().unwrap_or_default().to_owned()
+        };
+        let typed = commands(&of_page).len();
+        assert_eq!(recorded, typed, "record {name} anew");
+    }
+}

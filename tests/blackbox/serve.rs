@@ -266,6 +266,46 @@ fn a_missing_certificate_or_hub_is_said_in_one_line() {
     );
 }
 
+#[test]
+fn files_in_each_others_place_are_told_with_what_they_hold_and_with_everything_else_that_is_wrong() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+    let authority = Authority::generate().expect("an authority");
+    authority
+        .issue(["127.0.0.1"])
+        .expect("a certificate")
+        .write(Path::new(&path("tls.crt")), Path::new(&path("tls.key")))
+        .expect("writable");
+    std::fs::write(path("ca.crt"), "no certificate").expect("writable");
+    let ended = run(&[
+        "serve",
+        "--certificate",
+        &path("tls.key"),
+        "--key",
+        &path("tls.crt"),
+        "--client-ca",
+        &path("ca.crt"),
+        "--kubeconfig",
+        &path("no-kubeconfig"),
+        "--enforcement",
+        &path("no-enforcement"),
+    ]);
+    assert_eq!(ended.code, Some(2), "{}", ended.stderr);
+    let said = [
+        format!("\"{}\" holds a private key and no certificate", path("tls.key")),
+        format!("\"{}\" holds a certificate and no private key", path("tls.crt")),
+        "--certificate and --key are in each other's place".to_owned(),
+        path("ca.crt"),
+        path("no-kubeconfig"),
+        path("no-enforcement"),
+    ];
+    for words in said {
+        assert!(ended.stderr.contains(&words), "{words}: {}", ended.stderr);
+    }
+    assert_eq!(ended.stderr.trim().lines().count(), 1, "{}", ended.stderr);
+    assert!(!ended.stderr.contains("BEGIN"), "{}", ended.stderr);
+}
+
 /// Starts `tidegate serve`; returns it, and what it says behind `READY`.
 pub(crate) fn serving(command: &mut Command) -> (Child, String) {
     let mut child = command.stdout(Stdio::piped()).spawn().expect("the binary starts");

@@ -10,10 +10,14 @@
     clippy::wildcard_enum_match_arm
 )]
 
+mod editor;
 mod fields;
+mod glossary;
 mod own;
 mod render;
 mod topic;
 mod words;
 
+pub use editor::{Offer, annotations, field_page, fields_below, values_at};
+pub use fields::versions_of_kinds;
 pub use topic::{Unknown, explain, list};

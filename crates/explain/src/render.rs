@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::fields::{Field, first_sentence, is_required};
+use super::fields::{Field, first_sentence, innermost, is_required};
 
 const WIDTH: usize = 100;
 
@@ -69,10 +69,7 @@ const LIMITS: [(&str, &str); 8] = [
 ];
 
 fn children(schema: &Value) -> String {
-    let mut inner = schema;
-    while let Some(next) = inner.get("items").or_else(|| inner.get("additionalProperties")) {
-        inner = next;
-    }
+    let inner = innermost(schema);
     let Some(properties) = inner.get("properties").and_then(Value::as_object) else {
         return String::new();
     };
@@ -96,7 +93,7 @@ fn children(schema: &Value) -> String {
     text
 }
 
-fn kind_of(schema: &Value) -> String {
+pub(super) fn kind_of(schema: &Value) -> String {
     if schema.get("x-kubernetes-int-or-string") == Some(&Value::Bool(true)) {
         return "integer or string".to_owned();
     }

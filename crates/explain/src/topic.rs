@@ -5,6 +5,7 @@
 use std::fmt::Write as _;
 
 use super::fields::{self, Meaning};
+use super::glossary;
 use super::own::{self, Words};
 use super::render;
 use super::words::{NAMES, REASONS, Term, term};
@@ -24,12 +25,13 @@ pub struct Unknown {
 
 fn meant(near: &[String]) -> String {
     if near.is_empty() {
-        return "; `tidegate explain --list` shows every rule, cause, reason, annotation and kind".to_owned();
+        return "; `tidegate explain --list` shows every rule, cause, reason, annotation, word and kind"
+            .to_owned();
     }
     format!("; did you mean {}?", listed(near.iter().map(String::as_str)))
 }
 
-/// Returns the explanation of a rule, a cause or a field.
+/// Returns the explanation of a rule, a cause, a word or a field.
 pub fn explain(topic: &str) -> Result<String, Unknown> {
     let topic = topic.trim().trim_matches(['[', ']']);
     if let Some(entry) = catalogue().into_iter().find(|entry| entry.id == topic) {
@@ -65,6 +67,9 @@ pub fn explain(topic: &str) -> Result<String, Unknown> {
     match fields::ask(topic) {
         Meaning::Found(found) => Ok(found.iter().map(render::field).collect::<Vec<_>>().join("\n")),
         Meaning::Unknown(mut near) => {
+            if let Some(text) = glossary::ask(topic) {
+                return Ok(text);
+            }
             near.extend(near_id(topic));
             Err(Unknown {
                 topic: topic.to_owned(),
@@ -74,7 +79,7 @@ pub fn explain(topic: &str) -> Result<String, Unknown> {
     }
 }
 
-/// Returns everything that can be explained: rules, causes and kinds, one line each.
+/// Returns everything that can be explained: rules, causes, words and kinds, one line each.
 pub fn list() -> String {
     let mut text = String::from("Rules of the gate:\n");
     let rules = catalogue();
@@ -86,6 +91,8 @@ pub fn list() -> String {
     put(&mut text, REASONS.iter().map(|term| (term.word, term.says)));
     text.push_str("\nAnnotations, labels and finalizers:\n");
     put(&mut text, NAMES.iter().map(|term| (term.word, term.says)));
+    text.push_str("\nWords of this program, which are found under Kubernetes' words as well:\n");
+    put(&mut text, glossary::rows().map(|row| (row.words, row.meaning)));
     text.push_str(
         "\nKinds (a field is KIND.path, for instance ClusterManagementAddOn.spec.installStrategy):\n",
     );
@@ -215,6 +222,18 @@ mod tests {
             let text = explain(topic).expect(topic).replace('\n', " ");
             assert!(text.contains(says), "{text}");
         }
+    }
+
+    #[test]
+    fn a_word_of_this_program_is_found_under_kubernetes_word_for_it() {
+        for (topic, says) in [
+            ("admission webhook", "gate\n"),
+            ("tide", "in Kubernetes: controller manager"),
+        ] {
+            let text = explain(topic).expect(topic);
+            assert!(text.contains(says), "{text}");
+        }
+        assert!(list().contains("  poison "), "the list has the words");
     }
 
     #[test]

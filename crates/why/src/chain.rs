@@ -6,7 +6,7 @@
 use super::answer::{Cause, Chain, Grade, Link};
 use super::case::{Case, away};
 use super::causes;
-use super::links::cluster_link;
+use super::links::{cluster_link, config_name};
 use super::turn::{LATE, deadline, under_way_since};
 use super::{command, ending, wait, work};
 use api::names::conditions;
@@ -166,8 +166,8 @@ impl Case<'_> {
         let Some(template) = template else {
             return Cause::new(causes::RENDERING, message);
         };
-        let beginning = format!("{} {}", template.config.of, template.config.name);
-        if let Some(link) = links.iter_mut().find(|link| link.object == beginning) {
+        let object = config_name(&template.config);
+        if let Some(link) = links.iter_mut().find(|link| link.object == object) {
             link.stops = true;
         }
         Cause::new(

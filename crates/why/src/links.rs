@@ -200,7 +200,7 @@ impl Case<'_> {
                 Some(_) | None => {}
             }
         }
-        Link::new(format!("{} {}", kind_of(config), written(config)), says)
+        Link::new(config_name(config), says)
     }
 
     /// The layer that a type of configurations comes from now, and the configuration of that type that it names, if it names just one.
@@ -294,6 +294,11 @@ impl Case<'_> {
             said.join("; "),
         )
     }
+}
+
+/// Returns a configuration as links name it.
+pub(super) fn config_name(config: &ConfigRef) -> String {
+    format!("{} {}", kind_of(config), written(config))
 }
 
 /// Returns the kind of a configuration; of foreign ones only the resource is known.

@@ -24,12 +24,18 @@ pub(super) fn follow<'w>(
     for work in works.filter(|work| work.hook.is_none()) {
         let cause = one(work);
         let mut link = Link::new(name(work), signals(work));
-        let below = cause.as_ref().map_or_else(Vec::new, |_| troubles(hub, work));
-        link.stops = cause.is_some() && below.is_empty() && first.is_none();
-        links.push(link);
+        let below = cause
+            .as_ref()
+            .map_or_else(Vec::new, |cause| troubles(hub, work, cause));
         let stops = cause.is_some() && first.is_none();
-        for (position, mut link) in below.into_iter().enumerate() {
-            link.stops = stops && position == 0;
+        link.stops = stops && below.is_empty();
+        links.push(link);
+        let named = below
+            .iter()
+            .position(|trouble| trouble.is_named)
+            .unwrap_or_default();
+        for (position, Trouble { mut link, .. }) in below.into_iter().enumerate() {
+            link.stops = stops && position == named;
             links.push(link);
         }
         first = first.or(cause);
@@ -125,22 +131,47 @@ fn signals(work: &Work) -> String {
     )
 }
 
-/// The manifests of a work that something is said about: refused, not there, or short of replicas.
-fn troubles(hub: &Hub, work: &Work) -> Vec<Link> {
+/// A manifest that something is said about.
+struct Trouble {
+    link: Link,
+    /// Whether the cause is about it, so that the chain stops there and not at what only suffers from it.
+    is_named: bool,
+}
+
+/// The manifests of a work that something is said about: refused, not there, or short of replicas. The first that the cause is about is
+/// always among them.
+fn troubles(hub: &Hub, work: &Work, cause: &Cause) -> Vec<Trouble> {
     let key = ObjectKey::new(Kind::Work, work.namespace.clone(), work.name.clone());
     let manifests = hub
         .object(&key)
         .and_then(|object| object.pointer("/status/resourceStatus/manifests"))
         .and_then(Value::as_array);
-    manifests
+    let short = work.workloads.iter().find(|workload| is_short(workload));
+    let mut found: Vec<Trouble> = manifests
         .into_iter()
         .flatten()
-        .filter_map(trouble)
-        .take(MOST_MANIFESTS)
-        .collect()
+        .filter_map(|manifest| trouble(manifest, cause, short))
+        .collect();
+    let named = found.iter().position(|trouble| trouble.is_named);
+    if let Some(named) = named.filter(|named| *named >= MOST_MANIFESTS) {
+        found.swap(named, MOST_MANIFESTS - 1);
+    }
+    found.truncate(MOST_MANIFESTS);
+    found
 }
 
-fn trouble(manifest: &Value) -> Option<Link> {
+/// Tells whether a cause is about a manifest of which an agent says that.
+fn is_about(cause: &Cause, failing: Option<&str>, is_short: bool) -> bool {
+    if cause.doc == causes::WORKLOAD {
+        is_short
+    } else if cause.doc == causes::APPLY_FAILED {
+        failing == Some("Applied")
+    } else {
+        failing == Some("Available")
+    }
+}
+
+fn trouble(manifest: &Value, cause: &Cause, missing: Option<&Workload>) -> Option<Trouble> {
     let meta = |name: &str| {
         manifest
             .pointer(&format!("/resourceMeta/{name}"))
@@ -187,5 +218,12 @@ fn trouble(manifest: &Value) -> Option<Link> {
     } else {
         format!("{kind} {namespace}/{name}")
     };
-    Some(Link::new(object, said.join(", ")))
+    let is_short = missing.is_some_and(|workload| {
+        (meta("resource"), namespace, name) == (&*workload.resource, &*workload.namespace, &*workload.name)
+    });
+    let failing = failing.and_then(|condition| condition.get("type")?.as_str());
+    Some(Trouble {
+        link: Link::new(object, said.join(", ")),
+        is_named: is_about(cause, failing, is_short),
+    })
 }

@@ -100,13 +100,17 @@ impl DoorArgs {
     pub(super) fn open(&self, now: Timestamp) -> Result<Opened, CliError> {
         let mut files = Files::new(self);
         let certificate = match self.certificates {
-            CertificatesArg::Files => Some(files.read().map_err(|trouble| {
+            CertificatesArg::Files => files.read().map(Some).map_err(|trouble| {
                 let (certificate, key) = (self.certificate.display(), self.key.display());
                 let cause = cannot_open(trouble).one_line();
                 CliError::Refused(format!("{cause} (--certificate \"{certificate}\" --key \"{key}\")").into())
-            })?),
-            CertificatesArg::Secret | CertificatesArg::SelfManaged => None,
+            }),
+            CertificatesArg::Secret | CertificatesArg::SelfManaged => Ok(None),
         };
+        let authority = self.client_ca.as_deref().map(authority).transpose();
+        let secrets = self.path_secret.as_deref().map(secrets).transpose();
+        let callers = CliError::both(authority.map_err(cannot_open), secrets.map_err(cannot_open));
+        let (certificate, (authority, secrets)) = CliError::both(certificate, callers)?;
         if let Some(Err(fault)) = certificate.as_ref().map(|certificate| certificate.holds(now)) {
             error!(
                 file = %self.certificate.display(),
@@ -115,19 +119,9 @@ impl DoorArgs {
             );
         }
         let callers = Callers {
-            authority: self
-                .client_ca
-                .as_deref()
-                .map(authority)
-                .transpose()
-                .map_err(cannot_open)?,
+            authority,
             names: self.client_names.iter().cloned().collect(),
-            secrets: self
-                .path_secret
-                .as_deref()
-                .map(secrets)
-                .transpose()
-                .map_err(cannot_open)?,
+            secrets,
         };
         Ok(Opened {
             files,

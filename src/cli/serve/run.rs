@@ -14,6 +14,7 @@ use tracing::info;
 
 use super::door::Opened;
 use super::{age, erasure, labels, readiness};
+use crate::cli::connect::HubConfig;
 use crate::cli::options::word;
 use crate::cli::print::print;
 use crate::cli::settings::{self, Words};
@@ -57,12 +58,10 @@ async fn serve(args: &ServeArgs) -> Result<(), CliError> {
 
 async fn served(args: &ServeArgs, metrics: Metrics) -> Result<(), CliError> {
     let mut end = signals::end_requested()?;
-    let rulebook = rulebook::read(&args.gate, &args.rights)?;
-    let opened = policies::open(args.gate.policies.as_deref())?;
-    let door = opened_door(args)?;
+    let ((rulebook, opened), (door, config)) = read_all(args).await?;
     let health = Health::default();
     health.hears(&metrics);
-    let client = reached(args, &metrics).await?;
+    let client = reached(args, config, &metrics).await?;
     // Probes are answered from the first moment on: that reading a fleet takes long is no reason to be killed.
     let pages = args.door.pages(args.half(), (&health, &metrics))?;
     let (mut options, sightings) = options(args, &metrics);
@@ -120,6 +119,18 @@ async fn served(args: &ServeArgs, metrics: Metrics) -> Result<(), CliError> {
     told
 }
 
+/// Reads everything that is named, or tells of everything that is wrong with it.
+async fn read_all(
+    args: &ServeArgs,
+) -> Result<((Rulebook, policies::Opened), (Option<Opened>, HubConfig)), CliError> {
+    let rules = CliError::both(
+        rulebook::read(&args.gate, &args.rights),
+        policies::open(args.gate.policies.as_deref()),
+    );
+    let ways = CliError::both(opened_door(args), connect::config_of(&args.hub).await);
+    CliError::both(rules, ways)
+}
+
 /// What the controllers do, which a gate alone has none of.
 fn driving(args: &ServeArgs) -> String {
     match args.half() {
@@ -156,8 +167,7 @@ fn telling(args: &ServeArgs, (client, tide): (&Client, &Tide), words: Words) -> 
 }
 
 /// Returns the client of the hub, which is looked at first if that is asked for.
-async fn reached(args: &ServeArgs, metrics: &Metrics) -> Result<Client, CliError> {
-    let config = connect::config_of(&args.hub).await?;
+async fn reached(args: &ServeArgs, config: HubConfig, metrics: &Metrics) -> Result<Client, CliError> {
     info!(
         version = env!("CARGO_PKG_VERSION"), hub = %config.cluster_url, controllers = %driving(args), only = args.half().as_ref().map(word),
         "tidegate starts"

@@ -196,11 +196,11 @@ pub(super) fn answers(facts: &HubFacts) -> Option<Finding> {
         let seen = format!(
             "a faulty object (dryRun=All) came back refused by {hook} with [rollout/min-success-time]"
         );
-        // The guard comes later, and refuses poison alone: nothing else was judged.
+        // The guard comes later, and refuses only what would stop OCM's add-on manager: nothing else was judged.
         return Some(if hook == FIRST {
             Finding::ok(ANSWERS, seen)
         } else {
-            Finding::error(ANSWERS, format!("{seen}, and not by {FIRST}: whatever is no poison is stored unseen"))
+            Finding::error(ANSWERS, format!("{seen}, and not by {FIRST}: all that {hook} is not asked about is stored unseen"))
                 .cure("let path, address and caBundle of that webhook be those of the gate")
                 .command("kubectl get mutatingwebhookconfiguration tidegate-mutate -o jsonpath='{.webhooks[0].clientConfig}'")
         });
