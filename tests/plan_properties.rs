@@ -3,7 +3,8 @@
 mod edits;
 
 use edits::{
-    annotate, own_config, own_template, put_addon, put_default, put_other_template, put_rolling, put_rollout,
+    own_config, own_template, put_addon, put_default, put_on_failure, put_other_template, put_pause,
+    put_retry, put_rolling, put_rollout,
 };
 use hash::SpecHash;
 use jiff::SignedDuration;
@@ -133,18 +134,9 @@ fn act(world: &mut World, step: &Step) {
         }
         Step::Rollout(which, kind) => put_rollout(world, *which, *kind),
         Step::Rolling(kind) => put_rolling(world, *kind),
-        Step::Pause(kind) => {
-            let places = ["", "default/p0", "default/p1", "*"];
-            annotate(world, "paused", places[usize::from(*kind)]);
-        }
-        Step::OnFailure(kind) => {
-            let modes = ["undo", "stop", "undo,default/p1=stop", "default/p1=undo"];
-            annotate(world, "on-failure", modes[usize::from(*kind)]);
-        }
-        Step::Retry => {
-            let at = format!("*={}", world.now);
-            annotate(world, "retried", &at);
-        }
+        Step::Pause(kind) => put_pause(world, *kind),
+        Step::OnFailure(kind) => put_on_failure(world, *kind),
+        Step::Retry => put_retry(world),
         Step::Default(which) => put_default(world, *which),
         Step::Tick(seconds) => world.tick(SignedDuration::from_secs(*seconds)),
         Step::Settle => {

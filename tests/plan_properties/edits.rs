@@ -89,8 +89,25 @@ pub(crate) fn put_rolling(world: &mut World, kind: u8) {
     });
 }
 
+pub(crate) fn put_pause(world: &mut World, kind: u8) {
+    let places = ["", "default/p0", "default/p1", "*"];
+    annotate(world, "paused", places[usize::from(kind)]);
+}
+
+/// What becomes of rollouts that have stopped.
+pub(crate) fn put_on_failure(world: &mut World, kind: u8) {
+    let modes = ["undo", "stop", "undo,default/p1=stop", "default/p1=undo"];
+    annotate(world, "on-failure", modes[usize::from(kind)]);
+}
+
+/// What was undone until now is tried again.
+pub(crate) fn put_retry(world: &mut World) {
+    let at = format!("*={}", world.now);
+    annotate(world, "retried", &at);
+}
+
 /// Sets an annotation of the add-on.
-pub(crate) fn annotate(world: &mut World, name: &str, text: &str) {
+fn annotate(world: &mut World, name: &str, text: &str) {
     edit_addon(world, |addon| {
         addon["metadata"]["annotations"][format!("tidegate.io/{name}")] = json!(text);
     });
