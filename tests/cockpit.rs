@@ -367,3 +367,41 @@ fn what_waits_for_an_approval_is_approved_as_it_was_looked_at() {
     let nobody = hub_with_addon(&json!({}), "old");
     assert!(nobody.steer(&target, &approve(None, None, None)).is_err());
 }
+
+#[test]
+fn what_was_undone_has_stopped_and_can_be_tried_again() {
+    let content = |name: &str, hash: u8| format!("addondeploymentconfigs.{GROUP}/default/{name} {hash}");
+    let said = |kind: &str, message: String| {
+        json!({"type": kind, "status": "True", "reason": "TooManyFailures", "message": message,
+            "lastTransitionTime": "2029-12-31T23:00:00Z"})
+    };
+    let mut object = hello(
+        &json!({"tidegate.io/retried": "default/edge=2020-01-01T00:00:00Z"}),
+        "old",
+    );
+    let failed = format!("{}: 1 failed or late, 0 may; c1 (failed)", content("new", 2));
+    object["status"]["installProgressions"][0]["conditions"] =
+        json!([said("KnownGood", content("old", 1)), said("Undone", failed)]);
+    let placement = json!({"apiVersion": format!("{CLUSTER}/v1beta1"), "kind": "Placement",
+        "metadata": {"name": "all", "namespace": "default"}, "spec": {}, "status": {"numberOfSelectedClusters": 1}});
+    let decision = json!({"apiVersion": format!("{CLUSTER}/v1beta1"), "kind": "PlacementDecision",
+        "metadata": {"name": "all-1", "namespace": "default", "labels": {format!("{CLUSTER}/placement"): "all"}},
+        "status": {"decisions": [{"clusterName": "c1", "reason": ""}]}});
+    let scene = scene(&[object, config("old"), config("new"), placement, decision]);
+    let target = Target::addon("hello");
+    let picture = scene.picture(&target);
+    let told: Vec<(&str, &str)> = picture
+        .undone
+        .iter()
+        .map(|one| (one.placement.as_str(), one.reason))
+        .collect();
+    assert_eq!(
+        (picture.phase, told),
+        (Phase::Stopped, vec![("default/all", "RollingBack")])
+    );
+    let again = scene.steer(&target, &Verb::Retry).expect("it makes sense");
+    assert_eq!(
+        again.body["metadata"]["annotations"]["tidegate.io/retried"],
+        json!("default/edge=2020-01-01T00:00:00Z,default/all=2029-12-31T23:00:01Z")
+    );
+}

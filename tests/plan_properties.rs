@@ -3,8 +3,8 @@
 mod edits;
 
 use edits::{
-    annotate, own_config, own_template, put_addon, put_default, put_other_template, put_pause, put_rolling,
-    put_rollout,
+    annotate, own_config, own_template, put_addon, put_default, put_on_failure, put_other_template,
+    put_pause, put_retry, put_rolling, put_rollout,
 };
 use hash::SpecHash;
 use jiff::SignedDuration;
@@ -139,14 +139,8 @@ fn act(world: &mut World, step: &Step) {
         Step::Rollout(which, kind) => put_rollout(world, *which, *kind),
         Step::Rolling(kind) => put_rolling(world, *kind),
         Step::Pause(kind) => put_pause(world, *kind),
-        Step::OnFailure(kind) => {
-            let modes = ["undo", "stop", "undo,default/p1=stop", "default/p1=undo"];
-            annotate(world, "on-failure", modes[usize::from(*kind)]);
-        }
-        Step::Retry => {
-            let at = format!("*={}", world.now);
-            annotate(world, "retried", &at);
-        }
+        Step::OnFailure(kind) => put_on_failure(world, *kind),
+        Step::Retry => put_retry(world),
         Step::Default(which) => put_default(world, *which),
         Step::Merge(on) => annotate(world, "merged-configs", if *on { MERGED } else { "" }),
         Step::Tick(seconds) => world.tick(SignedDuration::from_secs(*seconds)),

@@ -79,6 +79,13 @@ pub(crate) enum Install {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Rolling(pub(crate) u8, pub(crate) Amount);
 
+/// What becomes of a rollout that has stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum OnFailure {
+    Stop,
+    Undo,
+}
+
 /// What a ClusterManagementAddOn says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct AddonSpec {
@@ -91,8 +98,7 @@ pub(crate) struct AddonSpec {
     pub(crate) rolling: Option<Rolling>,
     /// Which configuration is the default.
     pub(crate) default: u8,
-    /// Whether a rollout that has stopped is undone.
-    pub(crate) undo: bool,
+    pub(crate) on_failure: OnFailure,
 }
 
 impl AddonSpec {
@@ -113,7 +119,7 @@ impl AddonSpec {
             versions: dice.happens(25),
             rolling: dice.happens(15).then_some(rolling),
             default: u8::from(dice.happens(40)),
-            undo: dice.happens(50),
+            on_failure: dice.pick(&[OnFailure::Stop, OnFailure::Undo]),
         }
     }
 

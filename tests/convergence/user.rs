@@ -8,7 +8,7 @@ use snapshot::{Kind, ObjectKey};
 use super::agents::{Agents, Mood};
 use super::dice::Dice;
 use super::hub::{Hub, is_deleting, text};
-use super::spec::{AddonSpec, LABEL};
+use super::spec::{AddonSpec, LABEL, OnFailure};
 
 pub(crate) const GROUP: &str = "addon.open-cluster-management.io";
 pub(crate) const ADDON: &str = "hello";
@@ -166,7 +166,10 @@ pub(crate) fn act(hub: &mut Hub, agents: &mut Agents, step: &Step) {
         Step::Newer(edition) => hub.put(Kind::Template, &newer(*edition)),
         Step::Addon(spec) => {
             hub.put(Kind::AddOn, &spec.object());
-            let mode = if spec.undo { json!("undo") } else { Value::Null };
+            let mode = match spec.on_failure {
+                OnFailure::Undo => json!("undo"),
+                OnFailure::Stop => Value::Null,
+            };
             annotate(hub, "on-failure", &mode);
         }
         Step::Retry => {

@@ -89,6 +89,18 @@ pub(crate) fn put_rolling(world: &mut World, kind: u8) {
     });
 }
 
+/// What becomes of rollouts that have stopped.
+pub(crate) fn put_on_failure(world: &mut World, kind: u8) {
+    let modes = ["undo", "stop", "undo,default/p1=stop", "default/p1=undo"];
+    annotate(world, "on-failure", modes[usize::from(kind)]);
+}
+
+/// What was undone until now is tried again.
+pub(crate) fn put_retry(world: &mut World) {
+    let at = format!("*={}", world.now);
+    annotate(world, "retried", &at);
+}
+
 /// Sets an annotation of the add-on.
 pub(crate) fn annotate(world: &mut World, name: &str, text: &str) {
     edit_addon(world, |addon| {

@@ -101,6 +101,7 @@ impl<'v> Reporter<'v> {
         wishes.extend(adoption::adopted(view, instance, self.kept));
         let wishes = stock::bared(view, wishes);
         let deployed = !matches!(rendering, Rendering::NotOurs);
+        let news = note(member, &state, shown.reason, stuck.as_ref());
         let conditions = stated(instance, rendering, &wishes, now);
         Report {
             supported: deployed.then_some(&configs.supported),
@@ -108,10 +109,7 @@ impl<'v> Reporter<'v> {
             arrives,
             probes: deployed,
             // What may still come is no news.
-            note: match arrival {
-                Some(_) => None,
-                None => note(member, &state, shown.reason, stuck.as_ref()),
-            },
+            note: news.filter(|_| arrival.is_none()),
             recheck_at: arrival.map(|arrival| arrival.until),
             waits: waits(member, rendering, &state),
             memory: version::memory(view, member, assigned_version, state.is_done()),

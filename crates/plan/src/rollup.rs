@@ -131,28 +131,6 @@ fn progression(
         && (placed.configured > 0 || !is_ocm);
     // What nobody runs is not known to be good, and whoever is back does not run what the specs want.
     let is_proved = done && placed.configured > 0 && !undo.stands();
-    let references = inherited.refs.iter().map(|desired| {
-        let before = old.and_then(|old| before(old, &desired.config, view.settings().compat));
-        let reached = Applied {
-            namespace: desired.config.namespace.clone(),
-            name: desired.config.name.clone(),
-            hash: desired.hash.clone(),
-        };
-        ProgressionReference {
-            config: desired.config.clone(),
-            desired: desired.hash.clone(),
-            applied: if is_proved {
-                Some(reached.clone())
-            } else {
-                before.and_then(|before| before.applied.clone())
-            },
-            known_good: if is_proved {
-                Some(reached)
-            } else {
-                before.and_then(|before| before.known_good.clone())
-            },
-        }
-    });
     let all = selected.clusters.len().saturating_add(selected.others);
     let wishes = if is_ocm {
         vec![sentence(all, placed, done).bare_if(true)]
@@ -182,9 +160,36 @@ fn progression(
     Progression {
         namespace: namespace.clone(),
         name: name.clone(),
-        references: references.collect(),
+        references: references(view, inherited, old, is_proved),
         conditions: merge(&observed, &wishes, Some(view.addon.meta.generation), now).into_owned(),
     }
+}
+
+/// What a placement is to be configured with, and what all of its clusters have confirmed and run well: that now, once it is proved, else what
+/// they had before.
+fn references(
+    view: &View<'_>,
+    inherited: &Effective,
+    old: Option<&Progression>,
+    is_proved: bool,
+) -> Vec<ProgressionReference> {
+    let each = inherited.refs.iter().map(|desired| {
+        let before = old.and_then(|old| before(old, &desired.config, view.settings().compat));
+        let reached = is_proved.then(|| Applied {
+            namespace: desired.config.namespace.clone(),
+            name: desired.config.name.clone(),
+            hash: desired.hash.clone(),
+        });
+        ProgressionReference {
+            config: desired.config.clone(),
+            desired: desired.hash.clone(),
+            applied: reached
+                .clone()
+                .or_else(|| before.and_then(|before| before.applied.clone())),
+            known_good: reached.or_else(|| before.and_then(|before| before.known_good.clone())),
+        }
+    });
+    each.collect()
 }
 
 /// Whether the way back is remembered: somebody wants it, or clusters have gone it.

@@ -96,23 +96,22 @@ impl Case<'_> {
         }
         self.below(instance, held.filter(|_| note.is_none()), note.is_some(), links)
             .or(note)
-            .or_else(|| self.undone(cluster, links))
+            .or_else(|| self.undone(cluster))
     }
 
-    /// Why a cluster that runs well does not run with what the specs want.
-    fn undone(&self, cluster: &str, links: &mut [Link]) -> Option<Cause> {
+    /// Why a cluster that runs well does not run with what the specs want. Who failed with that, the add-on says.
+    fn undone(&self, cluster: &str) -> Option<Cause> {
         let home = self.home(cluster)?;
         let mut told = self.view.addon.progressions.iter().flatten();
         let found = told.find(|one| one.namespace == home.namespace && one.name == home.name)?;
         found.undone()?;
-        let mut said = found.conditions.iter();
-        let stalled = said.find(|one| &*one.kind == conditions::STALLED)?;
-        let beginning = format!("Placement {}/{}", home.namespace, home.name);
-        if let Some(link) = links.iter_mut().find(|link| link.object == beginning) {
-            link.stops = true;
-        }
+        let detail = format!(
+            "the rollout of placement {}/{} was undone, so that it runs with what was last known to be good",
+            home.namespace, home.name
+        );
         let command = format!("tidegate rollout history {}", self.view.addon.name);
-        Some(Cause::new(causes::UNDONE, &*stalled.message).typing(command))
+        let cause = Cause::new(causes::UNDONE, detail).typing(command);
+        Some(cause.graded(Grade::Meant))
     }
 
     /// What the objects below the instance say that has everything it is to have.

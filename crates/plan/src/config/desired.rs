@@ -113,10 +113,12 @@ impl Effective {
 
     /// Returns what was known to be good and can be given to nobody any more.
     pub(crate) fn lost(&self) -> Option<&Desired> {
-        let mut good = self
-            .refs
-            .iter()
-            .filter(|desired| matches!(desired.source, Source::KnownGood(_)));
+        // Every instance is asked, and next to none is on its way back.
+        if !self.undone {
+            return None;
+        }
+        let is_good = |desired: &&Desired| matches!(desired.source, Source::KnownGood(_));
+        let mut good = self.refs.iter().filter(is_good);
         good.find(|desired| desired.fault.is_some())
     }
 

@@ -138,6 +138,13 @@ pub(super) fn inherited<'a>(
 pub(super) fn own(view: &View<'_>, layer: Completed, base: &Effective, instance: &Instance) -> Effective {
     let noted = |config: &ConfigRef| notes::on_instance(instance, base, config);
     let mut found = looked_up(view, layer, noted);
+    // What was good has been looked up for all.
+    for desired in &mut found.refs {
+        let mut shared = base.refs.iter().filter(|one| one.source == desired.source);
+        if let Some(same) = shared.find(|one| base.undone && one.config == desired.config) {
+            desired.clone_from(same);
+        }
+    }
     // On this cluster another program may deploy what others get by its version.
     let deployed = base.deployed && found.deployed;
     let is_supported = |of: &ConfigType| {

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use super::desired::{Desired, Effective};
 use super::fault::ConfigFault;
 use super::layers::{Entry, Source, is_template};
-use snapshot::{AddOn, ConfigRef, ConfigType, Instance, Kind, Name, PlacementUse, Sight, TypeFault, View};
+use snapshot::{AddOn, ConfigRef, ConfigType, Instance, Name, PlacementUse, Sight, TypeFault, View};
 
 /// What is noted of one reference.
 #[derive(Debug, Clone, Copy)]
@@ -135,7 +135,7 @@ pub(super) fn look_up(view: &View<'_>, entry: &Entry, note: Note<'_>, deployed: 
         fault,
     };
     if let Source::KnownGood(hash) = &entry.source {
-        let (generation, fault) = known_good(view, (&entry.config, hash), deployed);
+        let (generation, fault) = known_good(view, (&entry.config, hash), deployed || !note.by_others);
         return desired(Some(hash), generation, fault);
     }
     if is_of_another(view, &entry.config) {
@@ -171,13 +171,12 @@ pub(super) fn look_up(view: &View<'_>, entry: &Entry, note: Note<'_>, deployed: 
 fn known_good(
     view: &View<'_>,
     (config, hash): (&ConfigRef, &Name),
-    deployed: bool,
+    is_ours: bool,
 ) -> (Option<i64>, Option<ConfigFault>) {
     if is_of_another(view, config) {
         return (None, Some(ConfigFault::OfAnotherAddon));
     }
     // Another program may hash its kind in its own way: then only what the object is known to have been tells that it was edited.
-    let is_ours = deployed || Kind::of_config(&config.of.group, &config.of.resource).is_some();
     match view.sight(config) {
         Sight::Exists {
             hash: now,

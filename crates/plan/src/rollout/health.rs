@@ -6,6 +6,7 @@
 
 use jiff::Timestamp;
 
+use super::record::is_open;
 use crate::available::AVAILABLE;
 use crate::instance_state::{HOSTING_MANIFEST_APPLIED, MANIFEST_APPLIED, apply_failure, carries};
 use crate::work::deployed_works;
@@ -90,10 +91,12 @@ pub(super) fn under_way(
 }
 
 /// Returns what goes wrong after an instance has confirmed what it was assigned.
-pub(super) fn after_success(instance: &Instance) -> Option<Trouble> {
+pub(super) fn after_success(instance: &Instance, deployed: bool) -> Option<Trouble> {
     let complaints = Complaints::of(instance);
     let epoch = Timestamp::UNIX_EPOCH;
-    let failures = [complaints.degraded, complaints.manifests];
+    // Of who goes back to what was confirmed before, its works say so first: this program's own word is that of before.
+    let is_old = deployed && is_open(instance);
+    let failures = [complaints.degraded, complaints.manifests.filter(|_| !is_old)];
     let first = failures
         .into_iter()
         .flatten()

@@ -84,7 +84,7 @@ pub(super) fn seen(
         };
     }
     let since = confirmed_at(instance);
-    let Some(trouble) = after_success(instance).filter(|_| !only_late) else {
+    let Some(trouble) = after_success(instance, deployed).filter(|_| !only_late) else {
         return UnitStanding::at(UnitState::Succeeded(since));
     };
     let began = trouble.since();

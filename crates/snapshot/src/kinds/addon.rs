@@ -12,7 +12,7 @@ use crate::kind::Touched;
 use crate::kind::{Kind, ObjectKey};
 use crate::parts::mentions::Mentioned;
 use crate::parts::slot::replace;
-use crate::record::{self, ConfigRef, Lifecycle, Meta};
+use crate::record::{self, ConfigRef, Lifecycle, Meta, Progression};
 use crate::settings::{EmptyLifecycle, Fence, Managing, Settings};
 use crate::store::Store;
 use model::ConfigRollout;
@@ -137,7 +137,7 @@ fn index(store: &mut Store, addon: &record::AddOn, mentioned: Mentioned) {
     // What clusters may go back to nobody else need name any more.
     let noted = addon.progressions.iter().flatten();
     let good: Vec<ConfigRef> = noted
-        .filter_map(|progression| progression.known_good())
+        .filter_map(Progression::known_good)
         .flat_map(|content| content.configs)
         .map(|pinned| pinned.config)
         .collect();

@@ -1,0 +1,82 @@
+# A change fails on the first clusters, and goes back by itself. What failed is not given to anybody again; a fix travels.
+# flags: --clusters 4 --fault cluster*=apply-failure,manifest=broken:quota-exceeded
+clusters_in_reach
+placement everywhere
+
+# settings NAME AGENT: a configuration by which the agent has that name. No cluster takes one that is called broken.
+settings() {
+  apply <<YAML
+apiVersion: addon.open-cluster-management.io/v1alpha1
+kind: AddOnDeploymentConfig
+metadata: {name: $1, namespace: $namespace}
+spec: {customizedVariables: [{name: AGENT, value: $2}]}
+YAML
+}
+helloworld() {
+  apply <<YAML
+apiVersion: addon.open-cluster-management.io/v1alpha1
+kind: ClusterManagementAddOn
+metadata: {name: $addon, annotations: {tidegate.io/on-failure: undo}}
+spec:
+  supportedConfigs:
+  - {group: addon.open-cluster-management.io, resource: addontemplates, defaultConfig: {name: $addon}}
+  - {group: addon.open-cluster-management.io, resource: addondeploymentconfigs, defaultConfig: {name: $1, namespace: $namespace}}
+  installStrategy:
+    type: Placements
+    placements:
+    - name: everywhere
+      namespace: $namespace
+      rolloutStrategy: {type: Progressive, progressive: {maxConcurrency: 2}}
+YAML
+}
+agent() { work "$1" '.spec.workload.manifests[0].metadata.name'; }
+says() { kubectl get cma "$addon" -o "jsonpath={.status.conditions[?(@.type==\"$1\")].reason}"; }
+noted() { kubectl get cma "$addon" -o "jsonpath={.status.installProgressions[0].conditions[?(@.type==\"$1\")].status}"; }
+
+apply <<YAML
+apiVersion: addon.open-cluster-management.io/v1alpha1
+kind: AddOnTemplate
+metadata: {name: $addon}
+spec:
+  addonName: $addon
+  agentSpec:
+    workload:
+      manifests:
+      - {apiVersion: v1, kind: ConfigMap, metadata: {name: "{{AGENT}}", namespace: default}}
+YAML
+settings first agent
+helloworld first
+done_on InstallSucceed cluster1 cluster2 cluster3 cluster4
+until_is True noted KnownGood
+
+say "the next settings fail on the clusters that get them first"
+settings second broken
+helloworld second
+until_is RolledBack says Ready
+is RolledBack says Stalled
+for cluster in cluster1 cluster2 cluster3 cluster4; do
+  until_is agent agent "$cluster"
+  until_is True status "$cluster" Ready
+done
+is "$namespace/second" kubectl get cma "$addon" -o 'jsonpath={.status.installProgressions[0].configReferences[0].desiredConfig.namespace}/{.status.installProgressions[0].configReferences[0].desiredConfig.name}'
+
+say "other content of the same name travels"
+settings second better
+until_is Ready says Ready
+for cluster in cluster1 cluster2 cluster3 cluster4; do
+  is better agent "$cluster"
+done
+is "" noted Undone
+
+say "an edit in place that fails leaves nothing to go back to"
+settings second broken
+until_is UndoImpossible says Stalled
+is better agent cluster4
+
+say "a word that means nothing is refused"
+refused "did you mean \"undo\"?" <<YAML
+apiVersion: addon.open-cluster-management.io/v1alpha1
+kind: ClusterManagementAddOn
+metadata: {name: $addon, annotations: {tidegate.io/on-failure: und}}
+spec: {}
+YAML
