@@ -140,19 +140,19 @@ async fn every_example_gets_the_same_verdict_at_every_door() {
         let (count, what) = (asked[&(*way, *why_not)], why_not.unwrap_or("the same verdict"));
         writeln!(counted, "{:?}: {count} {what}", WAYS[*way]).expect("a string");
     }
-    expect![[r"
-        Decide: 407 the same verdict
-        Webhook: 407 the same verdict
-        Check: 402 the same verdict
+    expect![[r#"
+        Decide: 410 the same verdict
+        Webhook: 410 the same verdict
+        Check: 405 the same verdict
         Check: 1 is about a status
         Check: 1 is about what its creation moves: here it is there already
         Check: 3 takes a version from its add-on: a folder has it as it is to be
-        Audit: 286 the same verdict
+        Audit: 289 the same verdict
         Audit: 26 is a deletion
         Audit: 12 is about a kind that the gate is not asked about
         Audit: 1 is about a status
         Audit: 1 is about what its creation moves: here it is there already
         Audit: 81 is an update: it compares with what was there before
-    "]]
+    "#]]
     .assert_eq(&counted);
 }
