@@ -289,83 +289,90 @@ fn hub_that_asks(annotations: &Value) -> Scene {
     ])
 }
 
+const APPROVED: &str = "tidegate.io/approved";
+
+fn approve(placement: Option<&str>, group: Option<&str>, content: Option<&str>) -> Verb {
+    let owned = |text: &str| text.to_owned();
+    Verb::Approve(Approve {
+        placement: placement.map(owned),
+        group: group.map(owned),
+        contents: content.map(owned).into_iter().collect(),
+    })
+}
+
+/// Returns the hash of what waits.
+fn asked(picture: &Picture) -> String {
+    picture.approvals.first().expect("a group waits").hash.clone()
+}
+
 #[test]
-fn what_waits_for_an_approval_is_approved_as_it_was_looked_at() {
-    const APPROVED: &str = "tidegate.io/approved";
+fn what_waits_for_an_approval_is_told_and_approved() {
     let target = Target::addon("hello");
     let asks = hub_that_asks(&json!({}));
     let picture = asks.picture(&target);
-    assert_eq!(
-        (picture.phase, picture.eta.is_none()),
-        (Phase::NeedsApproval, true)
-    );
-    let [asked] = picture.approvals.as_slice() else {
-        panic!("one group waits: {:?}", picture.approvals);
-    };
-    assert_eq!(
-        (asked.placement.as_str(), asked.group.as_str(), asked.waiting),
-        ("default/all", "prod", 2)
-    );
-    assert!(page(&picture).contains(&format!(
-        "approve default/all/prod={} (2 clusters wait)",
-        asked.hash
-    )));
-    let approve = |placement: Option<&str>, group: Option<&str>, content: Option<&str>| {
-        let owned = |text: &str| text.to_owned();
-        Verb::Approve(Approve {
-            placement: placement.map(owned),
-            group: group.map(owned),
-            contents: content.map(owned).into_iter().collect(),
-        })
-    };
-    let entry = format!("default/all/prod={}", asked.hash);
-    let whole = approve(Some("all"), Some("prod"), Some(&asked.hash));
-    for verb in [approve(None, None, None), whole] {
+    assert_eq!((picture.phase, picture.eta.is_none()), (Phase::Unapproved, true));
+    let hash = asked(&picture);
+    let entry = format!("default/all/prod={hash}");
+    assert!(page(&picture).contains(&format!("approve {entry} (2 clusters wait)")));
+    for verb in [
+        approve(None, None, None),
+        approve(Some("all"), Some("prod"), Some(&hash)),
+    ] {
         let written = asks.steer(&target, &verb).expect("it makes sense");
         assert_eq!(written.body["metadata"]["annotations"][APPROVED], entry.as_str());
         assert_eq!(written.form, Form::Apply);
     }
-    let refusals = [
+    let given = hub_that_asks(&json!({APPROVED: entry}));
+    assert!(given.picture(&target).approvals.is_empty());
+}
+
+#[test]
+fn what_does_not_wait_or_is_another_content_is_not_approved() {
+    let target = Target::addon("hello");
+    let asks = hub_that_asks(&json!({}));
+    let entry = format!("default/all/prod={}", asked(&asks.picture(&target)));
+    let given = hub_that_asks(&json!({APPROVED: entry}));
+    let rows = [
         (
+            &asks,
             approve(None, Some("canary"), None),
             "what does is \"default/all/prod\"",
         ),
         (
-            approve(None, None, Some(&asked.hash[..8])),
+            &asks,
+            approve(None, None, Some("01234567")),
             "it waits with another content by now",
         ),
         (
+            &asks,
             Verb::Promote(None),
             "it waits for an approval: tidegate rollout approve hello",
         ),
+        (&given, approve(None, None, None), "nothing waits for an approval"),
     ];
-    for (verb, why) in refusals {
-        let refused = asks
+    for (scene, verb, why) in rows {
+        let refused = scene
             .steer(&target, &verb)
             .map(drop)
             .expect_err("it makes no sense");
         assert!(refused.contains(why), "{refused}");
     }
-    // What a group was approved of last stays, and what was approved before that goes.
+}
+
+#[test]
+fn what_a_group_was_approved_of_last_stays_and_what_was_before_that_goes() {
+    let target = Target::addon("hello");
     let (first, last) = ("0".repeat(32), "1".repeat(32));
-    let before = format!("default/all/prod={first},default/all/prod={last},default/edge/prod={first}");
+    let before =
+        format!("default/all/prod={last},default/all/prod={first},default/edge/prod={first},nonsense");
     let again = hub_that_asks(&json!({APPROVED: before}));
-    let written = again
-        .steer(&target, &approve(None, None, None))
-        .expect("it makes sense");
+    let hash = asked(&again.picture(&target));
+    let written = again.steer(&target, &approve(None, None, None));
+    let written = written.expect("it makes sense");
     assert_eq!(
         written.body["metadata"]["annotations"][APPROVED],
-        format!("default/edge/prod={first},default/all/prod={last},{entry}")
+        format!("default/all/prod={hash},default/all/prod={last},default/edge/prod={first}")
     );
-    let given = hub_that_asks(&json!({APPROVED: entry}));
-    assert!(given.picture(&target).approvals.is_empty());
-    let refused = given
-        .steer(&target, &approve(None, None, None))
-        .map(drop)
-        .expect_err("it goes");
-    assert!(refused.ends_with("nothing waits for an approval"), "{refused}");
-    let nobody = hub_with_addon(&json!({}), "old");
-    assert!(nobody.steer(&target, &approve(None, None, None)).is_err());
 }
 
 #[test]

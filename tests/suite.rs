@@ -7,6 +7,7 @@
     reason = "a subject stands beside the folder of its parts; a `mod.rs` is a table of contents"
 )]
 
+mod approvals_checked;
 mod architecture;
 mod audit_events;
 mod audit_footprint;

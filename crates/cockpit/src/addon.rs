@@ -39,7 +39,7 @@ pub fn addon(store: &Store, name: &str, watch: &Stopwatch, now: Timestamp) -> Op
         Phase::Progressing | Phase::Waiting => of_addon(&outlook, watch.pace(), now),
         Phase::Done
         | Phase::Paused
-        | Phase::NeedsApproval
+        | Phase::Unapproved
         | Phase::Stopped
         | Phase::Failed
         | Phase::Deleting
@@ -252,7 +252,7 @@ fn phase(outlook: &Outlook, counts: &Counts) -> Phase {
         () if has_paused => Phase::Paused,
         () if has_stopped || has_bar => Phase::Stopped,
         () if moving > 0 || soaking > 0 => Phase::Progressing,
-        () if !asked(outlook).is_empty() => Phase::NeedsApproval,
+        () if !asked(outlook).is_empty() => Phase::Unapproved,
         () if counts.failures() > 0 && waiting == 0 => Phase::Failed,
         () if stalled => Phase::Failed,
         () => Phase::Waiting,

@@ -10,6 +10,9 @@ use field::{counted, listed};
 use model::{Approval, approval};
 use snapshot::terms;
 
+/// So many approvals of a group stay: the last one, and the one before.
+const KEPT: usize = 2;
+
 /// What is to be approved.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Approve {
@@ -62,25 +65,20 @@ pub(super) fn approve(ask: Steer<'_>, wish: &Approve) -> Result<Writing, String>
     Ok(annotated(terms::APPROVED, &joined(known, &meant)).noting(Some(note)))
 }
 
-/// The approvals with the new ones. What a group was approved of last stays, so that the way back to it needs no second approval; what was
-/// approved before that has gone by.
+/// The approvals with the new ones first. What a group was approved of last stays, so that the way back to it needs no second approval; what
+/// was approved before that has gone by.
 fn joined(known: &str, meant: &[&AskedApproval]) -> String {
     let new = meant.iter().map(|one| Approval {
         place: one.placement.clone(),
         group: one.group.clone(),
         hash: one.hash.clone(),
     });
-    let mut all: Vec<Approval> = known.split(',').filter_map(approval).collect();
-    for one in new {
-        let is_same = |other: &Approval| other.place == one.place && other.group == one.group;
-        let last = all
-            .iter()
-            .rev()
-            .find(|other| is_same(other) && **other != one)
-            .cloned();
-        all.retain(|other| !is_same(other));
-        all.extend(last);
-        all.push(one);
+    let mut all: Vec<Approval> = new.collect();
+    for old in known.split(',').filter_map(approval) {
+        let is_same = |other: &&Approval| other.place == old.place && other.group == old.group;
+        if !all.contains(&old) && all.iter().filter(is_same).count() < KEPT {
+            all.push(old);
+        }
     }
     let all: Vec<String> = all.iter().map(ToString::to_string).collect();
     all.join(",")

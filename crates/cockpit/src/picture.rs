@@ -144,7 +144,7 @@ pub enum Phase {
     /// Somebody has paused it, and clusters wait for the end of that.
     Paused,
     /// Nobody is on the way, and clusters wait until somebody approves of the change.
-    NeedsApproval,
+    Unapproved,
     /// More clusters failed than may: nothing new starts.
     Stopped,
     /// Everybody has had a turn, and some have failed; or only a human can change what is.
@@ -165,7 +165,7 @@ impl Phase {
             Self::Progressing => "Progressing",
             Self::Waiting => "Waiting",
             Self::Paused => "Paused",
-            Self::NeedsApproval => "NeedsApproval",
+            Self::Unapproved => "Unapproved",
             Self::Stopped => "Stopped",
             Self::Failed => "Failed",
             Self::Deleting => "Deleting",
@@ -177,7 +177,7 @@ impl Phase {
     /// Returns whether time alone may end it well: whoever waits for the end goes on waiting.
     pub const fn goes_on(self) -> bool {
         match self {
-            Self::Progressing | Self::Waiting | Self::Paused | Self::NeedsApproval | Self::Deleting => true,
+            Self::Progressing | Self::Waiting | Self::Paused | Self::Unapproved | Self::Deleting => true,
             Self::Done | Self::Stopped | Self::Failed | Self::Empty | Self::NotManaged => false,
         }
     }
@@ -190,7 +190,7 @@ impl Phase {
             | Self::Progressing
             | Self::Waiting
             | Self::Paused
-            | Self::NeedsApproval
+            | Self::Unapproved
             | Self::Deleting
             | Self::Empty
             | Self::NotManaged => false,

@@ -28,7 +28,7 @@ pub(super) const fn tone(phase: Phase) -> Tone {
     match phase {
         Phase::Done => Tone::Good,
         Phase::Progressing => Tone::Moving,
-        Phase::Waiting | Phase::Paused | Phase::NeedsApproval | Phase::Deleting => Tone::Soaking,
+        Phase::Waiting | Phase::Paused | Phase::Unapproved | Phase::Deleting => Tone::Soaking,
         Phase::Stopped | Phase::Failed => Tone::Bad,
         Phase::Empty | Phase::NotManaged => Tone::Faint,
     }
@@ -254,7 +254,7 @@ fn facts(wave: &Wave) -> Vec<String> {
         WaveState::Waiting => facts.push("waits".to_owned()),
         WaveState::Stopped => facts.push("stopped".to_owned()),
         WaveState::Paused => facts.push("paused".to_owned()),
-        WaveState::NeedsApproval | WaveState::Done | WaveState::Open => {}
+        WaveState::Unapproved | WaveState::Done | WaveState::Open => {}
     }
     if let Some(batches) = wave.batches {
         facts.push(format!("batch {} of {}", batches.current, batches.total));

@@ -247,7 +247,7 @@ fn wave_state(counts: &Counts, phase: Phase, is_behind: bool) -> WaveState {
         | Phase::Progressing
         | Phase::Waiting
         | Phase::Paused
-        | Phase::NeedsApproval
+        | Phase::Unapproved
         | Phase::Stopped
         | Phase::Failed
         | Phase::Deleting

@@ -23,7 +23,7 @@ pub enum WaveState {
     /// Somebody has paused it.
     Paused,
     /// Somebody has to approve of the change before it goes on.
-    NeedsApproval,
+    Unapproved,
 }
 
 /// Clusters that go together.

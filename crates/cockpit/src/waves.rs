@@ -98,7 +98,7 @@ impl Waves {
                 && matches!(wave.state, WaveState::Open | WaveState::Waiting)
                 && !is_moving(&wave.counts)
             {
-                wave.state = WaveState::NeedsApproval;
+                wave.state = WaveState::Unapproved;
             }
             wave.batches = Batches::of(wave.limit, &wave.counts);
             let own = moving.remove(&at).unwrap_or_default();

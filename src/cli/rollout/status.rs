@@ -28,9 +28,7 @@ pub(super) fn exit_status(phase: Phase) -> u8 {
     match phase {
         Phase::Done => 0,
         phase if phase.is_failure() => 1,
-        Phase::Progressing | Phase::Waiting | Phase::Paused | Phase::NeedsApproval | Phase::Deleting => {
-            NOT_OVER
-        }
+        Phase::Progressing | Phase::Waiting | Phase::Paused | Phase::Unapproved | Phase::Deleting => NOT_OVER,
         Phase::Empty | Phase::NotManaged | Phase::Stopped | Phase::Failed => 1,
     }
 }

@@ -14,15 +14,6 @@ use snapshot::{Instance, Name, PlacementUse, Reference, View};
 /// Clusters of a placement start that should wait.
 pub(super) fn unapproved(view: &View<'_>, by: &PlacementUse, members: &[Member<'_>]) -> Option<Fault> {
     let terms = &view.addon.approval;
-    let starters = || members.iter().filter(|member| member.standing.starts);
-    if let Some(Err(_)) = &terms.before {
-        let early: Vec<Name> = starters()
-            .filter(|member| has_anything(member.instance))
-            .map(Member::name)
-            .collect();
-        let sentence = "nobody can tell whether it waits for an approval";
-        return told(early, sentence);
-    }
     if terms.before(&by.namespace, &by.name).is_none()
         || view.addon.configuration_rollout != Ok(ConfigRollout::UpdateAll)
     {
@@ -37,13 +28,13 @@ pub(super) fn unapproved(view: &View<'_>, by: &PlacementUse, members: &[Member<'
                 .all(|hash| terms.holds(place, (*index, group), hash))
             && (has_anything(member.instance) || !is_run_by_another(member, members))
     };
-    let early: Vec<Name> = starters().filter(is_early).map(Member::name).collect();
-    told(early, "nobody has approved of what it is given")
-}
-
-fn told(early: Vec<Name>, why: &str) -> Option<Fault> {
+    let starting = members.iter().filter(|member| member.standing.starts);
+    let early: Vec<Name> = starting.filter(is_early).map(Member::name).collect();
     let first = early.first()?.clone();
-    Some((early, format!("{first} starts although {why}")))
+    Some((
+        early,
+        format!("{first} starts although nobody has approved of what it is given"),
+    ))
 }
 
 /// Whether a cluster has something of its own, so that what it is given is not what others are.

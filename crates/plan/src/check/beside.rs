@@ -1,4 +1,4 @@
-//! What holds changes beside rollouts: other add-ons that have to run first, and windows.
+//! What holds changes beside rollouts: other add-ons that have to run first, windows, and approvals that nobody can make sense of.
 //!
 //! Decides only what is certain, from the view and the writes alone: an add-on that is not on the cluster, goes, or has not confirmed what it
 //! is assigned is not there, whatever else it should have.
@@ -27,7 +27,10 @@ pub(super) fn broken(view: &View<'_>, written: &Written<'_>, now: Timestamp) -> 
         })
         .collect();
     let early = needy(view, &starting).into_iter();
-    early.chain(untimely(view, &starting, now)).collect()
+    early
+        .chain(untimely(view, &starting, now))
+        .chain(unclear(view, &starting))
+        .collect()
 }
 
 /// Whoever starts before an add-on that it depends on is there.
@@ -63,6 +66,19 @@ fn untimely(view: &View<'_>, starting: &[&Instance], now: Timestamp) -> Option<B
         is_shut && references.any(Reference::is_applied)
     };
     told(starting.iter().filter(has_something), "no window is open")
+}
+
+/// Whoever has something and is changed while nobody can tell where changes wait for an approval.
+fn unclear(view: &View<'_>, starting: &[&Instance]) -> Option<Broken> {
+    let is_unclear = matches!(view.addon.approval.before, Some(Err(_)));
+    let has_something = |instance: &&&Instance| {
+        let mut references = instance.references.iter();
+        is_unclear && references.any(Reference::is_applied)
+    };
+    told(
+        starting.iter().filter(has_something),
+        "nobody can tell whether it waits for an approval",
+    )
 }
 
 fn told<'i>(early: impl Iterator<Item = &'i &'i Instance>, why: &str) -> Option<Broken> {

@@ -222,10 +222,7 @@ impl<'v> Feed<'v> {
         others: &Others,
         now: Timestamp,
     ) -> (Placed, Option<Timestamp>) {
-        let needs_groups = !self.course.mandatory.is_empty()
-            || self.course.rest == Rest::GroupByGroup
-            || self.approvals.is_some();
-        let groups = Groups::of(view, self.selected, needs_groups);
+        let groups = self.groups(view);
         let (mut units, mut places) = (Vec::new(), Vec::new());
         let done = others.configured(self.index);
         let mut configured: usize = done.values().sum();
@@ -243,10 +240,11 @@ impl<'v> Feed<'v> {
                 configured = configured.saturating_add(1);
             }
             let group = groups.of_cluster(cluster);
+            let approved = known.is_none_or(|one| one.unapproved.is_none());
             units.push(Unit {
                 group,
                 standing,
-                approved: known.is_none_or(|one| one.unapproved.is_none()),
+                approved,
             });
             if let Some(candidate) = found.and_then(|at| candidates.get_mut(at)) {
                 candidate.note_selected(self.index, group);
@@ -261,21 +259,14 @@ impl<'v> Feed<'v> {
             configured,
             breach: decision.breach,
             mandatory: group.map(Group::told),
-            blocked: decision
-                .verdicts
-                .iter()
-                .filter(|verdict| **verdict == Verdict::Wait(Hold::Elsewhere))
-                .count(),
+            blocked: blocked(&decision.verdicts),
             paused: self.paused,
             bar: self.fault.as_ref().map(Bar::fault),
             before: groups.before(&self.course),
             groups: groups.staged(&self.course),
             stages: decision.stages.clone(),
             course: Some(self.course.clone()),
-            asked: {
-                let approvals = self.approvals.as_ref();
-                approvals.map(|approvals| approvals.asked(&groups, &units, &decision.verdicts))
-            },
+            asked: self.asked(&groups, &units, &decision.verdicts),
             ..Placed::default()
         };
         let blamed = decision.breach.and_then(|breach| breach.group);
@@ -294,6 +285,17 @@ impl<'v> Feed<'v> {
         (placed, decision.recheck_at)
     }
 
+    /// Returns the decision groups, where they tell who moves.
+    fn groups<'g>(&self, view: &View<'g>) -> Groups<'g> {
+        let has_stages = !self.course.mandatory.is_empty() || self.course.rest == Rest::GroupByGroup;
+        Groups::of(view, self.selected, has_stages || self.approvals.is_some())
+    }
+
+    fn asked(&self, groups: &Groups<'_>, units: &[Unit], verdicts: &[Verdict]) -> Option<Asked> {
+        let approvals = self.approvals.as_ref()?;
+        Some(approvals.asked(groups, units, verdicts))
+    }
+
     /// Whom another placement configures, and who is not there, is none of this placement's business.
     fn standing(&self, candidate: Option<&Candidate<'_>>) -> UnitState {
         let own = candidate.filter(|candidate| candidate.home == Some(self.index));
@@ -306,6 +308,12 @@ impl<'v> Feed<'v> {
         candidate.map_or_else(missing, |one| one.home) == Some(self.index)
             && view.cluster(cluster).is_some_and(|found| !found.meta.deleting)
     }
+}
+
+/// How many wait for something that the course does not decide.
+fn blocked(verdicts: &[Verdict]) -> usize {
+    let elsewhere = Verdict::Wait(Hold::Elsewhere);
+    verdicts.iter().filter(|verdict| **verdict == elsewhere).count()
 }
 
 /// Notes in a course that somebody ends its soaks. Where nobody soaks that is no difference.

@@ -1,0 +1,97 @@
+//! The checker of plans about approvals: it refuses what nobody has approved of, although the planner has made it.
+//!
+//! A plan that was made before anybody asked is judged as if it were made after.
+
+use jiff::SignedDuration;
+use plan::Action;
+use serde_json::{Value, json};
+use snapshot::{Kind, Settings};
+
+use crate::testkit::world::World;
+
+const GROUP: &str = "addon.open-cluster-management.io";
+
+fn put_addon(world: &mut World, annotations: &Value) {
+    let spec = json!({
+        "supportedConfigs": [
+            {"group": GROUP, "resource": "addontemplates", "defaultConfig": {"name": "hello"}},
+            {"group": GROUP, "resource": "addondeploymentconfigs", "defaultConfig": {"name": "base", "namespace": "default"}}],
+        "installStrategy": {"type": "Placements", "placements": [{"name": "all", "namespace": "default"}]}});
+    let metadata = json!({"name": "hello", "annotations": annotations});
+    world.put(Kind::AddOn, json!({"metadata": metadata, "spec": spec}));
+}
+
+fn put_config(world: &mut World, message: &str) {
+    let metadata = json!({"name": "base", "namespace": "default"});
+    let variables = json!([{"name": "MESSAGE", "value": message}]);
+    world.put(
+        Kind::DeploymentConfig,
+        json!({"metadata": metadata, "spec": {"customizedVariables": variables}}),
+    );
+}
+
+/// Two clusters, each in a group of its own, that run with a content.
+fn scene() -> World {
+    let mut world = World::new(Settings::default());
+    for cluster in ["c1", "c2"] {
+        world.add_cluster(cluster);
+    }
+    put_config(&mut world, "hello");
+    let spec = json!({"addonName": "hello", "agentSpec": {"workload": {"manifests": [
+        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}, "data": {"text": "{{MESSAGE}}"}}]}}});
+    world.put(
+        Kind::Template,
+        json!({"metadata": {"name": "hello"}, "spec": spec}),
+    );
+    let groups = [
+        (Some(("canary", 0)), vec!["c1".to_owned()]),
+        (Some(("prod", 1)), vec!["c2".to_owned()]),
+    ];
+    put_addon(&mut world, &json!({}));
+    world.decide_in("all", &groups);
+    world.settle("hello");
+    for cluster in ["c1", "c2"] {
+        world.report(cluster, None, true);
+    }
+    world.settle("hello");
+    world.tick(SignedDuration::from_secs(60));
+    world
+}
+
+#[test]
+fn what_nobody_has_approved_of_is_taken_out_of_a_plan() {
+    let mut world = scene();
+    put_config(&mut world, "ahoy");
+    let plan = world.plan("hello");
+    let judged = |world: &World| {
+        let view = world.store.view("hello").expect("it is there");
+        let faults = plan::check(&view, &plan, world.now);
+        let (sound, _) = plan::sound(&view, plan.clone(), world.now);
+        let is_status = |action: &&Action| action.object().kind == Kind::Instance;
+        let given = sound.actions.iter().filter(is_status);
+        let given: Vec<String> = given
+            .map(|action| action.object().namespace.to_string())
+            .collect();
+        (faults, given)
+    };
+    assert_eq!(
+        judged(&world),
+        (Vec::new(), vec!["c1".to_owned(), "c2".to_owned()])
+    );
+    let asks = json!({"tidegate.io/approval-before": "default/all=prod"});
+    put_addon(&mut world, &asks);
+    let fault = "placement default/all: c2 starts although nobody has approved of what it is given";
+    assert_eq!(judged(&world), (vec![fault.to_owned()], vec!["c1".to_owned()]));
+    let waits = world.plan("hello").waits;
+    let entry = waits.iter().map(ToString::to_string).find_map(|wait| {
+        let (_, rest) = wait.split_once(" by the entry ")?;
+        Some(rest.split(' ').next()?.to_owned())
+    });
+    let entry = entry.expect("c2 waits");
+    let approved = json!({"tidegate.io/approval-before": "default/all=prod", "tidegate.io/approved": entry});
+    put_addon(&mut world, &approved);
+    assert_eq!(judged(&world).0, Vec::<String>::new());
+    put_addon(&mut world, &json!({"tidegate.io/approval-before": "prod"}));
+    let fault = "c1 starts although nobody can tell whether it waits for an approval";
+    assert_eq!(judged(&world), (vec![fault.to_owned()], Vec::new()));
+}
