@@ -199,7 +199,7 @@ fn why_names_what_is_missing() {
         unknown,
         Unknown::Addon {
             name: "helo".to_owned(),
-            near: Some("hello".to_owned())
+            instead: "did you mean \"hello\"?".to_owned()
         }
     );
 }

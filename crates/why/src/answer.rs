@@ -5,30 +5,56 @@
 use jiff::Timestamp;
 
 use super::causes::CauseDoc;
+use field::{listed, natural, nearest};
 
 /// Nobody knows what was asked about.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum Unknown {
     /// No such add-on.
-    #[error("no ClusterManagementAddOn has the name {name:?}{}", meant(.near.as_deref()))]
+    #[error("no ClusterManagementAddOn has the name {name:?}; {instead}")]
     Addon {
         /// The name.
         name: String,
-        /// What was probably meant.
-        near: Option<String>,
+        /// What was probably meant, or what there is.
+        instead: String,
     },
     /// No such cluster.
-    #[error("no ManagedCluster has the name {name:?}{}", meant(.near.as_deref()))]
+    #[error("no ManagedCluster has the name {name:?}; {instead}")]
     Cluster {
         /// The name.
         name: String,
-        /// What was probably meant.
-        near: Option<String>,
+        /// What was probably meant, or what there is.
+        instead: String,
     },
 }
 
-fn meant(near: Option<&str>) -> String {
-    near.map_or_else(String::new, |near| format!("; did you mean {near:?}?"))
+impl Unknown {
+    pub(super) fn addon<'k>(name: &str, known: impl Iterator<Item = &'k str>) -> Self {
+        Self::Addon {
+            name: name.to_owned(),
+            instead: instead(name, known),
+        }
+    }
+
+    pub(super) fn cluster<'k>(name: &str, known: impl Iterator<Item = &'k str>) -> Self {
+        Self::Cluster {
+            name: name.to_owned(),
+            instead: instead(name, known),
+        }
+    }
+}
+
+fn instead<'k>(name: &str, known: impl Iterator<Item = &'k str>) -> String {
+    let mut known: Vec<&str> = known.collect();
+    known.sort_by(|one, other| natural(one, other));
+    if let Some(near) = nearest(name, known.iter().copied()) {
+        return format!("did you mean {near:?}?");
+    }
+    match known.len() {
+        0 => "there is none".to_owned(),
+        1 => format!("there is {}", listed(known)),
+        _ => format!("there are {}", listed(known)),
+    }
 }
 
 /// One object on the way from the add-on to the cluster.
@@ -207,5 +233,26 @@ impl Answer {
     /// Whoever asks about one cluster asks whether the add-on is there.
     fn is_let_be(&self, grade: Grade) -> bool {
         grade == Grade::Absent && self.asked.is_none()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_nobody_has_is_told_with_those_that_there_are() {
+        let said = |known: &[&str]| Unknown::addon("helo", known.iter().copied()).to_string();
+        let none = "no ClusterManagementAddOn has the name \"helo\"; ";
+        assert_eq!(
+            said(&["other", "hello"]),
+            format!("{none}did you mean \"hello\"?")
+        );
+        assert_eq!(said(&["x10", "x9"]), format!("{none}there are \"x9\", \"x10\""));
+        assert_eq!(
+            said(&["quite-another"]),
+            format!("{none}there is \"quite-another\"")
+        );
+        assert_eq!(said(&[]), format!("{none}there is none"));
     }
 }

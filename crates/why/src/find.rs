@@ -12,10 +12,9 @@ use super::case::Case;
 use super::said::PlannedConditions;
 use super::seats::Seats;
 use super::{command, wait};
-use field::nearest;
 use offline::Hub;
 use plan::{self, Action, Plan};
-use snapshot::{InstallStrategy, Kind, Settings, Store, View};
+use snapshot::{InstallStrategy, Kind, Settings, View};
 
 /// Returns why an add-on is not where it should be, on one cluster or on all; or, when it is going, what still holds it.
 pub fn why(
@@ -27,7 +26,7 @@ pub fn why(
     let store = hub.store(settings);
     let is_there = || store.addons().any(|name| **name == *addon);
     let view = store.view(addon).filter(|view| is_there() || is_left(view));
-    let view = view.ok_or_else(|| unknown_addon(&store, addon))?;
+    let view = view.ok_or_else(|| Unknown::addon(addon, store.addons().map(|name| &**name)))?;
     let (plan, _) = plan::sound(&view, plan::addon(&view, now), now);
     let said = PlannedConditions::of(&plan);
     let case = Case {
@@ -47,10 +46,7 @@ pub fn why(
     };
     if let Some(cluster) = cluster.filter(is_strange) {
         let known = view.clusters().map(|(name, _)| &**name);
-        return Err(Unknown::Cluster {
-            name: cluster.to_owned(),
-            near: nearest(cluster, known).map(str::to_owned),
-        });
+        return Err(Unknown::cluster(cluster, known));
     }
     Ok(answer(&case, cluster, now))
 }
@@ -253,14 +249,6 @@ fn concerned(case: &Case<'_>) -> BTreeSet<String> {
         concerned.extend(names.filter(|name| case.selects(name)));
     }
     concerned
-}
-
-fn unknown_addon(store: &Store, addon: &str) -> Unknown {
-    let near = nearest(addon, store.addons().map(|name| &**name));
-    Unknown::Addon {
-        name: addon.to_owned(),
-        near: near.map(str::to_owned),
-    }
 }
 
 #[cfg(test)]
