@@ -74,7 +74,7 @@ pub enum Command {
     Snapshot(SnapshotArgs),
     /// Test, look over, measure and export policies: rules that users write themselves.
     Policy(PolicyArgs),
-    /// See rollouts and steer them: list, status, pause, resume, promote, retry, undo, history.
+    /// See rollouts and steer them: list, status, pause, resume, promote, approve, retry, undo, history.
     Rollout(Box<super::RolloutArgs>),
     /// Show rollouts as a page in the terminal, live, and steer them with keys.
     #[cfg(feature = "top")]
