@@ -7,7 +7,7 @@ use snapshot::{Compat, DiscoveryLabels, EmptyLifecycle, Settings};
 use super::agents::Mood;
 use super::dice::Dice;
 use super::mutant::Mutant;
-use super::spec::{AddonSpec, Install};
+use super::spec::{AddonSpec, Install, OnFailure, PACES, Pace};
 use super::user::{Ending, Step, groups, random};
 
 /// What may go wrong between the manager and the hub.
@@ -59,6 +59,31 @@ pub(crate) struct Case {
     pub(crate) compat: Compat,
 }
 
+/// A change by name after everything was good, and clusters that fail with it: what chance alone seldom brings about.
+fn failed_change(dice: &mut Dice, clusters: usize, spec: AddonSpec) -> Vec<(u32, Step)> {
+    let good = AddonSpec {
+        rolling: None,
+        on_failure: OnFailure::Undo,
+        ..spec
+    };
+    let changed = AddonSpec {
+        default: 1 - good.default,
+        ..good.clone()
+    };
+    let failing: Vec<usize> = (0..clusters).filter(|_| dice.happens(60)).collect();
+    let each = |mood: Mood| failing.iter().map(move |n| (20, Step::Feel(*n, mood)));
+    let mut steps = vec![(0, Step::Addon(good))];
+    steps.push((20_000, Step::Pause(0)));
+    steps.extend(each(Mood::Failing));
+    steps.push((20, Step::Addon(changed)));
+    steps.push((9_000, Step::Pause(0)));
+    if dice.happens(70) {
+        steps.extend(each(Mood::Well));
+        steps.push((9_000, Step::Pause(0)));
+    }
+    steps
+}
+
 impl Case {
     /// Returns the case of a seed.
     pub(crate) fn new(seed: u64, mutant: Mutant) -> Self {
@@ -83,9 +108,12 @@ impl Case {
             Step::Template(0, 1),
             Step::Newer(1),
             Step::Decide(0, everybody, groups(&mut dice)),
-            Step::Addon(spec),
+            Step::Addon(spec.clone()),
         ];
         steps.extend(start.map(|step| (0, step)));
+        if dice.happens(25) {
+            steps.extend(failed_change(&mut dice, clusters, spec));
+        }
         for edition in 2..(6 + u32::try_from(dice.below(14)).unwrap_or(0)) {
             let pause = dice.pick(&[0, 20, 200, 1_500, 4_000, 9_000, 20_000]);
             steps.push((pause, random(&mut dice, clusters, edition)));
@@ -106,6 +134,43 @@ impl Case {
             mutant,
             ending,
             compat: Compat::Tidegate,
+        }
+    }
+
+    /// Returns a case in which everything was good, and nearly every cluster fails with the next change for ever.
+    pub(crate) fn with_failed_change(seed: u64, mutant: Mutant) -> Self {
+        let case = Self::new(seed, mutant);
+        let mut dice = Dice::seeded(seed ^ 0x0bad);
+        let good = AddonSpec {
+            second: false,
+            install: Install::Placements,
+            pace: [dice.pick(&PACES[1..]), Pace::All],
+            versions: false,
+            rolling: None,
+            default: 0,
+            on_failure: OnFailure::Undo,
+        };
+        let changed = AddonSpec {
+            default: 1,
+            ..good.clone()
+        };
+        let joins = (0..case.clusters).map(Step::Join);
+        let start = [
+            Step::Config(0, 1),
+            Step::Config(1, 1),
+            Step::Template(0, 1),
+            Step::Decide(0, 255, groups(&mut dice)),
+            Step::Addon(good),
+        ];
+        let fail = (0..case.clusters).map(|n| Step::Feel(n, Mood::Failing));
+        let mut steps: Vec<(u32, Step)> = joins.chain(start).map(|step| (0, step)).collect();
+        steps.push((300_000, Step::Pause(0)));
+        steps.extend(fail.filter(|_| dice.happens(90)).map(|step| (0, step)));
+        steps.extend([(20, Step::Addon(changed)), (300_000, Step::Pause(0))]);
+        Self {
+            steps,
+            ending: Ending::Failing,
+            ..case
         }
     }
 

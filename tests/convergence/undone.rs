@@ -9,6 +9,13 @@ use snapshot::{Kind, ObjectKey};
 use super::ended::{CONFIGS, TEMPLATES};
 use super::hub::{Hub, Object, text};
 use super::told::{condition, held, list};
+use super::user::ADDON;
+
+/// Returns whether the rollout over the first placement was undone.
+pub(crate) fn stands(hub: &Hub) -> bool {
+    let addon = hub.get(&ObjectKey::new(Kind::AddOn, "", ADDON));
+    addon.is_some_and(|addon| good(addon, 0).is_some())
+}
 
 /// Returns what the clusters of a placement are to have whose rollout was undone; nothing where it was not.
 pub(crate) fn good(addon: &Value, index: usize) -> Option<&str> {

@@ -45,8 +45,7 @@ pub struct Picture {
     /// When it would be over, where that can be told.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub eta: Option<Eta>,
-    /// What was undone because too many clusters failed, or cannot be; absent where nothing is.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    /// What was undone because too many clusters failed, or would be and cannot be.
     pub undone: Vec<Undone>,
     /// What its clusters are to run that they did not all run before.
     pub changes: Vec<Change>,
