@@ -92,8 +92,13 @@ pub(crate) fn judge(addon: &Value, members: &[(usize, &Object)]) -> Result<(), S
             return Err(format!("green: the add-on is Ready, and {failed} was undone"));
         }
         let reasons = ["UndoImpossible", "RolloutPaused"];
+        // What a cluster has of its own is no part of an undo, and may be what failed for others.
+        let inherits = |object: &Object| list(object, "/spec/configs").next().is_none();
         let has = members.iter().find(|(home, object)| {
-            *home == index && assigned(object) == failed && !reasons.contains(&held(object))
+            *home == index
+                && inherits(object)
+                && assigned(object) == failed
+                && !reasons.contains(&held(object))
         });
         if let Some((_, object)) = has {
             let cluster = text(object, "/metadata/namespace");
