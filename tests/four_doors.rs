@@ -141,13 +141,13 @@ async fn every_example_gets_the_same_verdict_at_every_door() {
         writeln!(counted, "{:?}: {count} {what}", WAYS[*way]).expect("a string");
     }
     expect![[r"
-        Decide: 414 the same verdict
-        Webhook: 414 the same verdict
-        Check: 409 the same verdict
+        Decide: 421 the same verdict
+        Webhook: 421 the same verdict
+        Check: 416 the same verdict
         Check: 1 is about a status
         Check: 1 is about what its creation moves: here it is there already
         Check: 3 takes a version from its add-on: a folder has it as it is to be
-        Audit: 293 the same verdict
+        Audit: 298 the same verdict
         Audit: 26 is a deletion
         Audit: 12 is about a kind that the gate is not asked about
         Audit: 1 is about a status

@@ -60,15 +60,15 @@ pub(crate) struct Case {
 }
 
 /// A change by name after everything was good, and clusters that fail with it: what chance alone seldom brings about.
-fn failed_change(dice: &mut Dice, clusters: usize, spec: AddonSpec) -> Vec<(u32, Step)> {
+fn failed_change(dice: &mut Dice, clusters: usize, spec: &AddonSpec) -> Vec<(u32, Step)> {
     let good = AddonSpec {
         rolling: None,
         on_failure: OnFailure::Undo,
-        ..spec
+        ..*spec
     };
     let changed = AddonSpec {
         default: 1 - good.default,
-        ..good.clone()
+        ..good
     };
     let failing: Vec<usize> = (0..clusters).filter(|_| dice.happens(60)).collect();
     let each = |mood: Mood| failing.iter().map(move |n| (20, Step::Feel(*n, mood)));
@@ -112,7 +112,7 @@ impl Case {
         ];
         steps.extend(start.map(|step| (0, step)));
         if dice.happens(25) {
-            steps.extend(failed_change(&mut dice, clusters, spec));
+            steps.extend(failed_change(&mut dice, clusters, &spec));
         }
         for edition in 2..(6 + u32::try_from(dice.below(14)).unwrap_or(0)) {
             let pause = dice.pick(&[0, 20, 200, 1_500, 4_000, 9_000, 20_000]);
@@ -150,10 +150,7 @@ impl Case {
             default: 0,
             on_failure: OnFailure::Undo,
         };
-        let changed = AddonSpec {
-            default: 1,
-            ..good.clone()
-        };
+        let changed = AddonSpec { default: 1, ..good };
         let joins = (0..case.clusters).map(Step::Join);
         let start = [
             Step::Config(0, 1),

@@ -11,7 +11,6 @@
 
 mod cluster_variable;
 mod config;
-mod config_list;
 mod deadline;
 mod dependency;
 mod hub_permission;
@@ -38,8 +37,9 @@ mod version;
 pub use cluster_variable::{
     BadClusterVariable, ClusterKey, ClusterSource, ClusterVariable, cluster_variables,
 };
-pub use config::{ConfigReference, ConfigType, KNOWN_TYPES, KnownType, RawReference, Scope};
-pub use config_list::listed_config_types;
+pub use config::{
+    ConfigReference, ConfigType, KNOWN_TYPES, KnownType, RawReference, Scope, listed_config_types,
+};
 pub use deadline::{ProgressDeadline, Soak};
 pub use dependency::{dependency_circle, listed_addons};
 pub use hub_permission::{HubNamespaces, is_addons_own, is_never_bound, is_reserved};

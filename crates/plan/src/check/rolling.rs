@@ -171,8 +171,21 @@ fn takes(view: &View<'_>, homes: &Homes<'_>, instance: &Instance, after: &[Assig
         let mut those = instance.references.iter().filter(|one| one.config.of == *of);
         those.any(|one| is_nothing(view, instance, one))
     };
-    let differs = |of: &&ConfigType| !is_empty(of) && of_type(&before, of) != of_type(after, of);
+    let differs = |of: &&ConfigType| {
+        !is_empty(of) && of_type(&before, of) != of_type(after, of) && !returns(instance, after, of)
+    };
     !before.is_empty() && governed.iter().any(differs)
+}
+
+/// Whether a write gives back what the agent has confirmed, where what was assigned since has no content.
+fn returns(instance: &Instance, after: &[AssignedConfig], of: &ConfigType) -> bool {
+    let those = || instance.references.iter().filter(|one| one.config.of == *of);
+    let confirmed: Vec<(&str, &str, &str)> = those()
+        .filter_map(|one| one.applied.as_ref())
+        .map(|applied| (&*applied.namespace, &*applied.name, &*applied.hash))
+        .collect();
+    let given = of_type(after, of);
+    those().any(|one| one.desired.is_empty()) && given.iter().all(|one| confirmed.contains(one))
 }
 
 /// What an assignment has of a type.

@@ -10,8 +10,10 @@ use super::desired::Effective;
 use super::effective::inherited;
 use super::layers::{self, Entry};
 use super::versioned::{Basis, Completed};
-use model::OnFailure;
-use snapshot::{AddOn, ConfigRef, Layering, PinnedConfig, PinnedContent, PlacementUse, Progression, Undone};
+use model::{ConfigRollout, OnFailure};
+use snapshot::{
+    AddOn, ConfigRef, Layering, PinnedConfig, PinnedContent, PlacementUse, Progression, Undone, terms,
+};
 
 /// Where the clusters of a placement can go back to.
 #[derive(Debug)]
@@ -26,7 +28,8 @@ pub(crate) struct WayBack {
 /// Returns the way back of a placement whose rollouts may be undone, as far as anybody has noted one.
 pub(super) fn way(basis: Basis<'_, '_>, by: &PlacementUse, shared: &Effective) -> Option<WayBack> {
     let view = basis.view;
-    if view.settings().is_ocm() {
+    // Where changes go by another rollout, failures keep its slots: the way back would wait behind them.
+    if view.settings().is_ocm() || is_governed(view.addon, by) {
         return None;
     }
     let progression = progression(view.addon, by)?;
@@ -46,6 +49,16 @@ pub(super) fn way(basis: Basis<'_, '_>, by: &PlacementUse, shared: &Effective) -
         good: Arc::new(good),
         entries,
     })
+}
+
+/// Whether changes of a type that the placement inherits go by `spec.configuration.rolloutStrategy`.
+pub(crate) fn is_governed(addon: &AddOn, by: &PlacementUse) -> bool {
+    let mut types = addon.configuration.iter().map(|config| &config.of);
+    addon.configuration_rollout != Ok(ConfigRollout::UpdateAll)
+        && types.any(|of| {
+            let hides = |config: &ConfigRef| *config.name == *terms::NO_DEFAULT || !layers::merges(addon, of);
+            !by.configs.iter().any(|config| config.of == *of && hides(config))
+        })
 }
 
 fn progression<'v>(addon: &'v AddOn, by: &PlacementUse) -> Option<&'v Progression> {

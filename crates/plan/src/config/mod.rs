@@ -11,7 +11,7 @@ mod notes;
 mod trouble;
 mod versioned;
 
-pub(super) use back::WayBack;
+pub(super) use back::{WayBack, is_governed};
 pub(super) use desired::{Desired, Effective};
 pub(super) use effective::{Common, Configs, effective};
 pub(super) use fault::ConfigFault;

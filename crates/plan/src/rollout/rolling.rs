@@ -113,7 +113,8 @@ impl<'v> Rolling<'v> {
             let mut known = instance.references.iter().filter(|one| one.config.of == *of);
             known.any(|one| is_nothing(view, instance, one))
         };
-        let is_held = |of: &ConfigType| governed.has(of) && !is_empty(of);
+        let is_held =
+            |of: &ConfigType| governed.has(of) && !is_empty(of) && !returns(instance, effective, of);
         let is_kept = |reference: &&Reference| {
             let of = &reference.config.of;
             is_held(of) || !effective.refs.iter().any(|desired| desired.config.of == *of)
@@ -155,6 +156,22 @@ fn is_nothing(view: &View<'_>, instance: &Instance, reference: &Reference) -> bo
     };
     let is_nothing = reference.desired.is_empty() || (is_gone(view, reference) && !is_made());
     reference.applied.is_none() && is_nothing && !runs_another()
+}
+
+/// Whether an instance would only go back to what its agent has confirmed, because nothing can be made of what it was assigned since: that is no
+/// change for it, and there is nothing else that it could keep.
+fn returns(instance: &Instance, effective: &Effective, of: &ConfigType) -> bool {
+    let assigned = || instance.references.iter().filter(|one| one.config.of == *of);
+    let is_confirmed = |desired: &Desired| {
+        let mut confirmed = assigned().filter_map(|one| one.applied.as_ref());
+        let config = &desired.config;
+        confirmed.any(|applied| {
+            (&applied.namespace, &applied.name, &applied.hash)
+                == (&config.namespace, &config.name, &desired.hash)
+        })
+    };
+    let mut wanted = effective.refs.iter().filter(|desired| desired.config.of == *of);
+    assigned().any(|one| one.desired.is_empty()) && wanted.all(is_confirmed)
 }
 
 /// Whether the hub no longer has the content of a reference.

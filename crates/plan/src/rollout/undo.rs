@@ -9,10 +9,10 @@ use jiff::Timestamp;
 use super::hold_message::{UNDO_IMPOSSIBLE, blamed, gone};
 use super::units::Placed;
 use crate::conditions::Wish;
-use crate::config::{Effective, WayBack};
+use crate::config::{Effective, WayBack, is_governed};
 use crate::install::{DecisionState, Selected};
 use ::rollout::Breach;
-use model::{ConfigRollout, OnFailure};
+use model::OnFailure;
 use snapshot::{PinnedConfig, PinnedContent, Status, Undone, View, terms};
 
 /// Clusters are on their way back.
@@ -72,7 +72,7 @@ impl<'a> Undo<'a> {
             return Self::Nothing;
         };
         let never = |why: &str| Self::Impossible(why.to_owned(), None);
-        if is_governed(view, selected) {
+        if is_governed(view.addon, by) {
             return never(GOVERNED);
         }
         let Some(way) = way else {
@@ -151,16 +151,6 @@ impl<'a> Undo<'a> {
             Self::Nothing | Self::Begins(_) => None,
         }
     }
-}
-
-/// Whether changes of a type that the placement inherits go by another rollout.
-fn is_governed(view: &View<'_>, selected: &Selected<'_>) -> bool {
-    let types = view.addon.configuration.iter().map(|config| &config.of);
-    let own = &selected.by.configs;
-    view.addon.configuration_rollout != Ok(ConfigRollout::UpdateAll)
-        && types
-            .into_iter()
-            .any(|of| !own.iter().any(|config| config.of == *of))
 }
 
 /// Says who failed, and how many may.
