@@ -151,9 +151,10 @@ fn agent_install_namespace(subject: &Subject<'_, ClusterAddon>) -> Option<(Strin
         let mut asked = all.filter_map(|one| Some((asked_by(facts, &one)?, one)));
         asked.find(|(namespace, _)| is_said(namespace))
     };
-    let (namespace, reference) = match is_said(&said) {
-        true => (said, first),
-        false => lower().unwrap_or((said, first)),
+    let (namespace, reference) = if is_said(&said) {
+        (said, first)
+    } else {
+        lower().unwrap_or((said, first))
     };
     let place = format!(
         "{}/{}",

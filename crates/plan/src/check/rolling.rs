@@ -172,20 +172,30 @@ fn takes(view: &View<'_>, homes: &Homes<'_>, instance: &Instance, after: &[Assig
         those.any(|one| is_nothing(view, instance, one))
     };
     let differs = |of: &&ConfigType| {
-        !is_empty(of) && of_type(&before, of) != of_type(after, of) && !returns(instance, after, of)
+        !is_empty(of) && of_type(&before, of) != of_type(after, of) && !returns(view, instance, after, of)
     };
     !before.is_empty() && governed.iter().any(differs)
 }
 
-/// Whether a write gives back what the agent has confirmed, where what was assigned since has no content.
-fn returns(instance: &Instance, after: &[AssignedConfig], of: &ConfigType) -> bool {
+/// Whether a write gives back what a cluster has, confirmed or in its works, where what was assigned since has no content.
+fn returns(view: &View<'_>, instance: &Instance, after: &[AssignedConfig], of: &ConfigType) -> bool {
     let those = || instance.references.iter().filter(|one| one.config.of == *of);
     let confirmed: Vec<(&str, &str, &str)> = those()
         .filter_map(|one| one.applied.as_ref())
         .map(|applied| (&*applied.namespace, &*applied.name, &*applied.hash))
         .collect();
-    let given = of_type(after, of);
-    those().any(|one| one.desired.is_empty()) && given.iter().all(|one| confirmed.contains(one))
+    let is_made = |(namespace, name, hash): &(&str, &str, &str)| {
+        let works = view.works(&instance.cluster);
+        let mut made_of = works
+            .filter(|work| deploys(instance, work))
+            .flat_map(|work| parse_config_spec_hash(&work.hashes).unwrap_or_default());
+        made_of.any(|(key, made)| {
+            let is_of = *key.resource == *of.resource && *key.group == *of.group;
+            is_of && *key.namespace == **namespace && *key.name == **name && *made == **hash
+        })
+    };
+    let has = |one: &(&str, &str, &str)| confirmed.contains(one) || is_made(one);
+    those().any(|one| one.desired.is_empty()) && of_type(after, of).iter().all(has)
 }
 
 /// What an assignment has of a type.

@@ -82,35 +82,21 @@ pub fn origins(view: &View<'_>, cluster: &str) -> Option<Origins> {
     let layers = DeploymentConfigs {
         given: &given(view, instance),
         effective: &effective.refs,
-    };
-    let told = |name: &str, source: ValueSource| match source {
-        ValueSource::BuiltIn => "built-in".to_owned(),
-        ValueSource::Reserved => "built-in, which nothing overrides".to_owned(),
-        ValueSource::Instance => "spec.installNamespace of the ManagedClusterAddOn".to_owned(),
-        ValueSource::Cluster => "the ManagedCluster: a label, a claim or an annotation".to_owned(),
-        ValueSource::Config => layers.told(|one| one.variables.iter().any(|(known, _)| **known == *name)),
-        ValueSource::MovedByConfig => {
-            let moved = inputs.config.map(|config| &config.install_namespace);
-            let from = layers.told(|one| Some(&one.install_namespace) == moved);
-            format!("spec.agentInstallNamespace of {from}")
-        }
+        moved_to: config.as_deref().map(|config| &config.install_namespace),
     };
     let values = inputs.values();
     origins.variables = values
         .into_iter()
         .map(|(name, (value, source))| ValueOrigin {
             value: value.replace(CLUSTER, cluster),
-            from: told(&name, source),
+            from: layers.source(source, |one| {
+                one.variables.iter().any(|(known, _)| **known == *name)
+            }),
             name,
         })
         .collect();
-    origins.mirrors = mirrors(&inputs, |source| match source {
-        ValueSource::Config => layers.told(|one| one.registries.is_some()),
-        ValueSource::BuiltIn
-        | ValueSource::Reserved
-        | ValueSource::Instance
-        | ValueSource::Cluster
-        | ValueSource::MovedByConfig => told("", source),
+    origins.mirrors = mirrors(&inputs, |source| {
+        layers.source(source, |one| one.registries.is_some())
     });
     Some(origins)
 }
@@ -150,9 +136,26 @@ fn given<'v>(view: &View<'v>, instance: &'v Instance) -> Given<'v> {
 struct DeploymentConfigs<'a> {
     given: &'a [(&'a ConfigRef, &'a DeploymentConfig)],
     effective: &'a [Desired],
+    /// The namespace that they move everything to.
+    moved_to: Option<&'a Name>,
 }
 
 impl DeploymentConfigs<'_> {
+    /// Returns the words for where a value comes from; `says` tells whether a configuration gives it.
+    fn source(&self, source: ValueSource, says: impl Fn(&DeploymentConfig) -> bool) -> String {
+        match source {
+            ValueSource::BuiltIn => "built-in".to_owned(),
+            ValueSource::Reserved => "built-in, which nothing overrides".to_owned(),
+            ValueSource::Instance => "spec.installNamespace of the ManagedClusterAddOn".to_owned(),
+            ValueSource::Cluster => "the ManagedCluster: a label, a claim or an annotation".to_owned(),
+            ValueSource::Config => self.told(says),
+            ValueSource::MovedByConfig => {
+                let from = self.told(|one| Some(&one.install_namespace) == self.moved_to);
+                format!("spec.agentInstallNamespace of {from}")
+            }
+        }
+    }
+
     /// Returns the words for the uppermost configuration that says something: its name, and the layer that names it.
     fn told(&self, says: impl Fn(&DeploymentConfig) -> bool) -> String {
         let Some((config, _)) = self.given.iter().find(|(_, found)| says(found)) else {

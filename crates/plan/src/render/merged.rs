@@ -33,7 +33,7 @@ pub(crate) fn merged<'c>(layers: &[&'c DeploymentConfig]) -> Option<Cow<'c, Depl
     all.registries = layers.iter().find_map(|one| one.registries.clone());
     all.nodes.selector = layers.iter().find_map(|one| one.nodes.selector.clone());
     if let Some(lower) = layers.iter().find(|one| !one.nodes.tolerations.is_empty()) {
-        all.nodes.tolerations = lower.nodes.tolerations.clone();
+        all.nodes.tolerations.clone_from(&lower.nodes.tolerations);
     }
     Some(Cow::Owned(all))
 }

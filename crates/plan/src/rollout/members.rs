@@ -51,16 +51,7 @@ pub(crate) fn next<'v>(
     now: Timestamp,
 ) -> Rollout<'v> {
     let rolling = Rolling::of(view);
-    let feeds: Vec<Feed<'_>> = wanted
-        .placements
-        .iter()
-        .zip(&configs.back)
-        .enumerate()
-        .map(|(index, (selected, way))| {
-            let inherited = configs.inherited.get(index).map(|inherited| &**inherited);
-            Feed::of(view, (&wanted.missing, index), selected, (way.into(), inherited))
-        })
-        .collect();
+    let feeds = feeds(view, wanted, configs);
     let candidate = |(stand, effective): (&InstanceFate<'v>, &Arc<Effective>)| {
         let feed = stand.home.and_then(|home| feeds.get(home));
         let instance = stand.site.instance;
@@ -123,6 +114,15 @@ fn hold_without_content(candidates: &mut [Candidate<'_>]) {
         let notice = lost.map(|lost| Arc::new(Notice::no_way_back(lost)));
         candidate.blocked = notice;
     }
+}
+
+fn feeds<'a>(view: &View<'a>, wanted: &'a Wanted<'a>, configs: &Configs) -> Vec<Feed<'a>> {
+    let each = wanted.placements.iter().zip(&configs.back).enumerate();
+    each.map(|(index, (selected, way))| {
+        let inherited = configs.inherited.get(index).map(|inherited| &**inherited);
+        Feed::of(view, (&wanted.missing, index), selected, (way.into(), inherited))
+    })
+    .collect()
 }
 
 /// Holds changes while no window is open; what is installed for the first time is no change. Returns when the next window opens, if anybody

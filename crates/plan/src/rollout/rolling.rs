@@ -114,7 +114,7 @@ impl<'v> Rolling<'v> {
             known.any(|one| is_nothing(view, instance, one))
         };
         let is_held =
-            |of: &ConfigType| governed.has(of) && !is_empty(of) && !returns(instance, effective, of);
+            |of: &ConfigType| governed.has(of) && !is_empty(of) && !returns(view, instance, effective, of);
         let is_kept = |reference: &&Reference| {
             let of = &reference.config.of;
             is_held(of) || !effective.refs.iter().any(|desired| desired.config.of == *of)
@@ -158,9 +158,9 @@ fn is_nothing(view: &View<'_>, instance: &Instance, reference: &Reference) -> bo
     reference.applied.is_none() && is_nothing && !runs_another()
 }
 
-/// Whether an instance would only go back to what its agent has confirmed, because nothing can be made of what it was assigned since: that is no
-/// change for it, and there is nothing else that it could keep.
-fn returns(instance: &Instance, effective: &Effective, of: &ConfigType) -> bool {
+/// Whether an instance would only go back to what it has, because nothing can be made of what it was assigned since: that is no change for it, and
+/// there is nothing else that it could keep. It has what its agent has confirmed, and what its works are made of.
+fn returns(view: &View<'_>, instance: &Instance, effective: &Effective, of: &ConfigType) -> bool {
     let assigned = || instance.references.iter().filter(|one| one.config.of == *of);
     let is_confirmed = |desired: &Desired| {
         let mut confirmed = assigned().filter_map(|one| one.applied.as_ref());
@@ -170,8 +170,12 @@ fn returns(instance: &Instance, effective: &Effective, of: &ConfigType) -> bool 
                 == (&config.namespace, &config.name, &desired.hash)
         })
     };
+    let is_made = |desired: &Desired| {
+        let runs = runs(view, instance, |config| *config == desired.config);
+        runs.is_some_and(|(_, hash)| hash == desired.hash)
+    };
     let mut wanted = effective.refs.iter().filter(|desired| desired.config.of == *of);
-    assigned().any(|one| one.desired.is_empty()) && wanted.all(is_confirmed)
+    assigned().any(|one| one.desired.is_empty()) && wanted.all(|one| is_confirmed(one) || is_made(one))
 }
 
 /// Whether the hub no longer has the content of a reference.

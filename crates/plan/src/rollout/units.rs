@@ -229,9 +229,7 @@ impl<'v> Feed<'v> {
         if let Some(approvals) = &self.approvals {
             approvals.mark(candidates, (self.index, &groups), &done);
         }
-        let mut selected = joined(&self.selected.clusters, candidates);
-        self.heading.arrange(&mut selected, candidates);
-        for (cluster, found) in selected {
+        for (cluster, found) in self.in_order(candidates) {
             let known = found.and_then(|at| candidates.get(at));
             let at = found.filter(|_| known.is_some_and(Candidate::is_there));
             let standing = self.standing(known.filter(|one| one.is_there()));
@@ -294,6 +292,13 @@ impl<'v> Feed<'v> {
     fn asked(&self, groups: &Groups<'_>, units: &[Unit], verdicts: &[Verdict]) -> Option<Asked> {
         let approvals = self.approvals.as_ref()?;
         Some(approvals.asked(groups, units, verdicts))
+    }
+
+    /// Returns the selected clusters in the order in which they go, each with the place of its candidate.
+    fn in_order(&self, candidates: &[Candidate<'_>]) -> Vec<(&'v Name, Option<usize>)> {
+        let mut selected = joined(&self.selected.clusters, candidates);
+        self.heading.arrange(&mut selected, candidates);
+        selected
     }
 
     /// Whom another placement configures, and who is not there, is none of this placement's business.
