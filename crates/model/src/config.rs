@@ -262,7 +262,7 @@ impl fmt::Display for ConfigReference {
 }
 
 /// Returns every entry of an annotation that lists types as `<resource>.<group>`, separated by commas, with the type that it is or what is wrong with it.
-pub fn listed_config_types(text: &str) -> impl Iterator<Item = (&str, Result<ConfigType, Fault>)> {
+pub fn listed_types(text: &str) -> impl Iterator<Item = (&str, Result<ConfigType, Fault>)> {
     let entries = text.split(',').map(str::trim).filter(|entry| !entry.is_empty());
     entries.map(|entry| {
         let (resource, group) = entry.split_once('.').unwrap_or((entry, ""));
@@ -276,7 +276,7 @@ mod tests {
 
     #[test]
     fn types_are_separated_by_commas_and_kinds_are_no_types() {
-        let read = listed_config_types(" addonhubconfigs.g.io ,, configmaps, AddOnTemplate.g.io");
+        let read = listed_types(" addonhubconfigs.g.io ,, configmaps, AddOnTemplate.g.io");
         let told: Vec<String> = read
             .map(|(entry, of)| of.map_or_else(|_| format!("{entry} is no type"), |of| of.to_string()))
             .collect();

@@ -37,9 +37,7 @@ mod version;
 pub use cluster_variable::{
     BadClusterVariable, ClusterKey, ClusterSource, ClusterVariable, cluster_variables,
 };
-pub use config::{
-    ConfigReference, ConfigType, KNOWN_TYPES, KnownType, RawReference, Scope, listed_config_types,
-};
+pub use config::{ConfigReference, ConfigType, KNOWN_TYPES, KnownType, RawReference, Scope, listed_types};
 pub use deadline::{ProgressDeadline, Soak};
 pub use dependency::{dependency_circle, listed_addons};
 pub use hub_permission::{HubNamespaces, is_addons_own, is_never_bound, is_reserved};

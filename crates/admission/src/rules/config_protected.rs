@@ -6,7 +6,7 @@
 use crate::rules::config::typed;
 use crate::subject::{Addon, ClusterAddon, Operations, Rule, Subject};
 use field::{Class, Fault, Findings, Path, quoted};
-use model::listed_config_types;
+use model::listed_types;
 
 const PROTECTED: &str = "config/protected-type";
 const DEPRECATED: &str = "config/deprecated-field";
@@ -78,8 +78,7 @@ fn protected_in_templates(subject: &Subject<'_, Addon>, findings: &mut Findings)
     if !effort.read(text) {
         return;
     }
-    let types: std::collections::BTreeSet<_> =
-        listed_config_types(text).filter_map(|(_, of)| of.ok()).collect();
+    let types: std::collections::BTreeSet<_> = listed_types(text).filter_map(|(_, of)| of.ok()).collect();
     for placement in subject.body.placements.each(effort) {
         for template in placement.spec.iter().chain(&placement.template) {
             for (at, of) in typed(&template.configs, effort).filter(|(_, of)| types.contains(of)) {

@@ -14,7 +14,7 @@ use crate::subject::{Addon, ClusterAddon, Operations, Rule, Subject};
 use api::names::annotations::{LIFECYCLE, LIFECYCLE_ADDON_MANAGER, LIFECYCLE_SELF, LIFECYCLE_TIDEGATE};
 use conversion::Version;
 use field::{Class, Fault, Findings, nearest, quoted};
-use model::{ConfigType, FailureModes, KNOWN_TYPES, listed_config_types};
+use model::{ConfigType, FailureModes, KNOWN_TYPES};
 use snapshot::{HookTimeout, Kind, TimeoutPolicy, promotion, terms};
 
 const UNKNOWN: &str = "annotation/unknown";
@@ -140,7 +140,7 @@ fn protected(subject: &Subject<'_, Addon>, text: &str) -> Vec<Fault> {
         .chain(known)
         .map(|of| of.to_string())
         .collect();
-    let entries: Vec<_> = listed_config_types(text)
+    let entries: Vec<_> = model::listed_types(text)
         .take_while(|_| effort.spend(1))
         .collect();
     if entries.is_empty() {

@@ -15,7 +15,7 @@ use api::v1alpha1 as wire;
 use field::Path;
 use model::{
     ConfigReference, ConfigRollout, ConfigType, InstallNamespace, Name, RawReference, RollingUpdate,
-    RolloutStrategy, listed_addons, listed_config_types,
+    RolloutStrategy, listed_addons, listed_types,
 };
 
 /// The spec that a placement gives to the add-ons it creates.
@@ -71,7 +71,7 @@ impl AddonFacts {
     /// Returns the same of an add-on with this annotation about protected types; what is no type protects nothing.
     #[must_use]
     pub fn protecting(mut self, annotation: Option<&str>) -> Self {
-        let types = listed_config_types(annotation.unwrap_or_default());
+        let types = listed_types(annotation.unwrap_or_default());
         self.protected = types.filter_map(|(_, of)| of.ok()).collect();
         self
     }
@@ -79,7 +79,7 @@ impl AddonFacts {
     /// Returns the same of an add-on with this annotation about merged types; nobody knows how to merge others than deployment configurations.
     #[must_use]
     pub fn merging(mut self, annotation: Option<&str>) -> Self {
-        let mut types = listed_config_types(annotation.unwrap_or_default());
+        let mut types = listed_types(annotation.unwrap_or_default());
         self.merges = types.any(|(_, of)| {
             let of = of.as_ref();
             of.is_ok_and(|of| Kind::of_config(of.group(), of.resource()) == Some(Kind::DeploymentConfig))
