@@ -277,9 +277,10 @@ impl<'h> End<'h> {
             return Ok(());
         }
         Err(format!(
-            "progress: {} has not what it should have, and says {:?}; it has {}",
+            "progress: {} has not what it should have, and says {:?}, {}; it has {}",
             member.cluster,
             held(member.object),
+            condition(member.object, "/status/conditions", "Configured").unwrap_or(&Value::Null),
             member.object["status"]["configReferences"]
         ))
     }

@@ -161,7 +161,7 @@ pub(super) fn complaint(work: &Work) -> Option<String> {
 }
 
 /// What the agent says about the present generation of a work.
-fn reported(work: &Work) -> Outcome {
+pub(crate) fn reported(work: &Work) -> Outcome {
     let says = |signal: &Option<Signal>, status: Status| {
         signal
             .as_ref()

@@ -23,8 +23,9 @@ use super::unit_state::{Soak, UnitStanding, seen};
 use super::units::{Feed, Placed, decide_others, decide_rolling};
 use crate::config::{Configs, Desired, Effective};
 use crate::install::{InstanceFate, Wanted};
-use crate::instance_state::carries;
+use crate::instance_state::{carries, reported};
 use crate::settled::{Done, Others};
+use crate::state::Outcome;
 use crate::types::earliest;
 use crate::work::is_deployed;
 use ::rollout::{Hold, UnitState, Verdict};
@@ -278,7 +279,8 @@ fn candidate<'v>(
         is_there,
         settled,
         is_lost: is_lost(view, stand.site),
-        is_at_rest: is_at_rest(stand.site),
+        is_at_rest: is_at_rest(stand.site)
+            || (effective.deployed && is_lost(view, stand.site) && is_idle(stand.site)),
         soak: soak.of(confirmed_at(instance), now),
         blocked: None,
         unapproved: None,
@@ -302,6 +304,12 @@ fn is_lost(view: &View<'_>, site: Site<'_>) -> bool {
     let references = &site.instance.references;
     let mut works = site.works.iter().filter(|work| is_deployed(site.instance, work));
     references.iter().any(|one| is_gone(view, one)) && !works.any(|work| carries(work, references))
+}
+
+/// Whether agents have done all that the works of an instance ask for.
+fn is_idle(site: Site<'_>) -> bool {
+    let mut works = site.works.iter().filter(|work| is_deployed(site.instance, work));
+    works.all(|work| reported(work) == Outcome::Succeeded)
 }
 
 /// Whether an instance is on its way to nothing: what it is assigned was not there, so that nothing was made of it, and its works are
