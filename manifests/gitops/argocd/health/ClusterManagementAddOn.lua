@@ -21,7 +21,9 @@ local ready = find(status.conditions, "Ready")
 if ready ~= nil then
   local stalled = holds(status.conditions, "Stalled")
   local reconciling = holds(status.conditions, "Reconciling")
-  if reconciling ~= nil and reconciling.reason == "RolloutPaused" then
+  -- Only a human ends these.
+  local asks = {RolloutPaused = true, WaitingForApproval = true}
+  if reconciling ~= nil and asks[reconciling.reason] then
     return {status = "Suspended", message = reconciling.message}
   elseif reconciling ~= nil then
     return {status = "Progressing", message = reconciling.message}

@@ -15,7 +15,9 @@ end
 
 local ready, reconciling, stalled = find("Ready"), find("Reconciling"), find("Stalled")
 if ready.status ~= nil then
-  if reconciling.status == "True" and reconciling.reason == "RolloutPaused" then
+  -- Only a human ends these.
+  local asks = {RolloutPaused = true, WaitingForApproval = true}
+  if reconciling.status == "True" and asks[reconciling.reason] then
     return {status = "Suspended", message = reconciling.message}
   elseif reconciling.status == "True" then
     return {status = "Progressing", message = reconciling.message}
