@@ -140,19 +140,19 @@ async fn every_example_gets_the_same_verdict_at_every_door() {
         let (count, what) = (asked[&(*way, *why_not)], why_not.unwrap_or("the same verdict"));
         writeln!(counted, "{:?}: {count} {what}", WAYS[*way]).expect("a string");
     }
-    expect![[r"
-        Decide: 421 the same verdict
-        Webhook: 421 the same verdict
-        Check: 416 the same verdict
+    expect![[r#"
+        Decide: 423 the same verdict
+        Webhook: 423 the same verdict
+        Check: 418 the same verdict
         Check: 1 is about a status
         Check: 1 is about what its creation moves: here it is there already
         Check: 3 takes a version from its add-on: a folder has it as it is to be
-        Audit: 298 the same verdict
+        Audit: 300 the same verdict
         Audit: 26 is a deletion
         Audit: 12 is about a kind that the gate is not asked about
         Audit: 1 is about a status
         Audit: 1 is about what its creation moves: here it is there already
         Audit: 83 is an update: it compares with what was there before
-    "]]
+    "#]]
     .assert_eq(&counted);
 }

@@ -12,7 +12,7 @@ use crate::subject::{self, Addon, ClusterAddon, Operations, Rule, Subject};
 use api::names::RESERVED_NO_DEFAULT;
 use field::{Class, Fault, Findings, Path, quoted};
 use model::{ConfigReference, ConfigType, Scope};
-use snapshot::{Absence, ConfigPresence, Kind, ObjectKey, config_key};
+use snapshot::{Absence, AddonFacts, ConfigPresence, Kind, ObjectKey, config_key};
 
 const NOT_FOUND: &str = "config/not-found";
 const NEEDLESS_NAMESPACE: &str = "config/needless-namespace";
@@ -42,7 +42,8 @@ pub(crate) const ON_ADDONS: &[Rule<Addon>] = &[
         on: Operations::CreateAndUpdate,
         doc: "Of the types that only one object counts of, one is referenced.\n\n\
               An agent is deployed from one AddOnTemplate with one AddOnDeploymentConfig: of several in one list the first \
-              counts. Of other types the add-on decides what several mean. Warns at those that have no effect.",
+              counts, unless `tidegate.io/merged-configs` says that all deployment configurations do. Of other types the add-on decides \
+              what several mean. Warns at those that have no effect.",
         check: addon_several,
     },
 ];
@@ -165,19 +166,29 @@ fn warn_needless_namespace<'l, 'a: 'l>(
 }
 
 fn addon_several(subject: &Subject<'_, Addon>, findings: &mut Findings) {
+    let merges = AddonFacts::default()
+        .merging(subject.body.merged().filter(|text| subject.effort.read(text)))
+        .merges;
     for list in every_list(subject) {
-        warn_several(list, subject.effort, findings);
+        warn_several((list, merges), subject.effort, findings);
     }
 }
 
 fn several(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
-    warn_several(&subject.body.configs, subject.effort, findings);
+    let addon = subject.facts.addon(subject.name);
+    let merges = addon.is_some_and(|addon| addon.merges);
+    warn_several((&subject.body.configs, merges), subject.effort, findings);
 }
 
-fn warn_several(list: &Items<ReferenceAt<'_>>, effort: &StepBudget<'_>, findings: &mut Findings) {
+fn warn_several(
+    (list, merges): (&Items<ReferenceAt<'_>>, bool),
+    effort: &StepBudget<'_>,
+    findings: &mut Findings,
+) {
     let mut first: BTreeMap<ConfigType, (&Path, Option<ReferenceId<'_>>)> = BTreeMap::new();
     for (at, config) in typed(list, effort) {
-        if Kind::of_config(config.group(), config.resource()).is_none() {
+        let all_count = |kind| kind == Kind::DeploymentConfig && merges;
+        if Kind::of_config(config.group(), config.resource()).is_none_or(all_count) {
             continue;
         }
         let this = Some((

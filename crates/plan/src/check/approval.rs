@@ -3,8 +3,6 @@
 //! Decides only what is certain: what a cluster has of its own is no part of what is approved, and what a change of `spec.configuration` has
 //! yet to reach nobody can tell from the writes of others. Goes by what the plan writes, never by the layers of configurations.
 
-use std::collections::BTreeMap;
-
 use super::pace::{Fault, Member};
 use super::standing::{AssignedConfig, assigned};
 use hash::{ConfigKey, content_hash};
@@ -67,8 +65,8 @@ fn each_hash(assigned: &[AssignedConfig]) -> [String; 2] {
         };
         (key, one.hash.to_string())
     });
-    let mut all: BTreeMap<ConfigKey, String> = each.collect();
+    let mut all: Vec<(ConfigKey, String)> = each.collect();
     let first_counts = content_hash(&all);
-    all.insert(ConfigKey::default(), "merged".to_owned());
+    all.push((ConfigKey::default(), "merged".to_owned()));
     [first_counts, content_hash(&all)]
 }

@@ -69,7 +69,7 @@ impl<'v> Approvals<'v> {
     pub(super) fn of(view: &View<'v>, by: &'v PlacementUse, inherited: Option<&Effective>) -> Option<Self> {
         let terms = &view.addon.approval;
         terms.before(&by.namespace, &by.name)?;
-        let nothing = || Name::from(content_hash(&BTreeMap::new()));
+        let nothing = || Name::from(content_hash(&[]));
         Some(Self {
             terms,
             by,
@@ -195,12 +195,12 @@ fn hash_of(inherited: &Effective) -> Name {
         name: desired.config.name.to_string(),
     };
     let each = inherited.refs.iter();
-    let mut all: BTreeMap<ConfigKey, String> = each
+    let mut all: Vec<(ConfigKey, String)> = each
         .map(|desired| (key(desired), desired.hash.to_string()))
         .collect();
     // The same objects are another content where all layers of them count.
     if inherited.layering == Layering::Merge {
-        all.insert(ConfigKey::default(), "merged".to_owned());
+        all.push((ConfigKey::default(), "merged".to_owned()));
     }
     Name::from(content_hash(&all))
 }

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use super::hold_message::{UNDO_IMPOSSIBLE, blamed, gone};
 use super::units::Placed;
 use crate::conditions::Wish;
-use crate::config::{Effective, WayBack, is_governed};
+use crate::config::{Desired, Effective, WayBack, is_governed};
 use crate::install::{DecisionState, Selected};
 use ::rollout::Breach;
 use model::OnFailure;
@@ -196,10 +196,12 @@ impl Effective {
     }
 
     fn is_same(&self, pinned: &PinnedContent) -> bool {
-        let configs = &pinned.configs;
+        // Of several objects of a type the first has the word: their order counts.
+        let is_it =
+            |(one, other): (&Desired, &PinnedConfig)| one.config == other.config && one.hash == other.hash;
         self.layering == pinned.layering
-            && self.refs.len() == configs.len()
-            && configs.iter().all(|one| self.is_pinned(one))
+            && self.refs.len() == pinned.configs.len()
+            && self.refs.iter().zip(&pinned.configs).all(is_it)
     }
 }
 
