@@ -147,11 +147,22 @@ fn counted(clusters: &[ClusterView]) -> Counts {
 fn clusters(outlook: &Outlook, waves: &Waves, plan: &Plan) -> Vec<ClusterView> {
     let waits = by_cluster(plan);
     let here = outlook.clusters.iter().map(|seen| {
-        let (reason, message) = words(seen, waits.get(&*seen.cluster));
+        let (mut reason, mut message) = words(seen, waits.get(&*seen.cluster));
+        let mut state = state(seen);
+        // It has what was good, and not what it should have.
+        if state == ClusterState::Done && is_back(outlook, seen) {
+            state = ClusterState::Held;
+            if reason.is_empty() {
+                reason.push_str("RolledBack");
+                message.push_str(
+                    "runs with what was last known to be good: the rollout of its placement was undone",
+                );
+            }
+        }
         ClusterView {
             name: seen.cluster.to_string(),
             wave: waves.at(outlook, seen),
-            state: state(seen),
+            state,
             reason,
             message,
             since: since(seen),
@@ -186,6 +197,13 @@ fn clusters(outlook: &Outlook, waves: &Waves, plan: &Plan) -> Vec<ClusterView> {
     let mut all: Vec<ClusterView> = here.chain(missing).collect();
     sort(&mut all);
     all
+}
+
+/// Whether the rollout of the placement that configures a cluster was undone.
+fn is_back(outlook: &Outlook, seen: &ClusterOutlook) -> bool {
+    let placement = seen.placement.and_then(|at| outlook.placements.get(at));
+    let undone = placement.and_then(|placement| placement.undone.as_ref());
+    undone.is_some_and(|undone| undone.since.is_some())
 }
 
 /// What a cluster says: its failure, what it waits for, or what its agent has yet to do.

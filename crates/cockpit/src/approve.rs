@@ -104,6 +104,12 @@ fn nothing(picture: &Picture) -> String {
     if later.is_empty() {
         return "nothing waits for an approval".to_owned();
     }
+    if let Some(why) = &picture.paused {
+        return format!(
+            "nothing waits for an approval yet: the change stops before {}, and {why}; tidegate rollout resume ends that",
+            later.join(", ")
+        );
+    }
     format!(
         "nothing waits for an approval yet: the change stops before {}, and those that go first are not done",
         later.join(", ")

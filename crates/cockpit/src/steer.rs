@@ -262,7 +262,8 @@ fn going_on(under_way: usize) -> String {
 }
 
 pub(super) fn annotated(key: &str, value: &str) -> Writing {
-    let says = vec![format!("annotation {key}={}", quoted(value))];
+    // The whole of it: somebody may have to account for it.
+    let says = vec![format!("annotation {key}={value:?}")];
     Writing::apply(json!({"metadata": {"annotations": {key: value}}}), says)
 }
 

@@ -50,13 +50,18 @@ impl Hub {
         Some(key)
     }
 
-    /// Puts an object in as somebody applies it: a status that is brought along declares nothing.
+    /// Puts an object in as somebody applies it: a status that is brought along declares nothing, and annotations and labels that the object says
+    /// nothing of stay, unless they were applied with it before.
     ///
     /// That of clusters, placements and decisions is believed, so that a folder can stand for a fleet.
     pub fn apply(&mut self, mut object: Value) -> Option<ObjectKey> {
         let ours = [ADDON_GROUP, OWN_GROUP].contains(&Identity::of(&object).group.as_str());
         if let Some(fields) = object.as_object_mut().filter(|_| ours) {
             fields.remove("status");
+        }
+        let known = kind_of(&object).and_then(|kind| self.objects.get(&key(kind, &object)));
+        if let Some(known) = known {
+            carry_marks(known, &mut object);
         }
         self.put(object)
     }
@@ -198,6 +203,35 @@ fn key(kind: Kind, object: &Value) -> ObjectKey {
     ObjectKey::new(kind, namespace, name)
 }
 
+/// Where kubectl notes what was applied last.
+const LAST_APPLIED: &str = "/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration";
+
+/// Keeps what others have written on an object, as an apply does: of what the file had said before and no longer says, nothing stays.
+fn carry_marks(known: &Value, object: &mut Value) {
+    let applied = known.pointer(LAST_APPLIED).and_then(Value::as_str);
+    let applied: Value = applied
+        .and_then(|text| serde_json::from_str(text).ok())
+        .unwrap_or_default();
+    let Some(metadata) = object.as_object_mut().and_then(metadata) else {
+        return;
+    };
+    for field in ["annotations", "labels"] {
+        let of = |object: &Value| object.pointer(&format!("/metadata/{field}")).cloned();
+        let Some(Value::Object(marks)) = of(known) else {
+            continue;
+        };
+        let before = of(&applied).unwrap_or_default();
+        let kept = marks.into_iter().filter(|(key, _)| before.get(key).is_none());
+        let slot = metadata.entry(field).or_insert_with(|| json!({}));
+        let Some(slot) = slot.as_object_mut() else {
+            continue;
+        };
+        for (key, value) in kept {
+            slot.entry(key).or_insert(value);
+        }
+    }
+}
+
 /// Gives an object what a hub would give it: who it is and how often it has changed.
 fn dress(key: &ObjectKey, object: &mut Value, old: Option<&Value>) {
     let was = |pointer: &str| old.and_then(|old| old.pointer(pointer)).cloned();
@@ -269,6 +303,25 @@ mod tests {
         assert_eq!(stored["metadata"]["uid"], "u-1");
         assert_eq!(stored["metadata"]["generation"], 5);
         assert!(stored["status"].is_object());
+    }
+
+    #[test]
+    fn an_apply_keeps_what_others_have_written_and_takes_away_what_it_had_said_before() {
+        let mut hub = Hub::default();
+        let mut live = addon(&json!([]));
+        let applied = json!({"metadata": {"annotations": {"tidegate.io/on-failure": "undo"}}}).to_string();
+        live["metadata"]["annotations"] = json!({"tidegate.io/paused": "*", "tidegate.io/on-failure": "undo",
+            "kubectl.kubernetes.io/last-applied-configuration": applied, "other": "old"});
+        live["metadata"]["labels"] = json!({"team": "a"});
+        hub.put(live);
+        let mut file = addon(&json!([]));
+        file["metadata"]["annotations"] = json!({"other": "new"});
+        let key = hub.apply(file).expect("a known kind");
+        let metadata = &hub.object(&key).expect("it is there")["metadata"];
+        assert_eq!(metadata["annotations"]["tidegate.io/paused"], "*");
+        assert_eq!(metadata["annotations"]["other"], "new");
+        assert_eq!(metadata["annotations"].get("tidegate.io/on-failure"), None);
+        assert_eq!(metadata["labels"], json!({"team": "a"}));
     }
 
     #[test]

@@ -27,7 +27,10 @@ const KEYS: [(&str, &str); 13] = [
     ("m", "promote: who soaks now counts as done"),
     ("a", "approve: what waits for that may go"),
     ("u", "undo: back to the last known good"),
-    ("t", "try the failed clusters of an upgrade again"),
+    (
+        "t",
+        "try again: the failed clusters of an upgrade, or what was undone",
+    ),
     ("?", "these keys"),
     ("q", "end"),
 ];
@@ -87,7 +90,9 @@ fn footer(app: &App) -> Line {
         return said.clone();
     }
     let text = match &app.place {
-        Place::Rollouts => "Enter open   p pause   r resume   u undo   ? keys   q end",
+        Place::Rollouts => {
+            "Enter open   p pause   r resume   m promote   a approve   u undo   t retry   ? keys   q end"
+        }
         Place::Rollout(_) => {
             "Enter why   p pause   r resume   m promote   a approve   u undo   t retry   Esc back   ? keys"
         }
