@@ -13,7 +13,7 @@ use super::take_over::{Fate, fate};
 use super::world::World;
 use api::names::labels;
 use offline::Hub;
-use snapshot::{Kind, ObjectKey, Settings};
+use snapshot::{Kind, ObjectKey, Settings, terms};
 
 /// What clusters are given instead of something else; nothing where they had, or will have, none of that type.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -88,32 +88,98 @@ fn config_changes(old: Option<&Value>, new: Option<&Value>) -> Vec<ConfigChange>
     all.filter(|change| change.old != change.new).collect()
 }
 
-/// What a cluster is given of each type, with the first letters of its hash: content that is edited in place is another one.
+/// What a cluster is given of each type, in its order, with the first letters of each hash: content that is edited in place is another one, and so
+/// are the same objects where all of them count and not the first.
 fn given(instance: Option<&Value>) -> BTreeMap<String, String> {
-    let references = instance.and_then(|instance| instance.pointer("/status/configReferences"));
-    let each = references.and_then(Value::as_array).into_iter().flatten();
+    let list = |pointer: &str| {
+        let list = instance.and_then(|instance| instance.pointer(pointer));
+        list.and_then(Value::as_array).into_iter().flatten()
+    };
     let text = |value: &Value, pointer: &str| {
         let text = value.pointer(pointer).and_then(Value::as_str);
         text.unwrap_or_default().to_owned()
     };
-    let named = each.map(|reference| {
-        let of = text(reference, "/resource");
+    let is_merged = |one: &Value| text(one, "/type") == terms::MERGED && text(one, "/status") == "True";
+    let is_merged = list("/status/conditions").any(is_merged);
+    let mut all: BTreeMap<(String, String), Vec<String>> = BTreeMap::new();
+    for reference in list("/status/configReferences") {
         let (namespace, name) = (
             text(reference, "/desiredConfig/namespace"),
             text(reference, "/desiredConfig/name"),
         );
         let slash = if namespace.is_empty() { "" } else { "/" };
-        let hash: String = text(reference, "/desiredConfig/specHash")
-            .chars()
-            .take(8)
-            .collect();
-        let hash = if hash.is_empty() {
-            "not known".to_owned()
-        } else {
-            hash
-        };
-        let key = format!("{}.{}", of, text(reference, "/group"));
-        (key, format!("{of} {namespace}{slash}{name} ({hash})"))
+        let mut hash: String = text(reference, "/desiredConfig/specHash");
+        hash.truncate(8);
+        if hash.is_empty() {
+            hash.push_str("not known");
+        }
+        let of = (text(reference, "/resource"), text(reference, "/group"));
+        let listed = all.entry(of).or_default();
+        listed.push(format!("{namespace}{slash}{name} ({hash})"));
+    }
+    let told = all.into_iter().map(|((resource, group), listed)| {
+        let all_count = is_merged && listed.len() > 1 && resource == "addondeploymentconfigs";
+        let how = if all_count { " merged" } else { "" };
+        let told = format!("{resource}{how} {}", listed.join(", "));
+        (format!("{resource}.{group}"), told)
     });
-    named.collect()
+    told.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn instance(names: &[&str], merged: &str) -> Value {
+        let reference = |name: &&str| {
+            json!({"group": "g", "resource": "addondeploymentconfigs",
+                "desiredConfig": {"namespace": "n", "name": name, "specHash": format!("{name}{name}0123456789")}})
+        };
+        let each: Vec<Value> = names.iter().map(reference).collect();
+        json!({"status": {"configReferences": each, "conditions": [{"type": "ConfigurationsMerged", "status": merged}]}})
+    }
+
+    #[test]
+    fn the_order_of_a_list_and_whether_all_of_it_counts_are_changes() {
+        let rows = [
+            (
+                &["a"][..],
+                "False",
+                &["b"][..],
+                "False",
+                "n/a (aa012345) -> n/b (bb012345)",
+            ),
+            (
+                &["a", "b"],
+                "False",
+                &["b", "a"],
+                "False",
+                "n/a (aa012345), n/b (bb012345) -> n/b (bb012345), n/a (aa012345)",
+            ),
+            (
+                &["a"],
+                "False",
+                &["a", "b"],
+                "True",
+                "n/a (aa012345) -> merged n/a (aa012345), n/b (bb012345)",
+            ),
+            (
+                &["a", "b"],
+                "True",
+                &["a", "b"],
+                "False",
+                "merged n/a (aa012345), n/b (bb012345) -> n/a (aa012345), n/b (bb012345)",
+            ),
+            (&["a"], "True", &["a"], "False", ""),
+        ];
+        for (old, was, new, is, expected) in rows {
+            let changes = config_changes(Some(&instance(old, was)), Some(&instance(new, is)));
+            let told = changes.into_iter().map(|one| {
+                let side =
+                    |side: Option<String>| side.unwrap_or_default().replace("addondeploymentconfigs ", "");
+                format!("{} -> {}", side(one.old), side(one.new))
+            });
+            assert_eq!(told.collect::<Vec<_>>().join("; "), expected, "{old:?} {new:?}");
+        }
+    }
 }

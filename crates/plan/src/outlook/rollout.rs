@@ -194,7 +194,9 @@ impl Outlook {
         let placements = each.map(|((selected, inherited), placed)| {
             let old = progression(view, selected);
             let each = inherited.refs.iter();
-            let configs = each.map(|desired| config((configs, view.settings().compat), desired, old));
+            let all = inherited.refs.as_slice();
+            let compat = view.settings().compat;
+            let configs = each.map(|desired| config((configs, compat), (desired, all), old));
             placement(selected, placed, configs.collect())
         });
         Self {
@@ -265,7 +267,7 @@ fn progression<'v>(view: &View<'v>, selected: &Selected<'_>) -> Option<&'v Progr
 
 fn config(
     (configs, compat): (&Configs, Compat),
-    desired: &Desired,
+    (desired, all): (&Desired, &[Desired]),
     old: Option<&Progression>,
 ) -> ConfigOutlook {
     let version = |name: &str| {
@@ -275,6 +277,15 @@ fn config(
         Some(Name::from(offer.text()))
     };
     let known_good = old.and_then(|old| before(old, &desired.config, compat)?.known_good.clone());
+    // What another object is that is still there, this one has not taken the place of: it has come beside it.
+    let stays = |known: &Applied| {
+        let is_it = |one: &ConfigRef| {
+            one.of == desired.config.of && (&one.namespace, &one.name) == (&known.namespace, &known.name)
+        };
+        let mut others = all.iter().filter(|one| one.config != desired.config);
+        others.any(|one| is_it(&one.config))
+    };
+    let known_good = known_good.filter(|known| !stays(known));
     ConfigOutlook {
         version: version(&desired.config.name),
         known_version: known_good.as_ref().and_then(|applied| version(&applied.name)),
