@@ -99,7 +99,7 @@ const CRATES: &[(&str, &[&str])] = &[
     (
         "forecast",
         &[
-            "api", "field", "offline", "plan", "rollout", "snapshot", "upgrade",
+            "api", "field", "hash", "offline", "plan", "rollout", "snapshot", "upgrade",
         ],
     ),
     (

@@ -3,18 +3,20 @@
 //! Decides which works are shown, and what of them only a hub says. How they are made, and where each value comes from, is decided by
 //! `plan`. Writes nothing, and never shows what a Secret holds.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::course::course;
 use super::world::World;
+use api::names::annotations::CONFIG_SPEC_HASH;
 use api::names::labels;
 use field::nearest;
+use hash::{ConfigKey, parse_config_spec_hash};
 use offline::Hub;
 use plan::{ConfigOrigin, Origins, ValueOrigin};
-use snapshot::{Kind, Settings, Store};
+use snapshot::{Kind, ObjectKey, Settings, Store};
 
 /// Nobody knows what was asked about.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -74,10 +76,14 @@ pub fn works(
         .objects
         .iter()
         .filter(|(key, _)| key.kind == Kind::Work && *key.namespace == *cluster);
-    let works = own.map(|(_, work)| work).filter(is_meant).map(shown).collect();
+    let own: Vec<&Value> = own.map(|(_, work)| work).filter(is_meant).collect();
+    let instance = world.objects.get(&ObjectKey::new(Kind::Instance, cluster, addon));
+    let outdated = own.iter().filter_map(|work| outdated(work, instance));
+    let outdated: Vec<String> = outdated.collect();
+    let works = own.into_iter().map(shown).collect();
     let held = forecast.held.into_iter();
     let held = held.filter(|held| held.cluster.as_deref().is_none_or(|name| name == cluster));
-    let held: BTreeSet<String> = held.map(|held| held.why).collect();
+    let held: BTreeSet<String> = held.map(|held| held.why).chain(outdated).collect();
     Ok(RenderedCluster {
         addon: addon.to_owned(),
         cluster: cluster.to_owned(),
@@ -85,6 +91,42 @@ pub fn works(
         works,
         held: held.into_iter().collect(),
     })
+}
+
+/// Says that a work stays as it was made before: what is told above it is not in it.
+fn outdated(work: &Value, instance: Option<&Value>) -> Option<String> {
+    let annotations = work.pointer("/metadata/annotations")?;
+    let made_of = annotations.get(CONFIG_SPEC_HASH)?.as_str()?;
+    let made_of = parse_config_spec_hash(made_of).ok()?;
+    let text = |value: &Value, pointer: &str| {
+        let text = value.pointer(pointer).and_then(Value::as_str);
+        text.unwrap_or_default().to_owned()
+    };
+    let references = instance.and_then(|instance| instance.pointer("/status/configReferences"));
+    let each = references.and_then(Value::as_array).into_iter().flatten();
+    let assigned = each.map(|one| {
+        let key = ConfigKey {
+            resource: text(one, "/resource"),
+            group: text(one, "/group"),
+            namespace: text(one, "/desiredConfig/namespace"),
+            name: text(one, "/desiredConfig/name"),
+        };
+        (key, text(one, "/desiredConfig/specHash"))
+    });
+    let assigned: BTreeMap<ConfigKey, String> = assigned.collect();
+    if made_of == assigned {
+        return None;
+    }
+    let each = made_of.iter().map(|(key, hash)| {
+        let slash = if key.namespace.is_empty() { "" } else { "/" };
+        let short: String = hash.chars().take(8).collect();
+        format!("{} {}{slash}{} ({short})", key.resource, key.namespace, key.name)
+    });
+    let made_of = each.collect::<Vec<_>>().join(", ");
+    let name = text(work, "/metadata/name");
+    Some(format!(
+        "ManifestWork {name} stays as it was made before, of {made_of}: the values above are not in it"
+    ))
 }
 
 fn known(store: &Store, addon: &str, cluster: &str) -> Result<(), Unknown> {
@@ -247,4 +289,37 @@ pub fn works_json(rendered: &RenderedCluster) -> Value {
         "held": rendered.held,
         "works": rendered.works,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HASH: &str = "1111111111111111111111111111111111111111111111111111111111111111";
+
+    #[test]
+    fn a_work_of_something_else_is_told_and_that_of_what_is_assigned_is_not() {
+        let hashes = |hash: &str| json!({"addondeploymentconfigs.g/n/a": hash}).to_string();
+        let work = |hash: &str| {
+            let annotations = json!({CONFIG_SPEC_HASH: hashes(hash)});
+            json!({"metadata": {"name": "w", "annotations": annotations}})
+        };
+        let reference = json!({"group": "g", "resource": "addondeploymentconfigs",
+            "desiredConfig": {"namespace": "n", "name": "a", "specHash": HASH}});
+        let instance = json!({"status": {"configReferences": [reference]}});
+        assert_eq!(outdated(&work(HASH), Some(&instance)), None);
+        let other = HASH.replace('1', "2");
+        let told = outdated(&work(&other), Some(&instance)).expect("it is outdated");
+        assert!(
+            told.starts_with(
+                "ManifestWork w stays as it was made before, of addondeploymentconfigs n/a (22222222)"
+            ),
+            "{told}"
+        );
+        assert_eq!(
+            outdated(&json!({"metadata": {"name": "w"}}), Some(&instance)),
+            None,
+            "who says nothing"
+        );
+    }
 }
