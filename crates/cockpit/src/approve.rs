@@ -3,9 +3,11 @@
 //! Decides what is approved, and when nothing is: a group whose turn has not come is not approved in advance, because nobody can have
 //! looked at those that go before it. Never approves of a content that the asker has not named where one was named.
 
+use serde_json::Value;
+
 use super::approval::{AskedApproval, WaveApproval};
 use super::picture::Picture;
-use super::steer::{Steer, Writing, annotated, annotation, placement};
+use super::steer::{Steer, Writing, annotated, annotation, is_placement, placement};
 use field::{counted, listed};
 use model::{Approval, approval};
 use snapshot::terms;
@@ -62,12 +64,13 @@ pub(super) fn approve(ask: Steer<'_>, wish: &Approve) -> Result<Writing, String>
         counted(waiting, "cluster"),
         groups.join(", ")
     );
-    Ok(annotated(terms::APPROVED, &joined(known, &meant)).noting(Some(note)))
+    let all = joined((known, ask.object), &meant);
+    Ok(annotated(terms::APPROVED, &all).noting(Some(note)))
 }
 
 /// The approvals with the new ones first. What a group was approved of last stays, so that the way back to it needs no second approval; what
-/// was approved before that has gone by.
-fn joined(known: &str, meant: &[&AskedApproval]) -> String {
+/// was approved before that has gone by, and so has what was of a placement that the add-on no longer has.
+fn joined((known, object): (&str, &Value), meant: &[&AskedApproval]) -> String {
     let new = meant.iter().map(|one| Approval {
         place: one.placement.clone(),
         group: one.group.clone(),
@@ -76,7 +79,10 @@ fn joined(known: &str, meant: &[&AskedApproval]) -> String {
     let mut all: Vec<Approval> = new.collect();
     for old in known.split(',').filter_map(approval) {
         let is_same = |other: &&Approval| other.place == old.place && other.group == old.group;
-        if !all.contains(&old) && all.iter().filter(is_same).count() < KEPT {
+        if is_placement(object, &old.place)
+            && !all.contains(&old)
+            && all.iter().filter(is_same).count() < KEPT
+        {
             all.push(old);
         }
     }

@@ -195,19 +195,25 @@ fn paused(ask: Steer<'_>) -> Vec<&str> {
         .collect()
 }
 
+/// The placements of an add-on, as annotations name them.
+fn placements(object: &Value) -> impl Iterator<Item = String> {
+    let listed = object.pointer("/spec/installStrategy/placements");
+    let each = listed.and_then(Value::as_array).into_iter().flatten();
+    let text = |one: &Value, key: &str| {
+        let text = one.get(key).and_then(Value::as_str);
+        text.unwrap_or_default().to_owned()
+    };
+    each.map(move |one| format!("{}/{}", text(one, "namespace"), text(one, "name")))
+}
+
+/// Whether an entry of an annotation is about a placement that the add-on has, or about all: nobody reads the others, and the gate warns of them.
+pub(super) fn is_placement(object: &Value, place: &str) -> bool {
+    place == "*" || placements(object).any(|one| one == place)
+}
+
 /// Returns the placement as it stands in the add-on.
 pub(super) fn placement(ask: Steer<'_>, asked: &str) -> Result<String, String> {
-    let placements = ask.object.pointer("/spec/installStrategy/placements");
-    let each = placements.and_then(Value::as_array).into_iter().flatten();
-    let text = |one: &Value, key: &str| {
-        one.get(key)
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-            .to_owned()
-    };
-    let known: Vec<String> = each
-        .map(|one| format!("{}/{}", text(one, "namespace"), text(one, "name")))
-        .collect();
+    let known: Vec<String> = placements(ask.object).collect();
     if known.iter().any(|one| one == asked) {
         return Ok(asked.to_owned());
     }
@@ -315,7 +321,8 @@ fn retry_undone(ask: Steer<'_>) -> Result<Writing, String> {
     let known = annotation(ask.object, terms::RETRIED).unwrap_or_default();
     let others = known.split(',').map(str::trim).filter(|entry| {
         let other = promotion(entry).map(|(other, _)| other);
-        !entry.is_empty() && other.is_none_or(|other| !places.contains(&other))
+        let stays = |other: &str| !places.contains(&other) && is_placement(ask.object, other);
+        !entry.is_empty() && other.is_none_or(stays)
     });
     let own: Vec<String> = places.iter().map(|place| format!("{place}={at}")).collect();
     let all: Vec<&str> = others.chain(own.iter().map(String::as_str)).collect();
