@@ -27,6 +27,7 @@ pub(super) fn again(
     let mut seen: Option<Vec<Stamp>> = None;
     let mut others = Vec::new();
     loop {
+        let began = SystemTime::now();
         let mut now = stamps(paths, &others);
         if seen.as_ref() != Some(&now) {
             if seen.is_some() {
@@ -38,6 +39,7 @@ pub(super) fn again(
                 Ok(read) => {
                     others = read;
                     now = stamps(paths, &others);
+                    forget_since(&mut now, began);
                 }
                 Err(error @ CliError::Print(_)) => return Err(error),
                 Err(error) => complain(&Shown::line(&format!("tidegate: {}", error.one_line()))),
@@ -46,6 +48,14 @@ pub(super) fn again(
             seen = Some(now);
         }
         sleep(LOOK_EVERY);
+    }
+}
+
+/// What was written since the judging began may have been read before that: it is looked at once more. Clocks of file systems tick slowly.
+fn forget_since(stamps: &mut [Stamp], began: SystemTime) {
+    const TICK: Duration = Duration::from_millis(20);
+    for (_, changed, _) in stamps {
+        changed.take_if(|changed| changed.checked_add(TICK).is_none_or(|end| end >= began));
     }
 }
 
@@ -58,4 +68,19 @@ fn stamps(paths: &[PathBuf], others: &[PathBuf]) -> Vec<Stamp> {
             (path, changed, about.map_or(0, |about| about.len()))
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_written_while_it_was_judged_is_looked_at_once_more() {
+        let began = SystemTime::UNIX_EPOCH + Duration::from_secs(10);
+        let at = |millis| Some(SystemTime::UNIX_EPOCH + Duration::from_millis(millis));
+        let mut stamps = [9_000, 9_979, 9_981, 10_000, 11_000].map(|millis| (PathBuf::new(), at(millis), 1));
+        forget_since(&mut stamps, began);
+        let known = stamps.map(|(_, changed, _)| changed.is_some());
+        assert_eq!(known, [true, true, false, false, false]);
+    }
 }
