@@ -9,9 +9,7 @@ use super::config::{Configs, Effective};
 use super::few::Few;
 use super::install::{DecisionState, Selected, Wanted};
 use super::instance_state::PROGRESSING;
-use super::rollout::{
-    Asked, Breach, Counts, Placed, REASONS, ROLLED_BACK, ROLLING_BACK, Undo, blamed, known_good,
-};
+use super::rollout::{Asked, Counts, Placed, REASONS, ROLLED_BACK, ROLLING_BACK, Undo, failures, known_good};
 use super::types::earliest;
 use model::OnFailure;
 use snapshot::{
@@ -227,7 +225,8 @@ fn counted(selected: usize, placed: &Placed, undo: &Undo<'_>, done: bool) -> Wis
     let mut message = match (undo.stands(), done) {
         (false, true) => return wish,
         (false, false) => wish.message().to_owned(),
-        (true, _) => returning(selected, placed, done),
+        (true, true) => figures(selected, placed, "rolled back"),
+        (true, false) => figures(selected, placed, "rolling back..."),
     };
     if done {
         return Wish::new(PROGRESSING, Status::False, ROLLED_BACK, message);
@@ -250,8 +249,18 @@ fn counted(selected: usize, placed: &Placed, undo: &Undo<'_>, done: bool) -> Wis
     Wish::new(PROGRESSING, Status::True, reason, message)
 }
 
-/// The sentence of clusters that go back.
-fn returning(selected: usize, placed: &Placed, done: bool) -> String {
+/// OCM's sentence.
+fn sentence(selected: usize, placed: &Placed, done: bool) -> Wish<'static> {
+    if done {
+        let message = figures(selected, placed, "completed with no errors");
+        return Wish::new(PROGRESSING, Status::False, "Completed", message);
+    }
+    let message = figures(selected, placed, "progressing...");
+    Wish::new(PROGRESSING, Status::True, "Progressing", message)
+}
+
+/// The form of OCM's sentence, with how clusters get on.
+fn figures(selected: usize, placed: &Placed, how: &str) -> String {
     let Placed {
         counts, configured, ..
     } = placed;
@@ -259,28 +268,9 @@ fn returning(selected: usize, placed: &Placed, done: bool) -> String {
         failed, timed_out, ..
     } = counts;
     let started = counts.progressing.saturating_add(counts.done);
-    let how = if done { "rolled back" } else { "rolling back..." };
     format!(
         "selected clusters {selected}. configured addons {started}/{configured} {how}, {failed} failed {timed_out} timeout."
     )
-}
-
-/// OCM's sentence.
-fn sentence(selected: usize, placed: &Placed, done: bool) -> Wish<'static> {
-    let Placed {
-        counts, configured, ..
-    } = placed;
-    let Counts {
-        failed, timed_out, ..
-    } = counts;
-    let started = counts.progressing.saturating_add(counts.done);
-    let head = format!("selected clusters {selected}. configured addons {started}/{configured}");
-    if done {
-        let message = format!("{head} completed with no errors, {failed} failed {timed_out} timeout.");
-        return Wish::new(PROGRESSING, Status::False, "Completed", message);
-    }
-    let message = format!("{head} progressing..., {failed} failed {timed_out} timeout.");
-    Wish::new(PROGRESSING, Status::True, "Progressing", message)
 }
 
 /// What OCM's sentence does not tell.
@@ -336,25 +326,13 @@ fn stalled(
         ),
         (DecisionState::Decided, Some(bar), _) => (bar.reason, bar.message.to_string()),
         (DecisionState::Decided, None, _) if let Some(told) = undo.stalled(placed, done) => told,
-        (DecisionState::Decided, None, Some(breach)) if placed.counts.waiting > 0 => {
-            ("TooManyFailures", too_many(placed, breach))
-        }
+        (DecisionState::Decided, None, Some(breach)) if placed.counts.waiting > 0 => (
+            "TooManyFailures",
+            failures(placed, breach, ": nothing new starts"),
+        ),
         (DecisionState::Decided, None, _) => return None,
     };
     Some(Wish::new(STALLED, Status::True, reason, message))
-}
-
-fn too_many(placed: &Placed, breach: Breach) -> String {
-    let Breach {
-        failures, tolerated, ..
-    } = breach;
-    let who = blamed(placed.culprits());
-    match &placed.mandatory {
-        Some(group) => format!(
-            "{failures} failed or late of the mandatory decision group {group}, which tolerates none: nothing new starts; {who}"
-        ),
-        None => format!("{failures} failed or late, {tolerated} may: nothing new starts; {who}"),
-    }
 }
 
 fn paused(selected: &Selected<'_>, placed: &Placed) -> Option<Wish<'static>> {

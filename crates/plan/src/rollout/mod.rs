@@ -34,11 +34,11 @@ mod undo;
 mod unit_state;
 mod units;
 
-pub(super) use ::rollout::{Breach, Counts};
+pub(super) use ::rollout::Counts;
 pub use approvals::{Asked, AskedGroup};
-pub(super) use hold_message::{Attention, Notice, blamed};
+pub(super) use hold_message::{Attention, Notice};
 pub(super) use member::{Member, Rolled, Step, Trial};
 pub(super) use members::next;
 pub(super) use record::{assigned, counting};
-pub(super) use undo::{REASONS, ROLLED_BACK, ROLLING_BACK, Undo, known_good};
+pub(super) use undo::{REASONS, ROLLED_BACK, ROLLING_BACK, Undo, failures, known_good};
 pub(super) use units::Placed;

@@ -91,7 +91,7 @@ impl<'a> Undo<'a> {
         let list = failed.list();
         list.map_or_else(
             || never(LONG),
-            |list| Self::Begins(Undone::text(&list, &failures(placed, breach))),
+            |list| Self::Begins(Undone::text(&list, &failures(placed, breach, ""))),
         )
     }
 
@@ -142,7 +142,7 @@ impl<'a> Undo<'a> {
                 told(undone, good),
             )),
             Self::Impossible(why, _) => {
-                let failures = placed.breach.map(|breach| failures(placed, breach))?;
+                let failures = placed.breach.map(|breach| failures(placed, breach, ""))?;
                 Some((
                     UNDO_IMPOSSIBLE,
                     format!("{failures}; nothing new starts, and it cannot be undone: {why}"),
@@ -153,17 +153,17 @@ impl<'a> Undo<'a> {
     }
 }
 
-/// Says who failed, and how many may.
-fn failures(placed: &Placed, breach: Breach) -> String {
+/// Says how many failed and how many may, what follows from that, and who it was.
+pub(crate) fn failures(placed: &Placed, breach: Breach, then: &str) -> String {
     let Breach {
         failures, tolerated, ..
     } = breach;
     let who = blamed(placed.culprits());
     match &placed.mandatory {
         Some(group) => format!(
-            "{failures} failed or late of the mandatory decision group {group}, which tolerates none; {who}"
+            "{failures} failed or late of the mandatory decision group {group}, which tolerates none{then}; {who}"
         ),
-        None => format!("{failures} failed or late, {tolerated} may; {who}"),
+        None => format!("{failures} failed or late, {tolerated} may{then}; {who}"),
     }
 }
 
