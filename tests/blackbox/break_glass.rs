@@ -6,10 +6,9 @@ use std::path::Path;
 use std::process::Command;
 
 use admission::{Endpoint, configurations};
-use devhub::{Authz, DevHub};
 use tidegate::server::Authority;
 
-use crate::rig::{Run, kubectl, repository};
+use crate::rig::{Run, hub_with_rbac, kubectl, repository};
 use crate::serve::Serve;
 
 /// What the gate would never let pass, with and without itself being there.
@@ -119,13 +118,7 @@ fn person(folder: &Path, admin: &Path, name: &str) -> std::path::PathBuf {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_page_breaks_the_glass_with_the_gate_and_without_it() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let mut builder = DevHub::builder().authz(Authz::Rbac);
-    for crd in api::crds() {
-        builder = builder.crd(serde_json::to_value(crd).expect("a definition is plain data"));
-    }
-    let hub = builder.start().await.expect("the hub starts");
-    let admin = folder.path().join("kubeconfig");
-    hub.write_kubeconfig(&admin).expect("writable");
+    let (hub, admin) = hub_with_rbac(folder.path()).await;
     let authority = Authority::generate().expect("an authority");
     let issued = authority.issue(["127.0.0.1"]).expect("a certificate");
     let (chain, key) = (folder.path().join("tls.crt"), folder.path().join("tls.key"));

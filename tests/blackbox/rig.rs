@@ -8,7 +8,7 @@ use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::{Condvar, Mutex, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
-use devhub::{DevHub, TestHub};
+use devhub::{Authz, DevHub, TestHub};
 use serde_json::Value;
 
 /// How long anything may take before a story gives up.
@@ -19,6 +19,18 @@ pub(crate) const MCA_V1ALPHA1: &str = "managedclusteraddons.v1alpha1.addon.open-
 
 /// kubectl's name of add-ons in that version.
 pub(crate) const CMA_V1ALPHA1: &str = "clustermanagementaddons.v1alpha1.addon.open-cluster-management.io";
+
+/// Starts a hub that asks who somebody is and what they may, with all definitions; returns it with the kubeconfig of somebody who may everything.
+pub(crate) async fn hub_with_rbac(folder: &Path) -> (DevHub, PathBuf) {
+    let mut builder = DevHub::builder().authz(Authz::Rbac);
+    for crd in api::crds() {
+        builder = builder.crd(serde_json::to_value(crd).expect("a definition is plain data"));
+    }
+    let hub = builder.start().await.expect("the hub starts");
+    let admin = folder.join("kubeconfig");
+    hub.write_kubeconfig(&admin).expect("writable");
+    (hub, admin)
+}
 
 /// A running `tidegate dev`; ended when dropped.
 pub(crate) struct Dev {

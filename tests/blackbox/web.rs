@@ -7,11 +7,10 @@ use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use devhub::{Authz, DevHub};
 use serde_json::{Value, json};
 use spokes::{Fleet, FleetOptions};
 
-use crate::rig::{Dev, PATIENCE, Run, kubectl, repository, run};
+use crate::rig::{Dev, PATIENCE, Run, hub_with_rbac, kubectl, repository, run};
 use crate::serve::Serve;
 
 /// What a browser may load, and from where.
@@ -186,13 +185,7 @@ const CLUSTERS: usize = 3;
 #[tokio::test(flavor = "multi_thread")]
 async fn on_a_hub_that_asks_who_somebody_is_everybody_sees_what_the_hub_lets_them_see() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let mut builder = DevHub::builder().authz(Authz::Rbac);
-    for crd in api::crds() {
-        builder = builder.crd(serde_json::to_value(crd).expect("a definition is plain data"));
-    }
-    let hub = builder.start().await.expect("the hub starts");
-    let admin = folder.path().join("kubeconfig");
-    hub.write_kubeconfig(&admin).expect("writable");
+    let (hub, admin) = hub_with_rbac(folder.path()).await;
     let options = FleetOptions {
         clusters: CLUSTERS,
         ..FleetOptions::default()

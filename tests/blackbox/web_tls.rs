@@ -7,14 +7,13 @@ use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::sync::Arc;
 
-use devhub::{Authz, DevHub};
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection, StreamOwned};
 use serde_json::Value;
 use tidegate::server::Authority;
 
 use crate::certificates::trust;
-use crate::rig::{PATIENCE, kubectl, tidegate};
+use crate::rig::{PATIENCE, hub_with_rbac, kubectl, tidegate};
 use crate::serve::serving;
 
 type Tls = StreamOwned<ClientConnection, TcpStream>;
@@ -57,13 +56,7 @@ fn unpacked(body: &[u8]) -> String {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_page_beside_a_gate_has_its_certificate_and_is_packed_for_whoever_reads_gzip() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let mut builder = DevHub::builder().authz(Authz::Rbac);
-    for crd in api::crds() {
-        builder = builder.crd(serde_json::to_value(crd).expect("a definition is plain data"));
-    }
-    let hub = builder.start().await.expect("the hub starts");
-    let admin = folder.path().join("kubeconfig");
-    hub.write_kubeconfig(&admin).expect("writable");
+    let (hub, admin) = hub_with_rbac(folder.path()).await;
     tokio::task::block_in_place(|| beside_a_gate(folder.path(), &admin));
     hub.shutdown().await;
 }
