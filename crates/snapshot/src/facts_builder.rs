@@ -10,6 +10,9 @@ use super::facts::{
 };
 use super::kind::Place;
 use super::kind::{Kind, ObjectKey};
+use super::kinds::namespace::Namespace;
+use super::kinds::placement::Placement;
+use super::kinds::upgrade::Upgrade;
 use super::parts::config_watch::Sight;
 use super::record::ConfigRef;
 use super::store::Store;
@@ -44,11 +47,8 @@ impl Store {
             news |= self.published.facts.clusters.set(cluster, facts);
         }
         for namespace in &changed.namespaces {
-            let facts = self
-                .objects
-                .namespaces
-                .get(namespace)
-                .map(|found| Arc::clone(&found.facts));
+            let found = self.kept.get::<Namespace>(&(Name::default(), namespace.clone()));
+            let facts = found.map(|found| Arc::clone(&found.facts));
             news |= self.published.facts.namespaces.set(namespace, facts);
         }
         for config in &changed.configs {
@@ -76,7 +76,7 @@ impl Store {
     }
 
     fn publish_hub_role(&mut self, key: &ObjectKey) -> bool {
-        let says = self.objects.hub_roles.get(key).map(|role| role.says);
+        let says = self.hub_role(key).map(|role| role.says);
         if self.published.facts.hub_roles.get(key) == says.as_ref() {
             return false;
         }
@@ -91,7 +91,7 @@ impl Store {
     /// All of it is made anew: there are few upgrades, and each tells who is on the way.
     fn publish_upgrading(&mut self) -> bool {
         let mut upgrading: BTreeMap<Name, BTreeSet<Place>> = BTreeMap::new();
-        for (place, upgrade) in &self.upgrades.all {
+        for (place, upgrade) in self.kept.all::<Upgrade>() {
             let clusters = upgrade.status.clusters.iter();
             for cluster in clusters.filter(|cluster| has_a_work(cluster)) {
                 let owners = upgrading.entry(Name::from(cluster.name.as_str())).or_default();
@@ -128,7 +128,7 @@ impl Store {
     }
 
     fn publish_placement(&mut self, place: &Place) -> bool {
-        let placement = self.objects.placements.get(place);
+        let placement = self.kept.get::<Placement>(place);
         let exists = placement.is_some();
         let decisions = self.objects.decisions.get(place);
         let facts = (exists || decisions.is_some()).then(|| {

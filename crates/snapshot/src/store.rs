@@ -9,6 +9,7 @@ use super::names::Names;
 use super::parts::changes::Changes;
 use super::parts::config_watch::ConfigWatch;
 use super::parts::indexes::Indexes;
+use super::parts::kept::KeptByPlace;
 use super::parts::objects::Objects;
 use super::parts::pending::Pending;
 use super::parts::standings::Standings;
@@ -24,6 +25,7 @@ pub struct Store {
     pub(super) settings: Settings,
     pub(super) names: Names,
     pub(super) objects: Objects,
+    pub(super) kept: KeptByPlace,
     pub(super) indexes: Indexes,
     pub(super) tombstones: Tombstones,
     pub(super) pending: Pending,

@@ -11,20 +11,23 @@ use model::upgrade::PlacementKey;
 use upgrade::{Refusal, Upgrade, View, marks};
 
 use crate::kind::{Kind, Owner, Touched};
-use crate::parts::upgrades::{Members, UpgradeRecord};
+use crate::kinds::cluster_set::{ClusterSet, Members};
+use crate::kinds::placement::Placement;
+use crate::kinds::set_binding::SetBinding;
+use crate::kinds::upgrade::{self as kind, UpgradeRecord};
 use crate::record;
 use crate::store::Store;
 
 impl Store {
     /// Returns the upgrades of clusters.
     pub fn upgrades(&self) -> impl Iterator<Item = Owner> {
-        let places = self.upgrades.all.keys();
-        places.map(|place| Owner::at(Kind::Upgrade, place))
+        let all = self.kept.all::<kind::Upgrade>();
+        all.map(|(place, _)| Owner::at(Kind::Upgrade, place))
     }
 
     /// Returns the phase of every upgrade of clusters, and its `stateCounts` in their order.
     pub fn upgrade_progress(&self) -> impl Iterator<Item = (&str, [i64; 5])> {
-        self.upgrades.all.values().map(|upgrade| {
+        self.kept.all::<kind::Upgrade>().map(|(_, upgrade)| {
             let all = upgrade.status.state_counts.unwrap_or_default();
             let counts = [
                 all.not_started,
@@ -39,13 +42,13 @@ impl Store {
 
     /// Returns the finalizers of an upgrade, those of others included: a list is patched as a whole.
     pub fn upgrade_finalizers(&self, owner: &Owner) -> &[String] {
-        let found = self.upgrades.all.get(&owner.place());
+        let found = self.kept.get::<kind::Upgrade>(&owner.place());
         found.map(|found| &*found.finalizers).unwrap_or_default()
     }
 
     /// Returns everything that the plan of an upgrade may read.
     pub fn upgrade_view(&self, owner: &Owner) -> Option<View<'_>> {
-        let (place, found) = self.upgrades.all.get_key_value(&owner.place())?;
+        let (place, found) = self.kept.entry::<kind::Upgrade>(&owner.place())?;
         let (namespace, name) = place;
         let troubles = self.pending.troubles.get(owner).into_iter().flatten();
         let mut refused = BTreeMap::new();
@@ -90,7 +93,7 @@ impl Store {
                 reference.namespace.as_str().into(),
                 reference.name.as_str().into(),
             );
-            self.objects.placements.get(&place)?;
+            self.kept.get::<Placement>(&place)?;
             let decisions = self.objects.decisions.get(&place).into_iter().flatten();
             let clusters = decisions.flat_map(|(_, decision)| decision.clusters.iter().cloned());
             let key = PlacementKey {
@@ -111,14 +114,14 @@ impl Store {
             );
             let decisions = self.objects.decisions.get(&place).into_iter().flatten();
             let named: usize = decisions.map(|(_, decision)| decision.clusters.len()).sum();
-            let placement = self.objects.placements.get(&place);
+            let placement = self.kept.get::<Placement>(&place);
             placement.is_some_and(|placement| !placement.is_decided_by(named))
         })
     }
 
     /// The sets that a namespace may select from, with their clusters.
     fn bound_sets(&self, namespace: &Name) -> BTreeMap<String, BTreeSet<Name>> {
-        let bound = self.upgrades.bindings.iter();
+        let bound = self.kept.all::<SetBinding>();
         let bound = bound.filter(|((place, _), _)| place == namespace);
         bound
             .map(|(_, binding)| (binding.set.to_string(), self.members(&binding.set)))
@@ -126,7 +129,7 @@ impl Store {
     }
 
     fn members(&self, set: &Name) -> BTreeSet<Name> {
-        let Some(found) = self.upgrades.sets.get(set) else {
+        let Some(found) = self.kept.get::<ClusterSet>(&(Name::default(), set.clone())) else {
             return BTreeSet::new();
         };
         let is_in = |cluster: &record::Cluster| match &found.members {
@@ -147,7 +150,7 @@ impl Store {
 
     /// Keeps what is known of a cluster in the form in which upgrades read it, if there are any.
     pub(crate) fn cluster_changed_for_upgrades(&mut self, name: &Name, touched: &mut Touched) {
-        if self.upgrades.all.is_empty() {
+        if self.kept.has_none_of::<kind::Upgrade>() {
             return;
         }
         let now = self.objects.clusters.get(name).map(read);
@@ -159,8 +162,15 @@ impl Store {
         self.upgrades.clusters.extend(filed);
     }
 
-    /// Does so for all of them: the first upgrade has come.
+    /// Begins with all of them when the first upgrade has come, and ends it with the last.
     pub(crate) fn keep_clusters_for_upgrades(&mut self) {
+        if self.kept.has_none_of::<kind::Upgrade>() {
+            self.upgrades.clusters.clear();
+            return;
+        }
+        if !self.upgrades.clusters.is_empty() {
+            return;
+        }
         let all = self.objects.clusters.iter();
         self.upgrades.clusters = all.map(|(name, cluster)| (name.clone(), read(cluster))).collect();
     }

@@ -7,6 +7,8 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, btree_map};
 
 use super::kind::Owner;
+use super::kinds::placement;
+use super::kinds::rollout::Rollout;
 use super::parts::config_watch::ConfigWatch;
 use super::record::{
     AddOn, Cluster, Config, ConfigRef, Decision, Instance, Lifecycle, Placement, RollUp, Work,
@@ -117,7 +119,8 @@ impl<'s> View<'s> {
 
     /// Returns the roll-up of the add-on in an object of our own.
     pub fn roll_up(&self) -> Option<&'s RollUp> {
-        self.store.objects.roll_ups.get(&self.addon.name)
+        let place = (Name::default(), self.addon.name.clone());
+        self.store.kept.get::<Rollout>(&place)
     }
 
     /// Returns the add-on's instances in order of clusters.
@@ -152,10 +155,8 @@ impl<'s> View<'s> {
 
     /// Returns a placement.
     pub fn placement(&self, namespace: &Name, name: &Name) -> Option<&'s Placement> {
-        self.store
-            .objects
-            .placements
-            .get(&(namespace.clone(), name.clone()))
+        let place = (namespace.clone(), name.clone());
+        self.store.kept.get::<placement::Placement>(&place)
     }
 
     /// Returns the decisions of a placement in order of their names.

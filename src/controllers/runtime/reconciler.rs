@@ -503,34 +503,25 @@ mod tests {
             let place = "cluster.open-cluster-management.io/placement";
             json!({"name": name, "namespace": "default", "uid": name, "resourceVersion": "1", "labels": {(place): "all"}})
         };
+        let there = [
+            (Kind::Cluster, json!({"metadata": meta("default"), "spec": {}})),
+            (
+                Kind::Placement,
+                json!({"metadata": meta("all"), "spec": {}, "status": {"numberOfSelectedClusters": 1}}),
+            ),
+            (
+                Kind::Decision,
+                json!({"metadata": meta("all-1"),
+                    "status": {"decisions": [{"clusterName": "default", "reason": ""}]}}),
+            ),
+            (
+                Kind::AddOn,
+                serde_json::to_value(addon).expect("an add-on is JSON"),
+            ),
+        ];
         Kind::ALL.map(|kind| {
-            let object = match kind {
-                Kind::Cluster => Some(json!({"metadata": meta("default"), "spec": {}})),
-                Kind::Placement => Some(
-                    json!({"metadata": meta("all"), "spec": {}, "status": {"numberOfSelectedClusters": 1}}),
-                ),
-                Kind::Decision => Some(json!({"metadata": meta("all-1"),
-                    "status": {"decisions": [{"clusterName": "default", "reason": ""}]}})),
-                Kind::AddOn => Some(serde_json::to_value(addon).expect("an add-on is JSON")),
-                Kind::DeploymentConfig
-                | Kind::Template
-                | Kind::HubConfig
-                | Kind::Instance
-                | Kind::Work
-                | Kind::ServiceAccount
-                | Kind::Role
-                | Kind::RoleBinding
-                | Kind::SigningRequest
-                | Kind::HubClusterRole
-                | Kind::HubRole
-                | Kind::Rollout
-                | Kind::Namespace
-                | Kind::ClusterSet
-                | Kind::SetBinding
-                | Kind::Upgrade
-                | Kind::UpgradeWork => None,
-            };
-            let objects: Vec<Value> = object.into_iter().collect();
+            let object = there.iter().find(|(of, _)| *of == kind);
+            let objects: Vec<Value> = object.map(|(_, object)| object.clone()).into_iter().collect();
             Event::Listed { kind, objects }
         })
     }

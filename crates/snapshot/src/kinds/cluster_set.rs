@@ -4,24 +4,45 @@
 
 use serde_json::Value;
 
-use super::stored::Stored;
+use super::plain::Plain;
 use crate::decode::read::{meta, parse};
 use crate::kind::{Kind, ObjectKey, Touched};
-use crate::parts::slot::replace;
-use crate::parts::upgrades::{self, Members};
+use crate::parts::kept::keeps;
 use crate::record::Meta;
 use crate::store::Store;
 use api::cluster::ManagedClusterSet;
 use field::Path;
-use model::parse_selector;
+use model::{Selector, parse_selector};
 
 /// The row of the kind.
 pub(crate) struct ClusterSet;
 
-impl Stored for ClusterSet {
-    type Record = upgrades::ClusterSet;
+/// What is kept of a set.
+#[derive(Debug, PartialEq)]
+pub(crate) struct ClusterSetRecord {
+    /// Identity and revision.
+    pub(crate) meta: Meta,
+    /// Which clusters are in it.
+    pub(crate) members: Members,
+}
 
-    fn decode(_store: &mut Store, _key: &ObjectKey, object: &Value) -> Result<Self::Record, String> {
+/// How a set finds its clusters.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Members {
+    /// By the label with which a cluster names its set.
+    Label,
+    /// By a selector.
+    Selector(Selector),
+    /// By one that nobody understands: none are in it.
+    Unreadable,
+}
+
+keeps!(ClusterSet, ClusterSetRecord);
+
+impl Plain for ClusterSet {
+    const KIND: Kind = Kind::ClusterSet;
+
+    fn read(_store: &mut Store, object: &Value) -> Result<ClusterSetRecord, String> {
         let object: ManagedClusterSet = parse(object)?;
         let selector = object.spec.cluster_selector.unwrap_or_default();
         let members = match selector.selector_type.as_str() {
@@ -32,39 +53,18 @@ impl Stored for ClusterSet {
             }
             _ => Members::Label,
         };
-        Ok(upgrades::ClusterSet {
+        Ok(ClusterSetRecord {
             meta: meta(&object.metadata)?,
             members,
         })
     }
 
-    fn revision(record: &Self::Record) -> Option<&Meta> {
-        Some(&record.meta)
-    }
-
-    fn file(store: &mut Store, key: &ObjectKey, record: Self::Record, touched: &mut Touched) {
-        let mut slot = store.upgrades.sets.remove(&key.name);
-        if replace(&mut slot, record, |record| &mut record.meta) {
-            store.touch_upgrades(touched);
-        }
-        let filed = slot.map(|record| (key.name.clone(), record));
-        store.upgrades.sets.extend(filed);
-    }
-
-    fn meta<'s>(store: &'s Store, key: &ObjectKey) -> Option<&'s Meta> {
-        store.upgrades.sets.get(&key.name).map(|found| &found.meta)
-    }
-
-    fn keys(store: &Store) -> Vec<ObjectKey> {
-        let names = store.upgrades.sets.keys();
-        names
-            .map(|name| ObjectKey::new(Kind::ClusterSet, "", name.clone()))
-            .collect()
-    }
-
-    fn unfile(store: &mut Store, key: &ObjectKey, touched: &mut Touched) {
-        if store.upgrades.sets.remove(&key.name).is_some() {
-            store.touch_upgrades(touched);
-        }
+    fn changed(
+        store: &mut Store,
+        _key: &ObjectKey,
+        _before: Option<&ClusterSetRecord>,
+        touched: &mut Touched,
+    ) {
+        store.touch_upgrades(touched);
     }
 }

@@ -4,46 +4,25 @@
 
 use serde_json::Value;
 
-use super::stored::Stored;
-use crate::kind::Touched;
-use crate::kind::{Kind, ObjectKey};
-use crate::record::Meta;
-use crate::registration::role_facts::{self, hub_role};
+use super::plain::Plain;
+use crate::kind::{Kind, ObjectKey, Touched};
+use crate::parts::kept::keeps;
+use crate::registration::role_facts::{RoleRecord, hub_role};
 use crate::store::Store;
 
 /// The row of the kind.
 pub(crate) struct HubRole;
 
-impl Stored for HubRole {
-    type Record = role_facts::HubRole;
+keeps!(HubRole, RoleRecord);
 
-    fn decode(_store: &mut Store, _key: &ObjectKey, object: &Value) -> Result<Self::Record, String> {
+impl Plain for HubRole {
+    const KIND: Kind = Kind::HubRole;
+
+    fn read(_store: &mut Store, object: &Value) -> Result<RoleRecord, String> {
         hub_role(object)
     }
 
-    fn revision(record: &Self::Record) -> Option<&Meta> {
-        Some(&record.meta)
-    }
-
-    fn file(store: &mut Store, key: &ObjectKey, record: Self::Record, touched: &mut Touched) {
-        store.insert_hub_role(key, record, touched);
-    }
-
-    fn meta<'s>(store: &'s Store, key: &ObjectKey) -> Option<&'s Meta> {
-        store.objects.hub_roles.get(key).map(|found| &found.meta)
-    }
-
-    fn keys(store: &Store) -> Vec<ObjectKey> {
-        store
-            .objects
-            .hub_roles
-            .keys()
-            .filter(|key| key.kind == Kind::HubRole)
-            .cloned()
-            .collect()
-    }
-
-    fn unfile(store: &mut Store, key: &ObjectKey, touched: &mut Touched) {
-        store.remove_hub_role(key, touched);
+    fn changed(store: &mut Store, key: &ObjectKey, before: Option<&RoleRecord>, touched: &mut Touched) {
+        store.hub_role_changed(key, before, touched);
     }
 }

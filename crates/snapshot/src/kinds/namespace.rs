@@ -7,54 +7,45 @@ use std::sync::Arc;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::Value;
 
-use super::stored::Stored;
+use super::plain::Plain;
 use crate::decode::read::{meta, parse};
 use crate::facts::NamespaceFacts;
-use crate::kind::Touched;
-use crate::kind::{Kind, ObjectKey};
-use crate::record::{self, Meta};
+use crate::kind::{Kind, ObjectKey, Touched};
+use crate::parts::kept::keeps;
+use crate::record::Meta;
 use crate::store::Store;
 
 /// The row of the kind.
 pub(crate) struct Namespace;
 
-impl Stored for Namespace {
-    type Record = record::Namespace;
+/// What is kept of a namespace.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct NamespaceRecord {
+    /// Identity and revision.
+    pub(crate) meta: Meta,
+    /// What policies may ask about it.
+    pub(crate) facts: Arc<NamespaceFacts>,
+}
 
-    fn decode(store: &mut Store, _key: &ObjectKey, object: &Value) -> Result<Self::Record, String> {
+keeps!(Namespace, NamespaceRecord);
+
+impl Plain for Namespace {
+    const KIND: Kind = Kind::Namespace;
+
+    fn read(store: &mut Store, object: &Value) -> Result<NamespaceRecord, String> {
         let metadata: ObjectMeta = parse(object.get("metadata").unwrap_or(&Value::Null))?;
-        Ok(record::Namespace {
+        Ok(NamespaceRecord {
             meta: meta(&metadata)?,
             facts: Arc::new(NamespaceFacts::of(&metadata, &mut store.names)),
         })
     }
 
-    fn revision(record: &Self::Record) -> Option<&Meta> {
-        Some(&record.meta)
-    }
-
-    fn file(store: &mut Store, key: &ObjectKey, record: Self::Record, _touched: &mut Touched) {
-        let known = store.objects.namespaces.get(&key.name);
-        if known.is_none_or(|old| old.facts != record.facts) {
-            store.published.namespace_changed(&key.name);
-        }
-        let name = store.names.share(&key.name);
-        store.objects.namespaces.insert(name, record);
-    }
-
-    fn meta<'s>(store: &'s Store, key: &ObjectKey) -> Option<&'s Meta> {
-        store.objects.namespaces.get(&key.name).map(|found| &found.meta)
-    }
-
-    fn keys(store: &Store) -> Vec<ObjectKey> {
-        let names = store.objects.namespaces.keys();
-        names
-            .map(|name| ObjectKey::new(Kind::Namespace, "", name.clone()))
-            .collect()
-    }
-
-    fn unfile(store: &mut Store, key: &ObjectKey, _touched: &mut Touched) {
-        store.objects.namespaces.remove(&key.name);
+    fn changed(
+        store: &mut Store,
+        key: &ObjectKey,
+        _before: Option<&NamespaceRecord>,
+        _touched: &mut Touched,
+    ) {
         store.published.namespace_changed(&key.name);
     }
 }

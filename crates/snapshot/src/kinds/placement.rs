@@ -4,23 +4,24 @@
 
 use serde_json::Value;
 
-use super::stored::Stored;
+use super::plain::Plain;
 use crate::decode::read::{meta, parse};
 use crate::decode::rollout::group_size;
-use crate::kind::Touched;
-use crate::kind::{Kind, ObjectKey};
-use crate::parts::slot::replace;
-use crate::record::{self, Meta};
+use crate::kind::{Kind, ObjectKey, Touched};
+use crate::parts::kept::keeps;
+use crate::record;
 use crate::store::Store;
 use api::cluster;
 
 /// The row of the kind.
 pub(crate) struct Placement;
 
-impl Stored for Placement {
-    type Record = record::Placement;
+keeps!(Placement, record::Placement);
 
-    fn decode(_store: &mut Store, _key: &ObjectKey, object: &Value) -> Result<Self::Record, String> {
+impl Plain for Placement {
+    const KIND: Kind = Kind::Placement;
+
+    fn read(_store: &mut Store, object: &Value) -> Result<record::Placement, String> {
         let object: cluster::Placement = parse(object)?;
         let status = object.status.as_ref();
         let selected = status.and_then(|status| status.number_of_selected_clusters);
@@ -31,46 +32,13 @@ impl Stored for Placement {
         })
     }
 
-    fn revision(record: &Self::Record) -> Option<&Meta> {
-        Some(&record.meta)
-    }
-
-    fn file(store: &mut Store, key: &ObjectKey, record: Self::Record, touched: &mut Touched) {
+    fn changed(
+        store: &mut Store,
+        key: &ObjectKey,
+        _before: Option<&record::Placement>,
+        touched: &mut Touched,
+    ) {
         let place = key.place();
-        let mut slot = store.objects.placements.remove(&place);
-        if slot.is_none() {
-            store.published.decisions_changed(&place);
-        }
-        let differs = replace(&mut slot, record, |record| &mut record.meta);
-        if differs {
-            touched.extend(store.indexes.by_placement.of(&place).cloned());
-        }
-        store
-            .objects
-            .placements
-            .extend(slot.map(|record| (place, record)));
-    }
-
-    fn meta<'s>(store: &'s Store, key: &ObjectKey) -> Option<&'s Meta> {
-        store
-            .objects
-            .placements
-            .get(&key.place())
-            .map(|found| &found.meta)
-    }
-
-    fn keys(store: &Store) -> Vec<ObjectKey> {
-        store
-            .objects
-            .placements
-            .keys()
-            .map(|place| ObjectKey::at(Kind::Placement, place))
-            .collect()
-    }
-
-    fn unfile(store: &mut Store, key: &ObjectKey, touched: &mut Touched) {
-        let place = key.place();
-        store.objects.placements.remove(&place);
         store.published.decisions_changed(&place);
         touched.extend(store.indexes.by_placement.of(&place).cloned());
     }

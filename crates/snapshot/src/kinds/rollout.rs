@@ -4,22 +4,24 @@
 
 use serde_json::Value;
 
-use super::stored::Stored;
+use super::plain::Plain;
 use crate::decode::read::{meta, owners, parse};
 use crate::decode::status::conditions;
 use crate::kind::{Kind, ObjectKey, Owner, Touched};
-use crate::parts::slot::replace;
-use crate::record::{Meta, RollUp};
+use crate::parts::kept::keeps;
+use crate::record::RollUp;
 use crate::store::Store;
 use api::AddOnRollout;
 
 /// The row of the kind.
 pub(crate) struct Rollout;
 
-impl Stored for Rollout {
-    type Record = RollUp;
+keeps!(Rollout, RollUp);
 
-    fn decode(store: &mut Store, _key: &ObjectKey, object: &Value) -> Result<Self::Record, String> {
+impl Plain for Rollout {
+    const KIND: Kind = Kind::Rollout;
+
+    fn read(store: &mut Store, object: &Value) -> Result<RollUp, String> {
         let parsed: AddOnRollout = parse(object)?;
         let stated = parsed.status.unwrap_or_default();
         let mut status = object
@@ -37,39 +39,9 @@ impl Stored for Rollout {
         })
     }
 
-    fn revision(record: &Self::Record) -> Option<&Meta> {
-        Some(&record.meta)
+    fn changed(store: &mut Store, key: &ObjectKey, _before: Option<&RollUp>, touched: &mut Touched) {
+        let owner = Owner::addon(&key.name);
+        store.changes.of_none(&owner);
+        touched.insert(owner);
     }
-
-    fn file(store: &mut Store, key: &ObjectKey, record: Self::Record, touched: &mut Touched) {
-        let mut slot = store.objects.roll_ups.remove(&key.name);
-        if replace(&mut slot, record, |record| &mut record.meta) {
-            touch(store, key, touched);
-        }
-        let filed = slot.map(|record| (key.name.clone(), record));
-        store.objects.roll_ups.extend(filed);
-    }
-
-    fn meta<'s>(store: &'s Store, key: &ObjectKey) -> Option<&'s Meta> {
-        store.objects.roll_ups.get(&key.name).map(|found| &found.meta)
-    }
-
-    fn keys(store: &Store) -> Vec<ObjectKey> {
-        let names = store.objects.roll_ups.keys();
-        names
-            .map(|name| ObjectKey::new(Kind::Rollout, "", name.clone()))
-            .collect()
-    }
-
-    fn unfile(store: &mut Store, key: &ObjectKey, touched: &mut Touched) {
-        if store.objects.roll_ups.remove(&key.name).is_some() {
-            touch(store, key, touched);
-        }
-    }
-}
-
-fn touch(store: &mut Store, key: &ObjectKey, touched: &mut Touched) {
-    let owner = Owner::addon(&key.name);
-    store.changes.of_none(&owner);
-    touched.insert(owner);
 }

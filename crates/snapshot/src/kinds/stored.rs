@@ -60,6 +60,19 @@ impl Stores {
     }
 }
 
+/// Says what is done with each kind; the compiler asks for those that are missing.
+macro_rules! list {
+    ($($file:ident::$kind:ident),+ $(,)?) => {
+        /// Returns what the store does with the objects of a kind.
+        pub(super) const fn stores(kind: crate::kind::Kind) -> &'static stored::Stores {
+            match kind {
+                $(crate::kind::Kind::$kind => const { &stored::Stores::of::<$file::$kind>() }),+
+            }
+        }
+    };
+}
+pub(super) use list;
+
 fn apply<S: Stored>(
     store: &mut Store,
     key: &ObjectKey,

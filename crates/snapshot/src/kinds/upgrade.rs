@@ -6,23 +6,39 @@
 use serde_json::Value;
 use upgrade::marks;
 
-use super::stored::Stored;
+use super::plain::Plain;
 use crate::decode::read::{annotation, meta, parse};
 use crate::kind::{Kind, ObjectKey, Place, Touched};
-use crate::parts::slot::replace;
-use crate::parts::upgrades::UpgradeRecord;
+use crate::parts::kept::keeps;
 use crate::record::Meta;
 use crate::store::Store;
-use api::cluster::ManagedClustersUpgrade;
+use api::cluster::{ManagedClustersUpgrade, ManagedClustersUpgradeSpec, ManagedClustersUpgradeStatus};
 use model::Name;
 
 /// The row of the kind.
 pub(crate) struct Upgrade;
 
-impl Stored for Upgrade {
-    type Record = UpgradeRecord;
+/// What is kept of an upgrade.
+#[derive(Debug, PartialEq)]
+pub(crate) struct UpgradeRecord {
+    /// Identity and revision.
+    pub(crate) meta: Meta,
+    /// The annotation that asks for another try; empty when absent.
+    pub(crate) retry: String,
+    /// `metadata.finalizers`
+    pub(crate) finalizers: Vec<String>,
+    /// What is asked.
+    pub(crate) spec: ManagedClustersUpgradeSpec,
+    /// What was told.
+    pub(crate) status: ManagedClustersUpgradeStatus,
+}
 
-    fn decode(_store: &mut Store, _key: &ObjectKey, object: &Value) -> Result<Self::Record, String> {
+keeps!(Upgrade, UpgradeRecord);
+
+impl Plain for Upgrade {
+    const KIND: Kind = Kind::Upgrade;
+
+    fn read(_store: &mut Store, object: &Value) -> Result<UpgradeRecord, String> {
         let object: ManagedClustersUpgrade = parse(object)?;
         let retry = annotation(&object.metadata, marks::RETRY);
         Ok(UpgradeRecord {
@@ -34,56 +50,22 @@ impl Stored for Upgrade {
         })
     }
 
-    fn revision(record: &Self::Record) -> Option<&Meta> {
-        Some(&record.meta)
-    }
-
-    fn file(store: &mut Store, key: &ObjectKey, record: Self::Record, touched: &mut Touched) {
-        if store.upgrades.all.is_empty() {
-            store.keep_clusters_for_upgrades();
+    fn changed(store: &mut Store, key: &ObjectKey, before: Option<&UpgradeRecord>, touched: &mut Touched) {
+        for placement in before.into_iter().flat_map(placements) {
+            store.indexes.by_placement.remove(&placement, key);
         }
-        let place = key.place();
-        let mut slot = store.upgrades.all.remove(&place);
-        let before = slot.as_ref().map(placements).unwrap_or_default();
-        for placement in &before {
-            store.indexes.by_placement.remove(placement, key);
+        let now = store.kept.get::<Self>(&key.place());
+        for placement in now.into_iter().flat_map(placements) {
+            store.indexes.by_placement.add(&placement, key);
         }
-        for placement in &placements(&record) {
-            store.indexes.by_placement.add(placement, key);
-        }
-        if replace(&mut slot, record, |record| &mut record.meta) {
-            touched.insert(key.clone());
-            store.published.changed.upgrades = true;
-        }
-        store.upgrades.all.extend(slot.map(|record| (place, record)));
-    }
-
-    fn meta<'s>(store: &'s Store, key: &ObjectKey) -> Option<&'s Meta> {
-        store.upgrades.all.get(&key.place()).map(|found| &found.meta)
-    }
-
-    fn keys(store: &Store) -> Vec<ObjectKey> {
-        let places = store.upgrades.all.keys();
-        places.map(|place| ObjectKey::at(Kind::Upgrade, place)).collect()
-    }
-
-    fn unfile(store: &mut Store, key: &ObjectKey, touched: &mut Touched) {
-        let Some(old) = store.upgrades.all.remove(&key.place()) else {
-            return;
-        };
-        for placement in &placements(&old) {
-            store.indexes.by_placement.remove(placement, key);
-        }
+        store.keep_clusters_for_upgrades();
         touched.insert(key.clone());
         store.published.changed.upgrades = true;
-        if store.upgrades.all.is_empty() {
-            store.upgrades.clusters.clear();
-        }
     }
 }
 
 /// The placements that an upgrade selects by.
-fn placements(record: &UpgradeRecord) -> Vec<Place> {
+fn placements(record: &UpgradeRecord) -> impl Iterator<Item = Place> {
     let each = record.spec.placement.iter();
     each.map(|place| {
         (
@@ -91,5 +73,4 @@ fn placements(record: &UpgradeRecord) -> Vec<Place> {
             Name::from(place.name.as_str()),
         )
     })
-    .collect()
 }

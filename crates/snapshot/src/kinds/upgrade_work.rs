@@ -28,7 +28,8 @@ impl Stored for UpgradeWork {
 
     fn file(store: &mut Store, key: &ObjectKey, (meta, mut work): Self::Record, touched: &mut Touched) {
         let works = store.upgrades.works.entry(key.namespace.clone()).or_default();
-        match works.remove(&*key.name) {
+        let before = works.remove(&*key.name);
+        match before {
             Some(mut old) if old.owner == work.owner => {
                 std::mem::swap(&mut old.version, &mut work.version);
                 let differs = old != work;
@@ -39,10 +40,10 @@ impl Stored for UpgradeWork {
                 }
             }
             Some(_) | None => {
-                let all = store.upgrades.all.keys();
-                touched.extend(all.map(|place| Owner::at(Kind::Upgrade, place)));
+                store.touch_upgrades(touched);
             }
         }
+        let works = store.upgrades.works.entry(key.namespace.clone()).or_default();
         works.insert(key.name.to_string(), work);
         store.upgrades.work_metas.insert(key.place(), meta);
     }

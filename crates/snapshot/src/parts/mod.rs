@@ -7,6 +7,7 @@ pub(super) mod config_watch;
 pub(super) mod expectations;
 pub(super) mod filed;
 pub(super) mod indexes;
+pub(super) mod kept;
 pub(super) mod mentions;
 pub(super) mod objects;
 pub(super) mod pending;

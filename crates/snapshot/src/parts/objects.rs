@@ -1,4 +1,4 @@
-//! The records of what is on the hub.
+//! The records of what is on the hub, of the kinds that are found in more ways than by their place (`kept`).
 //!
 //! Decides nothing. Never keeps what has gone (`tombstones`).
 
@@ -6,12 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::filed::Filed;
 use crate::kind::{Kind, ObjectKey, Place};
-use crate::record::{
-    AddOn, Cluster, Config, ConfigRef, Decision, Instance, Namespace, Placement, RollUp, Work,
-};
+use crate::record::{AddOn, Cluster, Config, ConfigRef, Decision, Instance, Work};
 use crate::registration::grants::Grant;
 use crate::registration::requests::Request;
-use crate::registration::role_facts::HubRole;
 use model::Name;
 
 /// The works of one cluster, sorted by namespace and name. Nearly always there is one, for which a map would keep room for many.
@@ -28,10 +25,6 @@ pub(crate) struct Objects {
     pub(crate) works: BTreeMap<Name, BTreeMap<Name, Works>>,
     /// By name.
     pub(crate) clusters: BTreeMap<Name, Cluster>,
-    /// By name.
-    pub(crate) namespaces: BTreeMap<Name, Namespace>,
-    /// By namespace and name.
-    pub(crate) placements: BTreeMap<Place, Placement>,
     /// By placement and name.
     pub(crate) decisions: BTreeMap<Place, BTreeMap<Name, Decision>>,
     /// By reference.
@@ -40,10 +33,6 @@ pub(crate) struct Objects {
     pub(crate) grants: Filed<ObjectKey, Grant>,
     /// Certificate signing requests by add-on and name.
     pub(crate) requests: Filed<Name, Request>,
-    /// Roles that agents may have.
-    pub(crate) hub_roles: BTreeMap<ObjectKey, HubRole>,
-    /// Roll-ups in a kind of our own, by add-on.
-    pub(crate) roll_ups: BTreeMap<Name, RollUp>,
     /// Whether the hub shows that kind: nobody writes to one that it lacks.
     pub(crate) shows_roll_ups: bool,
     /// Kinds that the hub does not show.

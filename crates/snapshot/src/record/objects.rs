@@ -7,7 +7,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use crate::content::{DeploymentConfig, Template};
-use crate::facts::{AddonFacts, ClusterFacts, NamespaceFacts};
+use crate::facts::{AddonFacts, ClusterFacts};
 use crate::label_map::LabelMap;
 use crate::record::claims::Claims;
 use crate::record::meta::{Condition, Meta, OwnerReference, Status};
@@ -69,15 +69,6 @@ impl Cluster {
     pub fn is_matched_by(&self, selector: &Selector) -> bool {
         selector.matches(|key| self.labels.get(key).map(|value| &**value))
     }
-}
-
-/// A `Namespace`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Namespace {
-    /// Identity and revision.
-    pub meta: Meta,
-    /// What policies may ask about it.
-    pub facts: Arc<NamespaceFacts>,
 }
 
 /// A `Placement`.

@@ -14,7 +14,7 @@ use model::Name;
 
 /// A role that may be one for agents.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct HubRole {
+pub(crate) struct RoleRecord {
     /// Identity and revision.
     pub(crate) meta: Meta,
     /// What counts of it.
@@ -148,9 +148,9 @@ fn danger(rule: &PolicyRule) -> Option<Danger> {
 }
 
 /// Decodes a role.
-pub(crate) fn hub_role(object: &Value) -> Result<HubRole, String> {
+pub(crate) fn hub_role(object: &Value) -> Result<RoleRecord, String> {
     let metadata: ObjectMeta = parse(object.get("metadata").unwrap_or(&Value::Null))?;
-    Ok(HubRole {
+    Ok(RoleRecord {
         meta: meta(&metadata)?,
         says: RoleFacts::of(object)?,
     })

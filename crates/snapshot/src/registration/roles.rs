@@ -2,10 +2,12 @@
 //!
 //! Decides which rules are too much for an agent, whoever has labelled them. Never decides who gets a role.
 
-use super::role_facts::{HubRole, Unbindable, role_key};
+use super::role_facts::{RoleRecord, Unbindable, role_key};
 use crate::kind::Owner;
 use crate::kind::Touched;
 use crate::kind::{Kind, ObjectKey};
+use crate::kinds::hub_cluster_role::HubClusterRole;
+use crate::kinds::hub_role::HubRole;
 use crate::settings::RollUps;
 use crate::store::Store;
 use crate::view::View;
@@ -13,21 +15,24 @@ use model::Name;
 use model::{is_addons_own, is_never_bound, is_reserved};
 
 impl Store {
-    pub(crate) fn insert_hub_role(&mut self, key: &ObjectKey, role: HubRole, touched: &mut Touched) {
-        if self
-            .objects
-            .hub_roles
-            .get(key)
-            .is_none_or(|old| old.says != role.says)
-        {
-            self.published.hub_role_changed(key);
-            self.touch_all(touched);
+    /// Returns a role that may be one for agents.
+    pub(crate) fn hub_role(&self, key: &ObjectKey) -> Option<&RoleRecord> {
+        if key.kind == Kind::HubClusterRole {
+            self.kept.get::<HubClusterRole>(&key.place())
+        } else {
+            self.kept.get::<HubRole>(&key.place())
         }
-        self.objects.hub_roles.insert(key.clone(), role);
     }
 
-    pub(crate) fn remove_hub_role(&mut self, key: &ObjectKey, touched: &mut Touched) {
-        if self.objects.hub_roles.remove(key).is_some() {
+    /// Notes that such a role says something else.
+    pub(crate) fn hub_role_changed(
+        &mut self,
+        key: &ObjectKey,
+        before: Option<&RoleRecord>,
+        touched: &mut Touched,
+    ) {
+        let says = |record: &RoleRecord| record.says;
+        if self.hub_role(key).map(says) != before.map(says) {
             self.published.hub_role_changed(key);
             self.touch_all(touched);
         }
@@ -83,7 +88,7 @@ impl View<'_> {
         if self.store.objects.withheld.contains(&key.kind) {
             return Some(Unbindable::Withheld);
         }
-        match self.store.objects.hub_roles.get(&key) {
+        match self.store.hub_role(&key) {
             Some(role) if role.says.allowed => role.says.danger.map(Unbindable::Danger),
             Some(_) | None => Some(Unbindable::Unlabelled),
         }

@@ -9,6 +9,8 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use crate::kind::{Kind, ObjectKey};
+use crate::kinds::namespace::Namespace;
+use crate::kinds::placement::Placement;
 use crate::parts::config_watch::{Absence, absence};
 use crate::record::ConfigRef;
 use crate::store::Store;
@@ -47,7 +49,7 @@ impl Store {
             .indexes
             .by_placement
             .keys()
-            .filter(|place| !self.objects.placements.contains_key(*place));
+            .filter(|place| self.kept.get::<Placement>(place).is_none());
         let placements = placements
             .map(|(namespace, name)| ObjectKey::new(Kind::Placement, namespace.clone(), name.clone()));
         let configs = self
@@ -66,11 +68,8 @@ impl Store {
     pub fn is_undecided(&self) -> bool {
         let mut used = self.indexes.by_placement.keys();
         used.any(|place| {
-            let counted = self
-                .objects
-                .placements
-                .get(place)
-                .and_then(|placement| placement.selected);
+            let placement = self.kept.get::<Placement>(place);
+            let counted = placement.and_then(|placement| placement.selected);
             let decisions = self.objects.decisions.get(place).into_iter().flatten();
             let named: usize = decisions.map(|(_, decision)| decision.clusters.len()).sum();
             counted.is_some_and(|counted| i64::try_from(named).is_ok_and(|named| named < counted))
@@ -144,7 +143,7 @@ impl Store {
     }
 
     fn is_seen_gone(&self, cluster: &Name) -> bool {
-        let namespace = self.objects.namespaces.get(cluster);
+        let namespace = self.kept.get::<Namespace>(&(Name::default(), cluster.clone()));
         self.tombstones.clusters.contains(cluster)
             || namespace.is_some_and(|namespace| namespace.meta.deleting)
     }
