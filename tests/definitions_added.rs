@@ -108,6 +108,12 @@ fn fields_and_columns_are_added_and_nothing_else_is_touched() {
             let plan = plan(&live, &ours(plural), &calm());
             assert_eq!(plan.hazards, [], "{plural}");
             assert_eq!(paths(&plan, Presence::New, false), fields, "{plural}");
+            let kind = live["spec"]["names"]["kind"].as_str().expect("a kind");
+            assert_eq!(
+                conversion::own_fields(kind),
+                fields,
+                "{plural}: what a conversion keeps"
+            );
             assert_eq!(paths(&plan, Presence::New, true), columns, "{plural}");
             only_adds(&live, &plan.patch);
         }

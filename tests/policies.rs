@@ -123,3 +123,16 @@ fn a_case_that_is_not_as_expected_fails() {
     assert_eq!(uncovered.uncovered, [("policy/p/v".to_owned(), "to break")]);
     assert!(!uncovered.passed());
 }
+
+/// What a policy may declare is decided by the crate of policies; the definition has the words a second time, below it.
+#[test]
+fn the_definition_takes_every_fact_and_no_other() {
+    let crds = api::crds().into_iter();
+    let mut crds = crds.map(|crd| serde_json::to_value(crd).expect("plain data"));
+    let policies = crds.find(|crd| crd["spec"]["names"]["kind"] == "AddOnPolicy");
+    let policies = policies.expect("the definition of policies");
+    let spec = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties";
+    let words = policies.pointer(&format!("{spec}/facts/items/enum"));
+    let names: Vec<&str> = policy::Fact::ALL.into_iter().map(policy::Fact::name).collect();
+    assert_eq!(words, Some(&serde_json::json!(names)));
+}

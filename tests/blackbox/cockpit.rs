@@ -285,7 +285,9 @@ fn keys_go_from_rollouts_to_a_cluster_and_steer_after_a_question() {
     terminal.shows("cause:");
     terminal.press("Escape");
     // Both pages have that column; and a key that follows at once would be one with Alt held.
-    terminal.until("the rollout again", |page| !page.contains("cause:") && page.contains("CLUSTER"));
+    terminal.until("the rollout again", |page| {
+        !page.contains("cause:") && page.contains("CLUSTER")
+    });
 
     terminal.press("p");
     terminal.shows("y does it");

@@ -21,7 +21,7 @@ use super::v1alpha1::{
 use super::work::ManifestWork;
 
 /// First line of every generated file.
-const HEADER: &str = "# Generated from the types in src/api; change those instead.\n";
+const HEADER: &str = "# Generated from the types in crates/api; change those instead.\n";
 
 /// Whether an object without a spec is refused.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -83,11 +83,11 @@ fn properties<'a>(schema: &'a mut Value, steps: &[&str]) -> &'a mut Map<String, 
     schema
         .pointer_mut(&format!("{pointer}/properties"))
         .and_then(Value::as_object_mut)
-        .expect("a field of the types in src/api")
+        .expect("a field of the types in crates/api")
 }
 
 fn take(from: &mut Map<String, Value>, name: &str) -> Value {
-    from.remove(name).expect("a field of the types in src/api")
+    from.remove(name).expect("a field of the types in crates/api")
 }
 
 fn addon(schema: &mut Value) {

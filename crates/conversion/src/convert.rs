@@ -123,6 +123,15 @@ fn kind_of(object: &Value) -> Option<Kind> {
     }
 }
 
+/// Returns the fields of Tidegate's own that a kind has in `v1alpha1`: paths, with `[]` for every item of a list. None for other kinds.
+pub fn own_fields(kind: &str) -> &'static [&'static str] {
+    match kind {
+        "ClusterManagementAddOn" => ADDON.extensions,
+        "ManagedClusterAddOn" => CLUSTER_ADDON.extensions,
+        _ => &[],
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reading {
     Stored,

@@ -22,7 +22,7 @@ mod version;
 #[cfg(test)]
 mod round_trip_tests;
 
-pub use convert::{OtherReading, convert, read_as_written};
+pub use convert::{OtherReading, convert, own_fields, read_as_written};
 pub use places::{OLD_NAMES, place_in_v1beta1, words_of_v1beta1};
 pub use review::{CONVERT_PATH, CONVERT_SERVED_PATH, ReviewError, answer};
 pub use version::{Extensions, KINDS, Version};

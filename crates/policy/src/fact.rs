@@ -4,46 +4,44 @@
 
 use serde_json::Value;
 
-/// Something about the fleet that a policy may ask: `facts.<name>`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Fact {
+macro_rules! facts {
+    ($($(#[$doc:meta])* $fact:ident = $name:literal;)+) => {
+        /// Something about the fleet that a policy may ask: `facts.<name>`.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum Fact {
+            $($(#[$doc])* $fact),+
+        }
+
+        impl Fact {
+            /// Every fact, in the order of the documentation.
+            pub const ALL: [Self; [$($name),+].len()] = [$(Self::$fact),+];
+
+            /// Returns the name by which policies declare and read it.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$fact => $name),+
+                }
+            }
+        }
+    };
+}
+
+facts! {
     /// What the add-on of the object says.
-    Addon,
+    Addon = "addon";
     /// The cluster of the object.
-    Cluster,
+    Cluster = "cluster";
     /// The configurations that the object refers to.
-    Configs,
+    Configs = "configs";
     /// The placements that the object refers to.
-    Placements,
+    Placements = "placements";
     /// The same add-on on all clusters, counted.
-    Peers,
+    Peers = "peers";
     /// The time of the request.
-    Now,
+    Now = "now";
 }
 
 impl Fact {
-    /// Every fact, in the order of the documentation.
-    pub const ALL: [Self; 6] = [
-        Self::Addon,
-        Self::Cluster,
-        Self::Configs,
-        Self::Placements,
-        Self::Peers,
-        Self::Now,
-    ];
-
-    /// Returns the name by which policies declare and read it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Addon => "addon",
-            Self::Cluster => "cluster",
-            Self::Configs => "configs",
-            Self::Placements => "placements",
-            Self::Peers => "peers",
-            Self::Now => "now",
-        }
-    }
-
     /// Reads a name.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|fact| fact.name() == name)

@@ -46,7 +46,7 @@ impl Completeness {
 }
 
 fn bit(kind: Kind) -> u32 {
-    // Sixteen kinds fit; the test below fails before there are too many.
+    // A kind has a bit; the test below fails before there are too many.
     1_u32.checked_shl(kind as u32).unwrap_or_default()
 }
 

@@ -38,19 +38,23 @@ impl Kind {
     /// Returns whether admission asks for facts of the kind. A gate that runs alone reads no other.
     pub const fn is_for_admission(self) -> bool {
         let is_written_alone = matches!(self, Self::Work | Self::Rollout);
-        !self.is_for_registration() && !is_written_alone && !matches!(self.need(), Need::ForUpgrades)
+        let is_asked_for = match self.need() {
+            Need::Always | Need::WhereServed | Need::ForRights | Need::ForRollUps | Need::ForPolicies => true,
+            Need::ForRegistration | Need::ForUpgrades => false,
+        };
+        is_asked_for && !is_written_alone
     }
 
     /// Returns whether a hub may withhold the kind: the others can do without it.
     pub const fn may_be_withheld(self) -> bool {
-        matches!(
-            self.need(),
+        match self.need() {
+            Need::Always | Need::WhereServed => false,
             Need::ForRegistration
-                | Need::ForRights
-                | Need::ForRollUps
-                | Need::ForPolicies
-                | Need::ForUpgrades
-        )
+            | Need::ForRights
+            | Need::ForRollUps
+            | Need::ForPolicies
+            | Need::ForUpgrades => true,
+        }
     }
 
     /// Returns whether the kind is about roles that agents may have: read, and never written.
