@@ -2,7 +2,6 @@
 //!
 //! Decides that no question fails while certificates are renewed.
 
-use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -10,7 +9,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use crate::certificates::{Met, apply, follow_bundle, free_port, gate, load, load_hub, scene, webhooks};
+use crate::addresses::free_address;
+use crate::certificates::{Met, apply, follow_bundle, gate, load, load_hub, scene, webhooks};
 use crate::rig::{kubectl, repository};
 
 /// cert-manager's part: what its issuer puts into the Secret of a Certificate, and what its injector writes into configurations that have the
@@ -71,7 +71,7 @@ async fn what_cert_manager_issues_and_injects_is_shown_and_trusted() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (hub, kubeconfig) = scene(folder.path()).await;
     let authority = tidegate::server::Authority::generate().expect("an authority");
-    let bind = SocketAddr::from(([127, 0, 0, 1], free_port()));
+    let bind = free_address();
     let running = tokio::task::block_in_place(|| {
         apply(&kubeconfig, &issued(&authority));
         let gate = gate(&kubeconfig, bind, "secret");

@@ -4,7 +4,7 @@
 //! configurations say and hear of it late. Decides that none of them fails.
 
 use std::collections::BTreeSet;
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -23,6 +23,7 @@ use tokio::sync::watch;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
+use crate::addresses::free_address;
 use crate::rig::{defined_hub, kubectl, repository, run, tidegate};
 use crate::serve::{Serve, page, serving, until};
 
@@ -30,11 +31,6 @@ use crate::serve::{Serve, page, serving, until};
 const LATE: Duration = Duration::from_millis(300);
 /// Questions on a connection before the next is opened.
 const QUESTIONS: u32 = 10;
-
-pub(crate) fn free_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    listener.local_addr().expect("an address").port()
-}
 
 /// How many questions a second; more by hand than beside other tests.
 fn rate() -> u64 {
@@ -303,7 +299,7 @@ pub(crate) async fn scene(folder: &Path) -> (TestHub, PathBuf) {
 async fn no_question_fails_while_certificates_rotate() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (hub, kubeconfig) = scene(folder.path()).await;
-    let gates = [free_port(), free_port()].map(|port| SocketAddr::from(([127, 0, 0, 1], port)));
+    let gates = [free_address(), free_address()];
     let (leader, replicas) = tokio::task::block_in_place(|| {
         let leader = controllers(&kubeconfig, "12s");
         let replicas = gates.map(|bind| gate(&kubeconfig, bind, "self-managed"));
@@ -350,7 +346,7 @@ async fn no_question_fails_while_certificates_rotate() {
 async fn no_question_fails_while_a_secret_is_damaged_and_healed() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (hub, kubeconfig) = scene(folder.path()).await;
-    let bind = SocketAddr::from(([127, 0, 0, 1], free_port()));
+    let bind = free_address();
     let running = tokio::task::block_in_place(|| {
         let leader = controllers(&kubeconfig, "2160h");
         let gate = gate(&kubeconfig, bind, "self-managed");
@@ -411,7 +407,7 @@ async fn a_gate_without_a_certificate_says_what_it_waits_for() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (hub, kubeconfig) = scene(folder.path()).await;
     tokio::task::block_in_place(|| {
-        let health = SocketAddr::from(([127, 0, 0, 1], free_port())).to_string();
+        let health = free_address().to_string();
         let mut command = tidegate();
         command
             .args([

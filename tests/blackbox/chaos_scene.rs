@@ -13,7 +13,7 @@ use kube::Client;
 use serde_json::{Value, json};
 use spokes::{Faults, Fleet, FleetOptions};
 
-use crate::ending::free_address;
+use crate::addresses::free_address;
 use crate::own_hub::OwnHub;
 use crate::replicas::Program;
 use crate::rig::{kubectl, on_cluster, repository, state_of, tidegate};
@@ -101,7 +101,7 @@ pub(crate) fn controllers_with(kubeconfig: &Path, environment: &[(&str, String)]
     let child = tidegate()
         .args(["serve", "--only", "controllers", "--kubeconfig"])
         .arg(kubeconfig)
-        .args(["--metrics", &free_address()])
+        .args(["--metrics", &free_address().to_string()])
         .envs(environment.iter().map(|(name, value)| (name, value)))
         .stdout(Stdio::null())
         .stderr(log)

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use devhub::{DevHub, Faults, TestHub};
 
+use crate::addresses::free_address;
 use crate::rig::{defined_hub, run, tidegate};
 use crate::serve::{page, serving, until};
 
@@ -24,12 +25,6 @@ fn serve(kubeconfig: &Path, files: &[String; 2], flags: &[&str]) -> (Child, Stri
     let health = told.rsplit_once("health=http://");
     let (_, health) = health.expect("it says where probes are answered");
     (child, health.to_owned())
-}
-
-/// An address that nobody listens on.
-pub(crate) fn free_address() -> String {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
-    listener.local_addr().expect("an address").to_string()
 }
 
 fn ask_to_end(child: &Child) {
@@ -132,7 +127,7 @@ async fn an_expired_certificate_is_told_and_leaves_the_controllers_alone() {
     let files = write_certificate(folder.path(), &["127.0.0.1"], 2002);
     tokio::task::block_in_place(|| {
         // It never says READY, so that the address has to be known beforehand.
-        let health = free_address();
+        let health = free_address().to_string();
         let mut child = tidegate()
             .args([
                 "serve",

@@ -13,9 +13,10 @@ use serde_json::{Value, json};
 use spokes::{Fleet, FleetOptions};
 use tidegate::server::Authority;
 
+use crate::addresses::free_address;
 use crate::definitions::theirs;
 use crate::helm::HELM;
-use crate::pods::{Pods, done, free_address};
+use crate::pods::{Pods, done};
 use crate::rig::{Run, kubectl, repository};
 use crate::serve::{Serve, until};
 use crate::v1beta1::Author;

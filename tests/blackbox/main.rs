@@ -3,6 +3,7 @@
 //! Decides whether the main job works end to end. Never looks inside the program.
 
 mod added_fields;
+mod addresses;
 mod admission;
 mod audit;
 mod authoring;

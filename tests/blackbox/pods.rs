@@ -4,7 +4,7 @@
 //! Decides nothing about what is installed. One pod stands for all replicas: addresses are those of this machine.
 
 use std::collections::BTreeMap;
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,15 +12,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::addresses::free_address;
 use crate::replicas::{Program, is_ready};
 use crate::rig::{kubectl, tidegate};
 use crate::serve::until;
-
-/// Returns an address of this machine that nobody has.
-pub(crate) fn free_address() -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    listener.local_addr().expect("an address")
-}
 
 /// Runs kubectl, which must succeed; returns what it printed.
 pub(crate) fn done(kubeconfig: &Path, words: &[&str], text: &str) -> String {

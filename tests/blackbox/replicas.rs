@@ -11,7 +11,7 @@ use devhub::TestHub;
 use fleetbench::{Counter, Counts, Proxy};
 use serde_json::{Value, json};
 
-use crate::ending::free_address;
+use crate::addresses::free_address;
 use crate::rig::{defined_hub, kubectl, tidegate};
 use crate::serve::{page, until};
 
@@ -49,7 +49,7 @@ impl Replica {
             .expect("a proxy");
         let kubeconfig = folder.join(name);
         std::fs::write(&kubeconfig, proxy.kubeconfig()).expect("writable");
-        let metrics = free_address();
+        let metrics = free_address().to_string();
         let child = tidegate()
             .args(["serve", "--only", "controllers", "--elect", "default/leader"])
             .args(["--metrics", &metrics, "--kubeconfig"])

@@ -16,7 +16,7 @@ use serde_json::json;
 use tidegate::server::Authority;
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::ending::free_address;
+use crate::addresses::free_address;
 use crate::replicas::{Program, apply, is_ready};
 use crate::rig::{defined_hub, tidegate};
 use crate::serve::until;
@@ -30,7 +30,7 @@ struct Gate {
 
 impl Gate {
     fn start(kubeconfig: &Path, files: &[String; 2]) -> Self {
-        let (bind, health) = (free_address(), free_address());
+        let (bind, health) = (free_address().to_string(), free_address().to_string());
         let child = tidegate()
             .args([
                 "serve", "--only", "gate", "--bind", &bind, "--health", &health, "--linger", "2",

@@ -22,8 +22,8 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsConnector;
 
+use crate::addresses::free_address;
 use crate::certificates::{answer, trust};
-use crate::ending::free_address;
 use crate::replicas::{Program, is_ready};
 use crate::rig::{defined_hub, kubectl, repository, run, tidegate};
 use crate::serve::{page, until};
@@ -116,7 +116,7 @@ impl Traced {
         let issued = authority.issue(["127.0.0.1"]).expect("a certificate");
         let (chain, key) = (folder.join("tls.crt"), folder.join("tls.key"));
         issued.write(&chain, &key).expect("writable");
-        let (bind, metrics) = (free_address(), free_address());
+        let (bind, metrics) = (free_address().to_string(), free_address().to_string());
         let child = tidegate()
             .args([
                 "serve",

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 use devhub::{DevHub, TestHub};
 use tidegate::server::Authority;
 
-use crate::ending::free_address;
+use crate::addresses::free_address;
 use crate::rig::{defined_hub, kubectl, run, tidegate};
 use crate::serve::{page, until};
 
@@ -151,7 +151,7 @@ async fn it_waits_for_the_kinds_says_so_once_and_goes_on_without_a_restart() {
     std::fs::write(&kubeconfig, hub.kubeconfig()).expect("writable");
     let [chain, key] = files(folder.path());
     tokio::task::block_in_place(|| {
-        let healths = [free_address(), free_address()];
+        let healths = [free_address(), free_address()].map(|one| one.to_string());
         let gate = [
             "--only",
             "gate",
@@ -198,7 +198,7 @@ async fn a_preflight_that_finds_nothing_starts_and_webhooks_that_are_edited_are_
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (hub, kubeconfig) = defined_hub(folder.path()).await;
     tokio::task::block_in_place(|| {
-        let metrics = free_address();
+        let metrics = free_address().to_string();
         let flags = ["--preflight", "--only", "controllers", "--metrics", &metrics];
         let program = Program::start(&kubeconfig, &flags);
         until("it is ready", || program.printed().starts_with("READY "));

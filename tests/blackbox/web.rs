@@ -3,25 +3,20 @@
 //! Never looks at how the page is drawn; `tests/web/run` does that with a browser.
 
 use std::io::{Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use spokes::{Fleet, FleetOptions};
 
+use crate::addresses::free_address;
 use crate::rig::{Dev, PATIENCE, Run, hub_with_rbac, kubectl, repository, run};
 use crate::serve::Serve;
 
 /// What a browser may load, and from where.
 const POLICY: &str = "content-security-policy: default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-
-/// A port that is free now.
-fn free() -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-    listener.local_addr().expect("an address").to_string()
-}
 
 fn ask(address: &str, path: &str, lines: &[&str]) -> TcpStream {
     let mut tcp = TcpStream::connect(address).expect("the page is served");
@@ -90,7 +85,7 @@ fn heard(tcp: &mut TcpStream, what: &str) -> String {
 
 #[test]
 fn the_page_of_a_dev_hub_says_what_the_command_line_says_and_follows_a_change() {
-    let address = free();
+    let address = free_address().to_string();
     let dev = Dev::start(&["--clusters", "5", "--ui", &address]);
     let (status, head, html) = told(&address, "/", &[HOST]);
     assert_eq!(status, 200, "{head}");
