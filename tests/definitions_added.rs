@@ -108,12 +108,8 @@ fn fields_and_columns_are_added_and_nothing_else_is_touched() {
             let plan = plan(&live, &ours(plural), &calm());
             assert_eq!(plan.hazards, [], "{plural}");
             assert_eq!(paths(&plan, Presence::New, false), fields, "{plural}");
-            let kind = live["spec"]["names"]["kind"].as_str().expect("a kind");
-            assert_eq!(
-                conversion::own_fields(kind),
-                fields,
-                "{plural}: what a conversion keeps"
-            );
+            let kind = live["spec"]["names"]["kind"].as_str().unwrap_or_default();
+            assert_eq!(conversion::own_fields(kind), fields, "conversions");
             assert_eq!(paths(&plan, Presence::New, true), columns, "{plural}");
             only_adds(&live, &plan.patch);
         }
@@ -468,17 +464,10 @@ fn no_definition_is_too_odd() {
     pointers(&after, String::new(), &mut places);
     assert!(places.len() > 300, "{}", places.len());
     let ours = ours("managedclusteraddons");
-    let odd = [
-        json!(null),
-        json!(7),
-        json!("x"),
-        json!([]),
-        json!({}),
-        json!({"properties": []}),
-    ];
+    let odd = json!([null, 7, "x", [], {}, {"properties": []}]);
     for (count, place) in places.iter().enumerate() {
         let mut damaged = after.clone();
-        *damaged.pointer_mut(place).expect("a place") = odd[count % odd.len()].clone();
+        *damaged.pointer_mut(place).expect("a place") = odd[count % 6].clone();
         patched(&damaged, &plan(&damaged, &ours, &calm()).patch);
         patched(&damaged, &revert(&damaged).patch);
     }
