@@ -125,10 +125,7 @@ struct Feedback<'b> {
 }
 
 fn feedback<'b>(body: &'b Body<'_>, cluster: &'b str) -> impl Iterator<Item = Feedback<'b>> {
-    let told = body
-        .work
-        .map(|work| work.workloads.as_slice())
-        .unwrap_or_default();
+    let told = body.work.map(|work| &*work.workloads).unwrap_or_default();
     body.recipe.probes.iter().map(move |probe| {
         let (namespace, name) = probe.place(cluster);
         let is_it = |workload: &&Workload| {

@@ -129,7 +129,7 @@ fn owning_addon<'o>(name: &str, owners: &'o [OwnerReference]) -> Option<&'o str>
 }
 
 /// They matter only when nobody is left to take them off.
-fn finalizers(metadata: &ObjectMeta, names: &mut Names) -> Vec<Name> {
+fn finalizers(metadata: &ObjectMeta, names: &mut Names) -> Box<[Name]> {
     let finalizers = metadata.finalizers.iter().flatten();
     finalizers
         .filter(|_| metadata.deletion_timestamp.is_some())

@@ -116,12 +116,17 @@ fn decode(
     let types = types
         .map(|of| config_type(&of.group, &of.resource, names))
         .collect();
+    let meta = meta(metadata)?;
     let owners = owners(metadata.owner_references.as_ref(), names);
     let stated = status.map(|status| status.config_references.as_slice());
     let cluster = metadata.namespace.as_deref().unwrap_or_default();
     let addon = metadata.name.as_deref().unwrap_or_default();
     Ok(record::Instance {
-        meta: meta(metadata)?,
+        // Its works name the uid once more, as that of their owner.
+        meta: Meta {
+            uid: names.share(&meta.uid),
+            ..meta
+        },
         addon: shared(metadata.name.as_ref(), names),
         cluster: shared(metadata.namespace.as_ref(), names),
         owners: names.share_owners(owners),

@@ -90,9 +90,9 @@ pub struct Work {
     /// First manifest that the agent could not apply, with its message; "" when there is none.
     pub failure: Name,
     /// Feedback of its workloads.
-    pub workloads: Vec<Workload>,
+    pub workloads: Box<[Workload]>,
     /// What is said about its hooks, if it is a work of hooks.
     pub hook: Option<Box<HookReport>>,
     /// `metadata.finalizers` while it is being deleted.
-    pub finalizers: Vec<Name>,
+    pub finalizers: Box<[Name]>,
 }
