@@ -2,6 +2,7 @@
 //!
 //! Decides that they are below the ports which Linux gives to whoever asks for any: of those, another program of the tests may be given
 //! the same one in the moment before it is bound, or while a gate is replaced by the next.
+//! Never holds one: who is told it binds it.
 
 use std::net::{SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicU32, Ordering};
