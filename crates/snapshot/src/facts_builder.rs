@@ -172,7 +172,7 @@ impl Store {
         let supported = instance
             .into_iter()
             .flat_map(|instance| instance.supported.iter());
-        let types: Arc<[ConfigType]> = supported
+        let types: Vec<ConfigType> = supported
             .filter_map(|of| ConfigType::parse(&of.group, &of.resource).ok())
             .collect();
         if self.published.facts.declared(cluster, addon) == &*types {
@@ -183,6 +183,7 @@ impl Store {
         if types.is_empty() {
             addons.remove(addon);
         } else {
+            let types = self.published.declarations.share(types);
             addons.insert(addon.clone(), types);
         }
         if addons.is_empty() {

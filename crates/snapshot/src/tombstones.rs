@@ -102,7 +102,11 @@ impl Store {
             // Where nothing else remembers what a cluster has, the hashes of its works do.
             let carries = |work: &Work| !hash.is_empty() && work.hashes.contains(&**hash);
             all.any(|instance| holds(instance))
-                || works.values().flat_map(BTreeMap::values).flatten().any(carries)
+                || works
+                    .values()
+                    .flat_map(BTreeMap::values)
+                    .flat_map(|works| &**works)
+                    .any(carries)
         });
     }
 }

@@ -242,7 +242,7 @@ impl<'s> View<'s> {
             cluster: clusters.find(&instance.cluster),
             works: works
                 .find(&instance.cluster)
-                .map(Vec::as_slice)
+                .map(|all| &**all)
                 .unwrap_or_default(),
         };
         all.into_iter().map(site).collect()

@@ -145,7 +145,7 @@ fn decode(
                 .as_deref()
                 .unwrap_or(DEFAULT_INSTALL_NAMESPACE),
         ),
-        configs: configs(&object.spec.configs, names),
+        configs: configs(&object.spec.configs, names).into(),
         desired_version: names.share(&object.spec.desired_version),
         given_version: shared(annotation(metadata, terms::GIVEN_VERSION), names),
         current_version: shared(status.map(|status| &status.current_version), names),
@@ -160,10 +160,10 @@ fn decode(
             names,
         ),
         conditions: status
-            .map(|status| conditions(&status.conditions, names))
+            .map(|status| conditions(&status.conditions, names).into())
             .unwrap_or_default(),
         registrations: status
-            .map(|status| registration::registered(&status.registrations, (cluster, addon), names))
+            .map(|status| registration::registered(&status.registrations, (cluster, addon), names).into())
             .unwrap_or_default(),
         driver: shared(status.map(|status| &status.kube_client_driver), names),
         namespace: shared(status.map(|status| &status.namespace), names),

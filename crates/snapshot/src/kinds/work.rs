@@ -44,7 +44,7 @@ impl Stored for Work {
             .indexes
             .work_places
             .keys()
-            .map(|place| ObjectKey::at(Kind::Work, place))
+            .map(|place| ObjectKey::at(Kind::Work, &place))
             .collect()
     }
 
@@ -59,13 +59,15 @@ impl Stored for Work {
         let Some(clusters) = store.objects.works.get_mut(&addon) else {
             return;
         };
-        let Some(works) = clusters.get_mut(&cluster) else {
+        let Some(kept) = clusters.get_mut(&cluster) else {
             return;
         };
-        if let Ok(at) = search(works, &place) {
+        let mut works = std::mem::take(kept).into_vec();
+        if let Ok(at) = search(&works, &place) {
             works.remove(at);
         }
-        if works.is_empty() {
+        *kept = works.into_boxed_slice();
+        if kept.is_empty() {
             clusters.remove(&cluster);
         }
         if clusters.is_empty() {
@@ -96,14 +98,10 @@ fn insert(store: &mut Store, filed: (Name, Name), record: record::Work, touched:
     {
         Work::unfile(store, &ObjectKey::at(Kind::Work, &place), touched);
     }
-    let works = store
-        .objects
-        .works
-        .entry(filed.0.clone())
-        .or_default()
-        .entry(filed.1.clone())
-        .or_default();
-    let found = search(works, &place);
+    let clusters = store.objects.works.entry(filed.0.clone()).or_default();
+    let kept = clusters.entry(filed.1.clone()).or_default();
+    let mut works = std::mem::take(kept).into_vec();
+    let found = search(&works, &place);
     let mut slot = found.ok().map(|at| works.remove(at));
     if replace(&mut slot, record, |record| &mut record.meta) {
         let owner = Owner::addon(&filed.0);
@@ -114,5 +112,6 @@ fn insert(store: &mut Store, filed: (Name, Name), record: record::Work, touched:
         works.reserve_exact(1);
         works.insert(found.unwrap_or_else(|at| at), record);
     }
+    *kept = works.into_boxed_slice();
     store.indexes.work_places.insert(place, filed);
 }

@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::mentions::Mentions;
+use super::work_places::WorkPlaces;
 use crate::kind::{Owner, Place};
 use crate::record::ConfigRef;
 use model::Name;
@@ -13,7 +14,7 @@ use model::Name;
 #[derive(Debug, Default)]
 pub(crate) struct Indexes {
     /// Where each work is filed: add-on and cluster.
-    pub(crate) work_places: BTreeMap<Place, (Name, Name)>,
+    pub(crate) work_places: WorkPlaces,
     /// The placement under which each decision is filed.
     pub(crate) decision_places: BTreeMap<Place, Place>,
     /// The templates with a version, by the add-on that they are for.

@@ -17,6 +17,7 @@ pub(super) mod standings;
 pub(super) mod tombstones;
 pub(super) mod unpublished;
 pub(super) mod upgrades;
+pub(super) mod work_places;
 
 pub use config_watch::{Absence, ConfigLookup, ConfigWatchList, ObservedConfig, Sight, TypeFault, absence};
 pub use expectations::Expected;

@@ -12,7 +12,7 @@ use crate::registration::requests::Request;
 use model::Name;
 
 /// The works of one cluster, sorted by namespace and name. Nearly always there is one, for which a map would keep room for many.
-pub(crate) type Works = Vec<Work>;
+pub(crate) type Works = Box<[Work]>;
 
 /// The records, each kind in the place in which plans look for it.
 #[derive(Debug, Default)]
@@ -43,6 +43,6 @@ impl Objects {
     /// Returns the works of one add-on on one cluster.
     pub(crate) fn works_of(&self, addon: &str, cluster: &str) -> &[Work] {
         let works = self.works.get(addon).and_then(|all| all.get(cluster));
-        works.map(Vec::as_slice).unwrap_or_default()
+        works.map(|all| &**all).unwrap_or_default()
     }
 }

@@ -8,7 +8,7 @@ use crate::facts::{Facts, Peer, PeerFacts, PeerInstance};
 use crate::interner::Table;
 use crate::kind::{ObjectKey, Place};
 use crate::record::{ConfigRef, Instance};
-use model::Name;
+use model::{ConfigType, Name};
 
 /// The facts as they were published last, and what changed since.
 #[derive(Debug, Default)]
@@ -19,6 +19,8 @@ pub(crate) struct Published {
     pub(crate) peers: BTreeMap<Name, PeerFacts>,
     /// What instances say for themselves: thousands say the same.
     sayings: Table<PeerInstance>,
+    /// The types that agents declare: thousands declare the same.
+    pub(crate) declarations: Table<[ConfigType]>,
 }
 
 /// What must be looked at when facts are published.
@@ -26,6 +28,7 @@ pub(crate) struct Published {
 pub(crate) struct Changed {
     pub(crate) addons: BTreeSet<Name>,
     pub(crate) placements: BTreeSet<Place>,
+    /// Cluster and name of those that declare other types of configurations.
     pub(crate) instances: BTreeSet<Place>,
     pub(crate) versions: BTreeSet<Name>,
     pub(crate) clusters: BTreeSet<Name>,
@@ -71,7 +74,9 @@ impl Published {
     pub(crate) fn instance_changed(&mut self, old: Option<&Instance>, new: Option<&Instance>) {
         let Some(either) = new.or(old) else { return };
         let (addon, cluster) = (&either.addon, &either.cluster);
-        self.changed.instances.insert((cluster.clone(), addon.clone()));
+        if old.map(|old| &old.supported) != new.map(|new| &new.supported) {
+            self.changed.instances.insert((cluster.clone(), addon.clone()));
+        }
         let (old, new) = (old.map(Peer::of), new.map(Peer::of));
         if old == new {
             return;

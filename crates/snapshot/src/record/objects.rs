@@ -255,7 +255,7 @@ pub struct Instance {
     /// `spec.installNamespace`
     pub install_namespace: Name,
     /// `spec.configs`
-    pub configs: Vec<ConfigRef>,
+    pub configs: Box<[ConfigRef]>,
     /// `spec.desiredVersion`, "" when it is absent.
     pub desired_version: Name,
     /// The version that a placement gave, as far as we have recorded it, "" when it gave none.
@@ -273,9 +273,9 @@ pub struct Instance {
     /// `status.healthCheck.mode`, "" when absent.
     pub health_mode: Name,
     /// `status.conditions`, those of other writers included: a list is patched as a whole.
-    pub conditions: Vec<Condition>,
+    pub conditions: Box<[Condition]>,
     /// `status.registrations`
-    pub registrations: Vec<Registered>,
+    pub registrations: Box<[Registered]>,
     /// `status.kubeClientDriver`, which the cluster's own agent writes.
     pub driver: Name,
     /// `status.namespace`
