@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 use tidegate::server::Authority;
 
 use crate::definitions::{hub_with, hub_with_theirs, theirs};
-use crate::lossy::Lossy;
+use crate::hook::Hook;
+use crate::lossy;
 use crate::rig::{Run, kubectl, repository, run};
 use crate::serve::{Serve, page, until};
 use crate::v1beta1::{ALPHA, Author, BETA};
@@ -194,7 +195,7 @@ async fn a_conversion_that_loses_fields_is_found_out_before_and_after_they_are_a
     let (chain, key) = (folder.path().join("tls.crt"), folder.path().join("tls.key"));
     issued.write(&chain, &key).expect("writable");
     let mut gate = Serve::start(&kubeconfig, &chain, &key);
-    let lossy = Lossy::start(&authority).await;
+    let lossy = Hook::start(&authority, lossy::routes()).await;
     tokio::task::block_in_place(|| {
         let author = Author(&kubeconfig);
         author.converts_with(&lossy.url, authority.ca_pem());

@@ -29,6 +29,7 @@ mod fleetbench;
 mod gitops;
 #[path = "../testkit/helm.rs"]
 mod helm;
+mod hook;
 mod hostile;
 mod installed;
 mod kill;
@@ -38,6 +39,7 @@ mod lsp;
 mod main_job;
 mod modes;
 mod namespaces;
+mod overtaken;
 mod own_hub;
 mod pods;
 mod replicas;

@@ -12,13 +12,22 @@ use release::{Act, Step};
 /// Name under which the API server records our writes.
 const FIELD_MANAGER: &str = "tidegate";
 
+/// What became of a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Taken {
+    /// It is taken.
+    Done,
+    /// The object is not the one that the step was decided from.
+    Changed,
+}
+
 /// Takes a step; nothing happens where the object is gone.
 ///
 /// A plan may step on one object twice, its status and its metadata: `fresh` says that the revision is not the one that was read.
-pub(super) async fn take(client: &Client, step: &Step, fresh: bool) -> kube::Result<()> {
+pub(super) async fn take(client: &Client, step: &Step, fresh: bool) -> kube::Result<Taken> {
     let text = |pointer: &str| step.object.pointer(pointer).and_then(Value::as_str);
     let Some(of) = Of::object(&step.object) else {
-        return Ok(());
+        return Ok(Taken::Done);
     };
     let (namespace, name) = (
         text("/metadata/namespace"),
@@ -59,8 +68,9 @@ pub(super) async fn take(client: &Client, step: &Step, fresh: bool) -> kube::Res
         }
     };
     match done {
-        Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
-        other => other,
+        Err(kube::Error::Api(status)) if status.is_not_found() => Ok(Taken::Done),
+        Err(kube::Error::Api(status)) if status.is_conflict() => Ok(Taken::Changed),
+        other => other.map(|()| Taken::Done),
     }
 }
 

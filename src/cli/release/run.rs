@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use kube::Client;
 use serde_json::Value;
 
-use super::apply;
+use super::apply::{self, Taken};
 use super::hub::{ADDONS, BINDINGS, INSTANCES, LEASES};
 use crate::cli::print::print;
 use crate::cli::words::lease;
@@ -89,32 +89,17 @@ async fn hand_back(args: &ReleaseArgs) -> Result<ExitCode, CliError> {
     refuse_alive(&client, args, &all).await?;
     let mut text = String::new();
     let mut is_done = true;
-    for (name, held) in &all {
-        let mut touched = BTreeSet::new();
-        let steps = steps(held);
-        for step in &steps {
-            let uid = path(&step.object, "/metadata/uid").to_owned();
-            if !args.dry_run {
-                let taken = apply::take(&client, step, touched.insert(uid)).await;
-                taken.map_err(|source| CliError::Act {
+    for addon in &all {
+        match hand_back_one(&client, args, addon, &mut text).await {
+            Ok(whole) => is_done &= whole,
+            Err(source) => {
+                // What was done before it failed is done.
+                print(&Shown::page(&text))?;
+                return Err(CliError::Act {
                     act: "hand the add-on back",
                     source: Box::new(source),
-                })?;
+                });
             }
-            told(&mut text, name, step);
-        }
-        for binding in left(held) {
-            is_done = false;
-            let twin = twin_of(binding).map(|(_, name)| name).unwrap_or_default();
-            line(
-                &mut text,
-                name,
-                binding,
-                &format!("left: OCM has not made {twin} yet; run release again when it has"),
-            );
-        }
-        if steps.is_empty() && left(held).next().is_none() {
-            let _written = writeln!(text, "{name}: nothing here is Tidegate's").is_ok();
         }
     }
     if args.dry_run {
@@ -124,12 +109,45 @@ async fn hand_back(args: &ReleaseArgs) -> Result<ExitCode, CliError> {
     Ok(ExitCode::from(u8::from(!is_done)))
 }
 
-fn path<'v>(value: &'v Value, pointer: &str) -> &'v str {
-    value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+/// Hands one add-on back, says so, and returns whether nothing of it is left for another run.
+async fn hand_back_one(
+    client: &Client,
+    args: &ReleaseArgs,
+    (name, held): &(String, RemovableObjects),
+    text: &mut String,
+) -> kube::Result<bool> {
+    let mut is_done = true;
+    let mut touched = BTreeSet::new();
+    let steps = steps(held);
+    for step in &steps {
+        let uid = path(&step.object, "/metadata/uid").to_owned();
+        if !args.dry_run && apply::take(client, step, touched.insert(uid)).await? == Taken::Changed {
+            // The steps after it count on it: the rest of the add-on is the next run's.
+            line(
+                text,
+                name,
+                &step.object,
+                "left: it was changed meanwhile; run release again",
+            );
+            is_done = false;
+            break;
+        }
+        line(text, name, &step.object, &step.says);
+    }
+    for binding in left(held) {
+        is_done = false;
+        let twin = twin_of(binding).map(|(_, name)| name).unwrap_or_default();
+        let says = format!("left: OCM has not made {twin} yet; run release again when it has");
+        line(text, name, binding, &says);
+    }
+    if steps.is_empty() && left(held).next().is_none() {
+        let _written = writeln!(text, "{name}: nothing here is Tidegate's").is_ok();
+    }
+    Ok(is_done)
 }
 
-fn told(text: &mut String, addon: &str, step: &Step) {
-    line(text, addon, &step.object, &step.says);
+fn path<'v>(value: &'v Value, pointer: &str) -> &'v str {
+    value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
 }
 
 fn line(text: &mut String, addon: &str, object: &Value, says: &str) {

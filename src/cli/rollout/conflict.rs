@@ -13,11 +13,20 @@ pub(super) fn is_by_hand(manager: &str) -> bool {
     OF_PEOPLE.iter().any(|tool| manager.starts_with(tool))
 }
 
-/// Returns the field managers that an API server names in a conflict: `conflict with "kubectl-annotate" using v1`.
+/// Returns the field managers that an API server names in a conflict: `conflict with "kubectl-annotate" using v1`; none if it is one of
+/// revisions.
 pub(super) fn managers(causes: &[StatusCause]) -> Vec<String> {
     let mut all: Vec<String> = causes
         .iter()
-        .filter_map(|cause| cause.message.split('"').nth(1).map(str::to_owned))
+        .filter(|cause| cause.reason == "FieldManagerConflict")
+        .map(|cause| {
+            cause
+                .message
+                .split('"')
+                .nth(1)
+                .unwrap_or(&cause.message)
+                .to_owned()
+        })
         .collect();
     all.sort();
     all.dedup();

@@ -3,6 +3,7 @@
 //! Decides exit statuses; what is shown and written is decided by `cockpit`.
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use jiff::Timestamp;
 
@@ -12,10 +13,12 @@ use super::args::{
 use super::hub::{Source, events, gone, picture, raw, settings, unread};
 use super::show::{painted, width};
 use super::status::{exit_status, watch};
-use super::write::{Request, put};
+use super::write::{Outcome, Request, put};
 use crate::cli::print::{OutputFormat, print};
 use crate::cli::{CliError, connect, live};
-use cockpit::{Approve, Line, Picture, Steer, Stopwatch, Tone, Verb, find, history, list, status, steer};
+use cockpit::{
+    Approve, Line, Picture, Steer, Stopwatch, Target, Tone, Verb, Writing, find, history, list, status, steer,
+};
 use field::Shown;
 use serde_json::{Value, json};
 
@@ -158,48 +161,76 @@ pub(in crate::cli) fn steered(
     let picture = picture(&store, &target, &Stopwatch::default(), now).ok_or_else(|| gone(&target))?;
     runtime()?.block_on(async {
         let client = connect::client(connect::config_of(place).await?)?;
-        let object = raw(&client, &target).await?;
-        let ask = Steer {
-            verb,
-            object: &object,
-            picture: &picture,
-            store: &store,
-            reason,
-        };
-        let writing = steer(ask, now).map_err(|refusal| CliError::Refused(Box::new(refusal)))?;
-        let written = put(&client, (&target, &object), (verb, &writing), request).await?;
-        let told = target.told();
-        let (suffix, would) = if request.dry_run {
-            (" (dry run)", "would ")
-        } else {
-            ("", "")
-        };
-        let (write, take) = if request.dry_run {
-            ("write", "take away")
-        } else {
-            ("wrote", "took away")
-        };
-        let mut page =
-            vec![Line::of(Tone::Strong, told).and(Tone::Plain, format!(": {}{suffix}", done(verb)))];
-        for (act, fields) in [(write, &writing.says), (take, &writing.takes)] {
-            let act = format!("  {would}{act} ");
-            page.extend(
-                fields
-                    .iter()
-                    .map(|field| Line::of(Tone::Faint, act.clone()).and(Tone::Plain, field.clone())),
-            );
+        let mut wait = FIRST_WAIT;
+        loop {
+            let object = raw(&client, &target).await?;
+            let ask = Steer {
+                verb,
+                object: &object,
+                picture: &picture,
+                store: &store,
+                reason,
+            };
+            let writing = steer(ask, now).map_err(|refusal| CliError::Refused(Box::new(refusal)))?;
+            match put(&client, (&target, &object), (verb, &writing), request).await? {
+                Outcome::Written { taken_from } => {
+                    return Ok(written((&target, verb), writing, &taken_from, request));
+                }
+                // Its controllers write its status all the time, and the gate takes its own: what was asked for is decided anew.
+                Outcome::Changed if wait < LAST_WAIT => {
+                    tokio::time::sleep(wait).await;
+                    wait *= 2;
+                }
+                Outcome::Changed => return Err(restless(&target)),
+            }
         }
-        if !written.taken_from.is_empty() {
-            let from = written.taken_from.join(", ");
-            page.push(Line::of(Tone::Faint, format!("  over what {from} had written")));
-        }
-        page.extend(
-            writing
-                .note
-                .map(|note| Line::of(Tone::Faint, format!("  {note}"))),
-        );
-        Ok(page)
     })
+}
+
+/// How long a verb waits after its first write that came too late; twice as long after each further one.
+const FIRST_WAIT: Duration = Duration::from_millis(10);
+/// It gives up before it would wait so long: after ten tries in some five seconds.
+const LAST_WAIT: Duration = Duration::from_secs(5);
+
+/// The object never stood still.
+#[derive(Debug, thiserror::Error)]
+#[error("{0} changes faster than anything can be written to it; nothing was written, try again")]
+struct Restless(String);
+
+fn restless(target: &Target) -> CliError {
+    CliError::Serve {
+        part: "the change",
+        source: Box::new(Restless(target.told())),
+    }
+}
+
+/// Says what was written.
+fn written(
+    (target, verb): (&Target, &Verb),
+    writing: Writing,
+    taken_from: &[String],
+    request: Request,
+) -> Vec<Line> {
+    let (suffix, write, take) = if request.dry_run {
+        (" (dry run)", "would write", "would take away")
+    } else {
+        ("", "wrote", "took away")
+    };
+    let head = format!(": {}{suffix}", done(verb));
+    let mut page = vec![Line::of(Tone::Strong, target.told()).and(Tone::Plain, head)];
+    for (act, fields) in [(write, writing.says), (take, writing.takes)] {
+        let lines = fields
+            .into_iter()
+            .map(|field| Line::of(Tone::Faint, format!("  {act} ")).and(Tone::Plain, field));
+        page.extend(lines);
+    }
+    if !taken_from.is_empty() {
+        let from = taken_from.join(", ");
+        page.push(Line::of(Tone::Faint, format!("  over what {from} had written")));
+    }
+    let note = writing.note;
+    page.extend(note.map(|note| Line::of(Tone::Faint, format!("  {note}"))));
+    page
 }
 
 const fn done(verb: &Verb) -> &'static str {

@@ -1,10 +1,10 @@
 //! Writes what a verb means.
 //!
-//! Decides how a conflict of field managers ends. Writes one object, by server-side apply or, to take a field away, by a merge patch; the
-//! gate judges it as it judges whatever anybody writes.
+//! Decides how a conflict of field managers ends, and tells apart a conflict of revisions, which is its caller's to decide anew. Writes one
+//! object, by server-side apply or, to take a field away, by a merge patch; the gate judges it as it judges whatever anybody writes.
 
-use kube::Client;
-use kube::api::{Patch, PatchParams};
+use kube::api::{DynamicObject, Patch, PatchParams};
+use kube::{Api, Client};
 use serde_json::Value;
 
 use super::conflict::{is_by_hand, managers, owners};
@@ -22,11 +22,16 @@ pub(in crate::cli) struct Request {
     pub(in crate::cli) force: bool,
 }
 
-/// What was written.
+/// What became of a write.
 #[derive(Debug)]
-pub(in crate::cli) struct Written {
-    /// Whose values were written over.
-    pub(in crate::cli) taken_from: Vec<String>,
+pub(in crate::cli) enum Outcome {
+    /// It is written.
+    Written {
+        /// Whose values were written over.
+        taken_from: Vec<String>,
+    },
+    /// Nothing is written: the object is not the one that the write was decided from.
+    Changed,
 }
 
 /// Another program owns a field.
@@ -39,62 +44,94 @@ struct Owned(Vec<String>);
 #[error("the hub refuses it: {0}")]
 struct Refused(String);
 
-/// Writes what a verb means to an object that stands on the hub as `object`.
+/// Writes what a verb means to an object that stands on the hub as `object`, if it still does.
+///
+/// The revision goes with both forms: a list in an annotation that was made from another one would drop what has joined it since, and an
+/// apply would make an add-on anew that is gone.
 pub(in crate::cli) async fn put(
     client: &Client,
     (target, object): (&Target, &Value),
     (verb, writing): (&Verb, &Writing),
     request: Request,
-) -> Result<Written, CliError> {
-    let api = api(client, target);
-    let manager = verb.manager();
-    let name = &target.name;
+) -> Result<Outcome, CliError> {
+    let hub = Hub {
+        api: api(client, target),
+        name: &target.name,
+        params: PatchParams {
+            dry_run: request.dry_run,
+            field_manager: Some(verb.manager().to_owned()),
+            ..PatchParams::default()
+        },
+    };
+    let mut body = writing.body.clone();
+    body["metadata"]["resourceVersion"] = object
+        .pointer("/metadata/resourceVersion")
+        .cloned()
+        .unwrap_or_default();
     match writing.form {
         Form::Merge => {
             let owners: Vec<String> = owners(object, terms::PAUSED)
                 .into_iter()
-                .filter(|owner| owner != manager)
+                .filter(|owner| owner != verb.manager())
                 .collect();
             allowed(&owners, request)?;
-            let params = PatchParams {
-                dry_run: request.dry_run,
-                field_manager: Some(manager.to_owned()),
-                ..PatchParams::default()
-            };
-            let mut body = writing.body.clone();
-            // A patch that was made from another revision must not be written.
-            body["metadata"]["resourceVersion"] = object
-                .pointer("/metadata/resourceVersion")
-                .cloned()
-                .unwrap_or_default();
-            api.patch(name, &params, &Patch::Merge(&body))
-                .await
-                .map_err(refused)?;
-            Ok(Written { taken_from: owners })
+            match hub.patch(&Patch::Merge(&body), false).await? {
+                Answer::Stored => Ok(Outcome::Written { taken_from: owners }),
+                Answer::Owned(_) | Answer::Changed => Ok(Outcome::Changed),
+            }
         }
         Form::Apply => {
-            let params = PatchParams {
-                dry_run: request.dry_run,
-                ..PatchParams::apply(manager)
-            };
-            let patch = Patch::Apply(&writing.body);
-            let in_conflict = match api.patch(name, &params, &patch).await {
-                Ok(_) => {
-                    return Ok(Written {
-                        taken_from: Vec::new(),
-                    });
+            let patch = Patch::Apply(&body);
+            let owners = match hub.patch(&patch, false).await? {
+                Answer::Stored => Vec::new(),
+                Answer::Changed => return Ok(Outcome::Changed),
+                Answer::Owned(owners) => {
+                    allowed(&owners, request)?;
+                    match hub.patch(&patch, true).await? {
+                        Answer::Stored => owners,
+                        Answer::Owned(_) | Answer::Changed => return Ok(Outcome::Changed),
+                    }
                 }
-                Err(kube::Error::Api(status)) if status.code == 409 => {
-                    let causes = status.details.as_ref().map(|details| details.causes.as_slice());
-                    managers(causes.unwrap_or_default())
-                }
-                Err(error) => return Err(refused(error)),
             };
-            allowed(&in_conflict, request)?;
-            api.patch(name, &params.force(), &patch).await.map_err(refused)?;
-            Ok(Written {
-                taken_from: in_conflict,
-            })
+            Ok(Outcome::Written { taken_from: owners })
+        }
+    }
+}
+
+/// Where something is written, and how.
+struct Hub<'a> {
+    api: Api<DynamicObject>,
+    name: &'a str,
+    params: PatchParams,
+}
+
+/// What the hub says to a patch.
+enum Answer {
+    Stored,
+    /// Others own what it would set.
+    Owned(Vec<String>),
+    /// It was made from another revision, or for an object that is gone.
+    Changed,
+}
+
+impl Hub<'_> {
+    async fn patch(&self, patch: &Patch<&Value>, force: bool) -> Result<Answer, CliError> {
+        let params = PatchParams {
+            force,
+            ..self.params.clone()
+        };
+        match self.api.patch(self.name, &params, patch).await {
+            Ok(_) => Ok(Answer::Stored),
+            Err(kube::Error::Api(status)) if status.is_conflict() => {
+                let causes = status.details.as_ref().map(|details| details.causes.as_slice());
+                let owners = managers(causes.unwrap_or_default());
+                Ok(if owners.is_empty() {
+                    Answer::Changed
+                } else {
+                    Answer::Owned(owners)
+                })
+            }
+            Err(error) => Err(refused(error)),
         }
     }
 }

@@ -1,0 +1,150 @@
+//! A verb whose write comes too late: while the hub still asks about it, somebody else writes the same object.
+//!
+//! Decides when it is overtaken: a validating webhook of its own does so for as many writes as it is told to.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use axum::Router;
+use axum::extract::State;
+use axum::routing::post;
+use serde_json::{Value, json};
+use tidegate::server::Authority;
+
+use crate::hook::Hook;
+use crate::rig::{CMA_V1ALPHA1, Dev, Run, kubectl, run};
+
+/// Writes first.
+#[derive(Clone)]
+struct Overtaker {
+    kubeconfig: PathBuf,
+    annotation: &'static str,
+    writes: Arc<AtomicUsize>,
+}
+
+async fn answer(State(overtaker): State<Overtaker>, body: String) -> String {
+    let review: Value = serde_json::from_str(&body).expect("a review");
+    let request = &review["request"];
+    let manager = request["options"]["fieldManager"].as_str().unwrap_or_default();
+    let is_left = |left: usize| left.checked_sub(1);
+    let writes = &overtaker.writes;
+    if manager.starts_with("tidegate-rollout")
+        && let Ok(left) = writes.fetch_update(Ordering::SeqCst, Ordering::SeqCst, is_left)
+    {
+        let counted = format!("overtaken={left}");
+        let args = [
+            "annotate",
+            "cma",
+            "helloworld",
+            "--overwrite",
+            overtaker.annotation,
+            &counted,
+        ];
+        let ran = tokio::task::block_in_place(|| kubectl(&overtaker.kubeconfig, &args, ""));
+        assert!(ran.ok, "{}", ran.stderr);
+    }
+    let response = json!({"uid": request["uid"], "allowed": true});
+    json!({"apiVersion": review["apiVersion"], "kind": review["kind"], "response": response}).to_string()
+}
+
+/// Lets whoever steers the rollout be overtaken so many times by such an annotation.
+async fn overtaken(dev: &Dev, annotation: &'static str, times: usize) -> (Hook, Overtaker) {
+    let authority = Authority::generate().expect("an authority");
+    let overtaker = Overtaker {
+        kubeconfig: dev.kubeconfig.clone(),
+        annotation,
+        writes: Arc::new(AtomicUsize::new(times)),
+    };
+    let routes = Router::new()
+        .route("/", post(answer))
+        .with_state(overtaker.clone());
+    let hook = Hook::start(&authority, routes).await;
+    let registered = json!({"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration",
+        "metadata": {"name": "overtaker"},
+        "webhooks": [{"name": "overtaker.example.com", "sideEffects": "None", "admissionReviewVersions": ["v1"],
+            "failurePolicy": "Fail",
+            "clientConfig": {"url": format!("{}/", hook.url), "caBundle": base64(authority.ca_pem())},
+            "rules": [{"apiGroups": ["addon.open-cluster-management.io"], "apiVersions": ["*"],
+                "operations": ["UPDATE"], "resources": ["clustermanagementaddons"]}]}]});
+    tokio::task::block_in_place(|| {
+        let applied = dev.apply(&registered.to_string());
+        assert!(applied.ok, "{}", applied.stderr);
+    });
+    (hook, overtaker)
+}
+
+fn base64(text: &str) -> String {
+    use base64::Engine as _;
+    base64::engine::general_purpose::STANDARD.encode(text)
+}
+
+fn rollout(dev: &Dev, args: &[&str]) -> Run {
+    let kubeconfig = dev.kubeconfig.to_string_lossy();
+    run(&[&["rollout"], args, &["--kubeconfig", &kubeconfig]].concat())
+}
+
+fn paused(dev: &Dev) -> Value {
+    dev.read(&["cma", "helloworld"])["metadata"]["annotations"]["tidegate.io/paused"].clone()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_verb_that_is_overtaken_is_decided_anew() {
+    let dev = tokio::task::block_in_place(|| Dev::start(&["--clusters", "1"]));
+    let (hook, overtaker) = overtaken(&dev, "note=busy", 0).await;
+    tokio::task::block_in_place(|| {
+        for (verb, left) in [("pause", Value::from("*")), ("resume", Value::Null)] {
+            overtaker.writes.store(3, Ordering::SeqCst);
+            let ran = rollout(&dev, &[verb, "helloworld", "--reason", "lunch"]);
+            assert!(ran.ok, "{}", ran.stderr);
+            assert_eq!(overtaker.writes.load(Ordering::SeqCst), 0, "it was overtaken");
+            assert_eq!(paused(&dev), left);
+        }
+    });
+    drop(hook);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_placement_that_was_paused_meanwhile_stays_paused() {
+    let dev = tokio::task::block_in_place(|| Dev::start(&["--clusters", "1"]));
+    let (hook, overtaker) = overtaken(&dev, "tidegate.io/paused=here/other", 0).await;
+    tokio::task::block_in_place(|| {
+        let second = json!([{"op": "add", "path": "/spec/installStrategy/placements/-",
+            "value": {"namespace": "here", "name": "other"}}]);
+        dev.succeed(&[
+            "patch",
+            CMA_V1ALPHA1,
+            "helloworld",
+            "--type=json",
+            "-p",
+            &second.to_string(),
+        ]);
+        overtaker.writes.store(1, Ordering::SeqCst);
+        let ran = rollout(&dev, &["pause", "helloworld", "--placement", "all-clusters"]);
+        assert!(ran.ok, "{}", ran.stderr);
+        let both = paused(&dev);
+        let both = both.as_str().unwrap_or_default();
+        assert!(
+            both.starts_with("here/other,") && both.ends_with("/all-clusters"),
+            "{both}"
+        );
+    });
+    drop(hook);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_object_that_never_stands_still_is_told_of() {
+    let dev = tokio::task::block_in_place(|| Dev::start(&["--clusters", "1"]));
+    let (hook, _overtaker) = overtaken(&dev, "note=busy", usize::MAX).await;
+    tokio::task::block_in_place(|| {
+        let ran = rollout(&dev, &["pause", "helloworld"]);
+        assert_eq!(ran.code, Some(1), "{}{}", ran.stdout, ran.stderr);
+        assert!(
+            ran.stderr.contains("nothing was written, try again"),
+            "{}",
+            ran.stderr
+        );
+        assert_eq!(paused(&dev), Value::Null);
+    });
+    drop(hook);
+}
