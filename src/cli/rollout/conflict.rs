@@ -67,16 +67,18 @@ mod tests {
 
     #[test]
     fn whoever_is_in_conflict_is_named_once() {
-        let cause = |message: &str| StatusCause {
-            reason: "FieldManagerConflict".to_owned(),
+        let cause = |reason: &str, message: &str| StatusCause {
+            reason: reason.to_owned(),
             message: message.to_owned(),
             field: String::new(),
         };
+        let owned = "FieldManagerConflict";
         let causes = [
-            cause("conflict with \"flux\" using v1"),
-            cause("conflict with \"flux\""),
-            cause("odd"),
+            cause(owned, "conflict with \"flux\" using v1"),
+            cause(owned, "conflict with \"flux\""),
+            cause(owned, "told in other words"),
+            cause("Other", "no \"manager\""),
         ];
-        assert_eq!(managers(&causes), ["flux"]);
+        assert_eq!(managers(&causes), ["flux", "told in other words"]);
     }
 }
