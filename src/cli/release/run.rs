@@ -19,7 +19,7 @@ use crate::cli::words::lease;
 use crate::cli::{CliError, HubArgs, LeasePlace, Manage, connect};
 use api::names::annotations::{LIFECYCLE, LIFECYCLE_TIDEGATE};
 use field::Shown;
-use release::{RemovableObjects, Step, is_alive, is_ours, left, steps, twin_of};
+use release::{RemovableObjects, is_alive, is_ours, left, steps, twin_of};
 use snapshot::terms;
 
 /// Hand add-ons back to OCM's add-on manager.

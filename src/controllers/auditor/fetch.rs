@@ -1,13 +1,13 @@
 //! Reads objects that have to be judged again.
 //!
-//! Decides nothing. Whole kinds come in pages, so that neither the hub nor this program ever holds all of them.
+//! Decides nothing. Whole kinds come in pages, so that neither the hub nor this program ever holds all of them; the objects of a page are
+//! text until they are judged, for as trees of maps they would take about ten times as much.
 
 use futures::{StreamExt, TryStreamExt, stream};
 use kube::api::ListParams;
 use kube::{Api, Client};
 use serde_json::Value;
 
-use super::watch_tap::seen;
 use crate::controllers::runtime::raw::{Raw, resource};
 use audit::ObjectKey;
 use snapshot::Kind;
@@ -19,6 +19,8 @@ const AT_ONCE: usize = 4;
 
 /// An object with its key.
 pub(super) type Read = (ObjectKey, Value);
+/// An object of a page, as text, with its key.
+pub(super) type Listed = (ObjectKey, Raw);
 
 /// Returns those of the objects that exist.
 pub(super) async fn some(client: &Client, keys: Vec<ObjectKey>) -> kube::Result<Vec<Read>> {
@@ -46,7 +48,7 @@ pub(super) async fn page(
     kind: Kind,
     limit: u32,
     from: Option<&str>,
-) -> kube::Result<(Vec<Read>, Option<String>)> {
+) -> kube::Result<(Vec<Listed>, Option<String>)> {
     let api: Api<Raw> = Api::all_with(client.clone(), &resource(kind));
     let mut params = ListParams::default().limit(limit);
     if let Some(from) = from {
@@ -54,9 +56,6 @@ pub(super) async fn page(
     }
     let found = api.list(&params).await?;
     let next = found.metadata.continue_.filter(|token| !token.is_empty());
-    let read = found.items.into_iter().map(|raw| {
-        let object = raw.object();
-        (seen(kind, &object).key, object)
-    });
-    Ok((read.collect(), next))
+    let listed = found.items.into_iter().map(|raw| (raw.key(kind), raw));
+    Ok((listed.collect(), next))
 }

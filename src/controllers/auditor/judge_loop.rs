@@ -258,13 +258,16 @@ impl JudgeLoop {
             if !self.leads() {
                 return Ok(());
             }
-            let stale = &self.stale;
-            let due = found.into_iter().filter(|(key, _)| stale.contains(key));
-            let mut due: Vec<(ObjectKey, Value)> = due.collect();
-            while !due.is_empty() {
-                let rest = due.split_off(due.len().min(BATCH));
-                self.judge(std::mem::replace(&mut due, rest)).await;
+            let mut batch = Vec::new();
+            for (key, raw) in found {
+                if self.stale.contains(&key) {
+                    batch.push((key, raw.object()));
+                }
+                if batch.len() == BATCH {
+                    self.judge(std::mem::take(&mut batch)).await;
+                }
             }
+            self.judge(batch).await;
             // The pages behind the last object that is due hold nothing new.
             let is_over = !self.stale.iter().any(|key| key.kind == kind);
             if more.is_none() || is_over {

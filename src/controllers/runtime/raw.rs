@@ -12,7 +12,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
-use snapshot::{Address, Kind, trim_owners};
+use snapshot::{Address, Kind, ObjectKey, trim_owners};
 
 /// Annotation in which `kubectl apply` keeps a copy of the object.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
@@ -31,6 +31,12 @@ impl Raw {
             meta: identity(object),
             text: to_raw_value(object).expect("a value has a text"),
         }
+    }
+
+    /// Returns the key of the object, which is of this kind.
+    pub(in crate::controllers) fn key(&self, kind: Kind) -> ObjectKey {
+        let text = |text: &Option<String>| text.clone().unwrap_or_default();
+        ObjectKey::new(kind, text(&self.meta.namespace), text(&self.meta.name))
     }
 
     /// Returns the object, made anew: without managed fields; those of an add-on on a cluster are there as far as plans ask about them.
