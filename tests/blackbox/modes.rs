@@ -48,7 +48,7 @@ fn agents() -> Value {
 }
 
 /// An add-on as Tidegate leaves it, on the cluster `c1`.
-fn driven(kubeconfig: &Path) {
+pub(crate) fn driven(kubeconfig: &Path) {
     let api = "addon.open-cluster-management.io/v1alpha1";
     let ours = json!({"tidegate.io/permission": "0", "open-cluster-management.io/addon-name": "hello"});
     let hello = "open-cluster-management:hello:clusterrole:agent";

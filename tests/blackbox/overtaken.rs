@@ -1,8 +1,8 @@
-//! A verb whose write comes too late: while the hub still asks about it, somebody else writes the same object.
+//! A write that comes too late: while the hub still asks about it, somebody else writes the same object.
 //!
 //! Decides when it is overtaken: a validating webhook of its own does so for as many writes as it is told to.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -13,14 +13,19 @@ use serde_json::{Value, json};
 use tidegate::server::Authority;
 
 use crate::hook::Hook;
-use crate::rig::{CMA_V1ALPHA1, Dev, Run, kubectl, run};
+use crate::modes::driven;
+use crate::rig::{CMA_V1ALPHA1, Dev, Run, defined_hub, kubectl, run};
 
 /// Writes first.
 #[derive(Clone)]
 struct Overtaker {
     kubeconfig: PathBuf,
-    annotation: &'static str,
-    writes: Arc<AtomicUsize>,
+    /// The field manager that is overtaken, or how it begins.
+    manager: &'static str,
+    /// What is annotated, and how, in kubectl's words.
+    writes: &'static [&'static str],
+    /// How often it still does.
+    left: Arc<AtomicUsize>,
 }
 
 async fn answer(State(overtaker): State<Overtaker>, body: String) -> String {
@@ -28,19 +33,13 @@ async fn answer(State(overtaker): State<Overtaker>, body: String) -> String {
     let request = &review["request"];
     let manager = request["options"]["fieldManager"].as_str().unwrap_or_default();
     let is_left = |left: usize| left.checked_sub(1);
-    let writes = &overtaker.writes;
-    if manager.starts_with("tidegate-rollout")
-        && let Ok(left) = writes.fetch_update(Ordering::SeqCst, Ordering::SeqCst, is_left)
+    if manager.starts_with(overtaker.manager)
+        && let Ok(left) = overtaker
+            .left
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, is_left)
     {
         let counted = format!("overtaken={left}");
-        let args = [
-            "annotate",
-            "cma",
-            "helloworld",
-            "--overwrite",
-            overtaker.annotation,
-            &counted,
-        ];
+        let args = [&["annotate", "--overwrite"], overtaker.writes, &[&counted]].concat();
         let ran = tokio::task::block_in_place(|| kubectl(&overtaker.kubeconfig, &args, ""));
         assert!(ran.ok, "{}", ran.stderr);
     }
@@ -48,14 +47,9 @@ async fn answer(State(overtaker): State<Overtaker>, body: String) -> String {
     json!({"apiVersion": review["apiVersion"], "kind": review["kind"], "response": response}).to_string()
 }
 
-/// Lets whoever steers the rollout be overtaken so many times by such an annotation.
-async fn overtaken(dev: &Dev, annotation: &'static str, times: usize) -> (Hook, Overtaker) {
+/// Registers it for writes of this resource.
+async fn register(overtaker: &Overtaker, resource: &str) -> Hook {
     let authority = Authority::generate().expect("an authority");
-    let overtaker = Overtaker {
-        kubeconfig: dev.kubeconfig.clone(),
-        annotation,
-        writes: Arc::new(AtomicUsize::new(times)),
-    };
     let routes = Router::new()
         .route("/", post(answer))
         .with_state(overtaker.clone());
@@ -66,12 +60,24 @@ async fn overtaken(dev: &Dev, annotation: &'static str, times: usize) -> (Hook, 
             "failurePolicy": "Fail",
             "clientConfig": {"url": format!("{}/", hook.url), "caBundle": base64(authority.ca_pem())},
             "rules": [{"apiGroups": ["addon.open-cluster-management.io"], "apiVersions": ["*"],
-                "operations": ["UPDATE"], "resources": ["clustermanagementaddons"]}]}]});
+                "operations": ["UPDATE"], "resources": [resource]}]}]});
+    let text = registered.to_string();
     tokio::task::block_in_place(|| {
-        let applied = dev.apply(&registered.to_string());
+        let applied = kubectl(&overtaker.kubeconfig, &["apply", "-f", "-"], &text);
         assert!(applied.ok, "{}", applied.stderr);
     });
-    (hook, overtaker)
+    hook
+}
+
+/// Lets whoever steers the rollout be overtaken so many times by such an annotation.
+async fn overtaken(dev: &Dev, writes: &'static [&'static str], times: usize) -> (Hook, Overtaker) {
+    let overtaker = Overtaker {
+        kubeconfig: dev.kubeconfig.clone(),
+        manager: "tidegate-rollout",
+        writes,
+        left: Arc::new(AtomicUsize::new(times)),
+    };
+    (register(&overtaker, "clustermanagementaddons").await, overtaker)
 }
 
 fn base64(text: &str) -> String {
@@ -91,13 +97,13 @@ fn paused(dev: &Dev) -> Value {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_verb_that_is_overtaken_is_decided_anew() {
     let dev = tokio::task::block_in_place(|| Dev::start(&["--clusters", "1"]));
-    let (hook, overtaker) = overtaken(&dev, "note=busy", 0).await;
+    let (hook, overtaker) = overtaken(&dev, &["cma", "helloworld", "note=busy"], 0).await;
     tokio::task::block_in_place(|| {
         for (verb, left) in [("pause", Value::from("*")), ("resume", Value::Null)] {
-            overtaker.writes.store(3, Ordering::SeqCst);
+            overtaker.left.store(3, Ordering::SeqCst);
             let ran = rollout(&dev, &[verb, "helloworld", "--reason", "lunch"]);
             assert!(ran.ok, "{}", ran.stderr);
-            assert_eq!(overtaker.writes.load(Ordering::SeqCst), 0, "it was overtaken");
+            assert_eq!(overtaker.left.load(Ordering::SeqCst), 0, "it was overtaken");
             assert_eq!(paused(&dev), left);
         }
     });
@@ -107,7 +113,7 @@ async fn a_verb_that_is_overtaken_is_decided_anew() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_placement_that_was_paused_meanwhile_stays_paused() {
     let dev = tokio::task::block_in_place(|| Dev::start(&["--clusters", "1"]));
-    let (hook, overtaker) = overtaken(&dev, "tidegate.io/paused=here/other", 0).await;
+    let (hook, overtaker) = overtaken(&dev, &["cma", "helloworld", "tidegate.io/paused=here/other"], 0).await;
     tokio::task::block_in_place(|| {
         let second = json!([{"op": "add", "path": "/spec/installStrategy/placements/-",
             "value": {"namespace": "here", "name": "other"}}]);
@@ -119,7 +125,7 @@ async fn a_placement_that_was_paused_meanwhile_stays_paused() {
             "-p",
             &second.to_string(),
         ]);
-        overtaker.writes.store(1, Ordering::SeqCst);
+        overtaker.left.store(1, Ordering::SeqCst);
         let ran = rollout(&dev, &["pause", "helloworld", "--placement", "all-clusters"]);
         assert!(ran.ok, "{}", ran.stderr);
         let both = paused(&dev);
@@ -135,7 +141,7 @@ async fn a_placement_that_was_paused_meanwhile_stays_paused() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_object_that_never_stands_still_is_told_of() {
     let dev = tokio::task::block_in_place(|| Dev::start(&["--clusters", "1"]));
-    let (hook, _overtaker) = overtaken(&dev, "note=busy", usize::MAX).await;
+    let (hook, _overtaker) = overtaken(&dev, &["cma", "helloworld", "note=busy"], usize::MAX).await;
     tokio::task::block_in_place(|| {
         let ran = rollout(&dev, &["pause", "helloworld"]);
         assert_eq!(ran.code, Some(1), "{}{}", ran.stdout, ran.stderr);
@@ -147,4 +153,47 @@ async fn an_object_that_never_stands_still_is_told_of() {
         assert_eq!(paused(&dev), Value::Null);
     });
     drop(hook);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_add_on_that_changes_while_it_is_handed_back_is_left_for_another_run() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (hub, kubeconfig) = defined_hub(folder.path()).await;
+    tokio::task::block_in_place(|| driven(&kubeconfig));
+    let overtaker = Overtaker {
+        kubeconfig: kubeconfig.clone(),
+        manager: "tidegate",
+        writes: &["mca", "hello", "-n", "c1", "note=busy"],
+        left: Arc::new(AtomicUsize::new(1)),
+    };
+    let hook = register(&overtaker, "managedclusteraddons/status").await;
+    tokio::task::block_in_place(|| {
+        let first = release(&kubeconfig);
+        assert_eq!(first.code, Some(1), "{}{}", first.stdout, first.stderr);
+        let left = "hello: ManagedClusterAddOn c1/hello: left: it was changed meanwhile; run release again\n";
+        assert!(first.stdout.starts_with(left), "{}", first.stdout);
+        assert!(
+            !first.stdout.contains("lifecycle"),
+            "it is not OCM's yet: {}",
+            first.stdout
+        );
+        let second = release(&kubeconfig);
+        assert!(
+            second.stdout.contains("OCM's add-on manager has it from now on"),
+            "{}",
+            second.stdout
+        );
+    });
+    drop(hook);
+    hub.shutdown().await;
+}
+
+fn release(kubeconfig: &Path) -> Run {
+    run(&[
+        "release",
+        "--addon",
+        "hello",
+        "--kubeconfig",
+        &kubeconfig.to_string_lossy(),
+    ])
 }
