@@ -112,7 +112,7 @@ fn a_change_is_watched_paused_promoted_and_waited_for() {
     assert!(last.ok, "{}", last.stderr);
     let over = at(
         &dev,
-        &["rollout", "status", "helloworld", "--watch", "--timeout", "30s"],
+        &["rollout", "status", "helloworld", "--watch", "--timeout", "60s"],
     );
     assert_eq!(over.code, Some(0), "{}{}", over.stdout, over.stderr);
     assert!(

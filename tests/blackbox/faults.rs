@@ -6,10 +6,10 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use crate::rig::{Dev, PATIENCE, Run, run, state_of, tidegate};
+use crate::rig::{Dev, PATIENCE, Run, message_of, on_cluster, run, state_of, tidegate};
 
 /// Runs a subcommand of `dev` on the folder of a hub.
-fn told(dev: &Dev, words: &[&str]) -> Run {
+pub(crate) fn told(dev: &Dev, words: &[&str]) -> Run {
     let state = dev.state().to_string_lossy().into_owned();
     run(&[&["dev"], words, &["--dir", &state]].concat())
 }
@@ -201,4 +201,55 @@ fn an_add_on_that_is_gone_but_for_a_hanging_hook_says_who_holds_it() {
         gone.stderr
     );
     assert!(gone.stderr.starts_with("tidegate: no Cluster"), "{}", gone.stderr);
+}
+
+#[test]
+fn clusters_that_come_round_finish_by_themselves() {
+    let dev = Dev::start(&[
+        "--clusters",
+        "3",
+        "--fault",
+        "cluster2=apply-failure:disk full",
+        "--fault",
+        "cluster3=offline",
+    ]);
+    let failed = dev.until_says("helloworld", "cluster2", "False", "InstallFailed");
+    let said = message_of(&failed, "Progressing");
+    assert!(said.contains("disk full"), "{said}");
+    let away = dev.until_says("helloworld", "cluster3", "True", "Installing");
+    assert_eq!(
+        state_of(&away, "Ready").0,
+        "False",
+        "nobody has heard of cluster3"
+    );
+    dev.until("the hub tells that nobody can tell", &["mca", "-A"], |list| {
+        let away = on_cluster(list, "helloworld", "cluster3");
+        away.is_some_and(|found| state_of(found, "Available").0 == "Unknown")
+    });
+    dev.until_says("helloworld", "cluster1", "False", "InstallSucceed");
+
+    // Only now that all is seen: what ends by itself may have ended before anybody looks.
+    for (cluster, fault) in [
+        ("cluster2", "apply-failure,for=1s:disk full"),
+        ("cluster3", "offline,for=1s"),
+    ] {
+        let again = told(&dev, &["fault", cluster, fault]);
+        assert!(again.ok, "{}", again.stderr);
+    }
+    for cluster in ["cluster2", "cluster3"] {
+        let done = dev.until_says("helloworld", cluster, "False", "InstallSucceed");
+        assert_eq!(
+            message_of(&done, "Progressing"),
+            "install completed with no errors.",
+            "{cluster}"
+        );
+        dev.succeed(&[
+            "wait",
+            "mca/helloworld",
+            "-n",
+            cluster,
+            "--for=condition=Ready",
+            "--timeout=60s",
+        ]);
+    }
 }

@@ -311,7 +311,7 @@ fn an_object_with_an_old_fault_can_be_deleted_and_released() {
     let release = r#"[{"op":"remove","path":"/metadata/finalizers"}]"#;
     let released = dev.kubectl(&["patch", "cma", "banana", "--type=json", "-p", release]);
     assert!(released.ok, "{}", released.stderr);
-    dev.succeed(&["wait", "cma/banana", "--for=delete", "--timeout=20s"]);
+    dev.succeed(&["wait", "cma/banana", "--for=delete", "--timeout=60s"]);
     dev.until("its instances go", &["mca", "-A"], |list| {
         list["items"]
             .as_array()

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::faults::told;
 use crate::rig::{Dev, condition, repository, state_of};
 
 const ADDON: &str = "helloworld";
@@ -19,7 +20,7 @@ fn the_demo_add_on_gets_ready_on_every_cluster() {
         "-n",
         "cluster1",
         "--for=condition=Ready",
-        "--timeout=30s",
+        "--timeout=60s",
     ]);
     assert!(wait.ok, "{}", wait.stderr);
 
@@ -101,8 +102,10 @@ fn applying_the_examples_over_the_demo_changes_nothing() {
 
 #[test]
 fn editing_the_configuration_moves_every_cluster_and_then_nothing_is_written() {
-    let dev = Dev::start(&["--clusters", "4", "--fault", "cluster2=delay:3s"]);
+    let dev = Dev::start(&["--clusters", "4"]);
     let before = until_all(&dev, "InstallSucceed");
+    let away = told(&dev, &["fault", "cluster2", "offline"]);
+    assert!(away.ok, "{}", away.stderr);
 
     let patch = r#"{"spec":{"customizedVariables":[{"name":"GREETING","value":"ahoy"}]}}"#;
     let edit = dev.kubectl(&[
@@ -117,12 +120,14 @@ fn editing_the_configuration_moves_every_cluster_and_then_nothing_is_written() {
     ]);
     assert!(edit.ok, "{}", edit.stderr);
 
-    // cluster2 applies slowly, so the state between is there to be seen.
+    // cluster2 is away, so the state between is there to be seen.
     dev.until(
         "cluster2 says Upgrading",
         &["mca", ADDON, "-n", "cluster2"],
         |addon| state_of(addon, "Progressing") == ("True".into(), "Upgrading".into()),
     );
+    let back = told(&dev, &["heal", "cluster2"]);
+    assert!(back.ok, "{}", back.stderr);
     let after = until_all(&dev, "UpgradeSucceed");
     for (old, new) in before.iter().zip(&after) {
         assert_ne!(
@@ -169,7 +174,7 @@ fn a_cluster_that_cannot_apply_says_so_and_holds_nobody_up() {
 fn deleting_the_add_on_leaves_nothing_on_the_clusters() {
     let dev = Dev::start(&["--clusters", "3"]);
     until_all(&dev, "InstallSucceed");
-    let delete = dev.kubectl(&["delete", "clustermanagementaddon", ADDON, "--timeout=30s"]);
+    let delete = dev.kubectl(&["delete", "clustermanagementaddon", ADDON, "--timeout=60s"]);
     assert!(delete.ok, "{}", delete.stderr);
     for kind in ["managedclusteraddons", "manifestworks"] {
         dev.until("all gone", &[kind, "-A"], |list| {

@@ -138,11 +138,11 @@ const READINGS: [(&str, &str); 13] = [
         "environment=|ManagedClusterJoined",
     ),
     (
-        "wait mca --all -n cluster1 --for=condition=Ready --timeout=10s",
+        "wait mca --all -n cluster1 --for=condition=Ready --timeout=60s",
         "condition met",
     ),
     (
-        "wait mca/helloworld -n cluster2 --timeout=10s \
+        "wait mca/helloworld -n cluster2 --timeout=60s \
          --for=jsonpath={.status.conditions[?(@.type=='Progressing')].reason}=InstallSucceed",
         "condition met",
     ),
@@ -158,7 +158,7 @@ fn everyday_reading_works() {
             "-n",
             cluster,
             "--for=condition=Ready",
-            "--timeout=30s",
+            "--timeout=60s",
         ]);
     }
     let run = |command: &str| dev.kubectl(&command.split_whitespace().collect::<Vec<_>>());
@@ -211,49 +211,6 @@ fn a_deleted_instance_comes_back_whatever_the_cascade() {
         );
         let owner = &works["items"][0]["metadata"]["ownerReferences"][0]["uid"];
         assert_eq!(*owner, before["metadata"]["uid"], "{cascade}");
-    }
-}
-
-#[test]
-fn clusters_that_come_round_finish_by_themselves() {
-    let dev = Dev::start(&[
-        "--clusters",
-        "3",
-        "--fault",
-        "cluster2=apply-failure,for=3s:disk full",
-        "--fault",
-        "cluster3=offline,for=6s",
-    ]);
-    let failed = dev.until_says(ADDON, "cluster2", "False", "InstallFailed");
-    let said = message_of(&failed, "Progressing");
-    assert!(said.contains("disk full"), "{said}");
-    let away = dev.until_says(ADDON, "cluster3", "True", "Installing");
-    assert_eq!(
-        state_of(&away, "Ready").0,
-        "False",
-        "nobody has heard of cluster3"
-    );
-    dev.until("the hub tells that nobody can tell", &["mca", "-A"], |list| {
-        let away = on_cluster(list, ADDON, "cluster3");
-        away.is_some_and(|found| state_of(found, "Available").0 == "Unknown")
-    });
-    dev.until_says(ADDON, "cluster1", "False", "InstallSucceed");
-
-    for cluster in ["cluster2", "cluster3"] {
-        let done = dev.until_says(ADDON, cluster, "False", "InstallSucceed");
-        assert_eq!(
-            message_of(&done, "Progressing"),
-            "install completed with no errors.",
-            "{cluster}"
-        );
-        dev.succeed(&[
-            "wait",
-            "mca/helloworld",
-            "-n",
-            cluster,
-            "--for=condition=Ready",
-            "--timeout=20s",
-        ]);
     }
 }
 
@@ -346,7 +303,7 @@ fn a_cluster_that_leaves_takes_its_add_on_with_it() {
     for cluster in ["cluster1", "cluster2"] {
         dev.until_says(ADDON, cluster, "False", "InstallSucceed");
     }
-    dev.succeed(&["delete", "managedcluster", "cluster2", "--timeout=20s"]);
+    dev.succeed(&["delete", "managedcluster", "cluster2", "--timeout=60s"]);
     for kind in ["mca", "manifestworks"] {
         dev.until(&format!("no {kind} on cluster2"), &[kind, "-A"], |list| {
             list["items"]

@@ -278,7 +278,7 @@ fn remove(dev: &Dev, files: &[String]) {
     if files.is_empty() {
         return;
     }
-    let command = ["delete", "--ignore-not-found", "--timeout=30s"];
+    let command = ["delete", "--ignore-not-found", "--timeout=60s"];
     let run = send(dev, &command, files);
     assert!(run.ok, "{files:?}: {}", run.stderr);
 }

@@ -209,7 +209,7 @@ fn guards_and_drives(webhooks: &[Value], kubeconfig: &Path) {
         "-n",
         "cluster2",
         "--for=condition=Ready",
-        "--timeout=30s",
+        "--timeout=60s",
     ];
     until("the add-on is ready", || kubectl(kubeconfig, &wait, "").ok);
     let reason = "-o=jsonpath={.status.conditions[?(@.type==\"Progressing\")].reason}";

@@ -25,7 +25,7 @@ use audit::{Asks, Facts, Finding, Inputs, KINDS, Ledger, ObjectKey, Rulebook, Sh
 use snapshot::Kind;
 
 /// Objects that are judged in one go.
-const BATCH: usize = 64;
+const BATCH: usize = 32;
 
 /// Everything that the auditor keeps.
 pub(super) struct JudgeLoop {

@@ -45,7 +45,7 @@ impl Default for AuditPace {
     fn default() -> Self {
         Self {
             turn: Duration::from_secs(1),
-            page: 200,
+            page: 100,
             between_pages: Duration::from_millis(50),
             between_lists: Duration::from_secs(10),
             writes_at_once: 4,
