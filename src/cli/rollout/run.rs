@@ -177,11 +177,11 @@ pub(in crate::cli) fn steered(
                     return Ok(written((&target, verb), writing, &taken_from, request));
                 }
                 // Its controllers write its status all the time, and the gate takes its own: what was asked for is decided anew.
-                Outcome::Changed if wait < LAST_WAIT => {
+                Outcome::Changed(_) if wait < LAST_WAIT => {
                     tokio::time::sleep(wait).await;
                     wait *= 2;
                 }
-                Outcome::Changed => return Err(restless(&target)),
+                Outcome::Changed(why) => return Err(restless(&target, why)),
             }
         }
     })
@@ -194,13 +194,15 @@ const LAST_WAIT: Duration = Duration::from_secs(5);
 
 /// The object never stood still.
 #[derive(Debug, thiserror::Error)]
-#[error("{0} changes faster than anything can be written to it; nothing was written, try again")]
-struct Restless(String);
+#[error(
+    "{0} changes faster than anything can be written to it; nothing was written, try again. The hub says: {1}"
+)]
+struct Restless(String, String);
 
-fn restless(target: &Target) -> CliError {
+fn restless(target: &Target, why: String) -> CliError {
     CliError::Serve {
         part: "the change",
-        source: Box::new(Restless(target.told())),
+        source: Box::new(Restless(target.told(), why)),
     }
 }
 

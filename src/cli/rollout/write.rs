@@ -30,8 +30,8 @@ pub(in crate::cli) enum Outcome {
         /// Whose values were written over.
         taken_from: Vec<String>,
     },
-    /// Nothing is written: the object is not the one that the write was decided from.
-    Changed,
+    /// Nothing is written: the object is not the one that the write was decided from; in the hub's words.
+    Changed(String),
 }
 
 /// Another program owns a field.
@@ -77,19 +77,19 @@ pub(in crate::cli) async fn put(
             allowed(&owners, request)?;
             match hub.patch(&Patch::Merge(&body), false).await? {
                 Answer::Stored => Ok(Outcome::Written { taken_from: owners }),
-                Answer::Owned(_) | Answer::Changed => Ok(Outcome::Changed),
+                Answer::Owned(_, why) | Answer::Changed(why) => Ok(Outcome::Changed(why)),
             }
         }
         Form::Apply => {
             let patch = Patch::Apply(&body);
             let owners = match hub.patch(&patch, false).await? {
                 Answer::Stored => Vec::new(),
-                Answer::Changed => return Ok(Outcome::Changed),
-                Answer::Owned(owners) => {
+                Answer::Changed(why) => return Ok(Outcome::Changed(why)),
+                Answer::Owned(owners, _) => {
                     allowed(&owners, request)?;
                     match hub.patch(&patch, true).await? {
                         Answer::Stored => owners,
-                        Answer::Owned(_) | Answer::Changed => return Ok(Outcome::Changed),
+                        Answer::Owned(_, why) | Answer::Changed(why) => return Ok(Outcome::Changed(why)),
                     }
                 }
             };
@@ -109,9 +109,9 @@ struct Hub<'a> {
 enum Answer {
     Stored,
     /// Others own what it would set.
-    Owned(Vec<String>),
+    Owned(Vec<String>, String),
     /// It was made from another revision, or for an object that is gone.
-    Changed,
+    Changed(String),
 }
 
 impl Hub<'_> {
@@ -126,9 +126,9 @@ impl Hub<'_> {
                 let causes = status.details.as_ref().map(|details| details.causes.as_slice());
                 let owners = managers(causes.unwrap_or_default());
                 Ok(if owners.is_empty() {
-                    Answer::Changed
+                    Answer::Changed(status.message)
                 } else {
-                    Answer::Owned(owners)
+                    Answer::Owned(owners, status.message)
                 })
             }
             Err(error) => Err(refused(error)),
