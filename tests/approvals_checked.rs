@@ -1,6 +1,6 @@
-//! The checker of plans about approvals: it refuses what nobody has approved of, although the planner has made it.
+//! The checker of plans about approvals: it refuses what is not approved, although the planner has made it.
 //!
-//! A plan that was made before anybody asked is judged as if it were made after.
+//! A plan that was made before an approval was asked for is judged as if it were made after.
 
 use jiff::SignedDuration;
 use plan::Action;

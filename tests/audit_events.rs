@@ -1,4 +1,4 @@
-//! The audit's events on the dev hub: told when an object begins or ceases to be at fault, once, and by whoever leads.
+//! The audit's events on the dev hub: told when an object begins or ceases to be at fault, once, and by the leader alone.
 
 use std::sync::Arc;
 

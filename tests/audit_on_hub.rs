@@ -187,7 +187,7 @@ async fn a_report_that_somebody_edits_is_put_right_whatever_its_hash_says() {
             "{what}"
         );
     }
-    // What is somebody else's is left to them.
+    // An annotation of another client is left alone, and causes no write.
     let note = json!({"metadata": {"annotations": {"seen-by": "me"}}});
     let noted = api
         .patch("tidegate-audit", &PatchParams::default(), &Patch::Merge(note))
@@ -230,7 +230,7 @@ async fn whoever_leads_next_writes_nothing_twice_and_takes_away_what_is_over() {
     let standing = until("a report", || first.report("policyreports", "c1")).await;
     until("the other report", || first.report("clusterpolicyreports", "")).await;
     first.stop().await;
-    // Of a namespace whose fault is gone, and one that somebody else has written.
+    // The report of a namespace whose fault is gone, and a report of another client.
     let mut over = standing.clone();
     over["metadata"] = json!({"name": "tidegate-audit", "namespace": "default",
         "labels": standing["metadata"]["labels"], "annotations": standing["metadata"]["annotations"]});

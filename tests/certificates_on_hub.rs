@@ -114,7 +114,7 @@ async fn one_field_is_written_and_whoever_applies_the_rest_sees_no_difference() 
             let expected = json!({".": {}, "f:name": {}, "f:clientConfig": {"f:caBundle": {}}});
             assert_eq!(owned, &expected, "{key}");
         }
-        // Whoever applies the manifest, as Flux does, meets no conflict and takes nothing away.
+        // A field manager that applies the manifest, as Flux does, meets no conflict and takes nothing away.
         let api = configurations(&client, place.0);
         for _ in 0..2 {
             let applied = api
@@ -195,14 +195,14 @@ async fn whatever_is_damaged_is_made_anew_and_told_to_the_api_server() {
             .is_ok_and(|pair| pair.flaw(NAME, jiff::Timestamp::now()).is_none())
     })
     .await;
-    // What nobody shows any more is forgotten first.
+    // First what is due is done: the authorities that are read then are the ones that stay.
     let revision = || async {
         secret(&client)
             .await
             .and_then(|secret| secret.metadata.resource_version)
     };
     at_rest(Duration::from_secs(4), revision).await;
-    // Somebody deletes the Secret: whom the API server trusted stays trusted, for replicas that still show what was lost.
+    // The Secret is deleted: authorities that the API server trusted stay trusted, for replicas that still show what was lost.
     let old = data(&client).await[AUTHORITIES].clone();
     secrets(&client)
         .delete("tidegate-tls", &kube::api::DeleteParams::default())
@@ -223,7 +223,8 @@ async fn whatever_is_damaged_is_made_anew_and_told_to_the_api_server() {
     hub.shutdown().await;
 }
 
-/// Deleted and registered again is how doctor's own cure goes: nobody has written anything, so nothing is waited for.
+/// Deleted and registered again is how doctor's own cure goes: no other client has overwritten the bundle of the new object, so
+/// it is written at once.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_configuration_that_is_made_anew_is_told_at_once_however_often() {
     let hub = hub().await;
@@ -273,7 +274,7 @@ async fn configurations_that_come_later_and_other_objects_of_theirs_are_told_too
     let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "tidegate"}});
     hubs::load(&hub, [namespace]).await;
     let (tide, keeper) = leader(&client, LONG).await;
-    // Nobody asks the gate yet, and there is no Secret: where the rights allow it, it is made.
+    // No webhook asks the gate yet, and there is no Secret: where the rights allow it, it is made.
     eventually("a certificate", || async {
         let data = data(&client).await;
         Holding::read(&data).shown.is_ok()

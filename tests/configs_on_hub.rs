@@ -1,5 +1,5 @@
-//! Configurations of any kind on the dev hub: a custom kind that appears late, a ConfigMap, a Secret that is never read, thousands of types, and a hub
-//! that refuses.
+//! Configurations of any kind on the dev hub: a custom kind that appears late, a ConfigMap, a Secret that is never read,
+//! thousands of types, and a hub that refuses.
 //!
 //! Every request of the controllers passes a gate that notes it, and that can refuse it as a hub without permissions does.
 
@@ -303,7 +303,7 @@ async fn edits_arrive(scene: &Scene) {
     scene.has_hash("cluster2", "gadgets", &patch).await;
 }
 
-/// An object of one cluster's own, beside one that nobody refers to.
+/// An object of one cluster's own, beside one that no reference names.
 async fn only_what_is_referred_to_is_read(scene: &Scene) {
     let content = json!({"data": {"k": "v"}});
     for name in ["own", "stranger"] {
@@ -342,7 +342,7 @@ async fn refer(scene: &Scene, configs: &Value) {
     patched.expect("the add-on changes");
 }
 
-/// Whoever can write a reference can have it followed: not to credentials.
+/// A user who can write a reference can have the controllers follow it: not to credentials.
 async fn a_secret_is_never_asked_for(scene: &Scene) {
     scene
         .put(json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "token", "namespace": "cluster1"},

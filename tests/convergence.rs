@@ -200,7 +200,7 @@ fn bugs_that_are_put_in_are_found() {
     }
 }
 
-/// The way back has failures of its own: nobody keeps what failed all the same, and it does not start again.
+/// The way back has failures of its own: no cluster keeps what failed all the same, and it does not start again.
 #[test]
 fn a_change_that_fails_is_undone_in_every_order_of_events() {
     let seeds = || 0..number("CONVERGENCE_UNDO_SEEDS").unwrap_or(UNDO_SEEDS);

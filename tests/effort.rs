@@ -1,5 +1,5 @@
-//! Objects that are made to be slow, and a decision that is stopped: what was not looked at is refused, and nobody is locked out
-//! of what is stored.
+//! Objects that are made to be slow, and a decision that is stopped: what was not looked at is refused, and users are not
+//! locked out of what is stored.
 //!
 //! Decides nothing about single rules. Which work grows faster than its object is looked for in `time`.
 

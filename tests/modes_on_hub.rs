@@ -1,4 +1,4 @@
-//! Tidegate beside OCM's add-on manager: what is that manager's is left alone while somebody holds its Lease, and no longer.
+//! Tidegate beside OCM's add-on manager: what is that manager's is left alone while its Lease is held, and no longer.
 
 use std::time::Duration;
 
@@ -84,7 +84,7 @@ async fn comes(client: &Client, name: &str) {
     waiting::eventually(name, || is_there(client, name)).await;
 }
 
-/// Name and revision of every add-on and instance: what changes whenever somebody writes.
+/// Name and revision of every add-on and instance: what changes with every write.
 async fn revisions(client: &Client) -> Vec<String> {
     let addons: Api<ClusterManagementAddOn> = Api::all(client.clone());
     let instances: Api<ManagedClusterAddOn> = Api::all(client.clone());
@@ -171,7 +171,7 @@ async fn who_leads_is_told_whoever_it_is() {
                 ..Pace::default()
             },
         }),
-        // The same Lease: whoever does not hold it writes nothing at all.
+        // The same Lease: a replica that does not hold it writes nothing at all.
         stock: Some(StockLease {
             namespace: "default".to_owned(),
             name: "manager-lock".to_owned(),
@@ -207,8 +207,9 @@ async fn a_lease_that_nobody_renews_keeps_nobody_out() {
     hub.shutdown().await;
 }
 
-/// `clusteradm addon enable` replaces all annotations of an instance that is there. Whoever takes the mark away keeps the instance
-/// (`docs/install.md`), and nobody can tell one from the other: it is driven as before, and not taken away until it is marked again.
+/// `clusteradm addon enable` replaces all annotations of an instance that is there. A user who takes the mark away keeps the
+/// instance (`docs/install.md`), and the planner cannot tell one from the other: it is driven as before, and not taken away until
+/// it is marked again.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_instance_whose_annotations_are_replaced_stays_until_it_is_marked_again() {
     let hub = hub().await;
@@ -233,7 +234,7 @@ async fn an_instance_whose_annotations_are_replaced_stays_until_it_is_marked_aga
     comes(&client, "hello").await;
     let instances: Api<ManagedClusterAddOn> = Api::namespaced(client.clone(), "c1");
     let params = PostParams::default();
-    // Somebody may write in between.
+    // The controllers may write in between.
     waiting::until("it is replaced", || async {
         let mut found = instances.get("hello").await.expect("it is there");
         let by = [("by".to_owned(), "somebody".to_owned())].into();

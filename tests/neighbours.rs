@@ -1,5 +1,5 @@
-//! Programs of third-party add-ons beside Tidegate: whatever their generation, each writes its own part, nothing of the other's is
-//! overwritten, and at rest nobody writes.
+//! Programs of third-party add-ons beside Tidegate: whatever their generation, each writes its own part, nothing of the other's
+//! is overwritten, and at rest neither writes.
 //!
 //! The programs are `crates/spokes/src/neighbour`.
 
@@ -14,7 +14,7 @@ const GROUP: &str = "addon.open-cluster-management.io";
 const LIFECYCLE: &str = "addon.open-cluster-management.io/lifecycle";
 const HOSTING: &str = "addon.open-cluster-management.io/hosting-cluster-name";
 
-/// What a program writes into an instance, and nobody else.
+/// What only a program writes into an instance.
 const THEIRS: [&str; 5] = [
     "healthCheck",
     "namespace",

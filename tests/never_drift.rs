@@ -75,7 +75,7 @@ async fn stays_in_sync(tool: &dyn Tool) {
                 "applied again: {manifest}"
             );
         }
-        // Nobody else writes to a configuration: there the same manifest changes nothing at all.
+        // Only the tool writes to a configuration: there the same manifest changes nothing at all.
         if manifest["kind"] == "AddOnDeploymentConfig" {
             assert_eq!(after, before, "applied again: {manifest}");
         }
@@ -177,8 +177,8 @@ async fn nobody_owns_what_the_gate_fills_in() {
     scene.stop().await;
 }
 
-/// `kubectl create` and a bare POST leave no record of what was written: whoever creates owns the defaults too. Then the
-/// default of the definition stays, because a guess could replace what the user wrote.
+/// `kubectl create` and a bare POST leave no record of what was written: the field manager that creates owns the defaults too.
+/// Then the default of the definition stays, because a guess could replace what the user wrote.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_bare_create_is_never_second_guessed() {
     let scene = Scene::start().await;

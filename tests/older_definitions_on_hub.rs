@@ -159,7 +159,7 @@ async fn a_kind_of_our_own_tells_the_health_that_older_definitions_drop() {
     // Whatever is written again and again would be written now.
     waiting::at_rest(Duration::from_secs(3), async || writes.load(Ordering::SeqCst)).await;
 
-    // One that somebody deletes comes again, and one of an add-on that manages itself goes.
+    // A roll-up that is deleted comes again, and one of an add-on that manages itself goes.
     let all: Api<AddOnRollout> = Api::all(client.clone());
     all.delete("helloworld", &DeleteParams::default())
         .await

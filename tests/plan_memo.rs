@@ -151,7 +151,7 @@ fn a_clock_that_goes_back_has_all_looked_at() {
     assert_eq!(looked_at(&world), 0);
 }
 
-/// Limits, groups and failures count those that nobody looks at.
+/// Limits, groups and failures count the clusters that are not looked at, too.
 #[test]
 fn a_rollout_goes_on_beside_those_that_are_done() {
     for strategy in [

@@ -189,8 +189,8 @@ fn put_instance(world: &mut World, cluster: &str, own: Option<serde_json::Value>
     world.put(Kind::Instance, object);
 }
 
-/// Cuts the decisions of both placements into groups, by what is decided now: the bit of a cluster says whether it is in the first
-/// group of `p0`, which has a name, and `p1` has a group for each of its clusters.
+/// Cuts the decisions of both placements into groups, by what is decided now: the bit of a cluster says whether it is in the
+/// first group of `p0`, which has a name, and `p1` has a group for each of its clusters.
 fn put_groups(world: &mut World, mask: u8) {
     let first = mask & 15;
     let all: Vec<(usize, String)> = (0..4).map(|n| (n, cluster(n))).collect();
@@ -231,7 +231,7 @@ fn taken_in_a_moment_without_decisions(steps: &[Step], which: usize, emptied: bo
     for step in steps {
         act(&mut world, step);
     }
-    // What one placement gives while the other is unknown already is nobody's to know.
+    // What one placement gives while the other is unknown already cannot be told: so both are decided first.
     for n in 0..2 {
         let place = ObjectKey::new(Kind::Placement, "default", placement(n));
         if !world.objects.contains_key(&decision(n)) || !world.objects.contains_key(&place) {
@@ -259,8 +259,8 @@ fn taken_in_a_moment_without_decisions(steps: &[Step], which: usize, emptied: bo
         world.delete(&decision(which));
     }
     let words_only = |action: &plan::Action| matches!(action, plan::Action::Status { patch, .. } if patch.value()["status"].get("configReferences").is_none());
-    // Whoever has nothing yet can lose nothing: an instance made by hand may get its first configuration from the placement
-    // that is known.
+    // An instance that has no configuration yet can lose none: made by hand, it may get its first one from the placement that
+    // is known.
     let has_nothing = |namespace: &str| {
         let key = ObjectKey::new(Kind::Instance, namespace, "hello");
         world
@@ -272,7 +272,8 @@ fn taken_in_a_moment_without_decisions(steps: &[Step], which: usize, emptied: bo
         matches!(action, plan::Action::Status { .. } | plan::Action::Create { .. })
             && has_nothing(&action.object().namespace)
     };
-    // Nothing says that a placement configured what a human made, unless it runs with its configurations already (docs/install.md).
+    // Nothing says that a placement configured what a human made, unless it runs with its configurations already
+    // (docs/install.md).
     let is_unmarked = |namespace: &str| {
         let instance = &world.objects[&ObjectKey::new(Kind::Instance, namespace, "hello")];
         instance["metadata"]["annotations"]
@@ -305,7 +306,8 @@ fn an_instance_without_anything_may_get_its_first_configuration() {
     assert_eq!(taken_in_a_moment_without_decisions(&steps, 1, false), []);
 }
 
-/// Found by the property below: made by hand, kept from the second placement's configuration by a pause, and nothing on it says so.
+/// Found by the property below: made by hand, kept from the second placement's configuration by a pause, and nothing on it says
+/// so.
 #[test]
 fn what_a_human_made_and_no_placement_has_reached_goes_by_the_placement_that_is_known() {
     let steps = [
@@ -331,8 +333,8 @@ fn a_cluster_that_another_placement_has_taken_over_is_not_claimed_back() {
     assert_eq!(taken_in_a_moment_without_decisions(&steps, 1, false), []);
 }
 
-/// Found by the property below: what waits for a slot of `spec.configuration` is not outside of its placement while nobody has decided
-/// that placement.
+/// Found by the property below: what waits for a slot of `spec.configuration` is not outside of its placement while that
+/// placement is not decided.
 #[test]
 fn a_cluster_that_waits_for_the_configuration_of_the_add_on_goes_on_waiting_while_its_placement_is_unknown() {
     let steps = [
@@ -350,7 +352,8 @@ fn a_cluster_that_waits_for_the_configuration_of_the_add_on_goes_on_waiting_whil
     }
 }
 
-/// Found by the property below: a human's instance that another placement holds still runs with what the undecided one gave before.
+/// Found by the property below: a human's instance that another placement holds still runs with what the undecided one gave
+/// before.
 #[test]
 fn what_a_human_made_does_not_move_with_a_placement_that_may_have_given_it_up() {
     let steps = [

@@ -23,7 +23,7 @@ const OWN_SIGNER: &str = "example.com/hello";
 const CLUSTER: &str = "c1";
 const AGENT: &str = "system:open-cluster-management:c1:x7f2q";
 
-/// Roles that somebody has labelled for agents.
+/// Roles that an administrator has labelled for agents.
 fn roles_for_agents() -> [Value; 2] {
     let labels = json!({"tidegate.io/hub-permissions": "allowed"});
     let rules = json!([{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get"]}]);
@@ -118,7 +118,7 @@ impl Scene {
         eventually(&what, || async { self.condition(kind).await.starts_with(words) }).await;
     }
 
-    /// Asks for a certificate as somebody; the hub itself writes down who asked.
+    /// Asks for a certificate as a requester; the hub itself writes down who asked.
     async fn ask(&self, name: &str, requester: &str, signer: &str, subject: (&str, &[&str])) {
         let stored = agent::ask(&self.client, name, (CLUSTER, requester), signer, subject).await;
         assert_eq!(stored["spec"]["username"], requester);
@@ -166,8 +166,8 @@ async fn agents_get_the_certificates_that_they_may_have_and_no_others() {
     })
     .await;
 
-    // The secret of the signer comes late, and first it is somebody else's: until it says that it signs for the add-on nothing is even
-    // approved, for whoever owns the signer's name may sign whatever is.
+    // The Secret of the signer comes late, and at first not for this add-on: until it says that it signs for the add-on nothing
+    // is even approved, for the owner of the signer's name may sign whatever is approved.
     scene
         .ask("addon-c1-hello-2", AGENT, OWN_SIGNER, ("worker", &["workers"]))
         .await;
@@ -208,7 +208,7 @@ async fn agents_get_the_certificates_that_they_may_have_and_no_others() {
     scene.stop().await;
 }
 
-/// Somebody else's agent, and a group that is too much.
+/// The agent of another cluster, and a group that is too much.
 async fn nobody_answers(scene: &Scene, subject: (&str, &[&str])) {
     scene
         .ask(

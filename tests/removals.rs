@@ -1,4 +1,4 @@
-//! How fast a fleet can be taken away: no more than the budget has, whatever goes wrong, and whoever begins to write.
+//! How fast a fleet can be taken away: no more than the budget has, whatever goes wrong, and whichever leader begins to write.
 
 mod told;
 mod world;
@@ -11,7 +11,7 @@ use serde_json::json;
 use snapshot::{Kind, RemovalBudget, Settings, Store, terms};
 use world::World;
 
-/// What somebody does to a hub.
+/// What a user or the scheduler does to a hub.
 type Mistake = fn(&mut World);
 
 /// Everything that makes a strategy let a whole fleet go.

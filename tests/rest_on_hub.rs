@@ -1,8 +1,9 @@
-//! Writes at rest: in every documented way of living beside OCM's add-on manager, the programs of add-ons and the agents, nobody writes
-//! anything for twenty seconds; in the way that the pages warn of, somebody always does.
+//! Writes at rest: in every documented way of living beside OCM's add-on manager, the programs of add-ons and the agents, nothing
+//! is written for twenty seconds; in the way that the pages warn of, the writes never end.
 //!
-//! All ways run side by side, each on a hub of its own, over one stretch of time. What counts is a new revision of any object of the hub;
-//! Leases alone are left out: whoever holds one renews it. OCM's manager is `testkit/stock_on_hub.rs`, the program `spokes::neighbour`.
+//! All ways run side by side, each on a hub of its own, over one stretch of time. What counts is a new revision of any object of
+//! the hub; Leases alone are left out: a holder renews its own. OCM's manager is `testkit/stock_on_hub.rs`, the program
+//! `spokes::neighbour`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -29,7 +30,7 @@ const LIFECYCLE: &str = "addon.open-cluster-management.io/lifecycle";
 const WINDOW: Duration = Duration::from_secs(20);
 const ADDONS: [&str; 3] = ["hello", "other", "third"];
 
-/// A hub with two clusters, three add-ons and everybody who acts on them.
+/// A hub with two clusters, three add-ons and every program that acts on them.
 struct Scene {
     name: &'static str,
     hub: TestHub,
@@ -41,7 +42,7 @@ struct Scene {
     counter: JoinHandle<()>,
 }
 
-/// Whose `hello` is: given to Tidegate as the pages say, or nobody's in particular.
+/// Whose `hello` is: given to Tidegate as the pages say, or to no manager in particular.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Given {
     Tidegate,
@@ -316,7 +317,7 @@ async fn documented() -> Vec<Scene> {
 #[tokio::test(flavor = "multi_thread")]
 async fn in_every_documented_mode_nobody_writes_at_rest_and_in_the_other_somebody_always_does() {
     let scenes = documented().await;
-    // Both drive every add-on: neither elects, and nobody looks at the other's Lease.
+    // Both drive every add-on: neither elects, nor looks at the other's Lease.
     let fight = Scene::begin(
         "both, unmarked",
         Given::Nobody,

@@ -1,4 +1,4 @@
-//! Taking a hub over from OCM's add-on manager, and living beside it: no work is written without need, and nobody writes at rest.
+//! Taking a hub over from OCM's add-on manager, and living beside it: works are not written without need, nor anything at rest.
 //!
 //! The neighbour is `testkit/stock.rs`.
 
@@ -226,7 +226,7 @@ fn a_work_that_says_something_else_is_never_left_alone() {
     let [Fate::Written(differences)] = changed.as_slice() else {
         panic!("{}", take_over_text(&told));
     };
-    // Whoever is written gets our own annotation as well.
+    // A work that is written gets our own annotation as well.
     let paths: Vec<&str> = differences.iter().map(|one| one.path.as_str()).collect();
     assert_eq!(
         paths,
@@ -284,7 +284,7 @@ fn what_a_take_over_would_change_is_told_beforehand() {
     assert!(take_over_text(&told).contains("unknown variable \"NOBODY\""));
 }
 
-/// Tolerations without a node selector, and a StatefulSet that nobody has decorated yet.
+/// Tolerations without a node selector, and a StatefulSet, which OCM's manager does not decorate.
 fn hub_with_differences() -> World {
     let mut all = manifests();
     all[4] = workload(
@@ -391,7 +391,7 @@ fn writes_at_rest(world: &mut World, addons: &[&str], clusters: &[String], stock
 fn one_at_a_time_nobody_writes_at_rest() {
     let mut world = of_stock(3, &manifests());
     let clusters: Vec<String> = (0..3).map(|number| format!("c{number}")).collect();
-    // The neighbour stands by: whoever does not hold the Lease writes nothing.
+    // The neighbour stands by: without the Lease it writes nothing.
     assert_eq!(writes_at_rest(&mut world, &["hello"], &clusters, false), 0);
 }
 
@@ -430,7 +430,7 @@ fn what_the_pages_warn_of_is_written_for_ever() {
     // The template is listed, so that the neighbour's manager for template add-ons acts all the same.
     let (mut world, clusters) = shared(true, Managing::Marked);
     assert!(writes_at_rest(&mut world, &["hello", "other"], &clusters, true) > 0);
-    // Nobody has said whose add-on it is.
+    // No annotation says whose add-on it is.
     let (mut world, clusters) = shared(true, Managing::All);
     assert!(writes_at_rest(&mut world, &["hello", "other"], &clusters, true) > 0);
 }

@@ -180,7 +180,7 @@ async fn every_instance_carries_its_hashes(scene: &Scene) {
 }
 
 async fn nobody_is_written_to(scene: &Scene) {
-    // Once everything is done, nobody is written to any more. Agents report on their own; give them time to finish.
+    // Once everything is done, nothing is written any more. Agents report on their own; give them time to finish.
     waiting::at_rest(Duration::from_secs(2), || scene.versions()).await;
 }
 

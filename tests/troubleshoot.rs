@@ -1,4 +1,4 @@
-//! The page for whoever has a message and wants its cause: every message of the log, and every finding of the doctor, is on one.
+//! The page for readers of a message who want its cause: every message of the log, and every finding of the doctor, is on one.
 //!
 //! Decides nothing about messages.
 
@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use crate::testkit::manifests::repository;
 
-/// Files whose messages nobody who operates a hub meets: the dev hub's, and what is only for tests.
+/// Files whose messages the administrator of a hub does not meet: the dev hub's, and what is only for tests.
 const APART: [&str; 3] = ["src/cli/dev/", "src/telemetry/logs.rs", "src/server/trials/"];
 
 fn page(path: &str) -> String {

@@ -1,5 +1,5 @@
-//! The status of an instance that somebody else has written as a whole, as the hub's gRPC server does with what an agent sends it: what was
-//! ours in it comes back, and no cluster moves for it.
+//! The status of an instance that another client has written as a whole, as the hub's gRPC server does with what an agent sends
+//! it: what was ours in it comes back, and no cluster moves for it.
 
 use jiff::SignedDuration;
 use serde_json::{Value, json};
@@ -45,7 +45,7 @@ fn key(cluster: &str) -> ObjectKey {
     ObjectKey::new(Kind::Instance, cluster, "hello")
 }
 
-/// Lets everybody act until nothing is left; returns the kinds of what was written.
+/// Lets planner and agents act until nothing is left; returns the kinds of what was written.
 fn rounds(world: &mut World) -> Vec<Kind> {
     let mut written = Vec::new();
     for _ in 0..16 {

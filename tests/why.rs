@@ -17,7 +17,7 @@ fn condition(kind: &str, status: &str) -> Value {
         "lastTransitionTime": "2029-01-01T00:00:00Z"})
 }
 
-/// The objects of a hub on which somebody else's manager has deployed `hello` on `c1`.
+/// The objects of a hub on which another manager has deployed `hello` on `c1`.
 #[derive(Clone)]
 struct Scene {
     addon: Value,
@@ -59,7 +59,7 @@ fn manual() -> Scene {
     scene(&json!({"type": "Manual"}))
 }
 
-/// The same, of an add-on that manages itself: nobody sums up its conditions.
+/// The same, of an add-on that manages itself: no controller sums up its conditions.
 fn of_its_own() -> Scene {
     let mut scene = manual();
     scene.addon["metadata"]["annotations"] = json!({"addon.open-cluster-management.io/lifecycle": "self"});
@@ -350,7 +350,7 @@ fn what_stalls_the_add_on_is_told_of_a_cluster_that_has_everything() {
     let rows = [
         ("ClockUnknown", Some("why/clock-unknown")),
         ("PlanRefused", Some("why/plan-refused")),
-        // Nothing is held any more, the selector is there again, and nobody has failed: the controllers are behind.
+        // Nothing is held any more, the selector is there again, and no cluster has failed: the controllers are behind.
         ("RemovalHeld", None),
         ("RemovalUnconfirmed", None),
         ("ClustersAbsent", None),

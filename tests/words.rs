@@ -1,6 +1,6 @@
 //! Every word that the code can write on a hub is one that `tidegate explain` knows.
 //!
-//! Walks the sources, not a list: a reason or an annotation that somebody adds without a sentence fails here.
+//! Walks the sources, not a list: a reason or an annotation that is added without a sentence fails here.
 
 use std::path::PathBuf;
 

@@ -1,7 +1,7 @@
 //! Structured merge: a program of applies and updates by several managers, on an object of every kind of type.
 //!
 //! What is asserted holds for every input: what an applier wants is there afterwards, an apply said twice changes nothing, owned
-//! paths survive their writing down, and nobody is left who owns nothing.
+//! paths survive their writing down, and no manager is left that owns nothing.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
@@ -116,7 +116,7 @@ fn applied(live: &mut Value, owners: &mut Owners, intent: &Value, asked: &FieldW
             *owners = after;
             let there = field_set(live, of);
             for path in field_set(intent, of).paths() {
-                // An applier that says null of what it had filled itself takes the rest of it away: the list that is left empty is nobody's.
+                // An applier that says null of what it had filled itself takes the rest of it away: no manager owns the list that is left empty.
                 assert!(
                     is_there(&there, &path) || is_null(intent, &path),
                     "an applier of {intent} does not get {path:?} in {live}"

@@ -55,7 +55,7 @@ pub enum Command {
     Dev(Box<super::DevArgs>),
     /// Guard and drive a hub that is already there: the gate (admission webhook) and the tide (controllers), nothing simulated.
     Serve(Box<ServeArgs>),
-    /// Say what the gate would say about manifests, before anybody applies them.
+    /// Say what the gate would say about manifests, before they are applied.
     Check(CheckArgs),
     /// Say why an add-on is not where it should be, and where to look.
     Why(WhyArgs),

@@ -24,7 +24,7 @@ use snapshot::Kind;
 /// The largest kubeconfig, in bytes.
 const LARGEST: u64 = 16 << 20;
 
-/// The way to a hub, and what it is called when nobody answers there.
+/// The way to a hub, and what it is called when the hub does not answer.
 #[derive(Clone, Debug)]
 pub(super) struct HubConfig {
     config: Config,
@@ -41,7 +41,7 @@ impl Deref for HubConfig {
 }
 
 impl HubConfig {
-    /// Returns the way to the same hub for whoever a token belongs to, and nobody else: nothing of our own is shown with it.
+    /// Returns the way to the same hub for the owner of a token alone: no credential of our own is shown with it.
     pub(super) fn bearing(mut self, token: &str) -> Self {
         self.config.auth_info = kube::config::AuthInfo {
             token: Some(token.to_owned().into()),
@@ -50,7 +50,7 @@ impl HubConfig {
         self
     }
 
-    /// Returns the way to the same hub for somebody who asks as another account.
+    /// Returns the way to the same hub for a caller that asks as another account.
     pub(super) fn impersonating(mut self, account: Option<String>) -> Self {
         self.config.auth_info.impersonate = account;
         self

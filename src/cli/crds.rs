@@ -20,7 +20,7 @@ use field::{Shown, counted, listed};
 /// Print the custom resource definitions of Tidegate's own kinds.
 ///
 /// Open Cluster Management's kinds are not among them: a hub that has them serves more versions than one, and an apply of other
-/// definitions would take those away from everybody. Tidegate works on a hub's own definitions as they are.
+/// definitions would take those away from every client. Tidegate works on a hub's own definitions as they are.
 #[derive(Args, Clone, Debug)]
 pub struct CrdsArgs {
     /// Print the kinds of Open Cluster Management as well, for a hub that has not got them: to try Tidegate, and for tests.

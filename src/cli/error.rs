@@ -55,7 +55,7 @@ pub enum CliError {
         /// What would be right.
         reason: String,
     },
-    /// What was asked for cannot be had; whoever looked for it says why in whole words.
+    /// What was asked for cannot be had; the part that looked for it says why in whole words.
     #[error("{0}")]
     Refused(Box<dyn std::error::Error + Send + Sync>),
     /// Something could not be done that everything else needs.

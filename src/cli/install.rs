@@ -1,6 +1,7 @@
 //! `tidegate install`: prints the manifests that install Tidegate.
 //!
-//! Decides only how flags become a choice; `kit` decides what is installed. Never talks to a hub: whoever installs sees what it is first.
+//! Decides only how flags become a choice; `kit` decides what is installed. Never talks to a hub: the administrator sees first
+//! what it is.
 
 use std::path::{Path, PathBuf};
 
@@ -75,7 +76,7 @@ pub enum CertifierArg {
     SelfManaged,
     /// cert-manager, which has to be there.
     CertManager,
-    /// Somebody who puts it into the Secret `tidegate-tls`.
+    /// An administrator, who puts it into the Secret `tidegate-tls`.
     Secret,
 }
 
@@ -99,7 +100,7 @@ pub enum ExtraArg {
     NetworkPolicy,
     /// ServiceMonitor and PrometheusRule for Prometheus' operator, dashboards for Grafana.
     Monitoring,
-    /// The web page of the controllers, which shows rollouts to whoever forwards its port and shows a token (docs/web.md).
+    /// The web page of the controllers, which shows rollouts to users who forward its port and show a token (docs/web.md).
     WebPage,
 }
 

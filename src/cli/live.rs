@@ -98,7 +98,7 @@ pub(super) fn dump(path: &Path) -> Result<Dump, CliError> {
     Dump::read(&text).map_err(|error| unreadable(std::io::Error::other(error)))
 }
 
-/// Reads everything that the store would watch, for somebody who waits elsewhere than at a terminal.
+/// Reads everything that the store would watch, without telling a terminal how far it is: the user waits elsewhere.
 pub(super) async fn quietly(client: &Client) -> Result<Hub, CliError> {
     hub(client, &|_| {}).await
 }

@@ -9,7 +9,7 @@ use super::CliError;
 use super::print::complaints_are_coloured;
 use crate::telemetry::{self, LogForm, LogWriter};
 
-/// The variable with a filter, for whoever wants to see one part of the program more closely.
+/// The variable with a filter, to see one part of the program more closely.
 const FILTER: &str = "TIDEGATE_LOG";
 
 /// How the log is written.
@@ -38,7 +38,7 @@ pub enum LogFormat {
 pub enum LogLevel {
     /// Nothing.
     Off,
-    /// What needs somebody.
+    /// What needs an administrator.
     Error,
     /// Also what is tried again.
     Warn,
@@ -84,7 +84,7 @@ impl LogLevel {
 /// It says of every request that fails what its caller is told as well, and tells with its cause: hundreds of lines where a hub goes away.
 const TWICE: &str = "kube_client::client";
 
-/// What a library says is no answer to what somebody asked a tool: a failure has its own line, with its cause.
+/// What a library says is no answer to what a user asked a tool: a failure has its own line, with its cause.
 const OF_TOOLS: &str = "off,tidegate=warn";
 
 /// What kind of program a command is.

@@ -37,7 +37,7 @@ pub(super) struct Opened {
     documents: PolicyDocuments,
 }
 
-/// Returns the policies of the folder, for whoever asks once.
+/// Returns the policies of the folder, read once.
 pub(super) fn compiled(folder: Option<&Path>) -> Result<PolicySet, CliError> {
     Ok(folder.map(read_whole).transpose()?.unwrap_or_default().1)
 }

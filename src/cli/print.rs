@@ -57,7 +57,7 @@ pub(super) fn terminal_size() -> Option<(usize, usize)> {
     Some((usize::from(width.0), usize::from(height.0)))
 }
 
-/// Prints a page to standard error. That nobody reads it is no fault.
+/// Prints a page to standard error. That it cannot be written is no fault.
 pub(super) fn complain(page: &Shown) {
     put(&mut std::io::stderr().lock(), page.as_str()).unwrap_or_default();
 }

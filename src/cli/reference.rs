@@ -87,7 +87,7 @@ fn command_line() -> String {
     page
 }
 
-/// A command, and all that stand below it: whoever looks for `tidegate dev fault` finds it by its name.
+/// A command, and all that stand below it: a reader who looks for `tidegate dev fault` finds it by its name.
 fn sections(page: &mut String, title: &str, command: &mut Command) {
     section(page, title, &mut command.clone());
     for sub in command

@@ -91,7 +91,7 @@ pub(super) fn run(args: &RenderArgs) -> Result<ExitCode, CliError> {
     Ok(ExitCode::from(u8::from(!is_whole)))
 }
 
-/// Where there are no works, what is said is all there is: it goes to standard error, so that nobody applies an empty page.
+/// Where there are no works, what is said is all there is: it goes to standard error, so that an empty page is not applied.
 fn yaml(rendered: &RenderedCluster) -> Result<(), CliError> {
     let notes = works_notes(rendered);
     if rendered.works.is_empty() {

@@ -51,7 +51,7 @@ pub fn run() -> ExitCode {
         Err(error) => {
             match form {
                 LogFormat::Text => complain(&Shown::line(&format!("tidegate: {}", error.one_line()))),
-                // Whoever reads the log reads objects.
+                // In this form every line of the log is an object.
                 LogFormat::Json => tracing::error!(why = error.one_line(), "the program ends"),
             }
             ExitCode::from(error.exit_status())

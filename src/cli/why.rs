@@ -20,7 +20,7 @@ use snapshot::{Fence, Settings};
 /// Follows it from the ClusterManagementAddOn over placement, configurations and ManifestWork to what the cluster's agent
 /// reports, and stops at the first object that cannot pass on what the one before it says. Without --cluster, clusters
 /// that share a cause stand together. Of an add-on that is being deleted, or gone but for what is left of it, it says who still holds it.
-/// Exit status: 0 nobody has to act (all ready, or waiting for what comes by itself), 1 somebody has to, or the add-on is not on the
+/// Exit status: 0 nothing has to be done (all ready, or waiting for what comes by itself), 1 a user has to act, or the add-on is not on the
 /// cluster that was asked about, 2 it cannot be told.
 #[derive(Args, Clone, Debug)]
 pub struct WhyArgs {

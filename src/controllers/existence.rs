@@ -1,5 +1,5 @@
-//! Whether single objects exist, asked of the hub itself; of a namespace, a role or an add-on of a cluster, what counts of it; and what
-//! somebody may do.
+//! Whether single objects exist, asked of the hub itself; of a namespace, a role or an add-on of a cluster, what counts of it;
+//! and what a user may do.
 //!
 //! Decides nothing: a hub that does not say, or does not let this program look, leaves the question open. Asking for a review
 //! of access stores nothing.

@@ -1,7 +1,7 @@
-//! A store that follows a hub, for whoever only looks: the watches of the controllers, and nobody who writes.
+//! A store that follows a hub, for commands and pages that only read: the watches of the controllers, without their writes.
 //!
-//! Decides how often one looks: ten times a second at most, and never for more than a tenth of the time, however long a look takes. A hub
-//! on which nothing happens costs nothing.
+//! Decides how often it looks: ten times a second at most, and never for more than a tenth of the time, however long a look
+//! takes. A hub on which nothing happens costs nothing.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -40,7 +40,8 @@ pub struct Lens<T> {
 }
 
 impl<T: Send + Sync + 'static> Lens<T> {
-    /// Starts to follow a hub; `look` is asked for a picture of what is known whenever that has changed, and told what it touches.
+    /// Starts to follow a hub; `look` is asked for a picture of what is known whenever that has changed,
+    /// and told what it touches.
     pub fn start(
         client: Client,
         settings: Settings,
@@ -135,7 +136,7 @@ impl<T, F: FnMut(&Store, &Touched, Timestamp) -> Look<T>> Follower<T, F> {
             self.take_one(event);
         }
         if let Some(list) = self.store.take_watch_list() {
-            // Nobody looks only while the program is stopping.
+            // The receiver has ended only while the program is stopping.
             let _sent = self.lookout.send(list).is_ok();
         }
         let patience = if was_synced { Duration::ZERO } else { FIRST_LOOK };

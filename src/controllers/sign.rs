@@ -1,7 +1,7 @@
 //! Signs certificates of agents with the key of an add-on's own signer.
 //!
 //! Decides what stands in the certificate: the subject that was checked, the usages of the request, a day of life. The key is
-//! read for one signature and dropped; it is never kept and never told to anybody, errors included.
+//! read for one signature and dropped; it is never kept and never told, not in an error either.
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Secret;
@@ -85,7 +85,8 @@ enum Fault {
 
 /// Returns the secret of a signer, if it says that it signs for the add-on.
 ///
-/// Asked before an approval, too: an approved request is signed by whoever owns the signer's name, and a template may name any.
+/// Asked before an approval, too: an approved request is signed by the controller that owns the signer's name,
+/// and a template may name any.
 pub(super) async fn secret_of(
     client: &Client,
     signer: &Signer,
@@ -140,7 +141,7 @@ pub(super) async fn certificate(
     })
 }
 
-/// Whoever writes a template may name any secret; only who may write the secret says for whom it signs.
+/// A template's author may name any secret; only a user who may write the secret says for which add-ons it signs.
 fn signs_for(secret: &Secret, addon: &str) -> bool {
     let named = secret
         .metadata

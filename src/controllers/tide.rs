@@ -55,7 +55,7 @@ pub struct TideOptions {
     pub part: Part,
     /// Where the controllers count what they do.
     pub metrics: Metrics,
-    /// Where an audit hears what the watches show; absent when nobody audits.
+    /// Where an audit hears what the watches show; absent where nothing is audited.
     pub tap: Option<WatchTap>,
 }
 
@@ -151,8 +151,8 @@ fn stand(
     (leading, term)
 }
 
-/// Looks at the Lease of OCM's add-on manager where somebody here could write what is its; returns whether it acts. Whoever elects
-/// by that very Lease never writes while it does.
+/// Looks at the Lease of OCM's add-on manager where this process may write that manager's add-ons; returns whether it acts. A
+/// replica that elects by that very Lease never writes while the manager holds it.
 fn watched_fence(
     client: &Client,
     options: &TideOptions,

@@ -34,7 +34,7 @@ pub fn read_text(path: &Path, most: u64) -> io::Result<String> {
     text.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.utf8_error()))
 }
 
-/// Tells what keeps a file from being read by somebody who reads it whole.
+/// Tells what keeps a file from being read, for a caller that has a library read it whole, or reads it later.
 pub fn inspect(path: &Path, most: u64) -> io::Result<()> {
     if is_own(path) {
         return Ok(());

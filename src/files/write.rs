@@ -18,7 +18,7 @@ const ATTEMPTS: u32 = 100;
 pub enum Access {
     /// Its owner.
     Private,
-    /// Whoever the file mode creation mask lets.
+    /// Every user whom the file mode creation mask lets.
     Shared,
 }
 
@@ -70,7 +70,7 @@ fn draft(path: &Path, access: Access) -> io::Result<(PathBuf, File)> {
     for number in 0..ATTEMPTS {
         let draft = format!(".{}.{}-{number}", name.to_string_lossy(), std::process::id());
         let draft = path.with_file_name(draft);
-        // Makes it, or fails: never opens what somebody has put there.
+        // Makes it, or fails: never opens what another process has put there.
         match OpenOptions::new()
             .write(true)
             .create_new(true)
@@ -166,7 +166,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("hub.json");
         fs::write(&path, "old").expect("writable");
-        // Somebody has put something where the first drafts would be.
+        // Another process has put a link where the first draft would be.
         let stolen = folder.path().join(format!(".hub.json.{}-0", std::process::id()));
         symlink(&path, &stolen).expect("a link");
         write(&path, "new", Access::Private).expect("another name is taken");

@@ -52,7 +52,7 @@ pub(super) struct Allowance {
 }
 
 impl Allowance {
-    /// Takes one question, if everybody whom it counts for has one left.
+    /// Takes one question, if all callers together, this caller and this user each have one left.
     pub(super) fn take(&mut self, who: &OnBehalf, now: Instant) -> bool {
         let peer = self.peers.of(who.peer, now);
         let user = self.users.of(who.user, now);

@@ -1,4 +1,4 @@
-//! Who may ask: callers with a certificate of a given authority, callers that know the secret of the path, or anybody.
+//! Who may ask: callers with a certificate of a given authority, callers that know the secret of the path, or every caller.
 //!
 //! Decides whether a caller has shown who it is. Never prints a secret, and compares it in a time that does not depend on it.
 
@@ -36,13 +36,13 @@ pub enum CallersError {
 /// 128 bits in base64.
 const SHORTEST: usize = 22;
 const LONGEST: usize = 128;
-/// The one in use and the next one; nobody needs more.
+/// A rotation needs two, the one in use and the next one; a line beyond this many is refused.
 const MOST_SECRETS: usize = 4;
 
 /// Who may ask.
 #[derive(Clone, Debug, Default)]
 pub struct Callers {
-    /// Who signs the certificates of callers; without one, nobody is asked for a certificate.
+    /// Who signs the certificates of callers; without one, no caller is asked for a certificate.
     pub authority: Option<ClientAuthority>,
     /// Names that such a certificate must have one of; without any, every certificate of the authority will do.
     pub names: BTreeSet<String>,

@@ -40,13 +40,13 @@ pub enum CertificateError {
     /// The key is no PEM private key. The cause is left out: it might quote the key.
     #[error("cannot parse the private key")]
     ParseKey,
-    /// The key does not belong to the certificate, or is of a kind that nobody supports.
+    /// The key does not belong to the certificate, or is of a kind that the TLS library does not support.
     #[error("the private key does not fit the certificate")]
     Mismatch(#[source] rustls::Error),
     /// The first certificate of the chain is none.
     #[error("cannot parse the first certificate of the chain")]
     ParseLeaf,
-    /// It has no alternative name, and nobody looks at any other.
+    /// It has no subject alternative name, and callers look at no other name.
     #[error(
         "the certificate has no name: it needs a subject alternative name, such as the DNS name of the service"
     )]

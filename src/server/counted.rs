@@ -1,7 +1,7 @@
 //! What is counted of a question that came to an end, and the line of the log for each one that is refused.
 //!
-//! Decides what such a line has: who asked for what, at which door, and the rules that refused. Never a word of the object, and never
-//! what a rule says of it: messages quote values.
+//! Decides what such a line has: who asked for what, at which door, and the rules that refused. Never a word of the object, and
+//! never what a rule says of it: messages quote values.
 
 use serde::Deserialize;
 use std::borrow::Cow;
@@ -86,7 +86,7 @@ impl Subject {
         );
     }
 
-    /// Tells of a refusal of what nobody has judged.
+    /// Tells of the refusal of a request that was not judged.
     pub(super) fn tell_unjudged(&self, asked: (&str, Door), why: Unjudged) {
         let rules = match why {
             Unjudged::Crowded => "none: too many objects at once",
@@ -96,7 +96,7 @@ impl Subject {
     }
 }
 
-/// Tells of a refusal of which nobody has read who asked for what.
+/// Tells of the refusal of a request whose body was not read: who asked for what is not known.
 pub(super) fn tell_unread(door: Door, why: &'static str) {
     info!(target: TARGET, door = label(door), rules = why, "request denied");
 }

@@ -37,15 +37,16 @@ pub struct GateOptions {
     pub bind: SocketAddr,
     /// Certificate to show.
     pub certificate: Certificate,
-    /// The name that callers use, which every certificate must be for; without one, a new certificate needs a name of the old one.
+    /// The name that callers use, which every certificate must be for;
+    /// without one, a new certificate needs a name of the old one.
     pub name: Option<String>,
     /// Who may ask.
     pub callers: Callers,
     /// What probes hear.
     pub health: Health,
-    /// Facts of the fleet; whoever watches the fleet replaces them.
+    /// Facts of the fleet; the controllers that watch the fleet replace them.
     pub facts: Arc<ArcSwap<Facts>>,
-    /// What the rules do and which policies hold; whoever reads them replaces them.
+    /// What the rules do and which policies hold; the watches of the rules' file and of the policies replace it.
     pub rulebook: Arc<ArcSwap<Rulebook>>,
     /// Where the gate counts what it does.
     pub metrics: Metrics,
@@ -243,7 +244,7 @@ impl std::fmt::Debug for AppState {
 }
 
 fn desk(options: GateOptions, limits: Limits, decide: Decide) -> std::io::Result<AppState> {
-    // Where nobody can show who it is, nothing is kept for those who have.
+    // Where no caller can show who it is, no share is kept for known callers.
     let reserve = match (&options.callers.authority, &options.callers.secrets) {
         (None, None) => Reserve::None,
         (Some(_), _) | (_, Some(_)) => Reserve::Kept,

@@ -49,7 +49,7 @@ pub(super) struct HeadDeadline<S> {
 }
 
 impl<S> HeadDeadline<S> {
-    /// Returns the stream with its first deadline running: whoever connects has something to ask.
+    /// Returns the stream with its first deadline running: a caller that connects has something to ask.
     pub(super) fn new(stream: S, signal: HeadSignal, limit: Duration) -> Self {
         let deadline = Some(Box::pin(tokio::time::sleep(limit)));
         Self {

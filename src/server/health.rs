@@ -70,7 +70,8 @@ impl Health {
         let _again = self.0.facts.set(facts);
     }
 
-    /// Hears from now on which kinds the hub does not serve, and how far the own clock is ahead of the hub's, by which certificates are judged.
+    /// Hears from now on which kinds the hub does not serve, and how far the own clock is ahead of the hub's, by which
+    /// certificates are judged.
     pub fn hears(&self, metrics: &Metrics) {
         let _again = self.0.watches.set(metrics.staleness().clone());
         let _again = self.0.clock.set(metrics.clone());
@@ -129,7 +130,7 @@ impl Health {
         }
     }
 
-    /// Kinds that the hub does not serve are another matter than kinds that are still read: somebody has to act.
+    /// Kinds that the hub does not serve are told apart from kinds that are still read: an administrator has to install them.
     fn unread_words(&self, unread: &[&'static str]) -> String {
         let missing = self
             .0

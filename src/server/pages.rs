@@ -1,6 +1,7 @@
-//! The pages that are no admission: `/healthz`, `/readyz`, `/metrics` and `/pending`, over plain HTTP, on addresses and a thread of their own.
+//! The pages that are no admission: `/healthz`, `/readyz`, `/metrics` and `/pending`, over plain HTTP,
+//! on addresses and a thread of their own.
 //!
-//! Decides nothing. Whatever happens at the gate, whoever asks here gets an answer: no thread, socket or place is shared. Nothing
+//! Decides nothing. Whatever happens at the gate, a question here gets an answer: no thread, socket or place is shared. Nothing
 //! that admission needs depends on it, and nothing on it is secret.
 
 use std::convert::Infallible;

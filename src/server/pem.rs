@@ -40,7 +40,8 @@ impl Wanted {
     }
 }
 
-/// Returns what is wrong with the files of a chain and of its key, and a word for metrics; nothing where each holds what it should.
+/// Returns what is wrong with the files of a chain and of its key, and a word for metrics;
+/// nothing where each holds what it should.
 pub(super) fn wrong_files(
     (chain, certificate): (&Path, &str),
     (key, secret): (&Path, &str),
@@ -49,7 +50,7 @@ pub(super) fn wrong_files(
         (Wanted::Certificate, Wanted::Key, chain, kinds(certificate)),
         (Wanted::Key, Wanted::Certificate, key, kinds(secret)),
     ];
-    // What is broken is told by whoever reads it.
+    // A file whose PEM is broken passes here: reading the certificate tells what is broken.
     let holds = |wanted: Wanted, kinds: &Option<Vec<SectionKind>>| {
         let Some(kinds) = kinds else {
             return true;

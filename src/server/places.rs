@@ -1,9 +1,9 @@
 //! The places that connections take, and whose place a newcomer gets when there is none left.
 //!
-//! Decides who goes: strangers before callers that are known, those of a crowded address before others, those who have shown
-//! nothing before those who have asked something, and among equals the one that has rested longest. So somebody who only waits
-//! never keeps out somebody who asks. A quarter of the places is for those who have just come: whoever arrives is outrun only by
-//! as many newcomers as that, and more of them outrun each other. Never closes a connection itself: it is told to leave.
+//! Decides who goes: strangers before callers that are known, those of a crowded address before others, those that have shown
+//! nothing before those that have asked something, and among equals the one that has rested longest. So a caller that only waits
+//! never keeps out a caller that asks. A quarter of the places is for callers that have just come: a newcomer is outrun only by
+//! as many others as that, and more of them outrun each other. Never closes a connection itself: it is told to leave.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -42,7 +42,7 @@ pub(super) struct Place {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Worth {
     standing: CallerStanding,
-    /// Whether its address has no more than what nobody has to explain.
+    /// Whether its address has no more connections than `Limits::modest`.
     modest: bool,
     phase: Phase,
     since: Instant,
@@ -150,7 +150,7 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        // Whoever was told to leave has none any more.
+        // A connection that was told to leave has lost its place already.
         let _gone = self.places.taken().remove(self.number);
         self.places.metrics.door().ended();
     }

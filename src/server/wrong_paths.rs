@@ -1,7 +1,8 @@
 //! What is told of questions whose path does not end in the gate's secret.
 //!
-//! Decides how often: of the first at once, of later ones once a minute with their number. An API server that asks so takes the answer for a
-//! webhook that failed, and most of them are ignored: nobody would hear of it. Never shows a path, which may hold the secret of yesterday.
+//! Decides how often: of the first at once, of later ones once a minute with their number. An API server that asks so takes the
+//! answer for a webhook that failed, and most of them are ignored: without the line of the log no administrator would hear of it.
+//! Never shows a path, which may hold the secret of yesterday.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;

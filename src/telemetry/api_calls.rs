@@ -16,7 +16,7 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 use tower::{Layer, Service};
 
-/// A resource that nobody listed; configurations may be of any kind.
+/// A resource that is not named to `ApiMetrics::layer`; configurations may be of any kind.
 const OTHER: &str = "other";
 /// What is served, and in which version.
 const DISCOVERY: &str = "discovery";

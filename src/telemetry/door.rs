@@ -1,6 +1,6 @@
 //! What is counted at the gate's door: connections, decisions that take too long, certificates.
 //!
-//! Decides names and labels. Never counts by caller: there are as many of those as anybody likes.
+//! Decides names and labels. Never counts by caller: an attacker may come as any number of callers.
 
 use std::sync::atomic::AtomicU64;
 
@@ -15,7 +15,7 @@ use super::words::words;
 /// Why the gate ended a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Closed {
-    /// Somebody else needed its place more.
+    /// Its place was needed: for a newcomer, or because the system had run out of descriptors.
     MadeRoom,
     /// Every place was needed for a decision.
     NoPlace,

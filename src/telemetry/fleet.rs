@@ -109,7 +109,7 @@ impl FleetMetrics {
     }
 }
 
-/// The gauges, made when somebody asks.
+/// The gauges, made anew for every scrape.
 #[derive(Debug)]
 struct Gauges(Arc<Mutex<BTreeMap<String, AddOnCounts>>>);
 

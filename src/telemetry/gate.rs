@@ -1,6 +1,7 @@
 //! What is counted of admission: requests by what became of them, the time to answer, and what rules found.
 //!
-//! Decides names, labels and buckets. A kind that nobody listed is `other`: whoever asks chooses it, and may choose as many as it likes.
+//! Decides names, labels and buckets. A kind that is not listed here is `other`: the caller chooses the kind, and may choose as
+//! many as it likes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -45,7 +46,7 @@ pub enum DryRun {
     No,
     /// Nothing is stored, whatever the answer is.
     Yes,
-    /// Nobody has read the question.
+    /// The question was not read.
     Unknown,
 }
 
@@ -61,7 +62,7 @@ impl From<bool> for DryRun {
     }
 }
 
-/// The kinds that admission is asked about; the webhooks name no others.
+/// The kinds that have a label of their own: those that our webhooks name, and AddOnPolicy and ManagedCluster, which none of them names.
 const KINDS: [&str; 10] = [
     "AddOnDeploymentConfig",
     "AddOnHubConfig",
@@ -88,7 +89,7 @@ pub struct About {
 }
 
 impl About {
-    /// What nobody has read.
+    /// The labels of a request that was not read.
     pub const NOTHING: Self = Self {
         kind: UNKNOWN,
         operation: UNKNOWN,
@@ -208,7 +209,7 @@ impl AdmissionMetrics {
             .observe(took.as_secs_f64());
     }
 
-    /// Counts a request that nobody decided.
+    /// Counts a request that was turned away before it was decided.
     pub fn turned_away(&self, door: &'static str) {
         self.count(door, About::NOTHING, Decision::TurnedAway);
     }

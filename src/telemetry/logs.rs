@@ -1,7 +1,7 @@
 //! Logs: one line per event, on standard error, so that standard output stays for results.
 //!
-//! Decides level and form. Fields are facts, messages are constant. A fact may be the word of anybody (a cluster reports what it
-//! likes), so nothing in it ends the line, acts on a terminal or looks like another field.
+//! Decides level and form. Fields are facts, messages are constant. A fact may be the word of any client of the hub (a cluster
+//! reports what it likes), so nothing in it ends the line, acts on a terminal or looks like another field.
 
 use std::fmt;
 use std::fmt::Write as _;
@@ -30,7 +30,7 @@ const BRIDGE: &str = "log.";
 /// Why logs cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
-    /// The filter has a form that nobody understands.
+    /// The filter cannot be parsed.
     #[error("cannot read the log filter {filter:?}")]
     ParseFilter {
         /// The filter.
@@ -55,7 +55,7 @@ pub enum LogForm {
     Json,
 }
 
-/// So many lines wait for whoever reads the log; more are left out and counted, for no answer waits for a reader.
+/// So many lines wait for the reader of the log; more are left out and counted, for no answer waits for a reader.
 const WAITING: usize = 8192;
 
 /// What writes the log, and has written all of it when it is dropped, or a second later.
@@ -64,7 +64,7 @@ pub struct LogWriter {
     _guard: WorkerGuard,
 }
 
-/// Lines of the log that were left out because nobody took the ones before.
+/// Lines of the log that were left out because the reader of the log did not take the ones before.
 static LEFT_OUT: OnceLock<ErrorCounter> = OnceLock::new();
 
 /// Returns how many lines of the log were left out so far.
@@ -73,8 +73,8 @@ pub(super) fn lines_left_out() -> u64 {
     u64::try_from(count).unwrap_or(u64::MAX)
 }
 
-/// Starts logs with a filter such as `info` or `tidegate=debug,warn`. Lines are written by a thread of their own: a reader that has stopped, a
-/// disk that is full and a pipe that has broken hold nobody up and end nothing.
+/// Starts logs with a filter such as `info` or `tidegate=debug,warn`. Lines are written by a thread of their own: a reader that
+/// has stopped, a disk that is full and a pipe that has broken hold no request up and end nothing.
 pub fn start_logs(filter: &str, form: LogForm) -> Result<LogWriter, LogError> {
     let parsed = EnvFilter::try_new(filter).map_err(|source| LogError::ParseFilter {
         filter: filter.to_owned(),

@@ -1,8 +1,8 @@
 //! Metrics: what is counted, under which name.
 //!
 //! Decides names, labels and buckets. A label is a word of a small fixed set or the id of a rule; never the name of an object,
-//! a cluster or a user, of which a hub has as many as it likes. One file makes an exception, and has a limit (`fleet.rs`). Names that
-//! Prometheus and Kubernetes have for everybody stand without our prefix.
+//! a cluster or a user, of which a hub has as many as it likes. One file makes an exception, and has a limit (`fleet.rs`). Names
+//! that Prometheus and Kubernetes have for every program stand without our prefix.
 
 use jiff::{SignedDuration, Timestamp};
 use std::sync::Arc;
@@ -37,7 +37,7 @@ use super::words::words;
 pub enum Written {
     /// It was taken.
     Done,
-    /// Somebody else wrote first; planned again.
+    /// Another client wrote first (409); planned again.
     Conflict,
     /// The hub refused it or did not answer; tried again.
     Failed,
@@ -57,7 +57,7 @@ struct Build {
     dev: &'static str,
 }
 
-/// Whoever builds says of what, with the variable `TIDEGATE_COMMIT`.
+/// The build names its commit with the variable `TIDEGATE_COMMIT`.
 const BUILD: Build = Build {
     version: env!("CARGO_PKG_VERSION"),
     commit: match option_env!("TIDEGATE_COMMIT") {
@@ -92,7 +92,7 @@ struct Resource {
 /// Everything that is counted. Clones count into the same place.
 #[derive(Clone, Debug)]
 pub struct Metrics {
-    /// What has names of our own, and what has names that everybody has.
+    /// Metrics with names of our own, and metrics with names that every program has.
     registries: Arc<[Registry; 2]>,
     plans: Counter,
     planning: Histogram,
@@ -420,12 +420,12 @@ impl Metrics {
             .set((!is_read).into());
     }
 
-    /// Notes whether nobody knows what the absence of objects means.
+    /// Notes whether it is open what the absence of objects means.
     pub fn doubts(&self, open: bool) {
         self.doubts.set(open.into());
     }
 
-    /// Notes how many clusters are absent that nobody saw go, and how many instances are not taken away although they would go.
+    /// Notes how many absent clusters were not seen to go, and how many instances are not taken away although they would go.
     pub fn holds(&self, absent: usize, removals: usize) {
         self.absent_clusters
             .set(i64::try_from(absent).unwrap_or(i64::MAX));
@@ -473,7 +473,7 @@ impl Metrics {
                 .get_or_create(&Resource { resource })
                 .set(count);
         }
-        // A rule that nobody breaks any more has no line.
+        // A rule that no object breaks any more has no line.
         self.audit_findings.clear();
         for (rule, severity, count) in findings {
             let rule = rule.to_owned();

@@ -1,7 +1,7 @@
 //! What is told about who writes: who leads, and what would be written where nothing is.
 //!
-//! Decides names and labels. What would be written is kept by add-on for the page `/pending`, where names of objects may stand; no
-//! metric has one. Never decides who leads.
+//! Decides names and labels. What would be written is kept by add-on for the page `/pending`, where names of objects may stand;
+//! no metric has one. Never decides who leads.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -38,9 +38,9 @@ pub enum Holder {
     Tidegate,
     /// What calls itself as OCM's add-on manager does.
     Stock,
-    /// Somebody else.
+    /// A program that calls itself otherwise.
     Other,
-    /// Nobody: it is free, over, or not there.
+    /// It has no holder: it is free, over, or not there.
     Nobody,
     /// It could not be read yet.
     Unknown,
@@ -146,7 +146,8 @@ impl ModeMetrics {
         self.lock().get_or_insert_default();
     }
 
-    /// Notes what would be written for an owner, by the name under which the page tells it; returns whether that is something else than before. Nothing where it is written.
+    /// Notes what would be written for an owner, by the name under which the page tells it; returns whether that is something
+    /// else than before. Nothing where it is written.
     pub fn would_write(&self, owner: &str, actions: Vec<PendingAction>) -> bool {
         let mut guard = self.lock();
         let Some(observed) = guard.as_mut() else {

@@ -1,6 +1,8 @@
-//! The process itself: time of the processors, memory, descriptors, threads and its start, under the names that every Prometheus client has.
+//! The process itself: time of the processors, memory, descriptors, threads and its start,
+//! under the names that every Prometheus client has.
 //!
-//! Decides names. Read when somebody asks, from what Linux tells in `/proc`; what cannot be read has no line. Never reads a file of a user.
+//! Decides names. Read at every scrape, from what Linux tells in `/proc`; what cannot be read has no line.
+//! Never reads a file of a user.
 
 use std::fmt;
 use std::time::{SystemTime, UNIX_EPOCH};

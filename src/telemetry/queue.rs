@@ -1,6 +1,6 @@
 //! The queue of owners that wait to be planned, under the names that Kubernetes' own controllers have.
 //!
-//! Decides names and buckets. Ages are worked out when somebody asks: a loop that has come to a stop shows by them.
+//! Decides names and buckets. Ages are worked out at every scrape: a loop that has come to a stop shows by them.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

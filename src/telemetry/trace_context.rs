@@ -1,6 +1,7 @@
 //! Who a span belongs to: W3C trace contexts as callers send them, and new ones.
 //!
-//! Decides what a `traceparent` says, and which traces are kept. Never fails over a header: what cannot be read begins a trace of its own.
+//! Decides what a `traceparent` says, and which traces are kept. Never fails over a header:
+//! what cannot be read begins a trace of its own.
 
 use uuid::Uuid;
 
@@ -28,7 +29,7 @@ impl Parent {
             span: u64::try_from(span).ok()?,
             is_kept: flags & 1 == 1,
         };
-        // Zero is nobody, and version ff is none.
+        // By W3C, an id of zero and the version ff are invalid.
         (is_whole && version != 0xff && trace != 0 && span != 0).then_some(parent)
     }
 }
@@ -55,7 +56,7 @@ impl Ratio {
     }
 
     fn keeps(self, trace: u128) -> bool {
-        // As OpenTelemetry's own samplers: by the last digits, so that everybody who sees the trace decides alike.
+        // As OpenTelemetry's own samplers: by the last digits, so that every program that sees the trace decides alike.
         let place = u32::try_from(trace & u128::from(u32::MAX)).unwrap_or(u32::MAX);
         f64::from(place) < self.0 * (f64::from(u32::MAX) + 1.0)
     }
@@ -86,7 +87,8 @@ impl Place {
     }
 }
 
-/// A number that nobody else has drawn. The digits that are fixed in one half of a UUID are drawn in the other.
+/// A random number, long enough that it is not drawn twice.
+/// The digits that are fixed in one half of a UUID are drawn in the other.
 fn drawn() -> u128 {
     Uuid::new_v4().as_u128() ^ Uuid::new_v4().as_u128().rotate_left(64)
 }

@@ -1,7 +1,7 @@
 //! Sends spans to a collector: OTLP over HTTP, in the binary form.
 //!
-//! Decides how many go at once, how long a collector may take, and that the end of the program waits two seconds for the last. Nobody
-//! waits for it otherwise; what a collector does not take is counted and gone. Never tells a collector's words to anybody.
+//! Decides how many go at once, how long a collector may take, and that the end of the program waits two seconds for the last. No
+//! request waits for it otherwise; what a collector does not take is counted and gone. Never repeats a collector's words.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -39,7 +39,7 @@ pub enum TraceError {
     /// TLS cannot be set up.
     #[error("cannot set up TLS for the collector")]
     SetUpTls(#[source] rustls::Error),
-    /// This machine trusts nobody.
+    /// No certificate authority that this machine trusts can be read.
     #[error(
         "no authority of this machine can be read: name a file of them in SSL_CERT_FILE, or send to http://"
     )]

@@ -1,7 +1,7 @@
-//! Traces: what a span says, and the queue to whoever sends them.
+//! Traces: what a span says, and the queue to the task that sends them.
 //!
-//! Decides that nothing waits for a collector: a span that finds no room is dropped and counted. A span has words of small sets and ids of
-//! rules, never the name of an object, a user or a cluster, and never anything of a body.
+//! Decides that nothing waits for a collector: a span that finds no room is dropped and counted. A span has words of small sets
+//! and ids of rules, never the name of an object, a user or a cluster, and never anything of a body.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;

@@ -9,7 +9,7 @@ use prometheus_client::registry::Registry;
 
 /// The states of `status.stateCounts`, in its order.
 const STATES: [&str; 5] = ["NotStarted", "Initialized", "Partial", "Complete", "Failed"];
-/// The words of `status.phase`. An upgrade that nobody has looked at yet is pending.
+/// The words of `status.phase`. An upgrade that the controller has not looked at yet has no phase, and counts as pending.
 const PHASES: [&str; 9] = [
     "Pending",
     "Preview",
@@ -53,7 +53,8 @@ impl UpgradeMetrics {
         );
     }
 
-    /// Notes the phase of every upgrade that there is, and its `stateCounts`: not started, initialized, partial, complete, failed.
+    /// Notes the phase of every upgrade that there is, and its `stateCounts`:
+    /// not started, initialized, partial, complete, failed.
     pub fn tell<'s>(&self, upgrades: impl IntoIterator<Item = (&'s str, [i64; 5])>) {
         let mut phases = [0_i64; PHASES.len()];
         let mut states = [0_i64; STATES.len()];

@@ -36,7 +36,7 @@ pub enum Restart {
     Expired,
     /// The connection, or the hub, failed.
     Interrupted,
-    /// Somebody doubted the last list.
+    /// The controllers doubted the last list.
     Doubted,
     /// The hub does not serve the kind, or does not show it.
     Withheld,

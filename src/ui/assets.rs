@@ -1,6 +1,6 @@
 //! The files of the page, as they lie in `page/`.
 //!
-//! Decides nothing: what a browser runs is what is in the repository, built by nobody.
+//! Decides nothing: what a browser runs is what is in the repository, without a build.
 
 /// One file.
 #[derive(Clone, Copy, Debug)]

@@ -1,7 +1,7 @@
 //! Which requests come from the page itself, and not from another site that a browser has open.
 //!
-//! Decides by the names that a browser cannot be made to lie about. A site that has its own name resolve to this address (DNS rebinding)
-//! still sends that name as Host; an address of numbers cannot be rebound. Pure.
+//! Decides by the names that a browser cannot be made to lie about. A site that has its own name resolve to this address (DNS
+//! rebinding) still sends that name as Host; an address of numbers cannot be rebound. Pure.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -20,7 +20,7 @@ pub(super) enum Stranger {
 }
 
 impl Stranger {
-    /// Returns what whoever sent it hears.
+    /// Returns what its sender is told.
     pub(super) const fn told(self) -> &'static str {
         match self {
             Self::NoHost => "the request does not say for which host it is",

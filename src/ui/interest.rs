@@ -1,6 +1,6 @@
-//! Whether anybody looks at the page.
+//! Whether the page is open in any browser.
 //!
-//! Decides when a hub is followed for it: from the first question on, until nobody has asked for a while. A page that nobody has open
+//! Decides when a hub is followed for it: from the first question on, until none has come for a while. A page that is not open
 //! costs the hub no watch.
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -23,20 +23,20 @@ struct State {
 }
 
 impl Interest {
-    /// Notes that somebody looks now.
+    /// Notes a question: a page is open now.
     pub(super) fn note(&self) {
         *self.0.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
         self.0.asked.notify_one();
     }
 
-    /// Waits until somebody looks.
+    /// Waits until a page is open.
     pub async fn begins(&self) {
         while !self.holds(Instant::now()) {
             self.0.asked.notified().await;
         }
     }
 
-    /// Tells whether somebody has looked lately.
+    /// Tells whether a page has asked lately.
     pub fn holds(&self, now: Instant) -> bool {
         let last = *self.0.last.lock().unwrap_or_else(PoisonError::into_inner);
         last.is_some_and(|last| now.saturating_duration_since(last) < LINGERS)

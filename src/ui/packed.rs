@@ -1,8 +1,8 @@
-//! Answers made smaller on their way to whoever reads gzip.
+//! Answers made smaller on their way to clients that read gzip.
 //!
-//! Decides which: those whose length is known. A stream of events has none, so that no event waits in a packer. Packed is nothing by which
-//! somebody could find out a secret from lengths (BREACH): answers hold no token, no cookie and no other secret of whoever asks, and what
-//! another site has a browser ask is refused and bears no token.
+//! Decides which: those whose length is known. A stream of events has none, so that no event waits in a packer. Packed is nothing
+//! by which an attacker could find out a secret from lengths (BREACH): answers hold no token, no cookie and no other secret of
+//! the visitor, and what another site has a browser ask is refused and bears no token.
 
 use std::io::Write as _;
 
@@ -15,7 +15,7 @@ use http_body_util::BodyExt as _;
 /// What is smaller fits into a packet anyway.
 const WORTH: u64 = 1_400;
 
-/// Tells whether somebody reads gzip.
+/// Tells whether a client reads gzip.
 pub(super) fn reads_gzip(headers: &HeaderMap) -> bool {
     let all = headers.get_all(header::ACCEPT_ENCODING).into_iter();
     let words = all.filter_map(|value| value.to_str().ok());

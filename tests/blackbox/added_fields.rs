@@ -1,6 +1,6 @@
 //! `tidegate definitions` on hubs with Open Cluster Management's definitions: the real program, kubectl, and a hub that converts.
 //!
-//! Decides whether added fields last, whether everybody else has what he had, and whether the way back leads to where it began.
+//! Decides whether added fields last, whether other clients have what they had, and whether the way back leads to where it began.
 
 use std::path::Path;
 use std::process::Command;
@@ -47,7 +47,7 @@ fn all(kubeconfig: &Path) -> Vec<Value> {
         .collect()
 }
 
-/// What everybody depends on: versions, what is served and stored, other versions' schemas, the conversion and the names.
+/// What other clients depend on: versions, what is served and stored, other versions' schemas, the conversion and the names.
 fn depended_on(definitions: &[Value]) -> Vec<Value> {
     let mut depended = definitions.to_vec();
     for crd in &mut depended {
@@ -275,7 +275,7 @@ async fn an_operators_definitions_are_left_alone_until_somebody_takes_them_over(
         let refused = definitions(&kubeconfig, &["apply"]);
         assert_eq!(refused.code, Some(1), "{}", refused.stdout);
         assert_eq!(all(&kubeconfig), before);
-        // The cure is a command that somebody can type.
+        // The cure is a command that works as it is printed.
         let cures = refused
             .stdout
             .split('`')
@@ -327,7 +327,7 @@ async fn hubs_that_drop_fields_and_hubs_without_definitions_are_told() {
     assert_eq!(nobody.code, Some(2), "{}", nobody.stderr);
 }
 
-/// The commands of a page that change a hub, as somebody would copy them.
+/// The commands of a page that change a hub, as an administrator copies them.
 fn commands(page: &str, section: &str) -> Vec<String> {
     let text = std::fs::read_to_string(repository(page)).expect("the page");
     let (_, rest) = text.split_once(section).expect("the section");
@@ -380,7 +380,7 @@ async fn nothing_that_the_pages_tell_to_type_takes_a_version_a_conversion_or_a_n
     hub.shutdown().await;
 }
 
-/// Runs a line as somebody types it.
+/// Runs a line as an administrator types it.
 fn shell(kubeconfig: &Path, line: &str) -> Run {
     let program = Path::new(env!("CARGO_BIN_EXE_tidegate"));
     let path = std::env::var("PATH").unwrap_or_default();

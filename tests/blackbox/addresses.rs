@@ -1,7 +1,7 @@
 //! Addresses that a program is told before it listens there.
 //!
-//! Decides that they are below the ports which Linux gives to whoever asks for any: of those, another program of the tests may be given
-//! the same one in the moment before it is bound, or while a gate is replaced by the next.
+//! Decides that they are below the ports which Linux gives to a program that asks for any: of those, another program of the tests
+//! may be given the same one in the moment before it is bound, or while a gate is replaced by the next.
 //! Never holds one: who is told it binds it.
 
 use std::net::{SocketAddr, TcpListener};
@@ -12,7 +12,7 @@ const COUNT: u32 = 12_000;
 
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
-/// Returns an address of this machine that nobody has, and that nobody else is given.
+/// Returns an address of this machine that no program serves on, and that no other caller is given.
 pub(crate) fn free_address() -> SocketAddr {
     // Programs that run at the same time begin in different places.
     let begin = std::process::id().wrapping_mul(331);

@@ -167,7 +167,7 @@ fn the_wrong_examples_are_refused_and_the_right_ones_are_not() {
 #[test]
 fn an_absent_install_namespace_comes_from_the_placements_template_and_stays() {
     let dev = Dev::start(&["--clusters", "2"]);
-    // The add-on manages itself, so that nobody but kubectl makes its ManagedClusterAddOn.
+    // The add-on manages itself, so that kubectl alone makes its ManagedClusterAddOn.
     let definition = r"
 apiVersion: addon.open-cluster-management.io/v1alpha1
 kind: ClusterManagementAddOn
@@ -212,7 +212,7 @@ metadata:
         again.stderr
     );
     let twice = dev.read(&[MCA_V1ALPHA1, "placed", "-n", "cluster1"]);
-    // The controllers may write the status meanwhile; the spec is what nobody may touch.
+    // The controllers may write the status meanwhile; the spec stays as it was.
     assert_eq!(twice["spec"], once["spec"]);
     assert_eq!(twice["metadata"]["generation"], once["metadata"]["generation"]);
 

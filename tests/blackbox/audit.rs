@@ -3,7 +3,8 @@
 use crate::rig::Dev;
 use crate::rig::repository;
 
-/// What came in while nobody was asked: the gate is told of nothing that only changes beside it.
+/// A policy about creations: instances that are older than it are found by the audit, for no later request about them falls under
+/// it.
 const POLICY: &str = "\
 apiVersion: tidegate.io/v1alpha1
 kind: AddOnPolicy

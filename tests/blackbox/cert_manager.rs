@@ -1,4 +1,5 @@
-//! Certificates by cert-manager, whose part is played here: its issuer, and its injector, which goes by the annotation of the kit.
+//! Certificates by cert-manager, whose part is played here: its issuer, and its injector, which goes by the annotation of the
+//! kit.
 //!
 //! Decides that no question fails while certificates are renewed.
 
@@ -13,8 +14,8 @@ use crate::addresses::free_address;
 use crate::certificates::{Met, apply, follow_bundle, gate, load, load_hub, scene, webhooks};
 use crate::rig::{kubectl, repository};
 
-/// cert-manager's part: what its issuer puts into the Secret of a Certificate, and what its injector writes into configurations that have the
-/// annotation `cert-manager.io/inject-ca-from`, by an update of the whole object.
+/// cert-manager's part: what its issuer puts into the Secret of a Certificate, and what its injector writes into configurations
+/// that have the annotation `cert-manager.io/inject-ca-from`, by an update of the whole object.
 async fn cert_manager(client: kube::Client, authority: Arc<Mutex<tidegate::server::Authority>>) {
     let get = |path: String| {
         let client = client.clone();
@@ -52,7 +53,7 @@ async fn cert_manager(client: kube::Client, authority: Arc<Mutex<tidegate::serve
             }
             let request = http::Request::put(path).header("content-type", "application/json");
             let request = request.body(object.to_string().into_bytes()).expect("a request");
-            // Whoever was faster is met again in a moment.
+            // After a conflict, the object as it then is gets the bundle in the next round.
             client.request::<Value>(request).await.ok();
         }
     }
@@ -105,7 +106,7 @@ async fn what_cert_manager_issues_and_injects_is_shown_and_trusted() {
             assert!(begun.elapsed() < crate::rig::PATIENCE, "{renewals}");
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
-        // Nobody is locked out while kubectl runs: a thread of the hub would wait for it, and kubectl for the hub.
+        // The lock is released before kubectl runs: a thread of the hub would wait for the lock, and kubectl for the hub.
         let secret = issued(&authority.lock().expect("nobody panics here"));
         tokio::task::block_in_place(|| apply(&kubeconfig, &secret));
     }

@@ -1,6 +1,6 @@
 //! The definitions of a hub that has Open Cluster Management, and what the README's commands do to them.
 //!
-//! Decides whether anybody is worse off afterwards: every served version, the conversion and every object are as they were.
+//! Decides whether other clients lose anything: every served version, the conversion and every object are as they were.
 
 use std::path::{Path, PathBuf};
 
@@ -41,7 +41,7 @@ pub(crate) async fn hub_with(definitions: Vec<Value>, folder: &Path) -> (TestHub
     (hub, kubeconfig)
 }
 
-/// What everybody on the hub depends on: the definitions of Open Cluster Management, and an object of them.
+/// What other clients of the hub depend on: the definitions of Open Cluster Management, and an object of them.
 fn depended_on(kubeconfig: &Path) -> Vec<(String, Value)> {
     let names = theirs();
     let names = names

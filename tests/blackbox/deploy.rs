@@ -1,7 +1,7 @@
-//! The install kit on a hub with Open Cluster Management's definitions: what `docs/deploy.md` tells to apply is taken, changes nothing
-//! when applied again, and is gone afterwards.
+//! The install kit on a hub with Open Cluster Management's definitions: what `docs/deploy.md` tells to apply is taken, changes
+//! nothing when applied again, and is gone afterwards.
 //!
-//! Decides nothing about pods: nobody runs them here. Whether the rights are enough, `rights_on_hub` decides.
+//! Decides nothing about pods: none is run here. Whether the rights are enough, `rights_on_hub` decides.
 
 use crate::definitions::hub_with_theirs;
 use crate::rig::{kubectl, repository};
@@ -32,7 +32,7 @@ async fn the_kit_is_applied_in_the_order_of_its_page_and_taken_away_again() {
             let again = on(&["apply"], part);
             assert!(again.lines().all(|line| line.ends_with(" unchanged")), "{again}");
         }
-        // First the webhooks: nobody must wait for an answer that does not come.
+        // First the webhooks: no request must wait for an answer that does not come.
         for part in FOLDERS.iter().rev() {
             // The namespace takes along what is told one by one after it.
             on(&["delete", "--ignore-not-found"], part);

@@ -223,7 +223,7 @@ fn another_secret(dev: &Dev, guard: &Value, mutate: &Value) {
     assert_eq!(severity(&findings, "webhooks/answers"), "ok", "{findings:#?}");
 }
 
-/// Somebody who refuses everything: the gate answers as it should, and yet nothing can be stored.
+/// Another webhook that fails closed and does not answer: the gate answers as it should, and yet no add-on can be stored.
 fn others_behind_the_gate(dev: &Dev) {
     let other = json!({"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration",
         "metadata": {"name": "away"}, "webhooks": [{"name": "away.example.com", "admissionReviewVersions": ["v1"],
@@ -292,7 +292,7 @@ async fn rights_are_those_of_the_account_that_is_named() {
             severity, "error",
             "the gate may not do what controllers do: {text}"
         );
-        // Nobody is called sound whose webhooks are not there.
+        // A gate whose webhooks are not registered is not called sound.
         assert_eq!(said(&kubeconfig, "webhooks/answers", &[]).0, "error");
     });
     hub.shutdown().await;

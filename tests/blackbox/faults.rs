@@ -228,7 +228,7 @@ fn clusters_that_come_round_finish_by_themselves() {
     });
     dev.until_says("helloworld", "cluster1", "False", "InstallSucceed");
 
-    // Only now that all is seen: what ends by itself may have ended before anybody looks.
+    // Only now that all is seen: a fault that ends by itself may be over before the test looks.
     for (cluster, fault) in [
         ("cluster2", "apply-failure,for=1s:disk full"),
         ("cluster3", "offline,for=1s"),

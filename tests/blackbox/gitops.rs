@@ -19,7 +19,7 @@ const KINDS: [&str; 7] = [
     "addondeploymentconfigs",
     "clustermanagementaddons",
 ];
-/// The kinds among them that nobody writes a status of.
+/// The kinds among them whose status no controller writes.
 const WITHOUT_STATUS: [&str; 3] = ["namespaces", "addontemplates", "addondeploymentconfigs"];
 
 /// Fits the schema, and cannot work.
@@ -359,7 +359,7 @@ fn without_difference(dev: &Dev, folder: &str) {
 }
 
 /// Returns kind, namespace, name and generation of every object of the examples' kinds, and the resource version where
-/// nobody but the user writes.
+/// no client but the user writes.
 fn versions(dev: &Dev) -> Vec<String> {
     let mut all = Vec::new();
     for kind in KINDS {

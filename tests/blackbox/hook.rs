@@ -1,4 +1,4 @@
-//! A webhook of somebody else: TLS on a free port of loopback, and what it answers.
+//! A webhook that is not Tidegate's: TLS on a free port of loopback, and what it answers.
 //!
 //! Decides nothing; its routes do.
 

@@ -1,4 +1,4 @@
-//! Texts that do something to whoever reads them, at every door of the program.
+//! Texts that act on what shows them (a terminal, a log, a CI system), at every door of the program.
 //!
 //! Decides that nothing which is printed ends a line, moves a cursor, turns the direction of writing, begins a command of a CI
 //! system, or cannot be seen; and that what was said is still told.
@@ -255,7 +255,7 @@ fn dumps_show_nothing_that_acts() {
     }
 }
 
-/// A cluster says what it likes to a hub on which somebody looks, and a policy to somebody who applies.
+/// What a cluster says is shown in the live view and the log; what a policy says, to the user who applies.
 #[test]
 fn a_running_hub_shows_nothing_that_acts() {
     let folder = tempfile::tempdir().expect("a temporary folder");

@@ -1,8 +1,9 @@
-//! The install kit as `docs/operate/install.md` and `docs/operate/uninstall.md` tell it, on a hub with Open Cluster Management's definitions
-//! where rights decide: with the program, with kustomize and with Helm, each block of the pages as it stands there.
+//! The install kit as `docs/operate/install.md` and `docs/operate/uninstall.md` tell it, on a hub with Open Cluster Management's
+//! definitions where rights decide: with the program, with kustomize and with Helm, each block of the pages as it stands there.
 //!
-//! Decides whether what is installed works with nothing but its own rights, whether the doctor is content with it, and whether it goes
-//! without a trace and without anything of the user's. `pods` runs the binary outside; whether the ways print the same, `install_kit` decides.
+//! Decides whether what is installed works with nothing but its own rights, whether the doctor is content with it, and whether it
+//! goes without a trace and without anything of the user's. `pods` runs the binary outside; whether the ways print the same,
+//! `install_kit` decides.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -22,7 +23,7 @@ use crate::serve::{Serve, until};
 use crate::v1beta1::Author;
 use crate::web::told;
 
-/// A hub on which somebody has made an add-on and two clusters, and where nobody of ours is.
+/// A hub with two clusters and without anything of ours.
 pub(crate) struct Site {
     pub(crate) admin: PathBuf,
     pub(crate) folder: tempfile::TempDir,
@@ -106,7 +107,7 @@ impl Site {
         ran.stdout
     }
 
-    /// Somebody wants an add-on on every cluster.
+    /// An administrator wants an add-on on every cluster.
     pub(crate) fn has_an_addon(&self) {
         self.typed("for file in manifests/examples/0[1-5]*.yaml; do kubectl apply -f $file || exit; done");
         // What is of ours in the example is no field of OCM's definitions.
@@ -117,7 +118,7 @@ impl Site {
         });
     }
 
-    /// Somebody changes what the add-on says on every cluster.
+    /// An administrator changes what the add-on says on every cluster.
     pub(crate) fn greets(&self, greeting: &str) {
         let patch = json!({"spec": {"customizedVariables": [{"name": "GREETING", "value": greeting}]}});
         self.typed(&format!("kubectl patch addondeploymentconfig helloworld -n open-cluster-management --type=merge -p '{patch}'"));
@@ -227,7 +228,8 @@ async fn with_helm_it_comes_works_and_goes() {
     comes_works_and_goes("With Helm").await;
 }
 
-/// The page of the kit shows nothing to whoever shows no token, and what the hub lets them see to those who do; the doctor knows of its rights.
+/// The page of the kit shows nothing without a valid token, and with one what the hub lets its user see; the doctor knows of its
+/// rights.
 #[tokio::test(flavor = "multi_thread")]
 async fn with_the_web_page_whoever_forwards_its_port_sees_what_the_hub_lets_them_see() {
     let site = Site::start().await;

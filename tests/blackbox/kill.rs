@@ -1,4 +1,4 @@
-//! The gate is killed and comes back: the hub works for everything that is not poison, and nobody does anything by hand.
+//! The gate is killed and comes back: the hub works for everything that is not poison, and nothing is done by hand.
 //!
 //! Decides about failure policies and their conditions. Never asserts about rules; `admission` does.
 
@@ -136,7 +136,7 @@ fn without_gate(kubeconfig: &Path) {
         let said = "failed calling webhook \"guard.gate.tidegate.io\"";
         assert!(!refused.ok && refused.stderr.contains(said), "{}", refused.stderr);
     }
-    // Unless somebody who may act as the group for it says so.
+    // Unless it is written by a user who may act as the break-glass group.
     let group = format!("--as-group={BREAK_GLASS}");
     let glass = [
         "apply",

@@ -122,8 +122,8 @@ fn a_refusal_is_an_object_where_the_log_has_objects() {
     assert_eq!(denied["facts"]["dry_run"], true);
 }
 
-/// A log that cannot be written, because the disk is full, and one that nobody reads: neither keeps the gate from answering, nor the program
-/// from ending.
+/// A log that cannot be written, because the disk is full, and one that is not read: neither keeps the gate from answering, nor
+/// the program from ending.
 #[test]
 fn nobody_waits_for_whoever_reads_the_log() {
     let full_disk = Stdio::from(std::fs::File::create("/dev/full").expect("Linux has it"));

@@ -1,4 +1,4 @@
-//! Policies about namespaces, with kubectl: what is applied in one go, and what somebody labels later.
+//! Policies about namespaces, with kubectl: what is applied in one go, and what is labelled later.
 
 use crate::rig::{Dev, run};
 

@@ -1,4 +1,4 @@
-//! A write that comes too late: while the hub still asks about it, somebody else writes the same object.
+//! A write that comes too late: while the hub still asks about it, another client writes the same object.
 //!
 //! Decides when it is overtaken: a validating webhook of its own does so for as many writes as it is told to.
 
@@ -69,7 +69,7 @@ async fn register(overtaker: &Overtaker, resource: &str) -> Hook {
     hook
 }
 
-/// Lets whoever steers the rollout be overtaken so many times by such an annotation.
+/// Lets `tidegate rollout` be overtaken so many times by such an annotation.
 async fn overtaken(dev: &Dev, writes: &'static [&'static str], times: usize) -> (Hook, Overtaker) {
     let overtaker = Overtaker {
         kubeconfig: dev.kubeconfig.clone(),

@@ -1,5 +1,5 @@
-//! Pods of the installation, outside of the hub: what its Deployments say is run with the real binary, as their service accounts, with
-//! tokens of these and no other right, and the Deployments are told that their pods are there.
+//! Pods of the installation, outside of the hub: what its Deployments say is run with the real binary, as their service accounts,
+//! with tokens of these and no other right, and the Deployments are told that their pods are there.
 //!
 //! Decides nothing about what is installed. One pod stands for all replicas: addresses are those of this machine.
 
@@ -75,7 +75,7 @@ impl<'a> Pods<'a> {
             .unwrap_or_default()
     }
 
-    /// Returns where a Deployment's pod serves the web page, as whoever forwards its port meets it.
+    /// Returns where a Deployment's pod serves the web page, as a user meets it who forwards its port.
     pub(crate) fn page(&self, deployment: &str) -> SocketAddr {
         self.running[deployment].page
     }

@@ -20,7 +20,8 @@ pub(crate) const MCA_V1ALPHA1: &str = "managedclusteraddons.v1alpha1.addon.open-
 /// kubectl's name of add-ons in that version.
 pub(crate) const CMA_V1ALPHA1: &str = "clustermanagementaddons.v1alpha1.addon.open-cluster-management.io";
 
-/// Starts a hub that asks who somebody is and what they may, with all definitions; returns it with the kubeconfig of somebody who may everything.
+/// Starts a hub that asks which user a client is and what the user may do, with all definitions; returns it with the kubeconfig
+/// of an administrator.
 pub(crate) async fn hub_with_rbac(folder: &Path) -> (DevHub, PathBuf) {
     let mut builder = DevHub::builder().authz(Authz::Rbac);
     for crd in api::crds() {

@@ -1,4 +1,5 @@
-//! The way from the controllers to a hub, on which something goes wrong on purpose: it is cut, it falls silent, answers break off or are struck.
+//! The way from the controllers to a hub, on which something goes wrong on purpose: it is cut, it falls silent, answers break off
+//! or are struck.
 //!
 //! Decides which answers are faults, the same ones in every run. Never changes an answer that passes.
 
@@ -20,7 +21,7 @@ use tokio::net::{TcpListener, TcpStream};
 pub(crate) enum Way {
     /// Everything passes.
     Open = 0,
-    /// Nobody answers, and what was open is cut.
+    /// New connections are closed unanswered, and what was open is cut.
     Gone = 1,
     /// Nothing is cut, and nothing passes.
     Silent = 2,

@@ -345,7 +345,7 @@ fn a_missing_configuration_is_named_and_waited_for() {
             said.contains(missing) && said.contains("does not exist"),
             "{said}"
         );
-        // The whole sentence stands once; nobody is at work.
+        // The whole sentence stands once, in `Configured`; nothing is in progress.
         for kind in ["Progressing", "Ready"] {
             assert_eq!(
                 state_of(addon, kind),

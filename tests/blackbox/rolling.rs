@@ -1,7 +1,7 @@
 //! Gates that are replaced one after the other while the hub asks them at a steady rate.
 //!
-//! Decides that no question is left without the gate's own answer: what stands before the gates sends connections where the probe says
-//! "ready", as a Service does, and nothing else is done for them.
+//! Decides that no question is left without the gate's own answer: what stands before the gates sends connections where the probe
+//! says "ready", as a Service does, and nothing else is done for them.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -57,7 +57,7 @@ struct Front {
     backends: Arc<Mutex<Vec<(String, String)>>>,
     ready: Arc<Mutex<Vec<String>>>,
     next: Arc<AtomicUsize>,
-    /// Connections that found nobody: the fault of what stands before the gates.
+    /// Connections that found no gate: the fault of what stands before the gates.
     lost: Arc<Mutex<Vec<String>>>,
 }
 
@@ -111,7 +111,8 @@ impl Front {
     }
 }
 
-/// Asks the hub again and again for what the gate refuses; returns how often it was asked, and every answer that was not the gate's.
+/// Asks the hub again and again for what the gate refuses; returns how often it was asked, and every answer that was not the
+/// gate's.
 async fn asked(hub: &TestHub, every: Duration, end: Arc<AtomicBool>) -> (usize, Vec<String>) {
     let kind = GroupVersionKind::gvk(
         "addon.open-cluster-management.io",

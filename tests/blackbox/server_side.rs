@@ -45,7 +45,7 @@ fn server_side(dev: &Dev, manifest: &str, flags: &[&str]) -> Run {
     )
 }
 
-/// Returns manager and operation of everybody who owns something of the object itself.
+/// Returns manager and operation of every entry of `managedFields` that is about the object itself.
 fn managers(object: &Value) -> Vec<(&str, &str)> {
     let entries = object["metadata"]["managedFields"].as_array();
     entries
@@ -131,7 +131,7 @@ fn a_manifest_moves_over_from_client_side_apply() {
             "{kind}"
         );
 
-        // Nobody minds: the same tool set the field, and its old name gives way.
+        // There is no conflict: the same tool set the field, and its old name gives way.
         let moved = server_side(&dev, &manifest.replace("TEXT", "ahoy"), &[]);
         assert!(moved.ok, "{kind}: {moved:?}");
         let after = dev.read(&shown);

@@ -1,8 +1,8 @@
-//! `docs/operate/upgrade.md` as it stands there: from a version with older definitions to the next one, and back, with the program and
-//! with Helm, while an add-on is deployed.
+//! `docs/operate/upgrade.md` as it stands there: from a version with older definitions to the next one, and back, with the
+//! program and with Helm, while an add-on is deployed.
 //!
-//! Decides whether an upgrade is seen by nobody but its operator: definitions grow and stay, images change, nothing deployed moves. There
-//! is one binary, so that the two versions differ in image, flags and definitions only.
+//! Decides whether only the administrator sees an upgrade: definitions grow and stay, images change, nothing deployed moves.
+//! There is one binary, so that the two versions differ in image, flags and definitions only.
 
 use serde_json::{Value, json};
 
@@ -35,7 +35,7 @@ fn is_older(site: &Site) {
     assert_eq!(definition(site).pointer(NEW_FIELD), None);
 }
 
-/// What nobody may move: names, identities and generations of what is deployed, and of a policy of the user's.
+/// What an upgrade may not move: names, identities and generations of what is deployed, and of a policy of the user's.
 fn deployed(site: &Site) -> String {
     site.typed("kubectl get managedclusteraddons,manifestworks,clustermanagementaddons,addonpolicies -A -o 'jsonpath={range .items[*]}{.kind} {.metadata.namespace}/{.metadata.name} {.metadata.uid} {.metadata.generation}{\"\\n\"}{end}'")
 }

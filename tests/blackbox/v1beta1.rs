@@ -18,7 +18,7 @@ const CLUSTER_ALPHA: &str = "managedclusteraddons.v1alpha1.addon.open-cluster-ma
 const CLUSTER_BETA: &str = "managedclusteraddons.v1beta1.addon.open-cluster-management.io";
 const NAMESPACE: &str = "addon.open-cluster-management.io/v1alpha1-install-namespace";
 
-/// Somebody with kubectl.
+/// A user with kubectl.
 pub(crate) struct Author<'a>(pub(crate) &'a Path);
 
 impl Author<'_> {

@@ -1,4 +1,4 @@
-//! Versions that nobody offers, by every way that leads to one.
+//! Versions that no template offers, by every way that leads to one.
 //!
 //! Decides about what is refused and what still runs; how versions are compared is told elsewhere.
 

@@ -1,4 +1,4 @@
-//! The web page beside a gate: over TLS with the gate's certificate, and packed for whoever reads gzip.
+//! The web page beside a gate: over TLS with the gate's certificate, and packed for clients that accept gzip.
 //!
 //! Never looks at who sees what; `web` does that.
 
@@ -179,7 +179,7 @@ fn what_is_of_the_hub_arrives(address: SocketAddr, config: &Arc<ClientConfig>, a
         std::thread::sleep(std::time::Duration::from_millis(200));
     };
     assert!(serde_json::from_str::<Value>(&list).is_ok(), "{list}");
-    // Whoever reads gzip gets events as they are, and at once.
+    // Events are not compressed, also for a client that accepts gzip, and come at once.
     let mut stream = connected(address, config);
     ask(&mut stream, "/api/stream", &[&bearer, "accept-encoding: gzip"]);
     let (mut said, mut part) = (String::new(), vec![0; 65_536]);

@@ -1,7 +1,7 @@
 //! What must never be stored: one denied object for every rule that refuses and every validation of a sample policy.
 //!
-//! Decides nothing by itself: the objects are those of the rule pages and of the tests of the policies, and the gate's own decision
-//! says which rule they break.
+//! Decides nothing by itself: the objects are those of the rule pages and of the tests of the policies, and the gate's own
+//! decision says which rule they break.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -74,8 +74,8 @@ impl Case {
         verdict.violations().iter().any(|fault| fault.rule() == self.rule)
     }
 
-    /// Returns the case with only that item of a list in which the fault stands: a page shows many faults at once, and the hub itself
-    /// refuses some of them.
+    /// Returns the case with only that item of a list in which the fault stands: a page shows many faults at once, and the hub
+    /// itself refuses some of them.
     fn alone(&self, fault: &field::Path) -> Option<Self> {
         let mut pointer = String::new();
         for step in fault.segments() {
@@ -271,7 +271,7 @@ fn suite_cases(suite: &Value, policy: &Value) -> (Vec<Case>, BTreeSet<String>) {
     (cases.collect(), rules)
 }
 
-/// A policy about a time is about this one: the gate's clock is nobody's to set.
+/// A policy about a time is about the present one: a test cannot set the gate's clock.
 fn around_now(mut policy: Value) -> Value {
     let Some(window) = policy.pointer_mut("/spec/params/windows/0") else {
         return policy;

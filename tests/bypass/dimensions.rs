@@ -59,7 +59,7 @@ pub(crate) struct Way {
 
 /// What is wanted, and what is there.
 pub(crate) struct Scene<'a> {
-    /// The object that somebody wants to have stored.
+    /// The object that is to be stored.
     pub(crate) wanted: &'a Value,
     /// The object that is stored, as the hub shows it; null when there is none.
     pub(crate) stored: &'a Value,

@@ -106,7 +106,7 @@ impl Rig {
         self.gate.shutdown().await;
     }
 
-    /// Puts the webhooks in force; until then nobody is asked.
+    /// Puts the webhooks in force; until then the gate is not asked.
     pub(crate) async fn close_the_gate(&self) {
         let endpoint = Endpoint::Url(format!("https://{}", self.gate.address()));
         for configuration in configurations(&endpoint, Some(self.authority.ca_pem())) {

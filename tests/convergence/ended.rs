@@ -1,5 +1,5 @@
-//! What must be true at the end of every story, whatever it leaves broken: whoever the strategy reaches has what the spec says
-//! now, or is held for a reason that is true; and what is green is done.
+//! What must be true at the end of every story, whatever it leaves broken: a cluster that the strategy reaches has what the spec
+//! says now, or is held for a reason that is true; and what is green is done.
 //!
 //! Decides from the users' objects and the agents' moods what each cluster should have. Never asks the planner, nor what the
 //! status says was wanted.
@@ -260,7 +260,7 @@ impl<'h> End<'h> {
             })
     }
 
-    /// Whoever has not what it should have is held for a true reason, unless its agent is what fails.
+    /// A cluster that has not what it should have is held for a true reason, unless its agent is what fails.
     fn progress(&self, member: &Member<'_>, all: &[Member<'_>]) -> Result<(), String> {
         let fails = self.agents.mood(member.cluster) == Mood::Failing;
         if member.keeps && !self.is_true_of_kept(member) {

@@ -317,7 +317,7 @@ impl Hub {
         self.end_namespaces();
     }
 
-    /// A cluster that is being deleted takes its add-ons and works with it; nobody is left who could clean up.
+    /// A cluster that is being deleted takes its add-ons and works with it; no agent is left that could clean up.
     fn end_clusters(&mut self) {
         let leaving: Vec<ObjectKey> = self
             .of_kind(Kind::Cluster)

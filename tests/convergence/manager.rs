@@ -476,7 +476,7 @@ pub(crate) fn send(hub: &mut Hub, action: &Action, mutant: Mutant) -> Result<Exp
         } => hub
             .patch(object, &patch.value(), Part::Status, guard(before).as_ref())
             .map(|object| version(&object)),
-        // Nobody registers here.
+        // No agent asks for a certificate here.
         Action::Certify { .. } => Err(Refusal::Forbidden),
         Action::Delete { object, before, .. } => match hub.delete(object, guard(before).as_ref()) {
             Ok(()) | Err(Refusal::NotFound) => Ok(Expected::Gone(before.uid.clone())),

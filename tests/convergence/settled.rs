@@ -100,7 +100,7 @@ fn picture(hub: &Hub) -> BTreeMap<String, String> {
     let mut picture = BTreeMap::new();
     for (key, object) in hub.objects() {
         let drawn = match key.kind {
-            // Nobody speaks for the instances of an add-on that is gone.
+            // No controller writes the status of an instance whose add-on is gone.
             Kind::Instance if addon.is_none() => "there".to_owned(),
             Kind::Instance => instance(object),
             Kind::Work => work(object),

@@ -1,4 +1,5 @@
-//! What must be true at the end of a story in which rollouts are undone: who is back has what was good, and nobody has what failed.
+//! What must be true at the end of a story in which rollouts are undone: a cluster that is back has what was good, and none has
+//! what failed.
 //!
 //! Decides from the notes on the hub and the users' objects. Never asks the planner.
 
@@ -38,7 +39,8 @@ fn progression(addon: &Value, index: usize) -> Option<&Value> {
     told.find(|one| text(one, "/name") == text(place, "/name"))
 }
 
-/// Returns whether an instance has template and configuration of what was good; what it has of its own counts as the specs want it.
+/// Returns whether an instance has template and configuration of what was good; what it has of its own counts as the specs want
+/// it.
 pub(crate) fn is_back(object: &Value, good: &str, (template, config): (bool, bool)) -> (bool, bool) {
     let assigned = assigned(object);
     let is_good = |resource: &str| part(&assigned, resource) == part(good, resource);
@@ -71,7 +73,8 @@ pub(crate) fn is_on(hub: &Hub, listed: &str) -> bool {
     })
 }
 
-/// What was undone is what the specs want now, nobody has it, and the add-on is not green. Members come with the index of their placement.
+/// What was undone is what the specs want now, no cluster has it, and the add-on is not green. Members come with the index of
+/// their placement.
 pub(crate) fn judge(addon: &Value, members: &[(usize, &Object)]) -> Result<(), String> {
     for index in 0..list(addon, "/spec/installStrategy/placements").count() {
         let told = progression(addon, index);

@@ -74,7 +74,7 @@ pub(crate) enum Step {
     NeverUndo,
     /// Before which groups changes wait for an approval: none, every group of the first placement, every canary.
     Ask(u8),
-    /// Somebody approves of what waits for that, as the waiting clusters say it.
+    /// A user approves of what waits for that, as the waiting clusters say it.
     Approve,
     EditWork(usize),
     DropWork(usize),

@@ -87,7 +87,7 @@ fn unmarked(tried: &Tried) -> Option<String> {
     fault.filter(|_| !goes).map(ToOwned::to_owned)
 }
 
-/// The version of an add-on that somebody else applies is theirs.
+/// The version of an instance that a GitOps tool applies is not written over.
 fn written_over(hub: &Hub, tried: &Tried) -> Option<String> {
     let before = tried.before.as_ref().filter(|before| is_taken_over(before))?;
     let after = hub.get(tried.action.object())?;
@@ -173,7 +173,7 @@ fn was_sent(instance: &Value) -> bool {
     !is_deleting(instance) && references(instance).any(|one| !same(one))
 }
 
-/// What nobody has cannot be on its way.
+/// A configuration that is not on the hub (it has no hash) cannot be on its way.
 fn in_flight(instance: &Value) -> bool {
     was_sent(instance) && references(instance).all(|one| !text(one, "/desiredConfig/specHash").is_empty())
 }
@@ -266,7 +266,7 @@ fn is_unheard(work: &Value) -> bool {
     !conditions.any(|one| one["observedGeneration"] == work["metadata"]["generation"])
 }
 
-/// While a placement is not decided, nobody can tell which clusters are its own.
+/// While a placement is not decided, it is unknown which clusters are its own.
 fn is_decided(seen: &Seen) -> bool {
     let placements = seen.0.iter().filter(|(key, _)| key.kind == Kind::Placement);
     let is_decided = |(key, placement): (&ObjectKey, &Object)| {

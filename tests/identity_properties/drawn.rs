@@ -34,7 +34,7 @@ pub(crate) struct Drawn {
     pub(crate) renders: bool,
 }
 
-/// What somebody can do to the hub.
+/// What is done to the hub: by agents, users and the controllers.
 #[derive(Debug, Clone)]
 pub(crate) enum Step {
     /// Lies in the status of an add-on: a template with its true hash, a subject, a driver.
@@ -43,7 +43,7 @@ pub(crate) enum Step {
     Work(usize, u8),
     /// Labels, annotations and status of a cluster.
     Cluster(usize, u8),
-    /// A request: of a cluster, by somebody, of a signer, for a subject, approved already or not.
+    /// A request: of a cluster, by a requester, of a signer, for a subject, approved already or not.
     Request(usize, usize, usize, usize, bool),
     /// The add-on's author changes the default template.
     Default(usize),

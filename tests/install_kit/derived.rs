@@ -61,7 +61,7 @@ fn definitions() -> Vec<String> {
         .collect()
 }
 
-/// The webhook configurations as the chart has them: cert-manager's annotation, or the bundle that somebody gives.
+/// The webhook configurations as the chart has them: cert-manager's annotation, or the bundle that the values give.
 fn chart_webhooks() -> String {
     let text = joined(&[
         "manifests/webhook/mutating.yaml".into(),

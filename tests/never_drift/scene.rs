@@ -158,7 +158,7 @@ impl Scene {
         }
     }
 
-    /// Applies with a tool; where somebody else was faster, a second time.
+    /// Applies with a tool; after a conflict, a second time.
     pub(crate) async fn sync(&self, tool: &dyn Tool, manifest: &Value) {
         let mut outcome = self.try_to_apply(tool, manifest).await;
         if matches!(&outcome, Err(kube::Error::Api(status)) if status.code == 409) {
@@ -242,7 +242,7 @@ impl Scene {
         );
     }
 
-    /// Creates while nobody is asked.
+    /// Creates while the gate is not asked.
     pub(crate) async fn create_behind_the_gates_back(&self, manifest: &Value) {
         for guard in &self.guards {
             let gone = self

@@ -1,4 +1,5 @@
-//! What the planner made and a tool has taken over is the tool's: its fields are not written over, and the object is not taken away.
+//! What the planner made and a tool has taken over is the tool's: its fields are not written over, and the object is not taken
+//! away.
 //!
 //! One cluster is the tool's, the other one stays the planner's: what happens there shows that the planner has had its say.
 //! Decides nothing about who counts as a tool (`crates/snapshot/src/decode/claims.rs`).
@@ -124,7 +125,7 @@ async fn keeps_its_version(tool: &dyn Tool) {
     scene.stop().await;
 }
 
-/// Without a version in Git the field stays the planner's, whoever has the rest.
+/// Without a version in Git the field stays the planner's, although a tool applies the rest.
 async fn follows_where_git_is_silent(tool: &dyn Tool) {
     let scene = planned().await;
     let manifest = any("cluster1");

@@ -1,7 +1,7 @@
 //! How GitOps tools decide whether an object differs from its manifest.
 //!
-//! The algorithms are those of the tools, without their caches and their opt-outs: gitops-engine as of Argo CD 3.6.0 (three-way and
-//! server-side diff, what counts as managed in its cluster cache, kubectl's apply), and Flux's `pkg/ssa` with the options of
+//! The algorithms are those of the tools, without their caches and their opt-outs: gitops-engine as of Argo CD 3.6.0 (three-way
+//! and server-side diff, what counts as managed in its cluster cache, kubectl's apply), and Flux's `pkg/ssa` with the options of
 //! kustomize-controller (apply, diff, inventory). Sends nothing.
 
 use serde_json::{Map, Value};
@@ -120,7 +120,7 @@ impl Tool for Flux {
     }
 
     fn prunes(&self, _: &Value) -> bool {
-        // What was in the inventory and is no more goes, whoever owns it.
+        // What was in the inventory and is no more goes, even if it has an owner.
         true
     }
 

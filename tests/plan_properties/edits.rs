@@ -7,8 +7,8 @@ use snapshot::{Kind, ObjectKey};
 
 use crate::testkit::world::World;
 
-/// Strategy 0 is Manual, 1 Placements, 2 follows labels, and 3 has a selector without a meaning; 4 and 5 are 0 and 2 with the placements
-/// kept, as somebody does who wants to go back.
+/// Strategy 0 is Manual, 1 Placements, 2 follows labels, and 3 has a selector without a meaning; 4 and 5 are 0 and 2 with the
+/// placements kept, as a user keeps them who wants to go back.
 pub(crate) fn put_addon(world: &mut World, strategy: u8) {
     let config = |n: usize| json!({"group": super::GROUP, "resource": "addondeploymentconfigs", "name": format!("config{n}"), "namespace": "default"});
     let placements = json!([

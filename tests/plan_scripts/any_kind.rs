@@ -1,6 +1,6 @@
 //! Objects of any kind on the hub in memory, and the controllers' looks at them.
 //!
-//! Answers only for types that a story has spoken of; as long as it has not, nobody has looked.
+//! Answers only for types that a story has spoken of; until then a type was not looked at.
 
 use std::collections::BTreeMap;
 

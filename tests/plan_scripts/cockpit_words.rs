@@ -28,7 +28,7 @@ impl Teller {
         }
     }
 
-    /// Nobody is pictured twice or not at all, and whoever waits or has failed does so by the plan's own count.
+    /// Every cluster is pictured once, and as many wait or have failed as by the plan's own count.
     pub(super) fn picture_agrees(&self) {
         let (store, now) = (&self.world.store, self.world.now);
         let Some(view) = store.view(&self.addon) else {

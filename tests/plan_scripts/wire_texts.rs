@@ -15,7 +15,7 @@ pub(crate) fn compat(script: &str) -> Compat {
     }
 }
 
-/// A condition: its type, then status, reason and message; `…` stands for what somebody else says, `#` for a number.
+/// A condition: its type, then status, reason and message; `…` stands for what another component says, `#` for a number.
 const INSTANCE: &[(&str, &[&str])] = &[
     (
         "Configured",
@@ -122,7 +122,7 @@ fn without_numbers(text: &str) -> String {
     bare
 }
 
-/// Whether a text is one of the table, where `…` stands for whatever somebody else says.
+/// Whether a text is one of the table, where `…` stands for whatever another component says.
 fn is(text: &str, said: &str) -> bool {
     match text.strip_suffix('…') {
         Some(beginning) => said.starts_with(beginning),

@@ -1,4 +1,5 @@
-//! What is held, and what is said of it: nobody knows what a placement selects, a reason cannot be read, or what time it is.
+//! What is held, and what is said of it, while it is unknown what a placement selects or what time it is, or a reason cannot be
+//! read.
 
 use jiff::SignedDuration;
 use plan::{self, Action, Plan};
@@ -121,7 +122,7 @@ fn a_strategy_that_names_what_nobody_has_decided_takes_nothing_away() {
                     "{what}: {}",
                     world.says()
                 );
-                // Nobody has said so far that a cluster was deselected: the time of grace begins now.
+                // Only now is it known that the clusters are deselected: the time of grace begins.
                 world.second(Some(0), Some(0));
                 world.pass(SignedDuration::from_secs(0));
                 assert!(grace == 0 || world.left() == clusters, "{what}");

@@ -15,7 +15,7 @@ const GROUP: &str = "addon.open-cluster-management.io";
 pub(crate) struct World {
     pub(crate) store: Store,
     pub(crate) settings: Settings,
-    /// What the hub has stored, for whoever reads it anew.
+    /// What the hub has stored, for a new leader that reads it.
     pub(crate) objects: BTreeMap<(Kind, String, String), Value>,
     pub(crate) clusters: usize,
     pub(crate) version: u64,

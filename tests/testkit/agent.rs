@@ -38,7 +38,7 @@ pub(crate) fn authority(namespace: &str) -> Value {
         "stringData": {"tls.crt": certificate.pem(), "tls.key": key.serialize_pem()}})
 }
 
-/// Asks for a certificate as somebody of a cluster; returns what is stored, for the hub itself writes down who asked.
+/// Asks for a certificate as a requester of a cluster; returns what is stored, for the hub itself writes down who asked.
 pub(crate) async fn ask(
     client: &Client,
     name: &str,

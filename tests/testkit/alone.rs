@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-/// Says to a test that nobody is beside it.
+/// Says to a test that no other test runs in its process.
 const ALONE: &str = "TIDEGATE_TEST_ALONE";
 
 /// Returns whether the test is alone. Where it is not, it has been run in a process of its own when this returns.

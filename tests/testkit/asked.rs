@@ -193,7 +193,7 @@ impl WrittenFacts {
     fn fleet(&self) -> Facts {
         let objects = self.written_objects();
         if objects.is_empty() {
-            // Nobody has written about these kinds, so that their absence means nothing.
+            // The example says nothing about these kinds, so that their absence means nothing.
             const UNWRITTEN: [Kind; 7] = [
                 Kind::Cluster,
                 Kind::Placement,

@@ -34,7 +34,7 @@ pub(crate) struct Audited {
 
 impl Audited {
     pub(crate) async fn start(client: Client) -> Self {
-        // The sender is kept by nobody: whoever leads goes on to lead.
+        // The sender is dropped: the audit leads and goes on to lead.
         let (_always, leading) = watch::channel(true);
         Self::led(client, leading).await
     }
@@ -170,7 +170,7 @@ pub(crate) fn instance(name: &str) -> Value {
     json!({"apiVersion": ADDON, "kind": "ManagedClusterAddOn", "metadata": {"name": name, "namespace": "c1"}, "spec": {}})
 }
 
-/// A cluster, an add-on, an instance of an add-on that nobody knows, and a template that no gate would let in.
+/// A cluster, an add-on, an instance of an add-on that does not exist, and a template that no gate would let in.
 pub(crate) fn objects() -> Vec<Value> {
     let manifest = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x", "namespace": "n"},
         "data": {"text": "{{NAME"}});

@@ -23,7 +23,7 @@ type Answer = Response<UnsyncBoxBody<Bytes, tower::BoxError>>;
 pub(crate) enum Fault {
     /// There is no such kind.
     NotFound,
-    /// Nobody may look.
+    /// Every request is forbidden.
     Forbidden,
     /// Something is broken.
     Broken,
@@ -35,9 +35,9 @@ pub(crate) enum Fault {
     Old,
     /// Lists are right; every watch is told that its place is forgotten.
     Gone,
-    /// Lists and watches are right; nobody may read an object by its name.
+    /// Lists and watches are right; to read an object by its name is forbidden.
     Unnamed,
-    /// Lists and watches are right; whoever reads an object by its name breaks something.
+    /// Lists and watches are right; to read an object by its name ends in an error of the API server.
     Unsound,
 }
 

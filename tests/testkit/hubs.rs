@@ -74,7 +74,7 @@ pub(crate) async fn tide(client: Client, options: TideOptions) -> Tide {
     tide
 }
 
-/// Stores objects past nothing: they are admitted like anybody's.
+/// Stores objects, which pass admission like those of any client.
 pub(crate) async fn load(hub: &TestHub, objects: impl IntoIterator<Item = Value>) {
     for object in objects {
         hub.preload(&object).await.expect("an object is accepted");

@@ -1,5 +1,5 @@
-//! OCM's add-on manager as a neighbour on the same hub, as far as it writes about template add-ons: what it takes for its own, the
-//! form of its works, its references and conditions.
+//! OCM's add-on manager as a neighbour on the same hub, as far as it writes about template add-ons: what it takes for its own,
+//! the form of its works, its references and conditions.
 //!
 //! Written from what it is known to write, not from its code. Decides at once: no rollout, no failure, no certificate.
 
@@ -45,7 +45,7 @@ fn act_on(world: &mut World, addon: &Value) -> usize {
     written
 }
 
-/// Absent or exactly its own name; any other value, empty included, is somebody else's.
+/// Absent or exactly its own name; any other value, empty included, is another manager's.
 pub(crate) fn is_mine(addon: &Value) -> bool {
     let value = addon["metadata"]["annotations"].get(LIFECYCLE);
     value.is_none_or(|value| value == "addon-manager")
@@ -156,7 +156,7 @@ fn referent(of: &Value, hash: &str) -> Value {
     referent
 }
 
-/// Defaults stand in the status of every add-on, whoever manages it.
+/// Defaults stand in the status of every add-on, whatever manages it.
 fn write_defaults(world: &mut World, addon: &Value) -> usize {
     let key = World::key(Kind::AddOn, addon);
     let listed = supported(addon).iter().filter_map(|one| {
@@ -195,7 +195,7 @@ fn assign(world: &mut World, addon: &Value, key: &ObjectKey) -> usize {
     });
     let references: Vec<Value> = references.collect();
     let mut written = 0;
-    // Mirrors of the hash are another program's; whoever leaves them does not differ.
+    // Mirrors of the hash are another program's: a list that differs in them alone is the same.
     let is_same = |known: &[Value]| {
         known.len() == references.len()
             && known.iter().zip(&references).all(|(one, other)| {

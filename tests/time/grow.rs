@@ -1,7 +1,7 @@
-//! Objects that grow: every list, map and text of a kind's schema, as long as somebody likes.
+//! Objects that grow: every list, map and text of a kind's schema, as long as a test wants it.
 //!
 //! Decides what stands in them: different things, the same thing many times, or things that are wrong in every way. Reads
-//! the schemas of the definitions, so that a new field is tried without anybody thinking of it.
+//! the schemas of the definitions, so that a new field is tried without a change here.
 
 use serde_json::{Map, Value, json};
 
@@ -25,7 +25,7 @@ impl Filling {
     }
 }
 
-/// A place that can hold as much as somebody likes.
+/// A place that can hold as much as a test wants.
 #[derive(Clone, Debug)]
 pub(crate) struct Place {
     /// Steps from the object down; "" is the only item of a list.

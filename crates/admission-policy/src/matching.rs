@@ -1,7 +1,7 @@
 //! Which requests are meant: resource rules, match policy and label selectors.
 //!
-//! Decides by what it is told of a request. Where that depends on labels of a namespace that nobody knows, it says so: nothing may
-//! be skipped because of something that was never looked at.
+//! Decides by what it is told of a request. Where that depends on labels of a namespace that are not known, it says so: nothing
+//! may be skipped because of something that was never looked at.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -49,7 +49,7 @@ pub enum Namespace<'a> {
 pub enum Versions<'a> {
     /// These.
     Served(&'a [String]),
-    /// Nobody knows which: every version that a rule lists may be one.
+    /// It is not known which: every version that a rule lists may be one.
     Unknown,
 }
 

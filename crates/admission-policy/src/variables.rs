@@ -17,8 +17,8 @@ pub struct Variables<'v> {
     pub old_object: &'v Value,
     /// `request`.
     pub request: &'v Value,
-    /// `namespaceObject`, null for what is in no namespace. If nobody knows it, it is not bound: a namespace that is there must not
-    /// read as one without labels.
+    /// `namespaceObject`, null for what is in no namespace. If it is not known, it is not bound: a namespace that is there must
+    /// not read as one without labels.
     pub namespace: Option<&'v Value>,
 }
 

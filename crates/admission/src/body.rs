@@ -1,8 +1,8 @@
 //! What the rules see of an object: its leaves, each with its path.
 //!
 //! Decides how a document is read when half of it may be wrong: a value of the wrong type reads as absent here, and the
-//! schema tells about it. So one misspelling never hides the faults beside it. Lists and maps leave this file as [`Items`]: whoever
-//! goes through them pays.
+//! schema tells about it. So one misspelling never hides the faults beside it. Lists and maps leave this file as [`Items`]: a
+//! rule that goes through them pays for each item.
 
 use serde_json::Value;
 

@@ -1,8 +1,8 @@
-//! How deep, wide and long the parts of an object may be, checked before anybody builds a tree of them.
+//! How deep, wide and long the parts of an object may be, checked before they are parsed into a tree.
 //!
 //! Decides what is too large to be judged. That is refused and never waved through: an object must not get past a rule by being
-//! padded. What is stored so keeps its ratchet: each part that is too large may stay as it is and may lose something, and everything
-//! else about the object is judged as ever. One pass a part, and no memory but the way to where it stands.
+//! padded. What is stored so keeps its ratchet: each part that is too large may stay as it is and may lose something, and
+//! everything else about the object is judged as ever. One pass a part, and no memory but the way to where it stands.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -103,7 +103,7 @@ struct Metadata<'a> {
     owner_references: Option<&'a RawValue>,
 }
 
-/// What is no object at all is somebody else's to tell.
+/// What is no object has no parts here: reading it and its schema tell of it.
 fn outline(object: Option<&RawValue>) -> Outline<'_> {
     let read = object.and_then(|object| serde_json::from_str(object.get()).ok());
     read.unwrap_or_default()

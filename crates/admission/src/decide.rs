@@ -1,7 +1,8 @@
 //! The one question of this room: may this object be stored?
 //!
-//! Decides by running the stages one after another: schema, model, defaults, rules, enforcement, ratchet, verdict. Pure:
-//! the same request, facts and rulebook give the same bytes, whether it is a dry run or not.
+//! Decides by running the stages one after another: bounds, defaults, mutating policies, schema, rules (each finding with its doubt,
+//! enforcement and ratchet), validating policies, verdict. Pure: the same request, facts and rulebook give the same bytes, whether it is
+//! a dry run or not.
 
 use std::collections::BTreeSet;
 
@@ -29,8 +30,8 @@ use snapshot::Facts;
 /// Decides whether the object of a request may be stored, and what is added to it; or whether it may be deleted.
 ///
 /// What rests on the absence of an object that only the watch has not seen warns and never refuses. The verdict names
-/// these objects ([`Verdict::asks`]), and what the one who asks must be allowed ([`Verdict::asks_whether`]); whoever has asked
-/// the hub decides again with facts that say so.
+/// these objects ([`Verdict::asks`]) and what the user of the request must be allowed ([`Verdict::asks_whether`]); the caller
+/// asks the hub, and decides again with facts that have the answers.
 pub fn decide(request: &Request<'_>, facts: &Facts, rulebook: &Rulebook) -> Verdict {
     let is_stored = request.operation != Operation::Create;
     let verdict = match v1beta1::AsAlpha::of(request) {
@@ -62,7 +63,7 @@ fn decided(request: &Request<'_>, facts: &Facts, rulebook: &Rulebook) -> Verdict
     }
     let documents = match Documents::read(request, shape) {
         Ok(documents) => documents,
-        // It is stored so deep that nobody can read it: it can still be labelled, let go and made smaller.
+        // It is stored too deep for the parser: it can still be labelled, lose its finalizers and be made smaller.
         Err(_) if bounds::keeps_the_spec(request) => return Verdict::pass(),
         Err(violation) => return refuse(identity(request, &Value::Null), vec![violation]),
     };
@@ -174,7 +175,7 @@ fn by_kind(case: &Case<'_>, object: &Value, old: Option<&Value>) -> Examined {
     }
 }
 
-/// Decides whether an object may be deleted: it warns, and refuses nothing that the operator or a policy has not told it to.
+/// Decides whether an object may be deleted: it refuses what the object's guard, the operator or a policy says, and warns of the rest.
 fn part_with(request: &Request<'_>, shape: &Shape, facts: &Facts, rulebook: &Rulebook) -> Verdict {
     let stored = request
         .old
@@ -228,7 +229,7 @@ fn is_going(object: &Value) -> bool {
 enum Touch<'a> {
     /// Nothing that is the gate's business.
     Nothing,
-    /// Only metadata: the business of policies and rules that read it, and of nobody else. The object as it is stored.
+    /// Only metadata: judged by the policies and rules that read it, and by no others. Holds the object as it is stored.
     Metadata(&'a Value),
     /// The spec; the object may be new.
     Spec,
@@ -254,7 +255,7 @@ impl Documents {
                 None
             }
         };
-        // What nobody can read excuses nothing, and holds up nobody who makes it smaller.
+        // A stored object that cannot be read excuses nothing, and holds up no update that makes it smaller.
         let old = old.and_then(|old| serde_json::from_str(old.get()).ok());
         let old = old.map(|mut old: Value| {
             shape.apply_defaults(&mut old);
@@ -263,8 +264,8 @@ impl Documents {
         Ok(Self { object, old })
     }
 
-    /// Tells what of an object is touched that somebody may have to say something about. Of an object on its way out that is its
-    /// spec alone: whoever removes a finalizer cannot be asked to repair anything first, but whoever still writes a spec can.
+    /// Tells which part of an object is touched that a rule or a policy may judge. Of an object on its way out that is its spec
+    /// alone: a client that removes a finalizer cannot be asked to repair anything first, a client that writes the spec can.
     fn touch(&self, defaulted: &Value) -> Touch<'_> {
         let Some(old) = &self.old else {
             return Touch::Spec;

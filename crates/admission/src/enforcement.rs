@@ -13,7 +13,7 @@ use field::{Class, Fault, Findings, Path, Violation, listed, nearest, quoted};
 /// The most settings of one file: every finding is held against all of them.
 const MOST_SETTINGS: usize = 1000;
 const FIELDS: [&str; 4] = ["action", "addons", "namespaces", "rule"];
-/// What the ids of policies begin with; policies come and go, so nobody can tell which ids exist.
+/// What the ids of policies begin with; policies come and go, so that it is not known which ids exist.
 const OF_POLICIES: &str = "policy/";
 
 /// What a finding does.
@@ -21,7 +21,7 @@ const OF_POLICIES: &str = "policy/";
 pub enum Action {
     /// Nothing: it is dropped.
     Off,
-    /// It stands in the API server's audit log and is told nobody.
+    /// It stands in the API server's audit log, and the user is not told.
     Audit,
     /// It is told, and the object is stored.
     Warn,

@@ -1,6 +1,6 @@
 //! Running the rules of a kind on one object.
 //!
-//! Decides what becomes of a rule that fails: a panic or an overrun is that rule's finding and nobody else's. A rule that
+//! Decides what becomes of a rule that fails: a panic or an overrun is a finding of that rule alone. A rule that
 //! refuses and could not look at everything refuses: what is too big or too slow is never waved through. Never decides what a
 //! rule finds.
 
@@ -48,14 +48,14 @@ impl Case<'_> {
     }
 }
 
-/// What the rules found, and the objects that the hub should be asked for before anybody relies on it.
+/// What the rules found, and the objects that the hub should be asked for before they are relied on.
 #[derive(Debug, Default)]
 pub(super) struct Examined {
     pub(super) findings: Findings,
     pub(super) asked: BTreeSet<ObjectKey>,
     /// What the one who asks must be allowed.
     pub(super) rights: BTreeSet<MayBind>,
-    /// What nobody can decide.
+    /// What cannot be decided without the user of a request.
     pub(super) undecided: Vec<Violation>,
 }
 
@@ -74,7 +74,7 @@ pub(super) fn examine<K: Ruled>(case: &Case<'_>, object: &Value, old: Option<&Va
     Examined { findings, ..found }
 }
 
-/// What a rule finds of a spec that nobody touched was there before, even if the rule gave up before it said so.
+/// What a rule finds of an untouched spec was there before, even if the rule gave up before it said so.
 fn unjudged(findings: Findings, object: &Value, before: &Findings, old: &Value) -> Findings {
     let gave_up: BTreeSet<&str> = before
         .violations()

@@ -1,7 +1,7 @@
-//! The ratchet: an old fault that nobody touched warns, and never refuses.
+//! The ratchet: an old fault that the update leaves as it is warns, and never refuses.
 //!
 //! Decides which faults of an update were there before. Without it a new rule would hold every stored object that breaks
-//! it: no label, no other field could be changed until somebody repairs what the gate only now calls wrong.
+//! it: no label, no other field could be changed until a user repairs what the gate only now calls wrong.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -13,8 +13,8 @@ use field::{Class, Findings, Path, Segment, Violation};
 /// Turns those violations of `object` into warnings that `before` tells of `old` as well, with the same value.
 ///
 /// Each old fault excuses one new fault: first the one at the same path, then one that differs in list positions only,
-/// because removing the item before a faulty one moves the fault without touching it. Who could not judge then excuses
-/// nothing but that nobody can judge now.
+/// because removing the item before a faulty one moves the fault without touching it. A rule that could not judge
+/// the old object excuses only that it cannot judge the new one.
 pub(super) fn soften(findings: Findings, object: &Value, before: &Findings, old: &Value) -> Findings {
     let (mut new, mut was) = (Values::of(object), Values::of(old));
     soften_by(

@@ -15,7 +15,7 @@ pub enum Door {
     Validate,
 }
 
-/// What somebody does to the object.
+/// What a request does to its object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// Creates it.
@@ -98,16 +98,16 @@ pub struct Request<'a> {
     pub circumstances: RequestContext<'a>,
 }
 
-/// Who asks, and when. Built-in rules never look at it: the same object and the same facts get the same answer from everybody,
-/// as long as nobody stops them.
+/// Who asks, and when. Built-in rules never look at it: for the same object and the same facts every user gets the same answer,
+/// as long as `stop` does not end the rules early.
 ///
-/// One of them, `permission/author`, has the hub asked what whoever asks may do. It names the question only; the answer comes
-/// back among the facts, so that for such objects two people may get two answers.
+/// One of them, `permission/author`, has the hub asked what the user of the request may do. It names the question only; the
+/// answer comes back among the facts, so that for such objects two users may get two answers.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RequestContext<'a> {
     /// Id of the request.
     pub uid: &'a str,
-    /// Who asks, as the API server tells it; absent when nobody does, as in an audit.
+    /// The user of the request, as the API server tells it; absent where there is no request, as in an audit.
     pub user: Option<&'a RawValue>,
     /// Options of the operation.
     pub options: Option<&'a RawValue>,
@@ -115,27 +115,27 @@ pub struct RequestContext<'a> {
     pub now: Option<Timestamp>,
     /// By which exceptions end where there is no request that has a time, as in an audit.
     pub date: Option<Timestamp>,
-    /// What becomes of a policy that asks for a fact which nobody knows.
+    /// What becomes of a policy that asks for a fact which is not known.
     pub unknown: UnknownFacts,
     /// Ends the decision before it is done: for a deadline that another thread watches. What was not looked at is then
     /// refused, or told, as its failure policy wants it.
     pub stop: &'a Stop,
 }
 
-/// What becomes of a policy that asks for a fact which nobody knows.
+/// What becomes of a policy that asks for a fact which is not known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum UnknownFacts {
     /// Its failure policy decides: the gate must answer.
     #[default]
     Fail,
-    /// It is told as undecided: whoever asks has only a part of the hub.
+    /// It is told as undecided: an audit has no request, and a check of files only a part of the hub.
     SetAside,
 }
 
 impl Request<'_> {
-    /// Tells whether the gate has nothing to say, so that nobody is ever locked out by it.
+    /// Tells whether the gate lets the request pass without a look, so that it never locks a client out.
     ///
-    /// A status belongs to whoever observes. Deletions are seen by rules of deletion,
+    /// A status belongs to the controller that observes. Deletions are seen by rules of deletion,
     /// which warn, and by policies that name them.
     pub fn passes_unseen(&self) -> bool {
         let changes = match self.operation {

@@ -54,8 +54,8 @@ pub(super) struct Shape {
 
 static SHAPES: LazyLock<Vec<Shape>> = LazyLock::new(|| api::crds().iter().flat_map(shapes).collect());
 
-/// Compiles the definitions of all kinds now. Whoever has a deadline for each decision calls it before the first, which would pay for
-/// it otherwise: on a busy machine with its whole time.
+/// Compiles the definitions of all kinds now. The gate, which has a deadline for each decision, calls it before the first, which
+/// would pay for it otherwise: on a busy machine with its whole time.
 pub fn prepare() {
     LazyLock::force(&SHAPES);
 }
@@ -128,7 +128,7 @@ impl Shape {
     }
 }
 
-// The status belongs to whoever observes, and the API server looks after metadata itself.
+// The status belongs to the controller that observes, and the API server looks after metadata itself.
 fn is_users(path: &Path) -> bool {
     match path.segments().first() {
         Some(Segment::Key(name)) => name != "status" && name != "metadata",

@@ -1,8 +1,8 @@
 //! How much one rule may look at for one object.
 //!
 //! Decides when a rule has to give up. Counts steps and never time, so that the same question has the same answer
-//! on every machine; whoever has a clock may stop it from outside. What an object holds reaches a rule as [`Items`], which
-//! nobody can go through without paying.
+//! on every machine; a caller with a clock may stop it from outside. What an object holds reaches a rule as [`Items`], which
+//! it cannot go through without paying.
 
 use std::cell::Cell;
 
@@ -89,7 +89,7 @@ impl<'a> StepBudget<'a> {
     }
 }
 
-/// What stands in a list or map of the object: as long as whoever wrote it liked.
+/// What stands in a list or map of the object, however long its author made it.
 #[derive(Clone, Debug)]
 pub(super) struct Items<T>(Vec<T>);
 

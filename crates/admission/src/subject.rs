@@ -89,7 +89,7 @@ pub(super) struct Subject<'a, K: Kind> {
 }
 
 impl<K: Kind> Subject<'_, K> {
-    /// Tells whether an object that the facts do not have is absent, as far as anybody knows. `rule` and `path` are those
+    /// Tells whether an object that the facts do not have is absent, as far as is known. `rule` and `path` are those
     /// of the finding that rests on it: until the hub itself has said so, it warns and is asked for.
     pub(super) fn lacks(&self, object: ObjectKey, rule: &'static str, path: &Path) -> bool {
         match self.facts.confirmed.word_about(&object) {

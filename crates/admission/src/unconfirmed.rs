@@ -1,8 +1,9 @@
-//! What only seems to be: findings that rest on an object which the watch has not seen, or on what the one who asks may do.
+//! What only seems to be: findings that rest on an object which the watch has not seen, or on what a user may do.
 //!
 //! Decides which of them may refuse. Of an absent object, only if the hub itself has called it absent: all others warn,
 //! whatever the operator has set, because one `apply` may bring everything together and a watch is a moment late. Of a right,
-//! unless the hub has said that it is there: nobody would ask again. Where there is nobody to ask, it is told as open.
+//! unless the hub has said that the user has it: nothing would ask again. Where there is no user, as in an audit, it is told as
+//! open.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -34,7 +35,7 @@ pub(super) struct Settled {
     pub(super) objects: BTreeSet<ObjectKey>,
     /// The rights that the hub should be asked for.
     pub(super) rights: BTreeSet<MayBind>,
-    /// What hangs on rights, where nobody can be asked.
+    /// What hangs on rights, where there is no user to ask about.
     pub(super) undecided: Vec<Violation>,
 }
 
@@ -42,7 +43,7 @@ pub(super) struct Settled {
 struct Doubt {
     rule: &'static str,
     path: Path,
-    /// The object to ask the hub for; absent for kinds that nobody here knows how to ask for.
+    /// The object to ask the hub for; absent for types that have no key to ask by.
     object: Option<ObjectKey>,
 }
 

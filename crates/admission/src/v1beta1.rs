@@ -1,8 +1,8 @@
 //! Objects of `v1beta1` at the gate.
 //!
-//! Decides how such a request is read and how its answer is told: judged by what the object says in `v1alpha1`, which facts and rules
-//! speak, and told with the author's own paths and words. Never decides what is wrong. What no conversion would store (an install
-//! namespace that is none) is judged as it is written.
+//! Decides how such a request is read and how its answer is told: judged by what the object says in `v1alpha1`, which facts and
+//! rules speak, and told with the author's own paths and words. Never decides what is wrong. What no conversion would store (an
+//! install namespace that is none) is judged as it is written.
 
 use json_patch::Patch;
 use serde_json::Value;
@@ -101,7 +101,7 @@ pub(super) struct Other {
 }
 
 impl Other {
-    /// Returns everything else that may be made of it: nobody gets past a rule by what one conversion sees and another does not.
+    /// Returns what else may be made of it: no object gets past a rule by what one conversion sees and another does not.
     pub(super) fn of(request: &Request<'_>) -> Vec<Self> {
         let is_ours =
             request.group == GROUP && KINDS.iter().any(|(_, resource)| *resource == request.resource);
@@ -135,8 +135,8 @@ impl Other {
     }
 }
 
-/// Tells by its text whether an object can have another reading: most of `v1alpha1` need not be parsed for it. What is escaped may be
-/// anything.
+/// Tells by its text whether an object can have another reading: most of `v1alpha1` need not be parsed for it. What is escaped
+/// may be anything.
 fn may_differ(version: &str, text: &str) -> bool {
     let signs = [Version::V1beta1.kept_in(), "\\u", "\\/"];
     version != VERSION || signs.iter().any(|sign| text.contains(sign))

@@ -112,14 +112,14 @@ impl Verdict {
         Self { annotations, ..self }
     }
 
-    /// Returns the verdict with what nobody can decide.
+    /// Returns the verdict with what cannot be decided.
     pub(super) fn leaving_open(self, mut undecided: Vec<Violation>) -> Self {
         undecided.sort();
         undecided.dedup();
         Self { undecided, ..self }
     }
 
-    /// Returns what hangs on facts that nobody knows, where those who ask want to hear of it.
+    /// Returns what hangs on facts or on a user that are not known, where the caller wants to hear of it.
     pub fn undecided(&self) -> &[Violation] {
         &self.undecided
     }
@@ -129,29 +129,30 @@ impl Verdict {
         &self.annotations
     }
 
-    /// Returns this verdict with the objects that the hub should be asked for before anybody relies on it.
+    /// Returns this verdict with the objects that the hub should be asked for before it is relied on.
     pub fn asking(mut self, objects: BTreeSet<ObjectKey>) -> Self {
         self.asks = objects;
         self
     }
 
-    /// Returns the objects whose absence this verdict rests on, as far as only the watch has not seen them; an add-on of a cluster
-    /// stands for what its placements give it.
+    /// Returns the objects whose absence this verdict rests on, as far as only the watch has not seen them; an add-on of a
+    /// cluster stands for what its placements give it.
     pub fn asks(&self) -> &BTreeSet<ObjectKey> {
         &self.asks
     }
 
-    /// Returns this verdict with what the hub should be asked about whoever asks.
+    /// Returns this verdict with what the hub should be asked about the user of the request.
     pub(super) fn asking_whether(self, rights: BTreeSet<MayBind>) -> Self {
         Self { rights, ..self }
     }
 
-    /// Returns what whoever asks must be allowed on the hub. Until the hub has said so, the verdict refuses what hangs on it.
+    /// Returns what the user of the request must be allowed on the hub. Until the hub has said so, the verdict refuses what hangs
+    /// on it.
     pub fn asks_whether(&self) -> &BTreeSet<MayBind> {
         &self.rights
     }
 
-    /// Returns whether anybody should be asked before this verdict is relied on.
+    /// Returns whether the hub should be asked before this verdict is relied on.
     pub fn is_open(&self) -> bool {
         !self.asks.is_empty() || !self.rights.is_empty()
     }
@@ -171,7 +172,7 @@ impl Verdict {
         &self.warnings
     }
 
-    /// Returns what is recorded and told nobody.
+    /// Returns what is recorded in the audit log; of it the user is told only what is refused or warned of as well.
     pub fn audited(&self) -> &[Violation] {
         &self.audited
     }

@@ -1,8 +1,8 @@
 //! The webhook configurations that bring requests here.
 //!
 //! Decides what the API server asks the gate about, and what happens when the gate does not answer. Named resources
-//! only, never a status, never anything that this program or a cluster needs to start. Of what add-ons rest on, Placements and the
-//! bindings of sets, only deletions, for advice.
+//! only, never a status, never anything that this program or a cluster needs to start. Of what add-ons rest on, Placements and
+//! the bindings of sets, only deletions, for advice.
 //!
 //! Three webhooks. `mutate` and `advice` are asked about every new object, every changed spec and whatever metadata a policy may
 //! read, and fail open: what they miss is warned of later or refused by the schema of the CRD. `guard` fails closed, because one
@@ -44,7 +44,7 @@ pub enum Endpoint {
     },
 }
 
-/// The group whose writes nobody asks the gate about.
+/// The group whose writes the API server does not ask the gate about.
 pub const BREAK_GLASS: &str = "tidegate:break-glass";
 
 const CLUSTER_GROUP: &str = "cluster.open-cluster-management.io";
@@ -55,7 +55,7 @@ const PLAIN_DEADLINE: &str = "^(None|([0-9]{1,5}[hms]){1,4})$";
 /// Returns the mutating and the validating webhook configuration.
 ///
 /// Every field is written out, defaults too, so that tools which compare manifests with live objects find no difference.
-/// Without `ca_pem` the bundle is left out for somebody else to own, such as cert-manager's injector.
+/// Without `ca_pem` the bundle is left out for another field manager to own, such as cert-manager's injector.
 pub fn configurations(endpoint: &Endpoint, ca_pem: Option<&str>) -> [Value; 2] {
     let mut mutating = Webhook {
         name: "mutate.gate.tidegate.io",
@@ -95,8 +95,8 @@ pub fn configurations(endpoint: &Endpoint, ca_pem: Option<&str>) -> [Value; 2] {
     ]
 }
 
-/// The same for hubs that drop match conditions, as Kubernetes before 1.28 does. The webhook that fails closed is left out: without
-/// its condition it would be asked about every add-on, and hold up all of them while the gate is away.
+/// The same for hubs that drop match conditions, as Kubernetes before 1.28 does. The webhook that fails closed is left out:
+/// without its condition it would be asked about every add-on, and hold up all of them while the gate is away.
 pub fn configurations_without_conditions(endpoint: &Endpoint, ca_pem: Option<&str>) -> [Value; 2] {
     configurations(endpoint, ca_pem).map(|mut configuration| {
         if let Some(webhooks) = configuration.get_mut("webhooks").and_then(Value::as_array_mut) {
@@ -109,7 +109,7 @@ pub fn configurations_without_conditions(endpoint: &Endpoint, ca_pem: Option<&st
     })
 }
 
-/// Every resource that the gate has rules for, in alphabetical order.
+/// Every resource of add-ons that the gate is asked about whole, in alphabetical order; beside them `upgrades` and `DELETE`s of others.
 const ALL: [&str; 5] = [
     DeploymentConfig::RESOURCE,
     HubConfig::RESOURCE,
@@ -156,7 +156,7 @@ fn rule(resources: &[&str], operations: &[&str]) -> Value {
     })
 }
 
-/// Upgrades of clusters stand in the group of clusters. They poison nothing: what has no meaning is told in the status and does nothing.
+/// Upgrades of clusters stand in the group of clusters. They poison nothing: one without a meaning does nothing, and is told so.
 fn upgrades(operations: &[&str]) -> Value {
     json!({
         "apiGroups": [CLUSTER_GROUP],
@@ -208,8 +208,8 @@ impl Webhook {
     }
 }
 
-/// What no webhook is asked about: updates that change nothing which may be judged, what Kubernetes itself cleans up, and whoever
-/// breaks the glass. No condition may fail: of a deletion there is no object, and a user may have no groups.
+/// What no webhook is asked about: updates that change nothing which may be judged, what Kubernetes itself cleans up, and what
+/// users of the break-glass group do. No condition may fail: of a deletion there is no object, and a user may have no groups.
 fn conditions(change: (&'static str, String)) -> Vec<(&'static str, String)> {
     let cleaners = [
         "system:kube-controller-manager",
@@ -230,13 +230,13 @@ fn conditions(change: (&'static str, String)) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// The spec is new or changed, on an object that is on its way out as well: with a finalizer it lives as long as somebody likes.
+/// The spec is new or changed, on an object that is on its way out as well: a finalizer may keep it for any time.
 fn a_new_spec() -> String {
     format!("request.operation != 'UPDATE' || {}", differs("spec"))
 }
 
-/// The spec, or metadata that a policy may read. Of an object on its way out only the spec is: whoever takes away a finalizer, or
-/// labels what goes, is never held up.
+/// The spec, or metadata that a policy may read. Of an object on its way out only the spec is: taking away a finalizer, or
+/// labelling what goes, is never held up.
 fn what_may_be_judged() -> (&'static str, String) {
     let metadata = MetadataPart::EVERY.map(|part| differs(&part.path()));
     let metadata = metadata.join(" || ");
@@ -519,7 +519,7 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// What the guard is not asked about can be read by everybody.
+        /// What the guard is not asked about, every reader of a rollout can read.
         #[test]
         fn plain_durations_are_durations(soak in "[0-9.hmsu]{1,12}", deadline in "(None|[0-9hms]{1,12})") {
             let is = |pattern: &str, text: &str| regex::Regex::new(pattern).expect("a pattern").is_match(text);

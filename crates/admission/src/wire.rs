@@ -1,7 +1,7 @@
 //! `AdmissionReview` v1: bytes to request, verdict to bytes.
 //!
 //! Decides how a question is read and an answer is written. Borrows from the bytes it gets: the object stays text until
-//! somebody must look inside.
+//! a decision must look inside.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -271,8 +271,8 @@ pub fn encode_failure(uid: &str) -> Vec<u8> {
     })
 }
 
-/// Returns the bytes of the answer to a question that is too large to be read, by its beginning: a deletion passes, everything else
-/// is refused. Nothing when the beginning does not tell whose answer it is.
+/// Returns the bytes of the answer to a question that is too large to be read, by its beginning: a deletion passes, everything
+/// else is refused. Nothing when the beginning does not tell whose answer it is.
 pub fn encode_too_large(beginning: &[u8], most: usize) -> Option<Vec<u8>> {
     let told = beginning::read(beginning);
     let uid = told.uid.filter(|uid| is_uid(uid.as_bytes()))?;
@@ -357,7 +357,7 @@ pub fn encode_unjudged(review: &Review<'_>, why: Unjudged) -> Vec<u8> {
     }
 }
 
-/// What the audit log of the API server keeps: the rules that spoke, and the whole text of what was told nobody.
+/// What the audit log of the API server keeps: the rules that spoke, and the whole text of the findings that are recorded there.
 fn annotations(verdict: &Verdict) -> BTreeMap<String, String> {
     let mut annotations = verdict.annotations().clone();
     let rules = verdict.rules();

@@ -118,7 +118,7 @@ pub struct RolloutClusters {
     /// They have what they should have, and the agent does not work.
     pub unavailable: i64,
 
-    /// They have what they should have, and nobody can reach them.
+    /// They have what they should have, and cannot be reached.
     pub unreachable: i64,
 
     /// The add-on is being taken away there.

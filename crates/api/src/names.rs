@@ -2,9 +2,9 @@
 //!
 //! Every constant is one spelling; what it means stands beside it. Never decides when one is set.
 
-/// Namespace on managed clusters that agents are installed into when nobody says otherwise.
+/// Namespace on managed clusters that agents are installed into where neither add-on nor configuration names another.
 pub const DEFAULT_INSTALL_NAMESPACE: &str = "open-cluster-management-agent-addon";
-/// Namespace of a configuration that a placement's template names without one: where Open Cluster Management's own examples keep them.
+/// Namespace of a configuration that a placement's template names without one: that of Open Cluster Management's own examples.
 pub const DEFAULT_CONFIG_NAMESPACE: &str = "open-cluster-management";
 /// Name in `v1beta1` default configurations that means "this type, without a default".
 pub const RESERVED_NO_DEFAULT: &str = "__reserved_no_default__";
@@ -45,7 +45,7 @@ pub mod labels {
 
 /// Annotations.
 pub mod annotations {
-    /// On a CustomResourceDefinition: one of Open Cluster Management's kinds, as Tidegate serves it on a hub that has not got them.
+    /// On a CustomResourceDefinition: one of Open Cluster Management's kinds, as Tidegate serves it on a hub that lacks them.
     pub const HUB_WITHOUT_OCM: &str = "tidegate.io/hub-without-ocm";
     /// On a CustomResourceDefinition of Open Cluster Management: what `tidegate definitions apply` has added to it.
     pub const ADDED_FIELDS: &str = "tidegate.io/added-fields";

@@ -145,7 +145,7 @@ pub(crate) fn tolerations(_: &mut SchemaGenerator) -> Schema {
     })
 }
 
-/// An object whose members nobody describes.
+/// An object with any members: the schema describes none.
 pub(crate) fn any_object(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true })
 }

@@ -84,7 +84,7 @@ impl Shift {
         }
     }
 
-    /// Tells whether nothing has changed that anybody may ask for.
+    /// Tells whether nothing has changed that rules and policies may ask for.
     pub fn is_empty(&self) -> bool {
         *self
             == Self {

@@ -99,7 +99,7 @@ impl Counts {
         }
     }
 
-    /// Counts those of somebody else too.
+    /// Adds other counts.
     pub fn extend(&mut self, other: Self) {
         for (count, more) in self.0.iter_mut().zip(other.0) {
             *count = count.saturating_add(more);

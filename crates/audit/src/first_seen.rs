@@ -1,6 +1,6 @@
 //! When each result of a report was found.
 //!
-//! Decides that a result which a report has already keeps its time, whoever leads now; only what is new is of now.
+//! Decides that a result which a report has already keeps its time, whichever replica leads now; only what is new is of now.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};

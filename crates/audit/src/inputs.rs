@@ -95,7 +95,7 @@ impl Inputs {
             let any = found.placements.iter().any(absent);
             found.rests_on(Part::Placements, any);
         } else if key.kind != Kind::DeploymentConfig {
-            // Nobody is asked about the others.
+            // Objects of the other kinds are not judged.
             return Self::default();
         }
         let lost =

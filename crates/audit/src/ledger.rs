@@ -40,7 +40,7 @@ struct Record {
 pub enum Bearing {
     /// It was never judged here.
     Unknown,
-    /// Nothing is wrong with it that anybody would be told.
+    /// Nothing is wrong with it that the gate would tell a user.
     Compliant,
     /// The gate would refuse it or warn of it, or cannot judge it.
     AtFault,
@@ -142,7 +142,7 @@ impl Ledger {
         !now.is_some_and(|now| now.findings == last.findings && now.counts == last.counts)
     }
 
-    /// Forgets every judgement: somebody else has audited meanwhile.
+    /// Forgets every judgement: another replica audits from now on.
     pub fn forget(&mut self) {
         self.tally.clear();
         self.begun = false;

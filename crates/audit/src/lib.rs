@@ -37,7 +37,7 @@ pub use told::{Told, ToldFinding};
 pub use admission::{Facts, ObjectKey, Rulebook};
 use snapshot::Kind;
 
-/// The kinds that are audited: those that the gate is asked about.
+/// The kinds that are audited: those about whose creation the gate is asked.
 pub const KINDS: [Kind; 6] = [
     Kind::AddOn,
     Kind::Instance,

@@ -1,9 +1,9 @@
 //! An activation: variables under names, on which programs are evaluated one after another within one budget.
 //!
-//! For whoever evaluates expressions outside of a schema: policies, conditions. Decides how values are bound: by their
-//! JSON types, members under their own names (nothing is escaped); converted once, and shared with the activations inside.
-//! A member of `variables` that is declared with an expression is evaluated when it is first touched, once, and its
-//! failure belongs to those who touch it. Never decides what an answer means.
+//! For expressions outside of a schema: policies, conditions. Decides how values are bound: by their JSON types, members
+//! under their own names (nothing is escaped); converted once, and shared with the activations inside. A member of
+//! `variables` that is declared with an expression is evaluated when it is first touched, once, and its failure is that of
+//! every expression that touches it. Never decides what an answer means.
 
 use super::convert;
 use super::cost::{Budget, EXPRESSION_UNITS};
@@ -44,7 +44,7 @@ pub struct Activation<'p, 'v> {
 pub enum Failure {
     /// It would take more than there is to spend.
     Spent,
-    /// Somebody has stopped it: there is no more time.
+    /// The caller has stopped it: there is no more time.
     Stopped,
     /// Everything else, in words: `no such key: x`.
     Failed(String),

@@ -257,7 +257,7 @@ fn block(helper: &mut Helper<'_>, target: &mut Option<IdedExpr>, args: &mut Vec<
     })))
 }
 
-/// `cel.index(0)` and its like are names that nobody can write.
+/// `cel.index(0)` and its like become names with `@`, which an expression cannot write.
 fn numbered(
     helper: &mut Helper<'_>,
     target: Option<&IdedExpr>,

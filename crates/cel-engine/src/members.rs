@@ -39,7 +39,7 @@ fn member<'b, 'v>(value: CowVal<'b, 'v>, name: &CowVal<'_, '_>) -> Result<CowVal
         ExecutionError::no_such_overload("_._", vec![kind, "string".to_owned()])
     };
     match &value {
-        // What somebody else holds is handed out; what nobody holds is copied out of.
+        // A member of a borrowed value is handed out; one of an owned value, which ends here, is copied out.
         CowVal::Borrowed(held) => held.as_indexer().ok_or_else(missing)?.get(name.as_ref()),
         CowVal::Owned(own) if own.get_type().kind() == Kind::List => Err(missing()),
         CowVal::Owned(own) => {

@@ -11,7 +11,7 @@ pub(super) enum Availability {
     Here,
     /// Only mutations have it.
     InMutations,
-    /// Nobody has it.
+    /// Neither this engine nor a mutation has it.
     Nowhere,
 }
 
@@ -173,7 +173,8 @@ const FUNCTIONS: &[&str] = &[
 /// Functions that only mutations have.
 const IN_MUTATIONS: &[&str] = &["jsonpatch.escapeKey"];
 
-/// Looks a function up by the name under which it is called; names with `@` come from macros. `namespace` is the receiver if it is a bare name.
+/// Looks a function up by the name under which it is called; names with `@` come from macros. `namespace` is the
+/// receiver if it is a bare name.
 pub(super) fn look_up(name: &str, namespace: Option<&str>) -> Availability {
     if name.contains('@') {
         return Availability::Here;

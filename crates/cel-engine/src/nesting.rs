@@ -1,7 +1,7 @@
 //! Refuses texts that would take the parser too deep, before it sees them.
 //!
 //! Decides by counting signs, never by meaning: the parser and every walk over the tree recurse once for each operator
-//! of a chain, each member and each bracket. What is refused is far beyond what anybody writes.
+//! of a chain, each member and each bracket. What is refused is far beyond what users write.
 
 use super::diagnose::CompileError;
 

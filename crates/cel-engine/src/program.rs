@@ -26,7 +26,7 @@ pub enum EvalError {
     NoOverload(String),
     /// The expression would take too long.
     BudgetSpent,
-    /// Somebody has stopped it: there is no more time.
+    /// The caller has stopped it: there is no more time.
     Stopped,
     /// Everything else: `no such key: x`, `division by zero`.
     Failed(String),

@@ -14,7 +14,7 @@ pub(super) const BUDGET: &str = "@budget";
 /// Prefix of the names of compiled patterns.
 pub(super) const PATTERN: &str = "@pattern";
 
-/// What metered programs find under names that nobody can write.
+/// What metered programs find under names that no expression can write.
 struct Names<'a> {
     budget: &'a Budget,
     patterns: &'a [Pattern],

@@ -1,6 +1,6 @@
-//! A signal that ends work which somebody else has no more time for.
+//! A signal that ends work for which its caller has no more time.
 //!
-//! Decides nothing: it is flipped from outside, by whoever has a clock, and looked at wherever work is paid for. Once flipped,
+//! Decides nothing: it is flipped from outside, by a caller with a clock, and looked at wherever work is paid for. Once flipped,
 //! it stays so.
 
 use std::sync::Arc;
@@ -13,25 +13,25 @@ pub struct Stop(Option<Arc<AtomicBool>>);
 static NEVER: Stop = Stop::never();
 
 impl Stop {
-    /// Returns a signal that somebody may flip.
+    /// Returns a signal that can be flipped.
     #[must_use]
     pub fn new() -> Self {
         Self(Some(Arc::new(AtomicBool::new(false))))
     }
 
-    /// Returns a signal that nobody can flip: the same question has the same answer.
+    /// Returns a signal that cannot be flipped: the same question has the same answer.
     pub const fn never() -> Self {
         Self(None)
     }
 
-    /// Flips the signal: whoever looks at it ends what it does.
+    /// Flips the signal: work that looks at it ends.
     pub fn stop(&self) {
         if let Some(flag) = &self.0 {
             flag.store(true, Ordering::Relaxed);
         }
     }
 
-    /// Tells whether somebody has flipped it.
+    /// Tells whether it has been flipped.
     pub fn is_stopped(&self) -> bool {
         self.0.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed))
     }

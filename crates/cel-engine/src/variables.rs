@@ -35,7 +35,7 @@ impl<'p, 'v> Bindings<'p, 'v> {
         }
     }
 
-    /// Declares a variable, which nobody has asked for.
+    /// Declares a variable, which is not evaluated yet.
     pub(super) fn declare(&mut self, name: &'v str, program: &'v Program) {
         self.declared.push(Lazy {
             name,
@@ -64,7 +64,7 @@ impl<'p, 'v> Bindings<'p, 'v> {
     }
 }
 
-/// A variable and, once somebody asked, its value or its failure.
+/// A variable and, once it was evaluated, its value or its failure.
 struct Lazy<'v> {
     name: &'v str,
     program: &'v Program,
@@ -96,7 +96,7 @@ impl<'a> Variables<'a> {
         }
     }
 
-    /// Returns a variable and those that it may read and nobody has asked for, in the order of their declaration.
+    /// Returns a variable and those that it may read and that are not evaluated yet, in the order of their declaration.
     fn needed(&self, at: usize) -> Vec<(usize, &'a Lazy<'a>)> {
         let all: &'a [Lazy<'a>] = &self.seen.declared;
         let mut wanted = BTreeSet::from([at]);

@@ -1,7 +1,7 @@
 //! Whom an API server trusts when it asks the gate.
 //!
-//! Decides which single field of a webhook configuration, or of a definition that converts here, says that, and what to apply to set it.
-//! Never names another field: everything else belongs to whoever applied the object.
+//! Decides which single field of a webhook configuration, or of a definition that converts here, says that, and what to apply to
+//! set it. Never names another field: all others are those of the field manager that applied the object.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 /// Whom an object has the API server trust.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trusting {
-    /// It sends nobody to the gate.
+    /// None: nothing of it has the API server call the gate.
     Nobody,
     /// Exactly these.
     These,

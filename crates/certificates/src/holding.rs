@@ -1,7 +1,7 @@
 //! What a Secret holds that the gate's certificate is renewed in.
 //!
-//! Decides which pairs somebody could trust, and why not the others. Whatever stands in a Secret is read without fail: it may be half
-//! written, or somebody else's. Never prints a key.
+//! Decides which pairs callers could trust, and why not the others. Whatever stands in a Secret is read without fail: it may be
+//! half written, or another program's. Never prints a key.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ pub const NEXT_KEY: &str = "next.key";
 /// The data of a Secret.
 pub type Data = BTreeMap<String, Vec<u8>>;
 
-/// Why nobody could trust a pair.
+/// Why callers could not trust a pair.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Flaw {
     /// There is none.
@@ -89,7 +89,7 @@ impl Pair {
     }
 }
 
-/// Somebody whose signature callers are to trust.
+/// A certificate authority whose signature callers are to trust.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Authority {
     /// Its certificate.

@@ -1,13 +1,14 @@
 //! The renewal of the gate's certificate, a step at a time.
 //!
 //! ```text
-//!           due, or nobody can trust what is shown            every API server has the new bundle
+//!           due, or what is shown cannot be trusted           every API server has the new bundle
 //!   resting ───────────────── Prepare ───────────────▶ waiting ───────────── Promote ─────────────▶ resting
 //! ```
 //!
-//! Decides what a Secret should hold next, by what it holds, who is trusted, and the time. What is shown changes only after callers trust
-//! its successor; an authority leaves when nothing that it signed holds any more, because it ends with it. Every pair has an authority of
-//! its own, whose key nobody keeps. Whoever begins anew with a half-done step goes on where it ended. Never makes a pair: it is handed in.
+//! Decides what a Secret should hold next, by what it holds, who is trusted, and the time. What is shown changes only after
+//! callers trust its successor; an authority leaves when nothing that it signed holds any more, because it ends with it. Every
+//! pair has an authority of its own, whose key is not kept. A leader that begins with a half-done step goes on where it ended.
+//! Never makes a pair: it is handed in.
 
 use std::time::Duration;
 
@@ -31,7 +32,7 @@ pub struct Lives {
     pub life: Duration,
     /// How long a bundle takes to every API server of a hub.
     pub propagation: Duration,
-    /// The same where nothing that anybody could trust is shown meanwhile: every second counts.
+    /// The same where nothing that callers could trust is shown meanwhile: every second counts.
     pub urgent: Duration,
 }
 
@@ -76,7 +77,7 @@ pub enum Step {
     },
     /// A new pair is put beside the one that is shown, and its authority among those whom callers are to trust.
     Prepare {
-        /// Why nobody could trust what is shown; absent when it is only its time.
+        /// Why callers could not trust what is shown; absent where they could, and it is renewed all the same.
         because: Option<Flaw>,
     },
     /// Callers have yet to trust the pair that waits.
@@ -90,8 +91,8 @@ pub enum Step {
     Tidy,
 }
 
-/// Returns the next step for what is shown to callers who use `name`. `trusted` is how long every API server has had the authorities that
-/// are held; absent while one has not, or while nobody knows.
+/// Returns the next step for what is shown to callers who use `name`. `trusted` is how long every API server has had the
+/// authorities that are held; absent while one has not got them, or while that is not known.
 pub fn next(
     holding: &Holding,
     (name, lives): (&str, Lives),
@@ -174,8 +175,8 @@ impl std::fmt::Debug for Made {
     }
 }
 
-/// Takes a step: changes what the Secret holds. `made` is for [`Step::Prepare`], which does nothing without it; `known` are authorities
-/// that callers trusted before, for a Secret that has lost all of its own.
+/// Takes a step: changes what the Secret holds. `made` is for [`Step::Prepare`], which does nothing without it; `known` are
+/// authorities that callers trusted before, for a Secret that has lost all of its own.
 pub fn change(data: &mut Data, step: &Step, made: Option<Made>, known: &[Vec<u8>], now: Timestamp) {
     let holding = Holding::read(data);
     match step {

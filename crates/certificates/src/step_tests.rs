@@ -244,7 +244,7 @@ fn other_names_and_an_end_are_reasons_of_their_own() {
 
 #[test]
 fn a_clock_that_was_ahead_or_is_set_back_ends_with_a_certificate_that_holds() {
-    // Made by a clock that was a year ahead: nobody trusts it yet.
+    // Made by a clock that was a year ahead: callers do not trust it yet.
     let mut data = resting(after(365));
     let begin = Lives::begin(after(365));
     assert_eq!(
@@ -324,8 +324,8 @@ fn what_else_stands_in_the_secret_stays_and_no_key_is_printed() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
-    /// Whoever acts in whatever order: what is shown is always signed by somebody whom the list of that moment has, and after enough steps
-    /// a good pair is shown.
+    /// In whatever order the key is lost, the list is spoilt and steps are taken: a good pair that is shown is signed by an
+    /// authority that the list of that moment has, and after enough steps a good pair is shown.
     #[test]
     fn every_disorder_ends_in_a_good_pair(hours in proptest::collection::vec((-400_i64..2400, 0..5_u8), 1..12)) {
         let mut data = Data::new();

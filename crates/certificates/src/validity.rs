@@ -1,7 +1,7 @@
 //! When and for which names a certificate holds.
 //!
-//! Decides whether an API server could accept it at a given time, as far as that can be told without knowing the authority that the
-//! API server trusts. Never asks for the time.
+//! Decides whether an API server could accept it at a given time, as far as that can be told without knowing the authority that
+//! the API server trusts. Never asks for the time.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -63,7 +63,7 @@ impl Validity {
         (now > self.not_after).then_some(Fault::Ended(self.not_after))
     }
 
-    /// Tells whether the last tenth of its life has begun: whoever renews it should have done so.
+    /// Tells whether the last tenth of its life has begun: by then it should have been renewed.
     pub fn ends_soon(&self, now: Timestamp) -> bool {
         let life = self.not_after.duration_since(self.not_before);
         self.not_after.duration_since(now) < life / 10

@@ -1,8 +1,8 @@
 //! One object of a file at the gate.
 //!
 //! Decides what is asked: a creation, or an update of what was there before. The answer is the gate's own, given twice:
-//! once with what is known, once as if nothing else existed. What only the second answer says hangs on facts that nobody
-//! has, and is unknown: neither a fault nor none.
+//! once with what is known, once as if nothing else existed. What only the second answer says hangs on facts that are
+//! missing, and is unknown: neither a fault nor none.
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -18,7 +18,7 @@ use offline::Knowledge;
 pub struct Judgement {
     /// Its answer from what is known.
     pub verdict: Verdict,
-    /// What would be wrong if everything that nobody has shown did not exist.
+    /// What would be wrong if everything that is not known did not exist.
     pub unknown: Vec<Violation>,
 }
 

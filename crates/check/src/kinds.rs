@@ -25,7 +25,7 @@ pub(super) enum FileKind {
     Known(&'static KnownKind),
     /// The kind has a definition, but not in this version.
     OtherVersion,
-    /// Somebody else's kind.
+    /// A kind of another project, without a definition here.
     Foreign,
     /// Not an object of Kubernetes at all.
     NoObject,

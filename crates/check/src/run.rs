@@ -52,7 +52,7 @@ pub struct Background {
     pub now: Option<Timestamp>,
 }
 
-/// What is done about findings that hang on facts nobody has.
+/// What is done about findings that hang on missing facts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MissingFacts {
     /// They are left out.
@@ -200,7 +200,7 @@ impl CheckRun<'_> {
         }
     }
 
-    /// What a commit removes is deleted by whoever applies the folder.
+    /// What a commit removes is deleted by the sync that applies the folder.
     fn judge_deleted(&self, items: &[Item<'_>], report: &mut Report) {
         let Some(base) = self.background.base.as_ref().filter(|base| base.deletes) else {
             return;

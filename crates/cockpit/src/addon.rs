@@ -82,7 +82,7 @@ fn bare(view: &View<'_>, phase: Phase, counts: Counts, now: Timestamp) -> Pictur
     }
 }
 
-/// One that is not rolled out: it is being deleted, or somebody else manages it.
+/// An add-on that is not rolled out: it is being deleted, or is not managed here.
 fn unplanned(view: &View<'_>, plan: &Plan, now: Timestamp) -> Picture {
     let is_going = view.addon.meta.deleting;
     let waits = by_cluster(plan);
@@ -264,7 +264,7 @@ fn phase(outlook: &Outlook, counts: &Counts) -> Phase {
     } = *counts;
     match () {
         () if total == 0 => Phase::Empty,
-        // What everybody has is not what the specs want.
+        // Undone: the clusters have what was last known to be good, not what the specs want.
         () if has_undone => Phase::Stopped,
         () if done == total => Phase::Done,
         () if has_paused => Phase::Paused,
@@ -277,7 +277,7 @@ fn phase(outlook: &Outlook, counts: &Counts) -> Phase {
     }
 }
 
-/// Deadlines are told of each cluster: whoever is on the way may arrive at any time.
+/// The next end of a soak. A deadline is told of its cluster alone: a cluster on its way may arrive at any time before it.
 fn next(clusters: &[ClusterView], now: Timestamp) -> Option<Next> {
     let soaking = clusters
         .iter()

@@ -1,4 +1,4 @@
-//! What a rollout waits for until somebody approves of it.
+//! The approvals that a rollout waits for.
 //!
 //! Decides words. What is asked, and of whom, is the plan's.
 
@@ -8,7 +8,7 @@ use serde::Serialize;
 use field::counted;
 use plan::{AskedGroup, Outlook, PlacementOutlook};
 
-/// A decision group that waits until somebody approves of a change.
+/// A decision group that waits until a user approves of a change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AskedApproval {
@@ -25,11 +25,11 @@ pub struct AskedApproval {
 /// How a wave stands with those who approve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub enum WaveApproval {
-    /// The change stops before it until somebody approves.
+    /// The change stops before it until a user approves.
     Later,
-    /// Somebody has to approve now.
+    /// A user has to approve now.
     Asked,
-    /// Somebody has approved.
+    /// A user has approved.
     Given,
 }
 
@@ -89,7 +89,7 @@ pub(super) fn of_stage(placement: &PlacementOutlook, stage: usize) -> Option<Wav
         () if own.iter().any(|group| group.waiting > 0) => Some(WaveApproval::Asked),
         () if own.iter().any(|group| group.later > 0) => Some(WaveApproval::Later),
         () if own.iter().all(|group| group.approved) => Some(WaveApproval::Given),
-        // It runs what nobody had to approve.
+        // Its clusters run a content that needed no approval.
         () => None,
     }
 }

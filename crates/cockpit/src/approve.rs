@@ -1,7 +1,8 @@
 //! The approval of what waits for one: of the groups that wait now, and of the content that they wait with.
 //!
-//! Decides what is approved, and when nothing is: a group whose turn has not come is not approved in advance, because nobody can have
-//! looked at those that go before it. Never approves of a content that the asker has not named where one was named.
+//! Decides what is approved, and when nothing is: a group whose turn has not come is not approved in advance, because the
+//! approver cannot have looked at those that go before it. Never approves of a content that the asker has not named where one was
+//! named.
 
 use serde_json::Value;
 

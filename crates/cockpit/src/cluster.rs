@@ -28,7 +28,7 @@ pub enum ClusterState {
     Waiting,
     /// The add-on goes from it.
     Leaving,
-    /// It keeps what it has because somebody wants it so.
+    /// It keeps what it has because a user wants it so.
     Kept,
     /// It has what it should have.
     Done,
@@ -51,7 +51,7 @@ impl ClusterState {
         }
     }
 
-    /// Returns whether it is in the way of others or needs somebody.
+    /// Returns whether it is in the way of other clusters or needs an administrator.
     pub const fn is_trouble(self) -> bool {
         match self {
             Self::Failed | Self::TimedOut | Self::Stalled => true,
@@ -91,7 +91,7 @@ pub struct ClusterView {
     /// How much of it is done, where the cluster tells: 0 to 100.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub percent: Option<i64>,
-    /// The version that it runs, "" when nobody tells.
+    /// The version that it runs, "" when it is not known.
     pub version: String,
     /// Whether its agent works, or there is nothing to say about that.
     pub healthy: bool,
@@ -106,7 +106,7 @@ pub(super) fn state(seen: &ClusterOutlook) -> ClusterState {
         (_, Verdict::TimedOut) => ClusterState::TimedOut,
         (Health::Kept, _) => ClusterState::Kept,
         (_, Verdict::Soaking) => ClusterState::Soaking,
-        // Whoever waits for its turn waits for that first, whatever is the matter with what it has.
+        // A cluster that waits for its turn waits for that first, whatever is the matter with what it has.
         (_, Verdict::Wait(_)) => ClusterState::Waiting,
         (_, Verdict::Start | Verdict::Going | Verdict::Skipped | Verdict::Held) if is_stuck => {
             ClusterState::Stalled
@@ -127,6 +127,6 @@ pub(super) fn since(seen: &ClusterOutlook) -> Option<Timestamp> {
         | UnitState::Succeeded(since) => Some(since),
         UnitState::ToApply | UnitState::Skipped | UnitState::Held | UnitState::Blocked(None) => seen.since,
     };
-    // Nobody has recorded it.
+    // The epoch stands for a time that was not recorded.
     since.filter(|since| *since != Timestamp::UNIX_EPOCH)
 }

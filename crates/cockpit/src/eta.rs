@@ -1,7 +1,7 @@
 //! When a rollout would be over, and what that rests on.
 //!
-//! Decides the words. The end is played by the engine (`forecast::ending`) or by the planner of upgrades; where nobody has seen how long a
-//! cluster takes, only what is certain is told.
+//! Decides the words. The end is played by the engine (`forecast::ending`) or by the planner of upgrades; where it was not seen
+//! how long a cluster takes, only what is certain is told.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ pub struct Eta {
     pub at: Timestamp,
     /// How many seconds from now.
     pub seconds: u64,
-    /// Whether it takes that long at least, because nobody has seen how long a cluster takes.
+    /// Whether it takes that long at least, because how long a cluster takes was not seen yet.
     pub at_least: bool,
     /// What it rests on.
     pub basis: String,

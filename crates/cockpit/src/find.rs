@@ -14,7 +14,7 @@ const ADDONS: [&str; 3] = ["cma", "clustermanagementaddon", "clustermanagementad
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rollouts(pub Vec<Target>);
 
-/// Nobody knows what was asked about.
+/// Why a name means no rollout: there is none of that name, or there are several.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unknown {
     /// There is no such rollout.

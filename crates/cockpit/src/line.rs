@@ -19,7 +19,7 @@ pub enum Tone {
     Moving,
     /// What only takes its time.
     Soaking,
-    /// What somebody has to look at.
+    /// What an administrator has to look at.
     Bad,
 }
 

@@ -37,7 +37,7 @@ pub struct Picture {
     /// What pauses it; absent while nothing does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paused: Option<String>,
-    /// What somebody has to approve before it goes on; empty where nothing waits for that.
+    /// What a user has to approve before it goes on; empty where nothing waits for that.
     pub approvals: Vec<AskedApproval>,
     /// What changes by itself next, where that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -138,21 +138,21 @@ pub enum Phase {
     Done,
     /// Clusters are on their way.
     Progressing,
-    /// Nobody is on the way; what is waited for comes by itself.
+    /// No cluster is on the way; what is waited for comes by itself.
     Waiting,
-    /// Somebody has paused it, and clusters wait for the end of that.
+    /// A user has paused it, and clusters wait for the end of that.
     Paused,
-    /// Nobody is on the way, and clusters wait until somebody approves of the change.
+    /// No cluster is on the way, and clusters wait until a user approves of the change.
     Unapproved,
     /// More clusters failed than may: nothing new starts.
     Stopped,
-    /// Everybody has had a turn, and some have failed; or only a human can change what is.
+    /// Every cluster has had a turn, and some have failed; or only a user can change what is.
     Failed,
     /// It is being deleted.
     Deleting,
     /// No cluster has it, and none is to have it.
     Empty,
-    /// Somebody else manages it.
+    /// Another manager has it.
     NotManaged,
 }
 
@@ -173,7 +173,7 @@ impl Phase {
         }
     }
 
-    /// Returns whether time alone may end it well: whoever waits for the end goes on waiting.
+    /// Returns whether its end is still to come: a command that waits for the end goes on waiting.
     pub const fn goes_on(self) -> bool {
         match self {
             Self::Progressing | Self::Waiting | Self::Paused | Self::Unapproved | Self::Deleting => true,

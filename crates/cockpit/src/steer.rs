@@ -1,7 +1,7 @@
 //! What a verb writes, and when it makes no sense.
 //!
-//! Decides fields and values: those that the pages of rollouts and upgrades document, and no others. Never writes; the gate judges what is
-//! written as it judges whatever anybody writes.
+//! Decides fields and values: those that the pages of rollouts and upgrades document, and no others. Never writes; the gate
+//! judges what is written as it judges every other write.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -73,7 +73,7 @@ pub struct Writing {
     pub says: Vec<String>,
     /// What is taken away, field by field.
     pub takes: Vec<String>,
-    /// What whoever steers should know.
+    /// What the user of the verb should know.
     pub note: Option<String>,
 }
 
@@ -109,7 +109,7 @@ pub struct Steer<'a> {
     pub picture: &'a Picture,
     /// What is known of the hub.
     pub store: &'a Store,
-    /// Why it is done, in the words of whoever does it.
+    /// Why it is done, in the words of the user of the verb.
     pub reason: Option<&'a str>,
 }
 
@@ -206,7 +206,8 @@ fn placements(object: &Value) -> impl Iterator<Item = String> {
     each.map(move |one| format!("{}/{}", text(one, "namespace"), text(one, "name")))
 }
 
-/// Whether an entry of an annotation is about a placement that the add-on has, or about all: nobody reads the others, and the gate warns of them.
+/// Whether an entry of an annotation is about a placement that the add-on has, or about all: other entries are not read, and the
+/// gate warns of them.
 pub(super) fn is_placement(object: &Value, place: &str) -> bool {
     place == "*" || placements(object).any(|one| one == place)
 }
@@ -268,7 +269,7 @@ fn going_on(under_way: usize) -> String {
 }
 
 pub(super) fn annotated(key: &str, value: &str) -> Writing {
-    // The whole of it: somebody may have to account for it.
+    // The whole value: the user may have to account for what was written.
     let says = vec![format!("annotation {key}={value:?}")];
     Writing::apply(json!({"metadata": {"annotations": {key: value}}}), says)
 }
@@ -336,7 +337,7 @@ fn retry_undone(ask: Steer<'_>) -> Result<Writing, String> {
     Ok(annotated(terms::RETRIED, &all.join(",")).noting(Some(note)))
 }
 
-/// Whoever soaks now has done so for long enough. Promotions of other placements stay.
+/// The clusters that soak now need not soak any longer. Promotions of other placements stay.
 fn promote(ask: Steer<'_>, place: Option<&str>) -> Result<Writing, String> {
     let place = place.map(|asked| placement(ask, asked)).transpose()?;
     let is_meant = |cluster: &&ClusterView| {
@@ -345,7 +346,7 @@ fn promote(ask: Steer<'_>, place: Option<&str>) -> Result<Writing, String> {
         cluster.state == ClusterState::Soaking && is_there
     };
     let soaking: Vec<&ClusterView> = ask.picture.clusters.iter().filter(is_meant).collect();
-    // Only those that were seen: whoever succeeds from now on soaks.
+    // Only those that were seen: a cluster that succeeds from now on soaks.
     let Some(last) = soaking.iter().filter_map(|cluster| cluster.since).max() else {
         let mut why = "no cluster soaks: nothing has to stay successful for minSuccessTime now".to_owned();
         if !ask.picture.approvals.is_empty() {

@@ -1,7 +1,7 @@
 //! How long clusters take, seen while one looks on.
 //!
-//! Decides what counts as seen: who was on the way in one picture and successful in a later one. What took place before nobody knows: the
-//! hub keeps one time for both.
+//! Decides what counts as seen: a cluster on its way in one picture and successful in a later one. Of one that was successful
+//! before, it is not known how long it took: the hub keeps one time for its start and its success.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -296,7 +296,7 @@ fn bar(line: Line, counts: &Counts, width: usize) -> Line {
             .saturating_mul(width)
             .checked_div(total)
             .unwrap_or_default();
-        // Whoever is there is seen, however few they are.
+        // Each part with clusters in it is seen, however few they are.
         let end = end.max(drawn.saturating_add(1)).min(width);
         line = line.and(tone, sign.repeat(end.saturating_sub(drawn)));
         drawn = end.max(drawn);

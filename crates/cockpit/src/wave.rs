@@ -20,9 +20,9 @@ pub enum WaveState {
     Waiting,
     /// Too many clusters have failed.
     Stopped,
-    /// Somebody has paused it.
+    /// A user has paused it.
     Paused,
-    /// Somebody has to approve of the change before it goes on.
+    /// A user has to approve of the change before it goes on.
     Unapproved,
 }
 
@@ -56,10 +56,10 @@ pub struct Wave {
     /// How long a cluster may take, in seconds; absent where it may take for ever.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deadline_seconds: Option<u64>,
-    /// How it stands with those who approve; absent where nobody is asked.
+    /// How it stands with its approval; absent where none is asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub approval: Option<WaveApproval>,
-    /// The clusters that it waits for, the first of them by name; "" while it waits for nobody.
+    /// The clusters that it waits for, the first of them by name; "" while it waits for none.
     pub waits_for: String,
     /// When the next of its clusters gets on by itself.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -73,7 +73,7 @@ pub struct Wave {
 pub struct Batches {
     /// The one that goes: 1 is the first.
     pub current: usize,
-    /// How many there are, if nobody fails.
+    /// How many there are, if no cluster fails.
     pub total: usize,
 }
 

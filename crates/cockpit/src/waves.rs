@@ -179,7 +179,7 @@ fn state(counts: &Counts, brake: Brake) -> WaveState {
         leaving,
         ..
     } = *counts;
-    // Whoever is back has not got what the wave was to bring.
+    // A cluster that is back has not got what the wave was to bring.
     if brake == Brake::Undone {
         return if moving > 0 {
             WaveState::Open

@@ -1,7 +1,7 @@
 //! `ManagedClusterAddOn` in both versions.
 //!
-//! Decides where the install namespace, registrations and the coordinates of configurations stand. An install namespace that is no
-//! DNS label stays where it is: the schema's default holds.
+//! Decides where the install namespace, registrations and the coordinates of configurations stand. An install namespace that is
+//! no DNS label stays where it is: the schema's default holds.
 
 use apimachinery::names::is_dns1123_label;
 use serde_json::{Map, Value, json};
@@ -45,8 +45,8 @@ pub(super) const KNOWN: &[&str] = &[
     "supportedConfigs",
 ];
 
-/// Moves the fields of metadata, spec and status to where the other version has them. `is_written` leaves an install namespace as its
-/// author wrote it, whatever it is.
+/// Moves the fields of metadata, spec and status to where the other version has them. `is_written` leaves an install namespace as
+/// its author wrote it, whatever it is.
 pub(super) fn map(whole: &mut Value, to: Version, is_written: bool) -> Fidelity {
     let fidelity = match to {
         Version::V1beta1 => namespace_to_beta(whole),
@@ -70,7 +70,7 @@ fn namespace_to_beta(whole: &mut Value) -> Fidelity {
     match spec.get(NAMESPACE) {
         None => return Fidelity::only_if(!annotated),
         Some(Value::String(text)) if !text.is_empty() => {}
-        // Nobody can make an annotation of it.
+        // It is empty or no text: no annotation stands for it.
         Some(_) => {
             spec.remove(NAMESPACE);
             return Fidelity::Lossy;

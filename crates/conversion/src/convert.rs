@@ -11,8 +11,8 @@ use super::places::OLD_NAMES;
 use super::version::{Extensions, Version};
 use super::{addon, cluster_addon};
 
-/// Converts an object. Without loss: converted back it is what it was, and what was changed in between keeps what the change did not
-/// touch.
+/// Converts an object. Without loss: converted back it is what it was, and what was changed in between keeps what the change did
+/// not touch.
 #[must_use]
 pub fn convert(object: Value, to: Version, extensions: Extensions) -> Value {
     match Version::of(&object) {
@@ -21,8 +21,8 @@ pub fn convert(object: Value, to: Version, extensions: Extensions) -> Value {
     }
 }
 
-/// Reads an object as `v1alpha1`, values that no conversion would store included: for those who judge what somebody wrote. Fields of
-/// Tidegate's own count: a hub whose definition has not got them has dropped them before it asks.
+/// Reads an object as `v1alpha1`, values that no conversion would store included: for the gate, which judges what a client wrote.
+/// Fields of Tidegate's own count: a hub whose definition has not got them has dropped them before it asks.
 #[must_use]
 pub fn read_as_written(object: Value) -> Value {
     match Version::of(&object) {
@@ -91,8 +91,8 @@ impl OtherReading {
     }
 }
 
-/// Tells whether an object has a field in the place and by the name of `v1alpha1` alone: where a hub's definition converts nothing, it
-/// is stored so, whatever version was written.
+/// Tells whether an object has a field in the place and by the name of `v1alpha1` alone: where a hub's definition converts
+/// nothing, it is stored so, whatever version was written.
 fn speaks_v1alpha1(object: &Value) -> bool {
     let Some(kind) = kind_of(object) else { return false };
     let old_names = OLD_NAMES.iter().map(|(_, [part, name], _)| [*part, *name]);
@@ -123,7 +123,7 @@ fn kind_of(object: &Value) -> Option<Kind> {
     }
 }
 
-/// Returns the fields of Tidegate's own that a kind has in `v1alpha1`: paths, with `[]` for every item of a list. None for other kinds.
+/// Returns Tidegate's own fields of a kind in `v1alpha1`: paths, with `[]` for every item of a list. None for other kinds.
 pub fn own_fields(kind: &str) -> &'static [&'static str] {
     match kind {
         "ClusterManagementAddOn" => ADDON.extensions,

@@ -1,7 +1,7 @@
 //! What a version cannot hold, in an annotation of the object.
 //!
-//! Decides what goes back to its place, and what does not: a field that the object states itself wins, and what belonged to an item
-//! of a list goes with it. Never brings an item back.
+//! Decides what goes back to its place, and what does not: a field that the object states itself wins, and what belonged to an
+//! item of a list goes with it. Never brings an item back.
 
 use serde_json::{Map, Value, json};
 
@@ -18,7 +18,7 @@ const IDENTITY: [&str; 4] = ["group", "name", "namespace", "resource"];
 pub(super) struct KeptFields {
     /// Places, outermost step first, with what stood there. A step is a name, or the identity of an item.
     places: Vec<(Vec<Value>, Value)>,
-    /// The object as it was, for as long as nobody changes what it became.
+    /// The object as it was, for as long as what it became is not changed.
     exact: Option<Exact>,
 }
 
@@ -77,7 +77,7 @@ impl KeptFields {
         } else if let (true, Some(Value::Array(items))) = (is_list, fields.get_mut(name)) {
             let all: Vec<Value> = items.iter().map(identity).collect();
             for (item, identity) in items.iter_mut().zip(&all) {
-                // Of two alike nobody could tell whose it is.
+                // What is kept of one of two items with the same identity could not go back to the right one.
                 if all.iter().filter(|other| *other == identity).count() == 1 {
                     before.push(identity.clone());
                     self.take_from(item, rest, before);
@@ -90,7 +90,7 @@ impl KeptFields {
         before.pop();
     }
 
-    /// Notes the first fields of spec and status that are not known: the other version may lack them. `back` are on their way home.
+    /// Notes the first fields of spec and status that are unknown: the other version may lack them. `back` are on their way home.
     pub(super) fn note_unknown(&mut self, whole: &Value, is_known: impl Fn(&str, &str) -> bool, back: &Self) {
         for part in ["spec", "status"] {
             let fields = whole.get(part).and_then(Value::as_object).into_iter().flatten();
@@ -116,7 +116,7 @@ impl KeptFields {
         }
     }
 
-    /// Puts the object back as it was, if nobody has changed what it became.
+    /// Puts the object back as it was, unless what it became has changed; returns whether it did.
     pub(super) fn restore(&mut self, whole: &mut Value) -> bool {
         let Some(exact) = self
             .exact
@@ -158,7 +158,7 @@ impl KeptFields {
         annotate(whole, of.kept_in(), None);
     }
 
-    /// Takes what is kept out of the annotations of an object. What nobody can read is dropped: nothing of ours is in it.
+    /// Takes what is kept out of the annotations of an object. What cannot be read is dropped: nothing of ours is in it.
     pub(super) fn read(whole: &mut Value, of: Version) -> Self {
         let metadata = object(whole, "metadata");
         let annotations = metadata.and_then(|metadata| metadata.get("annotations")?.as_object());

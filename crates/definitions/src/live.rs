@@ -98,7 +98,7 @@ pub fn other_versions(whole: &Value) -> Vec<String> {
     names.filter(|name| name != Version::V1alpha1.name()).collect()
 }
 
-/// Returns who converts: a service or an address, without the authority; `None` where nobody does.
+/// Returns who converts: a service or an address, without the authority; `None` where no program does.
 pub fn converter(whole: &Value) -> Option<Value> {
     let conversion = whole.pointer("/spec/conversion")?;
     if conversion.get("strategy")?.as_str()? != "Webhook" {

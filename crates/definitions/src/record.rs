@@ -1,7 +1,7 @@
 //! What was added to a definition, written on it.
 //!
-//! Decides what still is as it was added: only that is ever changed or taken out again. A part that somebody else has changed, or that
-//! a newer definition brings itself, is no longer ours.
+//! Decides what still is as it was added: only that is ever changed or taken out again. A part that another client has changed,
+//! or that a newer definition brings itself, is no longer ours.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +29,7 @@ pub(super) struct Record {
 pub(super) enum Fate {
     /// It stands there as it was added.
     Intact,
-    /// Somebody has changed it.
+    /// Another client has changed it.
     Changed,
     /// It is not there any more.
     Gone,

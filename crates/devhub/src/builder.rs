@@ -137,7 +137,7 @@ impl Builder {
         self
     }
 
-    /// Loads a custom resource definition before anybody can connect.
+    /// Loads a custom resource definition before a client can connect.
     #[must_use]
     pub fn crd(mut self, definition: Value) -> Self {
         self.definitions.push(definition);
@@ -193,7 +193,7 @@ impl Builder {
         self
     }
 
-    /// Removes events that nobody has written for this long (an hour unless said), if that controller runs.
+    /// Removes events that were not written for this long (an hour unless said), if that controller runs.
     #[must_use]
     pub fn event_ttl(mut self, ttl: Duration) -> Self {
         self.event_ttl = ttl;
@@ -220,7 +220,7 @@ impl Builder {
         self
     }
 
-    /// Lets things go wrong on purpose, for everybody but the hub's own controllers.
+    /// Lets things go wrong on purpose, for every client but the hub's own controllers.
     #[must_use]
     pub fn faults(mut self, faults: Faults) -> Self {
         self.faults = faults;

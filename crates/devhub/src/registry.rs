@@ -78,7 +78,7 @@ impl Served {
             .map_or(0, |custom| custom.versions.storage_shape())
     }
 
-    /// Returns a stored object as this version shows it. Nobody is asked: of an object that only a webhook can convert
+    /// Returns a stored object as this version shows it. No webhook is asked: of an object that only a webhook can convert
     /// no more than the metadata is right (see [`Self::needs_webhook`]).
     pub(crate) fn decode(&self, record: &Record, version: u64) -> Value {
         let plain = || record.decode(&self.resource.api_version(), &self.resource.kind, version);

@@ -12,7 +12,7 @@ use super::rights::Judged;
 /// Something that was asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Reading<T> {
-    /// Nobody asked: the check does not concern this hub, or this moment.
+    /// It was not asked: the check does not concern this hub, or this moment.
     #[default]
     NotAsked,
     /// It was read.
@@ -27,7 +27,7 @@ pub enum Stage {
     /// While the program should be at work.
     #[default]
     Running,
-    /// Before it starts: that nobody answers yet is no fault.
+    /// Before it starts: that no gate answers and no replica leads yet is no fault.
     BeforeStart,
 }
 
@@ -50,7 +50,7 @@ pub struct Election {
     pub place: String,
     /// The Lease, if there is one.
     pub lease: Option<Value>,
-    /// Whether somebody has said that replicas elect by it.
+    /// Whether the user has named it, so that replicas are known to elect by it.
     pub named: bool,
     /// Whether it was written while it was looked at: clocks prove nothing, and this does.
     pub renewed: bool,
@@ -78,14 +78,14 @@ pub struct ShownCertificate {
     pub trust: Trust,
 }
 
-/// Whether whoever trusts the authorities of the webhook configurations accepts a certificate.
+/// Whether a client that trusts the authorities of the webhook configurations accepts a certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trust {
     /// It does, for this name.
     Yes(String),
     /// It does not, for this reason.
     No(String),
-    /// Nobody can tell: there is no authority to judge by.
+    /// It cannot be told: there is no authority to judge by.
     Unknown,
 }
 

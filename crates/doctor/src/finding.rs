@@ -1,19 +1,19 @@
 //! One thing that was looked at, and what it was like.
 //!
-//! Decides what a severity means to whoever waits for an exit status. Never decides whether something is wrong.
+//! Decides what a severity means for the exit status. Never decides whether something is wrong.
 
 /// How bad it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
     /// It is as it should be.
     Ok,
-    /// It is worth knowing, and nobody has to act.
+    /// It is worth knowing, and needs no action.
     Note,
     /// It could not be seen.
     Unknown,
-    /// It works, and somebody should look at it.
+    /// It works, and an administrator should look at it.
     Warning,
-    /// It does not work: somebody has to act.
+    /// It does not work: an administrator has to act.
     Error,
 }
 

@@ -1,7 +1,7 @@
 //! How a report reads: a table for people, JSON for programs.
 //!
-//! Decides order, width and colour. Never decides what is wrong. What stands in a finding may be words of others: whoever prints the
-//! page makes it safe to show.
+//! Decides order, width and colour. Never decides what is wrong. What stands in a finding may be words of others: the caller that
+//! prints the page makes it safe to show.
 
 use std::fmt::Write as _;
 

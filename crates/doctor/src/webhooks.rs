@@ -12,7 +12,7 @@ use admission::configurations;
 
 /// The end of the names of our webhooks.
 const OURS: &str = ".gate.tidegate.io";
-/// Groups whose kinds nobody else should change on the way in.
+/// Groups whose kinds no webhook but ours should change on the way in.
 const GROUPS: [&str; 3] = [
     api::v1alpha1::GROUP,
     api::names::OWN_GROUP,
@@ -62,7 +62,7 @@ pub enum WebhookFault {
         /// The second configuration that has it.
         configuration: String,
     },
-    /// A mutating webhook of somebody else is asked about our kinds.
+    /// A mutating webhook of another program is asked about our kinds.
     Foreign {
         /// Its name.
         webhook: String,
@@ -171,7 +171,7 @@ impl Endpoint {
             let port = port.and_then(|port| u16::try_from(port).ok()).unwrap_or(443);
             (text("/service/namespace").unwrap_or_default(), name, port)
         });
-        // Path and secret are nobody's business here: only where it is.
+        // Path and secret do not belong in a report: only where the gate is.
         let url = text("/url").map(|url| {
             let (scheme, rest) = url.split_once("://").unwrap_or(("https", &url));
             let host = rest.split('/').next().unwrap_or_default();
@@ -365,7 +365,7 @@ fn is_about_us(rule: &Value) -> bool {
         words.any(accepts)
     };
     let writes = |word: &str| ["*", "CREATE", "UPDATE"].contains(&word);
-    // Of a status nobody asks: only the objects themselves count.
+    // A rule for subresources alone, such as a status, does not count: only the objects themselves do.
     let objects = |word: &str| !word.contains('/') || word == "*/*";
     has("apiGroups", &|word| word == "*" || GROUPS.contains(&word))
         && has("resources", &objects)

@@ -1,6 +1,7 @@
 //! Words of this program, with Kubernetes' word beside each: those of `docs/glossary.md`, and no other.
 //!
-//! Decides which rows a word means: its own, and those that have it for the common word, so that whoever knows Kubernetes finds ours.
+//! Decides which rows a word means: its own, and those that have it for the common word, so that a user who knows Kubernetes'
+//! word finds ours.
 
 use field::one_line;
 

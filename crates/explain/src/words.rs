@@ -1,7 +1,7 @@
 //! The words that objects on the hub carry: reasons of conditions, and names of annotations, labels and finalizers.
 //!
-//! Decides what each of them says to whoever meets it in `kubectl get`. A test walks what the code can write (`tests/words.rs`), so that
-//! none is without a sentence.
+//! Decides what each of them says to a user who meets it in `kubectl get`. A test walks what the code can write
+//! (`tests/words.rs`), so that none is without a sentence.
 
 /// A word of an object on the hub, what it is, and what it says.
 pub(super) struct Term {

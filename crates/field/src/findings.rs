@@ -101,7 +101,7 @@ impl Findings {
         self.warnings.push(Warning(violation));
     }
 
-    /// Adds a fault that is recorded and told nobody.
+    /// Adds a fault that is recorded for the audit, and not told to the client.
     pub fn audit(&mut self, violation: Violation) {
         self.audited.push(violation);
     }

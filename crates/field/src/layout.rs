@@ -46,7 +46,7 @@ fn piece(text: &str) -> (&str, &str) {
     text.split_at(end)
 }
 
-/// Folds the lines of a page at blanks, so that they fit into a width. A word that is longer stays whole: somebody will copy it.
+/// Folds the lines of a page at blanks to fit into a width. A word that is longer stays whole, so that it can be copied.
 pub fn folded(page: &str, width: usize) -> String {
     let mut out = String::with_capacity(page.len());
     for line in page.lines() {

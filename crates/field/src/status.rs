@@ -1,9 +1,9 @@
 //! The refusal as a Kubernetes `Status`.
 //!
-//! Decides the exact form of a denial: with `reason: Invalid`, code 422 and `details.{kind,name,causes}` kubectl prints
-//! its own bullet list, one bullet per cause. But `kubectl apply --force`, Argo CD's `Force` and Flux's `force` take every 422 for an
-//! immutable field, delete the object and create it anew: whatever is stored already is refused with 403, in a message that brings
-//! its own bullets. Never decides whether to refuse.
+//! Decides the exact form of a denial: with `reason: Invalid`, code 422 and `details.{kind,name,causes}` kubectl prints its own
+//! bullet list, one bullet per cause. But `kubectl apply --force`, Argo CD's `Force` and Flux's `force` take every 422 for an
+//! immutable field, delete the object and create it anew: whatever is stored already is refused with 403, in a message that
+//! brings its own bullets. Never decides whether to refuse.
 
 use serde::Serialize;
 
@@ -13,8 +13,8 @@ use super::{Violation, text};
 pub const MOST_CAUSES: usize = 20;
 /// The longest `message`, in bytes.
 pub const MESSAGE_LIMIT: usize = 4096;
-/// The faults that a message tells in one line, in bytes. Whoever shows a message alone (a condition of Flux, a result of Argo CD)
-/// shows it to people; kubectl has the causes, which are all there.
+/// The faults that a message tells in one line, in bytes. Flux (a condition) and Argo CD (a result) show people the message
+/// alone; kubectl shows the causes, up to [`MOST_CAUSES`] of them.
 const ONE_LINE: usize = 1000;
 
 /// Which object a status speaks of.
@@ -69,8 +69,8 @@ impl Status {
         Self::refusal((422, "Invalid"), message, identity, violations)
     }
 
-    /// Returns the refusal of a change or deletion of an object that is stored, with these faults: no client takes it for a reason to
-    /// delete the object.
+    /// Returns the refusal of a change or deletion of an object that is stored, with these faults: no client takes it for a
+    /// reason to delete the object.
     pub fn forbidden(identity: &Identity, violations: &[Violation]) -> Self {
         let message = message(identity, violations, MESSAGE_LIMIT, bullets);
         Self::refusal((403, "Forbidden"), message, identity, violations)
@@ -245,7 +245,7 @@ mod tests {
         );
         let causes = status.details.expect("details").causes;
         assert_eq!(causes.len(), MOST_CAUSES + 1, "kubectl shows these");
-        // Of what is stored, the message is all that anybody gets.
+        // A change of what is stored is Forbidden: of that kubectl, too, shows the message alone.
         let changed = Status::forbidden(&identity(), &faults(18));
         assert_eq!(changed.message().matches("[family/rule]").count(), 18);
     }

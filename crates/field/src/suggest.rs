@@ -1,7 +1,7 @@
-//! Near misses: which of the real names somebody probably meant.
+//! Near misses: which of the real names was probably meant.
 //!
 //! Decides similarity over candidates that really exist, and looks at a bounded number of them: what is long, and what stands
-//! after the first few hundred, is nobody's slip of the pen. Never invents a candidate.
+//! after the first few hundred, is not taken for a slip of the pen. Never invents a candidate.
 
 /// The longest text that is compared, in bytes.
 const LONGEST: usize = 100;

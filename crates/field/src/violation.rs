@@ -11,9 +11,9 @@ use serde_json::Value;
 
 use super::{Path, text};
 
-/// What is wrong with a value, before anybody has said where it stands.
+/// What is wrong with a value, without the place where it stands.
 ///
-/// The parsers of `model` return faults; whoever knows the path and the rule makes a [`Violation`] of it.
+/// The parsers of `model` return faults; their caller, which knows the path and the rule, makes a [`Violation`] of each.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Fault {
     class: Class,

@@ -19,7 +19,7 @@ use crate::error::BenchError;
 use crate::options::Options;
 use crate::scene::CLUSTER;
 
-/// Changes that a hub of our own remembers of each cluster: nobody should need a new list because of us.
+/// Changes that a hub of our own remembers of each cluster: no watch should need a new list because the hub forgets too soon.
 const CHANGES: usize = 64;
 
 /// A hub with its clusters.

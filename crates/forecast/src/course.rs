@@ -1,6 +1,6 @@
 //! The course of an add-on: wave by wave, until nothing is left to do.
 //!
-//! Decides what a wave is: everything that is written until somebody has to answer. A course that does not come to an end
+//! Decides what a wave is: everything that is written until agents have to answer. A course that does not come to an end
 //! is cut, and says so.
 
 use std::collections::BTreeSet;
@@ -16,7 +16,7 @@ use snapshot::{Settings, Store};
 
 /// The most plans of one add-on.
 const MOST_PLANS: usize = 4096;
-/// The most plans in a row after which nobody has to answer.
+/// The most plans in a row that are written without an answer of agents between them.
 const MOST_WRITES: usize = 16;
 /// The most waits in a row in which nothing moves.
 const MOST_PAUSES: usize = 32;

@@ -103,7 +103,7 @@ fn kind(manifest: &Value) -> &str {
     manifest.get("kind").and_then(Value::as_str).unwrap_or_default()
 }
 
-/// What a Secret holds is nobody's to read here; that it changes is.
+/// What a Secret holds is not shown; that it changes is.
 fn hide(difference: &mut Difference) {
     for side in [&mut difference.old, &mut difference.new] {
         if side.is_some() {

@@ -1,6 +1,7 @@
 //! A forecast as a comment of a pull request: GitHub's and GitLab's Markdown.
 //!
-//! Decides layout. Whatever comes from a hub or a file is text there: no letter of it is markup, mentions anybody or links anywhere.
+//! Decides layout. Whatever comes from a hub or a file is text there: no letter of it is markup, mentions a user or links
+//! anywhere.
 
 use std::fmt::Write as _;
 

@@ -81,7 +81,7 @@ fn one(out: &mut String, forecast: &Forecast) {
         }
     }
     for ((moved, why), clusters) in reasons(&forecast.held) {
-        // Nobody both moves and is held.
+        // A cluster that a wave has moved stops on its way; it is not held.
         let word = if moved { "stops" } else { "held" };
         let who = if clusters.is_empty() {
             "the add-on".to_owned()

@@ -1,6 +1,6 @@
 //! What taking a hub over from another manager would write.
 //!
-//! Decides what counts: the writes of the first plans, until somebody has to answer, on a hub in memory. Works that only look
+//! Decides what counts: the writes of the first plans, until agents have to answer, on a hub in memory. Works that only look
 //! different are not among them. Writes nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,7 +14,7 @@ use api::names::conditions::MANIFEST_APPLIED;
 use offline::Hub;
 use snapshot::{Kind, ObjectKey, Settings};
 
-/// The most plans in a row after which nobody has to answer.
+/// The most plans in a row: agents answer none of them.
 const MOST_WRITES: usize = 16;
 /// What the instance says whose template cannot be rendered.
 const UNRENDERED: &str = "ManifestWorkApplyFailed";

@@ -103,7 +103,7 @@ impl Play {
         has_started
     }
 
-    /// Lets time pass until somebody arrives, or until time alone changes something; returns whether anything will.
+    /// Lets time pass until a unit arrives, or until time alone changes something; returns whether anything will.
     fn pass(&mut self, recheck: Option<Timestamp>) -> bool {
         let on_the_way = self.units.iter().filter_map(|unit| self.arrival(unit));
         let recheck = recheck.filter(|at| *at > self.now);
@@ -124,7 +124,7 @@ impl Play {
         true
     }
 
-    /// When a unit that was told is there: whoever takes longer than the others did is taken to arrive now.
+    /// When a unit that was told is there: one that takes longer than the others did is taken to arrive now.
     fn arrival(&self, unit: &Unit) -> Option<Timestamp> {
         match unit.standing {
             UnitState::InFlight(since) => {

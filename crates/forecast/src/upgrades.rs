@@ -1,6 +1,6 @@
 //! What would happen to upgrades of clusters: wave by wave, and when it would be over.
 //!
-//! Decides layout. The course is `upgrade`'s, made by the planner of the controllers; no time is told as known that nobody has seen.
+//! Decides layout. The course is `upgrade`'s, made by the planner of the controllers; no time is told as known that was not seen.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};

@@ -18,7 +18,7 @@ use offline::Hub;
 use plan::{ConfigOrigin, Origins, ValueOrigin};
 use snapshot::{Kind, ObjectKey, Settings, Store};
 
-/// Nobody knows what was asked about.
+/// What was asked about does not exist.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum Unknown {
     /// No such add-on.
@@ -172,7 +172,7 @@ fn shown(work: &Value) -> Value {
     work
 }
 
-/// What a Secret holds is nobody's to read here; which keys it has is.
+/// What a Secret holds is not shown; which keys it has is.
 fn hide(manifest: &mut Value) {
     if let Some(items) = manifest.get_mut("items").and_then(Value::as_array_mut) {
         items.iter_mut().for_each(hide);

@@ -1,4 +1,4 @@
-//! The hash of everything that a cluster is to run with: what somebody looks at who approves of a change.
+//! The hash of everything that a cluster is to run with: an approval of a change names it.
 //!
 //! Decides what it is made of: which objects, in which order, and the hash of each. Never knows what they say.
 
@@ -6,12 +6,12 @@ use serde_json::json;
 
 use super::spec_hash::{ConfigKey, SpecHash};
 
-/// Digits of the hash that are told. Whoever may write configurations could look for two contents with the same hash and have the harmless
-/// one approved: with 32 digits that takes 2^64 tries.
+/// Digits of the hash that are told. A user who may write configurations could look for two contents with the same hash and have
+/// the harmless one approved: with 32 digits that takes 2^64 tries.
 const DIGITS: usize = 32;
 
-/// Returns the hash of configurations with their hashes, as 32 hexadecimal digits. The order counts: of several objects of a type the first has the
-/// word.
+/// Returns the hash of configurations with their hashes, as 32 hexadecimal digits. The order counts: of several objects of a type
+/// the first has the word.
 pub fn content_hash(hashes: &[(ConfigKey, String)]) -> String {
     let each = hashes.iter().map(|(key, hash)| [key.to_string(), hash.clone()]);
     let text = json!(each.collect::<Vec<_>>()).to_string();

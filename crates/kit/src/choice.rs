@@ -21,9 +21,9 @@ pub enum Certificates {
     CertManager,
     /// Tidegate's controllers.
     SelfManaged,
-    /// Somebody who puts it into the Secret `tidegate-tls`, signed by this authority (PEM).
+    /// An administrator, or a tool, that puts it into the Secret `tidegate-tls`, signed by this authority (PEM).
     Secret {
-        /// The authority, for the webhook configurations; nobody is told of it when absent.
+        /// The authority, for the webhook configurations; they are given none when absent.
         authority: Option<String>,
     },
 }
@@ -68,7 +68,7 @@ pub enum Webhooks {
 pub enum Definitions {
     /// They do.
     With,
-    /// They stay as they are: whoever goes back to an older program must not take fields away from what is stored.
+    /// They stay as they are: going back to an older program must not take fields away from what is stored.
     Without,
 }
 
@@ -77,7 +77,7 @@ pub enum Definitions {
 pub enum Place {
     /// Tidegate's: it comes and goes with it.
     Own,
-    /// Somebody else's: it is there, and stays with what is in it.
+    /// Not Tidegate's: it is there before, and stays with what is in it.
     Existing,
 }
 
@@ -195,7 +195,7 @@ fn set_image(object: &mut Value, image: &str) {
 /// Moves an object into another namespace, and with it what it says of others there.
 fn move_to(namespace: &str, object: &mut Value) {
     let is = |wanted: &str| kind(object) == Some(wanted);
-    // Definitions are nobody's, and only tell of namespaces.
+    // A definition is in no namespace, and only tells of namespaces.
     if is("CustomResourceDefinition") {
         return;
     }

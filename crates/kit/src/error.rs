@@ -1,6 +1,6 @@
 //! Why there are no manifests.
 //!
-//! Decides nothing. What is wrong with the folder itself is found by the tests, before anybody meets it.
+//! Decides nothing. What is wrong with the folder itself is found by the tests, before a user meets it.
 
 /// Why an installation cannot be put together.
 #[derive(Debug, thiserror::Error)]
@@ -24,12 +24,12 @@ pub enum KitError {
         /// Why not.
         source: json_patch::PatchError,
     },
-    /// Nobody would make the certificate.
+    /// No part that runs would make the certificate.
     #[error(
         "self-managed certificates are made by the controllers, which --workloads gate leaves out; take --certificates cert-manager or secret"
     )]
     NobodyCertifies,
-    /// Nobody would serve the web page.
+    /// No part that runs would serve the web page.
     #[error(
         "the web page is served by the controllers, which --workloads gate leaves out; leave --with web-page out, or take --workloads two or one"
     )]

@@ -1,4 +1,4 @@
-//! The folder `manifests/deploy`, without its overlays: those are choices that somebody else has made.
+//! The folder `manifests/deploy`, without its overlays: those are choices made already.
 //!
 //! Decides nothing. `tests/install_kit.rs` holds the list to the folder.
 

@@ -1,7 +1,7 @@
 //! A kustomization, put together.
 //!
-//! Decides what of kustomize the folder may use: resources, components, JSON patches by kind, group and name, and deletion by `$patch`.
-//! Never reads a file of anybody else's.
+//! Decides what of kustomize the folder may use: resources, components, JSON patches by kind, group and name, and deletion by
+//! `$patch`. Never reads a file outside of the folder.
 
 use serde::Deserialize;
 use serde_json::Value;

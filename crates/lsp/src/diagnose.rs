@@ -14,7 +14,7 @@ use source::Mark;
 
 /// Who says it.
 const SOURCE: &str = "tidegate";
-/// The most that is underlined in a file; nobody reads more, and some editors stand still.
+/// The most that is underlined in a file: more is not read, and makes some editors stand still.
 const MOST: usize = 1_000;
 
 /// The most letters of a word that are underlined.
@@ -55,7 +55,7 @@ pub(super) fn by_file<'f>(
     found
 }
 
-/// The stretch of a spot; where nobody knows its end, the word that begins there.
+/// The stretch of a spot; where its end is unknown, the word that begins there.
 fn range(sheet: &mut Sheet<'_>, spot: &Spot) -> Range {
     let line = spot.line;
     let start = sheet.position(Mark {

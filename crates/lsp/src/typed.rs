@@ -10,7 +10,7 @@ use source::{Mark, read};
 
 /// Stands for the unfinished word.
 const WORD: &str = "tidegate-is-asked-here";
-/// A line that is longer was not typed by anybody.
+/// A line that is longer was not typed by hand.
 const WIDEST: usize = 10_000;
 
 /// An unfinished word.

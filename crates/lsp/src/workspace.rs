@@ -25,7 +25,7 @@ pub struct Workspace {
     unreadable: Vec<Unreadable>,
     /// What an editor holds, and in which version.
     open: BTreeMap<String, i32>,
-    /// What an editor holds and nobody judges.
+    /// What an editor holds and is not judged.
     too_large: BTreeSet<String>,
     /// What was found last.
     found: BTreeMap<String, Vec<Diagnostic>>,

@@ -17,7 +17,7 @@ use crate::types::{Atom, List, Map, Relation, Scalar, Type};
 pub enum Duplicates {
     /// What is stored may hold them.
     Allowed,
-    /// Nobody may apply them.
+    /// What is applied may not hold them, nor what is seen in another version.
     Refused,
 }
 

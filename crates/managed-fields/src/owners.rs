@@ -59,7 +59,7 @@ pub enum Refusal {
     Conflicts(Vec<Conflict>),
     /// It is not known how an object looks in a version.
     Unseen(Unseen),
-    /// The object does not fit the type of another version, in which somebody owns fields.
+    /// The object does not fit the type of another version, under which an owner has fields.
     Misfit {
         /// What was under way, in the words of Kubernetes; empty, or ends with a colon and a space.
         doing: String,
@@ -79,7 +79,7 @@ pub struct FieldWrite<'a> {
     pub types: &'a Types,
     /// Whether to take what others own.
     pub force: bool,
-    /// By version, paths that this write cannot change, and hence nobody owns through it.
+    /// By version, paths that this write cannot change: hence the writer does not come to own them.
     pub ignored: &'a BTreeMap<String, Set>,
     /// How objects look in other versions.
     pub views: &'a dyn Views,
@@ -255,7 +255,7 @@ fn settle(
     Ok(by_version.remove(asked.version).unwrap_or_default())
 }
 
-/// Removes what the applier owned and no longer sets, unless somebody else owns it. That is done in the version in which
+/// Removes what the applier owned and no longer sets, unless another owner has it. That is done in the version in which
 /// the applier owned it.
 fn prune(
     merged: Value,
@@ -333,8 +333,8 @@ mod tests {
     use serde_json::json;
     use std::sync::Arc;
 
-    /// As kube-apiserver 1.36.2: what is left of the list is empty and nobody's, and goes; the newest release of upstream's library
-    /// would leave the null. Whoever said it owns it all the same.
+    /// As kube-apiserver 1.36.2: what is left of the list is empty, no path of it is owned, and it goes; the newest release of
+    /// upstream's library would leave the null. The applier of the null owns the field all the same.
     #[test]
     fn null_in_the_place_of_ones_own_items_takes_the_list_away() {
         let set = Type::List(Arc::new(List {

@@ -33,7 +33,7 @@ fn members_left(members: &Members<String, Value>, gone: &Set, map: &Map) -> Valu
 
 fn items_left(items: &[Value], gone: &Set, list: &List) -> Value {
     let left = items.iter().enumerate().filter_map(|(position, item)| {
-        // An item to which no step leads is nobody's.
+        // No path of the set can mean an item to which no step leads: it stays.
         match items::step(&list.relation, item, position) {
             Ok(step) => part(item, &step, gone, &list.item),
             Err(_) => Some(item.clone()),

@@ -1,6 +1,6 @@
 //! Types of values as far as ownership goes: what is one value, what is many, and how items of a list are told apart.
 //!
-//! Decides nothing about valid values; whoever knows the schema builds these.
+//! Decides nothing about valid values; the caller, which knows the schema, builds these.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
@@ -18,7 +18,7 @@ pub enum Type {
     Map(Arc<Map>),
     /// Items in an order.
     List(Arc<List>),
-    /// Nobody knows: maps are owned member by member, all else as a whole.
+    /// Not known, deduced from the value: maps are owned member by member, all else as a whole.
     Deduced,
     /// A value of any form; if it is a map, of this one, and otherwise owned as a whole.
     Free(Arc<Map>),

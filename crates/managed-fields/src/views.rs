@@ -1,6 +1,6 @@
 //! How an object looks in another version.
 //!
-//! Decides nothing: whoever can convert objects says it, or that it does not know yet.
+//! Decides nothing: the caller, which can convert objects, says it, or that it does not know yet.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -14,7 +14,7 @@ pub struct Unseen {
     pub version: String,
 }
 
-/// Somebody who knows how objects look in other versions.
+/// What the caller knows of how objects look in other versions.
 pub trait Views: fmt::Debug {
     /// Returns an object of version `from` as it looks in version `to`.
     fn view<'v>(&self, object: &'v Value, from: &str, to: &str) -> Result<Cow<'v, Value>, Unseen>;

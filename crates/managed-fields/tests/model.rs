@@ -34,7 +34,7 @@ enum Op {
     Update { who: usize, object: Value },
 }
 
-/// Containers that the type declares by name: nobody who applies what is in them owns them.
+/// Containers that the type declares by name: a manager that applies what is in them does not own them.
 fn is_declared_container(unit: &Unit) -> bool {
     matches!(unit.as_slice(), [name] if matches!(name.as_str(), ".m" | ".s" | ".l"))
 }
@@ -121,12 +121,12 @@ impl Model {
         self.owners.insert(who.to_owned(), own);
         let mut after = self.units.clone();
         after.extend(intent);
-        // What the applier set before and nobody owns now goes, with everything in it.
+        // What the applier set before and no manager owns now goes, with everything in it.
         let owned = Self::with_containers(self.owners.values().flatten());
         let lost = Self::with_containers(&last);
         let gone: Vec<&Unit> = lost.difference(&owned).collect();
         after.retain(|unit, _| !gone.iter().any(|gone| unit.starts_with(gone)));
-        // A list that loses its last item this way goes, whoever owns it; a map stays.
+        // A list that loses its last item this way goes, even if another manager owns it; a map stays.
         for list in [vec![".s".to_owned()], vec![".l".to_owned()]] {
             let is_left = after.keys().any(|unit| unit.len() > 1 && unit.starts_with(&list));
             if lost.contains(&list) && !is_left {

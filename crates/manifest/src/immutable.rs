@@ -1,6 +1,6 @@
-//! What of an object no cluster lets anybody change.
+//! What of an object the API server of a cluster refuses to change.
 //!
-//! Decides by kind, for an object that is applied over an older one of the same name. What has a variable is known only on a cluster.
+//! Decides by kind, for an object applied over an older one of the same name. What has a variable is known only on a cluster.
 
 use field::{Class, Fault, Path, Violation};
 use serde_json::Value;
@@ -93,7 +93,7 @@ pub fn changed(old: &Value, new: &Value, at: &Path, effort: Effort<'_>) -> Vec<V
         if before == after || (seals(pointer) && !is_sealed) {
             continue;
         }
-        // What nobody says is filled in by the cluster with what was there.
+        // What the manifest leaves out is filled in by the cluster with what was there.
         let is_left_out = after.is_none() && !SEALED.contains(pointer) && !seals(pointer);
         if is_left_out || before.is_none() || has_variable(before) || has_variable(after) {
             continue;

@@ -28,7 +28,7 @@ pub(super) enum Type {
     Quantity,
     /// A text or a whole number.
     TextOrWhole,
-    /// Whatever anybody likes.
+    /// Any value.
     Anything,
     /// A list.
     List(Box<Self>),

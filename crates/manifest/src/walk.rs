@@ -1,6 +1,6 @@
 //! A manifest against its schema: types, names of fields, and what has to be there.
 //!
-//! Decides what the API server would say about shape. Goes no deeper than the schema does: what it leaves open is anybody's.
+//! Decides what the API server would say about shape. Never goes deeper than the schema: what that leaves open is not judged.
 
 use field::{Class, Fault, Path, Violation, nearest};
 use serde_json::Value;
@@ -15,7 +15,7 @@ const FILLED_IN: &[(&str, &str)] = &[("rbac.v1.RoleRef", "apiGroup")];
 
 struct Walk<'w> {
     aspect: Aspect,
-    /// Whether values may be shown: those of a Secret are nobody's.
+    /// Whether messages may show values: never those of a Secret.
     shows: bool,
     effort: Effort<'w>,
     found: &'w mut Vec<Violation>,

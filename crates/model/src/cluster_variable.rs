@@ -76,7 +76,7 @@ impl<'t> ClusterVariable<'t> {
     ///
     /// # Errors
     ///
-    /// Returns why nobody can fill it in. Reads no further than the next brace: many openings may share one closing.
+    /// Returns why it cannot be filled in. Reads no further than the next brace: many openings may share one closing.
     pub fn parse(inside: &'t str) -> Option<Result<Self, BadClusterVariable>> {
         let bare = inside.trim_start();
         let source = ClusterSource::EVERY

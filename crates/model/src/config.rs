@@ -224,7 +224,7 @@ impl ConfigReference {
         Err(violations)
     }
 
-    /// Reads a reference that nobody is to be told about; one that cannot be read is none.
+    /// Reads a reference without telling its faults; one that cannot be read is none.
     pub fn read(raw: RawReference<'_>) -> Option<Self> {
         Self::parse(raw, &Path::root()).ok()
     }
@@ -261,7 +261,8 @@ impl fmt::Display for ConfigReference {
     }
 }
 
-/// Returns every entry of an annotation that lists types as `<resource>.<group>`, separated by commas, with the type that it is or what is wrong with it.
+/// Returns every entry of an annotation that lists types as `<resource>.<group>`, separated by commas, with the type that it is
+/// or what is wrong with it.
 pub fn listed_types(text: &str) -> impl Iterator<Item = (&str, Result<ConfigType, Fault>)> {
     let entries = text.split(',').map(str::trim).filter(|entry| !entry.is_empty());
     entries.map(|entry| {

@@ -1,6 +1,7 @@
 //! Which roles and namespaces of the hub the agents of add-ons may have, as far as names tell.
 //!
-//! Decides by names alone. Never knows what a role allows, nor whether it exists: that is for whoever sees the hub.
+//! Decides by names alone. Never knows what a role allows, nor whether it exists: that is for the gate and the planner,
+//! which see the hub.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -9,7 +10,7 @@ use std::sync::Arc;
 const NEVER: [&str; 4] = ["admin", "cluster-admin", "edit", "tidegate"];
 /// Beginnings of such names: Kubernetes' own roles, and those of this program.
 const NEVER_LIKE: [&str; 3] = ["system:", "tidegate-", "tidegate:"];
-/// Namespaces that belong to nobody's add-on, though somebody may call an add-on so.
+/// Namespaces that belong to no add-on, though an add-on may be called so.
 const RESERVED: [&str; 4] = ["default", "open-cluster-management", "openshift", "tidegate"];
 const RESERVED_LIKE: [&str; 4] = ["kube-", "open-cluster-management-", "openshift-", "tidegate-"];
 
@@ -40,7 +41,7 @@ pub fn is_reserved(namespace: &str) -> bool {
 }
 
 /// Tells whether a namespace is the add-on's own by its name: it is called like the add-on, and is none of those that a hub
-/// itself lives in. Whether a cluster has the same name, and with it the namespace, is for whoever sees the clusters.
+/// itself lives in. Whether a cluster has the same name, and with it the namespace, is for the caller, which sees the clusters.
 pub fn is_addons_own(namespace: &str, addon: &str) -> bool {
     !addon.is_empty() && namespace == addon && !is_reserved(namespace)
 }

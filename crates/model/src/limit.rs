@@ -46,7 +46,7 @@ impl Limit {
         })
     }
 
-    /// Reads the same, and refuses zero: for limits of our own, where nobody upstream gave zero a meaning.
+    /// Reads the same, and refuses zero: for limits of our own, where upstream gives zero no meaning.
     pub fn parse_positive(value: Scalar<'_>) -> Result<Self, Fault> {
         match Self::parse(value)? {
             Self::All => Err(value.fault(Class::Invalid, "must be 1 or more, or nothing would ever move")),

@@ -1,7 +1,7 @@
 //! Types of objects that are never configurations.
 //!
-//! Decides which types nobody lists, watches or reads as a configuration, however it is referred to: those whose objects carry
-//! credentials or grant rights, and those that change all the time on every hub. Whether a kind exists is not asked.
+//! Decides which types are never listed, watched or read as a configuration, however they are referred to: those whose objects
+//! carry credentials or grant rights, and those that change all the time on every hub. Whether a kind exists is not asked.
 
 /// How many types of configurations one object may refer to.
 pub const MOST_CONFIG_TYPES: usize = 64;
@@ -13,7 +13,7 @@ const CREDENTIALS: [(&str, &str); 4] = [
     ("certificates.k8s.io", "certificatesigningrequests"),
     ("bootstrap.cluster.x-k8s.io", "kubeadmconfigs"),
 ];
-/// Everything in these groups says who may do what, or proves who somebody is.
+/// Everything in these groups says who may do what, or proves who a user is.
 const RIGHTS: [&str; 5] = [
     "rbac.authorization.k8s.io",
     "authentication.k8s.io",

@@ -18,7 +18,7 @@ const MOST: usize = 100;
 /// What becomes of the clusters of a rollout that has stopped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnFailure {
-    /// They keep what they have until somebody acts.
+    /// They keep what they have; going back is left to a user.
     #[default]
     Stop,
     /// They go back to what was last known to be good.

@@ -1,7 +1,7 @@
-//! Which decision groups a change asks somebody before it enters them, and of which contents somebody has approved: two annotations.
+//! Before which decision groups a change waits for an approval, and which contents are approved of: two annotations.
 //!
-//! Decides how both are read, and what they mean for a decision group. Where a text might be a name and an index it asks for both and
-//! approves of one: a slip may make somebody wait, and never lets anything pass.
+//! Decides how both are read, and what they mean for a decision group. Where a text might be a name and an index it asks for both
+//! and approves of one: a slip may make a change wait, and never lets one pass.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ const MOST: usize = 500;
 /// Digits of the hash of a content.
 const DIGITS: usize = 32;
 
-/// The decision groups before which a change waits until somebody approves of it.
+/// The decision groups before which a change waits for an approval.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApprovalBefore(Vec<Ask>);
 
@@ -76,7 +76,7 @@ fn ask(entry: &str) -> Option<Ask> {
     })
 }
 
-/// Of which contents somebody has approved, for which decision groups.
+/// Which contents are approved of, for which decision groups.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Approvals(BTreeSet<Approval>);
 
@@ -106,7 +106,7 @@ impl Approvals {
         Self(entries(text).take(MOST).filter_map(approval).collect())
     }
 
-    /// Returns whether somebody has approved of a content for a decision group, which goes by its name, or by its index where it has none.
+    /// Returns whether a content is approved of for a decision group, which goes by its name, or by its index where it has none.
     pub fn has(&self, (namespace, name): (&str, &str), group: &str, hash: &str) -> bool {
         let place = format!("{namespace}/{name}");
         [group, ALL].into_iter().any(|group| {

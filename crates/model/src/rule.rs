@@ -36,7 +36,7 @@ pub const LABEL_SELECTOR: &str = "install/label-selector";
 pub const ADDON_NAME: &str = "naming/addon-name";
 /// A signer is the add-on's own.
 pub const SIGNER: &str = "template/signer";
-/// A certificate names nobody whom the hub would believe.
+/// A certificate names no user and no group of the hub's own, of a cluster or of another add-on.
 pub const SIGNER_SUBJECT: &str = "template/signer-subject";
 /// A version of OpenShift that is none, or is missing.
 pub const UPGRADE_VERSION: &str = "upgrade/version";

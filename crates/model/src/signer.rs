@@ -1,6 +1,6 @@
 //! Signers of an add-on's own, and the names that their certificates may carry.
 //!
-//! Decides which signers belong to somebody else (Kubernetes, Open Cluster Management), and which users and groups mean
+//! Decides which signers are Kubernetes' or Open Cluster Management's and not an add-on's, and which users and groups mean
 //! something to the hub itself. Never knows whose key a signer has: a name that the hub would believe is refused for all.
 
 use apimachinery::names::is_dns1123_label;
@@ -27,7 +27,8 @@ const PURPOSES: [(&str, &str); 2] = [
 pub struct OwnSigner(String);
 
 impl OwnSigner {
-    /// Reads `<domain>/<name>`, where the domain is nobody's who signs for the hub itself.
+    /// Reads `<domain>/<name>`. Signers of Kubernetes' and Open Cluster Management's domains sign for the hub itself: they are
+    /// refused, but for one that is made for this add-on.
     pub fn parse(text: &str, addon: &str) -> Result<Self, Fault> {
         if text.chars().count() > LONGEST {
             let detail = format!("must have at most {LONGEST} characters");
@@ -72,7 +73,7 @@ impl OwnSigner {
 }
 
 /// Checks a user or a group of a certificate that an add-on's own signer signs: the hub must not take its bearer for one of
-/// its own, whoever trusts the signer.
+/// its own, even where a server of the hub trusts the signer.
 pub fn check_certificate_name(text: &str, addon: &str) -> Result<(), Fault> {
     const AGENTS: &str = "open-cluster-management:";
     let plain = text.trim().to_lowercase();

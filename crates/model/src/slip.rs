@@ -38,7 +38,7 @@ fn write_unit(meant: &mut String, unit: &str) -> Option<()> {
         "s" | "sec" | "secs" | "second" | "seconds" => meant.push('s'),
         "m" | "min" | "mins" | "minute" | "minutes" => meant.push('m'),
         "h" | "hr" | "hrs" | "hour" | "hours" => meant.push('h'),
-        // Go has no days, because days are not always 24 hours long. Whoever writes them here means 24 hours.
+        // Go has no days, because days are not always 24 hours long. A day that is written here means 24 hours.
         "d" | "day" | "days" => {
             let days: u32 = meant.parse().ok()?;
             *meant = format!("{}h", days.checked_mul(24)?);

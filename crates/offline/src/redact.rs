@@ -104,7 +104,7 @@ fn replace(value: &mut Value, finder: &Finder) {
 #[derive(Debug, Default)]
 struct Search {
     credentials: BTreeSet<String>,
-    /// Names of objects, and of what they are: no credential, whatever somebody has taken for a password.
+    /// Names of objects, and of what they are: no credential, even where a password is the same word.
     names: BTreeSet<String>,
 }
 

@@ -32,15 +32,15 @@ pub fn addon_with(view: &View<'_>, now: Timestamp, memo: &mut Memo) -> Plan {
     plan
 }
 
-/// Returns the same plan as [`addon`], and what it has decided about the rollout: nothing where nothing is rolled out, because the add-on
-/// is not managed here or is being deleted.
+/// Returns the same plan as [`addon`], and what it has decided about the rollout: nothing where nothing is rolled out, because
+/// the add-on is not managed here or is being deleted.
 pub fn addon_with_outlook(view: &View<'_>, now: Timestamp) -> (Plan, Option<Outlook>) {
     let mut outlook = None;
     let (plan, _) = made(view, &Others::default(), Some(&mut outlook), whole_seconds(now));
     (plan, outlook)
 }
 
-/// Returns what there is to say about an add-on while nobody knows what time it is: that nothing is planned.
+/// Returns what there is to say about an add-on while the time is not known: that nothing is planned.
 pub fn timeless(view: &View<'_>, now: Timestamp) -> Plan {
     if view.addon.meta.deleting || !view.addon.managed {
         return Plan::default();
@@ -104,8 +104,8 @@ fn made(
     (plan, heard)
 }
 
-/// Whether agents still need what an add-on gave them that nobody shows any more: its instances go with it, unless somebody wanted
-/// them to stay, or unless it is not there yet (backups bring instances before add-ons).
+/// Whether agents still need what an add-on gave them whose `ClusterManagementAddOn` the hub does not show: its instances go with
+/// it, unless they were orphaned when it was deleted, or unless it is not there yet (backups bring instances before add-ons).
 fn outlives_its_addon(view: &View<'_>) -> bool {
     view.addon.meta.uid.is_empty() && view.all_instances().any(|instance| !instance.meta.deleting)
 }

@@ -1,7 +1,7 @@
 //! Whether the agent of a template add-on is available, from the feedback of its workloads.
 //!
 //! Decides `Available` and `ManifestApplied` of add-ons that the tide deploys. Silent where another program speaks: a
-//! cluster that is not reachable, an add-on that somebody else deploys.
+//! cluster that is not reachable, an add-on that another program deploys.
 
 use super::conditions::Wish;
 use super::instance_state::MANIFEST_APPLIED;
@@ -91,7 +91,7 @@ pub(super) fn available<'v>(member: &Member<'v>, rendering: &Rendering<'v>) -> O
     Some(probe(member.instance, bodies))
 }
 
-/// What is known to be down outweighs what nobody knows, whatever work it stands in.
+/// What is known to be down outweighs what is not known, whatever work it stands in.
 fn probe<'v>(instance: &Instance, bodies: &[Body<'v>]) -> Wish<'v> {
     let wish = |status, reason, message: &'v str| Wish::new(AVAILABLE, status, reason, message);
     let signals = bodies.iter().filter_map(|body| body.work?.available.as_ref());

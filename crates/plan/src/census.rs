@@ -32,14 +32,15 @@ pub(super) enum Content {
 pub(super) enum InstanceTally {
     /// It has what it should have, and its agent works.
     Ready,
-    /// It has what it should have, because a change of `spec.configuration` is not for it; nobody may be able to reach it.
+    /// It has what it is meant to keep: a change of `spec.configuration` is not for it, or it is back after an undone rollout and
+    /// runs with content that is no longer on the hub. Its cluster may be unreachable.
     Kept {
         /// Whether its agent works.
         reachable: bool,
         /// What it runs with.
         content: Content,
     },
-    /// It has what it should have; nobody can reach its cluster.
+    /// It has what it should have; its cluster is not reachable.
     Unreachable,
     /// It has what it should have, but its agent does not work.
     Unavailable,
@@ -51,7 +52,7 @@ pub(super) enum InstanceTally {
     Stalled(&'static str),
     /// It is being deleted, and not gone yet.
     Leaving {
-        /// Whether anybody can reach its cluster.
+        /// Whether its cluster is reachable.
         reachable: bool,
     },
 }
@@ -91,7 +92,7 @@ impl Unmade {
 /// What time does to the rollout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Time {
-    /// Something ends by itself: a soak, a deadline, or the way of somebody who has just arrived.
+    /// Something ends by itself: a soak, a deadline, or the way of an instance that has just arrived.
     Runs,
     /// Nothing does.
     Stands,
@@ -116,7 +117,7 @@ pub(super) struct Census {
     waiting: BTreeMap<&'static str, Few>,
     /// Those that are being deleted.
     leaving: Few,
-    /// How many of them nobody can reach: nobody waits for them.
+    /// How many of them are on clusters that are not reachable: they are not waited for.
     lost: usize,
     missing: Newcomers,
     /// Those whose instance the hub refuses to create.
@@ -167,17 +168,17 @@ impl Census {
         }
     }
 
-    /// Returns whether nobody has the add-on, is to get it, or is to lose it.
+    /// Returns whether no cluster has the add-on, is to get it, or is to lose it.
     pub(super) fn is_nobody(&self) -> bool {
         self.total == 0 && self.holding.all() == 0
     }
 
-    /// Returns whether anybody needs a human.
+    /// Returns whether any instance needs a human.
     pub(super) fn has_stalled(&self) -> bool {
         !self.stalled.is_empty()
     }
 
-    /// Returns whether the agent of anybody does not work.
+    /// Returns whether the agent of any instance does not work.
     pub(super) fn has_unavailable(&self) -> bool {
         !self.unavailable.is_empty()
     }
@@ -192,12 +193,12 @@ impl Census {
             .saturating_add(self.missing.all)
     }
 
-    /// How many are on their way out where somebody can reach them.
+    /// How many are on their way out from clusters that are reachable.
     fn going(&self) -> usize {
         self.leaving.count().saturating_sub(self.lost)
     }
 
-    /// Returns whether anything still changes without a human: somebody is on the way, or waits for something that time ends.
+    /// Returns whether anything still changes without a human: an instance is on the way, or waits for something that time ends.
     pub(super) fn goes_on(&self, time: Time) -> bool {
         let has_made = !self.moving.is_empty() || self.missing.made > 0 || self.going() > 0;
         let mut reasons = self.waiting.keys();

@@ -10,7 +10,7 @@ use snapshot::{Name, Vocabulary};
 pub enum Grade {
     /// As it should be.
     Normal,
-    /// Somebody should look.
+    /// An administrator should look at it.
     Warning,
 }
 
@@ -28,7 +28,7 @@ pub enum Note {
         /// Running, succeeded or failed.
         outcome: Outcome,
     },
-    /// An add-on on a cluster cannot go on until somebody changes something.
+    /// An add-on on a cluster cannot go on until a user changes something.
     Stuck {
         /// The add-on.
         addon: Name,

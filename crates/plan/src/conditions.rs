@@ -16,7 +16,7 @@ pub(super) struct Wish<'a> {
     kind: &'static str,
     status: Status,
     reason: &'static str,
-    /// A reason in somebody else's words, which counts instead.
+    /// A reason that another program has given, which counts instead.
     quoted: Option<&'a str>,
     message: Cow<'a, str>,
     since: Option<Timestamp>,
@@ -53,7 +53,7 @@ impl<'a> Wish<'a> {
         }
     }
 
-    /// Returns the same wish with a reason in somebody else's words; an empty one does not count.
+    /// Returns the same wish with a reason that another program has given; an empty one does not count.
     pub(super) fn quoting(mut self, reason: &'a str) -> Self {
         self.quoted = Some(reason).filter(|reason| !reason.is_empty());
         self

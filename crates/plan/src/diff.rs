@@ -17,7 +17,7 @@ use snapshot::{
     ProgressionReference, Reference, Work,
 };
 
-/// Mode of the health check when nobody should look for a lease of the agent.
+/// Mode of the health check in which no controller looks for a lease of the agent.
 const CUSTOMIZED: &str = "Customized";
 
 /// Returns the write of an instance's status, if anything in it changes.
@@ -171,8 +171,8 @@ pub(super) fn addon(addon: &AddOn, summary: &Summary, verdict: Verdict<'_>) -> O
     })
 }
 
-/// Says which generation a status speaks about. Where the hub has never kept that, it is no reason to write: it travels with what is
-/// written anyway.
+/// Says which generation a status speaks about. Where the hub has never kept that, it is no reason to write: it travels
+/// with what is written anyway.
 fn observed(status: &mut Map<String, Value>, stored: Option<i64>, generation: i64) {
     let is_due = stored.map_or(!status.is_empty(), |stored| stored != generation);
     if is_due {

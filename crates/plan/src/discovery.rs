@@ -19,7 +19,7 @@ const LONGEST: usize = 63;
 #[derive(Debug, Default)]
 pub(super) struct Labels<'v> {
     pub(super) actions: Vec<Action>,
-    /// The clusters about which nothing is said yet, because nobody has heard of their instances.
+    /// The clusters about which nothing is said yet, because their instances are new and were never available so far.
     pub(super) early: Vec<&'v Name>,
     pub(super) wait: Option<Wait>,
     pub(super) recheck_at: Option<Timestamp>,

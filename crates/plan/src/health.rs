@@ -1,7 +1,7 @@
 //! The conditions of the add-on itself: one roll-up over all its clusters, for people and for delivery tools.
 //!
-//! Decides `Ready`, `Reconciling`, `Stalled` and, where the lifecycle annotation deserves a word, `Managed`; `docs/tide.md` has the
-//! combinations that there are. Never removes what other programs wrote.
+//! Decides `Ready`, `Reconciling`, `Stalled` and, where the lifecycle annotation deserves a word, `Managed`; `docs/tide.md` has
+//! the combinations that there are. Never removes what other programs wrote.
 
 use std::borrow::Cow;
 
@@ -46,7 +46,7 @@ pub(super) fn managed<'v>(
         .or_else(|| held(view, &census.holding))
         .or_else(|| fault(view, wanted))
         .or_else(|| summary.undone());
-    // While anything is wrong or open, nobody knows that it is nobody.
+    // While anything is wrong or open, it is not known that no cluster is to have the add-on.
     let is_known = fault.is_none()
         && wanted
             .placements
@@ -81,7 +81,7 @@ pub(super) fn managed<'v>(
     }
 }
 
-/// Returns the conditions of an add-on while nobody knows what time it is.
+/// Returns the conditions of an add-on while the time is not known.
 pub(super) fn timeless<'v>(view: &View<'v>, now: Timestamp) -> Verdict<'v> {
     const WHY: &str = "nobody knows what time it is, so nothing is planned: the API servers of the hub do not agree on it, or clocks \
                        jump; it goes on when the hub's answers have agreed for a minute";
@@ -124,7 +124,7 @@ fn instances(count: usize, one: &str, many: &str) -> String {
     }
 }
 
-/// What of the last plan broke an invariant. Nobody on the hub is at fault, and only a new version of this program mends it.
+/// What of the last plan broke an invariant. No user of the hub is at fault, and only a new version of this program mends it.
 fn refused(view: &View<'_>) -> Option<(&'static str, String)> {
     let sentence = view.refusal()?;
     let on = WaitOn::Refused(sentence.to_string());
@@ -203,7 +203,7 @@ fn unmeant(view: &View<'_>) -> Option<(&'static str, String)> {
     Some(("RolloutStrategyInvalid", message))
 }
 
-/// A placement of `spec.configuration` that does not exist: its changes reach nobody.
+/// A placement of `spec.configuration` that does not exist: its changes reach no cluster.
 fn nowhere(view: &View<'_>) -> Option<(&'static str, String)> {
     let Ok(ConfigRollout::RollingUpdateWithPlacement(update)) = &view.addon.configuration_rollout else {
         return None;
@@ -217,7 +217,7 @@ fn nowhere(view: &View<'_>) -> Option<(&'static str, String)> {
     Some(("PlacementNotFound", message))
 }
 
-/// Why nobody is to have the add-on. That is what was asked for, so it is no reason to wait.
+/// Why no cluster is to have the add-on. That is what was asked for, so it is no reason to wait.
 fn nobody(view: &View<'_>, wanted: &Wanted<'_>) -> String {
     const HEAD: &str = "no cluster is to have the add-on";
     let declined: Few = wanted.declined.iter().copied().collect();
@@ -282,9 +282,10 @@ struct Faulty<'a> {
     arrival: Option<Arrival>,
 }
 
-/// Whatever can be known is good: a cluster that nobody can reach does not keep the whole add-on from being ready. What is wrong with
-/// the add-on itself comes before everything that moves: nothing of that mends it. Never `Stalled` and `Reconciling`: who has to act
-/// need not wait for anything. `Ready` and whichever of the two is True say the same: tables show one, delivery tools the other.
+/// Whatever can be known is good: a cluster that is not reachable does not keep the whole add-on from being ready. What is
+/// wrong with the add-on itself comes before everything that moves: nothing of that mends it. Never `Stalled` and
+/// `Reconciling`: who has to act need not wait for anything. `Ready` and whichever of the two is True say the same: tables show
+/// one, delivery tools the other.
 fn rollup<'a>(
     census: &Census,
     fault: Option<&Faulty<'a>>,
@@ -419,12 +420,12 @@ mod tests {
             (&[Ready, Moving], Time::Stands, MOVES),
             (&[Ready, Unavailable], Time::Stands, DOWN),
             (&[failed, Ready], Time::Stands, STALLS),
-            // A failure that is tolerated stops nobody.
+            // A failure that is tolerated stops no other cluster.
             (&[failed, Moving, Waiting("WaitingForSlot")], Time::Stands, MOVES),
             (&[failed, Ready, Waiting("WaitingForSlot")], Time::Runs, MOVES),
             // No soak ends that too many have failed.
             (&[failed, Ready, Waiting("TooManyFailures")], Time::Runs, STALLS),
-            // A failure that keeps the last slot stops everybody.
+            // A failure that keeps the last slot stops all other clusters.
             (&[failed, Waiting("WaitingForSlot")], Time::Stands, STALLS),
             (&[Ready, Waiting("RolloutPaused")], Time::Stands, PAUSED),
             (&[Ready, Waiting("WaitingForApproval")], Time::Stands, ASKS),

@@ -1,6 +1,7 @@
 //! The work of pre-delete hooks: what runs on a cluster before its add-on goes.
 //!
-//! Decides from which content it is made: the assigned one if anybody still knows it, else what the hub has under that name.
+//! Decides from which content it is made: what the instance is assigned, has confirmed last or has in its works, as long as that
+//! is known, else what the hub has under that name.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +25,7 @@ pub(super) enum Hooks {
     None,
     /// The instance holds no template.
     Unassigned,
-    /// The template or its configuration has left the hub, and nobody here has seen what it said.
+    /// The template or its configuration has left the hub, and this program has not seen what it said.
     Lost(ConfigRef),
     /// They cannot be made.
     Refused(String),
@@ -101,8 +102,8 @@ fn made_with<'v>(view: &View<'v>, instance: &Instance, template: &Template) -> O
     }
 }
 
-/// The assignment is taken back when its object leaves the hub; then what the agent confirmed last tells what it runs, or else its works. An
-/// add-on that goes must not wait for ever because somebody has edited its template: better the new hooks than none.
+/// The assignment is taken back when its object leaves the hub; then what the agent confirmed last tells what it runs, or else
+/// its works. An add-on that goes must not wait for ever because its template has been edited: better the new hooks than none.
 fn content<'v>(view: &View<'v>, instance: &Instance, reference: &Reference) -> Option<&'v Content> {
     let assigned = || view.last_content(&reference.config, &reference.desired);
     let confirmed = || {
@@ -149,7 +150,7 @@ impl Recipes {
             image_registries: &registries,
             cluster_values: &values,
         };
-        // Equal contents are one object in the store, whoever holds them.
+        // Equal contents are one object in the store, whichever configurations have them.
         let key = (
             std::ptr::from_ref(template).addr(),
             configs

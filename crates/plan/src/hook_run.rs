@@ -21,7 +21,7 @@ const LONGEST_PAUSE: SignedDuration = SignedDuration::from_mins(5);
 
 /// Reason: an attempt has failed.
 pub(super) const FAILED: &str = "HookFailed";
-/// Reason: nobody knows any more what should run.
+/// Reason: it is not known any more what should run.
 pub(super) const UNKNOWN: &str = "HookUnknown";
 /// Reason: the work cannot be made.
 pub(super) const REFUSED: &str = "HookRenderingFailed";

@@ -81,7 +81,7 @@ fn own(view: &View<'_>, member: &Member<'_>, rendering: &Rendering<'_>) -> Outco
             worst(deployed_works(view, instance).map(reported))
         }
         Rendering::Refused(error) => Outcome::Failed(error.clone()),
-        // What has failed does not begin anew because somebody has edited what it failed with: it would count as being on its way.
+        // What has failed does not begin anew because the content it failed with was edited: it would count as being on its way.
         Rendering::Waiting(WaitOn::Content(_)) if let Some(words) = failed_before(member) => {
             Outcome::Failed(words)
         }
@@ -95,7 +95,7 @@ fn keeps_on(view: &View<'_>, member: &Member<'_>, on: &WaitOn) -> bool {
     matches!(on, WaitOn::Content(_)) && (has_assigned_works(view, member) || failed_before(member).is_some())
 }
 
-/// Nothing is made for it, so that nobody is at work: what it waits for stands in `Configured`, or else here.
+/// Nothing is made for it, so that no agent is at work: what it waits for stands in `Configured`, or else here.
 fn waiting(member: &Member<'_>, on: &WaitOn, trouble: Option<&Trouble>) -> State {
     let told = |reason| State::Waiting {
         reason,
@@ -131,7 +131,7 @@ fn has_assigned_works(view: &View<'_>, member: &Member<'_>) -> bool {
 }
 
 /// Returns whether the agents have confirmed the present generation of every work, and the works are of what is assigned. Where
-/// there is no work, one that is `deployed` from a template has yet to get it, and for others nobody is waited for.
+/// there is no work, one that is `deployed` from a template has yet to get it, and for others no agent is waited for.
 pub(super) fn is_confirmed(view: &View<'_>, instance: &Instance, deployed: bool) -> bool {
     let mut works = deployed_works(view, instance).peekable();
     (works.peek().is_some() || !deployed)
@@ -139,7 +139,7 @@ pub(super) fn is_confirmed(view: &View<'_>, instance: &Instance, deployed: bool)
 }
 
 /// A work that this very plan writes cannot be ready; saying more would cost a second status write for every cluster.
-/// Nor can one that somebody has deleted: its agent is cleaning up.
+/// Nor can one that is being deleted: its agent is cleaning up.
 fn confirmed(instance: &Instance, body: &Body<'_>) -> Outcome {
     match body.work {
         Some(work) if !work.meta.deleting && body.equals(instance, work) => reported(work),
@@ -220,7 +220,7 @@ fn foreign(view: &View<'_>, member: &Member<'_>) -> Foreign {
     })))
 }
 
-/// Returns whether the hashes that a work carries are the assigned ones, whoever wrote them.
+/// Returns whether the hashes that a work carries are the assigned ones, whichever program wrote them.
 pub(super) fn carries(work: &Work, assigned: &[Reference]) -> bool {
     let hashes = &*work.hashes;
     if hashes.is_empty() {
@@ -260,8 +260,8 @@ fn running(why: &str) -> Outcome {
     Outcome::Running(why.to_owned())
 }
 
-/// A phase that ended is not named anew by what happens to the same content later: nobody installs, upgrades or rolls back then. While a
-/// change has yet to prove itself, a failure is still that of the change.
+/// A phase that ended is not named anew by what happens to the same content later: no install, upgrade or rollback is under way
+/// then. While a change has yet to prove itself, a failure is still that of the change.
 fn upkeep(view: &View<'_>, member: &Member<'_>, outcome: &Outcome) -> Option<Phase> {
     let reason = &member.instance.condition(PROGRESSING)?.reason;
     let has_ended =

@@ -26,7 +26,7 @@ pub(super) fn owned_by(instance: &Instance, owners: &[OwnerReference]) -> Option
     with_owner(owners, Kind::Instance, &instance.addon, &instance.meta)
 }
 
-/// The version of an owner reference does not matter: other programs write another one, and nobody should fight over it.
+/// The version of an owner reference does not matter: other programs write another one, and correcting theirs would never end.
 fn with_owner(owners: &[OwnerReference], kind: Kind, name: &str, meta: &Meta) -> Option<Vec<Value>> {
     let is_ours = |owner: &OwnerReference| {
         let group = owner.api_version.split_once('/').map_or("", |(group, _)| group);

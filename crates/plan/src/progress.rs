@@ -1,7 +1,7 @@
 //! The status that every instance should have: references, supported types and conditions.
 //!
-//! Decides how the state is shown: the columns of `kubectl get`, and what only a human can change; the roll-up for delivery tools is
-//! made in `told.rs`. Never removes what other programs wrote.
+//! Decides how the state is shown: the columns of `kubectl get`, and what only a human can change; the roll-up for delivery tools
+//! is made in `told.rs`. Never removes what other programs wrote.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -39,7 +39,7 @@ pub(super) struct Reporter<'v> {
 }
 
 impl<'v> Reporter<'v> {
-    /// `kept` are the clusters that nothing selects, and whose instance stays because somebody else applies it.
+    /// `kept` are the clusters that nothing selects, and whose instance stays because another field manager applies it.
     pub(super) fn new(
         view: &'v View<'v>,
         configs: &'v Configs,
@@ -147,7 +147,7 @@ impl<'v> Reporter<'v> {
     }
 }
 
-/// Says that an instance runs with content that nobody can make its works from any more.
+/// Says that an instance runs with content from which its works cannot be made any more.
 fn orphaned(rendering: &Rendering<'_>, state: &State) -> Option<String> {
     let Rendering::Waiting(WaitOn::Content(config)) = rendering else {
         return None;
@@ -160,7 +160,7 @@ fn orphaned(rendering: &Rendering<'_>, state: &State) -> Option<String> {
     })
 }
 
-/// Whether the agent works, as far as anybody knows. What was said about a cluster that nobody can reach is out of date.
+/// Whether the agent works, as far as it is known. What was said about a cluster that is not reachable is out of date.
 fn up(member: &Member<'_>, probed: Option<&Wish<'_>>) -> Option<Status> {
     if member
         .cluster

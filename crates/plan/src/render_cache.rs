@@ -193,7 +193,7 @@ fn stored<'v>(member: &Member<'v>, prefix: &str) -> Vec<(u32, &'v Work)> {
     let number = |work: &'v Work| {
         let digits = work.name.strip_prefix(prefix)?;
         let number: u32 = digits.parse().ok()?;
-        // "+1" and "01" read as numbers, too; nobody here writes them.
+        // "+1" and "01" read as numbers, too; this program never writes them.
         let is_plain = digits == "0" || !digits.starts_with(['0', '+']);
         is_plain.then_some((number, work))
     };

@@ -25,7 +25,7 @@ pub(super) struct Report<'v> {
     pub supported: Option<&'v BTreeSet<ConfigType>>,
     /// `currentVersion` and `lastVersion`
     pub memory: Memory,
-    /// Whether the tide tells the health of the agent, so that nobody looks for a lease.
+    /// Whether the tide tells the health of the agent, so that no controller looks for a lease.
     pub probes: bool,
     /// `conditions`
     pub conditions: Cow<'v, [Condition]>,

@@ -125,9 +125,9 @@ fn progression(
     let is_ocm = view.settings().is_ocm();
     let done = selected.known == DecisionState::Decided
         && placed.counts.done == placed.configured
-        // To Open Cluster Management nobody is never done.
+        // To Open Cluster Management a placement without clusters is never done.
         && (placed.configured > 0 || !is_ocm);
-    // What nobody runs is not known to be good, and whoever is back does not run what the specs want.
+    // What no cluster runs is not known to be good, and clusters that are back do not run what the specs want.
     let is_proved = done && placed.configured > 0 && !undo.stands();
     let all = selected.clusters.len().saturating_add(selected.others);
     let wishes = if is_ocm {
@@ -163,8 +163,8 @@ fn progression(
     }
 }
 
-/// What a placement is to be configured with, and what all of its clusters have confirmed and run well: that now, once it is proved, else what
-/// they had before.
+/// What a placement is to be configured with, and what all of its clusters have confirmed and run well: that now, once it is
+/// proved, else what they had before.
 fn references(
     view: &View<'_>,
     inherited: &Effective,
@@ -190,15 +190,15 @@ fn references(
     each.collect()
 }
 
-/// Whether the way back is remembered: somebody wants it, or clusters have gone it.
+/// Whether the way back is remembered: the add-on asks for it, or clusters have gone it.
 fn is_asked(view: &View<'_>, selected: &Selected<'_>, undo: &Undo<'_>) -> bool {
     let by = selected.by;
     let mode = view.addon.on_failure.placement(&by.namespace, &by.name);
     mode == OnFailure::Undo || undo.stands()
 }
 
-/// Returns what a progression remembers of a configuration: of the same object, else of the only one of its type. Whoever names another
-/// object wants to know what was good before; Open Cluster Management forgets it.
+/// Returns what a progression remembers of a configuration: of the same object, else of the only one of its type. A user who
+/// names another object wants to know what was good before; Open Cluster Management forgets it.
 pub(super) fn before<'p>(
     old: &'p Progression,
     config: &ConfigRef,
@@ -301,7 +301,7 @@ fn details(placed: &Placed, blocked_by: &str) -> [Option<String>; 7] {
     ]
 }
 
-/// Who waits for somebody's approval, and of what.
+/// How many clusters wait for an approval, and of what.
 fn approval(asked: &Asked) -> String {
     let groups: Few = asked.now().map(|group| &group.name).collect();
     let (waiting, hash) = (asked.waiting(), &asked.hash);

@@ -49,7 +49,7 @@ impl Room {
         self.one.set(Some(ONE));
     }
 
-    /// Takes bytes; tells whether there were enough. Whoever hears no writes nothing.
+    /// Takes bytes; tells whether there were enough. A caller that is told no writes nothing.
     pub(super) fn take(&self, bytes: usize) -> bool {
         let taken = [&self.one, &self.all].map(|left| {
             left.set(left.get().and_then(|left| left.checked_sub(bytes)));

@@ -38,7 +38,7 @@ impl Done {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Quiet {
     done: Done,
-    /// Whether anybody can reach its cluster.
+    /// Whether its cluster is reachable.
     reachable: bool,
 }
 
@@ -112,7 +112,7 @@ impl Others {
         self.count(|quiet| quiet.reachable)
     }
 
-    /// Returns how many nobody can reach.
+    /// Returns how many are not reachable.
     pub(super) fn unreachable(&self) -> usize {
         self.count(|quiet| !quiet.reachable)
     }

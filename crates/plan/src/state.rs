@@ -41,7 +41,7 @@ pub enum State {
     WaitingForManifests,
     /// It has not reported `HostingManifestApplied`.
     WaitingForHostingManifests,
-    /// Nobody is at work on it: it has what it has until this changes.
+    /// Nothing is at work on it: it has what it has until this changes.
     Waiting {
         /// The reason, in one word.
         reason: &'static str,

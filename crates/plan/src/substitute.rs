@@ -1,7 +1,7 @@
 //! Variables in the manifests of a template: `{{NAME}}` and `{{CLUSTER_LABEL:KEY}}`, in keys and in values.
 //!
 //! Works on parsed JSON, so a value can never change the structure around it. A name is a letter or `_`, then letters,
-//! digits and `_`, with nothing else between the braces. Other text between braces belongs to somebody else's templates
+//! digits and `_`, with nothing else between the braces. Other text between braces belongs to templates of other programs
 //! (`{{ $labels.pod }}` in an alerting rule) and stays as it is. Values are not expanded again.
 
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use model::{BadClusterVariable, ClusterVariable};
 /// Why a text cannot be filled in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum What {
-    /// Nobody gives this variable a value.
+    /// Nothing gives this variable a value.
     UnknownVariable(String),
     /// The cluster does not say it, and the template gives no other value.
     NotSaid(String),

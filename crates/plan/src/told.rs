@@ -1,7 +1,7 @@
 //! The roll-up of one instance: `Ready`, `Reconciling` and `Stalled`, and how it counts for the add-on.
 //!
-//! Decides "done", "wait" and "act", one of them at a time. Never tells a story twice: the whole sentence stands in the condition that it
-//! belongs to, and these name the cause in a few words and refer to it.
+//! Decides "done", "wait" and "act", one of them at a time. Never tells a story twice: the whole sentence stands in the condition
+//! that it belongs to, and these name the cause in a few words and refer to it.
 
 use std::borrow::Cow;
 
@@ -36,7 +36,7 @@ pub(super) struct RollUpInput<'a> {
     pub stuck: Option<&'a Stuck>,
     /// Whether that may still come by itself.
     pub arrival: Option<Arrival>,
-    /// Whether its agent works, as far as anybody knows.
+    /// Whether its agent works, as far as it is known.
     pub up: Option<Status>,
     /// The content that it keeps and that is no longer on the hub, in a sentence.
     pub orphaned: Option<&'a str>,
@@ -49,7 +49,7 @@ pub(super) struct RollUpInput<'a> {
 /// What other conditions do not tell, so that the roll-up has to.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Aside<'a> {
-    /// Whether the other conditions have nobody's words but Open Cluster Management's.
+    /// Whether the other conditions have only Open Cluster Management's words.
     pub is_ocm: bool,
     /// What is wrong with the configurations.
     pub trouble: Option<&'a str>,
@@ -131,8 +131,8 @@ impl<'a> RollUpInput<'a> {
         matches!(self.state, State::Phase(_, Outcome::Failed(_)))
     }
 
-    /// Returns `Ready`, `Reconciling` and `Stalled`. Who waits for a turn is not ready for what it should have; who is meant to keep
-    /// what it has is.
+    /// Returns `Ready`, `Reconciling` and `Stalled`. Who waits for a turn is not ready for what it should have; who is
+    /// meant to keep what it has is.
     pub(super) fn wishes(&self) -> [Wish<'a>; 3] {
         let ready = |reason, message: Cow<'a, str>| Wish::new("Ready", Status::False, reason, message);
         let settled = Wish::new("Reconciling", Status::False, "Settled", "");

@@ -19,8 +19,8 @@ pub struct Plan {
     pub actions: Vec<Action>,
     /// What holds the rest.
     pub waits: Vec<Wait>,
-    /// Objects that the hub has refused to take and that are still wanted, although this plan need not write them: what it said is
-    /// remembered.
+    /// Objects that the hub has refused to take and that are still wanted, although this plan need not write them:
+    /// what it said is remembered.
     pub postponed: Vec<ObjectKey>,
     /// When to plan again although nothing happened.
     pub recheck_at: Option<Timestamp>,
@@ -55,8 +55,8 @@ impl From<&Meta> for Revision {
     }
 }
 
-/// What a write sends: a JSON value as its shortest text. A plan for a fleet holds one for each write until it is its turn, and as a tree
-/// of maps each would take about ten times as much memory.
+/// What a write sends: a JSON value as its shortest text. A plan for a fleet holds one for each write until it is its turn, and
+/// as a tree of maps each would take about ten times as much memory.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Payload(Box<str>);
 
@@ -173,7 +173,7 @@ pub struct Wait {
 pub enum WaitOn {
     /// A placement of the install strategy does not exist.
     Placement(Name, Name),
-    /// A placement exists, but nobody has decided it yet.
+    /// A placement exists, but is not decided yet.
     Decision(Name, Name),
     /// A cluster has no `ManagedCluster`.
     Cluster,
@@ -211,7 +211,7 @@ pub enum WaitOn {
     Reason(ObjectKey, Name),
     /// A placement of the strategy that does not exist or is not decided: it may select the cluster.
     MaySelect(Name, Name),
-    /// Absences that nobody believes: how many, and of how many clusters in which add-ons live.
+    /// Absences that are not believed: how many, and of how many clusters in which add-ons live.
     Absences(usize, usize),
     /// The assigned content has been edited and is no longer on the hub.
     Content(ConfigRef),

@@ -1,6 +1,6 @@
 //! The end of an instance, of what it leaves behind, and of an add-on whose `ClusterManagementAddOn` is gone.
 //!
-//! Decides when our finalizers go: after the pre-delete hooks, or when nobody can run them any more. The rest is the garbage
+//! Decides when our finalizers go: after the pre-delete hooks, or when no agent can run them any more. The rest is the garbage
 //! collector's: nothing is deleted here that an owner reference takes away, and what a human wants to keep stays.
 //!
 //! ```text
@@ -264,7 +264,7 @@ fn ending(reason: &'static str, outcome: &Outcome) -> Vec<Wish<'static>> {
     }
 }
 
-/// Nobody can run anything on a cluster that is gone. Works that were meant for it on a hosting cluster go first: no owner
+/// No agent runs anything on a cluster that is gone. Works that were meant for it on a hosting cluster go first: no owner
 /// takes them away, and the program that made them looks at no cluster that is absent.
 fn vanished(view: &View<'_>, instance: &Instance) -> Goodbye {
     let is_released = |one: &str| {

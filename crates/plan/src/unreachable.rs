@@ -1,6 +1,6 @@
-//! What is said about the agents of a cluster that nobody can reach: `Available` is Unknown, in the cluster's own words.
+//! What is said about the agents of a cluster that is not reachable: `Available` is Unknown, in the cluster's own words.
 //!
-//! Holds for every add-on, whoever deploys it. Never says that an agent is back: that is for the agent or its prober to say.
+//! Holds for every add-on, however it is deployed. Never says that an agent is back: that is for the agent or its prober to say.
 
 use jiff::Timestamp;
 

@@ -1,7 +1,7 @@
 //! The works that every instance should have.
 //!
-//! Decides names, labels, annotations and owners of works. Their content comes from a kit (`kit.rs`). Of a stored work only
-//! our own keys are touched: labels, annotations and owners of others survive.
+//! Decides names, labels, annotations and owners of works. Their content comes from a recipe (`render/recipe.rs`). Of a stored
+//! work only our own keys are touched: labels, annotations and owners of others survive.
 
 use std::sync::Arc;
 
@@ -47,8 +47,8 @@ pub(super) struct Body<'v> {
     pub recipe: Arc<Recipe>,
 }
 
-/// Returns the first reference whose assigned content has been edited away. What a kind that is not watched says, nobody
-/// here can tell.
+/// Returns the first reference whose assigned content has been edited away. One of a kind that is not watched is passed over: its
+/// content is not known here.
 pub(super) fn superseded<'a>(view: &View<'_>, assigned: &'a [Reference]) -> Option<&'a Reference> {
     let no_longer = |reference: &&Reference| {
         let of = &reference.config.of;
@@ -202,8 +202,8 @@ pub(super) fn is_deployed(instance: &Instance, work: &Work) -> bool {
         || work.owners.iter().any(|owner| owner.uid == instance.meta.uid)
 }
 
-/// Returns which configuration of a type the works on the hub are made of, whoever made them, and its hash: what runs while what is
-/// assigned has not arrived, and nothing else remembers what was there before.
+/// Returns which configuration of a type the works on the hub are made of, whichever program made them, and its hash: what runs
+/// while what is assigned has not arrived, and nothing else remembers what was there before.
 pub(super) fn runs(
     view: &View<'_>,
     instance: &Instance,

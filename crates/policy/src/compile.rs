@@ -185,7 +185,7 @@ pub(super) fn policy(
     }
 }
 
-/// Returns the facts that a policy declares: all of them when nobody can say which.
+/// Returns the facts that a policy declares: all of them where it is not known which.
 fn facts(written: &Written) -> BTreeSet<Fact> {
     if written.doubts.touch(&Path::parse("spec.facts")) {
         return Fact::ALL.into_iter().collect();
@@ -219,7 +219,7 @@ impl Parts {
         let validations = self.validations(spec);
         let schemas = self.schemas(spec);
         let mutations = self.mutations(spec);
-        // Those as well that do not compile: whoever names one of them is not at fault for that.
+        // Those as well that do not compile: an exception that names one of them is not at fault for that.
         let ids = part_ids(spec);
         let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
         self.unique(&ids);
@@ -301,7 +301,7 @@ impl Parts {
                 .as_ref()
                 .map(|one| one.needs.clone())
                 .unwrap_or_default();
-            // Declared even if it does not compile: whoever reads it is not at fault for that.
+            // Declared even if it does not compile: an expression that reads it is not at fault for that.
             if self
                 .terms
                 .variables

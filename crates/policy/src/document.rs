@@ -1,7 +1,8 @@
 //! Documents that are policies: kinds, and the reading of their specs.
 //!
-//! Decides which kinds are read: AddOnPolicy, for one release more in its former group as well, and Kubernetes' admission policies with their bindings. All specs are held
-//! against the schema of AddOnPolicy, which has every field of theirs: a misspelt field must not silently do nothing.
+//! Decides which kinds are read: AddOnPolicy, for one release more in its former group as well, and Kubernetes' admission
+//! policies with their bindings. All specs are held against the schema of AddOnPolicy, which has every field of theirs: a
+//! misspelt field must not silently do nothing.
 
 use std::fmt;
 use std::sync::LazyLock;
@@ -63,7 +64,7 @@ pub(super) struct Written {
     pub(super) doubts: Doubts,
 }
 
-/// What is wrong with the form of a spec, and what nobody knows because of it.
+/// What is wrong with the form of a spec, and what of the spec is not known because of it.
 #[derive(Debug, Default)]
 struct Form {
     faults: Vec<PolicyFault>,
@@ -246,7 +247,7 @@ fn unknown_field(path: Path, definition: &Value, form: &mut Form) {
     });
     let words = match meant {
         Some((sibling, near)) => {
-            // What was meant for it stands here, so that nobody knows what it should be.
+            // What was meant for the sibling stands under the misspelt name, so that its value is not known.
             form.doubts.add(sibling);
             format!("unknown field; did you mean {near}?")
         }

@@ -1,6 +1,6 @@
 //! One policy in its activation, with its params and variables.
 //!
-//! Decides what may be spent, and why an expression has no value: its own fault, or a fact that nobody knows.
+//! Decides what may be spent, and why an expression has no value: its own fault, or a fact that is not known.
 
 use std::collections::BTreeMap;
 
@@ -121,7 +121,7 @@ pub(super) struct Act<'s, 'v> {
 }
 
 impl<'s, 'v> Act<'s, 'v> {
-    /// Puts a policy into the activation; its variables are worked out when somebody first reads them.
+    /// Puts a policy into the activation; its variables are worked out when an expression first reads them.
     pub(super) fn begin(
         policy: &'v Policy,
         params: &'v Value,
@@ -154,7 +154,7 @@ impl<'s, 'v> Act<'s, 'v> {
         answer.as_bool().ok_or_else(Trouble::not_bool)
     }
 
-    /// What is not known is not bound, so that whoever reads it fails.
+    /// What is not known is not bound, so that an expression which reads it fails.
     fn explain(&self, expression: &Expression, words: &str) -> Trouble {
         match words {
             "no such attribute(s): facts" => {

@@ -168,7 +168,7 @@ fn undeclared(reference: &Reference, terms: &Terms) -> Option<String> {
     }
 }
 
-/// Returns what is wrong with a field of the namespace: only what a file can tell of one is known, and what nobody knows must not
+/// Returns what is wrong with a field of the namespace: only what a file can tell of one is known, and what is not known must not
 /// read as absent.
 fn strange_place(steps: &[Step]) -> Option<String> {
     let known: [&[&str]; 2] = [&["metadata"], &["name", "labels", "annotations"]];

@@ -1,6 +1,6 @@
 //! The facts that a policy may declare.
 //!
-//! Decides their names. What they hold is told by whoever knows the fleet; one that nobody knows stays unknown.
+//! Decides their names. Never decides what they hold: the caller knows the fleet, and a fact that it does not know stays unknown.
 
 use serde_json::Value;
 
@@ -53,13 +53,13 @@ impl Fact {
     }
 }
 
-/// Whoever knows the fleet.
+/// What the caller knows of the fleet.
 pub trait KnownFacts {
     /// Returns a fact about the object of a request; `None` when it is not known.
     fn fact(&self, fact: Fact) -> Option<Value>;
 }
 
-/// Nobody: every fact is unknown.
+/// Knows nothing of a fleet: every fact is unknown.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoFacts;
 

@@ -1,6 +1,6 @@
 //! What is probably not meant in a policy that compiles.
 //!
-//! Decides by the text alone: names that nobody reads, fields that the schema of the object does not have, loops inside
+//! Decides by the text alone: names that no expression reads, fields that the schema of the object does not have, loops inside
 //! loops. Never stops a policy from being in force.
 
 use std::collections::BTreeSet;

@@ -1,4 +1,4 @@
-//! Policies that are wrong on purpose: whoever tests a policy wants its tests to notice.
+//! Policies that are wrong on purpose: the tests of a policy are meant to notice them.
 //!
 //! Decides which small mistakes are made, one at a time: a comparison turned round, a bound moved by one, a negation lost, "and"
 //! for "or", "all" for "exists". Works on the text, so that it can be shown where; never inside of strings and comments.

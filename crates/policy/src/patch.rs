@@ -1,12 +1,12 @@
 //! The operations of a mutation, and what a policy may do to an object.
 //!
 //! Decides which operations are allowed: without leave to overwrite, only what is absent is added, so that a mutation
-//! never changes what somebody wrote and adds nothing to its own result. Identity is never changed, with or without.
+//! never changes what a client wrote and adds nothing to its own result. Identity is never changed, with or without.
 
 use json_patch::{AddOperation, Patch, PatchOperation, ReplaceOperation, jsonptr::PointerBuf};
 use serde_json::{Map, Value};
 
-/// Whether fields that somebody wrote may change.
+/// Whether fields that the object already has may change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Leave {
     /// Only absent fields are added.
@@ -46,7 +46,7 @@ pub(super) fn operations(made: &Value, object: &Value, leave: Leave) -> Result<V
             if draft.pointer(test.path.as_str()).unwrap_or(&Value::Null) != &test.value {
                 return Ok(Vec::new());
             }
-            // It was proved on this very object: whoever applies the rest need not ask again.
+            // It held for this very object: the API server, which applies the rest, need not test it again.
             continue;
         }
         if leave == Leave::AbsentOnly && !adds(&operation, &draft)? {

@@ -22,9 +22,9 @@ pub struct Question<'a> {
     pub object: Option<&'a Value>,
     /// The object as it is stored; absent when it is new.
     pub old: Option<&'a Value>,
-    /// The namespace of the object, where somebody knows it.
+    /// The namespace of the object, where it is known.
     pub namespace: Option<&'a Value>,
-    /// Whoever knows the fleet.
+    /// What the caller knows of the fleet.
     pub facts: &'a dyn KnownFacts,
     /// The time of the request: exceptions end by it.
     pub now: Option<Timestamp>,

@@ -1,14 +1,14 @@
 //! What a spec with faults of form still says: one misspelt name must not hide what is wrong with the expressions.
 //!
-//! Decides which parts of a spec nobody can know any more, and reads the others. Never puts anything in force: a policy with a fault
-//! does not compile, and this only lets all of its faults be told together.
+//! Decides which parts of a spec cannot be known any more, and reads the others. Never puts anything in force: a policy with a
+//! fault does not compile, and this only lets all of its faults be told together.
 
 use serde_json::{Value, json};
 
 use api::v1alpha1::AddOnPolicySpec;
 use field::{Path, Segment};
 
-/// The places of a spec that nobody knows: what is wrong there is told already, and what follows from it is no second fault.
+/// The places of a spec that cannot be known: what is wrong there is told already, and what follows from it is no second fault.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Doubts(Vec<Path>);
 
@@ -29,7 +29,7 @@ impl Doubts {
         self.0.iter().any(near)
     }
 
-    /// Tells whether nobody can say which variables the policy has: a list, an item or a name is at fault, not only an expression.
+    /// Tells whether it is unknown which variables the policy has: a list, an item or a name is at fault, not only an expression.
     pub(super) fn touch_names_of_variables(&self) -> bool {
         let list = Path::parse("spec.variables");
         let is_name = |doubt: &Path| match doubt.segments() {

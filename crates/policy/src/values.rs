@@ -90,7 +90,7 @@ impl Fitting {
         told.take(MOST_FAULTS).collect()
     }
 
-    /// An error about members that nobody knows speaks of each of them.
+    /// An error about members that the schema does not have is told once for each of them.
     fn told(&self, error: &ValidationError<'_>, place: &dyn Fn(Path) -> Path) -> Vec<Misfit> {
         let path = path_of(&error.instance_path().to_string());
         if let ValidationErrorKind::AdditionalProperties { unexpected } = error.kind() {

@@ -1,8 +1,8 @@
 //! What of an add-on was Tidegate's alone, and how it is taken away.
 //!
-//! Decides by names: conditions that nobody else writes and that would lie from now on, marks by which Tidegate knows its own, role
-//! bindings with its label, and the annotation that makes an add-on its own. What users wrote, though it begins with `tidegate.io/`, is
-//! theirs. Works, instances, configurations and OCM's own conditions stay as they are. Never writes.
+//! Decides by names: conditions that no other program writes and that would lie from now on, marks by which Tidegate knows its
+//! own, role bindings with its label, and the annotation that makes an add-on its own. What users wrote, though it begins with
+//! `tidegate.io/`, is theirs. Works, instances, configurations and OCM's own conditions stay as they are. Never writes.
 
 use std::collections::BTreeSet;
 
@@ -84,7 +84,7 @@ pub fn steps(held: &RemovableObjects) -> Vec<Step> {
     conditions.chain(marks).chain(bindings).chain(lifecycle).collect()
 }
 
-/// Returns the role bindings that stay for now: nobody else has given the agent these rights yet.
+/// Returns the role bindings that stay for now: OCM's add-on manager has not given the agent these rights yet.
 pub fn left(held: &RemovableObjects) -> impl Iterator<Item = &Value> {
     held.bindings.iter().filter(|one| !has_twin(held, one))
 }

@@ -1,6 +1,6 @@
-//! Results of tests as JUnit XML: for whoever runs cases of its own, and has no findings about files.
+//! Results of tests as JUnit XML: for a command that runs cases of its own, and has no findings about files.
 //!
-//! Decides the form only; what was expected, and what failed, is said by whoever ran the cases.
+//! Decides the form only; what was expected, and what failed, is said by the command that ran the cases.
 
 use super::junit::{attribute, escaped};
 

@@ -1,6 +1,6 @@
 //! The report for programs.
 //!
-//! Decides field names; they only ever grow. One line a finding would be smaller, but nobody could read it.
+//! Decides field names; they only ever grow. One line a finding would be smaller, but unreadable for people.
 
 use std::collections::BTreeMap;
 

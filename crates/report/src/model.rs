@@ -11,7 +11,7 @@ pub enum Severity {
     Error,
     /// The object would be stored, and probably does not do what was meant.
     Warning,
-    /// Nobody can tell from what is known.
+    /// It cannot be told from what is known.
     Unknown,
 }
 
@@ -35,7 +35,7 @@ pub struct Spot {
     pub line: usize,
     /// The first column.
     pub column: usize,
-    /// The column behind the last one; the first column itself when nobody knows the end.
+    /// The column behind the last one; the first column itself when the end is unknown.
     pub end: usize,
     /// The text of the line; of a very long one the part around the column.
     pub excerpt: String,
@@ -119,7 +119,7 @@ pub struct RuleDoc {
     pub text: String,
 }
 
-/// What nobody judged, by the reason: the kinds of documents or the names of files, each with how often.
+/// What was not judged, by the reason: the kinds of documents or the names of files, each with how often.
 pub type Ignored = BTreeMap<String, BTreeMap<String, usize>>;
 
 /// Everything that was found.

@@ -91,7 +91,7 @@ fn result(finding: &Finding, fingerprint: &str, indices: &BTreeMap<&str, usize>)
         fields.insert("ruleIndex".to_owned(), json!(index));
     }
     if let (Severity::Unknown, Some(fields)) = (finding.severity, result.as_object_mut()) {
-        // What nobody can tell is no failure: the standard has a kind for it, which allows no other level.
+        // What cannot be told is no failure: the standard has a kind for it, which allows no other level.
         fields.insert("kind".to_owned(), json!("open"));
     }
     result

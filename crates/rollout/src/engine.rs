@@ -28,7 +28,7 @@ pub struct Course {
     pub soak: Duration,
     /// How long a unit may take, from the moment at which it was told to move.
     pub deadline: Option<Duration>,
-    /// Whoever had succeeded before need not soak any longer: somebody has looked, and is content.
+    /// The time of a user's promotion: units that had succeeded before it need not soak any longer.
     pub promoted: Option<Timestamp>,
 }
 
@@ -51,16 +51,17 @@ impl Course {
         }
     }
 
-    /// Returns whether somebody has let a unit that succeeded then pass its soak by. A time that lies ahead is no leave to whatever comes.
+    /// Returns whether a promotion ends the soak of a unit that succeeded then. One that lies more than a minute ahead
+    /// promotes nothing: it is no leave for whatever comes.
     pub fn is_promoted(&self, since: Timestamp, now: Timestamp) -> bool {
         is_promoted(self.promoted, since, now)
     }
 }
 
-/// So far ahead may the clock be of whoever promotes.
+/// How far ahead of the hub's the clock may be by which a user promotes.
 const AHEAD: SignedDuration = SignedDuration::from_mins(1);
 
-/// Returns whether who succeeded then is let pass by a promotion at a time. What is recorded of a second may have been at its end.
+/// Returns whether who succeeded then is let pass by a promotion. What is recorded of a second may have been at its end.
 pub fn is_promoted(promoted: Option<Timestamp>, since: Timestamp, now: Timestamp) -> bool {
     promoted.is_some_and(|at| since < at && at.duration_since(now) <= AHEAD)
 }
@@ -91,7 +92,7 @@ pub struct Unit {
     pub group: usize,
     /// How far it is.
     pub standing: UnitState,
-    /// Whether people let it move: what it has to move to needs nobody's approval, or has it.
+    /// Whether what it has to move to needs no approval, or has it.
     pub approved: bool,
 }
 
@@ -108,12 +109,12 @@ pub enum UnitState {
     Failed(Timestamp),
     /// It has been there since then.
     Succeeded(Timestamp),
-    /// Another course moves it, or nobody can.
+    /// Another course moves it, or no course can.
     Skipped,
     /// It has to move, but something else keeps it from moving.
     Held,
-    /// It has to move, and will as soon as something comes that this course does not decide: until then it takes no slot, unless it is still
-    /// on its way to what it was told then, and keeps its stage open.
+    /// It has to move, and will as soon as something comes that this course does not decide: until then it takes no slot, unless
+    /// it is still on its way to what it was told then, and keeps its stage open.
     Blocked(Option<Timestamp>),
 }
 
@@ -143,13 +144,13 @@ pub enum Verdict {
 /// What a unit waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Hold {
-    /// Somebody has paused the course.
+    /// The course is paused.
     Paused,
     /// More units failed than are tolerated.
     Failures,
     /// A group before its own is not done.
     Group,
-    /// Somebody has to approve of what it would move to. Whatever comes before is done.
+    /// What it would move to needs an approval. Whatever comes before is done.
     Approval,
     /// All slots are taken by units on their way.
     Slot,
@@ -323,7 +324,7 @@ impl Course {
 }
 
 impl Unit {
-    /// Returns the unit as it is now: whoever is late on its way to something old takes no slot for it.
+    /// Returns the unit as it is now: one that is late on its way to something old takes no slot for it.
     fn at(self, course: &Course, now: Timestamp) -> Self {
         match self.standing {
             UnitState::Overtaken(since) if course.is_late(since, now) => Self {
@@ -368,8 +369,9 @@ fn judged(course: &Course, unit: &Unit, now: Timestamp) -> Verdict {
     }
 }
 
-/// The clock of plans ticks in whole seconds, and so do the times that are recorded: what began within a second counts from its end, and
-/// what ends within a second ends with it, so that nothing is ever early. What ends after the end of all time never does.
+/// The clock of plans ticks in whole seconds, and so do the times that are recorded: what began within a second counts from its
+/// end, and what ends within a second ends with it, so that nothing is ever early. What ends after the end of all time never
+/// does.
 pub fn end(since: Timestamp, length: Duration) -> Option<Timestamp> {
     let begin = Timestamp::from_second(since.as_second().checked_add(1)?).ok()?;
     let end = begin.checked_add(SignedDuration::try_from(length).ok()?).ok()?;

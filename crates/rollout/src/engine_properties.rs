@@ -180,7 +180,7 @@ proptest! {
         prop_assert!(!(open && starts));
     }
 
-    /// What nobody has approved does not start, and with every approval it would not be what is waited for.
+    /// A unit without its approval does not start, and with every approval given no unit waits for one.
     #[test]
     fn nothing_starts_that_nobody_has_approved(
         course in course(), groups in groups(), units in units(), paused in any::<bool>(), now in 0..80_i64,
@@ -193,7 +193,7 @@ proptest! {
             if *verdict != Verdict::Wait(Hold::Approval) {
                 continue;
             }
-            // Nobody is asked before it is the turn of the unit.
+            // No approval is asked for before it is the turn of the unit.
             prop_assert!(!paused && decision.breach.is_none());
             let stages = Stages::new(&course, &groups);
             let earlier = units.iter().zip(&decision.verdicts).any(|(other, verdict)| {
@@ -205,7 +205,7 @@ proptest! {
         let all: Vec<Unit> = units.iter().map(|unit| Unit { approved: true, ..*unit }).collect();
         let approved = decide(&course, &groups, &all, paused, at(now));
         prop_assert_eq!(count(&approved, |verdict| verdict == Verdict::Wait(Hold::Approval)), 0);
-        // An approval never keeps anybody: who would start without waiting for one is not held by another's.
+        // Approvals change neither the breach nor the next moment at which time alone changes the decision.
         prop_assert_eq!(decision.breach, approved.breach);
         prop_assert_eq!(decision.recheck_at, approved.recheck_at);
     }
@@ -237,8 +237,8 @@ proptest! {
         }
     }
 
-    /// Whoever waits for nothing but approvals arrives once they are given, the last group included; a soak without end is ended by a
-    /// promotion. Until then nothing of what is not approved has moved.
+    /// Units that wait for nothing but approvals arrive once they are given, the last group included; a soak without end is ended
+    /// by a promotion. Until then nothing of what is not approved has moved.
     #[test]
     fn with_every_approval_all_arrive(course in course(), groups in groups(), units in units(), endless in any::<bool>()) {
         let mut course = course;
@@ -269,7 +269,7 @@ proptest! {
                 if round < 200 {
                     prop_assert!(unapproved.iter().all(|at| has_to_move(&units[*at]) || units[*at].approved));
                 }
-                // Somebody looks, and approves of those that wait now.
+                // A user approves of the units that wait for that now, and else promotes those that soak.
                 if asks {
                     for (unit, verdict) in units.iter_mut().zip(&decision.verdicts) {
                         unit.approved |= *verdict == Verdict::Wait(Hold::Approval);

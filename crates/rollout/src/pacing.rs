@@ -25,11 +25,12 @@ pub fn course(strategy: &RolloutStrategy, per_group: Option<Limit>) -> Course {
     }
 }
 
-/// So long a unit may take on the way back where the strategy names no deadline: nobody waits for ever for one that nobody can reach.
+/// How long a unit may take on the way back where the strategy names no deadline: the others do not wait for ever for one that
+/// cannot be reached.
 const PATIENCE: Duration = Duration::from_mins(10);
 
-/// Returns the way back on a course: as many at once and the same groups one after another, but nobody goes first, nobody soaks, and no
-/// failure stops it. A rollback that waits behind its own failures would leave everybody with what has failed.
+/// Returns the way back on a course: as many at once and the same groups one after another, but no group goes first, no unit
+/// soaks, and no failure stops it. A rollback that waits behind its own failures would leave all with what has failed.
 pub fn way_back(course: &Course) -> Course {
     Course {
         mandatory: Vec::new(),
@@ -54,7 +55,7 @@ fn paced(pace: &Pace) -> Course {
     }
 }
 
-/// Zero is what the API writes where nobody wrote anything; with type `All` that never stopped a rollout.
+/// Zero is what the API server fills in where the user gives no number; with type `All` that never stopped a rollout.
 fn stopping(tolerance: Tolerance) -> Option<Tolerance> {
     (tolerance.of(100) > 0).then_some(tolerance)
 }

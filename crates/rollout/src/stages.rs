@@ -214,7 +214,7 @@ impl Gate {
         Verdict::Start
     }
 
-    /// What a unit waits for that nobody has approved: it takes no slot, and is asked about only once its stage is open.
+    /// What a unit without its approval waits for: it takes no slot, and the approval is asked for only once its stage is open.
     pub(super) fn await_approval(&self) -> Verdict {
         Verdict::Wait(match self.hold {
             hold @ (Hold::Paused | Hold::Failures | Hold::Group) => hold,

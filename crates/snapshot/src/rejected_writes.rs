@@ -1,4 +1,4 @@
-//! Troubles: writes that the hub refused and will refuse again until somebody changes something; and what of the last plan of an
+//! Troubles: writes that the hub refused and will refuse again until something on it changes; and what of the last plan of an
 //! add-on broke an invariant, and was not even tried.
 //!
 //! Decides nothing. The shell records them, plans show them in conditions; a trouble is forgotten as soon as its write

@@ -32,10 +32,10 @@ pub enum Managing {
 /// Whether add-ons without a mark are another manager's at this moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Fence {
-    /// They are not: nobody else acts on them.
+    /// They are not: no other manager acts on them.
     #[default]
     Open,
-    /// OCM's add-on manager is at work, or nobody knows: what its annotation gives it is left to it.
+    /// OCM's add-on manager is at work, or that is not known: what its annotation gives it is left to it.
     Closed,
 }
 
@@ -147,7 +147,8 @@ pub struct Settings {
     pub agent_groups: AgentGroups,
     /// Where roll-ups are kept.
     pub roll_ups: RollUps,
-    /// The account of the hub's gRPC server, as the hub spells its user: its requests for certificates are those of the agent that it names.
+    /// The account of the hub's gRPC server, as the hub spells its user: its requests for certificates are those of the agent
+    /// that it names.
     pub grpc_server: Name,
     /// How long an agent may be unavailable after a change until that is a failure.
     pub startup: Duration,

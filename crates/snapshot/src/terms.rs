@@ -40,29 +40,29 @@ pub const HUB_PERMISSIONS: &str = "tidegate.io/hub-permissions";
 pub const ALLOWED: &str = "allowed";
 /// Annotation on a `ClusterManagementAddOn` that pauses rollouts: `<namespace>/<name>` of placements, or `*` for all.
 pub const PAUSED: &str = "tidegate.io/paused";
-/// Annotation on a `ClusterManagementAddOn`: when changes travel, as `<schedule> for <duration> [in <time zone>]`, separated by `;`.
+/// Annotation on a `ClusterManagementAddOn`: when changes travel, `<schedule> for <duration> [in <time zone>]`, separated by `;`.
 pub const ROLLOUT_WINDOW: &str = "tidegate.io/rollout-window";
-/// Annotation on a `ClusterManagementAddOn`: the decision groups before which changes wait for somebody's approval, as
+/// Annotation on a `ClusterManagementAddOn`: the decision groups before which changes wait for an approval, as
 /// `<namespace>/<name>=<group>` of placements, or `*=<group>` for all.
 pub const APPROVAL_BEFORE: &str = "tidegate.io/approval-before";
-/// Annotation on a `ClusterManagementAddOn`: of what somebody has approved, as `<namespace>/<name>/<group>=<hash>`.
+/// Annotation on a `ClusterManagementAddOn`: the contents that are approved of, as `<namespace>/<name>/<group>=<hash>`.
 pub const APPROVED: &str = "tidegate.io/approved";
-/// Annotation on a `ClusterManagementAddOn` that ends soaks: `<namespace>/<name>=<time>` of placements, or `*=<time>` for all. Clusters
-/// that had succeeded before need not stay successful any longer.
+/// Annotation on a `ClusterManagementAddOn` that ends soaks: `<namespace>/<name>=<time>` of placements, or `*=<time>` for all.
+/// Clusters that had succeeded before need not stay successful any longer.
 pub const PROMOTED: &str = "tidegate.io/promoted";
-/// Annotation on a `ClusterManagementAddOn`: what becomes of rollouts that stop because too many clusters failed: `undo`, `stop`, or a list of
-/// `<namespace>/<name>=undo`.
+/// Annotation on a `ClusterManagementAddOn`: what becomes of rollouts that stop because too many clusters failed: `undo`, `stop`,
+/// or a list of `<namespace>/<name>=undo`.
 pub const ON_FAILURE: &str = "tidegate.io/on-failure";
-/// Annotation on a `ClusterManagementAddOn`: content that was undone before a time is tried again, `<namespace>/<name>=<time>` of placements, or
-/// `*=<time>` for all.
+/// Annotation on a `ClusterManagementAddOn`: content that was undone before a time is tried again, `<namespace>/<name>=<time>` of
+/// placements, or `*=<time>` for all.
 pub const RETRIED: &str = "tidegate.io/retried";
-/// Annotation on a `ClusterManagementAddOn`: the add-ons, separated by commas, that have to run on a cluster before this one is installed
-/// or upgraded there.
+/// Annotation on a `ClusterManagementAddOn`: the add-ons, separated by commas, that have to run on a cluster before this one is
+/// installed or upgraded there.
 pub const DEPENDS_ON: &str = "tidegate.io/depends-on";
-/// Annotation on a `ClusterManagementAddOn`: the types that no cluster may override, as `<resource>.<group>`, separated by commas.
+/// Annotation on a `ClusterManagementAddOn`: the types that no cluster may override, `<resource>.<group>`, separated by commas.
 pub const PROTECTED_CONFIGS: &str = "tidegate.io/protected-configs";
-/// Annotation on a `ClusterManagementAddOn`: the types of which every layer counts, each for what the layers above it leave open, as
-/// `<resource>.<group>`, separated by commas. Of `AddOnDeploymentConfig` alone anybody knows how.
+/// Annotation on a `ClusterManagementAddOn`: the types of which every layer counts, each for what the layers above it leave open,
+/// as `<resource>.<group>`, separated by commas. Only `AddOnDeploymentConfig` can be merged.
 pub const MERGED_CONFIGS: &str = "tidegate.io/merged-configs";
 
 /// Annotation on a `ClusterManagementAddOn`: until this time (RFC 3339, at most a day ahead) its removals have no budget and wait
@@ -88,13 +88,13 @@ pub fn hook_work(addon: &str) -> String {
     format!("addon-{addon}-pre-delete")
 }
 
-/// Condition of a `ManagedClusterAddOn` whose works are made from all of its `AddOnDeploymentConfig`s, and not from the first: it comes and goes with
-/// an assignment.
+/// Condition of a `ManagedClusterAddOn` whose works are made from all of its `AddOnDeploymentConfig`s, and not from the first: it
+/// comes and goes with an assignment.
 pub const MERGED: &str = "ConfigurationsMerged";
-/// Condition of an entry of `status.installProgressions` whose rollout may be undone: the whole content that was last known to be good.
+/// Condition of an entry of `status.installProgressions` whose rollout may be undone: the whole content last known to be good.
 pub const KNOWN_GOOD: &str = "KnownGood";
-/// Condition of an entry of `status.installProgressions`: the content that was undone. While it is what the specs want, its clusters run with
-/// what [`KNOWN_GOOD`] says.
+/// Condition of an entry of `status.installProgressions`: the content that was undone. While it is what the specs want, its
+/// clusters run with what [`KNOWN_GOOD`] says.
 pub const UNDONE: &str = "Undone";
 
 /// Condition of a `ManagedClusterAddOn` that records the last assignment.

@@ -1,7 +1,7 @@
 //! What the store keeps of what is gone, for as long as something is left of it: add-ons without their object, content that
 //! instances still hold, and the labels by which clusters tell which add-ons they have.
 //!
-//! Decides when nothing is left. Never keeps more than what somebody on the hub still refers to.
+//! Decides when nothing is left. Never keeps more than what an object on the hub still refers to.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,8 +19,8 @@ use model::Name;
 use model::{ConfigRollout, FailureModes};
 
 impl Store {
-    /// Keeps an add-on whose object is gone while instances, works, labels or grants of its name remain: somebody has to see to
-    /// their end.
+    /// Keeps an add-on whose object is gone while instances, works, labels or grants of its name remain: plans for it
+    /// see to their end.
     pub(super) fn bury(&mut self, touched: &Touched) {
         for owner in touched.iter().filter(|owner| owner.kind == Kind::AddOn) {
             let name = &owner.name;

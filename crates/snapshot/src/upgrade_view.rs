@@ -105,7 +105,7 @@ impl Store {
         each.collect()
     }
 
-    /// Whether a placement of an upgrade has not been decided as a whole. One that does not exist selects nobody.
+    /// Whether a placement of an upgrade has not been decided as a whole. One that does not exist selects no cluster.
     fn has_undecided(&self, upgrade: &UpgradeRecord) -> bool {
         upgrade.spec.placement.iter().any(|reference| {
             let place = (

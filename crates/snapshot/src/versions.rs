@@ -158,8 +158,8 @@ impl Store {
         versions
     }
 
-    /// Files a template under the add-on that it offers a version of; `before` is what it offered until now. Whoever gains
-    /// or loses a version is touched, even if nothing refers to the template yet.
+    /// Files a template under the add-on that it offers a version of; `before` is what it offered until now. An add-on
+    /// that gains or loses a version is touched, even if nothing refers to the template yet.
     pub(super) fn refile_template(
         &mut self,
         key: &ObjectKey,

@@ -1,7 +1,7 @@
 //! The view of one add-on: everything its plan may read, sorted.
 //!
-//! Decides nothing, copies nothing, and shows another add-on only to whoever asks for it by name. A view within a scope walks only over the clusters of the
-//! scope; what is asked for by name is shown whatever the scope is.
+//! Decides nothing, copies nothing, and shows another add-on only where it is asked for by name. A view within a scope walks only
+//! over the clusters of the scope; what is asked for by name is shown whatever the scope is.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, btree_map};
@@ -97,7 +97,7 @@ impl<'s> View<'s> {
         if self.settings().managing == Managing::All {
             return self.settings().fence == Fence::Closed && self.addon.lifecycle == Lifecycle::Managed;
         }
-        // Of one that is gone nobody knows what it said; what this program has installed it sees to the end of.
+        // What an add-on said that is gone is not known; what this program has installed, it sees to the end of.
         let is_gone = self.addon.meta.uid.is_empty() && self.addon.meta.deleting;
         let is_known_here = is_gone
             && self

@@ -139,7 +139,7 @@ impl<'t> Builder<'t> {
             ScalarStyle::Literal | ScalarStyle::Folded => (Value::String(text.to_owned()), span),
         };
         if let Some(Frame::Map { key: key @ None, .. }) = self.open.last_mut() {
-            // A key is text for JSON: what it looks like is nobody's business.
+            // A key is text for JSON, whatever it looks like.
             *key = Some((text.to_owned(), span));
             return self.count(1, span.start);
         }

@@ -1,6 +1,6 @@
 //! A document as a tree in which every key and every value knows where it stands.
 //!
-//! Decides nothing; turns into plain JSON when somebody only wants the values.
+//! Decides nothing; turns into plain JSON where only the values are wanted.
 
 use serde_json::{Map, Value};
 

@@ -1,6 +1,7 @@
 //! What spectators are told of an upgrade.
 //!
-//! Decides which changes are worth an event. What has not changed is never told twice, because what was told stands in the status.
+//! Decides which changes are worth an event. What has not changed is never told twice, because what was told stands in the
+//! status.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +16,7 @@ use crate::told::Records;
 pub enum Grade {
     /// It goes as it should.
     Normal,
-    /// Somebody should look.
+    /// An administrator should look.
     Warning,
 }
 

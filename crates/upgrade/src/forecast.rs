@@ -1,7 +1,7 @@
-//! How an upgrade would go on if nobody touched it any more: who starts when, who never does, and when it would be over.
+//! How an upgrade would go on if it were left alone: which clusters start when, which never do, and when it would be over.
 //!
-//! Decides nothing about an upgrade: `plan` plans, on a copy of what is known, where every cluster that was told succeeds after as long as
-//! those took that have succeeded. Where none has, nobody knows how long, and the course says so.
+//! Decides nothing about an upgrade: `plan` plans, on a copy of what is known, where every cluster that was told succeeds after
+//! as long as those took that have succeeded. Where none has, it is not known how long, and the course says so.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};

@@ -50,8 +50,8 @@ impl Stage {
         Self::ALL.into_iter().find(|stage| stage.word() == word)
     }
 
-    /// Returns the name of the work on a cluster. The works of the upgrade itself have the same name for every upgrade: whoever
-    /// creates one has the cluster. Those of actions are named after their upgrade.
+    /// Returns the name of the work on a cluster. The works of the upgrade itself have the same name for every upgrade: the
+    /// upgrade that creates one has the cluster. Those of actions are named after their upgrade.
     pub fn work(self, cluster: &str, upgrade: &str) -> String {
         match self {
             Self::Pre => format!("{}-pre-upgrade", shortened(upgrade)),

@@ -1,8 +1,8 @@
 //! Who may start now.
 //!
-//! Decides turns: those that go first and the gate behind them, slots, tolerated failures, windows and pauses. The slots are the rollout
-//! engine's. The gate is not: there a unit that is held does not keep its group from being done, and here a cluster that goes first and
-//! cannot start must hold everybody, or the first failure would be met by all.
+//! Decides turns: those that go first and the gate behind them, slots, tolerated failures, windows and pauses. The slots are the
+//! rollout engine's. The gate is not: there a unit that is held does not keep its group from being done, and here a cluster that
+//! goes first and cannot start must hold all others, or the first failure would meet all of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,7 +22,7 @@ use crate::stand::{ClusterStanding, Want};
 pub enum Hold {
     /// Only a preview is asked for.
     Preview,
-    /// Somebody has paused the upgrade.
+    /// A user has paused the upgrade.
     Paused,
     /// What is asked has changed, and clusters are on their way to what was asked before.
     Changing,
@@ -91,9 +91,9 @@ pub(crate) struct Turns {
     pub(crate) upgrade: BTreeSet<Name>,
     /// Those that could, and what they wait for.
     pub(crate) waits: BTreeMap<Name, Hold>,
-    /// What holds everybody.
+    /// What holds every cluster.
     pub(crate) closed: Option<Hold>,
-    /// Whether those that go first are done, or nobody does.
+    /// Whether those that go first are done, or no cluster has to go first.
     pub(crate) gate_is_open: bool,
     /// When time alone changes that.
     pub(crate) until: Option<Timestamp>,
@@ -127,8 +127,8 @@ pub(crate) fn turns(run: Run<'_>, stands: &BTreeMap<Name, ClusterStanding>, now:
             approved: true,
         })
         .collect();
-    // Those that take a slot are counted; so many may of all. Deadlines and soak times are not the engine's here: each step of a cluster
-    // has its own clock.
+    // Those that take a slot are counted; so many may of all. Deadlines and soak times are not the engine's here: each step of a
+    // cluster has its own clock.
     let course = Course {
         tolerance: Some(run.spec.strategy.failures),
         ..Course::within(run.spec.strategy.at_once)
@@ -167,7 +167,7 @@ pub(crate) fn turns(run: Run<'_>, stands: &BTreeMap<Name, ClusterStanding>, now:
     turns
 }
 
-/// What the hub has refused is tried again where nobody else needs the slot: one cluster that nobody can write to must not hold the others.
+/// What the hub has refused is tried again where no other cluster needs the slot: a refused one must not hold the others.
 fn again(run: Run<'_>, stands: &BTreeMap<Name, ClusterStanding>, turns: &mut Turns) {
     let taken = stands.values().filter(|stand| stand.slot).count();
     let limit = run.spec.strategy.at_once.of(stands.len()).max(1);
@@ -186,7 +186,7 @@ fn again(run: Run<'_>, stands: &BTreeMap<Name, ClusterStanding>, turns: &mut Tur
     }
 }
 
-/// Whoever has had its turn keeps its slot, and yet no more clusters upgrade at once than may: fewer may than when it got its turn.
+/// A cluster that has had its turn keeps its slot, and yet no more upgrade at once than may: the limit may be lower by then.
 fn upgrades(run: Run<'_>, stands: &BTreeMap<Name, ClusterStanding>, turns: &mut Turns) {
     let upgrading = stands.values().filter(|stand| is_upgrading(stand)).count();
     let limit = run.spec.strategy.at_once.of(stands.len()).max(1);

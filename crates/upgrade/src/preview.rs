@@ -1,6 +1,6 @@
 //! What an upgrade would do.
 //!
-//! Decides the waves that are told of: as many at once as may be, if all took equally long. Starts nobody.
+//! Decides the waves that are told of: as many at once as may be, if all took equally long. Never starts a cluster.
 
 use std::collections::BTreeMap;
 

@@ -93,7 +93,7 @@ fn word<T: PartialEq>(table: &[(T, &'static str)], value: &T) -> &'static str {
         .map_or("", |(_, word)| word)
 }
 
-/// A word that nobody of us wrote reads as the beginning.
+/// A word that is not in the table reads as the beginning.
 fn meant<T: Copy + Default>(table: &[(T, &str)], text: &str) -> T {
     table
         .iter()

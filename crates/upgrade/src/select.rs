@@ -1,6 +1,6 @@
 //! Which clusters an upgrade is about.
 //!
-//! Decides who is selected, who stays although nobody selects it any more, and who would go first. Never decides who starts.
+//! Decides which are selected, which stay when they are no longer selected, and which would go first. Never decides which start.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,7 +1,7 @@
 //! How one cluster stands, and what it would take for its next step.
 //!
-//! Decides every step that needs nobody's leave: what reports and times change. Whether a cluster may start is `pace`'s. A state never goes back,
-//! except that a new try begins anew.
+//! Decides every step that needs no turn: what reports and times change. Whether a cluster may start is `pace`'s. A state never
+//! goes back, except that a new try begins anew.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ use crate::works::GRACE;
 
 /// How long the report of a Job may take beyond the time after which it is stopped.
 const REPORT: Duration = Duration::from_mins(1);
-/// How long an action after the upgrade may take where nobody says.
+/// How long an action after the upgrade may take where its spec does not say.
 const AFTER: Duration = Duration::from_mins(30);
 
 /// A cluster with all that is known of it.
@@ -40,9 +40,9 @@ pub(crate) struct Works<'a> {
     pub(crate) post: Option<&'a Work>,
     /// Ours, but of another run or try, or on their way out.
     pub(crate) left: Vec<(Stage, &'a Work)>,
-    /// Those of somebody else that stand in the way of the upgrade itself.
+    /// One that is not this upgrade's and stands in the way of the upgrade itself.
     pub(crate) foreign: Option<(&'a str, &'a Work)>,
-    /// Those of somebody else that have the name of one of our actions.
+    /// One that is not this upgrade's and has the name of one of our actions.
     pub(crate) taken: Option<(&'a str, &'a Work)>,
 }
 
@@ -55,7 +55,7 @@ pub(crate) enum Want {
     Turn,
     /// Its upgrade; it has had its turn.
     Upgrade,
-    /// This work, without anybody's leave.
+    /// This work, without a turn.
     Work(Stage),
 }
 
@@ -148,7 +148,7 @@ fn fail(record: Record, reason: &str, message: &str, now: Timestamp) -> Record {
     }
 }
 
-/// A cluster that was given up and arrives after all is told of; it has failed nevertheless, until somebody has it tried again.
+/// A cluster that was given up and arrives after all is told of; it has failed nevertheless, until a user has it tried again.
 fn late(case: Case<'_>) -> Record {
     let has_arrived = |work: &Work| judge::platform(work) == Platform::Done;
     let is_late = case.record.reason == "UpgradeTimeout" && case.works.platform.is_some_and(has_arrived);

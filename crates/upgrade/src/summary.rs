@@ -1,4 +1,5 @@
-//! What an upgrade says to tools that know no upgrades: `Ready`, `Reconciling` and `Stalled`, as for everything that Tidegate drives.
+//! What an upgrade says to tools that know no upgrades: `Ready`, `Reconciling` and `Stalled`, as for everything that Tidegate
+//! drives.
 //!
 //! Decides these three, behind the conditions of the proposal. Never green while a cluster is wanted that is not there.
 
@@ -11,7 +12,7 @@ use crate::told::{Records, Row, row};
 pub(crate) struct Whole<'a> {
     /// The word of `status.phase`.
     pub(crate) phase: &'static str,
-    /// What holds everybody.
+    /// What holds every cluster.
     pub(crate) closed: Option<Hold>,
     /// What the hub says when the upgrade itself cannot be written.
     pub(crate) refusal: Option<&'a str>,

@@ -1,6 +1,6 @@
 //! What a plan is made from: one upgrade, its clusters, and the works that carry its marks or stand in its way.
 //!
-//! Decides nothing. Whoever fills it looks at the hub; it need not know which clusters are selected.
+//! Decides nothing. The caller fills it from the hub, and need not know which clusters are selected.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,8 +24,8 @@ pub struct View<'a> {
     pub upgrade: Upgrade<'a>,
     /// The clusters that placements have decided for. A placement that is not here does not exist.
     pub placements: BTreeMap<PlacementKey, BTreeSet<Name>>,
-    /// Whether some placement names fewer clusters than its scheduler has selected: who is absent may be selected all the same, and may be
-    /// one of those that go first.
+    /// Whether some placement names fewer clusters than its scheduler has selected: who is absent may be selected all the same,
+    /// and may be one of those that go first.
     pub undecided: bool,
     /// The cluster sets that are bound to the namespace of the upgrade, with their clusters.
     pub sets: BTreeMap<String, BTreeSet<Name>>,
@@ -40,7 +40,7 @@ pub struct View<'a> {
 }
 
 impl View<'_> {
-    /// Returns the same view without copies of clusters and works: whoever asks has its own.
+    /// Returns the same view without copies of clusters and works: the caller has its own.
     pub(crate) fn clone_sources(&self) -> Self {
         Self {
             upgrade: self.upgrade,
@@ -55,7 +55,7 @@ impl View<'_> {
     }
 }
 
-/// A write that the hub refuses until somebody changes something.
+/// A write that the hub refuses until something changes there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
     /// Name of the work.
@@ -109,7 +109,7 @@ pub struct Work {
     pub uid: Name,
     /// `metadata.resourceVersion`
     pub version: Name,
-    /// Uid of the upgrade that it belongs to; empty when it is nobody's.
+    /// Uid of the upgrade that it belongs to; empty when it belongs to none.
     pub owner: String,
     /// Namespace and name of that upgrade; empty when they are not said.
     pub owned_by: String,

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use super::causes::CauseDoc;
 use field::{listed, natural, nearest};
 
-/// Nobody knows what was asked about.
+/// What was asked about does not exist.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum Unknown {
     /// No such add-on.
@@ -83,16 +83,16 @@ impl Link {
     }
 }
 
-/// What a cause means for whoever asks.
+/// What a cause means for the reader of the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Grade {
-    /// Somebody has to act.
+    /// It does not come right by itself: an administrator has to act.
     Fault,
     /// It takes its time: until then, where that is known.
     Waits(Option<Timestamp>),
-    /// The add-on is not there, and nobody wants it there.
+    /// The add-on is not there, and nothing asks for it there.
     Absent,
-    /// The cluster is ready, and keeps what it has because somebody wants it so.
+    /// The cluster is ready, and is meant to keep what it has.
     Meant,
 }
 
@@ -213,13 +213,13 @@ impl Answer {
         self.groups.iter().all(meant) && self.chains.iter().all(let_be)
     }
 
-    /// Returns whether somebody has to act for the add-on as a whole.
+    /// Returns whether an administrator has to act for the add-on as a whole.
     pub(super) fn is_stalled(&self) -> bool {
         let mut groups = self.groups.iter();
         groups.any(|group| group.clusters.is_empty() && group.grade == Grade::Fault)
     }
 
-    /// Returns whether nobody has to act: everything is as it should be, or comes to be so by itself.
+    /// Returns whether no administrator has to act: everything is as it should be, or comes to be so by itself.
     pub fn is_well(&self) -> bool {
         let grades = self.groups.iter().map(|group| group.grade);
         let mut grades = grades.chain(self.chains.iter().filter_map(|chain| chain.grade));
@@ -230,7 +230,8 @@ impl Answer {
         })
     }
 
-    /// Whoever asks about one cluster asks whether the add-on is there.
+    /// Whether an absence is as it should be: not where one cluster is asked about, for then the question is whether the add-on
+    /// is there.
     fn is_let_be(&self, grade: Grade) -> bool {
         grade == Grade::Absent && self.asked.is_none()
     }

@@ -1,4 +1,4 @@
-//! Why a cluster waits for somebody's approval, and the command that gives it.
+//! Why a cluster waits for an approval, and the command that gives it.
 //!
 //! Decides the words. That it waits is decided by the plan, whose message is read here.
 
@@ -9,7 +9,7 @@ use super::command::quoted;
 use model::{Approval, approval};
 
 impl Case<'_> {
-    /// Returns why a cluster waits for an approval: it is nobody's fault, and ends by nothing but that.
+    /// Returns why a cluster waits for an approval: it is no fault, and only the approval ends it.
     pub(super) fn approval(&self, message: &str) -> Cause {
         let cause = Cause::new(causes::APPROVAL, message).graded(Grade::Waits(None));
         let addon = quoted(&self.view.addon.name);

@@ -29,7 +29,7 @@ pub(super) struct Case<'a> {
     /// The clusters from which the plan takes the add-on.
     pub(super) going: BTreeSet<String>,
     pub(super) now: Timestamp,
-    /// How far everybody is; found out when somebody waits for others.
+    /// How far each cluster is; found out when a cluster waits for others.
     pub(super) stages: OnceCell<Stages>,
     /// What was found out about clusters that wait for the same.
     pub(super) turns: Turns,
@@ -65,7 +65,7 @@ impl Case<'_> {
     }
 }
 
-/// Why nothing that is reported of a cluster counts: it is not there, goes, or nobody hears of it.
+/// Why nothing that is reported of a cluster counts: it is not there, goes, is not accepted, or the hub does not hear of it.
 pub(super) fn away(cluster: Option<&Cluster>) -> Option<Cause> {
     let (doc, detail) = match cluster {
         None => (causes::CLUSTER_MISSING, "the cluster has no ManagedCluster"),

@@ -151,7 +151,7 @@ impl Case<'_> {
         if !is_silent {
             return Some(found);
         }
-        // Whoever has just got something needs a moment to say so.
+        // An agent that has just got something needs a moment to report it.
         let begun = under_way_since(&words);
         let late = begun.and_then(|begun| deadline(self.home(&instance.cluster)?, begun));
         let end = self.patience(begun).into_iter().chain(late).min();
@@ -230,8 +230,8 @@ impl Case<'_> {
         cause
     }
 
-    /// Why an instance is still there that goes as soon as it may. What holds it is known to whoever takes it away: a plan that is made
-    /// here has the budget of a minute in which nothing went.
+    /// Why an instance is still there that goes as soon as it may. What holds it is known to the controllers, and read from the
+    /// conditions that they write: a plan that is made here has the budget of a minute in which nothing went.
     fn leaving(&self, cluster: &str, held: Option<&Wait>, instance: &Instance) -> Option<Cause> {
         let waits_for_budget = held.is_some_and(|wait| matches!(wait.on, WaitOn::RemovalBudget(..)));
         let goes = self.going.contains(cluster) && !instance.meta.deleting;
@@ -291,7 +291,7 @@ impl Case<'_> {
     }
 }
 
-/// A chain stops somewhere where somebody has to act, and nowhere else.
+/// A chain whose cause is a fault or an absence stops at a link: at the last one where none is marked. No other chain stops.
 fn settle_stops(links: &mut [Link], cause: Option<&Cause>) {
     let is_stopped = cause.is_some_and(|cause| matches!(cause.grade, Grade::Fault | Grade::Absent));
     if !is_stopped {

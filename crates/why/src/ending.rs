@@ -1,7 +1,8 @@
 //! What still holds an add-on that is going, on one cluster.
 //!
-//! Decides who holds it: pre-delete hooks, a finalizer, a work whose agent has not let go, or a cluster that nobody hears of. An end is
-//! healthy for as long as an agent may take to start; after that it is a fault, and so is at once what cannot come to an end by itself.
+//! Decides who holds it: pre-delete hooks, a finalizer, a work whose agent has not let go, or a cluster that the hub does not
+//! hear of. An end is healthy for as long as an agent may take to start; after that it is a fault, and so is at once what cannot
+//! come to an end by itself.
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
@@ -15,7 +16,7 @@ use plan::{Wait, WaitOn};
 use snapshot::{Instance, Kind, ObjectKey, TimeoutPolicy, Work, terms};
 
 impl Case<'_> {
-    /// What is deleted has this long until somebody should look.
+    /// Returns until when an end, or a first report, is waited for without fault: an agent may take this long to start.
     pub(super) fn patience(&self, deleted: Option<Timestamp>) -> Option<Timestamp> {
         let startup = SignedDuration::try_from(self.view.settings().startup).ok()?;
         deleted?.checked_add(startup).ok()
@@ -132,7 +133,7 @@ impl Case<'_> {
     pub(super) fn held_works(&self, cluster: &str, links: &mut Vec<Link>) -> Option<Cause> {
         let works = self.view.works(cluster);
         let mut all: Vec<&Work> = works.collect();
-        // What nobody has deleted says more than what only has not gone yet.
+        // A work that was not deleted says more than one that only has not gone yet.
         all.sort_by_key(|work| work.meta.deleting);
         let work = *all.first()?;
         let name = format!("ManifestWork {}/{}", work.namespace, work.name);
@@ -195,7 +196,7 @@ impl Case<'_> {
             .within(self.patience(self.deleted_at(&key)), self.now)
     }
 
-    /// Returns why an instance is left of which the add-on is going or gone, and that nobody has deleted.
+    /// Returns why an instance is left that was not deleted, although its add-on is going or gone.
     pub(super) fn left_over(&self, instance: &Instance) -> Cause {
         let addon = self.view.addon;
         let delete = format!(

@@ -118,7 +118,7 @@ fn answer(case: &Case<'_>, asked: Option<&str>, now: Timestamp) -> Answer {
     }
 }
 
-/// What somebody has to do comes first, what is meant to be so last.
+/// What an administrator has to do comes first, what is meant to be so last.
 fn rank(grade: Grade) -> u8 {
     match grade {
         Grade::Fault => 0,
@@ -239,7 +239,7 @@ fn concerned(case: &Case<'_>) -> BTreeSet<String> {
         .map(ToString::to_string);
     let mut concerned: BTreeSet<String> = having.chain(waiting).collect();
     if view.addon.meta.deleting {
-        // Nobody gets it any more; what is left are instances and works.
+        // No cluster gets it any more; what is left are instances and works.
         concerned.extend(view.all_works().map(|(cluster, _)| cluster.to_string()));
         return concerned;
     }

@@ -245,8 +245,8 @@ impl Case<'_> {
         }
     }
 
-    /// Returns since when an instance is ready, or not: the time of the condition that sums it up, as the controllers would write it now.
-    /// Where that condition says otherwise, nobody has noted since when; no other condition's time is it.
+    /// Returns since when an instance is ready, or not: the time of the condition that sums it up, as the controllers would write
+    /// it now. Where that condition says otherwise, the time is unknown: no other condition's time stands for it.
     pub(super) fn since(&self, instance: &Instance, is_ready: bool) -> Option<Timestamp> {
         if instance.meta.deleting && !is_ready {
             return instance.farewell.since();

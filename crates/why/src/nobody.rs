@@ -1,6 +1,6 @@
-//! Why a cluster, or no cluster at all, has the add-on.
+//! Why a cluster has not got the add-on, or why none has.
 //!
-//! Decides the words and what to type: that nobody has it is decided by `find`, that a cluster has not by `chain`.
+//! Decides the words and what to type: that no cluster has it is decided by `find`, that one cluster has not by `chain`.
 
 use serde_json::Value;
 
@@ -15,7 +15,7 @@ use field::nearest;
 use snapshot::{Fence, InstallStrategy, Kind, Lifecycle, ObjectKey, PlacementUse, terms};
 
 impl Case<'_> {
-    /// Returns why nobody has the add-on, nobody gets it and nobody waits for it.
+    /// Returns why no cluster has the add-on, gets it or waits for it.
     pub(super) fn nobody(&self) -> Cause {
         let addon = self.view.addon;
         if self.view.is_anothers() {
@@ -266,7 +266,7 @@ impl Case<'_> {
         first.unwrap_or("global").to_owned()
     }
 
-    /// Returns reason and message with which a placement says that it has found nobody.
+    /// Returns reason and message of a placement's condition `PlacementSatisfied` where it is False.
     fn unsatisfied(&self, used: &PlacementUse) -> Option<(&str, &str)> {
         let conditions = self
             .placement_object(used)?

@@ -86,7 +86,7 @@ fn put_chain(out: &mut String, answer: &Answer, chain: &Chain) {
     line(out, &format!("code:  {cause} (tidegate explain {cause})"));
 }
 
-/// What ends by itself needs no cure, but for a pause, which somebody has to end, and an approval, which somebody has to give.
+/// What ends by itself needs no cure, but for a pause, which a user has to end, and an approval, which a user has to give.
 fn shows_cure(grade: Grade, cause: &str) -> bool {
     match grade {
         Grade::Fault | Grade::Absent | Grade::Meant => true,

@@ -1,7 +1,7 @@
 //! What the conditions of an instance say when nothing else does.
 //!
 //! Decides which of them is wrong: an instance is ready when each condition says what a ready one says. What the controllers
-//! would write now counts before what stands there, for they may be behind; never guesses what nobody has reported.
+//! would write now counts before what stands there, for they may be behind; never guesses what was not reported.
 
 use std::collections::BTreeMap;
 
@@ -110,8 +110,8 @@ impl PlannedConditions {
         stored.filter(|(reason, _)| is_theirs(reason)).or(planned)
     }
 
-    /// Returns what is wrong with an instance; `managed` when the controllers sum it up in `Ready`. One condition may be `passed` over: the
-    /// one that says that the cluster keeps what it has because somebody wants it so.
+    /// Returns what is wrong with an instance; `managed` when the controllers sum it up in `Ready`. One condition may be `passed`
+    /// over: the one that says that the cluster is meant to keep what it has.
     pub(super) fn wrong(&self, instance: &Instance, managed: bool, passed: Option<&str>) -> Option<Cause> {
         let words = self.words(instance);
         let find = |kind: &str| words.iter().find(|word| word.kind == kind);
@@ -129,7 +129,8 @@ impl PlannedConditions {
                 return Some(cause(doc, word));
             }
         }
-        // Only `Ready` sums up what other programs deploy; where nobody writes it, the agent has to say that it works.
+        // Only `Ready` sums up what other programs deploy; where the controllers do not write it, the agent has to say that it
+        // works.
         let needed = if managed { types::READY } else { types::AVAILABLE };
         let detail = format!("nobody has reported the condition {needed}");
         find(needed).is_none().then(|| Cause::new(causes::AGENT, detail))
@@ -177,7 +178,7 @@ fn telling(mut words: Vec<Word>) -> Vec<Word> {
     words
 }
 
-/// Whoever deploys the add-on has not said that its works were written.
+/// Whether the program that deploys the add-on has yet to say that its works were written.
 fn is_undeployed(reason: &str) -> bool {
     matches!(
         reason,

@@ -17,7 +17,7 @@ pub(super) enum Stage {
     Done,
 }
 
-/// Everybody's stage, by cluster.
+/// The stage of each instance, by cluster.
 #[derive(Debug, Default)]
 pub(super) struct Stages(BTreeMap<String, Stage>);
 

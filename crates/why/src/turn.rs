@@ -92,7 +92,7 @@ pub(super) fn pace(used: &PlacementUse) -> Option<Pace> {
     }
 }
 
-/// Returns since when an instance is under way to what it is assigned; nothing when it is there, or nobody has noted it.
+/// Returns since when an instance is under way to what it is assigned; nothing when it is there, or the time is unknown.
 pub(super) fn under_way_since(words: &[Word]) -> Option<Timestamp> {
     let assigned = words.iter().find(|word| word.kind == ASSIGNED)?;
     assigned.since.filter(|_| assigned.reason != CONFIRMED)
@@ -113,7 +113,7 @@ fn end(since: Timestamp, length: Duration) -> Option<Timestamp> {
 }
 
 impl Case<'_> {
-    /// How far everybody is.
+    /// How far each instance is.
     pub(super) fn stages(&self) -> &Stages {
         self.stages.get_or_init(|| {
             let each = self.view.instances().map(|instance| {

@@ -12,7 +12,7 @@ use offline::Hub;
 use snapshot::{Name, Owner, Settings, Store};
 use upgrade::{Plan, Record, View, Work};
 
-/// Nobody knows what was asked about.
+/// What was asked about does not exist, is one of several, or is not about the cluster.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum UpgradeUnknown {
     /// No such upgrade.
@@ -59,7 +59,7 @@ pub struct UpgradeGroup {
     pub reason: String,
     /// The same in a sentence.
     pub detail: String,
-    /// Whether somebody has to act.
+    /// Whether an administrator has to act.
     pub act: Act,
     /// What to do.
     pub cure: &'static str,
@@ -80,14 +80,14 @@ pub struct UpgradeAnswer {
     pub clusters: usize,
     /// How many of them are upgraded.
     pub complete: usize,
-    /// The reasons, those first for which somebody has to act.
+    /// The reasons, those first for which an administrator has to act.
     pub groups: Vec<UpgradeGroup>,
     /// The way to the cluster that was asked about.
     pub links: Vec<UpgradeLink>,
 }
 
 impl UpgradeAnswer {
-    /// Returns whether nobody has to act.
+    /// Returns whether every reason ends by itself.
     pub fn is_well(&self) -> bool {
         self.groups.iter().all(|group| group.act == Act::Waits)
     }

@@ -4,10 +4,10 @@
 
 use upgrade::Hold;
 
-/// Whether somebody has to act.
+/// Whether an administrator has to act.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Act {
-    /// Nothing moves until somebody does something.
+    /// Nothing moves until an administrator acts.
     Needed,
     /// It goes on by itself.
     Waits,

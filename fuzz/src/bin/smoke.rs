@@ -28,7 +28,7 @@ fn main() -> ExitCode {
     let only = words.get(2);
     let wanted = |target: &&Target| only.is_none_or(|only| only == target.0);
     let targets: Vec<Target> = TARGETS.iter().filter(wanted).copied().collect();
-    // One target is run here: this is the process that the loop below has started, or somebody has asked for it alone.
+    // One target is run here: this is the process that the loop below has started, or its target was asked for alone.
     if let (Some(_), [target]) = (only, &targets[..]) {
         return ended(alone(*target, Duration::from_secs(seconds), seed));
     }

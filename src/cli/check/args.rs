@@ -12,10 +12,10 @@ use crate::cli::{GateArgs, HubArgs, RightsArgs};
 use check::{MissingFacts, Threshold};
 use report::Format;
 
-/// Say what the gate would say about manifests, before anybody applies them.
+/// Say what the gate would say about manifests, before they are applied.
 ///
 /// Every document of the files is judged by the rules of the webhook; together the files are the hub that each of them is
-/// judged on, because one sync applies them together. What hangs on facts that nobody has shown is reported as unknown.
+/// judged on, because one sync applies them together. What hangs on facts that were not given is reported as unknown.
 /// Exit status: 0 nothing found, 1 findings, 2 something cannot be read.
 #[derive(Args, Clone, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
@@ -43,13 +43,13 @@ pub struct CheckArgs {
     pub hub: HubArgs,
     /// Judge changes, not objects: what was there before is what git has at this revision, or `live` what the hub has.
     ///
-    /// A fault that was there before and that nobody has touched is a warning then, as it is at the gate.
+    /// A fault that was there before and was not touched is a warning then, as it is at the gate.
     #[arg(long, value_name = "REF")]
     pub base: Option<String>,
     /// The time at which the files will be applied, such as 2026-11-20T08:00:00Z, for policies that look at it; now when absent.
     #[arg(long, value_name = "TIME")]
     pub now: Option<Timestamp>,
-    /// What to do about findings that hang on facts nobody has: leave them out, show them, or fail because of them.
+    /// What to do about findings that hang on facts that are not known: leave them out, show them, or fail because of them.
     #[arg(long, value_enum, value_name = "HOW", default_value_t = MissingFactsArg::Warn)]
     pub missing_facts: MissingFactsArg,
     /// From which findings on the exit status is 1.
@@ -74,7 +74,7 @@ pub struct CheckArgs {
     pub rights: RightsArgs,
 }
 
-/// What is done about findings that hang on facts nobody has.
+/// What is done about findings that hang on facts that are not known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum MissingFactsArg {
     /// They are left out.

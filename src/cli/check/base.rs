@@ -35,7 +35,7 @@ fn before(revision: &str, path: &Path) -> Result<Folder, CliError> {
     let inside = folder_of(path);
     let commit = commit(revision, inside)?;
     let wanted = names(&commit, inside, path).map_err(|why| wrong(revision, &why))?;
-    // A name with a line break cannot be asked for in this way; nobody applies such a file.
+    // A name with a line break cannot be asked for in this way; manifests have no such names.
     let mut asked = String::new();
     for name in &wanted {
         asked.extend([commit.as_str(), ":./", name.as_str(), "\n"]);

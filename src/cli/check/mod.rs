@@ -1,4 +1,4 @@
-//! `tidegate check`: what the gate would say about files, before anybody applies them.
+//! `tidegate check`: what the gate would say about files, before they are applied.
 //!
 //! Reads folders, git and hubs, writes reports; what is said is decided by `check`.
 

@@ -9,7 +9,7 @@ use crate::files::{Access, write as write_file};
 use field::Shown;
 use report::{Format, Report, Style, render};
 
-/// Refuses two reports on standard output: nobody could tell them apart.
+/// Refuses two reports on standard output: the reader could not tell them apart.
 pub(in crate::cli) fn one_report_on_standard_output(outputs: &[Output]) -> Result<(), CliError> {
     if outputs.iter().filter(|output| output.file.is_none()).count() > 1 {
         return Err(CliError::ReadFlag {

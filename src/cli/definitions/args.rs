@@ -32,7 +32,7 @@ pub enum DefinitionsCommand {
     /// is recorded in the annotation tidegate.io/added-fields of the definition. Asked again, it does nothing.
     /// Exit status: 0 done or nothing to do, 1 refused or failed on the way, 2 it could not start.
     Apply(ApplyArgs),
-    /// Take out what `apply` has added, as far as nobody else has changed it.
+    /// Take out what `apply` has added, as far as no other client has changed it.
     ///
     /// What stands in the fields is dropped from each object at its next write.
     /// Exit status: 0 done or nothing to do, 1 something had to stay, 2 it could not start.

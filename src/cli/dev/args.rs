@@ -52,7 +52,7 @@ pub struct DevArgs {
     /// Port of the hub on 127.0.0.1; 0 takes any free one.
     #[arg(long, value_name = "P", default_value_t = 0)]
     pub port: u16,
-    /// Loopback address of the web page (`docs/web.md`); port 0 takes any free one. On a hub of our own it asks nobody for a token.
+    /// Loopback address of the web page (`docs/web.md`); port 0 takes any free one. On a hub of our own it asks for no token.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0", value_parser = loopback)]
     pub ui: SocketAddr,
     /// Serve no web page.

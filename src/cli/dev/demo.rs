@@ -1,6 +1,6 @@
 //! The demos: the files of `manifests/examples/`, stored through the hub's ordinary API.
 //!
-//! Decides only the order. Never goes around the gate: the examples are admitted like anybody's objects.
+//! Decides only the order. Never goes around the gate: the examples are admitted like a user's objects.
 
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ const ASK_AGAIN: [u16; 2] = [429, 504];
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 /// Stores every object of the examples that is not there yet, and waits until the add-on has begun on every cluster, so
-/// that whoever waits for it right after the READY line finds it.
+/// that a client that waits for it right after the READY line finds it.
 pub(super) async fn store(client: &Client, what: Demo, clusters: usize) -> Result<(), CliError> {
     let examples = match what {
         Demo::AddOn => ADDON,
@@ -113,7 +113,7 @@ async fn create(client: &Client, object: DynamicObject) -> Result<(), kube::Erro
     };
     match api.create(&PostParams::default(), &object).await {
         Ok(_) => Ok(()),
-        // Somebody made it first, as the clusters make their set: it keeps its spec, and kubectl's note is added.
+        // It is there already, such as the set that the clusters make: it keeps its spec, and kubectl's note is added.
         Err(kube::Error::Api(status)) if status.reason == "AlreadyExists" => note(&api, &object).await,
         Err(error) => Err(error),
     }

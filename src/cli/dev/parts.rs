@@ -1,7 +1,7 @@
 //! The parts of a dev hub, started so that each finds what it needs, ended in the opposite order.
 //!
 //! The gate opens before it is registered, and is registered before the demo add-on is stored: the demo is admitted like
-//! anybody's objects. Never looks into a part.
+//! a user's objects. Never looks into a part.
 
 use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -46,7 +46,7 @@ pub(super) struct Parts {
 
 /// Starts everything; returns when every part serves.
 ///
-/// If it does not, or is not waited for, whoever calls makes the hub forget what was `registered`.
+/// If it does not, or is not waited for, the caller makes the hub forget what was `registered`.
 pub(super) async fn start(
     args: &DevArgs,
     folder: &Folder,
@@ -125,7 +125,8 @@ fn audited(
     (auditor, findings)
 }
 
-/// Serves the web page. A hub of our own lets everybody who reaches it do everything; one that is already there is asked who looks.
+/// Serves the web page. A hub of our own lets every client that reaches it do everything; one that is already there is asked who
+/// looks.
 async fn serve_page(
     args: &DevArgs,
     hub: &Hub,
@@ -209,7 +210,7 @@ impl Parts {
         audit::end(self.auditor).await;
         self.tide.shutdown().await;
         self.policies.shutdown().await;
-        // A hub that is not ours forgets the gate while the gate still answers; ours has nobody left who asks.
+        // A hub that is not ours forgets the gate while the gate still answers; ours has no part left that writes to it.
         match self.hub {
             Hub::Own { .. } => {
                 self.gate.shutdown().await;

@@ -1,6 +1,7 @@
 //! How the controllers of a dev hub behave, told on it as `serve` tells it.
 //!
-//! Decides that only a hub of our own is told: on another one it would stand there when nobody behaves like this any more.
+//! Decides that only a hub of our own is told: on another one the settings would stay after the controllers that behave so have
+//! ended.
 
 use k8s_openapi::api::core::v1::Namespace;
 use kube::Api;

@@ -1,7 +1,7 @@
 //! The certificate that answers at an address.
 //!
-//! Decides whether whoever trusts some authorities accepts it for a name, as an API server would. Sends no request: the handshake says
-//! everything. Never shows a certificate of its own.
+//! Decides whether a client that trusts some authorities accepts it for a name, as an API server would. Sends no request: the
+//! handshake says everything. Never shows a certificate of its own.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;

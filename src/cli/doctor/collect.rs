@@ -102,7 +102,7 @@ pub(super) async fn kinds(client: &Client, facts: &mut HubFacts) {
     };
     if beta {
         for of in CONVERTED {
-            // One object is enough: a list of none is converted by nobody, and says nothing wrong.
+            // One object is enough; an empty list is not converted, and shows no fault.
             let answer = within(of.all(client).list(&ListParams::default().limit(1))).await;
             let answer = reading(answer.map(|found| found.map(drop)), Reading::NotAsked);
             facts.converted.insert(format!("{}.{}", of.3, of.1), answer);
@@ -160,7 +160,7 @@ pub(super) async fn managers(
         facts.stock = election(client, (place, Named::No), Look::Once).await;
     }
     if let Some(place) = elect {
-        // Before the start nobody is expected to lead.
+        // Before the start no replica is expected to lead.
         let look = match facts.stage {
             Stage::Running => Look::UntilRenewed,
             Stage::BeforeStart => Look::Once,
@@ -173,7 +173,7 @@ pub(super) async fn managers(
 const RENEWED_WITHIN: std::time::Duration = std::time::Duration::from_secs(5);
 const LOOK_AGAIN: std::time::Duration = std::time::Duration::from_millis(400);
 
-/// Whether somebody has said that replicas elect by a Lease.
+/// Whether the user has named a Lease, so that replicas are known to elect by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Named {
     Yes,
@@ -206,7 +206,8 @@ async fn election(client: &Client, (place, named): (&LeasePlace, Named), look: L
     }
 }
 
-/// Looks at a Lease that somebody holds until it is renewed, for as long as a replica of Tidegate needs at most; returns it, and whether it was.
+/// Looks at a Lease that has a holder until it is renewed, for as long as a replica of Tidegate needs at most; returns it, and
+/// whether it was.
 async fn looked_at(api: &Api<Lease>, first: Lease) -> (Result<Option<Lease>, String>, bool) {
     let name = first.metadata.name.clone().unwrap_or_default();
     let holder = |lease: &Lease| lease.spec.as_ref().and_then(|spec| spec.holder_identity.clone());

@@ -339,7 +339,7 @@ fn complain(method: &str, error: &serde_json::Error) -> Result<(), CliError> {
     say(&note(&format!("{method} was passed over: {error}")))
 }
 
-/// Answers what is no message, as the protocol has it: to nobody.
+/// Answers what is no message, as the protocol has it: to no request, with the id `null`.
 pub(super) fn refuse(why: &str) -> Result<(), CliError> {
     let code = ErrorCode::ParseError as i32;
     say_value(&json!({"jsonrpc": "2.0", "id": null, "error": {"code": code, "message": why}}))

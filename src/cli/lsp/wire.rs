@@ -35,7 +35,7 @@ pub(super) fn read(input: &mut impl BufRead) -> io::Result<Frame> {
             if length.is_some() || odd {
                 break;
             }
-            // Lines between messages hurt nobody.
+            // Empty lines between messages are passed over.
             continue;
         }
         match line.split_once(':') {

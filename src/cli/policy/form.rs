@@ -1,6 +1,6 @@
 //! How an object of a file is addressed, and the question that the gate is asked about it.
 //!
-//! Decides the plural of a kind where nobody says it: ours by their definitions, others by their looks. Never reads files.
+//! Decides the plural of a kind where it is not given: ours by their definitions, others by their looks. Never reads files.
 
 use std::sync::LazyLock;
 
@@ -19,7 +19,7 @@ pub(super) struct ObjectForm {
 }
 
 impl ObjectForm {
-    /// Reads how an object is addressed; `plural` is the resource, where somebody has said it.
+    /// Reads how an object is addressed; `plural` is the resource, where it is given.
     pub(super) fn of(object: &Value, plural: Option<&str>) -> Self {
         let text = |pointer: &str| {
             object

@@ -12,7 +12,7 @@ use snapshot::{Facts, Kind};
 pub(super) enum Extent {
     /// What is not among them does not exist.
     Whole,
-    /// Nobody knows whether what is not among them exists.
+    /// It is unknown whether what is not among them exists.
     Part,
 }
 

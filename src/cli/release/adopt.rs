@@ -1,6 +1,6 @@
 //! `tidegate adopt`: what Tidegate needs on a hub where OCM's add-on manager is off.
 //!
-//! Decides nothing about rights: prints copies for somebody to read and to apply. Only reads the hub.
+//! Decides nothing about rights: prints copies for an administrator to read and to apply. Only reads the hub.
 
 use clap::Args;
 

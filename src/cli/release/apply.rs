@@ -1,6 +1,6 @@
 //! The writes of `tidegate release`: each on the revision that it was decided from.
 //!
-//! Decides nothing. What somebody else has changed meanwhile is not written; the next run sees it.
+//! Decides nothing. What another client has changed meanwhile is not written; the next run sees it.
 
 use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, Preconditions};
 use kube::{Api, Client};
@@ -23,7 +23,8 @@ pub(super) enum Taken {
 
 /// Takes a step; nothing happens where the object is gone.
 ///
-/// A plan may step on one object twice, its status and its metadata: `fresh` says that the revision is not the one that was read.
+/// A plan may step on one object twice, its status and its metadata: `fresh` says that the revision is still the one that was
+/// read.
 pub(super) async fn take(client: &Client, step: &Step, fresh: bool) -> kube::Result<Taken> {
     let text = |pointer: &str| step.object.pointer(pointer).and_then(Value::as_str);
     let Some(of) = Of::object(&step.object) else {

@@ -91,13 +91,13 @@ pub struct ListArgs {
 
 /// Show one rollout: its waves, and what its clusters do and wait for.
 ///
-/// Exit status: 0 it is done, 1 it has failed or stopped and somebody has to act, 2 it cannot be told, 3 it is not over: with
+/// Exit status: 0 it is done, 1 it has failed or stopped and a user has to act, 2 it cannot be told, 3 it is not over: with
 /// `--watch`, not in time.
 #[derive(Args, Clone, Debug)]
 pub struct StatusArgs {
     /// Name of the add-on, or `mcu/[NAMESPACE/]NAME`.
     pub name: String,
-    /// Go on until it is over: done, or in need of somebody.
+    /// Go on until it is over: done, or in need of a user.
     #[arg(short, long, conflicts_with = "facts")]
     pub watch: bool,
     /// How long to go on at most, such as 10m; for ever without it.

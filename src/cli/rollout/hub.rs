@@ -151,7 +151,7 @@ pub(in crate::cli) async fn events(client: &Client, target: &Target) -> Result<V
         .limit(500);
     let found = match api.list(&params).await {
         Ok(found) => found.items,
-        // Whoever may not read events, or a hub that keeps none, has a history without them.
+        // Where the user may not read events, or the hub keeps none, the history is without them.
         Err(kube::Error::Api(status)) if matches!(status.code, 403 | 404) => Vec::new(),
         Err(error) => return Err(unread(error)),
     };

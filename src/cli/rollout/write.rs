@@ -1,7 +1,8 @@
 //! Writes what a verb means.
 //!
-//! Decides how a conflict of field managers ends, and tells apart a conflict of revisions, which is its caller's to decide anew. Writes one
-//! object, by server-side apply or, to take a field away, by a merge patch; the gate judges it as it judges whatever anybody writes.
+//! Decides how a conflict of field managers ends, and tells apart a conflict of revisions, which is its caller's to decide anew.
+//! Writes one object, by server-side apply or, to take a field away, by a merge patch; the gate judges it as it judges every
+//! other write.
 
 use kube::api::{DynamicObject, Patch, PatchParams};
 use kube::{Api, Client};

@@ -49,7 +49,7 @@ pub struct ServeArgs {
     /// The Lease is made if it is not there; the namespace is not. Without the flag this replica writes by itself.
     #[arg(long, value_name = "NAMESPACE/NAME", value_parser = lease)]
     pub elect: Option<LeasePlace>,
-    /// Lease of OCM's add-on manager. While somebody holds it, add-ons that are that manager's are not written: those whose
+    /// Lease of OCM's add-on manager. While it is held, add-ons that are that manager's are not written: those whose
     /// annotation `addon.open-cluster-management.io/lifecycle` is absent or `addon-manager`. `none` looks at nothing.
     #[arg(long, value_name = "NAMESPACE/NAME", default_value = STOCK_LEASE, value_parser = stock_lease)]
     pub stock_lease: StockArg,

@@ -22,7 +22,7 @@ use certificates::Lives;
 /// The gate's door.
 #[derive(Args, Clone, Debug)]
 pub struct DoorArgs {
-    /// Where the certificate comes from: files; a Secret that somebody else renews, read over the API; or a Secret that this program
+    /// Where the certificate comes from: files; a Secret that another program renews, read over the API; or a Secret that this program
     /// makes and renews by itself, together with the authority in the webhook configurations (`docs/operate/certificates.md`).
     #[arg(long, value_enum, value_name = "WAY", default_value_t = CertificatesArg::Files)]
     pub certificates: CertificatesArg,
@@ -44,7 +44,7 @@ pub struct DoorArgs {
     /// `tidegate.tidegate.svc`.
     #[arg(long, value_name = "NAME")]
     pub certificate_name: Option<String>,
-    /// Authority (PEM) of the certificates that callers must show; without it anybody may ask. A replaced file is taken up.
+    /// Authority (PEM) of the certificates that callers must show; without it every caller may ask. A replaced file is taken up.
     ///
     /// The hub's API server shows one when its `--admission-control-config-file` says so (`docs/gate.md`).
     #[arg(long, value_name = "FILE")]
@@ -70,7 +70,7 @@ pub struct DoorArgs {
 pub enum CertificatesArg {
     /// From the files of `--certificate` and `--key`.
     Files,
-    /// From the Secret of `--certificate-secret`, which somebody else renews.
+    /// From the Secret of `--certificate-secret`, which another program renews.
     Secret,
     /// From that Secret, which the controllers make and renew; they tell the webhook configurations whom to trust. A gate alone reads it.
     SelfManaged,

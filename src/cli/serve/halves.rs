@@ -1,7 +1,7 @@
 //! Which flags belong to which half of the program.
 //!
-//! Decides which flags make no sense beside `--only` and `--controllers`. What is for the other half alone is refused, not ignored: whoever gives it
-//! means something that would not happen.
+//! Decides which flags make no sense beside `--only` and `--controllers`. What is for the other half alone is refused, not
+//! ignored: the administrator who gives it means something that would not happen.
 
 use clap::ArgMatches;
 use clap::parser::ValueSource;
@@ -90,7 +90,7 @@ pub(in crate::cli) fn nonsense(serve: &ArgMatches) -> Option<String> {
         ),
         (_, None) => return None,
     };
-    // Whoever makes a certificate has to know for which name.
+    // Controllers that make a certificate have to know for which name.
     let is_needed = |flag: &&&str| !(is_kept && **flag == "certificate_name");
     let flag = flags.filter(is_needed).find(given)?.replace('_', "-");
     Some(format!("--{flag} is for the {rest} with {half}; leave it out"))

@@ -1,7 +1,7 @@
 //! Who labels the clusters with their add-ons.
 //!
-//! Decides that OCM's registration controller does where OCM's operator runs the hub: it writes the same labels, at once, so that ours would be
-//! written twice. Whoever says what he wants by the flag is not asked about.
+//! Decides that OCM's registration controller does where OCM's operator runs the hub: it writes the same labels, at once, so that
+//! ours would be written twice. Where the flag says what is wanted, the hub is not asked.
 
 use kube::Client;
 use tracing::{debug, info};

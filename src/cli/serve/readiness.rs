@@ -1,6 +1,6 @@
 //! When the program says that it is ready.
 //!
-//! Decides that it is ready when a probe would hear so, and that whoever reads the log hears once what it waits for. Never decides what
+//! Decides that it is ready when a probe would hear so, and that the log says once what it waits for. Never decides what
 //! is missing; the watches do.
 
 use std::time::Duration;

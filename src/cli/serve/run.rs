@@ -104,7 +104,7 @@ async fn served(args: &ServeArgs, metrics: Metrics) -> Result<(), CliError> {
     };
     info!(linger = args.linger, "stopping");
     drop(telling);
-    // Before anything ends: whoever routes questions here needs time to hear of it.
+    // Before anything ends: the Service that routes questions here needs time to hear of it.
     health.drain();
     audit::end(auditor).await;
     if let Some(keeper) = keeper {
@@ -189,7 +189,7 @@ fn tells(args: &ServeArgs) -> PolicyTells {
     }
 }
 
-/// Watches the webhook configurations until what is returned is dropped. Whoever writes nothing writes no events either.
+/// Watches the webhook configurations until what is returned is dropped. Controllers that write nothing write no events either.
 fn webhooks_watched(
     args: &ServeArgs,
     (client, tide): (&Client, &Tide),
@@ -285,7 +285,7 @@ fn audited(
     )
 }
 
-/// What runs until somebody ends it.
+/// What runs until the program is told to end.
 struct Running<'a> {
     args: &'a ServeArgs,
     rulebook: Arc<ArcSwap<Rulebook>>,

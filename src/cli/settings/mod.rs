@@ -1,4 +1,4 @@
-//! How the controllers of a hub behave: told by them on the hub, so that whoever looks at it needs no flags.
+//! How the controllers of a hub behave: told by them on the hub, so that a command that reads the hub needs no flags.
 
 mod flags;
 mod given;

@@ -12,7 +12,7 @@ use clap::Args;
 pub struct UiArgs {
     /// Address to serve a web page on that shows rollouts, for instance `127.0.0.1:8090`; not served when absent (`docs/web.md`).
     ///
-    /// It only reads, and asks whoever looks for a token of the hub: everybody sees what the hub lets them see. With a gate it is
+    /// It only reads, and asks its user for a token of the hub: every user sees what the hub lets them see. With a gate it is
     /// served with the gate's certificate; without one it has none, and the address must be a loopback one.
     #[arg(long, value_name = "ADDRESS")]
     pub ui: Option<SocketAddr>,

@@ -1,4 +1,4 @@
-//! What the page reads when somebody asks: why a cluster is where it is, and what the hub remembers of a rollout.
+//! What the page reads when its user asks: why a cluster is where it is, and what the hub remembers of a rollout.
 //!
 //! Decides as whom the hub is read: as the person who asks. What is said is what `tidegate why` and `tidegate rollout history` say.
 

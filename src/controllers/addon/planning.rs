@@ -120,7 +120,7 @@ impl Controller for Planning {
     }
 }
 
-/// What there is to say while nobody knows what time it is; what the last plan has found out stays true.
+/// What there is to say while the time is not known; what the last plan has found out stays true.
 fn timeless(view: &View<'_>, time: Timestamp, _: &mut Memo) -> Plan {
     plan::timeless(view, time)
 }

@@ -1,8 +1,8 @@
 //! Writes reports, and takes them away.
 //!
 //! Decides nothing about what a report says. What stands on the hub is read first: a report that says the same already, written
-//! by whoever led before, is left as it is, and results that it holds keep their time. What it says is read, not believed: the hash
-//! on a report that somebody has edited proves nothing.
+//! by the leader before, is left as it is, and results that it holds keep their time. What it says is read, not believed: the
+//! hash on a report proves nothing, because another client may have edited the report.
 
 use jiff::Timestamp;
 use kube::api::{DeleteParams, PostParams};
@@ -22,7 +22,7 @@ pub(super) enum Put {
     Unchanged(String),
     /// It was written in this revision, or taken away.
     Done(String),
-    /// Somebody else wrote first.
+    /// Another client wrote first (409).
     Conflict,
     /// The hub refused it or did not answer.
     Failed(kube::Error),
@@ -66,7 +66,7 @@ async fn put(api: &Api<Raw>, mut body: Value, now: Timestamp) -> kube::Result<Pu
         return Ok(Put::Unchanged(unchanged));
     }
     stamp(&mut body, Some(&old), now);
-    // Nobody else's write is lost: the API server refuses another revision.
+    // No write of another client is lost: the API server refuses the report on any other revision.
     let version = old.pointer("/metadata/resourceVersion").cloned();
     if let Some(metadata) = body.get_mut("metadata").and_then(Value::as_object_mut) {
         metadata.insert("resourceVersion".to_owned(), version.unwrap_or_else(|| json!("")));

@@ -1,7 +1,7 @@
 //! The crier: tells in an event that an object has begun, or ceased, to be at fault.
 //!
-//! Decides what a change of standing is: one that outlasts a turn, so that what is applied together is told together, and one that
-//! this audit has seen happen. What stood wrong before it began is told by reports; a leader that takes over tells nothing anew.
+//! Decides what a change of standing is: one that outlasts a turn, so that what is applied together is told together, and one
+//! that this audit has seen happen. What stood wrong before it began is told by reports; a new leader tells nothing anew.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -48,7 +48,7 @@ impl ComplianceEvents {
         self.ripe.remove(key);
     }
 
-    /// Forgets what there was to tell: somebody else does it now.
+    /// Forgets what there was to tell: this replica no longer leads.
     pub(super) fn forget(&mut self) {
         self.fresh.clear();
         self.ripe.clear();

@@ -2,7 +2,7 @@
 //!
 //! Decides that an object is judged when it has changed, when facts that it rests on have changed, when the rulebook has, and
 //! when an exception ends; and never otherwise. Works in turns, judges away from the threads that serve, and reads whole kinds
-//! only page by page. Whoever does not lead keeps names, and judges nothing.
+//! only page by page. A replica that does not lead keeps names, and judges nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -75,7 +75,7 @@ impl JudgeLoop {
         }
     }
 
-    /// Audits until nobody tells anything any more.
+    /// Audits until the watches have ended and no sighting comes any more.
     pub(super) async fn run(mut self, mut sightings: Sightings, mut news: mpsc::UnboundedReceiver<News>) {
         let mut turns = interval(self.options.pace.turn);
         turns.set_missed_tick_behavior(MissedTickBehavior::Delay);

@@ -1,9 +1,8 @@
 //! The board: which reports stand on the hub, and which should.
 //!
-//! Decides what is written: a report that says something else than the one that stands there, and no other. One that somebody
-//! else has written to is read before it is believed. A namespace is
-//! reported a turn after it was judged, so that what comes together is told together; and never while some of its objects
-//! still have to be judged.
+//! Decides what is written: a report that says something else than the one that stands there, and no other. One that another
+//! field manager has written to is read before it is believed. A namespace is reported a turn after it was judged, so that what
+//! comes together is told together; and never while some of its objects still have to be judged.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -56,7 +55,7 @@ struct ReportState {
     content: String,
     /// The revision that was written or looked at last.
     version: String,
-    /// Somebody else may have changed what it says.
+    /// Another field manager may have changed what it says.
     suspect: bool,
 }
 
@@ -128,7 +127,8 @@ impl StandingReports {
                 let is_known = known.get(&namespace).is_some_and(|one| one.knows(&seen.version));
                 if !is_known {
                     let mut standing = ReportState::of(seen);
-                    // While this replica leads, nobody else should write: who takes a field away leaves no trace of himself.
+                    // While this replica leads, every other write is suspect: a client that takes a field away leaves no entry in
+                    // `managedFields`.
                     standing.suspect |= leads;
                     known.insert(namespace.clone(), standing);
                     self.mark(&namespace);
@@ -150,7 +150,7 @@ impl StandingReports {
         self.marked.extend(standing.cloned());
     }
 
-    /// Forgets what there was to do: somebody else does it now.
+    /// Forgets what there was to do: this replica no longer leads.
     pub(super) fn forget(&mut self) {
         self.marked.clear();
         self.ripe.clear();

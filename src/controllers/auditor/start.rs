@@ -66,9 +66,9 @@ pub struct AuditOptions {
     pub metrics: Metrics,
     /// Whether reports are written.
     pub reports: Reports,
-    /// Who tells in events that an object has begun or ceased to be at fault; absent when nobody does.
+    /// The recorder of events that an object has begun or ceased to be at fault; absent where no such events are written.
     pub events: Option<EventRecorder>,
-    /// Who shows findings to people; absent when nobody does.
+    /// Where the web page hears of findings; absent where no page is served.
     pub shows: Option<watch::Sender<Arc<Told>>>,
     /// How fast it goes.
     pub pace: AuditPace,

@@ -21,7 +21,7 @@ struct Watched {
     task: AbortHandle,
 }
 
-/// Looks at everything that is asked for, until nobody asks any more.
+/// Looks at everything that is asked for, until the sender of the watch lists has ended.
 pub(in crate::controllers) async fn look_out(
     client: Client,
     mut watch_lists: mpsc::UnboundedReceiver<ConfigWatchList>,

@@ -1,7 +1,7 @@
 //! Which references of one type must be looked at, and when.
 //!
 //! A watch only says *when* to look; a look at the one object says *what* is there. So events may come late, twice or in any
-//! order, objects that nobody refers to are not kept, and their content never leaves the hub. Never looks itself.
+//! order, objects that no reference names are not kept, and their content never leaves the hub. Never looks itself.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -162,7 +162,7 @@ impl Ledger {
         self.late.first().map(|(at, _)| *at)
     }
 
-    /// Takes in what a look has shown; returns whether anybody still wants to know.
+    /// Takes in what a look has shown; returns whether it is to be told: not when it failed, nor when the reference is gone.
     pub(super) fn looked(&mut self, config: &ConfigRef, look: Look, now: Instant) -> bool {
         let again = self.busy.remove(config).unwrap_or_default();
         let Some(entry) = self.entries.get_mut(config) else {

@@ -1,7 +1,7 @@
 //! How a type is addressed: version, kind and scope, as the hub itself says, asked once for all types.
 //!
-//! Decides how long an answer counts, and the version: the one that the hub prefers, or else the first in which the type can be read and watched. Never
-//! guesses a kind from a resource name.
+//! Decides how long an answer counts, and the version: the one that the hub prefers, or else the first in which the type can be
+//! read and watched. Never guesses a kind from a resource name.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -68,7 +68,7 @@ impl Discovery {
 
     /// Returns how a type is addressed; `None` when the hub serves no such type that can be watched.
     pub(super) async fn read_served(&self, of: &ConfigType) -> Result<Option<Served>, Unknown> {
-        // Whoever comes meanwhile waits for this answer instead of asking as well.
+        // The watch of another type that comes meanwhile waits for this answer instead of asking as well.
         let mut known = self.known.lock().await;
         let now = Instant::now();
         if known.pause.is_some_and(|(until, _)| now < until) {

@@ -33,11 +33,11 @@ const QUIET: Duration = Duration::from_secs(70);
 pub(super) enum Order {
     /// Look at it.
     Begin(ConfigRef),
-    /// Nobody refers to it any more.
+    /// No object refers to it any more.
     End(ConfigRef),
 }
 
-/// Nobody listens any more, or gives orders.
+/// The receiver of events, or the sender of orders, has ended.
 #[derive(Debug)]
 struct Over;
 
@@ -90,7 +90,7 @@ impl TypeWatch {
         }
     }
 
-    /// Watches until nobody listens any more.
+    /// Watches until the receiver of events, or the sender of orders, has ended.
     pub(super) async fn run(mut self) {
         let over = self.run_on().await;
         debug!(of = %self.of, ?over, "watch is over");

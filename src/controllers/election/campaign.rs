@@ -1,7 +1,7 @@
 //! The campaign: reads the Lease, writes it when the candidate says so, and tells who leads.
 //!
 //! Every write names the revision that it was decided from. Decides nothing itself. A hub that does not answer ends leadership
-//! when its time is up, not before. Whoever waits says so in a Lease of its own, so that a leader can leave it the first one.
+//! when its time is up, not before. A replica that waits says so in a second Lease, so that a leader can leave it the first one.
 
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ use crate::telemetry::{Holder, LeaseOf, Metrics};
 /// How long the last write may take when the program ends.
 const FAREWELL: Duration = Duration::from_secs(2);
 
-/// Stands for election until the end is asked for, and leaves its Lease to whoever waits, or a free one.
+/// Stands for election until the end is asked for, and leaves its Lease to the replica that waits, or free.
 pub(in crate::controllers) async fn campaign(
     client: Client,
     options: ElectionOptions,
@@ -103,7 +103,7 @@ impl Candidacy {
         }
     }
 
-    /// Returns whether this candidate's last renewal has run out, and nobody has taken the Lease from it as far as it knows.
+    /// Returns whether this candidate has renewed the Lease and seen no other take it since; the renewal may have run out.
     fn is_unheard(&self) -> bool {
         self.candidate.leads_until().is_some()
     }
@@ -118,7 +118,7 @@ impl Candidacy {
         term.lasts_until(until.unwrap_or_else(Instant::now));
         let changed = leading.send_if_modified(|known| std::mem::replace(known, leads) != leads);
         if changed && !leads && self.is_unheard() {
-            // Who leads now, nobody here knows: another replica that reaches the hub may.
+            // Who leads now is not known here: it may be another replica that reaches the hub.
             self.metrics.modes().held(LeaseOf::Election, Holder::Unknown);
             self.told = None;
             warn!(lease = %self.options.name, identity = %self.options.identity, leads, "leadership ended: the hub did not take a renewal in time");
@@ -151,7 +151,7 @@ impl Candidacy {
         }
     }
 
-    /// Tells who leads; that it is nobody of ours must not stay unseen, because then nothing is written here.
+    /// Tells who leads; a leader that is no replica of Tidegate is warned of, because then nothing is written here.
     fn tell_holder(&mut self, identity: &str) {
         if self.told.as_deref() == Some(identity) {
             return;
@@ -232,7 +232,7 @@ impl Candidacy {
         if held_by(Some(&lease)) != identity {
             return Ok(());
         }
-        // Whoever may not read who is next leaves the Lease to nobody.
+        // Where the Lease of who is next cannot be read, this replica names no successor and leaves its Lease free.
         let line = self.leases.get_opt(&self.line).await.ok().flatten();
         let next = successor::waiting(line.as_ref(), identity, Timestamp::now());
         let Some(spec) = self.candidate.farewell(&lease, next, Timestamp::now()) else {

@@ -44,7 +44,8 @@ impl Default for Pace {
     }
 }
 
-/// No Lease that stands still is believed for longer than this, whatever it announces. OCM's own managers announce 137 s and renew every 26.
+/// No Lease that stands still is believed for longer than this, whatever it announces.
+/// OCM's own managers announce 137 s and renew every 26.
 const LONGEST_LEASE: Duration = Duration::from_mins(2);
 
 /// What a candidate does next.
@@ -54,7 +55,7 @@ pub(super) enum Move {
     Create(LeaseSpec),
     /// Take the Lease over, or renew the own one.
     Write(LeaseSpec),
-    /// Somebody else leads.
+    /// Another candidate leads.
     Follow,
 }
 
@@ -95,7 +96,7 @@ impl Candidate {
         if holder == self.identity || holder.is_empty() {
             return Move::Write(self.spec(Some(&spec), time));
         }
-        // Whoever else holds it ends what this candidate believed of itself.
+        // Another holder ends what this candidate believed of itself.
         self.renewed = None;
         let version = lease.metadata.resource_version.clone().unwrap_or_default();
         let since = match &self.seen {
@@ -107,7 +108,7 @@ impl Candidate {
             .lease_duration_seconds
             .and_then(|seconds| u64::try_from(seconds).ok());
         let lasts = announced.map_or(self.pace.lease, Duration::from_secs);
-        // Whoever lives renews long before: what a dead hand or a restored backup announces must not end all work for hours.
+        // A holder that lives renews long before: what a dead one or a restored backup announces must not end all work for hours.
         let lasts = lasts.min(LONGEST_LEASE.max(self.pace.lease));
         if now < since + lasts {
             return Move::Follow;
@@ -120,13 +121,13 @@ impl Candidate {
         self.renewed = Some(at);
     }
 
-    /// Notes that somebody else wrote the Lease first.
+    /// Notes that another candidate wrote the Lease first.
     pub(super) fn lost(&mut self) {
         self.renewed = None;
     }
 
-    /// Returns the Lease as it is left behind: it is the successor's, so that nobody else comes in between, or nobody's, so that the
-    /// next one need not wait.
+    /// Returns the Lease as it is left behind: held by the successor, so that no other candidate comes in between, or free, so
+    /// that the next candidate need not wait.
     pub(super) fn farewell(
         &mut self,
         lease: &Lease,

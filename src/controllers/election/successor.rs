@@ -1,8 +1,8 @@
 //! Who is next: a Lease beside the one by which replicas elect, held by a replica that waits.
 //!
-//! Decides to whom a leader that leaves writes its Lease. A replica that waits holds it like any Lease, so that one is enough and no
-//! name has to be guessed. Never reads or writes anything. The wall clocks of two replicas are compared: where they differ by more
-//! than a Lease lasts, the Lease is given back to nobody, or to one that has just died, and ends by itself.
+//! Decides to whom a leader that leaves writes its Lease. A replica that waits holds it like any Lease, so that one is enough and
+//! no name has to be guessed. Never reads or writes anything. The wall clocks of two replicas are compared: where they differ by
+//! more than a Lease lasts, the Lease is given back free, or to a replica that has just died, and ends by itself.
 
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::coordination::v1::Lease;
@@ -12,7 +12,7 @@ pub(super) fn of(lease: &str) -> String {
     format!("{lease}-next")
 }
 
-/// Returns who waits to lead, if anybody but `leaving` does at this moment.
+/// Returns which replica waits to lead, if any but `leaving` does at this moment.
 pub(super) fn waiting(lease: Option<&Lease>, leaving: &str, time: Timestamp) -> Option<String> {
     let spec = lease?.spec.as_ref()?;
     let holder = spec.holder_identity.as_deref()?;

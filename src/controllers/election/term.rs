@@ -1,7 +1,7 @@
 //! Until when this replica may write, and a client that begins no write after that.
 //!
-//! Decides by the clock that goes on while a process is stopped: whoever wakes up after its Lease has ended knows so before anybody has
-//! told it. What was on the wire before is guarded by the revision that it names. Never reads the Lease.
+//! Decides by the clock that goes on while a process is stopped: a replica that wakes up after its Lease has ended knows so
+//! before the hub has told it. What was on the wire before is guarded by the revision that it names. Never reads the Lease.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -11,7 +11,7 @@ use kube::client::Body;
 use tokio::time::Instant;
 use tower::BoxError;
 
-/// Until when this replica leads; without an end where nobody elects. Clones are the same.
+/// Until when this replica leads; without an end where replicas do not elect. Clones are the same.
 #[derive(Debug, Clone, Default)]
 pub(in crate::controllers) struct Term(Arc<Mutex<Option<Instant>>>);
 

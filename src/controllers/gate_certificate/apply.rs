@@ -1,7 +1,7 @@
 //! Writes the Secret of the gate's certificate, and who trusts it, and nothing else.
 //!
-//! Decides nothing. A Secret is written at the revision that was read; of a webhook configuration or a definition one field is applied,
-//! under a name of its own, so that whoever applies the rest sees no difference.
+//! Decides nothing. A Secret is written at the revision that was read; of a webhook configuration or a definition one field is
+//! applied, under a field manager of its own, so that the client that applies the rest sees no difference.
 
 use k8s_openapi::api::core::v1::Secret;
 use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
@@ -29,7 +29,7 @@ pub(super) async fn apply_bundle(
     name: &str,
     patch: &Value,
 ) -> kube::Result<DynamicObject> {
-    // Whoever else has written the field has written what nobody can trust.
+    // Forced: a bundle that another field manager has written does not verify the gate's certificate.
     let params = PatchParams::apply(FIELD_MANAGER).force();
     api.patch(name, &params, &Patch::Apply(patch)).await
 }

@@ -1,7 +1,7 @@
 //! Makes a certificate for the gate, and an authority that signs nothing else.
 //!
-//! Decides names of subjects. The authority's key ends with the call: whoever steals a Secret can show what it holds until that ends, and
-//! cannot make another.
+//! Decides names of subjects. The authority's key ends with the call: a thief of the Secret can show the certificate in it until
+//! that ends, and cannot make another.
 
 use std::time::Duration;
 

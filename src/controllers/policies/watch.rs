@@ -1,5 +1,5 @@
-//! Follows the policies of the hub, in their group and in the one that the kind had before, and those of a folder; publishes the set
-//! of all that compile.
+//! Follows the policies of the hub, in their group and in the one that the kind had before, and those of a folder; publishes the
+//! set of all that compile.
 //!
 //! Decides when to compile: when a spec or the folder has changed. Never clears anything because a watch is interrupted: what
 //! is in force stays.
@@ -197,7 +197,7 @@ impl Follower {
         };
         match apply_status(&self.client, object, status).await {
             Ok(()) => {}
-            // Somebody was faster: another replica, which says the same, or a user, whose change the watch will show.
+            // Another client was faster: another replica, which says the same, or a user, whose change the watch will show.
             Err(kube::Error::Api(answer)) if answer.code == 409 => {
                 debug!(policy = report.name, "status is not ours to write");
             }
@@ -224,8 +224,8 @@ impl GroupWatch {
         }
     }
 
-    /// Waits for what the hub shows next; tells whether the policies must be compiled again. `None` when nothing more can come. May be dropped
-    /// and begun anew.
+    /// Waits for what the hub shows next; tells whether the policies must be compiled again. `None` when nothing more can come.
+    /// May be dropped and begun anew.
     async fn next(&mut self) -> Option<bool> {
         // The stream's own pauses between lists do not grow: each attempt begins with an event.
         if self.absent.is_some() {
@@ -288,7 +288,8 @@ impl GroupWatch {
     }
 
     /// A hub that does not serve policies has none, and one that does not show them is no reason to wait: those of the
-    /// folder are in force meanwhile. Otherwise what is known stays, but for policies of the former group: its definition goes for good.
+    /// folder are in force meanwhile. Otherwise what is known stays, but for policies of the former group:
+    /// its definition goes for good.
     fn interrupted(&mut self, error: &watcher::Error) -> bool {
         let answer = match error {
             watcher::Error::InitialListFailed(kube::Error::Api(status)) => status.code,

@@ -18,7 +18,7 @@ pub(super) const STUBBORN: Duration = Duration::from_secs(1);
 /// Why a write did not happen.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ApplyError {
-    /// Somebody else wrote first.
+    /// Another client wrote first (409).
     #[error("another revision of {object} is on the hub")]
     Conflict {
         /// The object.
@@ -80,7 +80,7 @@ impl ApplyError {
         }
     }
 
-    /// Returns what the hub said if it may say so again until somebody changes something: the conditions should tell.
+    /// Returns what the hub said if it may say so again until a user changes something on it: the conditions should tell.
     pub(super) fn refusal(&self) -> Option<String> {
         match self {
             Self::Conflict { .. } | Self::NoChange { .. } => None,

@@ -12,7 +12,7 @@ use snapshot::ObjectKey;
 
 const FIRST: Duration = Duration::from_millis(100);
 const LONGEST: Duration = Duration::from_mins(5);
-/// Somebody else wrote first: a fresh plan may succeed at once, and many who write to one object must not wait for each other.
+/// After a conflict: a fresh plan may succeed at once, and many writers of one object must not wait for each other.
 const LONGEST_CONFLICT: Duration = Duration::from_secs(2);
 
 /// Why an object could not be written.
@@ -66,7 +66,7 @@ impl Backoff {
             .filter(|until| *until > now)
     }
 
-    /// Forgets objects that nobody has tried to write for long: they are no longer planned.
+    /// Forgets objects whose last attempt is long past: they are no longer planned.
     pub(super) fn sweep(&mut self, now: Instant) {
         self.objects.retain(|_, pause| pause.until + LONGEST > now);
     }

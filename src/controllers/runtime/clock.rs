@@ -1,10 +1,10 @@
-//! What time it is: the hub's time, moved on by a clock that nobody can set.
+//! What time it is: the hub's time, moved on by a clock that cannot be set.
 //!
 //! Decides the `now` of plans. The wall clock of this machine says it only while it agrees with the `Date` that the hub answers
-//! with; in between, the monotonic clock counts. When the wall clock jumps, nobody knows what time it is until the hub has been heard
-//! again; when the hub's answers contradict each other, until they have agreed for a minute: nothing is planned meanwhile, so that
-//! no soak and no deadline ends by a jump. A hub has several servers, whose clocks may be half a minute apart. What lasts is told: in
-//! the conditions of the add-ons, once in the log, and in metrics. Never sets a clock.
+//! with; in between, the monotonic clock counts. When the wall clock jumps, the time is not known until the hub has been heard
+//! again; when the hub's answers contradict each other, until they have agreed for a minute. Nothing is planned meanwhile, so
+//! that no soak and no deadline ends by a jump. A hub has several servers, whose clocks may be half a minute apart. A doubt that
+//! lasts is told in the conditions of the add-ons, once in the log, and in metrics. Never sets a clock.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -26,8 +26,8 @@ const SETTLED: Duration = Duration::from_secs(30);
 const DOUBTFUL: Duration = Duration::from_secs(2);
 /// How often the own clocks are compared.
 const TICK: Duration = Duration::from_secs(1);
-/// A hub that does not tell its time is believed to agree when nothing has jumped for so long; one that has contradicted itself when
-/// it has not done so again for so long.
+/// A hub that does not tell its time is believed to agree when nothing has jumped for so long; one that has contradicted itself
+/// when it has not done so again for so long.
 const STEADY: Duration = Duration::from_mins(1);
 /// A doubt that has lasted so long does not end by itself: the add-ons tell it.
 const LOST: Duration = Duration::from_secs(90);
@@ -36,7 +36,7 @@ const LOST: Duration = Duration::from_secs(90);
 #[derive(Debug, Clone, Copy)]
 struct Reading {
     wall: Timestamp,
-    /// Time since this program began, which nobody can set; it may stand still while the machine sleeps.
+    /// Time since this program began, by a clock that cannot be set; it may stand still while the machine sleeps.
     elapsed: Duration,
 }
 
@@ -78,7 +78,7 @@ struct Reckoning {
     at: Duration,
     time: Timestamp,
     wall: Timestamp,
-    /// Since when nobody knows what time it is.
+    /// Since when the time is not known.
     doubt: Option<Duration>,
     /// Whether the hub was heard since the doubt began.
     heard: bool,
@@ -321,7 +321,7 @@ pub(in crate::controllers) async fn keep_time(client: Client, clock: Clock, stop
             () = stop.cancelled() => return,
             date = read_date(&client) => date,
         };
-        // An answer that took long tells the time of nobody knows when.
+        // An answer that took long tells the time of a moment that is not known.
         if let Ok(Some(date)) = date
             && heard.elapsed() < DOUBTFUL
         {

@@ -16,7 +16,7 @@ use snapshot::{Name, ObjectKey, Owner, Store};
 pub(in crate::controllers) struct Moment {
     /// The hub's time.
     pub time: Timestamp,
-    /// Whether that is known: what has begun must not end by a time that nobody knows.
+    /// Whether that is known: what has begun must not end by a time that is not known.
     pub is_known: bool,
 }
 

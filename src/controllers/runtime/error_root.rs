@@ -1,7 +1,7 @@
 //! The root of a failure, for a line of log.
 //!
-//! Decides which of an error's causes is told: the innermost, in the words of whoever failed. The wrappers around it repeat it, some
-//! with the whole answer of the API server in debug form.
+//! Decides which of an error's causes is told: the innermost, in the words of the part that failed. The wrappers around it repeat
+//! it, some with the whole answer of the API server in debug form.
 
 use std::error::Error;
 

@@ -1,8 +1,8 @@
 //! The recorder: writes what happened as events of `events.k8s.io/v1`, beside everything else.
 //!
 //! Never blocks who tells, never fails anything: what cannot be written is counted and logged. Equal events within a few minutes
-//! become one with a series; another text is another event, as with client-go's recorder of core events: a series keeps the note of
-//! its first event, and the present one would never be seen.
+//! become one with a series; another text is another event, as with client-go's recorder of core events: a series keeps the note
+//! of its first event, and the present one would never be seen.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -139,7 +139,7 @@ impl EventRecorder {
             Grade::Warning => "WebhookAltered",
             Grade::Normal => "WebhookMended",
         };
-        // They are nobody's: no add-on pays for them.
+        // They belong to no add-on, and take nothing from the budget of one.
         let subject = InvolvedObject {
             owner: ObjectKey::addon(&Name::from("")),
             uid: None,
@@ -229,7 +229,7 @@ impl EventWriter {
             |(recorder, _)| recorder,
         );
         recorder.publish(event, regarding).await?;
-        // What could not be written is forgotten: nobody knows whether it is there.
+        // What could not be written is forgotten: it is not known whether the event is there.
         self.recorders.insert(text, (recorder, now));
         Ok(())
     }
@@ -356,7 +356,7 @@ mod tests {
         hub.shutdown().await;
     }
 
-    /// A series keeps the note of its first event: who reads it would be told of a version that nobody asks for any more.
+    /// A series keeps the note of its first event: its reader would be told of a version that is no longer asked for.
     #[tokio::test]
     async fn another_text_is_another_event_so_that_the_present_one_is_seen() {
         let hub = devhub::DevHub::builder().start().await.expect("the hub starts");

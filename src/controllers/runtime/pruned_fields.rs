@@ -1,7 +1,7 @@
 //! Parts of a status that the hub does not keep: its definitions are older than ours, so the API server prunes them.
 //!
-//! Decides from the hub's own answers, not from its definitions: whoever may write a status may not be allowed to read those.
-//! A part is tried once and left out from then on, until the program starts again. Never leaves out what was kept once.
+//! Decides from the hub's own answers, not from its definitions: a client that may write a status may not be allowed to read
+//! those. A part is tried once and left out from then on, until the program starts again. Never leaves out what was kept once.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -70,13 +70,13 @@ impl PrunedFields {
         });
     }
 
-    // A set is whole after every insertion, whoever panicked.
+    // The set is whole after every insertion, so that it stays usable when another thread has panicked.
     fn lock(&self) -> std::sync::MutexGuard<'_, BTreeSet<(Kind, String)>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// An empty list may be left out by whoever stores it.
+/// An API server may leave out an empty list when it stores an object.
 fn says_something(value: &Value) -> bool {
     match value {
         Value::Null => false,

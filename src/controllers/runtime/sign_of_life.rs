@@ -1,7 +1,7 @@
 //! A client that tells whenever something of an answer arrives.
 //!
-//! Decides that every piece of a good answer is a sign of life: an event, a page of a list, and a bookmark, which the watcher itself
-//! shows to nobody. Never changes an answer.
+//! Decides that every piece of a good answer is a sign of life: an event, a page of a list, and a bookmark, which the watcher
+//! keeps to itself. Never changes an answer.
 
 use http::{Request, Response};
 use http_body_util::BodyExt as _;

@@ -53,7 +53,7 @@ pub(super) struct Writer {
     pub(super) stop: CancellationToken,
     /// How many namespaces are written to at the same time.
     pub(super) at_once: usize,
-    /// Namespace of signers' secrets whose namespace nobody names.
+    /// Namespace of signers' secrets, where the template names none.
     pub(super) signing_namespace: Name,
     /// What the hub does not keep of a status.
     pub(super) pruned: PrunedFields,
@@ -184,7 +184,7 @@ impl News {
                     let (reason, message) = (note.reason(), note.message());
                     info!(owner = %note.owner(), cluster, reason, message, "state changed");
                     writer.recorder.note(subject, object, &uid, &note);
-                    // Nobody watching is fine.
+                    // An error only says that there is no receiver.
                     let _sent = writer.progress.send(note).ok();
                 }
             }
@@ -325,8 +325,8 @@ fn seen(raw: &Raw) -> Option<Expected> {
     Some(Expected::Version(Name::from(version)))
 }
 
-/// Whether a patch has taken the last finalizer of an object that is being deleted: the object goes at that moment, and the answer
-/// shows it as it was stored last, with the revision of before. Something was changed all the same.
+/// Whether a patch has taken the last finalizer of an object that is being deleted: the object goes at that moment, and the
+/// answer shows it as it was stored last, with the revision of before. Something was changed all the same.
 fn is_gone(raw: &Raw) -> bool {
     let object = raw.object();
     let field = |pointer: &str| object.pointer(pointer);
@@ -346,9 +346,9 @@ fn changed(
     }
 }
 
-/// Adds the revision to the merge patch of an object, so that the API server refuses it on any other one. A patch of a cluster names
-/// one label, which is ours whatever else is on the cluster: all add-ons and the cluster's agent write to it, and a revision would make
-/// each wait for all others. Only that it is the same cluster counts.
+/// Adds the revision to the merge patch of an object, so that the API server refuses it on any other one. A patch of a cluster
+/// names one label, which is ours whatever else is on the cluster: all add-ons and the cluster's agent write to it, and a
+/// revision would make each wait for all others. Only that it is the same cluster counts.
 fn fitting(object: &ObjectKey, mut patch: Value, before: &Revision) -> Value {
     if object.kind != Kind::Cluster {
         return guarded(patch, before);
@@ -458,7 +458,7 @@ mod tests {
         let written = read().await.object();
         assert_eq!(written["metadata"]["finalizers"], json!(["example.com/held"]));
         assert_eq!(written["spec"]["agentInstallNamespace"], "y");
-        // What somebody else wrote is another revision all the same.
+        // A plan from a revision that is no longer the stored one is refused all the same.
         let again = apply(writer.clone(), plan(actions)).await;
         assert!(
             matches!(again.errors.as_slice(), [ApplyError::Conflict { .. }]),

@@ -1,7 +1,7 @@
 //! What is wrong with the webhooks at this moment, and what of it is news.
 //!
-//! Decides what is told anew. What is wrong is decided by `doctor`, and nothing is before both kinds were listed. Has no clock and no
-//! client.
+//! Decides what is told anew. What is wrong is decided by `doctor`, and nothing is before both kinds were listed. Has no clock
+//! and no client.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -70,8 +70,8 @@ impl Standing {
         }
     }
 
-    /// Returns whether a configuration is there, or was since this process looks: one that nobody has made yet was not altered, and
-    /// every process that starts would write so again.
+    /// Returns whether a configuration is there, or was since this process looks: one that has never been made was not altered,
+    /// and every process that starts would tell of it again.
     pub(super) fn was_shown(&self, name: &str) -> bool {
         self.shown.contains(name)
     }

@@ -1,7 +1,7 @@
 //! The watch of the webhook configurations, and where it tells what is wrong: metric, log, event.
 //!
-//! Decides that only the replica that writes writes events, and that a hub which hides its webhooks is not asked again and again. Never
-//! changes a configuration: whoever has edited it may have a reason.
+//! Decides that only the replica that writes writes events, and that a hub which hides its webhooks is not asked again and again.
+//! Never changes a configuration: an administrator who has edited it may have a reason.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Who is let in: callers with a certificate, callers that know the path, and nobody else.
+//! Who is let in: callers with a certificate, callers that know the path, and no other caller.
 //!
 //! Never asks what an answer means.
 

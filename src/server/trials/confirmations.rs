@@ -86,7 +86,7 @@ async fn what_is_filled_in_is_what_the_hub_says_and_not_what_the_watch_has_shown
 
 const OWN_ROLE: &str = include_str!("../../../tests/data/attacks/own-role.yaml");
 
-/// Posts the first object of an attack as somebody; returns whether it is allowed, and the messages of a refusal.
+/// Posts the first object of an attack as a given user; returns whether it is allowed, and the messages of a refusal.
 async fn post_as(user: &Value, witness: Option<ExistenceReader>) -> (bool, String) {
     let rig = Rig::asking(quick(), decide, Rulebook::default(), witness).await;
     let first = OWN_ROLE.split("\n---\n").next().expect("a template");

@@ -386,7 +386,7 @@ async fn bodies_beyond_what_may_be_held_are_shed() {
         ..quick()
     })
     .await;
-    // Somebody sends as much as an address may have, and does not end.
+    // A caller sends as much as an address may have, and does not end.
     let mut holding = rig.tls(&[b"http/1.1"]).await;
     let sent = " ".repeat(15 << 10);
     let head = "POST /validate HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 20000\r\n\r\n";

@@ -1,7 +1,7 @@
 //! The gate under siege: attacks that hold what they take, while one honest caller asks and a probe looks.
 //!
-//! Every honest review must be answered, and rightly. The times are printed and never asserted, because machines that run tests are
-//! slow; the figures stand in `docs/performance.md`.
+//! Every honest review must be answered, and rightly. The times are printed and never asserted, because machines that run tests
+//! are slow; the figures stand in `docs/performance.md`.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -33,7 +33,7 @@ const MANY: usize = 520;
 const WATCHED: Duration = Duration::from_secs(2);
 /// How many answers of each kind they need at least, however slow the machine is.
 const ANSWERED: usize = 10;
-/// Whoever has not got them by then is kept out.
+/// An honest caller that has not got them by then is kept out.
 const KEPT_OUT: Duration = Duration::from_mins(1);
 /// One siege at a time: they are not about each other.
 static FIELD: Mutex<()> = Mutex::const_new(());
@@ -230,7 +230,7 @@ fn apart(attack: impl Future<Output = ()> + Send + 'static, over: Arc<AtomicBool
     })
 }
 
-/// Waits until an attack of so many connections stands, before anybody is watched: the shock of its beginning passes.
+/// Waits until an attack of so many connections stands, before honest callers are watched: the shock of its beginning passes.
 async fn stands(rig: &Rig, count: usize) {
     let open = || {
         let text = rig.metrics.text();

@@ -1,7 +1,7 @@
 //! The default of `spec.installNamespace` of a `ManagedClusterAddOn`. Page: `tests/admission/defaults.md`.
 //!
 //! Decides the namespace that an agent is installed in when the manifest does not say: on creation that of the placement
-//! template, on an update the one it has. Never replaces a namespace that somebody wrote.
+//! template, on an update the one it has. Never replaces a namespace that a client wrote.
 
 use json_patch::{AddOperation, PatchOperation, ReplaceOperation, jsonptr::PointerBuf};
 use serde_json::Value;
@@ -11,7 +11,7 @@ use model::{DEFAULT_INSTALL_NAMESPACE, InstallNamespace};
 
 const FIELD: &str = "installNamespace";
 
-/// Returns the addition to `object`, if it needs one; `template` is asked only when the object is new and nobody wrote the field.
+/// Returns the addition to `object`, if it needs one; `template` is asked only for a new object whose field no client wrote.
 pub(super) fn addition(
     object: &Value,
     old: Option<&Value>,

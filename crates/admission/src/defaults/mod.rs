@@ -1,8 +1,8 @@
 //! The defaults stage: what the gate adds to an object that left it out.
 //!
-//! Decides additions of absent scalars only. A default never changes what somebody wrote, is the same for the same
-//! object and facts, and adds nothing to its own result. What a default rests on is asked of the hub itself: nobody would put
-//! right later what a watch that is behind has made of it.
+//! Decides additions of absent scalars only. A default never changes what a client wrote, is the same for the same
+//! object and facts, and adds nothing to its own result. What a default rests on is asked of the hub itself: a wrong default,
+//! made because a watch is behind, would never be put right.
 
 mod install_namespace;
 mod provenance;
@@ -16,7 +16,7 @@ use super::request::{Door, Request};
 use super::subject::{ClusterAddon, Kind as _};
 use snapshot::{Facts, Kind, ObjectKey};
 
-/// What is added, and what the hub should be asked about before anybody relies on it.
+/// What is added, and what the hub should be asked about before it is relied on.
 #[derive(Debug, Default)]
 pub(super) struct Filled {
     pub(super) patch: Patch,

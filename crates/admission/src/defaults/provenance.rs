@@ -9,9 +9,9 @@ use serde_json::Value;
 /// What is known about where a value comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Provenance {
-    /// Somebody wrote it.
+    /// A client wrote it.
     Written,
-    /// Nobody wrote it: it is the default of the CRD.
+    /// No client wrote it: it is the default of the CRD.
     Defaulted,
     /// No record tells.
     Unknown,
@@ -20,7 +20,7 @@ pub(super) enum Provenance {
 /// Returns where `spec.<field>` of a new object comes from.
 ///
 /// A server-side apply records the fields of the manifest. A client-side apply keeps the manifest in an annotation; its
-/// `managedFields` name every field, defaults included, because whoever creates an object owns all of it.
+/// `managedFields` name every field, defaults included, because the field manager that creates an object owns all of it.
 pub(super) fn of_created(object: &Value, field: &str) -> Provenance {
     match owners(object, field, "Apply") {
         Owners::Some => return Provenance::Written,
@@ -39,7 +39,7 @@ pub(super) fn of_created(object: &Value, field: &str) -> Provenance {
 /// Returns where `spec.<field>` of a changed object comes from.
 ///
 /// The annotation tells of the last `kubectl apply` and nothing of an edit after it, so that here only the record of
-/// owners counts, and it must name nobody at all.
+/// owners counts, and it must name no owner of the field.
 pub(super) fn of_updated(object: &Value, field: &str) -> Provenance {
     match (owners(object, field, "Apply"), owners(object, field, "Update")) {
         (Owners::Some, _) | (_, Owners::Some) => Provenance::Written,

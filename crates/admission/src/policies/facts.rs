@@ -1,7 +1,7 @@
 //! Facts of the fleet as values for policies.
 //!
 //! Decides which part of the fleet an object is about, and what is said of it. Every value has all its members, so that
-//! an expression need not ask for them; `found` tells whether the thing is there. What nobody knows is not made up.
+//! an expression need not ask for them; `found` tells whether the thing is there. What is not known is not made up.
 
 use std::collections::BTreeSet;
 
@@ -159,7 +159,7 @@ impl FleetFacts<'_> {
         }
     }
 
-    /// Returns the placements; nothing when their groups are more than anybody could look at.
+    /// Returns the placements; nothing when they have more groups than are looked at.
     fn placements(&self) -> Option<Value> {
         let own = self.object.pointer("/spec/installStrategy/placements");
         let named: Vec<(String, String)> = match self.resource {

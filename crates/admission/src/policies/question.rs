@@ -1,7 +1,7 @@
 //! A request as policies see it: the variable `request`.
 //!
-//! Decides which members it has: those of an AdmissionRequest, objects aside. Who asks is left out when nobody does, so that
-//! a policy which reads it cannot be judged, instead of being judged by a made-up user.
+//! Decides which members it has: those of an AdmissionRequest, objects aside. Without a user, as in an audit, `userInfo`
+//! is left out: a policy which reads it cannot be judged, instead of being judged by a made-up user.
 
 use serde_json::{Map, Value, json};
 

@@ -147,7 +147,7 @@ impl PolicyAttributes<'_> {
         (lacks && may_ask).then(|| ObjectKey::new(Kind::Namespace, "", self.request.namespace))
     }
 
-    /// Takes out what nobody can decide, if whoever asks wants to hear of it.
+    /// Takes out what cannot be decided here, if the caller wants to hear of it.
     fn set_aside(&self, findings: &mut Vec<Finding>) -> Vec<Violation> {
         match self.request.circumstances.unknown {
             UnknownFacts::Fail => Vec::new(),
@@ -158,7 +158,7 @@ impl PolicyAttributes<'_> {
         }
     }
 
-    /// Tells whether a finding hangs on what nobody knows here: a fact, or who asks.
+    /// Tells whether a finding hangs on what is not known here: a fact, or the user of the request.
     fn is_open(&self, finding: &Finding) -> bool {
         match finding.judgement {
             Judgement::Unknown | Judgement::NoNamespace => true,
@@ -212,8 +212,8 @@ impl PolicyAttributes<'_> {
     }
 }
 
-/// Returns what a fault is about, as text. A policy that names no field speaks of all that its text reads: the whole object changes
-/// with every label.
+/// Returns what a fault is about, as text. A policy that names no field speaks of all that its text reads: the whole object
+/// changes with every label.
 fn about(
     violation: &Violation,
     values: &mut Values<'_>,

@@ -1,4 +1,4 @@
-//! Policies alone, on an object of any kind: for tests of policies, and for audits.
+//! Policies alone, on an object of any kind: for tests of policies, and for measuring them.
 //!
 //! Decides nothing that the gate would not: the same mutations, the same validations, the same ratchet, without the built-in
 //! rules.
@@ -58,7 +58,7 @@ pub fn try_policies(
         },
     };
     let policies = &rulebook.policies;
-    // The API server fills in the defaults of a definition before anybody is asked.
+    // The API server fills in the defaults of a definition before it asks a webhook.
     let defaulted = |document: &Value| {
         let mut document = document.clone();
         if let Some(shape) = shape::of(request) {

@@ -1,7 +1,7 @@
 //! Rules about how much of a fleet one edit reaches. Page: `tests/admission/blast-radius.md`.
 //!
 //! Decides from the fleet as it is when an edit takes the add-on from too many clusters, and when it moves too many at once:
-//! which ones those are, `reach` says. Where nobody knows what a placement selects, its clusters count as untouched. The share
+//! which ones those are, `reach` says. Where it is not known what a placement selects, its clusters count as untouched. The share
 //! that is too much is the operator's (`--blast-radius`).
 
 use std::collections::{BTreeMap, BTreeSet};

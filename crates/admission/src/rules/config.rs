@@ -447,7 +447,7 @@ pub(super) fn typed<'s, 'a>(
     })
 }
 
-/// Returns the types that an add-on lists itself: those that it supports, and those that it configures for everybody.
+/// Returns the types that an add-on lists itself: those that it supports, and those that it configures for every cluster.
 pub(super) fn listed_types<'s>(
     body: &'s AddonBody<'_>,
     effort: &'s StepBudget<'_>,

@@ -1,6 +1,6 @@
 //! Rules about the objects that references to configurations lead to. Page: `tests/admission/config-objects.md`.
 //!
-//! Decides whether a reference leads anywhere, as far as anybody knows. Kinds that nobody has read are never judged.
+//! Decides whether a reference leads anywhere, as far as is known. Never judges kinds that have not been read.
 
 use std::collections::BTreeMap;
 

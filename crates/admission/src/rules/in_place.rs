@@ -1,7 +1,7 @@
 //! Rules about edits of configurations that clusters run with. Page: `tests/admission/in-place.md`.
 //!
 //! Decides which edits move too many clusters at once although no reference changes, and which take a variable away that a
-//! template needs. Never refuses: whose configuration it is, nobody has said.
+//! template needs. Never refuses: it is not known whose configuration it is.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -194,7 +194,7 @@ fn raises_the_default(subject: &Subject<'_, Template>, findings: &mut Findings) 
     }
 }
 
-/// The same judgement as of a template whose variables nobody has: here somebody is about to take one away.
+/// The same judgement as of a template whose variables no configuration has: here an edit takes one away.
 fn takes_variables_away(subject: &Subject<'_, DeploymentConfig>, findings: &mut Findings) {
     let Some(old) = &subject.old else { return };
     let effort = subject.effort;

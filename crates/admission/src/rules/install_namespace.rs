@@ -116,7 +116,7 @@ fn warn_reserved(text: Option<&str>, path: impl Fn() -> Path, findings: &mut Fin
 }
 
 fn ignored(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
-    // The CRD's default stands where nobody has written anything.
+    // The CRD's default stands where no client has written a namespace: it is not taken for written.
     let given = subject.body.install_namespace;
     let Some(given) = given.filter(|text| !text.is_empty() && *text != DEFAULT_INSTALL_NAMESPACE) else {
         return;
@@ -145,7 +145,7 @@ fn agent_install_namespace(subject: &Subject<'_, ClusterAddon>) -> Option<(Strin
     let mut all = all.filter(|one| one.name() != RESERVED_NO_DEFAULT);
     let first = all.next()?;
     let said = asked_by(facts, &first)?;
-    // Where all layers count, the default says nothing: an API server fills it in where nobody wrote one.
+    // Where all layers count, the default says nothing: the API server fills it in where the configuration has none.
     let is_said = |namespace: &str| !merges || namespace != DEFAULT_INSTALL_NAMESPACE;
     let lower = || {
         let mut asked = all.filter_map(|one| Some((asked_by(facts, &one)?, one)));

@@ -189,7 +189,7 @@ fn overlap(subject: &Subject<'_, Addon>, findings: &mut Findings) {
         let others = before.iter().take_while(|_| effort.spend(1));
         let shared = others.map(|(other, selected)| (shared(selected, clusters, effort), *other));
         let shared = shared.filter(|(count, other)| *count > 0 && !give_the_same(other, placement, effort));
-        // The latest of those that share most: whoever reads the message looks there first.
+        // The latest of those that share most: the reader of the message looks there first.
         let most = shared.max_by_key(|(count, _)| *count);
         if let Some((count, other)) = most {
             findings.warn(overlapping(count, other, placement));

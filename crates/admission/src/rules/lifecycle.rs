@@ -1,7 +1,7 @@
 //! Rules about who manages an add-on. Page: `tests/admission/lifecycle.md`.
 //!
-//! Decides where two managers would act on one add-on although its annotation names one of them. Never refuses: nobody here knows
-//! whether the other manager runs.
+//! Decides where two managers would act on one add-on although its annotation names one of them. Never refuses: it is not
+//! known here whether the other manager runs.
 
 use crate::subject::{Addon, Operations, Rule, Subject};
 use api::names::annotations::{LIFECYCLE, LIFECYCLE_TIDEGATE};

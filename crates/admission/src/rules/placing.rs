@@ -1,7 +1,7 @@
 //! Rules about what decides for clusters. Page: `tests/admission/placing.md`.
 //!
-//! Decides which deletions of Placements and ManagedClusterSetBindings add-ons will notice. Never refuses: they are not the add-ons'
-//! alone. Which sets there are and what they select nobody here has read: a set is known by the label of its clusters, and
+//! Decides which deletions of Placements and ManagedClusterSetBindings add-ons will notice. Never refuses: they are not the
+//! add-ons' alone. Which sets there are and what they select is not read here: a set is known by the label of its clusters, and
 //! `global` has all.
 
 use crate::rules::reach::known;

@@ -1,7 +1,7 @@
 //! Whom an edit reaches.
 //!
 //! Decides by what add-ons say and by the fleet as it is, in the layers of the planner: default, placement, cluster, a whole
-//! type at a time, and the template that stands for a version. Clusters of placements that nobody has decided for count as
+//! type at a time, and the template that stands for a version. Clusters of placements without a decision count as
 //! untouched. How many of them go in the same moment, `wave` says, and who stays where it is, `standstill`.
 
 use std::cell::OnceCell;
@@ -52,7 +52,7 @@ pub(super) struct Reach<'a> {
     pub(super) effort: &'a StepBudget<'a>,
     pub(super) name: &'a str,
     defaults: ByType<'a>,
-    /// Made when somebody asks: most add-ons have nothing to do with most objects.
+    /// Made when it is asked for: most add-ons have nothing to do with most objects.
     homes: OnceCell<BTreeMap<&'a Name, usize>>,
     pub(super) versions: BTreeMap<AddonVersion, &'a str>,
     preset: Option<AddonVersion>,
@@ -218,7 +218,7 @@ impl<'a> Reach<'a> {
         each.collect()
     }
 
-    /// Tells whether anybody can run with a configuration at all.
+    /// Tells whether any cluster can run with a configuration at all.
     fn mentions(&self, config: &ConfigReference) -> bool {
         let of = config.config();
         let key = config_key(
@@ -364,7 +364,7 @@ impl<'a> Reach<'a> {
         differing.collect()
     }
 
-    /// Only a version that nobody chose follows the template of a placement.
+    /// Only a version that no user chose follows the template of a placement.
     fn changed_version(&self, was: Home, new: &Self, home: Home, peer: &PeerInstance) -> Option<Source> {
         let version = |standing: &Self, home: Home| {
             let found = standing.placement(home)?;

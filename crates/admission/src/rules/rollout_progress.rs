@@ -19,7 +19,7 @@ const GROUP_ORDER: &str = "rollout/group-order";
 const ONE_GROUP: &str = "rollout/one-group";
 const NEVER_PROGRESSES: &str = "rollout/never-progresses";
 const NEVER_UNDONE: &str = "rollout/never-undone";
-/// A soak time beyond this is a slip: nobody waits a year for the next cluster.
+/// A longer soak time is taken for a slip: a rollout would wait a year for its next cluster.
 const LONGEST_SOAK: Duration = Duration::from_hours(365 * 24);
 
 /// Rules of add-ons.

@@ -2,7 +2,7 @@
 //!
 //! Decides as the planner does: an agent is deployed from all of its configurations, so that nothing moves while one of them is
 //! absent, of a type that the add-on does not support, or a template that is another add-on's, and while no template stands for
-//! the version. What nobody knows counts as there.
+//! the version. What is not known counts as there.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,8 +22,8 @@ impl Reach<'_> {
         matches!(self.facts.config(reference), ConfigPresence::Absent(_))
     }
 
-    /// Agents of other programs declare types that the add-on does not list; until one has, nobody can say that a type is not
-    /// supported.
+    /// Agents of other programs declare types that the add-on does not list; until one has, no type is known to be
+    /// unsupported.
     fn supports(&self, of: &ConfigType) -> bool {
         if self.says.supported.contains(of) {
             return true;

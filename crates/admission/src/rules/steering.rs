@@ -1,7 +1,7 @@
 //! Rules about annotations that steer the controllers. Page: `tests/admission/steering.md`.
 //!
-//! Decides which of them nobody would obey: keys that nobody reads, and values that mean nothing. Never refuses: an annotation may be
-//! meant for a version to come.
+//! Decides which of them have no effect: keys that no controller reads, and values that mean nothing. Never refuses: an
+//! annotation may be meant for a version to come.
 
 use std::collections::BTreeSet;
 
@@ -117,7 +117,7 @@ fn warn_unknown(
     let own = annotations
         .entries(effort)
         .filter(|(key, _)| key.starts_with(OWN));
-    // What the other version of the object says is nobody's to write, and in nobody's way.
+    // Known too: the annotation in which a conversion keeps what only the other version says; it is not for users to write.
     let is_known = |key: &str| known.contains(&key) || Version::EVERY.iter().any(|one| one.kept_in() == key);
     for (key, _) in own.filter(|(key, _)| !is_known(key)) {
         let near = effort.hint(|| nearest(key, known.iter().copied()));
@@ -127,10 +127,10 @@ fn warn_unknown(
     }
 }
 
-/// Returns what is wrong with the list of protected types. A slip would protect nothing, and nobody would see it.
+/// Returns what is wrong with the list of protected types. A slip would protect nothing, and nothing else would show it.
 fn protected(subject: &Subject<'_, Addon>, text: &str) -> Vec<Fault> {
     let (body, effort) = (&subject.body, subject.effort);
-    // An empty list is a list that somebody has emptied.
+    // An empty list is no slip: a user has emptied it.
     if text.trim().is_empty() || !effort.read(text) {
         return Vec::new();
     }
@@ -163,7 +163,7 @@ fn protected(subject: &Subject<'_, Addon>, text: &str) -> Vec<Fault> {
     judged.collect()
 }
 
-/// Returns what is wrong with the list of merged types: whoever writes a type there counts on its lower layers.
+/// Returns what is wrong with the list of merged types: a type is listed so that its lower layers count.
 fn unmerged(subject: &Subject<'_, Addon>, text: &str) -> Vec<Fault> {
     let effort = subject.effort;
     if text.trim().is_empty() || !effort.read(text) {
@@ -280,7 +280,7 @@ fn undone_places(subject: &Subject<'_, Addon>) -> Vec<Fault> {
         .collect()
 }
 
-/// Returns what is wrong with a list of placements with times: nobody notices one that does nothing, but for the time that it costs.
+/// Returns what is wrong with a list of placements with times: an entry without effect shows only in the time it costs.
 fn dated(subject: &Subject<'_, Addon>, text: &str, does: &str) -> Vec<Fault> {
     let places = places(subject);
     let listed = text.split(',').map(str::trim).filter(|entry| !entry.is_empty());

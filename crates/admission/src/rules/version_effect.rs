@@ -1,6 +1,6 @@
 //! The rule about versions beside a template. Page: `tests/admission/version.md`.
 //!
-//! Decides which versions nobody obeys, by the layers that the planner goes by: default, placement, cluster, a whole type at a
+//! Decides which versions have no effect, by the layers that the planner goes by: default, placement, cluster, a whole type at a
 //! time, and a template before every version. A layer that takes over from one below it is no mistake: only who asks beside or
 //! beneath a template is told.
 
@@ -129,8 +129,8 @@ fn is_of(reference: &ConfigReference, kind: Kind) -> bool {
     Kind::of_config(reference.config().group(), reference.config().resource()) == Some(kind)
 }
 
-/// Returns the template that a cluster's add-on is deployed from because somebody names it: the cluster itself, the last
-/// placement that has the cluster, or the add-on.
+/// Returns the template that a cluster's add-on is deployed from because it is named: by the cluster itself, by the last
+/// placement that has the cluster, or by the add-on.
 fn deployed(subject: &Subject<'_, ClusterAddon>) -> Option<Named> {
     let (facts, effort) = (subject.facts, subject.effort);
     let own = Choice::in_list(facts, subject.body.configs.each(effort));

@@ -29,7 +29,7 @@ impl Stands {
         Fault::of_text(wrong.class(), &self.name, detail)
     }
 
-    /// Returns what is wrong with a version that cannot be read: an object can hold one from before anybody looked.
+    /// Returns what is wrong with a version that cannot be read: an object may have been stored with one before the gate ran.
     pub(super) fn unreadable(&self) -> Fault {
         let detail = format!("asks for {}, which is no version", quoted(&self.version));
         Fault::of_text(Class::Invalid, &self.name, detail)
@@ -85,7 +85,8 @@ pub(super) fn is_given(subject: &Subject<'_, ClusterAddon>, name: &str) -> bool 
         })
 }
 
-/// Returns the version that a list of references stands for: a template wins over an AddOnHubConfig, as it does when it is deployed.
+/// Returns the version that a list of references stands for: a template wins over an AddOnHubConfig, as it does when it is
+/// deployed.
 fn chosen<'l, 'a: 'l>(facts: &Facts, list: impl Iterator<Item = &'l ReferenceAt<'a>>) -> Option<Stands> {
     let mut version = None;
     for (at, reference) in readable(list) {
@@ -142,7 +143,7 @@ fn between(was: Option<Stands>, now: Option<Stands>, check: &mut impl FnMut(&Cha
     let (Some(was), Some(now)) = (was, now) else {
         return;
     };
-    // A name that stays is no change of the reference: whoever edits the object behind it is told there.
+    // A name that stays is no change of the reference: an edit of the object behind it is judged there.
     if (was.kind, &was.name) == (now.kind, &now.name) {
         return;
     }

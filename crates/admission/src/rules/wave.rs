@@ -306,7 +306,7 @@ mod tests {
             ),
             (per_group(json!({})), 5),
             (per_group(json!({"mandatoryDecisionGroups": last})), 5),
-            // What has no meaning moves nobody.
+            // What has no meaning moves no cluster.
             (progressive(json!({"maxConcurrency": "130%"})), 0),
         ]
     }

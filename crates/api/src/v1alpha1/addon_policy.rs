@@ -319,7 +319,7 @@ pub struct Mutation {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub apply_configuration: Option<Patched>,
 
-    /// Whether fields that somebody wrote may change. Without it only absent fields are added.
+    /// Whether fields that the author of the object wrote may change. Without it only absent fields are added.
     #[serde(
         deserialize_with = "null_is_default",
         skip_serializing_if = "std::ops::Not::not"

@@ -166,7 +166,7 @@ pub struct ServerSideApply {
 #[serde(default, rename_all = "camelCase")]
 #[schemars(extend("required" = ["condition"]))]
 pub struct IgnoreFields {
-    /// OnSpokePresent once the object exists, OnSpokeChange once somebody else changed it.
+    /// OnSpokePresent once the object exists, OnSpokeChange once another client changed it.
     #[serde(
         deserialize_with = "null_is_default",
         skip_serializing_if = "String::is_empty"

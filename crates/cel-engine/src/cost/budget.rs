@@ -1,6 +1,6 @@
 //! How much work expressions may do.
 //!
-//! Decides when the budget is spent; [`super::meter`] decides what is paid for. Knows no clock: whoever has a deadline
+//! Decides when the budget is spent; [`super::meter`] decides what is paid for. Knows no clock: a caller with a deadline
 //! flips the signal to stop from outside.
 
 use ::cel::ExecutionError;
@@ -52,7 +52,7 @@ impl Budget {
         }
     }
 
-    /// Tells whether an expression asked for more than there was, or somebody stopped it.
+    /// Tells whether an expression asked for more than there was, or the signal to stop was flipped.
     pub fn is_spent(&self) -> bool {
         self.left() == 0 || self.stop().is_stopped()
     }

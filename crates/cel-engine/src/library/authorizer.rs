@@ -57,14 +57,14 @@ pub enum Decision {
         /// Why.
         reason: String,
     },
-    /// Nobody could tell. Expressions may ask for the error; asking whether it is allowed fails.
+    /// The authority does not know. Expressions may ask for the error; asking whether it is allowed fails.
     Unknown {
         /// Why not.
         error: String,
     },
 }
 
-/// Somebody who knows what users may do.
+/// Answers what users may do; the caller brings it.
 pub trait Authority: Send + Sync + fmt::Debug {
     /// Answers; must not block.
     fn decide(&self, access: &Access) -> Decision;

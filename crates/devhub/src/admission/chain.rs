@@ -49,7 +49,7 @@ impl Chain {
         self.policies.store(Arc::new(policies));
     }
 
-    /// Tells whether there is nobody to ask.
+    /// Tells whether there is neither a webhook nor a policy.
     pub fn is_empty(&self) -> bool {
         self.hooks.load().is_empty() && self.policies.load().is_empty()
     }

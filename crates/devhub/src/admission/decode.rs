@@ -121,7 +121,7 @@ fn check_kind(api_version: &str, kind: &str, protocol: Protocol) -> Result<(), S
     Ok(())
 }
 
-/// Returns the text for a document of a kind that nobody knows.
+/// Returns the text for a document of a kind that is not registered.
 pub(crate) fn unregistered(kind: &str, api_version: &str) -> String {
     format!("no kind {kind:?} is registered for version {api_version:?} in scheme \"devhub\"")
 }

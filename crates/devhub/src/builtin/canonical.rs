@@ -1,4 +1,4 @@
-//! Which empty values the server leaves out when it writes a built-in object, and which it writes although nobody set them.
+//! Which empty values the server leaves out when it writes a built-in object, and which it writes although no client set them.
 //!
 //! Decides nothing but these tables. A field that is not named keeps zero values (it is a pointer in the Go types); empty lists
 //! and maps of optional fields are always left out.

@@ -1,4 +1,4 @@
-//! Members of a built-in object, as whoever fills it in writes them.
+//! Members of a built-in object that the API server fills in or carries over.
 //!
 //! Decides how a member is found, filled in and carried over; never which one, and never whether its value is legal.
 

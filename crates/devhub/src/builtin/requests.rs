@@ -18,7 +18,8 @@ pub const PLURAL: &str = "certificatesigningrequests";
 
 const VERDICTS: [&str; 2] = ["Approved", "Denied"];
 
-/// Writes into a new request who asked; nobody can speak for somebody else, and nobody brings an answer along.
+/// Writes the user who asks into a new request, in place of what the client says of it, and drops a status that the client brings
+/// along: a client can neither ask in the name of another user nor answer its own request.
 pub fn sign_in(object: &mut Value, user: &Value) {
     let Some(members) = object.as_object_mut() else {
         return;

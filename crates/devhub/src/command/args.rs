@@ -23,7 +23,7 @@ pub struct Args {
     /// Port on 127.0.0.1; 0 takes any free one.
     #[arg(long, value_name = "PORT", default_value_t = 0)]
     pub port: u16,
-    /// Custom resource definitions to load before anybody can connect: a YAML or JSON file, or a folder of such files.
+    /// Custom resource definitions to load before a client can connect: a YAML or JSON file, or a folder of such files.
     #[arg(long, value_name = "PATH")]
     pub crds: Vec<PathBuf>,
     /// Who may do what: allow (every authenticated user everything) or rbac (roles and bindings decide).
@@ -38,7 +38,7 @@ pub struct Args {
     /// What goes wrong on purpose, for tests of clients: seed=7,409=0.01,410=0.01,429=0.01,500=0.01,watch-drop=0.1,delay=5ms,crd-delay=2s.
     #[arg(long, value_name = "SPEC", default_value = "")]
     pub faults: String,
-    /// How long an event lives that nobody writes again, such as 1h or 30s.
+    /// How long an event lives that is not written again, such as 1h or 30s.
     #[arg(long, value_name = "DURATION", default_value = "1h")]
     pub event_ttl: String,
 }

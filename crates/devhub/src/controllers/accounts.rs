@@ -1,7 +1,7 @@
 //! What pods expect in every namespace.
 //!
-//! Decides that a namespace has a `default` service account and the certificate of the API server, also after somebody
-//! removed or changed them.
+//! Decides that a namespace has a `default` service account and the certificate of the API server, also after a client
+//! has removed or changed them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;

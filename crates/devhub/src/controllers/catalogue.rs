@@ -1,6 +1,6 @@
 //! Which resources there are, as discovery tells.
 //!
-//! Decides which of them the controllers care for; events are nobody's garbage.
+//! Decides which of them the controllers care for: not events, which have an end of their own (`events.rs`).
 
 use kube::Client;
 use kube::discovery::{ApiResource, Discovery, Scope, verbs};

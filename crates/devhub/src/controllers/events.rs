@@ -1,6 +1,6 @@
 //! The end of events.
 //!
-//! Decides that an event goes when nobody has written it for a while. One that is written again lives on.
+//! Decides that an event goes when it was not written for a while. One that is written again lives on.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -64,7 +64,7 @@ impl Ends {
     }
 }
 
-/// Removes every event that nobody has written for `ttl`, for ever.
+/// Removes every event that was not written for `ttl`, for ever.
 pub(super) async fn run(client: Client, ttl: Duration) {
     let all: Api<PartialObjectMeta<Event>> = Api::all(client.clone());
     let mut changes = watcher(all, watcher::Config::default()).default_backoff().boxed();

@@ -21,7 +21,8 @@ use super::catalogue::{self, Kind};
 use super::graph::{Graph, Node};
 
 const RETRY: Duration = Duration::from_millis(500);
-/// How long definitions are gathered before it is asked what is served: they come by the dozen, and while that is asked nothing is collected.
+/// How long definitions are gathered before it is asked what is served: they come by the dozen, and while that is asked nothing
+/// is collected.
 const GATHER: Duration = Duration::from_millis(50);
 /// How often it is asked what is served if nothing changes.
 const LOOK_AGAIN: Duration = Duration::from_secs(30);
@@ -263,8 +264,8 @@ impl Collector {
         if matches!(self.verdict(uid, node).await?, Verdict::Keep) {
             return Ok(());
         }
-        // What was seen may be late: an owner's end can be heard of before the orphan's release. So what shall go is read again, and
-        // goes only as it was read.
+        // What was seen may be late: an owner's end can be heard of before the orphan's release. So what shall go is read again,
+        // and goes only as it was read.
         let Some(api) = self.api(&node.kind, &node.namespace) else {
             return Ok(());
         };
@@ -415,7 +416,7 @@ enum Verdict {
 }
 
 enum OwnerState {
-    /// It exists, or nobody can tell.
+    /// It exists, or it is unknown whether it does.
     Present,
     /// It exists and waits for its dependents to go.
     Waiting,
@@ -450,7 +451,8 @@ mod tests {
         }
     }
 
-    /// The list of the owner's kind may come after that of its dependents, and the kind may be new; what ends in between is never heard of.
+    /// The list of the owner's kind may come after that of its dependents, and the kind may be new; what ends in between is never
+    /// heard of.
     #[tokio::test]
     async fn an_owner_that_ends_before_its_kind_was_listed_takes_its_dependents_with_it() {
         let hub = DevHub::builder()

@@ -58,7 +58,7 @@ async fn settle(api: &Api<ClusterRole>, roles: &BTreeMap<String, ClusterRole>) {
             field_manager: Some(MANAGER.to_owned()),
             ..PatchParams::default()
         };
-        // What is written comes back as a change, and so does what somebody else wrote in between.
+        // What is written comes back as a change, and so does what another client wrote in between.
         if let Err(error) = api
             .patch(name, &params, &Patch::Merge(json!({ "rules": wanted })))
             .await

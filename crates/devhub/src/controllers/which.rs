@@ -13,7 +13,7 @@ pub enum Controller {
     Namespaces,
     /// A `default` service account and the root certificate in every namespace.
     Accounts,
-    /// End of events that nobody repeats.
+    /// End of events that are not repeated.
     Events,
     /// Rules of cluster roles that are put together from others.
     Roles,

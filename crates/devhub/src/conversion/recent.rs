@@ -1,6 +1,6 @@
 //! What was converted for watchers a moment ago.
 //!
-//! Decides how much of it is kept. Only watchers ask here: whoever reads gets what the webhook says now.
+//! Decides how much of it is kept. Only watchers ask here: a get or a list is answered with what the webhook says now.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -38,7 +38,7 @@ pub(crate) struct Versions {
     pub(crate) storage: String,
     /// Versions by name.
     pub(crate) known: BTreeMap<String, VersionSchema>,
-    /// Who converts; nobody if versions differ in `apiVersion` only.
+    /// The webhook that converts; none if versions differ in `apiVersion` only.
     pub(crate) webhook: Option<Webhook>,
 }
 
@@ -76,7 +76,7 @@ impl Versions {
         object
     }
 
-    /// Returns an object in another version, if nobody has to be asked: then only `apiVersion` differs, and what the
+    /// Returns an object in another version, if no webhook has to be asked: then only `apiVersion` differs, and what the
     /// other version's schema leaves.
     pub(crate) fn renamed(&self, mut object: Value, version: &str) -> Value {
         if let Some(members) = object.as_object_mut() {
@@ -135,7 +135,7 @@ impl Versions {
         }
     }
 
-    /// A stored version may be gone from the definition when somebody took it out of `status.storedVersions`.
+    /// A stored version may be gone from the definition when a client took it out of `status.storedVersions`.
     fn check_version(&self, version: &str, direction: &str) -> Result<(), ApiError> {
         if self.known.contains_key(version) {
             return Ok(());

@@ -56,8 +56,8 @@ pub(super) fn definitions(hub: &Hub) -> Option<Arc<Served>> {
         .map(Arc::clone)
 }
 
-/// Writes the status of a definition. Somebody who was faster reacts again, so a lost race needs no repetition.
-/// Writes the status, as somebody who owns it.
+/// Writes the status of a definition, under the hub's own field manager. It is not tried again after a conflict: the write that
+/// came first is reacted to as well.
 fn update(definitions: &Served, name: &str, record: &Record, definition: &mut Value) {
     let writer = Writer {
         manager: SELF.to_owned(),
@@ -299,7 +299,7 @@ fn mark_instances(served: &Served) -> bool {
     served.table.is_empty()
 }
 
-/// Takes the hub's finalizer off, and the definition with it if nobody else holds it.
+/// Takes the hub's finalizer off, and the definition with it if no other finalizer holds it.
 fn release(hub: &Arc<Hub>, definitions: &Served, name: &str) {
     for _ in 0..16 {
         let Some(record) = definitions.table.read(name) else {

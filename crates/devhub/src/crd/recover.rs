@@ -22,7 +22,7 @@ pub(crate) fn recover(hub: &Arc<Hub>) {
         .iter()
         .map(|record| definitions.decode(record, record.version))
         .collect();
-    // Whoever has its names already keeps them; only then others may ask for them.
+    // Established definitions come first: they keep the names that they have; only then may others ask for the same ones.
     let (settled, open): (Vec<_>, Vec<_>) = stored
         .iter()
         .partition(|definition| is_true(definition, "Established"));

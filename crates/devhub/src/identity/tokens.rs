@@ -1,7 +1,8 @@
 //! Tokens of service accounts.
 //!
 //! Decides what a token says and whether it still holds: it was signed here, its time is not over, and the account (and the
-//! object that it was bound to) is still the same one. Tokens end with the key, and that with the hub unless the hub keeps its data.
+//! object that it was bound to) is still the same one. Tokens end with the key, and that with the hub unless the hub keeps its
+//! data.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +15,7 @@ use sha2::{Digest as _, Sha256};
 use crate::admission::UserInfo;
 use crate::store::{Store, key_of};
 
-/// For whom a token is made when nobody says so: the hub itself.
+/// The audience of a token whose request names none: the hub itself.
 pub(crate) const API_AUDIENCE: &str = "https://kubernetes.default.svc";
 /// Length of a block of the hash.
 const BLOCK: usize = 64;

@@ -1,6 +1,7 @@
 //! From credentials to users.
 //!
-//! Decides who asks: a bearer token, else a client certificate, else nobody.
+//! Decides who asks: the user of a bearer token, else of the connection (a client certificate; the administrator for a client in
+//! the hub's own process), else no user.
 
 use std::collections::BTreeMap;
 
@@ -17,11 +18,11 @@ use crate::store::Store;
 
 /// The group to which nothing is refused.
 pub(crate) const ADMINS: &str = "system:masters";
-/// The group of everybody who proved to be somebody.
+/// The group of every user with valid credentials.
 pub(crate) const AUTHENTICATED: &str = "system:authenticated";
-/// The group of everybody else.
+/// The group of clients without credentials.
 pub(crate) const UNAUTHENTICATED: &str = "system:unauthenticated";
-/// The name of everybody else.
+/// The name of clients without credentials.
 pub(crate) const ANONYMOUS: &str = "system:anonymous";
 
 /// The other end of a connection.
@@ -109,7 +110,7 @@ impl Users {
         self.tokens.values().next().cloned().unwrap_or_default()
     }
 
-    /// Returns who asks, if somebody proves to be somebody; nobody for a client that brings no credentials at all.
+    /// Returns the user who asks; none for a client that brings no credentials at all. An invalid bearer token is refused.
     pub(crate) fn identify(
         &self,
         peer: &Peer,

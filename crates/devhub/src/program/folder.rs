@@ -66,7 +66,8 @@ pub fn prepare(dir: &Path) -> Result<Folder, FolderError> {
 }
 
 impl Folder {
-    /// Takes the folder for this program: two hubs in one folder would give each other's kubeconfig to whoever asks.
+    /// Takes the folder for this program: two hubs in one folder would overwrite each other's kubeconfig, and a client would
+    /// reach the wrong one.
     pub fn claim(self) -> Result<Self, FolderError> {
         let path = self.path.join(LOCK);
         let failed = |source| FolderError::Write {
@@ -113,7 +114,7 @@ pub fn write_private(path: &Path, text: &str) -> io::Result<()> {
         .file_name()
         .ok_or_else(|| io::Error::other("the path names no file"))?;
     let draft = path.with_file_name(format!(".{}.new", name.to_string_lossy()));
-    // A draft left over from an earlier run keeps its mode, and what somebody has put there may be a link: it is made anew.
+    // A draft left over from an earlier run keeps its mode, and what another program put there may be a link: it is made anew.
     match fs::remove_file(&draft) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         Ok(()) | Err(_) => {}

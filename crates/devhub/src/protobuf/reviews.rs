@@ -1,4 +1,4 @@
-//! Messages of the questions who somebody is and what somebody may do.
+//! Messages of the questions who a user is and what a user may do.
 //!
 //! Decides number, name and kind of every field, as Kubernetes 1.36 numbers them; never reads a byte.
 

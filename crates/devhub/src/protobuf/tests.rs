@@ -205,7 +205,7 @@ fn every_kind_of_value_is_read() {
             json!({"lists": {"k": ["a", ""]}}),
         ),
         (b"\x4a\x03\x0a\x01k", json!({"lists": {"k": []}})),
-        // Nobody knows field 100: a number, a text and a group of it.
+        // Field 100 is not known: a number, a text and a group of it.
         (
             b"\xa0\x06\x01\xa2\x06\x01x\xa3\x06\x08\x01\xa4\x06\x28\x03",
             json!({"number": 3}),

@@ -9,7 +9,7 @@ use crate::admission::UserInfo;
 use crate::error::ApiError;
 use crate::rights::{About, Question, ResourceAttributes, Verdict};
 
-/// Answers whether somebody may do something.
+/// Answers whether a user may do something.
 pub(super) fn verdict(call: &Call, kind: &str, spec: &Value) -> Result<Value, ApiError> {
     if kind == "LocalSubjectAccessReview" {
         let asked = text(spec, "/resourceAttributes/namespace");

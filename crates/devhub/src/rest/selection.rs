@@ -55,7 +55,7 @@ impl Selection {
             && (self.fields.is_everything() || self.fields.matches(&served.resource, object))
     }
 
-    /// Tells whether a stored object is meant that nobody has to convert.
+    /// Tells whether a stored object is meant that no webhook has to convert.
     pub(super) fn matches(&self, served: &Served, record: &Record) -> bool {
         if !record.key.starts_with(&self.prefix) {
             return false;

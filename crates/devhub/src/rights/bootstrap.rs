@@ -162,7 +162,7 @@ const ADMIN: &[Row] = &[
     (GROUP, &["rolebindings", "roles"], &[READ, WRITE]),
 ];
 
-/// What everybody may ask.
+/// What every authenticated user may ask.
 const BASIC: &[Row] = &[
     ("authentication.k8s.io", &["selfsubjectreviews"], &[CREATE]),
     (

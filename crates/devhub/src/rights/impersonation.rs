@@ -1,4 +1,4 @@
-//! Acting as somebody else.
+//! Acting as another user.
 //!
 //! Decides whether a user may, by the verb `impersonate` on every part of whom he wants to be, and who he then is.
 
@@ -17,7 +17,7 @@ const GROUP: &str = "authentication.k8s.io";
 const EXTRA: &str = "impersonate-extra-";
 const ACCOUNT: &str = "system:serviceaccount:";
 
-/// Whom somebody wants to be.
+/// The user to act as.
 #[derive(Debug, Default)]
 struct Mask {
     name: String,
@@ -146,7 +146,7 @@ pub(crate) fn impersonate(hub: &Hub, user: UserInfo, headers: &HeaderMap) -> Res
         };
     }
     for question in mask.questions() {
-        // Where everything is allowed, being somebody else is still for administrators only.
+        // Where everything is allowed, acting as another user is still for administrators only.
         if hub.rights.mode() == Authz::Allow && !is_master(&user) {
             return Err(question.refusal(&user.name, ""));
         }

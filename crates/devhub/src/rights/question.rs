@@ -1,4 +1,4 @@
-//! What somebody wants to do.
+//! What a user wants to do.
 //!
 //! Decides how a refusal reads; never whether there is one.
 

@@ -12,7 +12,7 @@ use apimachinery::print::quote;
 pub(super) enum Subject {
     /// The user with this name.
     User(String),
-    /// Everybody in this group.
+    /// Every user in this group.
     Group(String),
     /// A service account: namespace and name.
     Account(String, String),

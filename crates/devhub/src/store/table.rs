@@ -74,7 +74,7 @@ pub enum Unwritten {
     Exists(Arc<Record>),
     /// There is no such object.
     Missing,
-    /// Somebody else wrote in between.
+    /// It was written in between.
     Changed(Arc<Record>),
     /// It could not be kept on disk, and why.
     Unkept(String),
@@ -270,7 +270,7 @@ impl Table {
         }
     }
 
-    /// Does again what a log says. Nobody else uses the table yet.
+    /// Does again what a log says. The table is not in use yet.
     pub(super) fn restore(&self, entry: &Entry) {
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
         let shape = if entry.shaped { FOREIGN_SHAPE } else { 0 };

@@ -1,6 +1,6 @@
 //! Columns and cells of the workload kinds.
 //!
-//! Decides what `kubectl get` shows of what is stored; nobody runs anything, so most of it stays at nought until a client writes it.
+//! Decides what `kubectl get` shows of what is stored; no pod is run, so most of it stays at nought until a client writes it.
 
 use serde_json::json;
 

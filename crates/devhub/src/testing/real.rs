@@ -152,7 +152,8 @@ fn free_ports() -> std::io::Result<Ports> {
     })
 }
 
-/// Waits until the server says that it is ready and has made the namespace that everybody expects, which it does by the way.
+/// Waits until the server says that it is ready and has made the namespace `default`, which it makes in the background and which
+/// clients expect.
 async fn ready(
     client: &Client,
     [etcd, apiserver]: [&mut Process; 2],

@@ -147,7 +147,7 @@ async fn check_life_of_a_widget(scene: &Scene, context: &Context) {
         .await
         .expect("followed");
 
-    // Somebody meddles with what is owned: changes it, then deletes it.
+    // Another client changes what is owned, then deletes it.
     let patch = Patch::Merge(json!({"data": {"color": "black"}}));
     let meddled = scene.maps.patch("w", &PatchParams::default(), &patch).await;
     let meddled = meddled.expect("patched");

@@ -265,6 +265,6 @@ async fn fifty_watchers_hear_the_same_in_the_same_order() {
     for listener in listeners {
         assert_eq!(listener.await.expect("a listener ends"), expected);
     }
-    // A widget is another kind: nobody heard of it.
+    // A widget, which is of another kind, can be made as well.
     scene.create("w", "red").await;
 }

@@ -22,7 +22,7 @@ const SELECTORS: [&str; 4] = [
     "&fieldSelector=spec.color!=green",
 ];
 
-/// Somebody who has listed and now watches.
+/// A client that has listed and now watches.
 struct Follower {
     how: String,
     copy: BTreeMap<String, Value>,

@@ -217,7 +217,7 @@ impl Lines {
     }
 }
 
-/// Sends every line of a body on, until there is no more or nobody listens.
+/// Sends every line of a body on, until there is no more or the receiver is gone.
 async fn send_lines(mut body: Incoming, sender: mpsc::UnboundedSender<Value>) {
     let mut rest = Vec::new();
     while let Some(Ok(frame)) = body.frame().await {

@@ -79,7 +79,7 @@ async fn a_stored_version_cannot_be_removed_before_it_is_given_up() {
     scene.put(DEFINITION, &definition).await;
     let (code, _) = scene.send("GET", &convs("v1"), "application/json", None).await;
     assert_eq!(code, 404);
-    // Whoever gives up too early cannot read what is left.
+    // Objects that are left in a version which was given up too early cannot be read.
     for target in [conv("v2", "a"), convs("v2")] {
         let (code, status) = scene.send("GET", &target, "application/json", None).await;
         let expected = "request to convert CR from an invalid group/version: conv.example.io/v1";

@@ -1,6 +1,7 @@
 //! The gate's certificate, and the authority by which the API server judges it.
 //!
-//! Decides when a certificate is near its end. Never verifies one; whoever collects the facts does, as an API server would.
+//! Decides when a certificate is near its end. Never verifies one; that is done where the facts are collected, as an API server
+//! would.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -11,7 +12,7 @@ use crate::webhooks::endpoints;
 const BUNDLE: &str = "webhooks/ca-bundle";
 const LIFE: &str = "certificate/life";
 
-/// From this rest of a life on somebody should have renewed it; tools do at a third.
+/// From this rest of a life on (a sixth), a certificate should have been renewed; tools do so at a third.
 const LAST_PART: i32 = 6;
 const A_WEEK: SignedDuration = SignedDuration::from_hours(7 * 24);
 

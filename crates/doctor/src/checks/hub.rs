@@ -16,7 +16,7 @@ const MATCH_CONDITIONS: u32 = 28;
 
 /// The `Date` of an answer has whole seconds, and a question takes time: less than this is no difference.
 const SAME: SignedDuration = SignedDuration::from_secs(3);
-/// What still harms nobody: certificates count from an hour ago as a rule, and plans go by the hub's time.
+/// A difference up to this does no harm: certificates count from an hour ago as a rule, and plans go by the hub's time.
 const NEAR: SignedDuration = SignedDuration::from_secs(60);
 
 /// Returns whether a hub of this version keeps match conditions; one that does not tell its version counts as new.

@@ -17,7 +17,7 @@ const ELECTION: &str = "election/lease";
 
 /// How long the Leases of Tidegate's replicas last, which renew them every two seconds.
 const OURS_LASTS: SignedDuration = SignedDuration::from_secs(15);
-/// A Lease that was not renewed for so long is nobody's, whatever it announces: the controllers believe it no longer either.
+/// A Lease that was not renewed for so long has no holder, whatever it announces: the controllers believe it no longer either.
 const LONGEST: SignedDuration = SignedDuration::from_secs(120);
 /// How far ahead a renewal may lie, for want of equal clocks.
 const AHEAD: SignedDuration = SignedDuration::from_secs(-10);

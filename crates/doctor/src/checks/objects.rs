@@ -1,4 +1,4 @@
-//! What lies on the hub and does not work: policies, add-ons that stand still, objects that nobody can read.
+//! What lies on the hub and does not work: policies, add-ons that stand still, objects that cannot be read.
 //!
 //! Decides by conditions that are on the hub. Never judges an object itself: gate and audit do.
 

@@ -51,7 +51,7 @@ fn namespace(facts: &HubFacts) -> Option<String> {
 /// How the webhooks of a hub are registered again; `None` where none is left that says it.
 fn registration(lists: &WebhookLists) -> Option<String> {
     let place = endpoints(lists).into_iter().next()?;
-    // Whoever types it has the file; nobody should look for the secret in a report.
+    // The administrator who types the command has the file; the secret itself does not belong in a report.
     let secret = if has_secret(lists) {
         " --path-secret FILE"
     } else {

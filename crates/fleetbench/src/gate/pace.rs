@@ -65,8 +65,9 @@ pub(super) async fn keep(
     (callers, all)
 }
 
-/// Waits until a question is due; returns the moment that its time counts from. Whoever is free in time is woken up to a
-/// millisecond late by the clock of the runtime, which is not the gate's fault; whoever is late already is late.
+/// Waits until a question is due; returns the moment that its time counts from. A caller that is free in time is woken up to a
+/// millisecond late by the clock of the runtime, which is not the gate's fault: its time counts from then. The time of a caller
+/// that is late already counts from when the question was due.
 async fn wake(due: Instant) -> Instant {
     if Instant::now() >= due {
         return due;

@@ -76,7 +76,7 @@ async fn measure(options: &GateLoad, hub: &Hub, folder: &Path) -> Result<GateRep
     })
 }
 
-/// Two addresses that nobody serves on.
+/// Two addresses that no program serves on.
 fn free_addresses() -> Result<[SocketAddr; 2], BenchError> {
     let bind = || TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(BenchError::Runtime);
     let (one, two) = (bind()?, bind()?);

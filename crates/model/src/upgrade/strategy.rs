@@ -1,4 +1,4 @@
-//! How an upgrade travels: who goes first, how many at once, how long each may take, how many may fail, and when clusters may start.
+//! How an upgrade travels: who goes first, how many at once, how long each may take, how many may fail, and when each may start.
 //!
 //! Decides the meaning of `spec.upgradeStrategy` and its defaults. Never decides which cluster starts.
 
@@ -17,17 +17,17 @@ use crate::rule;
 use crate::scalar::Scalar;
 use crate::slip::probably_meant;
 
-/// How many clusters upgrade at once where nobody says.
+/// How many clusters upgrade at once where the upgrade does not say.
 pub const DEFAULT_AT_ONCE: u32 = 10;
-/// How long the upgrade of one cluster may take where nobody says.
+/// How long the upgrade of one cluster may take where the upgrade does not say.
 pub const DEFAULT_PLATFORM: Duration = Duration::from_hours(3);
-/// How long the operators of one cluster may take where nobody says.
+/// How long the operators of one cluster may take where the upgrade does not say.
 pub const DEFAULT_OPERATORS: Duration = Duration::from_mins(20);
 
 /// How an upgrade travels.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Strategy {
-    /// Who goes first, where anybody does.
+    /// Which clusters go first; absent where none do.
     pub canary: Option<ClusterSelector>,
     /// How long the upgrade of one cluster may take; never zero.
     pub platform: Duration,
@@ -37,7 +37,7 @@ pub struct Strategy {
     pub at_once: Limit,
     /// How many clusters may fail.
     pub failures: Tolerance,
-    /// When clusters may start; always where nobody says.
+    /// When clusters may start; absent where they always may.
     pub window: Option<Window>,
 }
 

@@ -1,7 +1,8 @@
-//! Approvals: nothing of a decision group that asks for one starts with a content that nobody has approved.
+//! Approvals: no cluster of a decision group that asks for one starts with a content that is not approved.
 //!
-//! Decides only what is certain: what a cluster has of its own is no part of what is approved, and what a change of `spec.configuration` has
-//! yet to reach nobody can tell from the writes of others. Goes by what the plan writes, never by the layers of configurations.
+//! Decides only what is certain: what a cluster has of its own is no part of what is approved, and the writes for other
+//! clusters do not tell what a change of `spec.configuration` has yet to reach. Goes by what the plan writes, never by the
+//! layers of configurations.
 
 use super::pace::{Fault, Member};
 use super::standing::{AssignedConfig, assigned};
@@ -54,7 +55,8 @@ fn is_run_by_another(member: &Member<'_>, members: &[Member<'_>]) -> bool {
     })
 }
 
-/// The hashes that an assignment may be approved by: whether all of its deployment configurations count its references do not say.
+/// The hashes that an assignment may be approved by: whether all of its deployment configurations count
+/// its references do not say.
 fn each_hash(assigned: &[AssignedConfig]) -> [String; 2] {
     let each = assigned.iter().map(|one| {
         let key = ConfigKey {

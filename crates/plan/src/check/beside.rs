@@ -1,7 +1,7 @@
-//! What holds changes beside rollouts: other add-ons that have to run first, windows, and approvals that nobody can make sense of.
+//! What holds changes beside rollouts: other add-ons that have to run first, windows, and an `approval-before` without a meaning.
 //!
-//! Decides only what is certain, from the view and the writes alone: an add-on that is not on the cluster, goes, or has not confirmed what it
-//! is assigned is not there, whatever else it should have.
+//! Decides only what is certain, from the view and the writes alone: an add-on that is not on the cluster, goes, or has not
+//! confirmed what it is assigned is not there, whatever else it should have.
 
 use jiff::Timestamp;
 
@@ -33,7 +33,7 @@ pub(super) fn broken(view: &View<'_>, written: &Written<'_>, now: Timestamp) -> 
         .collect()
 }
 
-/// Whoever starts before an add-on that it depends on is there.
+/// Clusters start before an add-on that this one depends on is there.
 fn needy(view: &View<'_>, starting: &[&Instance]) -> Option<Broken> {
     let lacks = |instance: &&&Instance| {
         let mut needed = view.addon.depends_on.iter();
@@ -55,7 +55,7 @@ fn is_there(instance: &Instance) -> bool {
         && available.is_none_or(|condition| condition.status == Status::True)
 }
 
-/// Whoever has something and is changed while no window is open.
+/// Clusters that have something are changed while no window is open.
 fn untimely(view: &View<'_>, starting: &[&Instance], now: Timestamp) -> Option<Broken> {
     let is_shut = view.addon.windows.as_ref().is_some_and(|windows| {
         let state = windows.as_ref().map(|windows| windows.at(now));
@@ -68,7 +68,7 @@ fn untimely(view: &View<'_>, starting: &[&Instance], now: Timestamp) -> Option<B
     told(starting.iter().filter(has_something), "no window is open")
 }
 
-/// Whoever has something and is changed while nobody can tell where changes wait for an approval.
+/// Clusters that have something are changed while it is not known where changes wait for an approval.
 fn unclear(view: &View<'_>, starting: &[&Instance]) -> Option<Broken> {
     let is_unclear = matches!(view.addon.approval.before, Some(Err(_)));
     let has_something = |instance: &&&Instance| {

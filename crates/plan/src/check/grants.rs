@@ -52,7 +52,7 @@ pub(super) fn granted(view: &View<'_>, object: &ObjectKey, body: Option<&Value>)
     (!owners.is_none_or(is_owners)).then_some("the instance does not own it")
 }
 
-/// A role binding names the agent of one cluster and nobody else; `written` is what of the binding is written.
+/// A role binding names the agent of one cluster and no other subject; `written` is what of the binding is written.
 pub(super) fn held(view: &View<'_>, object: &ObjectKey, written: &Value) -> Option<&'static str> {
     let subjects = written.get("subjects").and_then(Value::as_array)?;
     let addon = &*view.addon.name;
@@ -88,7 +88,8 @@ pub(super) fn held(view: &View<'_>, object: &ObjectKey, written: &Value) -> Opti
     (!subjects.iter().all(is_allowed)).then_some("somebody else than the agent gets the role")
 }
 
-/// A client of the hub is the agent itself; what a signer of the add-on's own signs names nobody whom the hub knows.
+/// A client of the hub is the agent itself; what a signer of the add-on's own signs names no user and no group that the hub
+/// knows, the agent's own names aside.
 fn misnamed(view: &View<'_>, request: &Request) -> Option<&'static str> {
     let (cluster, addon) = (&*request.cluster, &*view.addon.name);
     let Some(Ok(asked)) = &request.asked else {
@@ -155,7 +156,7 @@ pub(super) fn changed(view: &View<'_>, object: &ObjectKey, patch: &Value) -> Opt
     }
 }
 
-/// Only a request of the add-on, and only one that somebody may still answer.
+/// Only a request of the add-on, and only one that still waits for this answer.
 pub(super) fn certified(
     view: &View<'_>,
     object: &ObjectKey,

@@ -1,6 +1,6 @@
 //! The pace of rollouts: limits, groups and failures of every placement, judged from the view and the writes alone.
 //!
-//! Decides only what is certain: what soaks, and what has failed at what nobody can tell to be the present content, is left
+//! Decides only what is certain: what soaks, and what has failed with content that may not be the present one, is left
 //! out. Strategies that give no add-on by placements have no pace of a placement, whatever entries they keep.
 
 use std::collections::BTreeMap;
@@ -73,7 +73,7 @@ fn rolling_entries<'v>(view: &View<'v>) -> impl Iterator<Item = (usize, &'v Plac
     placements.iter().enumerate().skip(certain)
 }
 
-/// While a placement is not decided, nobody but the planner knows which clusters are its own.
+/// While a placement is not decided, only the planner works out which clusters are its own.
 fn is_decided(view: &View<'_>, by: &PlacementUse) -> bool {
     let decisions = || view.decisions(&by.namespace, &by.name);
     let named: usize = decisions().map(|decision| decision.clusters.len()).sum();
@@ -106,7 +106,7 @@ pub(super) enum FoundHome {
     At(usize),
     /// There is none.
     None,
-    /// Nobody can tell.
+    /// It is not known: a placement is not decided.
     Unclear,
 }
 
@@ -212,7 +212,7 @@ impl<'v> Course<'v> {
         let given = |limit: Option<Limit>| limit.filter(|limit| *limit != Limit::All);
         match strategy {
             RolloutStrategy::All(pace) => Self {
-                // Zero is what stands there when nobody wrote anything, and stops nothing.
+                // Zero is also what stands there where the spec sets nothing, and stops nothing.
                 tolerance: Some(pace.tolerance).filter(|tolerance| tolerance.of(100) > 0),
                 ..paced(pace)
             },
@@ -229,7 +229,7 @@ impl<'v> Course<'v> {
         }
     }
 
-    /// Nobody goes first on the way back, no failure stops it, and nobody is waited for without an end.
+    /// On the way back no group goes first, no failure stops it, and no cluster is waited for without an end.
     fn back(self) -> Self {
         Self {
             mandatory: &[],
@@ -302,7 +302,7 @@ impl<'v> Course<'v> {
     /// A cluster starts although more have failed than may: none of a mandatory group; of all, or of its own group where groups
     /// go one by one.
     fn reckless(&self, view: &View<'_>, members: &[Member<'_>]) -> Option<Fault> {
-        // What a change of `spec.configuration` has yet to reach, nobody can tell from the writes of others.
+        // The writes for other clusters do not tell what a change of `spec.configuration` has yet to reach.
         if view.addon.configuration_rollout != Ok(ConfigRollout::UpdateAll) {
             return None;
         }
@@ -356,9 +356,9 @@ fn out_of_turn(members: &[Member<'_>]) -> Option<Fault> {
     ))
 }
 
-/// Whether a cluster is certainly assigned what one that starts now gets: what failed before somebody edited the configuration
-/// says nothing about the edit. What the failed one has of its own is left aside, as far as it is assigned as it is asked for; what only
-/// the other one has of its own hides what is inherited in its place, and whether the failed one has that nobody can tell.
+/// Whether a cluster is certainly assigned what one that starts now gets: a failure from before an edit of the configuration says
+/// nothing about the edit. What the failed one has of its own is left aside, as far as it is assigned as it is asked for; what
+/// only the other one has of its own hides what it inherits in that place, so that the two cannot be compared.
 fn is_present(view: &View<'_>, failed: &Member<'_>, started: &Member<'_>) -> bool {
     let chooses = |member: &Member<'_>| !member.instance.desired_version.is_empty();
     let mut own = failed.instance.configs.iter();

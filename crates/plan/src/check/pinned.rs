@@ -1,7 +1,7 @@
 //! Pinned content: a work carries exactly the hashes that the status assigns once the plan is applied, and is only written
 //! from content that is on the hub with these hashes.
 //!
-//! Decides nothing; what a kind that is not watched says, nobody here can tell.
+//! Decides nothing; the content of a kind that is not watched is not known here, and never called gone.
 
 use std::collections::BTreeMap;
 

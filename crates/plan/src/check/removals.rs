@@ -1,4 +1,4 @@
-//! Removals of instances: no more than a minute has, and none that rests on an absence that nobody can believe.
+//! Removals of instances: no more than a minute has, and none that rests on an absence that is not to be believed.
 //!
 //! Decides nothing and repairs nothing; counts from the view and the writes alone.
 
@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::types::{Action, Plan};
 use snapshot::{InstallStrategy, Instance, Kind, Pace, RemovalBudget, View};
 
-/// How long a cluster must have been absent that nobody saw go.
+/// How long a cluster must have been absent that was not seen to go.
 const UNSEEN: SignedDuration = SignedDuration::from_mins(10);
 
 /// Returns what is wrong with the removals of a plan, as sentences.

@@ -1,7 +1,7 @@
 //! The pace of `spec.configuration`: whom a change of its configurations reaches, and how many at once.
 //!
-//! Decides only what is certain: a failed cluster is not counted as being on its way, and nothing is said of a cluster of which
-//! nobody can tell which placement configures it.
+//! Decides only what is certain: a failed cluster is not counted as being on its way, and nothing is said of a cluster while the
+//! placement that configures it is not known.
 
 use std::collections::BTreeSet;
 
@@ -36,7 +36,7 @@ impl<'v> Reach<'v> {
                     paused: paused.placement(&namespace, &name),
                 })
             }
-            // A strategy without a meaning reaches nobody.
+            // A strategy without a meaning reaches no cluster.
             Err(_) => Some(Self {
                 clusters: BTreeSet::new(),
                 limit: Limit::All,
@@ -145,8 +145,8 @@ fn stays(view: &View<'_>, homes: &Homes<'_>, instance: &Instance) -> bool {
     selected || instance.installed_by.is_empty() || !instance.claims.adopter.is_empty()
 }
 
-/// Whether a write gives a cluster something else of what it takes from `spec.configuration` alone. Whoever has nothing yet
-/// gets the present configuration at once.
+/// Whether a write gives a cluster something else of what it takes from `spec.configuration` alone. A cluster that has nothing
+/// yet gets the present configuration at once.
 fn takes(view: &View<'_>, homes: &Homes<'_>, instance: &Instance, after: &[AssignedConfig]) -> bool {
     let home = match homes.of(&instance.cluster) {
         FoundHome::At(index) => Some(index),

@@ -124,7 +124,7 @@ pub(super) fn there<'v>(view: &View<'v>, cluster: &str) -> Option<&'v Instance> 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Terms {
     pub(super) deadline: ProgressDeadline,
-    /// Whether somebody has paused the rollout: then nothing passes it by.
+    /// Whether the rollout is paused: then nothing passes it by.
     pub(super) paused: bool,
     pub(super) now: Timestamp,
 }
@@ -145,7 +145,7 @@ pub(super) fn standing(
     let failed = !is_confirmed && has_failed(view, instance, terms.now);
     let late = is_late(instance, terms);
     let is_sent = !is_confirmed && !failed && late == Some(false);
-    // What nobody has cannot be on its way, but whoever was told to take it has the room for it.
+    // Content that is neither on the hub nor in a work cannot be on its way, but a cluster that was told to take it has its slot.
     let was_moving = is_sent && is_known && can_arrive(view, instance);
     let was_sent = is_sent || (is_confirmed && starts_up(view, instance, terms.now));
     let failed = failed || (!is_confirmed && late == Some(true));
@@ -158,8 +158,8 @@ pub(super) fn standing(
     }
 }
 
-/// Whether nobody has heard of the last assignment, although it is one that was confirmed before: the record says so, and a work is
-/// of something else or its agent has yet to speak about it.
+/// Whether the agent has yet to confirm the last assignment, although it is one that was confirmed before: the record says so,
+/// and a work is of something else or its agent has yet to speak about it.
 fn is_unheard(view: &View<'_>, instance: &Instance) -> bool {
     let is_heard = |work: &Work| {
         let says = |signal: &Option<Signal>| {
@@ -196,7 +196,7 @@ fn passes(
         && before.iter().zip(after).all(|(one, other)| is_own(one, other))
 }
 
-/// Whether an instance takes longer than it may; nothing where nobody has noted since when it is on its way.
+/// Whether an instance takes longer than it may; nothing where it is not noted since when it is on its way.
 fn is_late(instance: &Instance, terms: Terms) -> Option<bool> {
     let ProgressDeadline::After(length) = terms.deadline else {
         return Some(false);
@@ -261,7 +261,8 @@ fn is_ours(instance: &Instance) -> bool {
         .any(|one| Kind::of_config(&one.config.of.group, &one.config.of.resource) == Some(Kind::Template))
 }
 
-/// Whether an instance has confirmed what it is assigned, and its agent has not been available since: it may take its time to start.
+/// Whether an instance has confirmed what it is assigned, and its agent has not been available since: it
+/// may take its time to start.
 fn starts_up(view: &View<'_>, instance: &Instance, now: Timestamp) -> bool {
     let down = instance
         .condition("Available")
@@ -286,7 +287,8 @@ fn can_arrive(view: &View<'_>, instance: &Instance) -> bool {
         || works.any(|work| deploys(instance, work) && carries(work, &instance.references))
 }
 
-/// Whether a work brings the add-on: hooks and works with a mere label of it do not, nor does what is left where it is no longer hosted.
+/// Whether a work brings the add-on: hooks and works with a mere label of it do not, nor does what is left
+/// where it is no longer hosted.
 pub(super) fn deploys(instance: &Instance, work: &Work) -> bool {
     let addon = &instance.addon;
     if work.hosted && work.namespace != instance.hosting_cluster {

@@ -1,8 +1,8 @@
-//! What was undone, judged from the notes on the hub and the writes alone: nobody is given it again while its note stands, and whoever goes
-//! back goes by other words than whoever goes forth.
+//! What was undone, judged from the notes on the hub and the writes alone: no cluster is given it again while its note stands,
+//! and the way back has rules of its own.
 //!
-//! Decides only what is certain: a cluster that has configurations of its own, or that has chosen its version, is left out, for nobody here
-//! can tell what it inherits.
+//! Decides only what is certain: a cluster that has configurations of its own, or that has chosen its version, is left out,
+//! because what it inherits is not known here.
 
 use super::broken::{Broken, Spoilt};
 use super::pace::{FoundHome, Homes};
@@ -43,7 +43,7 @@ pub(super) fn goes_back(view: &View<'_>, by: &PlacementUse, written: &Written<'_
     written.values().any(|after| is_of(after, &good))
 }
 
-/// The note that the content of a placement was undone, unless somebody wants it tried again.
+/// The note that the content of a placement was undone, unless the add-on asks for it to be tried again (`tidegate.io/retried`).
 fn note<'v>(view: &View<'v>, by: &PlacementUse) -> Option<(&'v Progression, Undone)> {
     let mut noted = view.addon.progressions.iter().flatten();
     let found = noted.find(|one| one.namespace == by.namespace && one.name == by.name)?;

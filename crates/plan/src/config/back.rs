@@ -1,8 +1,8 @@
 //! The way back of a placement: what was last known to be good as a whole, and whether its clusters go there now.
 //!
-//! Decides for how long a note stands that content was undone: while the specs want that very content, and nobody wants it tried again.
-//! What is wanted counts by its objects and hashes; a hash that nobody knows at the moment is no other content. Never decides that
-//! something is undone (`rollup`), and never writes.
+//! Decides for how long a note stands that content was undone: while the specs want that very content, and no annotation asks for
+//! it to be tried again. What is wanted counts by its objects and hashes; a hash that is not known at the moment is no other
+//! content. Never decides that something is undone (`rollup`), and never writes.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ pub(crate) struct WayBack {
     pub(super) entries: Vec<Entry>,
 }
 
-/// Returns the way back of a placement whose rollouts may be undone, as far as anybody has noted one.
+/// Returns the way back of a placement whose rollouts may be undone, as far as one is noted.
 pub(super) fn way(basis: Basis<'_, '_>, by: &PlacementUse, shared: &Effective) -> Option<WayBack> {
     let view = basis.view;
     // Where changes go by another rollout, failures keep its slots: the way back would wait behind them.

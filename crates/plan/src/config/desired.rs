@@ -34,7 +34,7 @@ pub(crate) struct Effective {
     pub deployed: bool,
     /// Which of its deployment configurations works are made from.
     pub layering: Layering,
-    /// The version that is asked for, if nobody offers it.
+    /// The version that is asked for, if no template offers it.
     pub bad_version: Option<BadVersion>,
     /// Whether it is what was last known to be good, because the rollout was undone.
     pub undone: bool,
@@ -111,7 +111,7 @@ impl Effective {
         }
     }
 
-    /// Returns what was known to be good and can be given to nobody any more.
+    /// Returns what was known to be good and can be given to no cluster any more.
     pub(crate) fn lost(&self) -> Option<&Desired> {
         // Every instance is asked, and next to none is on its way back.
         if !self.undone {

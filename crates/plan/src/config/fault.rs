@@ -4,12 +4,12 @@
 
 use snapshot::Absence;
 
-/// Why a reference has no hash, or one that nobody can verify.
+/// Why a reference has no hash, or one that cannot be verified.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum ConfigFault {
     /// The object does not exist.
     Absent(Absence),
-    /// Nobody has looked yet: that only takes time.
+    /// It has not been read yet: that only takes time.
     NotWatchedYet,
     /// The hub does not let this program read the type.
     Forbidden {
@@ -56,7 +56,7 @@ impl ConfigFault {
         matches!(self, Self::NoSuchVersion | Self::Unsupported)
     }
 
-    /// Whether somebody must act; otherwise it only takes time.
+    /// Whether a user must act; otherwise it only takes time.
     pub(super) fn is_stuck(self, is_for_others: bool) -> bool {
         match self {
             Self::Absent(_)

@@ -1,6 +1,6 @@
 //! What is wrong with the configurations of an instance, in words that name the reference, its layer and the cure.
 //!
-//! Decides what comes first, and whether somebody must act. Never decides what happens to works.
+//! Decides what comes first, and whether a user must act. Never decides what happens to works.
 
 use super::fault::ConfigFault;
 use crate::rollout::Member;
@@ -10,11 +10,11 @@ use crate::work::Rendering;
 /// What is wrong with the configurations of an instance: all of it.
 #[derive(Debug)]
 pub(crate) struct Trouble {
-    /// Reason of the condition `Configured`: that of the first fault that somebody must mend.
+    /// Reason of the condition `Configured`: that of the first fault that a user must mend.
     pub reason: &'static str,
     /// Its message: every fault.
     pub message: String,
-    /// Whether somebody must act; otherwise it only takes time.
+    /// Whether a user must act; otherwise it only takes time.
     pub is_stuck: bool,
 }
 
@@ -32,7 +32,7 @@ pub(crate) fn trouble(member: &Member<'_>, rendering: &Rendering<'_>) -> Option<
         let Some(fault) = desired.fault else { continue };
         let concerns = match fault {
             ConfigFault::Unsupported => refuses || member.is_assigned(desired),
-            // It runs with what it has; whoever would have to take it says so.
+            // An instance runs with what it has; one that would have to go back to this content says so in a notice.
             ConfigFault::Superseded => false,
             ConfigFault::Absent(_)
             | ConfigFault::NotWatchedYet
@@ -54,7 +54,7 @@ pub(crate) fn trouble(member: &Member<'_>, rendering: &Rendering<'_>) -> Option<
     }
     let version = |bad: &BadVersion| (true, ConfigFault::NoSuchVersion, bad.to_string());
     faults.extend(bad.map(version));
-    // What the state is named after comes first, then what somebody must mend.
+    // What the state is named after comes first, then what a user must mend.
     faults.sort_by_key(|(is_stuck, fault, _)| (!fault.rules(), !*is_stuck));
     let (is_stuck, first, _) = faults.first()?;
     let sentences: Vec<&str> = faults.iter().take(TOLD).map(|(_, _, one)| one.as_str()).collect();

@@ -1,7 +1,8 @@
 //! Annotations that travel from a cluster to its add-ons, at their creation and later.
 //!
 //! Decides with a record on the instance, a digest of every value that was copied, what is ours to change: an annotation that
-//! somebody put on the instance directly, or changed there, or owns by the hub's own records, is never overwritten and never removed.
+//! another client put on the instance directly, or changed there, or that another field manager owns by the hub's own records, is
+//! never overwritten and never removed.
 
 use std::collections::BTreeMap;
 

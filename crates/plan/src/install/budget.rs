@@ -1,7 +1,7 @@
 //! How many instances may be taken away now, and how far the absence of a cluster is believed.
 //!
-//! Decides what is held: a strategy, a scheduler or a list that is wrong about a whole fleet takes a few instances with it and tells.
-//! Never decides who goes (`fate`), and never holds what goes with its cluster or what a human deletes.
+//! Decides what is held: a strategy, a scheduler or a list that is wrong about a whole fleet takes a few instances with it and
+//! tells. Never decides who goes (`fate`), and never holds what goes with its cluster or what a human deletes.
 
 use std::cell::OnceCell;
 
@@ -10,7 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::types::{Wait, WaitOn, earliest};
 use snapshot::{Absences, InstallStrategy, Instance, Pace, PlacementUse, Site, View};
 
-/// How long the absence of a cluster must last that nobody saw go.
+/// How long the absence of a cluster must last that was not seen to go.
 const UNSEEN: SignedDuration = SignedDuration::from_mins(10);
 /// When what is held is looked at again although nothing happened.
 const AGAIN: SignedDuration = SignedDuration::from_mins(1);
@@ -22,9 +22,10 @@ pub(crate) struct Holding {
     pub over: Option<Over>,
     /// Removals that rest on absences that are not believed.
     pub doubted: Option<(usize, Absences)>,
-    /// Removals whose reasons cannot be read again. They are planned, so that the reasons are tried again, and never carried out before.
+    /// Removals whose reasons cannot be read again. They are planned, so that the reasons are tried again, and
+    /// never carried out before.
     pub unread: usize,
-    /// Instances that a placement may select of which nobody knows what it selects.
+    /// Instances that may be selected by a placement that does not exist or is not decided.
     pub open: usize,
 }
 
@@ -55,7 +56,7 @@ pub(super) enum Proof {
     Enough,
     /// This time must pass as well.
     Lasting(SignedDuration),
-    /// Nobody believes that the cluster is gone.
+    /// That the cluster is gone is not believed: too many are absent.
     None(Absences),
 }
 
@@ -118,7 +119,7 @@ impl<'v> Budget<'v> {
         }
     }
 
-    /// Holds an instance that a placement may select of which nobody knows what it selects.
+    /// Holds an instance that may be selected by a placement that does not exist or is not decided.
     pub(super) fn leave_open(&mut self, instance: &Instance, by: &PlacementUse) {
         self.holding.open = self.holding.open.saturating_add(1);
         let on = WaitOn::MaySelect(by.namespace.clone(), by.name.clone());
@@ -147,7 +148,7 @@ impl<'v> Budget<'v> {
         Proof::Lasting(UNSEEN)
     }
 
-    /// Holds an instance whose cluster nobody believes to be gone.
+    /// Holds an instance whose cluster is not believed to be gone.
     pub(super) fn doubt(&mut self, instance: &Instance, absences: Absences) {
         let (held, _) = self.holding.doubted.unwrap_or((0, absences));
         self.holding.doubted = Some((held.saturating_add(1), absences));

@@ -1,6 +1,6 @@
 //! The instance that an install strategy creates.
 //!
-//! The placement's template is copied here and, but for a version that nobody chose (`version::follow`), nowhere else: what
+//! The placement's template is copied here and, but for a version that no user chose (`version::follow`), nowhere else: what
 //! a user changes later stays changed.
 
 use serde_json::{Map, Value, json};

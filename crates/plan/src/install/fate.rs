@@ -1,7 +1,7 @@
 //! What becomes of an instance that is there.
 //!
 //! Decides who stays and who goes, never when: the time of grace is counted in `membership`. What a human made, and what
-//! somebody else applies, goes only with its cluster.
+//! another field manager applies, goes only with its cluster.
 
 use super::wanted::InstanceFate;
 use snapshot::{InstallStrategy, Site, View};

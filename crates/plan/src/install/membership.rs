@@ -1,8 +1,8 @@
 //! Who is created, adopted, brought up to date, let go and removed.
 //!
-//! Never changes the spec of an instance, but for a version that nobody chose (`version::follow`). Removal waits for the time
-//! of grace: a scheduler that forgets a cluster for a moment uninstalls nothing, and neither does a strategy as long as nobody knows what
-//! each of its placements selects.
+//! Never changes the spec of an instance, but for a version that no user chose (`version::follow`). Removal waits for the time
+//! of grace: a scheduler that forgets a cluster for a moment uninstalls nothing, and neither does a strategy as long as it is not
+//! known what each of its placements selects.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -36,13 +36,13 @@ pub(crate) struct Membership {
     pub unmade: Unmade,
     /// The removals that are held.
     pub holding: Holding,
-    /// The clusters that nothing selects, and whose instance stays because somebody else applies it.
+    /// The clusters that nothing selects, and whose instance stays because another field manager applies it.
     pub kept: BTreeSet<Name>,
 }
 
 impl Membership {
-    /// Notes an instance that nothing selects any more and that somebody else applies. While nobody knows what a placement selects,
-    /// nobody can say so.
+    /// Notes an instance that nothing selects any more and that another field manager applies; nothing while it is not known
+    /// what a placement selects.
     fn note_kept(&mut self, view: &View<'_>, wanted: &Wanted<'_>, stand: &InstanceFate<'_>) {
         let instance = stand.site.instance;
         let is_ours = !instance.claims.is_adopted() || !follows(&view.addon.strategy);
@@ -165,7 +165,7 @@ fn part(
     const WHY: &str = "nothing selects the cluster any more";
     let instance = site.instance;
     if let Some(open) = wanted.open() {
-        // It may select the cluster, so nobody can say that the cluster was deselected: the time of grace does not even begin.
+        // It may select the cluster, so the cluster is not known to be deselected: the time of grace does not even begin.
         budget.leave_open(instance, open.by);
         return;
     }

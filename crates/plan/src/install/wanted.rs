@@ -14,11 +14,11 @@ use snapshot::{Cluster, ConfigRef, InstallStrategy, Instance, Name, PlacementUse
 /// What is known about the clusters of a placement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DecisionState {
-    /// Somebody decided it, perhaps for no cluster at all.
+    /// A scheduler has decided it, perhaps for no cluster at all.
     Decided,
     /// The placement does not exist.
     NoPlacement,
-    /// The placement exists, but nobody has decided it.
+    /// The placement exists, but is not decided.
     NoDecision,
 }
 
@@ -95,13 +95,13 @@ impl<'v> Wanted<'v> {
         }
     }
 
-    /// Returns the first placement of which nobody knows what it selects.
+    /// Returns the first placement of which it is not known what it selects.
     pub(super) fn open(&self) -> Option<&Selected<'v>> {
         let mut all = self.placements.iter();
         all.find(|selected| selected.known != DecisionState::Decided)
     }
 
-    /// Returns whether nobody can say which clusters the placement of a mark selects.
+    /// Returns whether it is not known which clusters the placement of a mark selects.
     pub(super) fn is_unknown(&self, mark: &str) -> bool {
         let mut unknown = self
             .placements
@@ -186,7 +186,7 @@ fn may_have<'v>(
     !refused
 }
 
-/// While a placement is unknown it keeps what it gave: nobody can say that a cluster was deselected, and an uninstall or a
+/// While a placement is unknown it keeps what it gave: no cluster is known to be deselected, and an uninstall or a
 /// change of configuration is hard to take back. What its decisions name is believed even when they are not complete.
 fn select<'v>(view: &View<'v>, by: &'v PlacementUse) -> Selected<'v> {
     let known = DecisionState::of(view, &by.namespace, &by.name);

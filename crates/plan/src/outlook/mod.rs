@@ -1,4 +1,4 @@
-//! What a plan rests on, for whoever shows it.
+//! What a plan rests on, for every face that shows it.
 //!
 //! `rollout` is what has been decided about a rollout, `origin` what a cluster is rendered with and who says so.
 

@@ -1,6 +1,7 @@
-//! What one cluster is rendered with, and where each value comes from: for whoever shows a rendering.
+//! What one cluster is rendered with, and where each value comes from: for every face that shows a rendering.
 //!
-//! Decides nothing: configurations come out of the layers of the plan, variables out of the rendering, each with what it says of itself.
+//! Decides nothing: configurations come out of the layers of the plan, variables out of the rendering, each
+//! with what it says of itself.
 
 use crate::config::{self, Desired};
 use crate::install;

@@ -1,6 +1,6 @@
-//! What a plan has decided about its rollout, for whoever shows it: placements with their stages, clusters with their turns.
+//! What a plan has decided about its rollout, for every face that shows it: placements with stages, clusters with turns.
 //!
-//! Decides nothing: it is written down while the plan is made, so that nobody has to find it out a second time.
+//! Decides nothing: it is written down while the plan is made, so that no face has to find it out a second time.
 
 use std::collections::BTreeMap;
 
@@ -38,11 +38,11 @@ pub struct PlacementOutlook {
     pub counts: Counts,
     /// How many clusters it configures.
     pub configured: usize,
-    /// Whether somebody has paused it.
+    /// Whether it is paused.
     pub paused: bool,
-    /// What somebody is asked to approve, where changes wait for that.
+    /// What has to be approved, where changes wait for that.
     pub asked: Option<Asked>,
-    /// Why nothing can travel, whoever waits: the reason in one word, and the sentence.
+    /// Why nothing can travel, whichever clusters wait: the reason in one word, and the sentence.
     pub barred: Option<(&'static str, String)>,
     /// Too many failures, when there are too many.
     pub breach: Option<Breach>,
@@ -106,7 +106,7 @@ pub struct ClusterOutlook {
     pub standing: UnitState,
     /// What is decided about it.
     pub verdict: Verdict,
-    /// Whether it waits for nobody's approval.
+    /// Whether it waits for no approval.
     pub approved: bool,
     /// When time alone changes that: the end of its soak, or its deadline.
     pub until: Option<Timestamp>,
@@ -127,9 +127,10 @@ pub struct ClusterOutlook {
 pub enum Health {
     /// It has what it should have, and its agent works.
     Ready,
-    /// It keeps what it has because somebody wants it so.
+    /// It is meant to keep what it has: a change of `spec.configuration` is not for it, or it is back after an undone rollout and
+    /// runs with content that is no longer on the hub.
     Kept,
-    /// It has what it should have; nobody can reach it.
+    /// It has what it should have; its cluster is not reachable.
     Unreachable,
     /// It has what it should have, but its agent does not work.
     Unavailable,
@@ -144,7 +145,7 @@ pub enum Health {
 }
 
 impl Outlook {
-    /// Notes one instance and how it counts; nothing of one on its way out that nobody counts.
+    /// Notes one instance and how it counts; `tally` is absent for one on its way out that the census does not count.
     pub(crate) fn note(&mut self, member: &Member<'_>, tally: Option<InstanceTally>) {
         let Rolled {
             home,

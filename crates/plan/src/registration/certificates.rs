@@ -17,8 +17,8 @@ use snapshot::{CertificateRequest, Kind, Name, ObjectKey, Request, Stage};
 /// An answer to a certificate signing request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CertificateDecision {
-    /// Approve it: the merge patch for its approval; and, for an add-on's own signer, whose secret has to say first that it signs for
-    /// the add-on. A template names any signer, and somebody else's may sign whatever is approved.
+    /// Approve it: the merge patch for its approval; and for an add-on's own signer the one whose secret has to say first that it
+    /// signs for the add-on. A template may name any signer, and a signer of another owner may sign whatever is approved.
     Approve(Value, Option<Signer>),
     /// Sign it.
     Sign(Box<Signing>),
@@ -29,7 +29,7 @@ pub enum CertificateDecision {
 pub struct Signing {
     /// The request.
     pub asked: Arc<CertificateRequest>,
-    /// Who the certificate may say its bearer is: whoever signs compares what it signs with this.
+    /// Who the certificate may say its bearer is: what is signed is compared with this.
     pub bearer: CertificateRequest,
     /// What the key may be used for.
     pub usages: Vec<Name>,
@@ -136,8 +136,8 @@ pub(super) fn key(request: &Request) -> ObjectKey {
     ObjectKey::new(Kind::SigningRequest, "", request.name.clone())
 }
 
-/// The hub's gRPC server asks for agents that have no connection of their own; of nobody else it counts for whom he says he asks.
-/// (OCM's approver reads the annotation of exactly this account.)
+/// The hub's gRPC server asks for agents that have no connection of their own: the annotation that names the
+/// agent counts from the server's account alone. (OCM's approver reads the annotation of exactly this account.)
 fn requester<'r>(request: &'r Request, grpc_server: &str) -> &'r str {
     let behalf = request.on_behalf_of.as_deref();
     behalf
@@ -205,7 +205,7 @@ fn check_subject(
     let groups: BTreeSet<String> = bearer.groups.iter().cloned().collect();
     let mut organizations = asked.groups.clone();
     if certificate.is_of_the_hub() {
-        // Agents of older releases ask for the group to which everybody belongs anyway.
+        // Agents of older releases ask for the group to which every authenticated client belongs anyway.
         organizations.remove(EVERYBODY);
     }
     if organizations != groups {
@@ -224,7 +224,7 @@ fn check_subject(
     Ok(())
 }
 
-/// Returns what a request may say at most, for whoever signs it.
+/// Returns what a request may say at most, for the comparison when it is signed.
 fn expected(bearer: &Bearer, addon: &str) -> CertificateRequest {
     CertificateRequest {
         users: vec![bearer.user.clone()],
@@ -254,8 +254,9 @@ fn check_usages(usages: &[Name], for_hub: bool) -> Result<(), Refusal> {
     Err(refusal("UsagesNotAllowed", "the usage \"client auth\" is absent"))
 }
 
-/// Alternative names would let an agent serve as somebody else. The hub's own signer puts them into the certificate as well, and
-/// whoever trusts the hub's clients would take the agent for whom they name; the add-on's own is what OCM's agents ask for.
+/// Alternative names would let an agent serve under the name of another. The hub's own signer puts them into the
+/// certificate as well, and a program that trusts the hub's clients would take the agent for the one they name; the
+/// add-on's own is what OCM's agents ask for.
 fn check_names(asked: &CertificateRequest, addon: &str) -> Result<(), Refusal> {
     let own = own_name(addon);
     match asked.names.iter().find(|name| **name != own) {
@@ -285,7 +286,7 @@ fn approval(request: &Request, now: Timestamp) -> Value {
     json!({"status": {"conditions": all}})
 }
 
-/// What somebody else wrote is told, but not at any length.
+/// What another client wrote is told, but not at any length.
 fn shortened(text: &str) -> String {
     const LONGEST: usize = 120;
     if text.chars().count() <= LONGEST {

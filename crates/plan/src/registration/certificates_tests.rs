@@ -312,7 +312,7 @@ fn what_is_approved_is_signed_only_if_it_passes_and_only_by_a_custom_signer() {
     };
     row(&approved(CUSTOM, worker()), &expect!["sign with ca"]);
     row(&approved(HUB, agent()), &expect!["nothing to do"]);
-    // Somebody approved by hand what must not be signed.
+    // A user approved by hand what must not be signed.
     assert!(judged(&approved(CUSTOM, agent()), stated()).starts_with("SubjectNotAllowed"));
     row(
         &request("example.com/other", worker()),

@@ -214,7 +214,7 @@ fn is_same(one: &Registration, other: &Registration) -> bool {
     is_client(one) && is_client(other) || one == other
 }
 
-/// The signer for clients of the hub is nobody's own, whatever a template says.
+/// The signer for clients of the hub is no add-on's own, whatever a template says.
 fn certificate(one: &Registration) -> Option<Certificate<'_>> {
     match one {
         Registration::KubeClient(_) => Some(Certificate::OfTheHub),

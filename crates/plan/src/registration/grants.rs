@@ -96,7 +96,7 @@ pub(super) fn writes<'v>(
 }
 
 /// The label is the permission: a role that is not one for agents any more is taken away, whatever the agent waits for. Where a
-/// namespace belongs to nobody at the moment, what stands there stays.
+/// namespace is no cluster's at the moment, what stands there stays.
 fn withdrawn(view: &View<'_>, key: &ObjectKey, grant: &Grant) -> Option<Action> {
     let GrantContent::Binding { kind, role, .. } = &grant.content else {
         return None;
@@ -115,7 +115,7 @@ fn withdrawn(view: &View<'_>, key: &ObjectKey, grant: &Grant) -> Option<Action> 
     }
 }
 
-/// What nobody can judge now stays as it is; only that the add-on's agents of all clusters hold it is taken back.
+/// What cannot be judged now stays as it is; only that the add-on's agents of all clusters hold it is taken back.
 fn narrowed(view: &View<'_>, key: &ObjectKey, grant: &Grant) -> Option<Action> {
     let is_wide = match &grant.content {
         GrantContent::Binding { holders, .. } => *holders == Holders::AgentsOfAll,

@@ -1,7 +1,7 @@
 //! What the agent of a template add-on may do on the hub.
 //!
 //! Decides one role binding for each permission. Its name holds the cluster and the index of the permission, so that
-//! clusters never share one and two permissions of a kind never meet. A role is bound only if somebody has labelled it for
+//! clusters never share one and two permissions of a kind never meet. A role is bound only if it carries the label for
 //! agents, and only where agents may have roles; whatever else is asked for is held, and told.
 
 use super::entitled::Entitled;
@@ -51,7 +51,7 @@ pub(super) fn bindings<'v>(
         let key = binding(namespace, name(instance, &kind, index));
         if let Some(why) = view.unbindable(&instance.cluster, namespace, (&kind, role)) {
             found.held.push(words(why, namespace, (&kind, role)));
-            // Nobody knows whether the role may be bound: nothing is given, and nothing taken away.
+            // It is not known whether the role may be bound: nothing is given, and nothing taken away.
             if why != Unbindable::Withheld || !is_bound(view, &key, (&kind, role)) {
                 continue;
             }

@@ -47,7 +47,7 @@ struct RegistrationMessages {
 enum Basis<'v> {
     /// Another program deploys the add-on.
     NotOurs,
-    /// Nobody knows, so everything stays as it is.
+    /// It is not known, so everything stays as it is.
     Unknown,
     /// It has what the specs give it: grants follow.
     Whole(Entitled<'v>),
@@ -150,7 +150,7 @@ impl<'v> Registrar<'v> {
     }
 
     /// Returns what the instance is entitled to: by the template that the specs give it, and that it is assigned. While it is
-    /// assigned another one, what both ask for; while nobody knows that other one any more, its own name on the hub, which
+    /// assigned another one, what both ask for; while that other one is not known any more, its own name on the hub, which
     /// is the same in each.
     fn basis(&mut self, member: &Member<'v>) -> Basis<'v> {
         let instance = member.instance;
@@ -178,7 +178,7 @@ impl<'v> Registrar<'v> {
         (actions, open)
     }
 
-    /// What an instance that is being deleted had to fetch tokens with goes at once, as far as anybody has told that it stands.
+    /// What an instance that is being deleted had to fetch tokens with goes at once, as far as a condition has told of it.
     pub(crate) fn part(&mut self, instance: &'v Instance) {
         let stood = instance
             .condition(conditions::TOKEN_INFRASTRUCTURE_READY)
@@ -296,7 +296,7 @@ impl<'v> Registrar<'v> {
         said.refused(refused);
     }
 
-    /// `is_client` is absent while nobody knows: then what stands there stays.
+    /// `is_client` is absent while that is not known: then what stands there stays.
     fn token(&mut self, instance: &'v Instance, is_client: Option<bool>, said: &mut RegistrationMessages) {
         if !self.view.is_clusters_own(&instance.cluster) {
             // Nothing is given there; what a cluster had that is gone for the moment stays.
@@ -445,13 +445,13 @@ impl RegistrationMessages {
     }
 }
 
-/// Returns the writes for an add-on that manages itself, or goes: the token infrastructure serves every instance there is, whoever
-/// manages its add-on, and goes with it; permissions whose instance is gone go as well.
+/// Returns the writes for an add-on that manages itself, or goes: the token infrastructure serves every instance there is,
+/// whichever program manages its add-on, and goes with it; permissions whose instance is gone go as well.
 pub(crate) fn unmanaged(view: &View<'_>, now: Timestamp) -> Vec<Action> {
     beside_others(view, &mut Registrar::new(view), now)
 }
 
-/// Returns the writes for an add-on that another manager has, or that nobody shows: the token infrastructure, and no more.
+/// Returns the writes for an add-on that another manager has, or that the hub does not show: only the token infrastructure.
 pub(crate) fn of_others(view: &View<'_>, now: Timestamp) -> Vec<Action> {
     let mut registrar = Registrar::new(view);
     registrar.known.only_tokens = true;

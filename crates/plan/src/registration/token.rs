@@ -1,7 +1,7 @@
 //! Token infrastructure: what the cluster's own agent needs to fetch tokens for an add-on's agent.
 //!
 //! Decides service account, role, role binding and the condition whose text the cluster's agent parses. Serves every
-//! add-on, whoever deploys it.
+//! add-on, whichever program deploys it.
 
 use serde_json::{Value, json};
 
@@ -35,7 +35,7 @@ pub(super) fn rules(addon: &str) -> Value {
 }
 
 /// Returns the objects: the account, and the two that give tokens of it as soon as it stands. An account of that name that is
-/// somebody else's must not become the cluster's because its agent has chosen tokens.
+/// not the tide's own must not become the cluster's because its agent has chosen tokens.
 pub(super) fn wanted<'v>(view: &View<'_>, instance: &'v Instance) -> Vec<WantedGrant<'v>> {
     let is_due = |one: &WantedGrant<'_>| {
         one.key.kind == Kind::ServiceAccount || stands(view, instance) || view.grant(&one.key).is_some()

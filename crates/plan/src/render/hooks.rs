@@ -9,7 +9,7 @@ use super::recipe::Recipe;
 use super::rendered::Rendered;
 
 impl Rendered {
-    /// Returns the recipe of the work that runs before a deletion. It does not orphan anything: nobody looks for a job later.
+    /// Returns the recipe of the work that runs before a deletion. It does not orphan anything: a job has no use once it has run.
     pub(crate) fn hooks(&self) -> Recipe {
         let objects: Vec<&Value> = self.hook_objects().collect();
         let mut spec = Map::new();

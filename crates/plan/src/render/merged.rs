@@ -8,8 +8,9 @@ use api::v1alpha1::ProxyConfig;
 use model::DEFAULT_INSTALL_NAMESPACE;
 use snapshot::DeploymentConfig;
 
-/// Returns what deployment configurations say together; nothing where there are none. Lists whose later entries win, variables and resources,
-/// are put together so that those of an upper layer come last; of everything else the uppermost that says something has the word.
+/// Returns what deployment configurations say together; nothing where there are none. Lists whose later entries win,
+/// variables and resources, are put together so that those of an upper layer come last; of everything else the uppermost that
+/// says something has the word.
 pub(crate) fn merged<'c>(layers: &[&'c DeploymentConfig]) -> Option<Cow<'c, DeploymentConfig>> {
     let (first, others) = layers.split_first()?;
     if others.is_empty() {
@@ -22,7 +23,7 @@ pub(crate) fn merged<'c>(layers: &[&'c DeploymentConfig]) -> Option<Cow<'c, Depl
         resources: upwards().flat_map(|one| &one.resources).cloned().collect(),
         ..(*first).clone()
     };
-    // An API server fills the namespace in where nobody wrote one, and nobody can tell that from a word.
+    // An API server fills in the default where no namespace was written, and that looks like one that was asked for.
     let moved = layers.iter().map(|one| &one.install_namespace);
     if let Some(said) = moved.clone().find(|one| ***one != *DEFAULT_INSTALL_NAMESPACE) {
         all.install_namespace = said.clone();

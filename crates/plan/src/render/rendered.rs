@@ -1,4 +1,4 @@
-//! The manifests of a template, filled in and decorated, before anybody knows in which work each of them goes.
+//! The manifests of a template, filled in and decorated, before it is decided in which work each of them goes.
 //!
 //! Decides what every manifest says in the end, which entries of `manifestConfigs` belong to it, and how large it is.
 //! The name of the cluster stays open. Nothing is rendered in part: the first fault ends it.
@@ -762,7 +762,7 @@ mod tests {
         }
     }
 
-    /// Text with everything that is special to somebody.
+    /// Text with everything that is special: to variables, to JSON, or to templates of other programs.
     fn text() -> impl Strategy<Value = String> {
         let pieces = prop::sample::select(vec![
             "{{CLUSTER_NAME}}",

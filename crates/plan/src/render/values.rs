@@ -1,6 +1,6 @@
 //! The values that a rendering uses, and which of them wins.
 //!
-//! Decides the variables (preset < the user's own < those that nobody may override), the environment of containers and
+//! Decides the variables (preset < the user's own < those that cannot be overridden), the environment of containers and
 //! the image mirrors. Never reads an object of the hub: everything comes as an argument.
 
 use std::borrow::Cow;
@@ -77,7 +77,7 @@ impl<'a> RenderInputs<'a> {
         }
         set("INSTALL_NAMESPACE", self.install_namespace, ValueSource::Instance);
         for (name, value) in self.config.iter().flat_map(|config| &config.variables) {
-            // Nobody says for a cluster what it has not said.
+            // No configuration says for a cluster what the cluster has not said itself.
             if !name.contains(':') {
                 set(name, value, ValueSource::Config);
             }

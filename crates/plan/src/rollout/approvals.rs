@@ -1,7 +1,8 @@
-//! Who waits until somebody approves of a change (`tidegate.io/approval-before`), placement by placement.
+//! Which clusters wait until a change is approved (`tidegate.io/approval-before`), placement by placement.
 //!
-//! Decides which content is asked about, for which decision groups, and who is concerned. A change waits always; a first installation where
-//! the rest of its group does not run the present content already. Never decides whose turn it is: the engine does.
+//! Decides which content is asked about, for which decision groups, and who is concerned. A change waits always; a
+//! first installation where the rest of its group does not run the present content already. Never decides whose
+//! turn it is: the engine does.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,7 +22,7 @@ pub(super) struct Approvals<'v> {
     hash: Name,
 }
 
-/// What somebody is asked about a placement.
+/// What has to be approved for a placement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Asked {
     /// Hash of the content that its clusters are to run with: approvals are given to it.
@@ -37,7 +38,7 @@ pub struct AskedGroup {
     pub position: usize,
     /// What it is called, also in an approval.
     pub name: Name,
-    /// Whether somebody has approved of the present content.
+    /// Whether the present content is approved for it.
     pub approved: bool,
     /// How many of its clusters wait for that and for nothing else.
     pub waiting: usize,
@@ -46,7 +47,7 @@ pub struct AskedGroup {
 }
 
 impl Asked {
-    /// Returns the groups that somebody has to approve now.
+    /// Returns the groups that need an approval now.
     pub fn now(&self) -> impl Iterator<Item = &AskedGroup> {
         self.groups.iter().filter(|group| group.waiting > 0)
     }
@@ -90,7 +91,8 @@ impl<'v> Approvals<'v> {
         self.terms.holds(place, (group.index, group.name), &self.hash)
     }
 
-    /// Notes whoever has to wait; `done` are the clusters that nobody looks at because nothing happens there, by group.
+    /// Notes the candidates that have to wait; `done` are the clusters at which the plan does not look because
+    /// nothing happens there, by group.
     pub(super) fn mark(
         &self,
         candidates: &mut [Candidate<'_>],
@@ -142,7 +144,7 @@ impl<'v> Approvals<'v> {
         }
     }
 
-    /// Returns what somebody is asked, after everybody has a verdict.
+    /// Returns what has to be approved, once every unit has a verdict.
     pub(super) fn asked(&self, groups: &Groups<'_>, units: &[Unit], verdicts: &[Verdict]) -> Asked {
         let place = (&*self.by.namespace, &*self.by.name);
         let before = self.terms.before(&self.by.namespace, &self.by.name);

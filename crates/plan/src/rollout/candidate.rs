@@ -45,14 +45,14 @@ pub(super) struct Candidate<'v> {
     pub(super) is_there: bool,
     pub(super) own: OwnEdits,
     pub(super) settled: bool,
-    /// Whether nobody can make anything of what it is assigned any more.
+    /// Whether nothing can be made of what it is assigned any more.
     pub(super) is_lost: bool,
     /// Whether it is on its way to nothing.
     pub(super) is_at_rest: bool,
     pub(super) soak: Duration,
     /// What it says while it waits for a window or for other add-ons.
     pub(super) blocked: Option<Arc<Notice>>,
-    /// What it says while what it has to take waits for somebody's approval.
+    /// What it says while what it has to take waits for an approval.
     pub(super) unapproved: Option<Arc<Notice>>,
     pub(super) seen: UnitStanding,
     pub(super) verdict: Verdict,

@@ -16,7 +16,7 @@ use snapshot::{Condition, Instance, Status, View, Work};
 /// Something that goes wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Trouble {
-    /// A failure, since when, and the words of whoever reported it.
+    /// A failure, since when, and the words of the condition that reports it.
     Failed(Timestamp, String),
     /// The agent is not available; this is ordinary while it starts.
     Unavailable(Timestamp, String),

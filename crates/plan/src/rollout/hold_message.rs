@@ -1,8 +1,9 @@
 //! What a cluster says that keeps what it has.
 //!
 //! Decides the words. What is stored depends on the strategy and on what is waited for, never on how far other clusters are: ten
-//! thousand waiting statuses must not change whenever one cluster gets ahead. Groups are named there, and failures once nothing starts
-//! any more; the clusters that are waited for stand in the status of the add-on, which is one object, and in what is not stored.
+//! thousand waiting statuses must not change whenever one cluster gets ahead. Groups are named there, and failures once
+//! nothing starts any more; the clusters that are waited for stand in the status of the add-on, which is one object,
+//! and in what is not stored.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -15,7 +16,7 @@ use ::rollout::{Course, Hold};
 use model::Rest;
 use snapshot::{Name, terms};
 
-/// The reason of whoever cannot go back to what was good.
+/// The reason of clusters that cannot go back to what was good.
 pub(crate) const UNDO_IMPOSSIBLE: &str = "UndoImpossible";
 /// So much of a hash is shown.
 const SHORT: usize = 8;
@@ -90,7 +91,7 @@ pub(crate) struct Notice {
     pub reason: &'static str,
     /// Message of `Configured`.
     pub message: Name,
-    /// The same in the plan, which may be more precise: nobody stores it.
+    /// The same in the plan, which may be more precise: it is not stored.
     pub wait: Name,
     /// Whom it is for.
     pub attention: Attention,
@@ -114,7 +115,7 @@ impl Notice {
         Self::new("RolloutStrategyInvalid", Attention::Act, message)
     }
 
-    /// Nobody knows the decision groups of the placement.
+    /// The decision groups of the placement are not known.
     pub(super) fn undecided(what: &str) -> Self {
         let message = format!("{what} is not decided: nobody knows whose turn it is");
         Self::new("PlacementNotDecided", Attention::Wait, message)
@@ -135,7 +136,7 @@ impl Notice {
         Self::new("OutsideRollout", Attention::Meant, message)
     }
 
-    /// The change would be for the clusters of `what`, which does not exist: it reaches nobody.
+    /// The change would be for the clusters of `what`, which does not exist: it reaches no cluster.
     pub(super) fn nowhere(what: &str) -> Self {
         let message = format!(
             "{what} does not exist, and changes of spec.configuration only reach its clusters; this one keeps what it has"
@@ -189,7 +190,7 @@ impl Notice {
         Self::new(UNDO_IMPOSSIBLE, Attention::Act, message)
     }
 
-    /// Somebody has to approve of the change, by an entry of the annotation.
+    /// A user has to approve of the change, by an entry of the annotation.
     pub(super) fn approval(what: &str, group: &str, entry: &str) -> Self {
         let message = format!(
             "{}: by the entry {entry} of the annotation {}",
@@ -199,7 +200,7 @@ impl Notice {
         Self::new("WaitingForApproval", Attention::Wait, message)
     }
 
-    /// Nobody can tell where changes wait for an approval.
+    /// It is not known where changes wait for an approval.
     pub(super) fn bad_approval(fault: &str) -> Self {
         let message = format!(
             "where the rollout waits for an approval has no meaning, the cluster keeps what it has: {}",
@@ -296,7 +297,7 @@ impl Notice {
     }
 }
 
-/// Says which content nobody can go back to any more, and what would help.
+/// Says which content clusters cannot go back to any more, and what would help.
 pub(crate) fn gone(lost: &Desired) -> String {
     let hash = lost.hash.get(..SHORT).unwrap_or(&lost.hash);
     let what = lost.config.told();

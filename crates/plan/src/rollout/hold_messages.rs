@@ -1,6 +1,6 @@
 //! The notices of an add-on: what each instance says that keeps what it has, each sentence made once, however many say it.
 //!
-//! Decides which notice is whose. Never decides words (`notice.rs`).
+//! Decides which notice is whose. Never decides words (`hold_message.rs`).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -43,7 +43,7 @@ pub(crate) struct Rolled {
     pub standing: UnitState,
     /// Whether it may move.
     pub verdict: Verdict,
-    /// Whether it waits for nobody's approval.
+    /// Whether it waits for no approval.
     pub approved: bool,
 }
 

@@ -108,7 +108,7 @@ pub(crate) fn next<'v>(
     }
 }
 
-/// Holds whoever would go back to content that is no longer on the hub: something else is never given in its place.
+/// Holds candidates that would go back to content that is no longer on the hub: something else is never given in its place.
 fn hold_without_content(candidates: &mut [Candidate<'_>]) {
     for candidate in candidates.iter_mut().filter(|one| one.waits_for_turn()) {
         let lost = candidate.effective.lost();
@@ -126,8 +126,8 @@ fn feeds<'a>(view: &View<'a>, wanted: &'a Wanted<'a>, configs: &Configs) -> Vec<
     .collect()
 }
 
-/// Holds changes while no window is open; what is installed for the first time is no change. Returns when the next window opens, if anybody
-/// waits for it.
+/// Holds changes while no window is open; what is installed for the first time is no change. Returns when the next window opens,
+/// if a candidate waits for it.
 fn hold_outside_windows(
     view: &View<'_>,
     candidates: &mut [Candidate<'_>],
@@ -149,7 +149,7 @@ fn hold_outside_windows(
     opens
 }
 
-/// Holds changes where nobody can tell before which decision groups they wait for an approval.
+/// Holds changes where it is not known before which decision groups they wait for an approval.
 fn hold_without_terms(view: &View<'_>, candidates: &mut [Candidate<'_>]) {
     let Some(Err(fault)) = &view.addon.approval.before else {
         return;
@@ -160,8 +160,8 @@ fn hold_without_terms(view: &View<'_>, candidates: &mut [Candidate<'_>]) {
     held.for_each(|one| one.blocked = Some(Arc::clone(&notice)));
 }
 
-/// Holds whoever has something to take back until the add-ons that this one depends on run on its cluster. What somebody asks for on the
-/// one cluster itself passes that by, as it passes the rollout.
+/// Holds back candidates that have something to take until the add-ons that this one depends on run on their clusters. What a
+/// user asks for on the one cluster itself passes that by, as it passes the rollout.
 fn block(view: &View<'_>, candidates: &mut [Candidate<'_>]) {
     let waits = |one: &&mut Candidate<'_>| one.waits_for_turn() && one.blocked.is_none();
     let mut open = candidates.iter_mut().filter(waits).peekable();
@@ -312,8 +312,8 @@ fn is_idle(site: Site<'_>) -> bool {
     works.all(|work| reported(work) == Outcome::Succeeded)
 }
 
-/// Whether an instance is on its way to nothing: what it is assigned was not there, so that nothing was made of it, and its works are
-/// what its agent has confirmed.
+/// Whether an instance is on its way to nothing: what it is assigned was not there, so that nothing was made of it, and its works
+/// are what its agent has confirmed.
 fn is_at_rest(site: Site<'_>) -> bool {
     let references = &site.instance.references;
     if references.iter().all(|one| !one.desired.is_empty()) {
@@ -334,7 +334,7 @@ fn is_at_rest(site: Site<'_>) -> bool {
     confirmed.is_some_and(|confirmed| works.all(|work| carries(work, &confirmed)))
 }
 
-/// Whoever is on the way to what it was assigned before goes on taking a slot, until it has a newer assignment.
+/// A cluster on the way to what it was assigned before goes on taking a slot, until it has a newer assignment.
 fn overtaken(seen: UnitStanding) -> UnitStanding {
     match seen.standing {
         UnitState::InFlight(since) => UnitStanding {

@@ -9,7 +9,7 @@
 //! | `units`, `groups` | the engine's units, placement by placement, and their decision groups |
 //! | `candidate`, `member` | one instance before and after its step is decided |
 //! | `members` | every instance with its next step |
-//! | `approvals` | who waits until somebody approves of a change |
+//! | `approvals` | which clusters wait until a change is approved |
 //! | `references` | what an instance is assigned |
 //! | `prerequisites` | which add-ons have to run on a cluster first |
 //! | `undo` | whether a rollout is undone, and what is said about that |

@@ -1,7 +1,7 @@
 //! The add-ons that another one depends on (`tidegate.io/depends-on`), cluster by cluster.
 //!
-//! Decides whether they run there with what they should have, and what a cluster says that waits for them. Asks what they have and should
-//! have, never what their rollouts decide; a circle is told, and ends nobody's wait.
+//! Decides whether they run there with what they should have, and what a cluster says that waits for them. Asks what they have
+//! and should have, never what their rollouts decide; a circle is told, and ends no wait.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -121,7 +121,7 @@ fn standings<'v>(view: &View<'v>) -> BTreeMap<&'v Name, Standing> {
     let wanted = wanted(view, &Others::default());
     let configs = effective(view, &wanted);
     let rolling = Rolling::of(view);
-    // What it should have, its own manager knows and nobody here.
+    // What an add-on of another manager should have is not known here.
     let is_ours = view.addon.managed && !view.is_anothers();
     let mut all: BTreeMap<&Name, Standing> = BTreeMap::new();
     let coming: BTreeSet<&Name> = wanted.missing.keys().copied().collect();
@@ -153,7 +153,7 @@ fn standings<'v>(view: &View<'v>) -> BTreeMap<&'v Name, Standing> {
     all
 }
 
-/// An add-on whose health nobody looks at is up when it says that it is ready.
+/// An add-on whose health is not looked at (no condition `Available`) is up when it says that it is ready.
 fn is_up(instance: &Instance) -> bool {
     let says = |kind: &str| instance.condition(kind).map(|condition| condition.status);
     says(AVAILABLE).or_else(|| says("Ready")) == Some(Status::True)

@@ -52,7 +52,8 @@ pub(crate) fn counting<'a>(member: &Member<'_>) -> Option<Wish<'a>> {
     (member.layering == Layering::Merge).then(wish)
 }
 
-/// A time that lies ahead was written by a clock that was wrong; deadlines and soak times would wait for it, for years if need be.
+/// A time that lies ahead was written by a clock that was wrong; deadlines and soak times would wait for
+/// it, for years if need be.
 fn is_ahead(recorded: &Condition, now: Timestamp) -> bool {
     let since = recorded.since();
     since.is_some_and(|since| since.duration_since(now) > AHEAD)
@@ -79,8 +80,8 @@ fn ends_trouble(member: &Member<'_>, now: Timestamp) -> bool {
         || (before.status == Status::True && now > confirmed_at(member.instance) && is_early())
 }
 
-/// Returns whether nobody has confirmed yet what was assigned last. That the hashes say so is not enough: what goes back to the
-/// configuration that was confirmed before the last one may run with either.
+/// Returns whether the agent has yet to confirm what was assigned last. That the hashes say so is not enough: what goes back to
+/// the configuration that was confirmed before the last one may run with either.
 pub(super) fn is_open(instance: &Instance) -> bool {
     let recorded = instance.condition(ASSIGNED);
     recorded.is_some_and(|recorded| *recorded.reason == *OPEN)
@@ -96,7 +97,7 @@ pub(super) fn assigned_at(instance: &Instance, now: Timestamp) -> Timestamp {
     recorded.or_else(running).unwrap_or(now)
 }
 
-/// Returns since when the agent has confirmed what is assigned, as far as anybody recorded it.
+/// Returns since when the agent has confirmed what is assigned, as far as a condition records it.
 pub(super) fn confirmed_at(instance: &Instance) -> Timestamp {
     let since = |kind: &str| instance.condition(kind).and_then(Condition::since);
     since(ASSIGNED)

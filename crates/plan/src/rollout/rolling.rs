@@ -25,14 +25,14 @@ pub(super) struct Rolling<'v> {
     pub course: Course,
     /// What it is called in messages.
     pub what: String,
-    /// Whether somebody has paused it.
+    /// Whether it is paused.
     pub paused: bool,
     /// What the clusters say that it does not reach.
     pub outside: Notice,
-    /// Why it reaches nobody at all.
+    /// Why it reaches no cluster at all.
     pub bar: Option<Bar>,
-    /// Why nobody knows whom it reaches: until the placement is decided anew every cluster that a change concerns keeps all that it has,
-    /// for those that seem to be outside may be waiting for a slot inside.
+    /// Why it is not known which clusters it reaches: until the placement is decided anew every cluster that a change concerns
+    /// keeps all that it has, for those that seem to be outside may be waiting for a slot inside.
     pub unknown: Option<Notice>,
     types: BTreeSet<&'v ConfigType>,
 }
@@ -145,8 +145,8 @@ impl<'v> Rolling<'v> {
     }
 }
 
-/// What nobody has cannot be kept, or a canary would keep a new cluster without the add-on: content that was never known, or
-/// that has been edited before anything was made of it.
+/// What a cluster does not have it cannot keep, or a canary would keep a new cluster without the add-on: content that was never
+/// known, or that has been edited before anything was made of it.
 fn is_nothing(view: &View<'_>, instance: &Instance, reference: &Reference) -> bool {
     let is_made = || deployed_works(view, instance).next().is_some();
     // What its works are made of it has, although what it is assigned is nothing.
@@ -158,8 +158,9 @@ fn is_nothing(view: &View<'_>, instance: &Instance, reference: &Reference) -> bo
     reference.applied.is_none() && is_nothing && !runs_another()
 }
 
-/// Whether an instance would only go back to what it has, because nothing can be made of what it was assigned since: that is no change for it, and
-/// there is nothing else that it could keep. It has what its agent has confirmed, and what its works are made of.
+/// Whether an instance would only go back to what it has, because nothing can be made of what it was assigned since:
+/// that is no change for it, and there is nothing else that it could keep. It has what its agent has confirmed, and
+/// what its works are made of.
 fn returns(view: &View<'_>, instance: &Instance, effective: &Effective, of: &ConfigType) -> bool {
     let assigned = || instance.references.iter().filter(|one| one.config.of == *of);
     let is_confirmed = |desired: &Desired| {

@@ -1,8 +1,8 @@
 //! Whether the rollout over a placement is undone, and what is said about it.
 //!
-//! Decides when a rollout that has stopped is undone: where somebody asks for that, and where the whole content that was last known to be
-//! good is still on the hub. What is decided is noted in the status, in conditions of the placement, before anybody moves; plans go by the
-//! note (`config::back`). Never decides who moves, and never touches a spec.
+//! Decides when a rollout that has stopped is undone: where the add-on asks for that, and where the whole content that was last
+//! known to be good is still on the hub. What is decided is noted in the status, in conditions of the placement, before any
+//! cluster moves; plans go by the note (`config::back`). Never decides who moves, and never touches a spec.
 
 use jiff::Timestamp;
 
@@ -67,7 +67,7 @@ impl<'a> Undo<'a> {
         else {
             return Self::Nothing;
         };
-        // What cannot be used is told elsewhere, and has hurt nobody.
+        // What cannot be used is told elsewhere, and has harmed no cluster.
         let Some(failed) = inherited.pinned() else {
             return Self::Nothing;
         };
@@ -127,7 +127,7 @@ impl<'a> Undo<'a> {
         }
     }
 
-    /// Returns what to say about it, for whoever asks why the specs are not fulfilled.
+    /// Returns what to say about it where the add-on tells why its specs are not fulfilled.
     pub(crate) fn stalled(&self, placed: &Placed, is_back: bool) -> Option<(&'static str, String)> {
         match self {
             Self::Stands(_, good) if let Some(lost) = good.lost().filter(|_| !is_back) => Some((

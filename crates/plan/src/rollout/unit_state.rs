@@ -2,7 +2,7 @@
 //!
 //! Decides what counts as failed: what `health.rs` calls a failure, and an agent that stays unavailable for longer than a
 //! start takes. What was successful for as long as it had to be stays so, whatever happens to it later. Where only the deadline
-//! is a failure, nobody is asked but the clock.
+//! is a failure, nothing but the clock counts.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ use snapshot::{Failures, Instance, Reference, View};
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Soak {
     pub length: Duration,
-    /// Whoever had succeeded before need not any longer.
+    /// An instance that had succeeded before this need not stay so any longer.
     pub promoted: Option<Timestamp>,
 }
 
@@ -31,7 +31,7 @@ impl Soak {
         has_passed || (is_promoted && self.promoted.is_some_and(|at| began > at))
     }
 
-    /// Returns how long who succeeded then must stay so: no longer at all once somebody has let it pass.
+    /// Returns how long an instance that succeeded then must stay so: no longer at all once it is promoted.
     pub(super) fn of(&self, since: Timestamp, now: Timestamp) -> Duration {
         if is_promoted(self.promoted, since, now) {
             return Duration::ZERO;
@@ -45,7 +45,7 @@ impl Soak {
 pub(super) struct UnitStanding {
     /// Its standing.
     pub standing: UnitState,
-    /// The failure, in the words of whoever reported it.
+    /// The failure, in the words of the condition that reports it.
     pub failure: Option<String>,
     /// When unavailability becomes a failure.
     pub recheck_at: Option<Timestamp>,

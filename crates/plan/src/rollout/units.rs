@@ -2,7 +2,7 @@
 //!
 //! Decides which instance is a unit of which course, and in which decision group. A cluster takes part where its
 //! configuration comes from, the last placement that selects it, and only while there is an instance that can move:
-//! whoever cannot move takes no slot and keeps no group open.
+//! a cluster that cannot move takes no slot and keeps no group open.
 
 use std::collections::BTreeMap;
 
@@ -37,15 +37,15 @@ pub(crate) struct Placed {
     pub breach: Option<Breach>,
     /// How many of its clusters wait for other add-ons or a window.
     pub blocked: usize,
-    /// Whether somebody has paused it.
+    /// Whether it is paused.
     pub paused: bool,
     /// The mandatory decision group with those failures, if it is one.
     pub mandatory: Option<Name>,
     /// Its clusters that failed or took too long.
     blamed: [Few; 2],
-    /// What somebody is asked to approve, where changes wait for that.
+    /// What has to be approved, where changes wait for that.
     pub asked: Option<Asked>,
-    /// Why changes cannot travel, whoever waits.
+    /// Why changes cannot travel, whichever clusters wait.
     pub bar: Option<Bar>,
     /// The clusters that failed.
     pub failed: Few,
@@ -140,7 +140,7 @@ pub(super) struct Feed<'v> {
     pub course: Course,
     /// Why nothing new starts, apart from a pause.
     pub shut: Option<Notice>,
-    /// Whether somebody has paused it.
+    /// Whether it is paused.
     pub paused: bool,
     /// What is wrong with its strategy.
     pub fault: Option<Name>,
@@ -170,9 +170,9 @@ impl<'v> Feed<'v> {
             Err(fault) => (Course::at_once(), Some(fault.clone())),
         };
         let approvals = Approvals::of(view, by, inherited);
-        // Whoever moves everywhere at once need not know whose turn it is.
-        // Nobody is asked about the way back: what is gone back to is known to be good.
+        // The way back needs no approval: what is gone back to is known to be good.
         let approvals = approvals.filter(|_| heading == Heading::Forth);
+        // Where all clusters move at once it need not be known whose turn it is.
         let has_turns = course != Course::at_once() || approvals.is_some();
         let course = heading.course(course);
         let shut = match (&fault, selected.known) {
@@ -200,13 +200,13 @@ impl<'v> Feed<'v> {
         self.selected.by
     }
 
-    /// Returns whether clusters that no placement seems to configure may be its own: it exists, it has turns, and nobody has
-    /// decided it. A scheduler that writes its decisions anew leaves such moments.
+    /// Returns whether clusters that no placement seems to configure may be its own: it exists, it has turns, and it is not
+    /// decided. A scheduler that writes its decisions anew leaves such moments.
     pub(super) fn may_claim(&self) -> bool {
         self.selected.known == DecisionState::NoDecision && (self.paused || self.shut.is_some())
     }
 
-    /// Returns whether a cluster is only believed to be the placement's own: nobody has decided the placement, and nothing but the
+    /// Returns whether a cluster is only believed to be the placement's own: the placement is not decided, and nothing but the
     /// configurations that a human's instance runs with says that it belongs here.
     pub(super) fn is_unsure_of(&self, view: &View<'_>, instance: &Instance) -> bool {
         let by = self.selected.by;
@@ -321,7 +321,7 @@ fn blocked(verdicts: &[Verdict]) -> usize {
     verdicts.iter().filter(|verdict| **verdict == elsewhere).count()
 }
 
-/// Notes in a course that somebody ends its soaks. Where nobody soaks that is no difference.
+/// Notes a promotion of soaks in a course. Where there is no soak it makes no difference, and is not noted.
 fn promoted(view: &View<'_>, by: &PlacementUse, course: Course) -> Course {
     let promoted = view.addon.promoted.placement(&by.namespace, &by.name);
     Course {
@@ -400,7 +400,7 @@ pub(super) fn decide_rolling(
             UnitState::Overtaken(_) if candidate.verdict != Verdict::Start && candidate.is_at_rest => {
                 UnitState::Held
             }
-            // Whoever is on its way takes a slot, whatever holds the next step.
+            // A cluster on its way takes a slot, whatever holds the next step.
             UnitState::Overtaken(since) if !candidate.is_governed || candidate.verdict != Verdict::Start => {
                 UnitState::InFlight(since)
             }

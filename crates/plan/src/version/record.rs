@@ -25,13 +25,13 @@ pub(crate) struct Memory {
 pub(crate) enum Assigned<'a> {
     /// Nothing that could have one.
     Nothing,
-    /// The assigned content is not on the hub any more: nobody can say.
+    /// The assigned content is not on the hub any more: its version is not known.
     Unreadable,
     /// Something without a version.
     Without,
     /// This one.
     Is(&'a Name),
-    /// One that nobody offers.
+    /// One that no template offers.
     Bad(&'a BadVersion),
 }
 
@@ -57,13 +57,13 @@ impl<'v> Reader<'v> {
             return assigned;
         }
         let assigned = assigned(self.view, member);
-        // That nobody offers a version is not told by references alone.
+        // That no template offers a version is not told by references alone.
         self.last = (!matches!(assigned, Assigned::Bad(_))).then_some((references, assigned));
         assigned
     }
 }
 
-/// Returns the version that is assigned to an instance although nobody offers it.
+/// Returns the version that is assigned to an instance although no template offers it.
 pub(crate) fn invalid<'m>(member: &'m Member<'_>) -> Option<&'m BadVersion> {
     let bad = member.effective.bad_version.as_ref()?;
     let reference = of_kind(&member.assigned, Kind::Template)?;
@@ -111,12 +111,12 @@ pub(crate) fn carried_version(view: &View<'_>, assigned: &[Reference]) -> Name {
     version.map_or_else(|| Name::from(""), Name::clone)
 }
 
-/// Returns whether a version that nobody offers is the one that the instance runs with.
+/// Returns whether a version that no template offers is the one that the instance runs with.
 pub(crate) fn is_present(member: &Member<'_>, bad: &BadVersion) -> bool {
     is_same(&bad.asked, &member.instance.current_version)
 }
 
-/// Returns the words for a version that nobody offers.
+/// Returns the words for a version that no template offers.
 pub(crate) fn refusal(phase: Phase, member: &Member<'_>, bad: &BadVersion) -> String {
     let version = &bad.asked;
     if is_present(member, bad) {

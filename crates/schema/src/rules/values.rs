@@ -11,7 +11,7 @@ use base64::Engine as _;
 use cel_engine::{ReferencedFields, convert, plain};
 use serde_json::{Map, Value};
 
-/// Converts a value by its schema, leaving out members that nobody reads.
+/// Converts a value by its schema, leaving out members that no rule reads.
 pub(super) fn typed<'v>(node: &Node, value: &'v Value, fields: &ReferencedFields) -> Box<dyn Val + 'v> {
     match (node.kind, value) {
         (Kind::Object, Value::Object(members)) => object(node, members, fields),

@@ -1,9 +1,9 @@
 //! Who owns what of a `ManagedClusterAddOn`: what the API server and the tools that apply objects record about it.
 //!
-//! Decides who counts as somebody else, and of what; the table stands in decision 0007. Never says what follows from it.
+//! Decides which other managers count as owners, and of what; the table stands in decision 0007. Never says what follows from it.
 //!
 //! ```text
-//! applies  an entry with the operation Apply; kubectl's record of what it applied last; the mark of a tool that keeps an inventory
+//! applies  an entry with the operation Apply; kubectl's record of what it applied last; the mark of a tool with an inventory
 //!          ─► the fields are theirs, and so is the object: it is adopted
 //! edits    an entry with the operation Update
 //!          ─► the fields are theirs, the object is not
@@ -19,9 +19,9 @@ use crate::terms;
 
 /// Annotation in which `kubectl apply`, and Argo CD like it, keep what they have applied.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
-/// The name of whoever has written [`LAST_APPLIED`], where no entry says it.
+/// The name for the writer of [`LAST_APPLIED`] where no entry names the manager.
 const CLIENT_SIDE: &str = "kubectl apply";
-/// What the API server calls the owner of fields that are older than its records: nobody knows who that was.
+/// What the API server calls the owner of fields that are older than its records: which manager that was is not known.
 const UNRECORDED: &str = "before-first-apply";
 /// OCM's add-on manager. What it has copied from a cluster is what we go on with.
 const PREDECESSOR: &str = "addon";
@@ -31,7 +31,7 @@ const INVENTORIES: [(&str, &str); 3] = [
     ("meta.helm.sh/release-name", "Helm"),
     ("config.k8s.io/owning-inventory", "an inventory"),
 ];
-/// Our own marks: whoever edits one of them speaks to us.
+/// Our own marks: an edit of one is an instruction to the controllers, and does not make the editor its owner.
 const MARKS: [&str; 4] = [
     terms::INSTALLED_BY,
     terms::DESELECTED_AT,
@@ -40,7 +40,7 @@ const MARKS: [&str; 4] = [
 ];
 const VERSION: &str = "desiredVersion";
 
-/// How somebody has come to own something.
+/// How a manager has come to own something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Way {
     Applies,
@@ -67,7 +67,7 @@ pub(crate) fn claims(object: &Value, names: &mut Names) -> Claims {
     }));
     let applies = |share: &&Share| share.way == Way::Applies;
     let adopter = shares.iter().find(applies).map_or("", |share| &share.manager);
-    // Whoever writes the record of what was given hands the version over.
+    // A manager that edits the record of what was given hands the version over.
     let edits = |share: &&Share| share.way == Way::Edits;
     let is_handed_over = shares
         .iter()
@@ -133,7 +133,7 @@ fn below<'a>(fields: Option<&'a Map<String, Value>>, key: &str) -> Option<&'a Ma
     fields?.get(key)?.as_object()
 }
 
-/// Whoever applies nothing but finalizers, owners or a status holds the object, and has not written it.
+/// Whether an apply makes the object its manager's: one of nothing but finalizers, owners or a status only holds it.
 fn is_of_the_object(fields: Option<&Map<String, Value>>, metadata: Option<&Map<String, Value>>) -> bool {
     let Some(fields) = fields.filter(|fields| !fields.is_empty()) else {
         return true;
@@ -184,7 +184,7 @@ impl Share {
         self.annotations.extend(keys.filter(counts).map(str::to_owned));
     }
 
-    /// Returns the annotations that nobody else may write.
+    /// Returns the annotations that are this manager's: plans leave them alone.
     fn theirs(&self) -> impl Iterator<Item = &str> {
         let is_theirs = |key: &&String| match self.way {
             Way::Applies => true,
@@ -244,7 +244,7 @@ mod tests {
         json!({"kind": "ManagedClusterAddOn", "metadata": {"managedFields": entries, "annotations": annotations}})
     }
 
-    /// Who adopts it, whether the version is somebody else's, and which annotations are.
+    /// Who adopts it, and whether the version, and which annotations, are another manager's.
     fn told(object: &Value) -> String {
         let claims = claims(object, &mut Names::default());
         let version = if claims.version { " version" } else { "" };

@@ -74,7 +74,7 @@ fn run(manifest: &ManifestCondition) -> Run {
         ("", "pods") if said("PodPhase") == Some("Succeeded") => Run::Completed,
         ("", "pods") if said("PodPhase") == Some("Failed") => Run::Failed(format!("pod {at} has failed")),
         ("batch", "jobs") | ("", "pods") => Run::Running,
-        // Whatever else somebody has put here does not run and so does not end.
+        // An object of another kind among the hooks does not run: it has no end to wait for.
         _ => Run::Completed,
     }
 }

@@ -1,6 +1,6 @@
 //! Decoding `ManifestWork`: a digest of what it asks for, which objects it carries, and what the agent says about it.
 //!
-//! Never keeps manifests. A work with neither the add-on's label nor an add-on as its owner belongs to nobody here.
+//! Never keeps manifests. A work with neither the add-on's label nor an add-on as its owner is left out.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::Deserialize;
@@ -116,7 +116,7 @@ pub(crate) fn work(
     Ok(Some((addon, cluster, work)))
 }
 
-/// Somebody may have taken the label away from a work that was deployed for an add-on. Other works that an add-on owns are
+/// The label may have been taken away from a work that was deployed for an add-on. Other works that an add-on owns are
 /// none of the hub's business.
 fn owning_addon<'o>(name: &str, owners: &'o [OwnerReference]) -> Option<&'o str> {
     let is_addon = |owner: &&OwnerReference| {
@@ -128,7 +128,7 @@ fn owning_addon<'o>(name: &str, owners: &'o [OwnerReference]) -> Option<&'o str>
         .then_some(addon)
 }
 
-/// They matter only when nobody is left to take them off.
+/// They matter only while the work is being deleted: an agent whose cluster is gone does not take its own off.
 fn finalizers(metadata: &ObjectMeta, names: &mut Names) -> Box<[Name]> {
     let finalizers = metadata.finalizers.iter().flatten();
     finalizers

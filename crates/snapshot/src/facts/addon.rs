@@ -40,7 +40,7 @@ pub struct AddonPlacement {
     pub configs: Vec<ConfigReference>,
     /// What its clusters' add-ons are created with.
     pub template: CreationTemplate,
-    /// How changes travel over its clusters; absent where that has no meaning, and nobody moves.
+    /// How changes travel over its clusters; absent where that has no meaning, and no cluster moves.
     pub rollout: Option<RolloutStrategy>,
 }
 
@@ -55,9 +55,9 @@ pub struct AddonFacts {
     pub defaults: Vec<ConfigReference>,
     /// Placements in effect, in their order; empty unless the strategy is `Placements`.
     pub placements: Vec<AddonPlacement>,
-    /// How changes of `spec.configuration` travel; absent where that has no meaning, and nobody moves.
+    /// How changes of `spec.configuration` travel; absent where that has no meaning, and no cluster moves.
     pub configuration_rollout: Option<ConfigRollout>,
-    /// The placements whose rollouts somebody has paused.
+    /// The placements whose rollouts are paused.
     pub paused: Paused,
     /// The add-ons that it depends on.
     pub depends_on: BTreeSet<Name>,
@@ -76,7 +76,7 @@ impl AddonFacts {
         self
     }
 
-    /// Returns the same of an add-on with this annotation about merged types; nobody knows how to merge others than deployment configurations.
+    /// Returns the same of an add-on with this annotation about merged types; only deployment configurations can be merged.
     #[must_use]
     pub fn merging(mut self, annotation: Option<&str>) -> Self {
         let mut types = listed_types(annotation.unwrap_or_default());
@@ -190,7 +190,7 @@ impl AddonFacts {
 pub struct VersionFacts {
     /// Every version that can be asked for, lowest first.
     pub supported: Vec<Arc<str>>,
-    /// The templates that stand for them, in the same order; "" where nobody has said which.
+    /// The templates that stand for them, in the same order; "" where it is not known which.
     pub templates: Vec<Arc<str>>,
     /// The version that is installed where none is asked for.
     pub default: Option<Arc<str>>,

@@ -23,7 +23,7 @@ pub struct ClusterFacts {
     pub kubernetes_version: Name,
     /// Whether the hub has accepted it.
     pub accepted: bool,
-    /// Whether it answers; absent while nobody knows.
+    /// Whether it answers; absent while that is not known.
     pub available: Option<bool>,
     /// Whether it is being removed from the hub.
     pub deleting: bool,

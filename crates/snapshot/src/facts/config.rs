@@ -14,20 +14,20 @@ use model::Name;
 pub struct ConfigFacts {
     /// Hash of its content.
     pub hash: Name,
-    /// The version of the add-on that it stands for, as it is written: the label of a template, or what an `AddOnHubConfig` asks for.
+    /// The version of the add-on that it stands for, as it is written: a template's label, or what an `AddOnHubConfig` asks for.
     pub version: Option<Name>,
     /// What it says, if its kind is one that the tide reads.
     pub content: Option<Arc<Content>>,
 }
 
-/// Whether a configuration object exists, as far as anybody knows.
+/// Whether a configuration object exists, as far as is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ConfigPresence {
     /// It does.
     Exists(ConfigFacts),
     /// It does not, and why.
     Absent(Absence),
-    /// Nobody has looked, or nobody may.
+    /// It was not looked for, or may not be read.
     Unknown,
 }
 

@@ -1,4 +1,4 @@
-//! What somebody has asked the hub itself, beside what was watched: whether single objects exist.
+//! What the hub itself was asked, beside what was watched: whether single objects exist.
 //!
 //! Decides nothing. A watch may be a moment late, so that nothing is refused for what only it has not seen.
 
@@ -28,7 +28,7 @@ pub enum LiveFact {
 /// How far the absence of objects is confirmed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Confirmed {
-    /// Nobody has asked.
+    /// The hub was not asked.
     #[default]
     Nothing,
     /// The hub has said of these objects whether they exist.
@@ -44,7 +44,7 @@ pub enum Word {
     Exists,
     /// It does not.
     Absent,
-    /// Nobody has asked, or there was no answer in time.
+    /// The hub was not asked, or did not answer in time.
     Silent,
 }
 

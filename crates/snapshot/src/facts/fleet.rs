@@ -26,7 +26,7 @@ pub type ByTwoNames<T> = BTreeMap<Arc<str>, BTreeMap<Arc<str>, T>>;
 
 /// The facts of the whole fleet.
 ///
-/// The parts are shared: whoever publishes new facts replaces the parts that changed and clones the rest for free.
+/// The parts are shared: when the store publishes new facts, it replaces the parts that changed and clones the rest for free.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
     /// Of which kinds everything that exists is in here.
@@ -183,7 +183,7 @@ impl Facts {
         self.known.covers(kind)
     }
 
-    /// Returns the kinds of which nobody knows yet what exists, in the order in which they are read.
+    /// Returns the kinds of which it is not known yet what exists, in the order in which they are read.
     pub fn unread(&self) -> Vec<&'static str> {
         let unread = Kind::ALL.into_iter().filter(|kind| !self.known.covers(*kind));
         unread.map(|kind| kind.address().resource).collect()
@@ -238,7 +238,7 @@ impl Facts {
             .is_some_and(|placement| placement.clusters.contains(cluster))
     }
 
-    /// Returns whether a configuration object exists, as far as anybody knows.
+    /// Returns whether a configuration object exists, as far as is known.
     pub fn config(&self, reference: &ConfigReference) -> ConfigPresence {
         let of = reference.config();
         let namespace = reference.namespace().unwrap_or_default();
@@ -272,8 +272,8 @@ impl Facts {
 
     /// Returns the install namespace that the templates give to an add-on on a cluster.
     ///
-    /// Where all placements give the same one, it is the add-on's, and nobody waits for decisions. Else later placements win over
-    /// earlier ones, as they do for configurations; one that is silent takes nothing away.
+    /// Where all placements give the same one, it is the add-on's, even without a decision for the cluster. Else later placements
+    /// win over earlier ones, as they do for configurations; one that is silent takes nothing away.
     pub fn install_namespace(&self, addon: &str, cluster: &str) -> Option<&InstallNamespace> {
         let addon = self.addon(addon)?;
         if let Some(namespace) = addon.only_namespace() {

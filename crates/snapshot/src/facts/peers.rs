@@ -44,8 +44,8 @@ pub struct PeerFacts {
 /// What an add-on on one cluster says for itself.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PeerInstance {
-    /// The mark of who installed it: `<namespace>/<name>` of a placement, `label-selector`, or "" for what nobody but a human or
-    /// another program made.
+    /// The mark of who installed it: `<namespace>/<name>` of a placement, `label-selector`, or "" for what a user or another
+    /// program made.
     pub installed_by: Name,
     /// The version that it runs, "" while it reports none.
     pub version: Name,

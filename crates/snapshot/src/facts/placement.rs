@@ -13,7 +13,7 @@ use model::Name;
 pub struct PlacementFacts {
     /// Whether its object exists; decisions may outlive it.
     pub exists: bool,
-    /// Whether anybody has decided for clusters yet.
+    /// Whether there is a `PlacementDecision` of it yet.
     pub decided: bool,
     /// The clusters that it selects.
     pub clusters: Arc<BTreeSet<Name>>,

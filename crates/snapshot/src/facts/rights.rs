@@ -1,4 +1,4 @@
-//! What somebody may do on the hub, as far as the hub has been asked: whether the one who asks may give a role away.
+//! What the user of a request may do on the hub, as far as the hub has been asked: whether the user may give a role away.
 //!
 //! Decides nothing. Answers are about one request and its user; they are never kept beyond it.
 
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::kind::ObjectKey;
 use model::Name;
 
-/// Whether somebody may bind a role: the verb `bind`, as for whoever writes a role binding.
+/// Whether the user may bind a role: the verb `bind`, as for a user who writes a role binding.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct MayBind {
     /// The role.

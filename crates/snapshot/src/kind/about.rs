@@ -18,7 +18,8 @@ impl Kind {
         self.row().need
     }
 
-    /// Returns the label selector that an object must match to count, if not all do. Whoever lists or watches the kind asks with it.
+    /// Returns the label selector that an object must match to count, if not all do. Lists and watches of the kind ask
+    /// with it.
     pub fn selector(self) -> Option<String> {
         let all: Vec<String> = self.row().selector.iter().map(ToString::to_string).collect();
         (!all.is_empty()).then(|| all.join(","))
@@ -30,7 +31,7 @@ impl Kind {
     }
 
     /// Returns whether the objects of the kind only serve the registration of agents: a hub that lacks or forbids the
-    /// kind can do without them, and they wait for nobody in their namespace.
+    /// kind can do without them, and their writes wait for no other in their namespace.
     pub const fn is_for_registration(self) -> bool {
         matches!(self.need(), Need::ForRegistration)
     }
@@ -75,8 +76,8 @@ impl Kind {
         Self::ALL.into_iter().find(|kind| kind.word() == name)
     }
 
-    /// Returns whether there is no hub without the kind (Open Cluster Management's own have no `AddOnHubConfig`). An answer that such a kind is not there is a fault of the hub or of
-    /// the way to it: nobody may conclude from it that there are no objects.
+    /// Returns whether there is no hub without the kind (Open Cluster Management's own have no `AddOnHubConfig`). An answer that
+    /// such a kind is not there is a fault of the hub or of the way to it, and no proof that there are no objects.
     pub const fn must_exist(self) -> bool {
         matches!(self.need(), Need::Always)
     }

@@ -49,7 +49,8 @@ impl ObjectKey {
         Self::new(kind, namespace.clone(), name.clone())
     }
 
-    /// Returns whether a question about the object is one about what an add-on of a cluster is given: those come from nobody's rule.
+    /// Returns whether a question about the object is one about what an add-on of a cluster is given: such questions are for
+    /// what the gate fills in, and no rule asks them.
     pub fn is_about_a_default(&self) -> bool {
         self.kind == Kind::Instance
     }

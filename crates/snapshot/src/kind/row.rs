@@ -1,7 +1,7 @@
 //! The list of the kinds: how each is addressed, what it is needed for, and which of its objects count.
 //!
-//! Decides which kinds there are, and in which order a start reads them: what others point to comes first. Knows nothing of what is
-//! in an object (`kinds/`).
+//! Decides which kinds there are, and in which order a start reads them: what others point to comes first. Knows nothing of what
+//! is in an object (`kinds/`).
 
 use super::address::{Address, Label, Need, cluster_scoped, namespaced};
 use crate::terms;
@@ -118,7 +118,8 @@ kinds! {
     /// `RoleBinding` of an agent
     RoleBinding = Row::new(namespaced(RBAC_GROUP, "v1", "RoleBinding", "rolebindings"), Need::ForRegistration)
         .selected_by(OF_AN_AGENT);
-    /// `CertificateSigningRequest` of an agent. Anybody may create requests; only those that say whose they are can be answered.
+    /// `CertificateSigningRequest` of an agent. Other clients make requests too; only requests that say
+    /// whose they are can be answered.
     SigningRequest = Row::new(
         cluster_scoped(CERTIFICATES_GROUP, "v1", "CertificateSigningRequest", "certificatesigningrequests"),
         Need::ForRegistration,

@@ -134,7 +134,7 @@ fn index(store: &mut Store, addon: &record::AddOn, mentioned: Mentioned) {
     for config in common.clone() {
         mentioned.note(&mut store.indexes.by_config, config, &owner);
     }
-    // What clusters may go back to nobody else need name any more.
+    // What clusters may go back to need not be named anywhere else any more.
     let noted = addon.progressions.iter().flatten();
     let good: Vec<ConfigRef> = noted
         .filter_map(Progression::known_good)

@@ -66,7 +66,7 @@ impl Stored for Cluster {
             store.published.cluster_changed(&key.name);
         }
         if let Some(old) = &mut slot {
-            // What only admission asks about touches nobody's plan, nor do words of a cluster that no template uses.
+            // What only admission asks about touches no plan, nor do words of a cluster that no template uses.
             old.facts = Arc::clone(&record.facts);
             old.said.clone_from(&record.said);
         }

@@ -33,7 +33,7 @@ pub(crate) enum Members {
     Label,
     /// By a selector.
     Selector(Selector),
-    /// By one that nobody understands: none are in it.
+    /// By a selector that cannot be read: no cluster is in it.
     Unreadable,
 }
 

@@ -133,7 +133,7 @@ fn decode(
         claims: names.share_claims(claims),
         farewell: Farewell::of(metadata, names),
         installed_by: shared(annotation(metadata, terms::INSTALLED_BY), names),
-        // A time that nobody can read counts as none: it is written anew.
+        // A time that cannot be read counts as none: it is written anew.
         deselected_at: annotation(metadata, terms::DESELECTED_AT).and_then(|text| text.parse().ok()),
         annotations: travelling(metadata, names),
         copied: shared(annotation(metadata, terms::COPIED_ANNOTATIONS), names),

@@ -1,6 +1,6 @@
 //! `Namespace`: labels and annotations that policies ask for.
 //!
-//! Decides nothing: nobody's plan reads namespaces, but for their end.
+//! Decides nothing: plans read of a namespace only whether it is being deleted.
 
 use std::sync::Arc;
 

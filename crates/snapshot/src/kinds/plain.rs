@@ -1,6 +1,6 @@
 //! Kinds whose records are kept by their place alone: they say how an object is read, and what a change of it concerns.
 //!
-//! Decides that a change of the revision alone concerns nobody. Never knows a kind by name.
+//! Decides that a change of the revision alone concerns no plan. Never knows a kind by name.
 
 use serde_json::Value;
 

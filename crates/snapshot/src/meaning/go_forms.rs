@@ -1,9 +1,9 @@
-//! Empty values that say nothing: those that Go's types write, or leave away, where nobody has asked for anything.
+//! Empty values that say nothing: those that Go's types write, or leave away, where nothing is asked for.
 //!
-//! Decides where an empty value and an absent one mean the same. A place counts only if the Go type of its field cannot tell
-//! the two apart (no pointer, no `nullable`): then no API server can either, whoever writes the object. Everywhere else an
-//! empty value is a word of its own: `emptyDir: {}`, `namespaceSelector: {}` and `replicas: 0` are never touched, and neither
-//! is anything below a map whose keys users choose. An item is never taken out of a list.
+//! Decides where an empty value and an absent one mean the same. A place counts only if the Go type of its field cannot tell the
+//! two apart (no pointer, no `nullable`): then no API server can either, whichever client writes the object. Everywhere else an
+//! empty value is a word of its own: `emptyDir: {}`, `namespaceSelector: {}` and `replicas: 0` are never touched, and neither is
+//! anything below a map whose keys users choose. An item is never taken out of a list.
 
 use serde_json::Value;
 
@@ -192,7 +192,7 @@ static REQUEST: Shape = Shape {
     inside: &[],
 };
 
-/// Takes the empty values out of a manifest that say nothing. Kinds that nobody reads into Go's types stay as they are.
+/// Takes the empty values out of a manifest that say nothing. Kinds that are not read into Go's types stay as they are.
 pub(super) fn plain_manifest(manifest: &mut Value) {
     let text = |field: &str| manifest.get(field).and_then(Value::as_str);
     let is_typed = text("apiVersion") == Some("apps/v1")

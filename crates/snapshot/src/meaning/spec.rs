@@ -56,7 +56,7 @@ impl Meaning {
     }
 }
 
-/// Returns a spec without what says nothing, for whoever tells what is different.
+/// Returns a spec without what says nothing, for callers that tell what is different.
 pub fn plain_spec(spec: &Value) -> Value {
     let mut spec = spec.clone();
     fill_defaults(&mut spec);

@@ -1,7 +1,7 @@
 //! What has changed for each owner: single clusters, or anything that concerns all of them.
 //!
-//! Decides to which cluster a change is attributed. Whatever is not attributed to one counts as a change for all: a plan that is made
-//! anew for nothing costs time, one that is not made anew would be wrong. Never forgets anything unless it is told to.
+//! Decides to which cluster a change is attributed. Whatever is not attributed to one counts as a change for all: a plan that is
+//! made anew for nothing costs time, one that is not made anew would be wrong. Never forgets anything unless it is told to.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,7 +33,7 @@ impl Changes {
     fn log(&mut self, owner: &Owner) -> (&mut Log, u64) {
         self.last = self.last.saturating_add(1);
         let number = self.last;
-        // Nobody knows what came before the first entry.
+        // What came before the first entry is not known: it counts as a change for all.
         let log = self.owners.entry(owner.clone()).or_insert_with(|| Log {
             common: number,
             ..Log::default()

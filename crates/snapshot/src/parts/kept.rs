@@ -43,7 +43,7 @@ pub(crate) use keeps;
 #[derive(Debug)]
 pub(crate) struct Replaced<R> {
     pub(crate) before: Option<R>,
-    /// Whether anything but the revision differs: a new revision alone touches nobody.
+    /// Whether anything but the revision differs: a new revision alone touches no plan.
     pub(crate) differs: bool,
 }
 

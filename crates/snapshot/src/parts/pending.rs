@@ -27,6 +27,6 @@ pub(crate) struct Pending {
     pub(crate) removals: Removals,
     /// Objects that could not be decoded, and why.
     pub(crate) faults: BTreeMap<ObjectKey, String>,
-    /// Those that nobody was told of yet.
+    /// Those that are not reported yet.
     pub(crate) new_faults: Vec<(ObjectKey, String)>,
 }

@@ -11,7 +11,7 @@ use model::Percent;
 
 /// The time in which removals are counted.
 pub(crate) const WINDOW: SignedDuration = SignedDuration::from_mins(1);
-/// How far ahead somebody may let removals go.
+/// How far ahead the time may lie until which an add-on's removals go without a budget.
 pub(crate) const LONGEST: SignedDuration = SignedDuration::from_hours(24);
 
 /// How many instances of an add-on may be taken away in a minute.

@@ -1,6 +1,6 @@
 //! Putting a new state of an object into the place of its old one.
 //!
-//! Decides whether they differ in anything that a plan reads: a new revision alone touches nobody.
+//! Decides whether they differ in anything that a plan reads: a new revision alone touches no plan.
 
 use crate::record::Meta;
 

@@ -1,7 +1,7 @@
-//! How the add-ons stand on their clusters, counted as their statuses change: nobody ever counts a whole fleet.
+//! How the add-ons stand on their clusters, counted as their statuses change: a whole fleet is never counted anew.
 //!
-//! Decides what a status means for a count, from the conditions alone: so every reader of the hub counts the same, whoever wrote them.
-//! Never decides what a status should be.
+//! Decides what a status means for a count, from the conditions alone: so every reader of the hub counts the same, whichever
+//! add-on manager wrote them. Never decides what a status should be.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -19,19 +19,19 @@ pub enum Standing {
     Ready,
     /// It has, and its agent does not work.
     Unavailable,
-    /// It has, and nobody knows whether its agent works.
+    /// It has, and it is not known whether its agent works.
     Unreachable,
     /// It is on the way.
     Moving,
     /// It waits: for its turn, or for something that is not there.
     Waiting,
-    /// It waits until somebody lets the rollout go on.
+    /// It waits until a user lets the rollout go on: that is paused, or waits for an approval.
     Paused,
     /// It has failed, or only a human can change it.
     Failed,
     /// It is being deleted.
     Leaving,
-    /// Nobody has said anything of it.
+    /// No condition tells how it stands.
     Unknown,
 }
 
@@ -106,7 +106,7 @@ impl Standing {
         }
     }
 
-    /// Returns how far its cluster is; nothing of what goes, or of what nobody has spoken.
+    /// Returns how far its cluster is; absent where the add-on is being deleted or no condition tells how it stands.
     pub const fn headway(self) -> Option<Headway> {
         match self {
             Self::Ready | Self::Unavailable | Self::Unreachable => Some(Headway::Done),
@@ -231,7 +231,7 @@ pub struct Arrived {
     pub took: Duration,
 }
 
-/// The tallies of all add-ons, and what has changed since somebody asked.
+/// The tallies of all add-ons, and what has changed since they were last taken.
 #[derive(Debug, Default)]
 pub(crate) struct Standings {
     tallies: BTreeMap<Name, Tally>,

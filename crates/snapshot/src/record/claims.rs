@@ -7,21 +7,21 @@ use model::Name;
 /// What others own of an instance.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Claims {
-    /// The field manager that applies the object, or the tool whose mark it carries; "" when nobody does.
+    /// The field manager that applies the object, or the tool whose mark it carries; "" when there is neither.
     pub adopter: Name,
-    /// Whether `spec.desiredVersion` is somebody else's.
+    /// Whether another field manager owns `spec.desiredVersion`.
     pub version: bool,
-    /// The annotations that plans might write and that are somebody else's, sorted.
+    /// The annotations that plans might write and that another field manager owns, sorted.
     pub annotations: Box<[Name]>,
 }
 
 impl Claims {
-    /// Returns whether somebody else wants the object to be there: then it is not ours to take away, whatever our marks say.
+    /// Returns whether another manager wants the object to be there: then it is not ours to take away, whatever our marks say.
     pub fn is_adopted(&self) -> bool {
         !self.adopter.is_empty()
     }
 
-    /// Returns whether an annotation is somebody else's.
+    /// Returns whether another field manager owns an annotation.
     pub fn has(&self, annotation: &str) -> bool {
         self.annotations.iter().any(|key| **key == *annotation)
     }

@@ -29,7 +29,7 @@ pub enum Status {
     True,
     /// `False`
     False,
-    /// `Unknown`, and everything else that somebody may have written.
+    /// `Unknown`, and every other text that stands there.
     Unknown,
 }
 

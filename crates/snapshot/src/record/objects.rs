@@ -38,7 +38,7 @@ pub struct Cluster {
     pub opt_out: Name,
     /// The cluster's own availability.
     pub available: Option<Status>,
-    /// Reason and message of the cluster's availability while nobody knows it.
+    /// Reason and message of the cluster's availability while that is not known.
     pub unknown: Option<(Name, Name)>,
     /// Image mirrors as the cluster's annotation gives them, "" when it has none.
     pub image_registries: Name,
@@ -83,9 +83,10 @@ pub struct Placement {
 }
 
 impl Placement {
-    /// Returns whether decisions that name so many clusters are the whole: a scheduler that writes them anew leaves a moment without them,
-    /// or with empty ones, so that a cluster is absent is only believed when they name as many as the scheduler itself has counted. One
-    /// that has not counted yet has written its decisions before it fills them in: empty ones say nothing.
+    /// Returns whether decisions that name so many clusters are the whole: a scheduler that writes them anew leaves a moment
+    /// without them, or with empty ones, so that a cluster is absent is only believed when they name as many as the scheduler
+    /// itself has counted. One that has not counted yet has written its decisions before it fills them in: empty ones say
+    /// nothing.
     pub fn is_decided_by(&self, named: usize) -> bool {
         match self.selected {
             Some(counted) => i64::try_from(named).is_ok_and(|named| named >= counted),
@@ -129,7 +130,7 @@ pub enum InstallStrategy {
 pub enum Lifecycle {
     /// The hub manages the add-on: it says so, or there is no annotation.
     Managed,
-    /// Tidegate manages the add-on, whoever else manages others.
+    /// Tidegate manages the add-on, even where another manager has the others.
     Tidegate,
     /// The annotation has no value.
     Empty,
@@ -205,7 +206,7 @@ pub struct AddOn {
     pub windows_text: Name,
     /// The add-ons that have to run on a cluster before it is installed or upgraded there, sorted.
     pub depends_on: Box<[Name]>,
-    /// Until when somebody lets its removals go without a budget.
+    /// Until when its removals go without a budget.
     pub removals_until: Option<Timestamp>,
     /// How the add-on finds its clusters.
     pub strategy: InstallStrategy,
@@ -215,7 +216,7 @@ pub struct AddOn {
     pub observed: Option<i64>,
     /// `status.defaultconfigReferences`, with their hashes.
     pub defaults: Vec<(ConfigRef, Name)>,
-    /// `status.installProgressions`, absent when nobody has written it yet.
+    /// `status.installProgressions`, absent while it has not been written.
     pub progressions: Option<Vec<Progression>>,
     /// `status.conditions`
     pub conditions: Vec<Condition>,
@@ -283,13 +284,13 @@ pub struct Instance {
 }
 
 impl Instance {
-    /// Returns whether an install strategy gave it and may take it away again: what somebody else applies is nobody's to take.
+    /// Returns whether an install strategy gave it and may take it away again: what another manager applies stays.
     pub fn is_given(&self) -> bool {
         !self.installed_by.is_empty() && !self.claims.is_adopted()
     }
 
-    /// Returns whether its version is what a placement gave: nobody has chosen another one, and nobody else owns it. What a user
-    /// made by hand belongs to the user, whatever stands in it.
+    /// Returns whether its version is what a placement gave: no user has chosen another one, and no other manager owns it. What a
+    /// user made by hand belongs to the user, whatever stands in it.
     pub fn has_given_version(&self) -> bool {
         let is_theirs = self.claims.version || self.claims.has(terms::GIVEN_VERSION);
         !self.installed_by.is_empty() && self.desired_version == self.given_version && !is_theirs

@@ -1,4 +1,4 @@
-//! What the store remembers of rollouts: which are paused, promoted or ask for an approval, and how far those over placements are.
+//! What the store remembers of rollouts: which are paused, promoted or ask for approval, and how far those over placements are.
 //!
 //! Decides which places an annotation means. Never decides who moves.
 
@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use crate::record::{Applied, Condition, ConfigRef};
 use model::{ApprovalBefore, Approvals, Name};
 
-/// The placements whose rollouts somebody has paused.
+/// The placements whose rollouts are paused.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Paused(pub(crate) BTreeSet<Name>);
 
@@ -26,7 +26,7 @@ impl Paused {
     }
 }
 
-/// Until when clusters of placements had to succeed so that somebody lets them pass their soaks by.
+/// The times of promotions, by placement: clusters that had succeeded before need not soak any longer.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Promoted(pub(crate) BTreeMap<Name, Timestamp>);
 
@@ -42,7 +42,7 @@ impl Promoted {
 /// Before which decision groups changes wait for an approval, and which are given.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ApprovalTerms {
-    /// Where changes wait, or what is wrong with the list; absent where nobody asks for any.
+    /// Where changes wait, or what is wrong with the list; absent where the add-on asks for none.
     pub before: Option<Result<ApprovalBefore, Name>>,
     /// The approvals.
     pub given: Approvals,
@@ -55,8 +55,8 @@ impl ApprovalTerms {
         before.concerns(namespace, name).then_some(before)
     }
 
-    /// Returns whether a change over a placement waits before a decision group, of its index and name: it asks for an approval that
-    /// nobody has given to the content with this hash.
+    /// Returns whether a change over a placement waits before a decision group, of its index and name: it asks for an approval
+    /// that is not given to the content with this hash.
     pub fn holds(&self, (namespace, name): (&str, &str), (index, group): (u32, &str), hash: &str) -> bool {
         let place = (namespace, name);
         let own = index.to_string();

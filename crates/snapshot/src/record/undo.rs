@@ -1,7 +1,7 @@
 //! What a hub remembers of an automatic undo: the content that was good as a whole, and the content that was undone.
 //!
-//! Decides how both are written into conditions of `status.installProgressions`, and how they are read back: a restart forgets nothing,
-//! and nobody's spec is touched. Never decides what is undone.
+//! Decides how both are written into conditions of `status.installProgressions`, and how they are read back: a restart forgets
+//! nothing, and no spec is touched. Never decides what is undone.
 
 use jiff::Timestamp;
 
@@ -12,7 +12,7 @@ use crate::record::rollout::Progression;
 use crate::terms;
 use model::Name;
 
-/// Longest list that is written: more than fits into a condition is not remembered at all, for half of it would be another content.
+/// Longest list that is written: more than fits into a condition is not remembered at all: half of it would be another content.
 const LONGEST: usize = 30_000;
 
 /// One configuration with the hash of its content.
@@ -98,7 +98,7 @@ impl Undone {
 }
 
 impl Progression {
-    /// Returns the whole content that all clusters of the placement were last seen to run well, as far as anybody has noted it.
+    /// Returns the whole content that all clusters of the placement were last seen to run well, as far as that is noted.
     pub fn known_good(&self) -> Option<PinnedContent> {
         PinnedContent::parse(self.said(terms::KNOWN_GOOD)?.1)
     }

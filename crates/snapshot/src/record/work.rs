@@ -50,7 +50,7 @@ pub struct HookReport {
 /// Where the configuration hashes of a work stand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HashPlace {
-    /// In the annotation that everybody reads.
+    /// In the annotation that other programs read (`CONFIG_HASHES`).
     Usual,
     /// In another one only, or nowhere.
     Elsewhere,

@@ -1,7 +1,7 @@
 //! Grants: the service accounts, roles and role bindings that the tide writes for agents.
 //!
 //! Decides which of the watched objects are the tide's own (its label, or the exact names of the token infrastructure);
-//! the others are as good as absent, so that nothing of somebody else is ever changed.
+//! the others are as good as absent, so that no object of another program is ever changed.
 
 use k8s_openapi::api::rbac::v1 as rbac;
 use serde_json::Value;
@@ -69,7 +69,7 @@ pub enum Holders {
     AgentsOfAll,
     /// The cluster's own agent.
     Cluster,
-    /// Anybody else: kind and name of each, in order.
+    /// Other subjects: kind and name of each, in order.
     Stated(Vec<(Name, Name)>),
 }
 

@@ -1,6 +1,6 @@
 //! Certificate signing requests of add-ons: who asks, for whom, and how far the request is.
 //!
-//! Decides what a request says; parsing is pure and never panics, whatever somebody put into it. Never decides whether it
+//! Decides what a request says; parsing is pure and never panics, whatever a client put into it. Never decides whether it
 //! may be granted.
 
 use std::collections::BTreeSet;
@@ -28,7 +28,7 @@ const LONGEST: usize = 32 * 1024;
 /// How far a request is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
-    /// Nobody has answered.
+    /// Neither approved nor denied.
     Pending,
     /// Approved, and no certificate yet.
     Approved,
@@ -57,7 +57,7 @@ pub struct Request {
     pub seconds: Option<i64>,
     /// How far it is.
     pub stage: Stage,
-    /// What is asked for, or why nobody can tell; absent when nothing is left to do.
+    /// What is asked for, or why that cannot be read; absent when nothing is left to do.
     pub asked: Option<Result<Arc<CertificateRequest>, Name>>,
     /// `status.conditions` as they stand, for a patch of the whole list.
     pub conditions: Vec<Value>,
@@ -173,7 +173,7 @@ fn read(request: &str) -> Result<CertificateRequest, &'static str> {
     read_request(block.contents)
 }
 
-/// Reads PKCS#10, as DER, if whoever asks has proved that the key is his.
+/// Reads PKCS#10, as DER, if its signature proves that the requester has the key.
 pub fn read_request(der: Vec<u8>) -> Result<CertificateRequest, &'static str> {
     if der.len() > LONGEST {
         return Err("the request is too large");
@@ -183,7 +183,7 @@ pub fn read_request(der: Vec<u8>) -> Result<CertificateRequest, &'static str> {
     if !rest.is_empty() {
         return Err("something follows the certification request");
     }
-    // An approval is for ever, and whoever signs later may not look: what nobody can verify is never approved.
+    // An approval is for ever, and the signer may not look later: what cannot be verified is never approved.
     parsed
         .verify_signature()
         .map_err(|_unproved| "the signature of the request cannot be verified")?;

@@ -1,6 +1,6 @@
 //! Roles that agents may have: those that carry the label made for it, and what they would give away.
 //!
-//! Decides which rules are too much for an agent, whoever has labelled them. Never decides who gets a role.
+//! Decides which rules are too much for an agent, whatever label the role has. Never decides who gets a role.
 
 use k8s_openapi::api::rbac::v1::PolicyRule;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -68,7 +68,7 @@ pub enum Unbindable {
     Name,
     /// Roles are not given away in this namespace.
     Namespace,
-    /// Nobody has labelled the role, or there is none.
+    /// The role is not labelled, or there is no such role.
     Unlabelled,
     /// The hub does not show which roles are labelled.
     Withheld,
@@ -103,7 +103,7 @@ const WORKLOADS: [&str; 11] = [
     "replicationcontrollers",
     "statefulsets",
 ];
-/// Ways into programs that run: whoever has them needs no right to write.
+/// Ways into programs that run: an agent that has them needs no right to write.
 const DOORS: [&str; 6] = [
     "nodes/proxy",
     "pods/attach",

@@ -1,6 +1,6 @@
 //! Roles that agents may have: those that carry the label made for it, and what they would give away.
 //!
-//! Decides which rules are too much for an agent, whoever has labelled them. Never decides who gets a role.
+//! Decides which rules are too much for an agent, whatever label the role has. Never decides who gets a role.
 
 use super::role_facts::{RoleRecord, Unbindable, role_key};
 use crate::kind::Owner;
@@ -60,8 +60,7 @@ impl Store {
 }
 
 impl View<'_> {
-    /// Returns whether a namespace is that of a cluster. Anybody may put an instance into any namespace; that makes it no
-    /// cluster's.
+    /// Returns whether a namespace is that of a cluster. An instance may stand in any namespace; that makes it no cluster's.
     pub fn is_clusters_own(&self, namespace: &Name) -> bool {
         self.cluster(namespace).is_some() && !is_reserved(namespace)
     }

@@ -1,8 +1,8 @@
 //! How many instances of an add-on may be taken away in a minute, and how many were.
 //!
-//! Decides the size of a budget, and what is left of it at a moment. Never decides whose removal counts (`plan::install`). Nothing
-//! is remembered beyond a minute; whoever begins to write knows nothing of the minute before, and takes it for spent: the add-on may
-//! have been on every cluster that is there. Never takes what is left of a fleet for a small fleet.
+//! Decides the size of a budget, and what is left of it at a moment. Never decides whose removal counts (`plan::install`).
+//! Nothing is remembered beyond a minute; a leader that begins to write knows nothing of the minute before, and takes it for
+//! spent: the add-on may have been on every cluster that is there. Never takes what is left of a fleet for a small fleet.
 
 use std::collections::BTreeSet;
 
@@ -30,7 +30,7 @@ pub enum Pace {
 }
 
 impl Store {
-    /// Notes that this program writes from now on, and that nobody told it what was taken away just before.
+    /// Notes that this program writes from now on, and does not know what was taken away just before.
     pub fn begin_to_write(&mut self, now: Timestamp) {
         self.pending.removals.since = Some(now);
     }
@@ -89,7 +89,8 @@ impl View<'_> {
         }
     }
 
-    /// Since when this program writes, and knows how much time has passed; absent: as long as anybody can remember.
+    /// Since when this program writes, and knows how much time has passed; absent where no other program can have
+    /// written before.
     pub fn writes_since(&self) -> Option<Timestamp> {
         self.store.pending.removals.since.map(ceiling)
     }
@@ -109,7 +110,7 @@ impl View<'_> {
         there.len().saturating_add(beside.count())
     }
 
-    /// Returns whether somebody lets the removals of the add-on go: a time that is past or too far ahead says nothing.
+    /// Returns whether the removals of the add-on go without a budget now: a time that is past or too far ahead says nothing.
     pub fn lets_removals_go(&self, now: Timestamp) -> bool {
         let until = self.addon.removals_until;
         until.is_some_and(|until| now < until && until.duration_since(now) <= LONGEST)

@@ -1,6 +1,6 @@
 //! What an instance says about its end: its finalizers, since when it goes, and what its user wishes for its hooks.
 //!
-//! Decides how annotations are read: a wish that nobody can read never makes an end less careful. Never decides what happens.
+//! Decides how annotations are read: a wish that cannot be read never makes an end less careful. Never decides what happens.
 
 use apimachinery::duration::GoDuration;
 use jiff::{SignedDuration, Timestamp};
@@ -54,7 +54,7 @@ pub enum TimeoutPolicy {
     /// It goes without them.
     #[default]
     Release,
-    /// It stays until they complete, or until somebody asks to skip them.
+    /// It stays until they complete, or until a user asks to skip them.
     Block,
 }
 

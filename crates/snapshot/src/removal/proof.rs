@@ -22,10 +22,10 @@ use model::Percent;
 /// So many of the clusters in which add-ons live may be absent before the absences are doubted as a whole.
 const FEW: Percent = const { Percent::new(10).expect("ten is at most a hundred") };
 
-/// How many of the clusters in which add-ons live are absent, although nobody saw them go.
+/// How many of the clusters in which add-ons live are absent, although they were not seen to go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Absences {
-    /// How many nobody saw go.
+    /// How many are absent and were not seen to go.
     pub absent: usize,
     /// In how many clusters add-ons live.
     pub all: usize,
@@ -39,7 +39,7 @@ impl Absences {
 }
 
 impl Store {
-    /// Returns the objects that must be there, by what is known of others, and that nobody has shown.
+    /// Returns the objects that must be there, by what is known of others, and that no list has shown.
     pub fn unproven(&self) -> BTreeSet<ObjectKey> {
         let absent = self.living_places().filter(|cluster| self.is_unseen(cluster));
         let clusters = absent.map(|cluster| ObjectKey::new(Kind::Cluster, "", cluster.clone()));

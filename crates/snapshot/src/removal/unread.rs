@@ -21,7 +21,7 @@ impl Store {
         true
     }
 
-    /// Records that the reasons for removals for an owner were read, or that nobody asks for them any more.
+    /// Records that the reasons for removals for an owner were read, or that the plan needs them no more.
     pub fn reasons_read(&mut self, owner: &Owner) {
         if self.pending.unread.remove(owner).is_some() {
             self.changes.of_all(owner);

@@ -183,7 +183,7 @@ fn apply_one(
     let apply = strategy.map(|strategy| &strategy.server_side_apply);
     match (kind, cluster.contains(key)) {
         ("ReadOnly", _) | ("CreateOnly", true) => return Ok(()),
-        // Where nobody else writes, server-side apply meets no conflicts and equals an update.
+        // Where no other client writes, server-side apply meets no conflicts and equals an update.
         ("ServerSideApply", _) => {
             let named = apply
                 .map(|apply| apply.field_manager.as_str())

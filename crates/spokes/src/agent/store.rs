@@ -1,5 +1,5 @@
 //! The virtual store of one cluster: the objects that works have put there and which works own them. Objects are kept as
-//! bytes and their status is made when somebody looks: thousands of clusters live in one process.
+//! bytes and their status is made when they are read: thousands of clusters live in one process.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -246,7 +246,7 @@ impl VirtualCluster {
         self.release(work, &BTreeSet::new());
     }
 
-    /// Returns whether what the agent may not do is tried again: somebody may have given it the right meanwhile.
+    /// Returns whether what the agent may not do is tried again: a work may have given it the right meanwhile.
     pub(super) fn retries(&self) -> bool {
         self.agent == AgentRights::AsBound
     }
@@ -307,7 +307,7 @@ impl VirtualCluster {
     }
 }
 
-/// Returns whether the pods of a job that has begun would become others; nobody may do that.
+/// Returns whether the pods of a job that has begun would become others; an API server refuses that.
 fn changes_pods(key: &ObjectKey, live: &Value, manifest: &Value) -> bool {
     let pods = |object: &Value| object.pointer("/spec/template").cloned();
     key.group == "batch" && key.resource == "jobs" && pods(live) != pods(manifest)

@@ -6,13 +6,13 @@ use serde_json::{Map, Value, json};
 /// How far a job, or a pod that is meant to end, has come.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum Course {
-    /// Nobody has begun it: it may not run.
+    /// It has not begun: it may not run.
     Waiting,
     /// It runs.
     Running,
     /// Its first pod has failed, and another one runs.
     Retrying,
-    /// It has ended well, as everything does here unless somebody wants it otherwise.
+    /// It has ended well, as everything does here unless a fault says otherwise.
     #[default]
     Ended,
     /// It has ended well, with its second pod.

@@ -7,7 +7,7 @@ use apimachinery::duration::GoDuration;
 
 use super::text::parse_duration;
 
-/// The words, for whoever wrote another one.
+/// The words, for the message about any other one.
 pub(super) const WORDS: &str = "upgrade-stall, upgrade-fail, upgrade-rejected, upgrade-slow, not-upgradeable, pools-lag, \
      offline-during-upgrade, and job-, pre-, post- or operators- with fail, slow, hang or retry";
 
@@ -71,10 +71,10 @@ pub enum UpgradeFault {
 /// How far a cluster is with its upgrade.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Phase {
-    /// Nobody wants another version.
+    /// No other version is wanted.
     #[default]
     Idle,
-    /// Somebody does, and it has not begun.
+    /// Another one is wanted, and the upgrade has not begun.
     Asked,
     /// It is under way.
     Moving,

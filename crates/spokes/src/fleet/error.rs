@@ -35,7 +35,7 @@ pub enum FleetError {
         /// Why.
         source: Box<kube::Error>,
     },
-    /// The fleet was shut down while somebody waited for it.
+    /// The fleet was shut down before it did what the caller waits for.
     #[error("the fleet of simulated clusters has been shut down")]
     Stopped,
 }

@@ -135,7 +135,7 @@ impl Hub {
     }
 }
 
-/// Tells of a call that failed and will be made again. That somebody else wrote first is no failure.
+/// Tells of a call that failed and will be made again. That another client wrote first is no failure.
 pub(super) fn log_failure(job: &impl fmt::Debug, error: &kube::Error, wait: Duration) {
     if status(error).is_some_and(kube::core::Status::is_conflict) {
         debug!(?job, "somebody else wrote first, looking again");

@@ -1,5 +1,5 @@
 //! How one cluster registers: its `ManagedCluster`, its namespace, what it says about itself. What exists is completed,
-//! never reset: labels and spec belong to whoever edits them.
+//! never reset: labels and spec belong to the users that edit them.
 
 use std::{collections::BTreeMap, error::Error};
 
@@ -21,7 +21,7 @@ use crate::{
     wire::{Claim, ClusterStatus, Condition, Kind, ManagedCluster, Taint, Truth, annotation, label, taint},
 };
 
-/// One simulated cluster, before anybody has seen it.
+/// One simulated cluster, as it is before it registers.
 #[derive(Clone, Debug)]
 pub(super) struct Spoke {
     pub(super) name: String,
@@ -103,7 +103,7 @@ impl Spoke {
         Version::parse(known.meta.labels.get(label::OPENSHIFT_VERSION)?).ok()
     }
 
-    /// Returns the labels that say which version a cluster has: they follow it, whoever writes others.
+    /// Returns the labels that say which version a cluster has: they follow it, whatever a user has written there.
     fn version_labels(&self, case: &Circumstances) -> BTreeMap<String, String> {
         match (&self.vendor, &case.version) {
             (Some(vendor), Some(version)) => vendor.labels(version),
@@ -215,7 +215,7 @@ impl Spoke {
         let taints = wanted_taints(&known.spec.taints, case);
         if taints != known.spec.taints {
             spec.insert("taints".to_owned(), json!(taints));
-            // Taints are a plain list: written as a whole, it must not undo what somebody else has just written.
+            // Taints are a plain list: written as a whole, it must not undo what another client has just written.
             metadata.insert("resourceVersion".to_owned(), json!(known.meta.resource_version));
         }
         for (key, part) in [("metadata", metadata), ("spec", spec)] {

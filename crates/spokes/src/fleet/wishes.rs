@@ -1,6 +1,8 @@
-//! What the hub says should go wrong on each cluster: the annotation on its `ManagedCluster`, which anybody may write while the fleet runs.
+//! What the hub says should go wrong on each cluster: the annotation on its `ManagedCluster`, which users may write while the
+//! fleet runs.
 //!
-//! Decides that the annotation stands for all faults of its cluster: what is not in it is healed. A text that is no fault changes nothing.
+//! Decides that the annotation stands for all faults of its cluster: what is not in it is healed. A text that is no fault changes
+//! nothing.
 
 use std::collections::BTreeMap;
 
@@ -82,14 +84,14 @@ impl Wishes {
         let orders = &self.orders;
         let send = |command: &Command| {
             for orders in orders {
-                // Whoever has ended needs no orders.
+                // A task that has ended needs no orders.
                 let _heard = orders.send(command.clone()).is_ok();
             }
         };
         if is_another {
             send(&Command::Recreated(name.to_owned()));
         }
-        // A cluster that was there before the fleet has no annotation yet: nobody has said anything.
+        // A cluster that was there before the fleet has no annotation yet: that heals none of the fleet's own faults.
         if wanted.is_none() && !known.was_there {
             return;
         }

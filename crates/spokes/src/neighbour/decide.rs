@@ -1,6 +1,7 @@
 //! What addon-framework writes for one ManagedClusterAddOn, from what stands on the hub: a pure function.
 //!
-//! Decides nothing of the manager's part: no installation, no assignment, no `Configured`, no `Progressing`. Deploys one ConfigMap.
+//! Decides nothing of the manager's part: no installation, no assignment, no `Configured`, no `Progressing`. Deploys one
+//! ConfigMap.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -72,7 +73,7 @@ pub(super) fn key(object: &Value) -> Key {
         .into()
 }
 
-/// Exactly `self` becomes empty; other values are somebody else's.
+/// Exactly `self` becomes empty; other values belong to other managers.
 fn lifecycle(framework: &Framework, addon: &Value) -> Option<Write> {
     let is_self = annotation(addon, LIFECYCLE) == Some("self");
     let patch = json!({"metadata": {"annotations": {(LIFECYCLE): ""}}});

@@ -22,7 +22,7 @@ pub(super) enum Verdict {
         version: Version,
         image: String,
     },
-    /// The wish makes no sense: it is as if nobody had it.
+    /// The wish makes no sense: it counts as none.
     Invalid {
         message: String,
     },

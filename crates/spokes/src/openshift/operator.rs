@@ -1,5 +1,5 @@
 //! The version operator of a cluster: follows `spec` of the `ClusterVersion` and takes its time. Between two looks it has
-//! done what it would have done meanwhile, so that nobody has to look often.
+//! done what it would have done meanwhile, so that it need not be looked at often.
 
 use std::time::Duration;
 
@@ -123,7 +123,7 @@ impl Operator {
         }
     }
 
-    /// Returns whether nobody has wanted another version yet.
+    /// Returns whether no other version has been wanted yet.
     pub(crate) fn is_new(&self) -> bool {
         self.entries.len() == 1 && self.phase() == Phase::Idle
     }

@@ -47,7 +47,7 @@ pub struct Times {
     pub upgrade: Duration,
     /// From the end of that until the workers have followed.
     pub pools: Duration,
-    /// A job that somebody's work starts.
+    /// A job that a work starts.
     pub jobs: Duration,
     /// A job that approves the upgrades of operators.
     pub approver: ApproverTime,

@@ -1,4 +1,5 @@
-//! Versions, channels and images of OpenShift, as far as a toy needs them. The graph of updates is made up: it has every version of a channel.
+//! Versions, channels and images of OpenShift, as far as a toy needs them. The graph of updates is made up: it has every version
+//! of a channel.
 
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use semver::Version;
@@ -82,7 +83,7 @@ pub(crate) fn image_of(version: &str) -> String {
     format!("release.example.com/ocp-release@sha256:{one:032x}{two:032x}")
 }
 
-/// Returns the version that comes with an image when nobody says it: that of its tag, else the next patch.
+/// Returns the version that comes with an image when the wish names none: that of its tag, else the next patch.
 pub(super) fn version_of(image: &str, current: &Version) -> Version {
     let tag = image.rsplit_once(':').map(|(_, tag)| tag).unwrap_or_default();
     let tagged = tag.split('-').next().and_then(|version| version.parse().ok());

@@ -57,7 +57,7 @@ pub(super) fn members<'a>(sets: &[&ManagedClusterSet], clusters: &'a [Cluster]) 
     members
 }
 
-/// Returns the condition of a set: whether anybody belongs to it.
+/// Returns the condition of a set: whether any cluster belongs to it.
 pub(crate) fn emptiness_condition(set: &ManagedClusterSet, clusters: &[Cluster]) -> Condition {
     match members(&[set], clusters).len() {
         0 => Condition::new(

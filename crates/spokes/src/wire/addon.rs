@@ -29,7 +29,7 @@ pub struct AddOnStatus {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct HealthCheck {
-    /// `Lease` or `Customized`; empty where nobody has said it.
+    /// `Lease` or `Customized`; empty where the add-on's manager has not said it.
     pub mode: String,
 }
 

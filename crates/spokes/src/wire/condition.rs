@@ -10,7 +10,7 @@ pub enum Truth {
     True,
     /// It does not hold.
     False,
-    /// Nobody can tell.
+    /// It is not known whether it holds.
     #[default]
     Unknown,
 }

@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{Condition, LabelSelector, Record};
 
-/// Which clusters somebody wants.
+/// Which clusters a user wants.
 pub type Placement = Record<PlacementSpec, PlacementStatus>;
-/// Which clusters somebody got; at most a hundred in one object.
+/// Which clusters a placement got; at most a hundred in one object.
 pub type PlacementDecision = Record<serde_json::Value, DecisionStatus>;
 
 /// `spec` of a Placement.

@@ -74,7 +74,7 @@ fn of_work(hub: &TestHub, kind: &str) -> String {
     condition(&work(hub, "cluster1"), kind)
 }
 
-/// Finding 7: `Available` says that the objects exist; whether the job is done nobody says unless a rule asks.
+/// Finding 7: `Available` says that the objects exist; whether the job is done is told only where a rule asks.
 #[tokio::test(start_paused = true)]
 async fn available_comes_long_before_the_job_is_done() {
     let hub = TestHub::new();

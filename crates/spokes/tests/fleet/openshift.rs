@@ -69,7 +69,7 @@ async fn a_server_side_apply_keeps_what_others_wrote() {
     assert_eq!(withdrawn["upstream"], before["upstream"]);
 }
 
-/// Whoever installed the cluster has set its channel.
+/// The installer of the cluster has set its channel, and owns it.
 #[tokio::test(start_paused = true)]
 async fn a_server_side_apply_without_force_meets_the_owner_of_the_channel() {
     let hub = TestHub::new();

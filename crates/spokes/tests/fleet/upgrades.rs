@@ -357,7 +357,7 @@ async fn an_upgrade_goes_on_without_its_work() {
     assert_eq!(labels(&hub)["openshiftVersion"], "4.12.0");
 }
 
-/// Whoever starts a fleet anew on a hub finds the clusters as the hub knows them.
+/// A fleet that starts anew on a hub finds the clusters as the hub knows them.
 #[tokio::test(start_paused = true)]
 async fn a_second_fleet_takes_the_versions_from_the_hub() {
     let hub = TestHub::new();

@@ -1,4 +1,5 @@
-//! What goes before what: actions, clusters that go first, the clusters that may upgrade at once, operators, and whose works are touched.
+//! What goes before what: actions, clusters that go first, the clusters that may upgrade at once, operators, and whose works are
+//! touched.
 //!
 //! Decides by the ordering rules of the proposal, each by itself.
 
@@ -78,7 +79,7 @@ fn begins(facts: &Facts<'_>, cluster: &str, stage: &str) -> bool {
     is_first && !has_begun
 }
 
-/// I13, R78: nobody starts while starting is forbidden, and nobody who is not selected.
+/// I13, R78: no cluster starts while starting is forbidden, and none that is not selected.
 fn starts(facts: &Facts<'_>, faults: &mut Vec<String>) {
     let selected = facts.selected();
     let forbidden = facts.spec.suspend || facts.spec.preview || facts.is_shut || facts.view.undecided;
@@ -116,7 +117,7 @@ fn is_foreign(facts: &Facts<'_>, work: &Work) -> bool {
     work.owner != facts.view.upgrade.uid && is_flight && !work.deleting
 }
 
-/// R77: those that go first succeed before anybody else starts, and when one fails nobody does.
+/// R77: the clusters that go first succeed before any other starts, and when one of them fails no other does.
 fn canaries(facts: &Facts<'_>, faults: &mut Vec<String>) {
     let Some(selector) = &facts.spec.strategy.canary else {
         return;
@@ -166,7 +167,7 @@ fn canaries(facts: &Facts<'_>, faults: &mut Vec<String>) {
     }
 }
 
-/// R79: no more clusters upgrade at once than may, unless more did before and nobody new begins.
+/// R79: no more clusters upgrade at once than may, unless more did before and no new one begins.
 fn slots(facts: &Facts<'_>, faults: &mut Vec<String>) {
     let total = facts.after.clusters_summary.map_or(0, |counts| counts.total);
     let limit = facts

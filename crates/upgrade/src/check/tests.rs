@@ -1,4 +1,4 @@
-//! The checker can fail: plans that were right until somebody put a fault into them.
+//! The checker can fail: plans that are right but for one fault that the test puts in.
 //!
 //! Decides nothing; every row is one fault and the rule that it breaks.
 
@@ -41,7 +41,7 @@ fn delete(view: &View<'_>, cluster: &str, stage: Stage) -> Write {
     }
 }
 
-/// Checks a plan of a hub after somebody has changed it.
+/// Checks a plan of a hub after a change of it.
 fn broken(hub: &Hub, change: impl FnOnce(&View<'_>, &mut Plan)) -> Vec<String> {
     let asked = hub.asked[0].clone();
     let view = hub.view(&asked, "uid-0");

@@ -1,7 +1,8 @@
-//! Random disorder: clusters come and go, fail and stall, users pause, ask again and change their minds, and the program ends between two
-//! writes.
+//! Random disorder: clusters come and go, fail and stall, users pause, ask again and change their minds, and the program ends
+//! between two writes.
 //!
-//! Every plan is checked, two upgrades never have one cluster, and when the disorder is over everything ends and nothing more is written.
+//! Every plan is checked, two upgrades never have one cluster, and when the disorder is over everything ends and nothing more is
+//! written.
 
 use proptest::prelude::*;
 use serde_json::json;
@@ -149,7 +150,7 @@ fn crash(hub: &mut Hub, at: usize, most: usize) {
     hub.write(at, &made, most);
 }
 
-/// Whoever stalls is mended, everybody answers, nothing is paused: now everything has to end.
+/// Clusters that stall are mended, all of them answer, nothing is paused: now everything has to end.
 fn mend(hub: &mut Hub) {
     let names: Vec<_> = hub.behaviour.keys().cloned().collect();
     for name in names {

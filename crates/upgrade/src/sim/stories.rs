@@ -252,7 +252,8 @@ fn a_pause_lets_those_go_on_that_began() {
     assert!(hub.run(20, 60, |hub| phase(hub) == "Complete"));
 }
 
-/// A scheduler that writes its decisions anew names some clusters only, for a moment: those that go first may be among the others.
+/// A scheduler that writes its decisions anew names some clusters only, for a moment: those that go first may be among the
+/// others.
 #[test]
 fn nobody_starts_and_nothing_is_complete_while_a_placement_is_not_decided_as_a_whole() {
     let mut hub = Hub::new(6);
@@ -272,7 +273,7 @@ fn nobody_starts_and_nothing_is_complete_while_a_placement_is_not_decided_as_a_w
     hub.set = first.iter().cloned().collect();
     hub.undecided = false;
     assert!(hub.run(40, 60, |hub| phase(hub) == "Complete"));
-    // All that are named are done; whether others are wanted nobody knows.
+    // All that are named are done; whether others are wanted is not known.
     hub.undecided = true;
     hub.settle(0);
     assert_eq!(phase(&hub), "Waiting");

@@ -1,11 +1,12 @@
 //! The work that has a cluster upgrade itself.
 //!
-//! Decides what is written into its ClusterVersion. What the proposal's example has is there as it stands; beside it stands what an agent of
-//! Open Cluster Management needs to do what is meant:
+//! Decides what is written into its ClusterVersion. What the proposal's example has is there as it stands; beside it stands what
+//! an agent of Open Cluster Management needs to do what is meant:
 //!
-//! * a second orphaning rule: agents compare group and resource exactly, so that the first one never matches, and the ClusterVersion would be
-//!   deleted with the work;
-//! * server-side apply: an update would replace the whole spec of the ClusterVersion, with `upstream`, `overrides` and `capabilities`;
+//! * a second orphaning rule: agents compare group and resource exactly, so that the first one never matches, and the
+//!   ClusterVersion would be deleted with the work;
+//! * server-side apply: an update would replace the whole spec of the ClusterVersion, with `upstream`, `overrides` and
+//!   `capabilities`;
 //! * what is reported back where the proposal looks in a place that a ClusterVersion has not got.
 
 use serde_json::{Map, Value, json};
@@ -50,7 +51,7 @@ pub fn enforcement(mode: Mode) -> Value {
 
 fn config(mode: Mode) -> Value {
     let strategy = match mode {
-        // Whoever else wrote the version on the cluster has to give way: that is what an upgrade means.
+        // Forced: an upgrade takes the version from any other field manager of the cluster.
         Mode::Apply => json!({"type": "ServerSideApply", "serverSideApply": {"force": true}}),
         Mode::ReadOnly => json!({"type": "ReadOnly"}),
     };

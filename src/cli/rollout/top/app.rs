@@ -28,11 +28,11 @@ pub(super) enum Effect {
     Nothing,
     /// The page ends.
     End,
-    /// Somebody asks why a cluster is not ready.
+    /// The user asks why a cluster is not ready.
     Why(Target, String),
-    /// Somebody asks what a verb would write.
+    /// The user asks what a verb would write.
     Ask(Target, Verb),
-    /// Somebody wants it written.
+    /// The user wants it written.
     Do(Target, Verb),
 }
 
@@ -90,7 +90,7 @@ impl App {
         }
     }
 
-    /// Takes in new pictures. Whoever is chosen stays so by name.
+    /// Takes in new pictures. The chosen rollout and cluster stay chosen, by name.
     pub(super) fn see(&mut self, pictures: Pictures) {
         let chosen = self
             .pictures
@@ -250,7 +250,7 @@ impl App {
         Effect::Ask(target, verb)
     }
 
-    /// Of what is on the page, and of nothing that takes its place before somebody says yes.
+    /// Approves of what is on the page, and of nothing that takes its place before the user says yes.
     fn approval(&self) -> Verb {
         let asked = self.picture().map(|picture| picture.approvals.as_slice());
         let contents = asked.unwrap_or_default().iter().map(|one| one.hash.clone());
@@ -266,7 +266,7 @@ impl App {
                 self.said = Some(Line::of(Tone::Faint, format!("{} …", question.verb.word())));
                 Effect::Do(question.target, question.verb)
             }
-            // Nobody says yes to what is not known yet.
+            // What would be written is not known yet: there is nothing to say yes to.
             (Key::Letter('y'), None) => {
                 self.question = Some(question);
                 Effect::Nothing

@@ -56,7 +56,7 @@ pub(in crate::cli) fn run(args: &TopArgs) -> Result<ExitCode, CliError> {
     let ended = runtime.block_on(async {
         let place = &args.hub.place;
         let client = connect::client(connect::config_of(place).await?)?;
-        // Whoever cannot be reached is told of before the page covers everything.
+        // A hub that cannot be reached is told of before the page covers everything.
         client.apiserver_version().await.map_err(|source| CliError::Act {
             act: "reach the hub",
             source: Box::new(source),
@@ -142,7 +142,7 @@ fn hear(app: &mut App, news: News) -> Effect {
     Effect::Nothing
 }
 
-/// Hears keys until nobody listens any more.
+/// Hears keys until the page has ended.
 fn listen(told: mpsc::UnboundedSender<News>) {
     std::thread::spawn(move || {
         loop {
@@ -205,7 +205,7 @@ fn spawn(effect: Effect, hub: RolloutHubArgs, told: mpsc::UnboundedSender<News>)
             }
             Effect::Do(target, verb) => News::Done(written(&hub, (&target, &verb), Request::default())),
         };
-        // Nobody listens once the page has ended.
+        // Once the page has ended, it is not received.
         let _sent = told.send(news).is_ok();
     });
 }

@@ -1,6 +1,6 @@
 //! Rules about the resources that a deployment configuration gives to containers.
 //!
-//! Decides which amounts no pod could have, and which containers nobody is.
+//! Decides which amounts no pod could have, and which ids name no container.
 
 use std::collections::BTreeMap;
 

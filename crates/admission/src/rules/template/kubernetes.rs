@@ -1,7 +1,7 @@
 //! Rules about manifests of Kubernetes' own kinds (page: `tests/admission/manifest.md`).
 //!
-//! Decides what is refused and what warns. What is wrong with a manifest the room `manifest` says, by Kubernetes' schemas; a kind that it
-//! does not know is not judged.
+//! Decides what is refused and what warns. What is wrong with a manifest the room `manifest` says, by Kubernetes' schemas; a kind
+//! that it does not know is not judged.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::subject::{Operations, Rule, Subject, Template};
 use field::Findings;
 use manifest::{Aspect, changed, check};
 
-/// The id of what no cluster lets anybody change; the room tells it.
+/// The id of changes that every cluster refuses; the room `manifest` finds them.
 const IMMUTABLE: &str = "manifest/immutable";
 
 pub(super) const RULES: &[Rule<Template>] = &[

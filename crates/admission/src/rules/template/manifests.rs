@@ -1,6 +1,6 @@
 //! Rules about the manifests of a template as objects.
 //!
-//! Decides which manifests no agent could apply. What they mean is nobody's business here.
+//! Decides which manifests no agent could apply. Never judges what they mean.
 
 use std::collections::BTreeMap;
 use std::io;

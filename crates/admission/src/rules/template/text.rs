@@ -1,7 +1,7 @@
 //! The pieces of text in a manifest, and what stands between double braces in them.
 //!
 //! Decides what is a variable, as rendering does: a letter or `_`, then letters, digits and `_`, with nothing else between
-//! the braces, or what `model::ClusterVariable` reads. Other text between braces belongs to somebody else's templates.
+//! the braces, or what `model::ClusterVariable` reads. Other text between braces belongs to the templates of another program.
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ use crate::step_budget::StepBudget;
 use field::Path;
 use model::{BadClusterVariable, ClusterVariable};
 
-/// Where a text stands, as a chain that costs nothing until somebody wants its path.
+/// Where a text stands, as a chain that costs nothing until its path is asked for.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Trail<'t> {
     /// The manifest itself.

@@ -1,6 +1,6 @@
 //! Rules about the variables in a template's manifests.
 //!
-//! Decides which texts cannot be filled in, and which variables nobody gives a value.
+//! Decides which texts cannot be filled in, and which variables no configuration gives a value.
 
 use std::collections::{BTreeMap, BTreeSet};
 

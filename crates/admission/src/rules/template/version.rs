@@ -1,6 +1,6 @@
 //! Rules about the version that a template stands for. Page: `tests/admission/version-reference.md`.
 //!
-//! Decides by the label alone whether anybody could choose the template by its version. Without the label a template has none, and
+//! Decides by the label alone whether the template can be chosen by its version. Without the label a template has none, and
 //! is found by its name.
 
 use crate::subject::{Operations, Rule, Subject, Template};

@@ -221,7 +221,7 @@ pub struct UpgradeStrategy {
     #[schemars(schema_with = "schemas::int_or_percent")]
     pub max_failures: Option<IntOrString>,
 
-    /// When clusters may start. Whoever runs when it closes goes on.
+    /// When clusters may start. A cluster that runs when it closes goes on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<UpgradeWindow>,
 }

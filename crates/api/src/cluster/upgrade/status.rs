@@ -67,7 +67,7 @@ pub struct ManagedClustersUpgradeStatus {
     )]
     pub retried: String,
 
-    /// Whether those that go first have all succeeded in this run. Whoever comes to be one of them later goes with the others.
+    /// Whether those that go first have all succeeded in this run. A cluster that comes to be one of them later goes with the others.
     #[serde(skip_serializing_if = "is_false")]
     pub canaries_passed: bool,
 
@@ -104,7 +104,7 @@ pub struct UpgradeActionSummary {
     pub degraded: i64,
 }
 
-/// Clusters, counted by how far their upgrade is. A cluster is in several counts: whoever is complete was initialized.
+/// Clusters, counted by how far their upgrade is. A cluster is in several counts: one that is complete was initialized.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct UpgradeSummary {

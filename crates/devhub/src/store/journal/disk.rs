@@ -169,7 +169,7 @@ impl Journal {
         open.broken.is_none() && open.length > open.base.saturating_mul(2).saturating_add(SPARE)
     }
 
-    /// Replaces the log by one that begins with this state. Nobody may write meanwhile.
+    /// Replaces the log by one that begins with this state. No table may be written meanwhile.
     pub(crate) fn compact(&self, version: u64, state: &[Entry]) -> io::Result<()> {
         let mut open = self.open();
         let (mut file, length) = rewrite(&self.dir, version, state)?;

@@ -9,7 +9,7 @@ use super::pod::{Object, containers};
 use crate::room::Room;
 use api::v1alpha1::ImageMirror;
 
-/// Replaces the images of a pod, those of its init containers included: half a mirror helps nobody.
+/// Replaces the images of a pod, those of its init containers included: a pod does not start with only some of them.
 pub(super) fn mirror(pod: &mut Object, mirrors: &[ImageMirror], room: &Room) {
     for list in ["containers", "initContainers"] {
         for container in containers(pod, list) {
