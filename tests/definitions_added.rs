@@ -1,7 +1,8 @@
-//! What `tidegate definitions` does to Open Cluster Management's own definitions: whether it only adds, and leads back to where it began.
+//! What `tidegate definitions` does to Open Cluster Management's own definitions: whether it only adds, and leads back to where
+//! it began.
 
 use definitions::{
-    Conversion, DefinitionPlan, Hazard, Operator, OperatorWill, Presence, Proof, Surroundings, Unfit, plan,
+    Conversion, DefinitionPlan, Hazard, HubContext, Operator, OperatorWill, Presence, Proof, Unfit, plan,
     revert, revert_text,
 };
 use serde_json::{Value, json};
@@ -44,8 +45,8 @@ fn address() -> Value {
 }
 
 /// A hub without an operator, whose conversion is Tidegate's.
-fn calm() -> Surroundings {
-    Surroundings {
+fn calm() -> HubContext {
+    HubContext {
         operator: Operator::Absent,
         proof: Proof::Lossless(address()),
     }
@@ -319,7 +320,7 @@ fn the_operator_overwrites_unless_the_version_is_higher_than_its_own() {
         if let Some(marked) = marked {
             live["metadata"]["annotations"] = json!({"operator.open-cluster-management.io/version": marked});
         }
-        let around = Surroundings {
+        let around = HubContext {
             operator: Operator::Present(own.map(str::to_owned)),
             proof: Proof::NotAsked,
         };
@@ -352,7 +353,7 @@ fn a_conversion_that_may_lose_the_fields_is_refused() {
     let elsewhere = json!("https://127.0.0.1:9/convert");
     let two = || theirs("clustermanagementaddons");
     let of = |live: &Value, proof: Proof| {
-        let around = Surroundings {
+        let around = HubContext {
             operator: Operator::Absent,
             proof,
         };
@@ -383,7 +384,7 @@ fn a_conversion_that_may_lose_the_fields_is_refused() {
         assert!(told.contains("v1beta1"), "{told}");
         assert!(hazard.cure().contains("docs/ocm/v1beta1.md"), "{}", hazard.cure());
     }
-    // A version that nobody is served, and columns, lose nothing.
+    // A version that is not served, and columns, lose nothing.
     let mut unserved = two();
     unserved["spec"]["versions"][1]["served"] = json!(false);
     assert_eq!(of(&unserved, Proof::NotAsked).conversion, Conversion::NoOther);

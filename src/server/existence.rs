@@ -16,7 +16,7 @@ use sha2::{Digest as _, Sha256};
 use tokio::time::{Instant, timeout_at};
 
 use super::allowance::{Allowance, OnBehalf};
-use super::hearsay::{Hearsay, Question, Word};
+use super::answer_cache::{AnswerCache, Question, Word};
 use admission::{Facts, LiveFact, MayBind, ObjectKey, Verdict};
 
 /// The most that is asked on behalf of one request.
@@ -27,7 +27,7 @@ const LONGEST_USER: usize = 16 << 10;
 type Ask = dyn Fn(ObjectKey) -> BoxFuture<'static, Option<LiveFact>> + Send + Sync;
 type Vouch = dyn Fn(Arc<str>, MayBind) -> BoxFuture<'static, Option<bool>> + Send + Sync;
 
-/// Whoever can tell what the hub has, and what somebody may do there.
+/// Asks the hub what it has of an object, and what a user may do there.
 #[derive(Clone)]
 pub struct ExistenceReader {
     ask: Arc<Ask>,
@@ -40,7 +40,7 @@ struct Memory {
     allowance: Allowance,
     /// The same for defaults, of which one `apply` may need hundreds: they take nothing from what refusals hang on.
     defaults: Allowance,
-    hearsay: Hearsay,
+    answers: AnswerCache,
 }
 
 /// Where a request comes from.
@@ -173,13 +173,13 @@ impl ExistenceReader {
 
     fn recall(&self, question: &Question) -> Option<Word> {
         let memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
-        memory.hearsay.recall(question, Instant::now())
+        memory.answers.recall(question, Instant::now())
     }
 
     fn remember(&self, question: &Question, word: &Word) {
         let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
         memory
-            .hearsay
+            .answers
             .keep(question.clone(), word.clone(), Instant::now());
     }
 

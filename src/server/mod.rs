@@ -16,7 +16,7 @@ mod existence;
 mod gate;
 mod header_timeout;
 mod health;
-mod hearsay;
+mod answer_cache;
 mod issue;
 mod limits;
 mod outbound;

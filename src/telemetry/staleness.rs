@@ -21,7 +21,7 @@ struct KindLabel {
 
 /// What is known of the watch of a kind.
 #[derive(Clone, Copy, Debug, Default)]
-struct Sight {
+struct WatchState {
     heard: Option<Instant>,
     /// The resource that the hub does not serve although it must.
     missing: Option<&'static str>,
@@ -32,7 +32,7 @@ type Seconds = Gauge<f64, AtomicU64>;
 /// Signs of life of the watches. Clones note into the same place.
 #[derive(Clone, Debug, Default)]
 pub struct StalenessMetrics {
-    sights: Arc<Mutex<BTreeMap<&'static str, Sight>>>,
+    states: Arc<Mutex<BTreeMap<&'static str, WatchState>>>,
     silence: Family<KindLabel, Seconds>,
     oldest: Seconds,
     missing: Gauge,
@@ -61,27 +61,27 @@ impl StalenessMetrics {
 
     /// Notes a sign of life of a kind.
     pub fn heard(&self, kind: &'static str) {
-        let mut sights = self.lock();
-        let sight = sights.entry(kind).or_default();
-        sight.heard = Some(Instant::now());
+        let mut states = self.lock();
+        let state = states.entry(kind).or_default();
+        state.heard = Some(Instant::now());
     }
 
     /// Notes that a kind is not served that must be (the resource), or that it is.
     pub fn lacks(&self, kind: &'static str, resource: Option<&'static str>) {
-        let mut sights = self.lock();
-        sights.entry(kind).or_default().missing = resource;
-        let missing = sights.values().filter(|sight| sight.missing.is_some()).count();
+        let mut states = self.lock();
+        states.entry(kind).or_default().missing = resource;
+        let missing = states.values().filter(|state| state.missing.is_some()).count();
         self.missing.set(i64::try_from(missing).unwrap_or(i64::MAX));
     }
 
     /// Returns the resources that the hub does not serve although it must.
     pub fn missing(&self) -> Vec<&'static str> {
-        self.lock().values().filter_map(|sight| sight.missing).collect()
+        self.lock().values().filter_map(|state| state.missing).collect()
     }
 
     /// Returns the longest silence of any kind that was ever heard of.
     pub fn oldest(&self, now: Instant) -> Option<Duration> {
-        let heard: Vec<Instant> = self.lock().values().filter_map(|sight| sight.heard).collect();
+        let heard: Vec<Instant> = self.lock().values().filter_map(|state| state.heard).collect();
         heard
             .into_iter()
             .min()
@@ -90,8 +90,8 @@ impl StalenessMetrics {
 
     /// Measures: the figures are those of this moment.
     pub(super) fn measure(&self, now: Instant) {
-        for (kind, sight) in self.lock().iter() {
-            if let Some(heard) = sight.heard {
+        for (kind, state) in self.lock().iter() {
+            if let Some(heard) = state.heard {
                 let age = now.saturating_duration_since(heard);
                 self.silence
                     .get_or_create(&KindLabel { kind })
@@ -103,8 +103,8 @@ impl StalenessMetrics {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<&'static str, Sight>> {
-        self.sights.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<&'static str, WatchState>> {
+        self.states.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Who looks at the page, and what the hub lets that person see.
 //!
-//! Decides how long an answer of the hub is believed, how many are kept, and how many questions are asked at once. Keeps no token: a
-//! person is found again by the hash of what was shown.
+//! Decides how long an answer of the hub is believed, how many are kept, and how many questions are asked at once. Keeps no
+//! token: a person is found again by the hash of what was shown.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,9 +14,9 @@ use sha2::{Digest as _, Sha256};
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
-use super::desk::Token;
 use super::reviews::{Unanswered, read_person, read_right};
-use super::sight::{Answers, Grants, Question};
+use super::state::Token;
+use super::visibility::{Answers, Grants, Question};
 
 /// How long an answer is believed.
 const BELIEVED: Duration = Duration::from_secs(30);
@@ -30,12 +30,12 @@ const AT_ONCE: usize = 8;
 /// The hash of a token.
 type Mark = [u8; 32];
 
-/// Somebody whom the hub knows, or anybody where the hub asks nobody.
+/// Who looks at the page: a user whom the hub knows, or any visitor where the hub does not authenticate.
 #[derive(Clone, Debug)]
 pub(super) enum Person {
-    /// The hub asks nobody who they are.
+    /// Any visitor: the hub does not authenticate.
     Anybody,
-    /// Somebody with a token.
+    /// A user, by a token that the hub knows.
     Known(Mark, Arc<UserInfo>),
 }
 
@@ -79,7 +79,7 @@ impl Access {
         }
     }
 
-    /// Returns whose token it is; nobody's when the hub does not know it.
+    /// Returns whose token it is; `None` when the hub does not know it.
     pub(super) async fn person(&self, token: &Token) -> Result<Option<Person>, Unanswered> {
         let mark: Mark = Sha256::digest(token.text()).into();
         if let Some(owner) = self.remembered(&mark) {
@@ -123,7 +123,7 @@ impl Access {
         Ok(())
     }
 
-    /// Returns what is remembered of a token: whose it is, or that it is nobody's.
+    /// Returns what is remembered of a token: whose it is, or that the hub does not know it.
     fn remembered(&self, mark: &Mark) -> Option<Owner> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let memory = known.get(mark).filter(|memory| memory.until > Instant::now());

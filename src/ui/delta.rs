@@ -35,7 +35,7 @@ pub(super) fn change(had: &Picture, picture: &Picture) -> Option<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ui::sight::samples::picture;
+    use crate::ui::visibility::samples::picture;
     use cockpit::ClusterState;
 
     #[test]

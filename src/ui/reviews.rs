@@ -8,7 +8,7 @@ use kube::Client;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::sight::Question;
+use super::visibility::Question;
 
 const TOKENS: &str = "/apis/authentication.k8s.io/v1/tokenreviews";
 const ACCESS: &str = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
@@ -18,7 +18,7 @@ const ACCESS: &str = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
 #[error("the hub does not say who may see what")]
 pub(super) struct Unanswered(#[source] Box<dyn std::error::Error + Send + Sync>);
 
-/// Returns whose token it is; nobody's when the hub does not know it.
+/// Returns whose token it is; `None` when the hub does not know it.
 pub(super) async fn read_person(client: &Client, token: &str) -> Result<Option<UserInfo>, Unanswered> {
     let review = TokenReview {
         spec: TokenReviewSpec {
@@ -30,7 +30,7 @@ pub(super) async fn read_person(client: &Client, token: &str) -> Result<Option<U
     let answer: TokenReview = post(client, TOKENS, &review).await?;
     let status = answer.status.filter(|status| status.authenticated == Some(true));
     let user = status.and_then(|status| status.user);
-    // Whoever has no name has no rights that could be asked about.
+    // A user without a name has no rights that could be asked about.
     Ok(user.filter(|user| user.username.as_deref().is_some_and(|name| !name.is_empty())))
 }
 

@@ -1,7 +1,7 @@
 //! What changes, told to a page as it does: server-sent events.
 //!
-//! Decides how often: once a second at most, and only when something has changed. Who follows is looked at again with every event, and
-//! nobody follows for ever: a page comes back, and shows its token again.
+//! Decides how often: once a second at most, and only when something has changed. The token of a follower is looked at again with
+//! every event, and no stream goes on for ever: a page comes back, and shows its token again.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -16,8 +16,8 @@ use tokio::time::{Instant, sleep, timeout};
 use super::access::Person;
 use super::answer::{answer, refused};
 use super::delta::{change, whole};
-use super::desk::{Desk, Scene, Token, find};
-use super::sight;
+use super::state::{PageState, Pictures, Token, find};
+use super::visibility;
 use cockpit::{Picture, Target};
 
 /// The shortest time between two looks.
@@ -38,20 +38,20 @@ struct Followed {
     findings: u64,
 }
 
-impl Desk {
-    /// Begins to tell somebody what changes.
+impl PageState {
+    /// Begins to tell a page what changes.
     pub(super) fn stream(self: &Arc<Self>, token: Option<Token>, target: Option<Target>) -> Response<Body> {
         let Ok(place) = Arc::clone(&self.followers).try_acquire_owned() else {
             return refused(StatusCode::SERVICE_UNAVAILABLE, "too many pages follow this hub");
         };
         let (told, mut heard) = mpsc::channel::<Bytes>(1);
-        let desk = Arc::clone(self);
+        let state = Arc::clone(self);
         tokio::spawn(async move {
             let _place = place;
             tokio::select! {
-                () = desk.follow(token, target, told) => {}
+                () = state.follow(token, target, told) => {}
                 () = sleep(LONGEST) => {}
-                () = desk.stop.cancelled() => {}
+                () = state.stop.cancelled() => {}
             }
         });
         let events = futures::stream::poll_fn(move |context| {
@@ -62,18 +62,21 @@ impl Desk {
     }
 
     async fn follow(&self, token: Option<Token>, target: Option<Target>, told: mpsc::Sender<Bytes>) {
-        let mut pictures = self.scenes.pictures.clone();
+        let mut shown = self.sources.pictures.clone();
         let mut followed = Followed::default();
         let mut last = Instant::now();
         loop {
-            self.scenes.interest.note();
-            let scene = pictures.borrow_and_update().clone();
+            self.sources.interest.note();
+            let pictures = shown.borrow_and_update().clone();
             let mut events = String::new();
-            if let Some(scene) = scene {
+            if let Some(pictures) = pictures {
                 let Ok(Some(person)) = self.person(token.as_ref()).await else {
                     return;
                 };
-                let Some(news) = self.news(&person, (&scene, target.as_ref()), &mut followed).await else {
+                let Some(news) = self
+                    .news(&person, (&pictures, target.as_ref()), &mut followed)
+                    .await
+                else {
                     return;
                 };
                 events = news;
@@ -89,33 +92,33 @@ impl Desk {
             }
             sleep(SHORTEST).await;
             tokio::select! {
-                changed = pictures.changed() => if changed.is_err() { return },
+                changed = shown.changed() => if changed.is_err() { return },
                 () = told.closed() => return,
                 () = sleep(HEARTBEAT) => {}
             }
         }
     }
 
-    /// Returns what somebody has not been told yet; nothing when nobody says what may be told.
+    /// Returns what a page has not been told yet; `None` when the hub does not say what may be told.
     async fn news(
         &self,
         person: &Person,
-        (scene, target): (&Scene, Option<&Target>),
+        (pictures, target): (&Pictures, Option<&Target>),
         followed: &mut Followed,
     ) -> Option<String> {
         let mut events = String::new();
-        let picture = target.and_then(|target| find(scene, target));
+        let picture = target.and_then(|target| find(pictures, target));
         let grants = match picture {
-            Some(picture) => self.grants_within(person, (scene, picture)).await,
-            None => self.grants(person, scene).await,
+            Some(picture) => self.grants_within(person, (pictures, picture)).await,
+            None => self.grants(person, pictures).await,
         };
         let grants = grants.ok()?;
-        let list = sight::list(scene, &grants);
+        let list = visibility::list(pictures, &grants);
         if followed.list.as_ref() != Some(&list) {
             push(&mut events, "list", &list);
             followed.list = Some(list);
         }
-        let seen = picture.and_then(|picture| sight::rollout(picture, &grants));
+        let seen = picture.and_then(|picture| visibility::rollout(picture, &grants));
         match (seen, &followed.rollout) {
             (Some((now, hidden)), had) => {
                 let news = match had {
@@ -136,7 +139,7 @@ impl Desk {
             }
             (None, None) => {}
         }
-        let revision = self.scenes.findings.as_ref().map(|told| told.borrow().revision);
+        let revision = self.sources.findings.as_ref().map(|told| told.borrow().revision);
         if let Some(revision) = revision.filter(|revision| *revision != followed.findings) {
             push(&mut events, "findings", &Value::Null);
             followed.findings = revision;

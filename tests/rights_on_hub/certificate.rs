@@ -8,7 +8,7 @@ use devhub::TestHub;
 use kube::Client;
 use serde_json::json;
 use tidegate::controllers::{
-    CertificateKeeper, CertificateOptions, SecretFollower, SecretSight, TideOptions,
+    CertificateKeeper, CertificateOptions, SecretFollower, SecretState, TideOptions,
 };
 
 use super::stories::{ADDON, Admin};
@@ -16,7 +16,8 @@ use crate::testkit::hubs;
 use crate::testkit::manifests::documents;
 use crate::testkit::waiting::eventually;
 
-/// A certificate is made, told to whoever asks the gate or has it convert, and read by the gate.
+/// A certificate is made, its authority told to the API server in webhooks and in a definition that the gate converts, and the
+/// certificate is read by the gate.
 pub(crate) async fn of_a_certificate(hub: &TestHub, gate: Client, controllers: Client) {
     let admin = Admin(hub.client());
     let mut objects = documents("manifests/deploy/components/self-managed/secret.yaml");
@@ -40,7 +41,7 @@ pub(crate) async fn of_a_certificate(hub: &TestHub, gate: Client, controllers: C
     let keeper = CertificateKeeper::start(&controllers, &tide, options);
     let follower = SecretFollower::start(gate, "tidegate", "tidegate-tls");
     eventually("the gate has a certificate", || async {
-        matches!(&*follower.sight().borrow(), SecretSight::Holds { key, .. } if !key.is_empty())
+        matches!(&*follower.sight().borrow(), SecretState::Holds { key, .. } if !key.is_empty())
     })
     .await;
     let configuration =

@@ -8,7 +8,7 @@ use super::fields::{entries, field, fields};
 use super::picture::{Change, Content};
 use super::steer::{Steer, Writing};
 use field::quoted;
-use snapshot::{ConfigRef, ConfigType, Sight, View};
+use snapshot::{ConfigRef, ConfigType, ConfigState, View};
 
 /// Returns what puts an add-on back, or why nothing does.
 pub(super) fn undo(ask: Steer<'_>) -> Result<Writing, String> {
@@ -63,14 +63,14 @@ fn exists(view: &View<'_>, change: &Change, from: &Content) -> Result<Option<Str
     let config = reference(&change.what, &from.object);
     let object = format!("{} {}", change.what, from.object);
     let known = view.config(&config).map(|found| found.hash.to_string());
-    let hash = match (known, view.sight(&config)) {
+    let hash = match (known, view.config_state(&config)) {
         (Some(hash), _) => hash,
-        (None, Sight::Exists { hash, .. }) => hash.to_string(),
-        (None, Sight::Absent(_)) => {
+        (None, ConfigState::Exists { hash, .. }) => hash.to_string(),
+        (None, ConfigState::Absent(_)) => {
             return Err(format!("{object} does not exist any more; create it again first"));
         }
         // Nobody has looked, because nobody refers to it now.
-        (None, Sight::Unanswered | Sight::Faulty(_)) => String::new(),
+        (None, ConfigState::Unanswered | ConfigState::Faulty(_)) => String::new(),
     };
     Ok((hash != from.hash && !hash.is_empty() && !from.hash.is_empty())
         .then(|| format!("{object} has other content than when it was known to be good")))

@@ -1,10 +1,11 @@
 //! Whether fields that a hub has are erased by its conversion, told from what can be read.
 //!
-//! Decides what is evidence: an object that has something to lose, as its other version shows it. Asks nobody, and writes nothing.
+//! Decides what is evidence: an object that has something to lose, as its other version shows it. Asks no hub, and writes
+//! nothing.
 
 use serde_json::Value;
 
-use super::hazard::{Conversion, Operator, Proof, Surroundings};
+use super::hazard::{Conversion, HubContext, Operator, Proof};
 use super::live::annotations;
 use super::patch::{Presence, plan};
 use conversion::{Extensions, Version, convert};
@@ -14,7 +15,7 @@ use conversion::{Extensions, Version, convert};
 pub enum Erasure {
     /// There is nothing to lose, or no other version.
     Impossible,
-    /// Nobody converts: whatever the other version does not know is dropped.
+    /// No program converts: whatever the other version does not know is dropped.
     Certain,
     /// A program converts, and its objects have to be looked at.
     ByConverter,
@@ -31,7 +32,7 @@ pub fn extended() -> Vec<(String, Value)> {
 
 /// Tells whether a definition may erase what was added to it.
 pub fn erasure(live: &Value, ours: &Value) -> Erasure {
-    let around = Surroundings {
+    let around = HubContext {
         operator: Operator::Absent,
         proof: Proof::NotAsked,
     };

@@ -1,7 +1,7 @@
 //! Who takes additions away again: the operator that writes its definitions back, and a conversion that loses what it does not know.
 //!
-//! Decides when additions must not be made. Never decides for the person who owns the definition: each hazard has its cure, and
-//! somebody has to want it.
+//! Decides when additions must not be made. Never decides for the owner of the definition: each hazard has its cure, which
+//! the owner has to want.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ use field::{listed, quoted};
 
 /// What is known of the hub around a definition.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Surroundings {
+pub struct HubContext {
     /// Whether an operator of Open Cluster Management lives on the hub.
     pub operator: Operator,
     /// What is known of the program that converts.
@@ -25,14 +25,14 @@ pub struct Surroundings {
 pub enum Operator {
     /// The hub has none.
     Absent,
-    /// The hub has one. The version is what it has written on definitions that nobody takes over, if it has.
+    /// The hub has one. The version is what it has written on definitions that no other program takes over, if it has.
     Present(Option<String>),
 }
 
 /// What is known of the program that converts between versions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Proof {
-    /// Nobody had to ask.
+    /// It was not asked.
     NotAsked,
     /// The program at this address was asked and loses nothing.
     Lossless(Value),
@@ -61,7 +61,7 @@ pub enum OperatorWill {
         /// The operator's own.
         own: Option<String>,
     },
-    /// The definition carries a version, and nobody can tell whether it is higher than the operator's own.
+    /// The definition carries a version, and it cannot be told whether it is higher than the operator's own.
     Unknown {
         /// The version on the definition.
         marked: String,
@@ -97,7 +97,7 @@ impl OperatorWill {
     }
 }
 
-/// What becomes of added fields when somebody uses another version of the kind.
+/// What becomes of added fields when a client uses another version of the kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Conversion {
     /// There is no other version.
@@ -116,10 +116,11 @@ pub enum Conversion {
     Erases {
         /// The other versions.
         others: Vec<String>,
-        /// Who converts; `None` for nobody: the API server only changes the version's name, and drops what the other does not know.
+        /// Who converts; `None` for no program: the API server only changes the version's name, and drops what the other does not
+        /// know.
         converter: Option<Value>,
     },
-    /// Nobody can tell.
+    /// It cannot be told.
     Unproven {
         /// The other versions.
         others: Vec<String>,
@@ -206,7 +207,7 @@ pub enum Hazard {
     Unproven {
         /// The other versions.
         others: Vec<String>,
-        /// Why nobody knows.
+        /// Why it is unknown.
         why: String,
     },
 }

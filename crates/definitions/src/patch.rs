@@ -7,7 +7,7 @@ use apimachinery::json_pointer::unescape;
 use serde_json::{Value, json};
 
 use super::difference::{Difference, column_name, columns, compare, plain};
-use super::hazard::{Conversion, Hazard, OperatorWill, Surroundings};
+use super::hazard::{Conversion, Hazard, HubContext, OperatorWill};
 use super::live::{Live, annotations, keeps_everything, name};
 use super::pointer::{COLUMNS, below, path_of};
 use super::record::{Fate, Record};
@@ -69,7 +69,7 @@ pub struct Reversal {
     pub name: String,
     /// What is taken out: fields and names of columns.
     pub removed: Vec<String>,
-    /// What was added and has been changed by somebody else since: it stays.
+    /// What was added and has been changed by another client since: it stays.
     pub stays: Vec<String>,
     /// Why nothing can be taken out.
     pub hazard: Option<Hazard>,
@@ -78,7 +78,7 @@ pub struct Reversal {
 }
 
 /// Returns what has to be added to a definition of the hub so that it has what ours has.
-pub fn plan(live: &Value, ours: &Value, around: &Surroundings) -> DefinitionPlan {
+pub fn plan(live: &Value, ours: &Value, around: &HubContext) -> DefinitionPlan {
     let mut plan = DefinitionPlan {
         name: name(live).to_owned(),
         additions: Vec::new(),

@@ -266,11 +266,11 @@ impl Shelved<'_> {
 
 /// Documents that cost milliseconds to make.
 #[derive(Debug, Default)]
-pub(crate) struct Shelf {
+pub(crate) struct DocumentCache {
     documents: Mutex<BTreeMap<String, (String, Vec<u8>)>>,
 }
 
-impl Shelf {
+impl DocumentCache {
     /// Returns a document, made anew if what it describes has changed.
     fn get_or_make(
         &self,

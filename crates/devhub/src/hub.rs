@@ -11,8 +11,8 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::admission::{Chain, Services};
-use crate::documents::Shelf;
-use crate::faults::{Faults, Mischief};
+use crate::documents::DocumentCache;
+use crate::faults::{FaultInjector, Faults};
 use crate::identity::Users;
 use crate::registry::Directory;
 use crate::rights::{Authz, Rights};
@@ -30,7 +30,7 @@ pub(crate) struct Hub {
     /// What they may do.
     pub(crate) rights: Rights,
     /// What goes wrong on purpose.
-    pub(crate) mischief: Mischief,
+    pub(crate) fault_injector: FaultInjector,
     /// The admission webhooks.
     pub(crate) chain: Chain,
     /// Where webhooks behind services listen.
@@ -40,7 +40,7 @@ pub(crate) struct Hub {
     /// Cancelled when the hub stops; ends every watch.
     pub(crate) stop: CancellationToken,
     /// Made `OpenAPI` documents.
-    pub(crate) openapi: Shelf,
+    pub(crate) openapi: DocumentCache,
     address: OnceLock<String>,
     reactions: Mutex<()>,
     /// Work of the hub itself, such as removing the instances of a deleted definition.
@@ -81,12 +81,12 @@ impl Hub {
             store,
             directory,
             users,
-            mischief: Mischief::new(faults),
+            fault_injector: FaultInjector::new(faults),
             chain: Chain::new(),
             services,
             bookmark_every,
             stop: CancellationToken::new(),
-            openapi: Shelf::default(),
+            openapi: DocumentCache::default(),
             address: OnceLock::new(),
             reactions: Mutex::new(()),
             tasks: TaskTracker::new(),

@@ -14,7 +14,7 @@ use snapshot::{
     ObservedConfig, Settings, Store,
 };
 
-/// Two pictures of one hub, between which everything lies that nobody knows.
+/// Two pictures of one hub; what differs between them is unknown.
 #[derive(Clone, Debug, Default)]
 pub struct Knowledge {
     /// What is known.
@@ -27,7 +27,7 @@ pub struct Knowledge {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hub {
     objects: BTreeMap<ObjectKey, Value>,
-    /// Objects of kinds that the store does not know by name: somebody may refer to them.
+    /// Objects of kinds that the store does not know by name: other objects may refer to them.
     others: BTreeMap<Identity, Value>,
     answers: BTreeMap<ConfigRef, ConfigLookup>,
     complete: BTreeSet<Kind>,
@@ -50,8 +50,8 @@ impl Hub {
         Some(key)
     }
 
-    /// Puts an object in as somebody applies it: a status that is brought along declares nothing, and annotations and labels that the object says
-    /// nothing of stay, unless they were applied with it before.
+    /// Puts an object in as a client applies it: a status that is brought along declares nothing, and annotations and labels that
+    /// the object says nothing of stay, unless they were applied with it before.
     ///
     /// That of clusters, placements and decisions is believed, so that a folder can stand for a fleet.
     pub fn apply(&mut self, mut object: Value) -> Option<ObjectKey> {
@@ -127,7 +127,7 @@ impl Hub {
         for kind in Kind::ALL {
             let here = self.objects.iter().filter(|(key, _)| key.kind == kind);
             let objects: Vec<Value> = here.map(|(_, object)| object.clone()).collect();
-            // Which roles agents may have is not guessed: what nobody has listed is not shown.
+            // Which roles agents may have is not guessed: roles that were not listed are withheld, not absent.
             let unknown = kind.is_hub_role() && objects.is_empty() && !self.complete.contains(&kind);
             store.apply(if unknown {
                 Event::Withheld { kind }
@@ -138,7 +138,7 @@ impl Hub {
         store
     }
 
-    /// Answers what a store asks about configurations of foreign kinds; returns those that nobody knows anything of.
+    /// Answers what a store asks about configurations of foreign kinds; returns those of which nothing is known.
     pub fn answer_all(&self, store: &mut Store) -> Vec<ConfigRef> {
         let mut open = Vec::new();
         while let Some(lookout) = store.take_watch_list() {
@@ -166,7 +166,7 @@ impl Hub {
             store.apply(Event::Answered { config, answer });
         }
         let bare = store.publish(complete).unwrap_or_else(|| known.clone());
-        // There is nobody else to ask whether something exists.
+        // There is no live hub to ask whether something exists.
         Knowledge {
             known: known.without_doubt(),
             bare: bare.completed().without_doubt(),
@@ -271,7 +271,7 @@ fn metadata(fields: &mut Map<String, Value>) -> Option<&mut Map<String, Value>> 
         .as_object_mut()
 }
 
-/// The names that the resource of a kind has when nobody chose another one.
+/// The names that the resource of a kind has when its definition chooses no other one.
 fn plurals(kind: &str) -> [String; 3] {
     let lower = kind.to_lowercase();
     let stem = lower.strip_suffix('y').unwrap_or(&lower);
@@ -281,7 +281,7 @@ fn plurals(kind: &str) -> [String; 3] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use snapshot::{ConfigType, Sight};
+    use snapshot::{ConfigState, ConfigType};
 
     fn addon(configs: &Value) -> Value {
         json!({"apiVersion": "addon.open-cluster-management.io/v1alpha1", "kind": "ClusterManagementAddOn",
@@ -342,7 +342,7 @@ mod tests {
                 namespace: "".into(),
                 name: name.into(),
             };
-            matches!(view.sight(&config), Sight::Exists { .. })
+            matches!(view.config_state(&config), ConfigState::Exists { .. })
         };
         assert!(sight("a") && !sight("b"));
     }

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::kind::{Kind, ObjectKey, Owner, Touched};
 use super::kinds::{Outcome, stores};
 use super::parts::config_watch::{ConfigLookup, TypeFault};
-use super::parts::expectations::{Expected, Sight, is_met};
+use super::parts::expectations::{Expected, Observed, is_met};
 use super::record::{ConfigRef, ConfigType, Meta};
 use super::store::Store;
 
@@ -143,7 +143,7 @@ impl Store {
         let seen = self.meta(&key).cloned();
         self.pending
             .woken
-            .extend(self.pending.expectations.settle(&key, seen.as_ref().map(sight)));
+            .extend(self.pending.expectations.settle(&key, seen.as_ref().map(observed)));
     }
 
     fn delete(&mut self, key: &ObjectKey, touched: &mut Touched) {
@@ -156,10 +156,10 @@ impl Store {
 
     /// Records that nothing must be planned for `owner` until the store has seen the own write of `key`.
     pub fn expect(&mut self, owner: &Owner, key: ObjectKey, expected: Expected) {
-        let sight = self.meta(&key).map(sight);
-        let met = match (&expected, sight) {
+        let observed = self.meta(&key).map(observed);
+        let met = match (&expected, observed) {
             (Expected::Version(_), None) => false,
-            (Expected::Version(_) | Expected::Gone(_), _) => is_met(&expected, sight),
+            (Expected::Version(_) | Expected::Gone(_), _) => is_met(&expected, observed),
         };
         if !met {
             self.pending.expectations.expect(owner, key, expected);
@@ -177,8 +177,8 @@ impl Store {
     }
 }
 
-fn sight(meta: &Meta) -> Sight<'_> {
-    Sight {
+fn observed(meta: &Meta) -> Observed<'_> {
+    Observed {
         uid: &meta.uid,
         version: &meta.version,
         deleting: meta.deleting,

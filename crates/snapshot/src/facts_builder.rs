@@ -13,7 +13,7 @@ use super::kind::{Kind, ObjectKey};
 use super::kinds::namespace::Namespace;
 use super::kinds::placement::Placement;
 use super::kinds::upgrade::Upgrade;
-use super::parts::config_watch::Sight;
+use super::parts::config_watch::ConfigState;
 use super::record::ConfigRef;
 use super::store::Store;
 use api::cluster::UpgradeClusterStatus;
@@ -195,20 +195,20 @@ impl Store {
     fn publish_config(&mut self, config: &ConfigRef) -> bool {
         let found = self.objects.configs.get(config);
         let is_read = Kind::of_config(&config.of.group, &config.of.resource).is_some();
-        let facts = match (found, self.sight(config)) {
+        let facts = match (found, self.config_state(config)) {
             (Some(found), _) => Some(ConfigPresence::Exists(ConfigFacts {
                 hash: found.hash.clone(),
                 version: found.version.clone(),
                 content: Some(Arc::clone(&found.content)),
             })),
-            (None, Sight::Exists { hash, .. }) => Some(ConfigPresence::Exists(ConfigFacts {
+            (None, ConfigState::Exists { hash, .. }) => Some(ConfigPresence::Exists(ConfigFacts {
                 hash: hash.clone(),
                 version: None,
                 content: None,
             })),
             // Of a kind that is read, what is not there is absent as soon as the kind is complete.
-            (None, Sight::Absent(why)) => (!is_read).then_some(ConfigPresence::Absent(why)),
-            (None, Sight::Unanswered | Sight::Faulty(_)) => None,
+            (None, ConfigState::Absent(why)) => (!is_read).then_some(ConfigPresence::Absent(why)),
+            (None, ConfigState::Unanswered | ConfigState::Faulty(_)) => None,
         };
         let of = &config.of;
         let key = config_key(&of.group, &of.resource, &config.namespace, &config.name);

@@ -1,4 +1,4 @@
-//! Configurations of any kind: which references somebody must look at, and what the hub shows of them.
+//! Configurations of any kind: which references must be looked at, and what the hub shows of them.
 //!
 //! Keeps identity, revision and hash of objects that a spec refers to, and of no others; never keeps content, so that a
 //! Secret passes through and leaves nothing but its hash. Never asks the hub: the controllers do, and tell the answer.
@@ -6,7 +6,7 @@
 use super::kind::Kind;
 use super::kind::Owner;
 use super::kind::Touched;
-use super::parts::config_watch::{ConfigLookup, ConfigWatchList, Sight, TypeFault, absence};
+use super::parts::config_watch::{ConfigLookup, ConfigState, ConfigWatchList, TypeFault, absence};
 use super::record::{ConfigRef, ConfigType};
 use super::store::Store;
 use super::view::View;
@@ -36,14 +36,14 @@ impl Store {
         (watch_list != ConfigWatchList::default()).then_some(watch_list)
     }
 
-    /// Returns whether an owner refers to a configuration that nobody has answered for yet.
+    /// Returns whether an owner refers to a configuration about which the hub has not answered yet.
     pub fn is_unanswered(&self, owner: &Owner) -> bool {
         let open = self.sights.open.iter();
         open.filter(|config| !self.sights.faults.contains_key(&config.of))
             .any(|config| self.indexes.by_config.of(config).any(|one| one == owner))
     }
 
-    /// Takes in what the hub said about a reference; what nobody asked for is not kept.
+    /// Takes in what the hub said about a reference; an answer that is not wanted is not kept.
     pub(super) fn answer(&mut self, config: ConfigRef, answer: ConfigLookup, touched: &mut Touched) {
         if !self.sights.wanted.contains(&config) {
             return;
@@ -85,41 +85,41 @@ impl Store {
     }
 
     /// Returns what is known of a reference, whatever its kind is.
-    pub(super) fn sight(&self, config: &ConfigRef) -> Sight<'_> {
+    pub(super) fn config_state(&self, config: &ConfigRef) -> ConfigState<'_> {
         if let Some(kind) = Kind::of_config(&config.of.group, &config.of.resource) {
             return match self.objects.configs.get(config) {
-                Some(found) => Sight::Exists {
+                Some(found) => ConfigState::Exists {
                     hash: &found.hash,
                     generation: found.meta.generation,
                 },
-                None => Sight::Absent(absence(config, kind.address().namespaced)),
+                None => ConfigState::Absent(absence(config, kind.address().namespaced)),
             };
         }
         let sights = &self.sights;
         if off_limits(&config.of.group, &config.of.resource).is_some() {
-            return Sight::Faulty(TypeFault::OffLimits);
+            return ConfigState::Faulty(TypeFault::OffLimits);
         }
         if sights.beyond.contains_key(config) && !sights.wanted.contains(config) {
-            return Sight::Faulty(TypeFault::TooMany);
+            return ConfigState::Faulty(TypeFault::TooMany);
         }
         if let Some(fault) = sights.faults.get(&config.of) {
-            return Sight::Faulty(*fault);
+            return ConfigState::Faulty(*fault);
         }
         match sights.answers.get(config) {
-            Some(ConfigLookup::Exists(seen)) => Sight::Exists {
+            Some(ConfigLookup::Exists(seen)) => ConfigState::Exists {
                 hash: &seen.hash,
                 generation: seen.generation,
             },
-            Some(ConfigLookup::Absent(why)) => Sight::Absent(*why),
-            None => Sight::Unanswered,
+            Some(ConfigLookup::Absent(why)) => ConfigState::Absent(*why),
+            None => ConfigState::Unanswered,
         }
     }
 }
 
 impl<'s> View<'s> {
     /// Returns what is known of a reference, whatever its kind is.
-    pub fn sight(&self, config: &ConfigRef) -> Sight<'s> {
-        self.store.sight(config)
+    pub fn config_state(&self, config: &ConfigRef) -> ConfigState<'s> {
+        self.store.config_state(config)
     }
 
     /// Returns whether an object is known to have had this hash before.
@@ -226,7 +226,10 @@ mod tests {
         let view = store.view("a").unwrap();
         let one = ObservedConfig::of(&json!({"data": {"a": "one"}})).hash;
         assert!(view.was_before(&x, &one));
-        assert!(matches!(view.sight(&x), Sight::Exists { generation: 0, .. }));
+        assert!(matches!(
+            view.config_state(&x),
+            ConfigState::Exists { generation: 0, .. }
+        ));
     }
 
     #[test]
@@ -236,8 +239,8 @@ mod tests {
         assert_eq!(store.take_watch_list(), None);
         let view = store.view("a").unwrap();
         assert_eq!(
-            view.sight(&config("secrets", "x")),
-            Sight::Faulty(TypeFault::OffLimits)
+            view.config_state(&config("secrets", "x")),
+            ConfigState::Faulty(TypeFault::OffLimits)
         );
         assert!(!store.is_unanswered(&Owner::addon(&"a".into())));
     }
@@ -251,10 +254,13 @@ mod tests {
         let begun = store.take_watch_list().map(|watch_list| watch_list.begin.len());
         assert_eq!(begun, Some(MOST_CONFIG_TYPES));
         let view = store.view("a").unwrap();
-        assert_eq!(view.sight(&config("things0063", "x")), Sight::Unanswered);
         assert_eq!(
-            view.sight(&config("things0064", "x")),
-            Sight::Faulty(TypeFault::TooMany)
+            view.config_state(&config("things0063", "x")),
+            ConfigState::Unanswered
+        );
+        assert_eq!(
+            view.config_state(&config("things0064", "x")),
+            ConfigState::Faulty(TypeFault::TooMany)
         );
         drop(store.apply(addon("a", &[("things0064", "x")])));
         let watch_list = store.take_watch_list().expect("it changes");
@@ -263,8 +269,8 @@ mod tests {
             (1, MOST_CONFIG_TYPES)
         );
         assert_eq!(
-            store.view("a").unwrap().sight(&config("things0064", "x")),
-            Sight::Unanswered
+            store.view("a").unwrap().config_state(&config("things0064", "x")),
+            ConfigState::Unanswered
         );
         assert!(store.sights.beyond.is_empty());
     }
@@ -283,9 +289,15 @@ mod tests {
         let forbidden = TypeFault::Forbidden { verb: "list" };
         assert_eq!(store.apply(fault(Some(forbidden))).len(), 1);
         assert!(store.apply(fault(Some(forbidden))).is_empty());
-        assert_eq!(store.view("a").unwrap().sight(&x), Sight::Faulty(forbidden));
+        assert_eq!(
+            store.view("a").unwrap().config_state(&x),
+            ConfigState::Faulty(forbidden)
+        );
         assert_eq!(store.apply(fault(None)).len(), 1);
-        assert!(matches!(store.view("a").unwrap().sight(&x), Sight::Exists { .. }));
+        assert!(matches!(
+            store.view("a").unwrap().config_state(&x),
+            ConfigState::Exists { .. }
+        ));
     }
 
     #[test]

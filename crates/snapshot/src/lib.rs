@@ -48,8 +48,8 @@ pub use meaning::*;
 pub use model::{Name, order};
 pub use names::Names;
 pub use parts::{
-    Absence, Arrived, ConfigLookup, ConfigWatchList, Expected, Headway, ObservedConfig, RemovalBudget, Sight,
-    Standing, Tally, TypeFault, absence,
+    Absence, Arrived, ConfigLookup, ConfigState, ConfigWatchList, Expected, Headway, ObservedConfig,
+    RemovalBudget, Standing, Tally, TypeFault, absence,
 };
 pub use record::*;
 pub use registration::*;

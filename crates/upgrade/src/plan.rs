@@ -22,7 +22,7 @@ use crate::stand::{self, Case, ClusterStanding, Works};
 use crate::summary::Whole;
 use crate::told::{self, Records, StatusInput};
 use crate::view::{Applied, View};
-use crate::writes::{self, Desk, Write};
+use crate::writes::{self, Write, WriteContext};
 
 /// The longest message of a condition that quotes broken invariants, in characters.
 const LONGEST_MESSAGE: usize = 1000;
@@ -65,7 +65,7 @@ pub struct Plan {
     pub recheck_at: Option<Timestamp>,
 }
 
-/// One cluster of an upgrade, for whoever shows it.
+/// One cluster of an upgrade, for the cockpit to show.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClusterOutlook {
     /// Its name.
@@ -85,7 +85,8 @@ pub fn plan(view: &View<'_>, now: Timestamp) -> Plan {
     seen(view, None, now)
 }
 
-/// Returns the same plan, and how each cluster stands, in order of their names; nothing of an upgrade that goes or has no meaning.
+/// Returns the same plan, and how each cluster stands, in order of their names; nothing of an upgrade that goes or has no
+/// meaning.
 pub fn plan_with_outlook(view: &View<'_>, now: Timestamp) -> (Plan, Vec<ClusterOutlook>) {
     let mut clusters = Vec::new();
     let plan = seen(view, Some(&mut clusters), now);
@@ -144,14 +145,14 @@ fn going(
         outlook.extend(stands.iter().map(|(name, stand)| outlook_of(name, stand, &turns)));
     }
     let records: Records<'_> = stands.iter().map(|(name, stand)| (name, &stand.record)).collect();
-    let desk = Desk {
+    let context = WriteContext {
         view,
         spec,
         memory: &memory,
         all_done: told::all_done(&records) && !view.undecided,
     };
-    let writes = writes::writes(desk, &stands, &works, &turns);
-    let status = status(desk, &stands, &works, &turns, now);
+    let writes = writes::writes(context, &stands, &works, &turns);
+    let status = status(context, &stands, &works, &turns, now);
     let before = view.upgrade.status;
     let changed = Some(&status) != Some(before);
     Plan {
@@ -196,13 +197,13 @@ fn waits(turns: &Turns) -> Vec<Wait> {
 }
 
 fn status(
-    desk: Desk<'_>,
+    context: WriteContext<'_>,
     stands: &BTreeMap<Name, ClusterStanding>,
     works: &BTreeMap<Name, Works<'_>>,
     turns: &Turns,
     now: Timestamp,
 ) -> ManagedClustersUpgradeStatus {
-    let upgrade = &desk.view.upgrade;
+    let upgrade = &context.view.upgrade;
     let records: Records<'_> = stands.iter().map(|(name, stand)| (name, &stand.record)).collect();
     let is_applied = |works: &Works<'_>| {
         let each = [works.pre, works.platform, works.operators];
@@ -215,9 +216,9 @@ fn status(
         whole: Whole {
             phase,
             closed: turns.closed,
-            refusal: desk.view.unwritten.as_deref(),
+            refusal: context.view.unwritten.as_deref(),
         },
-        applied: desk.memory.applied || works.values().any(is_applied),
+        applied: context.memory.applied || works.values().any(is_applied),
         generation: upgrade.generation,
         before: &upgrade.status.conditions,
     };
@@ -225,17 +226,17 @@ fn status(
         observed_generation: Some(upgrade.generation),
         phase: phase.to_owned(),
         conditions: told::conditions(&records, said, now),
-        run: desk.memory.run.clone(),
-        retried: desk.memory.retried.clone(),
-        canaries_passed: desk.spec.strategy.canary.is_some() && turns.gate_is_open,
-        plan: desk
+        run: context.memory.run.clone(),
+        retried: context.memory.retried.clone(),
+        canaries_passed: context.spec.strategy.canary.is_some() && turns.gate_is_open,
+        plan: context
             .spec
             .preview
-            .then(|| preview::waves(desk.spec, stands))
+            .then(|| preview::waves(context.spec, stands))
             .filter(|plan| *plan != UpgradePlan::default()),
         ..ManagedClustersUpgradeStatus::default()
     };
-    told::tell_counts(&mut status, desk.spec, &records);
+    told::tell_counts(&mut status, context.spec, &records);
     told::tell_clusters(&mut status, &records);
     status
 }
@@ -257,7 +258,7 @@ fn phase(records: &Records<'_>, turns: &Turns) -> &'static str {
     }
 }
 
-/// An upgrade that goes: its works go first. A cluster that nobody reaches is not waited for, and what runs on a cluster runs on.
+/// An upgrade that goes: its works go first. A cluster that cannot be reached is not waited for; what runs on a cluster runs on.
 fn leaving(view: &View<'_>) -> Plan {
     let all = view.works.iter();
     let writes = all
@@ -293,7 +294,8 @@ fn senseless(view: &View<'_>, faults: &[String], now: Timestamp) -> Plan {
     halt(view, status)
 }
 
-/// What is written instead of a plan that breaks invariants: that it does, and nothing else. A cluster that is upgraded cannot be put back.
+/// What is written instead of a plan that breaks invariants: that it does, and nothing else. A cluster that is upgraded cannot be
+/// put back.
 pub fn refused(view: &View<'_>, broken: &[String], now: Timestamp) -> Plan {
     let message = format!(
         "Tidegate's own plan breaks an invariant and is not written, please report it: {}",

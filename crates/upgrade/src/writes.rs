@@ -84,7 +84,7 @@ impl Write {
 
 /// What works are written from.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Desk<'a> {
+pub(crate) struct WriteContext<'a> {
     pub(crate) view: &'a View<'a>,
     pub(crate) spec: &'a UpgradeSpec,
     pub(crate) memory: &'a Memory,
@@ -94,7 +94,7 @@ pub(crate) struct Desk<'a> {
 
 /// Returns the writes for the clusters that the upgrade is about.
 pub(crate) fn writes(
-    desk: Desk<'_>,
+    context: WriteContext<'_>,
     stands: &BTreeMap<Name, ClusterStanding>,
     works: &BTreeMap<Name, Works<'_>>,
     turns: &Turns,
@@ -103,15 +103,15 @@ pub(crate) fn writes(
     let none = Works::default();
     for (cluster, stand) in stands {
         let there = works.get(cluster).unwrap_or(&none);
-        if desk.view.upgrade.held {
+        if context.view.upgrade.held {
             let may = turns.start.contains(cluster) || turns.upgrade.contains(cluster);
-            let stage = wanted(desk.spec, stand, there, may);
-            all.extend(stage.and_then(|stage| create(desk, cluster, stage)));
+            let stage = wanted(context.spec, stand, there, may);
+            all.extend(stage.and_then(|stage| create(context, cluster, stage)));
         }
-        all.extend(given_up(desk, cluster, &stand.record, there));
-        all.extend(useless(desk, cluster, &stand.record, there));
+        all.extend(given_up(context, cluster, &stand.record, there));
+        all.extend(useless(context, cluster, &stand.record, there));
     }
-    all.extend(withdrawn(desk, stands));
+    all.extend(withdrawn(context, stands));
     all
 }
 
@@ -130,10 +130,10 @@ fn wanted(spec: &UpgradeSpec, stand: &ClusterStanding, works: &Works<'_>, may: b
     }
 }
 
-fn create(desk: Desk<'_>, cluster: &Name, stage: Stage) -> Option<Write> {
-    let upgrade = &desk.view.upgrade;
+fn create(context: WriteContext<'_>, cluster: &Name, stage: Stage) -> Option<Write> {
+    let upgrade = &context.view.upgrade;
     let name = stage.work(cluster, upgrade.name);
-    let is_taken = desk
+    let is_taken = context
         .view
         .works
         .get(cluster)
@@ -141,7 +141,7 @@ fn create(desk: Desk<'_>, cluster: &Name, stage: Stage) -> Option<Write> {
     if is_taken {
         return None;
     }
-    let run = desk.memory.mark(cluster);
+    let run = context.memory.mark(cluster);
     let mark = WorkMark {
         namespace: upgrade.namespace,
         name: upgrade.name,
@@ -149,15 +149,19 @@ fn create(desk: Desk<'_>, cluster: &Name, stage: Stage) -> Option<Write> {
         run: &run,
     };
     let body = match stage {
-        Stage::Pre => works::action(&mark, stage, cluster, desk.spec.before.as_ref()?.work()),
-        Stage::Post => works::action(&mark, stage, cluster, desk.spec.after.as_ref()?.work()),
+        Stage::Pre => works::action(&mark, stage, cluster, context.spec.before.as_ref()?.work()),
+        Stage::Post => works::action(&mark, stage, cluster, context.spec.after.as_ref()?.work()),
         Stage::Platform => {
-            let id = desk.view.clusters.get(cluster).map_or("", |cluster| &cluster.id);
-            works::platform(&mark, cluster, id, desk.spec.target.as_ref()?)
+            let id = context
+                .view
+                .clusters
+                .get(cluster)
+                .map_or("", |cluster| &cluster.id);
+            works::platform(&mark, cluster, id, context.spec.target.as_ref()?)
         }
         Stage::Operators => {
-            let length = desk.spec.strategy.operators;
-            works::operators(&mark, cluster, desk.spec.operators.as_ref()?, length)
+            let length = context.spec.strategy.operators;
+            works::operators(&mark, cluster, context.spec.operators.as_ref()?, length)
         }
     };
     Some(Write::Create {
@@ -168,59 +172,59 @@ fn create(desk: Desk<'_>, cluster: &Name, stage: Stage) -> Option<Write> {
     })
 }
 
-/// A cluster that took too long is no longer told, only looked at: else a version that somebody chooses by hand would be fought.
-fn given_up(desk: Desk<'_>, cluster: &Name, record: &Record, works: &Works<'_>) -> Option<Write> {
+/// A cluster that took too long is no longer told, only looked at: else the work would undo a version chosen by hand.
+fn given_up(context: WriteContext<'_>, cluster: &Name, record: &Record, works: &Works<'_>) -> Option<Write> {
     let is_given_up = record.state == State::Failed && record.reason == "UpgradeTimeout";
     let work = works
         .platform
         .filter(|work| is_given_up && work.mode == Mode::Apply)?;
     Some(Write::Update {
         cluster: cluster.clone(),
-        name: Stage::Platform.work(cluster, desk.view.upgrade.name),
+        name: Stage::Platform.work(cluster, context.view.upgrade.name),
         before: Revision::from(work),
         patch: works::enforcement(Mode::ReadOnly),
     })
 }
 
 /// Works of a cluster that are no longer needed.
-fn useless(desk: Desk<'_>, cluster: &Name, record: &Record, works: &Works<'_>) -> Vec<Write> {
+fn useless(context: WriteContext<'_>, cluster: &Name, record: &Record, works: &Works<'_>) -> Vec<Write> {
     let has_ended = record.has_ended();
     let keeps_looking = record.state == State::Failed && record.reason == "UpgradeTimeout";
     let each = [
-        (Stage::Pre, works.pre, desk.all_done || gives_up_before(record)),
+        (Stage::Pre, works.pre, context.all_done || gives_up_before(record)),
         (Stage::Platform, works.platform, has_ended && !keeps_looking),
         (Stage::Operators, works.operators, has_ended),
-        (Stage::Post, works.post, desk.all_done),
+        (Stage::Post, works.post, context.all_done),
     ];
     let ours = each.into_iter().filter(|(_, _, is_useless)| *is_useless);
     let ours = ours.filter_map(|(stage, work, _)| Some((stage, work?)));
     let left = works.left.iter().copied();
     let all = ours.chain(left).filter(|(_, work)| !work.deleting);
-    all.map(|(stage, work)| delete(desk, cluster, stage, work))
+    all.map(|(stage, work)| delete(context, cluster, stage, work))
         .collect()
 }
 
-/// An action that took too long before the upgrade must not begin when nobody waits for it any more.
+/// An action that took too long before the upgrade must not begin when the upgrade no longer waits for it.
 fn gives_up_before(record: &Record) -> bool {
     record.state == State::Failed && record.reason == "PreActionFailed" && record.phase == Phase::Done
 }
 
-fn delete(desk: Desk<'_>, cluster: &Name, stage: Stage, work: &Work) -> Write {
+fn delete(context: WriteContext<'_>, cluster: &Name, stage: Stage, work: &Work) -> Write {
     Write::Delete {
         cluster: cluster.clone(),
-        name: stage.work(cluster, desk.view.upgrade.name),
+        name: stage.work(cluster, context.view.upgrade.name),
         before: Revision::from(work),
     }
 }
 
 /// Works on clusters that the upgrade is not about any more: they never began.
-fn withdrawn(desk: Desk<'_>, stands: &BTreeMap<Name, ClusterStanding>) -> Vec<Write> {
-    let gone = desk
+fn withdrawn(context: WriteContext<'_>, stands: &BTreeMap<Name, ClusterStanding>) -> Vec<Write> {
+    let gone = context
         .view
         .works
         .iter()
         .filter(|(cluster, _)| !stands.contains_key(*cluster));
-    gone.flat_map(|(cluster, works)| ours(desk.view, cluster, works))
+    gone.flat_map(|(cluster, works)| ours(context.view, cluster, works))
         .collect()
 }
 

@@ -13,7 +13,7 @@ use serde::Serialize;
 use crate::cli::print::{OutputFormat, complain, print};
 use crate::cli::settings::{self, SettingsArgs};
 use crate::cli::{CliError, HubArgs, connect};
-use definitions::{Operator, Proof, Surroundings, extended, plan};
+use definitions::{HubContext, Operator, Proof, extended, plan};
 use field::Shown;
 
 /// The oldest minor version of Kubernetes 1 that a hub should have.
@@ -21,7 +21,7 @@ const OLDEST: u64 = 30;
 
 /// Print the versions of this program and of the hub, its controllers and its definitions, and whether they fit.
 ///
-/// Exit status: 0 they fit or nobody can tell, 1 the hub does not answer, or something does not fit.
+/// Exit status: 0 they fit or it cannot be told, 1 the hub does not answer, or something does not fit.
 #[derive(Args, Clone, Debug)]
 pub struct VersionArgs {
     /// Ask no hub.
@@ -124,7 +124,7 @@ async fn definitions_of(client: Client) -> Result<Vec<Definition>, CliError> {
     let api: Api<CustomResourceDefinition> = Api::all(client);
     let ours = extended();
     // Only counted here: whether the fields would last is what `tidegate definitions plan` finds out.
-    let around = Surroundings {
+    let around = HubContext {
         operator: Operator::Absent,
         proof: Proof::NotAsked,
     };

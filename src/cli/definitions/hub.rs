@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::cli::{CliError, HubArgs, connect};
 use definitions::{
-    Operator, Proof, Surroundings, converter, is_answered_by_tidegate, is_established, other_versions, probe,
+    HubContext, Operator, Proof, converter, is_answered_by_tidegate, is_established, other_versions, probe,
     version_annotation,
 };
 
@@ -19,7 +19,7 @@ use definitions::{
 const MANAGER: &str = "tidegate-definitions";
 /// The definition that only a hub with the operator has.
 const OF_OPERATOR: &str = "clustermanagers.operator.open-cluster-management.io";
-/// Definitions that the operator writes and nobody takes over: what it has written on them is its own version.
+/// Definitions that the operator writes and no other program takes over: what it has written on them is its own version.
 const UNTOUCHED: [&str; 3] = [
     "managedclusters.cluster.open-cluster-management.io",
     "manifestworks.work.open-cluster-management.io",
@@ -52,8 +52,8 @@ impl Definitions {
     }
 
     /// Finds out who else has a say about definitions. `live` are those that may be changed.
-    pub(super) async fn surroundings(&self, live: &[Value]) -> Result<Surroundings, CliError> {
-        Ok(Surroundings {
+    pub(super) async fn hub_context(&self, live: &[Value]) -> Result<HubContext, CliError> {
+        Ok(HubContext {
             operator: self.operator().await?,
             proof: self.proof(live).await,
         })
@@ -150,7 +150,7 @@ fn said(error: &kube::Error) -> String {
     }
 }
 
-/// The patch tests what it rests on: whoever was faster makes it fail.
+/// The patch tests what it rests on: it fails when another client was faster.
 fn refused(name: &str, error: &kube::Error) -> CliError {
     let hint = match error {
         kube::Error::Api(status) if [409, 422].contains(&status.code) => {

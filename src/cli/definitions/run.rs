@@ -12,8 +12,7 @@ use super::{ApplyArgs, DefinitionsCommand, DefinitionsPlanArgs, RevertArgs};
 use crate::cli::print::{complain, print};
 use crate::cli::{CliError, OutputFormat, connect};
 use definitions::{
-    DefinitionPlan, Reversal, Surroundings, applied_text, extended, json, plan, plan_text, revert,
-    revert_text,
+    DefinitionPlan, HubContext, Reversal, applied_text, extended, json, plan, plan_text, revert, revert_text,
 };
 use field::Shown;
 
@@ -36,7 +35,7 @@ pub(in crate::cli) fn run(command: &DefinitionsCommand) -> Result<ExitCode, CliE
 struct Looked {
     plans: Vec<DefinitionPlan>,
     ours: Vec<Value>,
-    around: Surroundings,
+    around: HubContext,
     absent: Vec<String>,
 }
 
@@ -55,7 +54,7 @@ impl Looked {
         if live.is_empty() {
             return Err(nothing_there());
         }
-        let around = hub.surroundings(&live).await?;
+        let around = hub.hub_context(&live).await?;
         let pairs = live.iter().zip(&ours_found);
         Ok(Self {
             plans: pairs.map(|(live, ours)| plan(live, ours, &around)).collect(),
@@ -123,7 +122,7 @@ async fn applied(args: &ApplyArgs) -> Result<ExitCode, CliError> {
 }
 
 /// Looks whether the hub keeps what it was sent: what it keeps in another form would never be taken out again.
-fn verified(stored: &Value, ours: &Value, around: &Surroundings) -> Result<(), CliError> {
+fn verified(stored: &Value, ours: &Value, around: &HubContext) -> Result<(), CliError> {
     let after = plan(stored, ours, around);
     let Some(first) = after.pending().next() else {
         return Ok(());

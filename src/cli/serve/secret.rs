@@ -11,14 +11,14 @@ use tracing::{error, warn};
 
 use super::trouble::{FileDigest, Trouble};
 use crate::cli::LeasePlace;
-use crate::controllers::{SecretFollower, SecretSight};
+use crate::controllers::{SecretFollower, SecretState};
 use crate::server::{Certificate, Health};
 
 /// The Secret.
 #[derive(Debug)]
 pub(super) struct SecretSource {
     place: String,
-    sight: watch::Receiver<SecretSight>,
+    sight: watch::Receiver<SecretState>,
     _follower: SecretFollower,
 }
 
@@ -49,14 +49,14 @@ impl SecretSource {
     pub(super) fn digest(&self) -> FileDigest {
         let mut hash = Sha256::new();
         match &*self.sight.borrow() {
-            SecretSight::Holds { chain, key } => {
+            SecretState::Holds { chain, key } => {
                 for text in [chain, key] {
                     hash.update(text.len().to_be_bytes());
                     hash.update(text);
                 }
             }
-            SecretSight::Absent => hash.update("absent"),
-            SecretSight::Unread | SecretSight::Unreadable(_) => hash.update("unread"),
+            SecretState::Absent => hash.update("absent"),
+            SecretState::Unread | SecretState::Unreadable(_) => hash.update("unread"),
         }
         hash.finalize().into()
     }
@@ -68,16 +68,16 @@ impl SecretSource {
             words,
         };
         match &*self.sight.borrow() {
-            SecretSight::Holds { chain, key } if !chain.is_empty() && !key.is_empty() => {
+            SecretState::Holds { chain, key } if !chain.is_empty() && !key.is_empty() => {
                 Certificate::from_pem(chain, key).map_err(|source| Trouble::UseSecret {
                     place: self.place.clone(),
                     source,
                 })
             }
-            SecretSight::Holds { .. } => Err(in_secret("it holds no certificate yet".to_owned())),
-            SecretSight::Absent => Err(in_secret("it does not exist".to_owned())),
-            SecretSight::Unread => Err(in_secret("it has not been read yet".to_owned())),
-            SecretSight::Unreadable(why) => Err(in_secret(why.clone())),
+            SecretState::Holds { .. } => Err(in_secret("it holds no certificate yet".to_owned())),
+            SecretState::Absent => Err(in_secret("it does not exist".to_owned())),
+            SecretState::Unread => Err(in_secret("it has not been read yet".to_owned())),
+            SecretState::Unreadable(why) => Err(in_secret(why.clone())),
         }
     }
 
@@ -101,7 +101,7 @@ impl SecretSource {
             };
             let words = trouble.words();
             health.waits_for(Some(format!("a certificate: {words}")));
-            let is_read = !matches!(*self.sight.borrow(), SecretSight::Unread);
+            let is_read = !matches!(*self.sight.borrow(), SecretState::Unread);
             if is_read && words != told {
                 warn!(why = %words, "waiting for a certificate");
                 told = words;

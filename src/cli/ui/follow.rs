@@ -1,4 +1,4 @@
-//! The hub that the page shows, followed while somebody looks.
+//! The hub that the page shows, followed while a user looks.
 //!
 //! Decides when it is followed, and whether OCM's own manager counts as acting meanwhile. Never what a picture says.
 
@@ -19,12 +19,12 @@ use crate::cli::connect::HubConfig;
 use crate::cli::rollout::Gallery;
 use crate::cli::{CliError, LeasePlace};
 use crate::controllers::Lens;
-use crate::ui::{Interest, Page, PageOptions, Scenes, Visitors};
+use crate::ui::{Interest, Page, PageOptions, Sources, Visitors};
 use audit::Told;
 use release::{is_alive, is_ours};
 use snapshot::{Fence, Settings};
 
-/// How often it is looked whether anybody still looks, and who drives the hub.
+/// How often it is looked whether a user still looks, and which manager drives the hub.
 const LOOK_AGAIN: Duration = Duration::from_secs(10);
 
 /// The hub, and how its controllers behave.
@@ -62,7 +62,7 @@ pub(in crate::cli) async fn begin(
         bind,
         hosts,
         tls: tls.map(Arc::new),
-        scenes: Scenes {
+        sources: Sources {
             pictures,
             findings: hub.findings,
             interest: interest.clone(),
@@ -109,7 +109,7 @@ struct Follower {
     stock: Option<LeasePlace>,
     settings: watch::Sender<Settings>,
     interest: Interest,
-    shown: watch::Sender<Option<Arc<crate::ui::Scene>>>,
+    shown: watch::Sender<Option<Arc<crate::ui::Pictures>>>,
 }
 
 impl Follower {
@@ -123,7 +123,7 @@ impl Follower {
         }
     }
 
-    /// Follows the hub until nobody looks any more, or somebody else drives it.
+    /// Follows the hub until no user looks any more, or another manager drives it.
     async fn follow(&self, fence: Fence) {
         let mut gallery = Gallery::default();
         let settings = self.settings.borrow().clone();

@@ -1,7 +1,8 @@
-//! The Lease of OCM's add-on manager: whether somebody else acts on the add-ons that are its.
+//! The Lease of OCM's add-on manager: whether that manager acts on the add-ons that are its own.
 //!
-//! Decides by its own clock, like a candidate: a Lease is over when it has not changed for its whole duration since it was seen to
-//! change. While it is not known, somebody acts: whoever does not know does not write. Watches one object, so that a hub at rest is asked nothing, and never writes.
+//! Decides by its own clock, like a candidate: a Lease is over when it has not changed for its whole duration since it was seen
+//! to change. While it is not known who holds it, the manager counts as acting, and its add-ons are left alone. Watches one
+//! object, so that a hub at rest is asked nothing, and never writes.
 
 use std::time::Duration;
 
@@ -34,12 +35,12 @@ pub struct StockLease {
 
 /// What is known of the Lease.
 #[derive(Debug, Default)]
-struct Sight {
+struct ObservedLease {
     /// What it said last, since when, and when it is over.
     seen: Option<(LeaseSpec, Instant, Instant)>,
 }
 
-impl Sight {
+impl ObservedLease {
     /// Returns who holds the Lease at this moment.
     fn holder(&mut self, lease: Option<&Lease>, now: Instant) -> Holder {
         let Some(spec) = lease.and_then(|lease| lease.spec.clone()) else {
@@ -84,7 +85,7 @@ pub(in crate::controllers) async fn watch_stock(
         metrics,
         last: None,
     };
-    let (mut sight, mut complained) = (Sight::default(), false);
+    let (mut sight, mut complained) = (ObservedLease::default(), false);
     let (mut lease, mut listed): (Option<Lease>, Option<Lease>) = (None, None);
     let mut is_known = false;
     loop {
@@ -116,7 +117,7 @@ pub(in crate::controllers) async fn watch_stock(
             Ok(Some(Event::Apply(found))) => lease = Some(found),
             Ok(Some(Event::Delete(_))) => lease = None,
             Err(error) => {
-                // A hub that does not answer takes no writes either; one that hides the Lease hides that somebody acts.
+                // A hub that does not answer takes no writes either; one that hides the Lease may hide that the manager acts.
                 if is_hidden(&error) {
                     is_known = false;
                     telling.tell(Holder::Unknown, None);
@@ -200,7 +201,7 @@ mod tests {
 
     #[test]
     fn a_lease_that_has_not_changed_for_its_duration_fences_nobody() {
-        let (mut sight, start) = (Sight::default(), Instant::now());
+        let (mut sight, start) = (ObservedLease::default(), Instant::now());
         let (first, second) = (
             lease(STOCK, "2030-01-01T00:00:00.000000Z"),
             lease(STOCK, "2030-01-01T00:00:26.000000Z"),

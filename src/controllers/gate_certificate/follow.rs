@@ -1,4 +1,4 @@
-//! What a Secret with the gate's certificate holds, for whoever shows it.
+//! What a Secret with the gate's certificate holds, for the gate that shows it.
 //!
 //! Decides nothing about certificates. Only reads, and never prints a key.
 
@@ -8,12 +8,12 @@ use kube::{Api, Client};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use super::sight::{Sight, sights};
+use super::object_watch::{ObservedObject, observed};
 use certificates::{CERTIFICATE, KEY};
 
 /// What is known of the Secret.
 #[derive(Clone, PartialEq, Eq)]
-pub enum SecretSight {
+pub enum SecretState {
     /// Nothing yet.
     Unread,
     /// It cannot be read, and why.
@@ -29,7 +29,7 @@ pub enum SecretSight {
     },
 }
 
-impl std::fmt::Debug for SecretSight {
+impl std::fmt::Debug for SecretState {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Unread => "unread",
@@ -43,7 +43,7 @@ impl std::fmt::Debug for SecretSight {
 /// Follows a Secret until it is dropped.
 #[derive(Debug)]
 pub struct SecretFollower {
-    sight: watch::Receiver<SecretSight>,
+    sight: watch::Receiver<SecretState>,
     task: JoinHandle<()>,
 }
 
@@ -51,8 +51,8 @@ impl SecretFollower {
     /// Begins to follow a Secret.
     pub fn start(client: Client, namespace: &str, name: &str) -> Self {
         let api: Api<Secret> = Api::namespaced(client, namespace);
-        let mut seen = sights(api, name);
-        let (told, sight) = watch::channel(SecretSight::Unread);
+        let mut seen = observed(api, name);
+        let (told, sight) = watch::channel(SecretState::Unread);
         let task = tokio::spawn(async move {
             while let Some(next) = seen.next().await {
                 told.send_replace(read(next));
@@ -62,7 +62,7 @@ impl SecretFollower {
     }
 
     /// Returns what is known, now and whenever it changes.
-    pub fn sight(&self) -> watch::Receiver<SecretSight> {
+    pub fn sight(&self) -> watch::Receiver<SecretState> {
         self.sight.clone()
     }
 }
@@ -73,17 +73,17 @@ impl Drop for SecretFollower {
     }
 }
 
-fn read(sight: Sight<Secret>) -> SecretSight {
+fn read(sight: ObservedObject<Secret>) -> SecretState {
     match sight {
-        Sight::Absent => SecretSight::Absent,
-        Sight::Unreadable { why, .. } => SecretSight::Unreadable(why),
-        Sight::There(secret) => {
+        ObservedObject::Absent => SecretState::Absent,
+        ObservedObject::Unreadable { why, .. } => SecretState::Unreadable(why),
+        ObservedObject::There(secret) => {
             let data = secret.data.unwrap_or_default();
             let text = |key: &str| {
                 let bytes = data.get(key).map(|bytes| bytes.0.as_slice());
                 String::from_utf8_lossy(bytes.unwrap_or_default()).into_owned()
             };
-            SecretSight::Holds {
+            SecretState::Holds {
                 chain: text(CERTIFICATE),
                 key: text(KEY),
             }

@@ -6,9 +6,9 @@
 mod apply;
 mod follow;
 mod issue;
-mod keeper;
-mod sight;
+mod object_watch;
+mod renewal;
 mod targets;
 
-pub use follow::{SecretFollower, SecretSight};
-pub use keeper::{CertificateKeeper, CertificateOptions};
+pub use follow::{SecretFollower, SecretState};
+pub use renewal::{CertificateKeeper, CertificateOptions};

@@ -1,6 +1,7 @@
 //! The objects by which API servers know whom to trust: both webhook configurations, and definitions that convert here.
 //!
-//! Decides which those are, and how soon one is written again that somebody else keeps writing. Never touches another field.
+//! Decides which those are, and how soon one is written again that another field manager keeps writing.
+//! Never touches another field.
 
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ use tokio::time::Instant;
 use tracing::{info, warn};
 
 use super::apply::apply_bundle;
-use super::sight::{Sight, sights};
+use super::object_watch::{ObservedObject, observed};
 use certificates::{Trusting, bundle_patch, bundles, trusting};
 
 /// The longest pause between two writes of the same bundle into the same object.
@@ -25,7 +26,7 @@ const FORGOTTEN: Duration = Duration::from_mins(15);
 const ADMISSION: &str = "admissionregistration.k8s.io";
 const EXTENSIONS: &str = "apiextensions.k8s.io";
 
-/// Group, kind, plural, name. The definitions may be withheld: then nobody here vouches for a conversion.
+/// Group, kind, plural, name. The definitions may be withheld: then their bundle is neither written nor waited for.
 const TARGETS: [(&str, &str, &str, &str); 4] = [
     (
         ADMISSION,
@@ -61,7 +62,7 @@ pub(super) struct Target {
     name: &'static str,
     /// Whether it does not matter when it may not be read.
     is_optional: bool,
-    sight: Option<Sight<DynamicObject>>,
+    sight: Option<ObservedObject<DynamicObject>>,
     written: Option<Written>,
 }
 
@@ -93,8 +94,8 @@ pub(super) fn all(client: &Client) -> Vec<Target> {
 
 impl Target {
     /// Watches it. What may be withheld, and is, is not asked for again.
-    pub(super) fn sights(&self) -> BoxStream<'static, Sight<DynamicObject>> {
-        let seen = sights(self.api.clone(), self.name);
+    pub(super) fn observed(&self) -> BoxStream<'static, ObservedObject<DynamicObject>> {
+        let seen = observed(self.api.clone(), self.name);
         if !self.is_optional {
             return seen;
         }
@@ -105,7 +106,7 @@ impl Target {
                 .fields(&format!("metadata.name={name}"));
             match api.list(&one).await {
                 Err(kube::Error::Api(status)) if status.code == 403 => {
-                    let forbidden = Sight::Unreadable {
+                    let forbidden = ObservedObject::Unreadable {
                         why: status.message,
                         forbidden: true,
                     };
@@ -123,15 +124,15 @@ impl Target {
     }
 
     /// Takes what was seen.
-    pub(super) fn take(&mut self, mut sight: Sight<DynamicObject>) {
+    pub(super) fn take(&mut self, mut sight: ObservedObject<DynamicObject>) {
         // What comes in a list does not say what it is.
-        if let Sight::There(object) = &mut sight {
+        if let ObservedObject::There(object) = &mut sight {
             object.types = Some(TypeMeta {
                 api_version: self.version.clone(),
                 kind: self.kind.to_owned(),
             });
         }
-        if let Sight::Unreadable { why, .. } = &sight
+        if let ObservedObject::Unreadable { why, .. } = &sight
             && !self.is_optional
         {
             warn!(
@@ -144,12 +145,12 @@ impl Target {
         self.sight = Some(sight);
     }
 
-    /// Returns whom it has the API server trust; `None` while nobody knows.
+    /// Returns whom it has the API server trust; `None` while that has not been read.
     pub(super) fn trusting(&self, service: &str, bundle: &[u8]) -> Option<Trusting> {
         match self.sight.as_ref()? {
-            Sight::There(object) => Some(trusting(&json!(object), service, bundle)),
-            Sight::Absent => Some(Trusting::Nobody),
-            Sight::Unreadable { forbidden, .. } => {
+            ObservedObject::There(object) => Some(trusting(&json!(object), service, bundle)),
+            ObservedObject::Absent => Some(Trusting::Nobody),
+            ObservedObject::Unreadable { forbidden, .. } => {
                 (self.is_optional && *forbidden).then_some(Trusting::Nobody)
             }
         }
@@ -158,14 +159,14 @@ impl Target {
     /// Returns the bundles that it names.
     pub(super) fn bundles(&self, service: &str) -> Vec<Vec<u8>> {
         match &self.sight {
-            Some(Sight::There(object)) => bundles(&json!(object), service),
-            Some(Sight::Absent | Sight::Unreadable { .. }) | None => Vec::new(),
+            Some(ObservedObject::There(object)) => bundles(&json!(object), service),
+            Some(ObservedObject::Absent | ObservedObject::Unreadable { .. }) | None => Vec::new(),
         }
     }
 
     /// Has it trust this bundle; returns when to look again where that has to wait.
     pub(super) async fn spread(&mut self, bundle: &[u8], now: Instant) -> kube::Result<Option<Duration>> {
-        let Some(Sight::There(object)) = &self.sight else {
+        let Some(ObservedObject::There(object)) = &self.sight else {
             return Ok(None);
         };
         let uid = &object.metadata.uid;
@@ -204,7 +205,7 @@ impl Target {
                 "the API server is told whom to trust"
             );
         }
-        self.sight = Some(Sight::There(Box::new(stored)));
+        self.sight = Some(ObservedObject::There(Box::new(stored)));
         Ok(None)
     }
 

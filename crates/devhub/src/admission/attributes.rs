@@ -10,7 +10,7 @@ use futures::future::BoxFuture;
 
 use serde_json::{Map, Value, json};
 
-use super::policy::Surroundings;
+use super::policy::AdmissionContext;
 use crate::ApiError;
 
 /// What a write does to an object.
@@ -122,13 +122,13 @@ pub struct Attributes {
     pub dry_run: bool,
     /// Other served versions of the same resource.
     pub equivalent_versions: Vec<String>,
-    /// Who converts objects between these versions; nobody if they differ in `apiVersion` only.
+    /// What converts objects between these versions; none if they differ in `apiVersion` only.
     pub conversion: Option<Arc<dyn Conversion>>,
     /// What policies may look at besides the request; nothing where there is no store.
-    pub surroundings: Option<Arc<dyn Surroundings>>,
+    pub context: Option<Arc<dyn AdmissionContext>>,
 }
 
-/// Somebody who converts objects.
+/// What converts the objects of a resource between its versions.
 pub trait Conversion: Send + Sync + fmt::Debug {
     /// Returns an object in another `group/version`. The error is the reason why there is none.
     fn convert<'a>(&'a self, object: &'a Value, api_version: &'a str)

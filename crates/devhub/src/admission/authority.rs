@@ -9,12 +9,12 @@ use serde_json::json;
 
 use super::attributes::Attributes;
 
-/// Binds `authorizer` and `authorizer.requestResource`, if somebody knows the rights of the request's user.
+/// Binds `authorizer` and `authorizer.requestResource`, if the request has surroundings: they know the rights of its user.
 pub(super) fn admit(activation: &mut Activation<'_, '_>, request: &Attributes) {
-    let Some(surroundings) = &request.surroundings else {
+    let Some(context) = &request.context else {
         return;
     };
-    activation.authorize(Arc::clone(&surroundings.authority()));
+    activation.authorize(Arc::clone(&context.authority()));
     let quoted = |text: &str| json!(text).to_string();
     let mut source = format!(
         "authorizer.group({}).resource({})",

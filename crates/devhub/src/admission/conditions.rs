@@ -21,11 +21,11 @@ pub(super) struct Condition {
 
 /// What the conditions may look at.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Scene<'a> {
+pub(super) struct ConditionContext<'a> {
     pub(super) object: &'a Value,
     pub(super) old_object: &'a Value,
     pub(super) request: &'a Value,
-    /// The request itself, for `authorizer`; nothing if nobody knows its user's rights.
+    /// The request itself, for `authorizer`, which is not bound without it.
     pub(super) attributes: Option<&'a Attributes>,
 }
 
@@ -38,20 +38,20 @@ impl Condition {
         }
     }
 
-    fn holds(&self, scene: Scene<'_>) -> Result<bool, String> {
+    fn holds(&self, context: ConditionContext<'_>) -> Result<bool, String> {
         let program = self
             .program
             .as_ref()
             .map_err(|cause| format!("compilation error: {cause}"))?;
         let mut activation = Activation::new(UNITS);
         let variables = Variables {
-            object: scene.object,
-            old_object: scene.old_object,
-            request: scene.request,
+            object: context.object,
+            old_object: context.old_object,
+            request: context.request,
             namespace: None,
         };
         variables.bind(&mut activation);
-        if let Some(attributes) = scene.attributes.filter(|_| program.reads("authorizer")) {
+        if let Some(attributes) = context.attributes.filter(|_| program.reads("authorizer")) {
             authority::admit(&mut activation, attributes);
         }
         let expression = &self.expression;
@@ -71,10 +71,10 @@ impl Condition {
 /// the error's text.
 pub(super) fn all_hold(
     conditions: &[Condition],
-    scene: Scene<'_>,
+    context: ConditionContext<'_>,
     policy: FailurePolicy,
 ) -> Result<bool, String> {
-    let held = admission_policy::all_hold(conditions.iter().map(|condition| condition.holds(scene)));
+    let held = admission_policy::all_hold(conditions.iter().map(|condition| condition.holds(context)));
     or_fail(held, policy)
 }
 
@@ -91,7 +91,7 @@ pub(super) fn or_fail(held: Result<bool, Vec<String>>, policy: FailurePolicy) ->
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{Condition, Scene, all_hold};
+    use super::{Condition, ConditionContext, all_hold};
     use admission_policy::FailurePolicy;
 
     #[track_caller]
@@ -99,14 +99,14 @@ mod tests {
         let conditions: Vec<Condition> = expressions.iter().map(|text| Condition::new(text)).collect();
         let object = json!({ "spec": { "size": 5 } });
         let request = json!({ "operation": "CREATE", "userInfo": { "username": "admin" } });
-        let scene = Scene {
+        let context = ConditionContext {
             object: &object,
             old_object: &Value::Null,
             request: &request,
             attributes: None,
         };
         assert_eq!(
-            all_hold(&conditions, scene, policy),
+            all_hold(&conditions, context, policy),
             expected.map_err(str::to_owned)
         );
     }

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{
     attributes::{Attributes, Kind, Operation},
-    conditions::{self, Scene},
+    conditions::{self, ConditionContext},
     hook::Hook,
 };
 use crate::ApiError;
@@ -132,13 +132,13 @@ fn conditions_hold(
     if hook.conditions.is_empty() {
         return Ok(true);
     }
-    let scene = Scene {
+    let context = ConditionContext {
         object: &seen.object,
         old_object: &seen.old_object,
         request: &Value::Object(request.to_request(&invocation.kind, &invocation.version)),
         attributes: Some(request),
     };
-    conditions::all_hold(&hook.conditions, scene, hook.failure_policy)
+    conditions::all_hold(&hook.conditions, context, hook.failure_policy)
         .map_err(|cause| forbidden(request, &cause))
 }
 

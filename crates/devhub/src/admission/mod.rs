@@ -31,6 +31,6 @@ pub(crate) use decode::{document, unregistered};
 pub(crate) use endpoint::Endpoint;
 pub use endpoint::Services;
 pub use hook::Hooks;
-pub use policy::{ParamQuery, Policies, Surroundings};
+pub use policy::{AdmissionContext, ParamQuery, Policies};
 pub use policy_check::policy_faults;
 pub use warnings::Warnings;

@@ -3,8 +3,8 @@
 //! Decides which requests fail, how, and in an order that follows from the seed alone; never changes an object. See `docs/faults.md`.
 
 mod dice;
+mod injector;
 mod spec;
-mod strike;
 
+pub(crate) use injector::FaultInjector;
 pub use spec::Faults;
-pub(crate) use strike::Mischief;

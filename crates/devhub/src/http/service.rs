@@ -109,8 +109,8 @@ where
         Route::Resource(target) => {
             let (method, path, spared) = (head.method.as_str(), head.uri.path(), *peer == Peer::Controller);
             if !spared {
-                hub.mischief.wait(method, path).await;
-                if let Some(struck) = hub.mischief.strike(method, path, &target, &query) {
+                hub.fault_injector.wait(method, path).await;
+                if let Some(struck) = hub.fault_injector.inject(method, path, &target, &query) {
                     return Ok(struck);
                 }
             }
@@ -128,7 +128,7 @@ where
             Ok(if spared {
                 reply
             } else {
-                hub.mischief.tear(path, reply)
+                hub.fault_injector.tear(path, reply)
             })
         }
         _ => Err(rest::method_not_allowed()),
@@ -145,7 +145,7 @@ fn admitted(
 ) -> Result<UserInfo, ApiError> {
     let identified = hub.users.identify(peer, &head.headers, &hub.store);
     let user = match (hub.rights.mode(), route) {
-        // Without access control health is everybody's to see, whatever he brings along.
+        // Without access control every client may see health, even with credentials that are not valid.
         (Authz::Allow, Route::Health(_)) => identified.ok().flatten().unwrap_or_default(),
         (Authz::Allow, _) => identified?.ok_or_else(|| ApiError::new(401, "Unauthorized", "Unauthorized"))?,
         (Authz::Rbac, _) => identified?.unwrap_or_else(anonymous),

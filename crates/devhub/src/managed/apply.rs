@@ -22,7 +22,7 @@ const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 /// Bytes that all annotations of an object may have together.
 const MAX_ANNOTATIONS: usize = 256 * 1024;
 
-/// What somebody applies.
+/// What a field manager applies.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Intent<'a> {
     /// The fields.
@@ -103,7 +103,7 @@ fn laid_over(
         types: &scope.types,
         force: intent.force,
         ignored: &scope.ignored,
-        views: &*scope.sights,
+        views: &*scope.version_views,
     };
     let first = apply(base, intent.object, &managers.owners, &asked);
     let Err(Refusal::Conflicts(conflicts)) = first else {
@@ -130,7 +130,7 @@ fn laid_over(
     outcome.map_err(|refusal| refused(scope, intent, base, &refusal, managers))
 }
 
-/// Fields that client-side apply set and nobody has changed since.
+/// Fields that client-side apply set and that have not changed since.
 fn applied_by_client(scope: &Scope, base: &Value) -> Set {
     let text = base
         .pointer("/metadata/annotations")
@@ -153,7 +153,8 @@ fn applied_by_client(scope: &Scope, base: &Value) -> Set {
         .difference(&changed.removed)
 }
 
-/// Client-side apply must find what was applied last, whoever applies.
+/// Notes a server-side apply by kubectl in the annotation of client-side apply, where there is one: the next client-side apply
+/// must find what was applied last.
 fn remember(object: &mut Value, intent: &Intent<'_>) {
     if intent.writer.manager != KUBECTL {
         return;

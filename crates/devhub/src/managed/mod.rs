@@ -8,17 +8,17 @@ mod entries;
 mod lists;
 mod scale;
 mod scope;
-mod sights;
 mod track;
 mod types;
 #[cfg(test)]
 mod upstream;
+mod version_views;
 
 pub(crate) use apply::{Intent, applied};
 pub(crate) use entries::{Writer, fault, same_but_times};
 pub(crate) use lists::raw;
 pub(crate) use scale::Scaled;
 pub(crate) use scope::{SCALE_VERSION, Scope};
-pub(crate) use sights::Sights;
 pub(crate) use track::track;
 pub(crate) use types::Ownable;
+pub(crate) use version_views::VersionViews;

@@ -1,6 +1,6 @@
 //! What a write through a subresource can change at all.
 //!
-//! Decides which fields nobody owns through it.
+//! Decides which fields no field manager owns through it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,11 +8,11 @@ use std::sync::Arc;
 use managed_fields::{Element, Set, Types};
 use serde_json::{Value, json};
 
-use super::sights::Sights;
 use super::types::{Ownable, SCALE};
+use super::version_views::VersionViews;
 use crate::resource::Resource;
 
-/// Fields that every object has and nobody owns.
+/// Fields that every object has and no field manager owns.
 const HEAD: [&str; 3] = ["apiVersion", "kind", "metadata"];
 const METADATA: [&str; 9] = [
     "name",
@@ -43,7 +43,7 @@ pub(crate) struct Scope {
     /// What a new object is compared with.
     pub(super) zero: Value,
     /// How objects look in other versions.
-    pub(super) sights: Arc<Sights>,
+    pub(super) version_views: Arc<VersionViews>,
 }
 
 impl Scope {
@@ -77,13 +77,16 @@ impl Scope {
             kind: resource.kind.clone(),
             ignored,
             zero: ownable.zero.clone(),
-            sights: Arc::default(),
+            version_views: Arc::default(),
         }
     }
 
     /// Returns this scope with another knowledge of how objects look in other versions.
-    pub(crate) fn with_sights(self, sights: Arc<Sights>) -> Self {
-        Self { sights, ..self }
+    pub(crate) fn with_version_views(self, version_views: Arc<VersionViews>) -> Self {
+        Self {
+            version_views,
+            ..self
+        }
     }
 
     /// Returns the scope of writes of scales.
@@ -94,7 +97,7 @@ impl Scope {
             kind: "Scale".to_owned(),
             ignored: BTreeMap::new(),
             zero: json!({}),
-            sights: Arc::default(),
+            version_views: Arc::default(),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Who owns what after a write that is no apply.
 //!
-//! Decides when nothing is tracked: an object that nobody ever applied and that has no owners stays without.
+//! Decides when nothing is tracked: an object that was never applied and that has no owners stays without.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ const SELF: &str = "current-operation";
 pub(crate) fn track(scope: &Scope, old: Option<&Value>, new: &mut Value, writer: &Writer, now: &str) {
     let given = lists::take(new);
     let stored = old.map_or(&Value::Null, lists::raw);
-    // Through a subresource nobody rewrites the list.
+    // A write through a subresource does not rewrite the list.
     let given = if writer.subresource.is_empty() {
         &given
     } else {
@@ -36,7 +36,7 @@ pub(crate) fn track(scope: &Scope, old: Option<&Value>, new: &mut Value, writer:
     lists::take(&mut live);
     match updated(scope, (&live, new), &managers, writer, now) {
         Ok(managers) => lists::put(new, &managers),
-        // Whoever can find out asks again.
+        // The caller has the webhook asked what is not known, and comes again.
         Err(Refusal::Unseen(_)) => lists::put(new, &managers),
         // What does not fit its type has no owners any more.
         Err(
@@ -63,7 +63,7 @@ pub(super) fn updated(
         types: &scope.types,
         force: true,
         ignored: &scope.ignored,
-        views: &*scope.sights,
+        views: &*scope.version_views,
     };
     let mut owners = update(live, new, &managers.owners, &asked)?;
     let own = owners.remove(SELF).map(|own| stripped(&own.set));

@@ -16,7 +16,7 @@ use crate::builtin;
 use crate::error::ApiError;
 use crate::http::{Accepted, Form, Menu, Reply, Target, negotiate};
 use crate::hub::Hub;
-use crate::managed::Sights;
+use crate::managed::VersionViews;
 use crate::registry::{Registry, Served};
 use crate::resource::Scope;
 
@@ -118,10 +118,10 @@ fn resolve(hub: &Arc<Hub>, served: Arc<Served>, incoming: &Incoming) -> Result<C
         .custom
         .as_ref()
         .is_some_and(|custom| custom.versions.webhook.is_some());
-    let sights = if converts {
-        Sights::of_webhook()
+    let version_views = if converts {
+        VersionViews::of_webhook()
     } else {
-        Sights::default()
+        VersionViews::default()
     };
     Ok(Call {
         hub: Arc::clone(hub),
@@ -139,7 +139,7 @@ fn resolve(hub: &Arc<Hub>, served: Arc<Served>, incoming: &Incoming) -> Result<C
         user_agent: incoming.user_agent.clone(),
         body: incoming.body.clone(),
         user: incoming.user.clone(),
-        sights: Arc::new(sights),
+        version_views: Arc::new(version_views),
     })
 }
 

@@ -11,7 +11,7 @@ use super::metadata::{remove, text};
 use super::options::{FieldValidation, How, WriteOptions};
 use super::part::Part;
 use super::update::change;
-use super::{create, represent, shape};
+use super::{create, represent, strategy};
 use crate::admission::Warnings;
 use crate::builtin;
 use crate::error::ApiError;
@@ -70,13 +70,13 @@ fn new_object(call: &Call, intent: &Intent<'_>, warnings: &mut Warnings) -> Resu
 fn complete(call: &Call, mut object: Value, warnings: &mut Warnings) -> Result<Value, ApiError> {
     decode::check_location(call, &mut object, Place::Object)?;
     let quoted = object.to_string();
-    let unknown = shape::decode(call, &mut object, builtin::Dialect::Json)
+    let unknown = strategy::decode(call, &mut object, builtin::Dialect::Json)
         .map_err(|fault| invalid_patch(&quoted, &fault))?;
     warnings.extend(unknown.iter().map(|path| format!("unknown field \"{path}\"")));
     Ok(object)
 }
 
-/// What somebody applies.
+/// What a request applies.
 pub(super) struct Intent<'a> {
     object: Value,
     /// Keys that are there twice.

@@ -16,7 +16,7 @@ use crate::builtin::{Traits, traits};
 use crate::error::ApiError;
 use crate::http::{Accepted, Query, Target};
 use crate::hub::Hub;
-use crate::managed::{Scope, Sights, Writer};
+use crate::managed::{Scope, VersionViews, Writer};
 use crate::registry::{Served, is_view};
 use crate::resource;
 use crate::rights;
@@ -67,7 +67,7 @@ pub(crate) struct Call {
     /// Who asks.
     pub(crate) user: UserInfo,
     /// How objects of this request look in other versions.
-    pub(crate) sights: Arc<Sights>,
+    pub(crate) version_views: Arc<VersionViews>,
 }
 
 impl Call {
@@ -105,7 +105,8 @@ impl Call {
             .filter_map(|version| registry.find(&resource.group, version, &resource.plural))
             .map(|other| (other.resource.api_version(), other.ownable().of.clone()))
             .collect();
-        Scope::new(resource, self.served.ownable(), types, subresource).with_sights(Arc::clone(&self.sights))
+        Scope::new(resource, self.served.ownable(), types, subresource)
+            .with_version_views(Arc::clone(&self.version_views))
     }
 
     /// Returns the key of the named object.

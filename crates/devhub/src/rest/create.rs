@@ -5,13 +5,13 @@
 use serde_json::Value;
 
 use super::call::Call;
+use super::commit::{commit, outcome};
 use super::decode::{self, Place};
 use super::errors::{already_exists, not_unique, unkept};
-use super::finish::{commit, outcome};
 use super::flow::Flow;
 use super::metadata::{self, text};
 use super::options::{How, WriteOptions};
-use super::{lifecycle, represent, shape};
+use super::{lifecycle, represent, strategy};
 use crate::admission::{Operation, Warnings};
 use crate::error::ApiError;
 use crate::http::Reply;
@@ -86,11 +86,11 @@ fn complete(call: &Call, mut object: Value, warnings: &mut Warnings) -> Result<V
     if traits.generation {
         metadata::set_generation(&mut object, 1);
     }
-    shape::prepare_create(call, &mut object);
+    strategy::prepare_create(call, &mut object);
     metadata::settle_owners(&mut object, warnings);
     metadata::tidy(&mut object);
     decode::check_kind(call, &object)?;
-    let errors = shape::check_create(call, &object, warnings);
+    let errors = strategy::check_create(call, &object, warnings);
     call.verdict(&object, &errors)?;
     Ok(object)
 }

@@ -9,7 +9,7 @@ use super::call::Call;
 use super::errors::invalid_kind;
 use super::metadata::{self, text};
 use super::options::FieldValidation;
-use super::shape;
+use super::strategy;
 use super::unreadable::{unrecognized, unsupported};
 use crate::admission::Warnings;
 use crate::builtin::Dialect;
@@ -79,7 +79,7 @@ pub(super) fn object(call: &Call, mode: FieldValidation, warnings: &mut Warnings
             "{kind} in version \"{version}\" cannot be handled as a {kind}: {fault}"
         ))
     };
-    let unknown = shape::decode(call, &mut object, Dialect::Json).map_err(|fault| unreadable(&fault))?;
+    let unknown = strategy::decode(call, &mut object, Dialect::Json).map_err(|fault| unreadable(&fault))?;
     report(faults, &unknown, mode, warnings).map_err(|fault| unreadable(&fault))?;
     Ok(object)
 }
@@ -105,7 +105,7 @@ pub(super) fn patched(
         let foreign = drop_content(object);
         return report(faults, &foreign, mode, warnings);
     }
-    let unknown = shape::decode(call, object, dialect)?;
+    let unknown = strategy::decode(call, object, dialect)?;
     report(faults, &unknown, mode, warnings)
 }
 

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use super::binary;
 use super::call::Call;
+use super::commit::{commit, outcome};
 use super::errors::{conflict, not_found, precondition, unkept};
-use super::finish::{commit, outcome};
 use super::flow::Flow;
 use super::lifecycle;
 use super::metadata::{self, text};

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::admission_context::RequestContext;
 use super::call::Call;
-use super::surroundings::Around;
-use super::{metadata, shape};
+use super::{metadata, strategy};
 use crate::admission::{Attributes, Conversion, Kind, Operation, Warnings};
 use crate::error::ApiError;
 use crate::managed;
@@ -69,7 +69,7 @@ impl Flow<'_> {
             dry_run: self.dry_run,
             equivalent_versions: others.unwrap_or_default(),
             conversion: self.conversion(),
-            surroundings: Some(Arc::new(Around::new(&self.call.hub, &self.call.user))),
+            context: Some(Arc::new(RequestContext::new(&self.call.hub, &self.call.user))),
         }
     }
 
@@ -92,7 +92,7 @@ impl Flow<'_> {
         let attributes = self.attributes(name, old);
         let settle = |object: &mut Value| {
             if self.subresource != "scale" {
-                shape::settle(self.call, object);
+                strategy::settle(self.call, object);
             }
         };
         let owners = managed::raw(&object).clone();

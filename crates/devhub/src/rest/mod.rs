@@ -4,16 +4,17 @@
 
 mod access;
 mod addresses;
+mod admission_context;
 mod answer;
 mod apply;
 mod binary;
 mod call;
 mod collection;
+mod commit;
 mod create;
 mod decode;
 mod delete;
 mod errors;
-mod finish;
 mod flow;
 mod lifecycle;
 mod list;
@@ -26,8 +27,7 @@ mod represent;
 mod review;
 mod scale;
 mod selection;
-mod shape;
-mod surroundings;
+mod strategy;
 mod token;
 mod unreadable;
 mod update;
@@ -36,4 +36,4 @@ mod watch;
 
 pub(crate) use answer::{answer, method_not_allowed};
 pub(crate) use call::Incoming;
-pub(crate) use finish::{install_policies, install_webhooks};
+pub(crate) use commit::{install_policies, install_webhooks};

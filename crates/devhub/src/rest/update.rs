@@ -1,18 +1,18 @@
 //! Changes of existing objects.
 //!
-//! Decides the order in which a change is proposed, admitted, checked and stored, and that nobody's write is lost on the way.
+//! Decides the order in which a change is proposed, admitted, checked and stored, and that no client's write is lost on the way.
 
 use serde_json::Value;
 
 use super::call::Call;
+use super::commit::{commit, outcome};
 use super::decode::{self, Place};
 use super::errors::{conflict, conflict_because, invalid_resource, not_found, unkept};
-use super::finish::{commit, outcome};
 use super::flow::Flow;
 use super::metadata::{self, text};
 use super::options::{How, WriteOptions};
 use super::part::Part;
-use super::{create, lifecycle, represent, shape};
+use super::{create, lifecycle, represent, strategy};
 use crate::admission::{Operation, Warnings};
 use crate::builtin::traits::Unconditional;
 use crate::error::ApiError;
@@ -21,7 +21,7 @@ use crate::managed;
 use crate::store::{Record, Unwritten, Write};
 use schema::{ErrorClass, FieldError};
 
-/// How often a change is proposed anew when somebody else was faster.
+/// How often a change is proposed, anew each time that another write came first.
 const ATTEMPTS: usize = 64;
 
 /// From the object as it is to the object as it should be.
@@ -69,7 +69,7 @@ fn check_uid(call: &Call, old: &Value, wanted: &Value) -> Result<(), ApiError> {
     Err(conflict_because(&call.served.resource, &call.name, &cause))
 }
 
-/// Changes an object as proposed; proposes again against the newest object if somebody else was faster.
+/// Changes an object as proposed; proposes again against the newest object if another write came first.
 pub(super) async fn change(
     call: &Call,
     part: Part,
@@ -157,14 +157,14 @@ pub(super) fn complete(
     call.may_write(&object, Some(old))?;
     decode::check_kind(call, &object)?;
     metadata::keep_owned(&mut object, old);
-    shape::prepare_update(call, part, &mut object, old);
+    strategy::prepare_update(call, part, &mut object, old);
     metadata::settle_owners(&mut object, warnings);
     metadata::tidy(&mut object);
     keep_times(&mut object, old);
     if part == Part::Object && counts(call, old, &object) {
         metadata::set_generation(&mut object, metadata::generation(old) + 1);
     }
-    let errors = shape::check_update(call, part, &object, old, warnings);
+    let errors = strategy::check_update(call, part, &object, old, warnings);
     call.verdict(&object, &errors)?;
     Ok(object)
 }

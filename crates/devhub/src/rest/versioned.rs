@@ -86,7 +86,7 @@ impl Call {
 
     /// Finds out how objects look that ownership has to compare in other versions. True if it should compare again.
     pub(super) async fn fulfil(&self) -> Result<bool, ApiError> {
-        let wishes = self.sights.wishes();
+        let wishes = self.version_views.wishes();
         let Some(custom) = self.served.custom.as_ref().filter(|_| !wishes.is_empty()) else {
             return Ok(false);
         };
@@ -99,7 +99,7 @@ impl Call {
             let objects = wishes.iter().map(|wish| wish.object.clone()).collect();
             let seen = custom.versions.convert(objects, version).await?;
             for (wish, seen) in wishes.into_iter().zip(seen) {
-                self.sights.learn(wish, seen);
+                self.version_views.learn(wish, seen);
             }
         }
         Ok(true)

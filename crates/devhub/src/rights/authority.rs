@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::watch::Receiver;
 
-use super::book::{Book, Pages};
 use super::question::Question;
 use super::rule::Rule;
+use super::rule_index::{Pages, RuleIndex};
 use crate::admission::UserInfo;
 use crate::error::ApiError;
 use crate::identity::ADMINS;
@@ -56,7 +56,7 @@ struct Source {
 pub(crate) struct Rights {
     mode: Authz,
     sources: [Source; 4],
-    read: Mutex<([u64; 4], Arc<Book>)>,
+    read: Mutex<([u64; 4], Arc<RuleIndex>)>,
 }
 
 /// Tells whether nothing is refused to a user, whatever the roles say.
@@ -94,8 +94,8 @@ impl Rights {
                 reason: String::new(),
             };
         }
-        let book = self.book();
-        let grants = book.grants(user, question.namespace());
+        let rule_index = self.rule_index();
+        let grants = rule_index.grants(user, question.namespace());
         match grants.list.iter().find(|grant| grant.rule.allows(question)) {
             Some(grant) => Verdict {
                 allowed: true,
@@ -125,15 +125,15 @@ impl Rights {
         if self.mode == Authz::Allow {
             return (Rule::everything().into(), None);
         }
-        let book = self.book();
-        let grants = book.grants(user, namespace);
+        let rule_index = self.rule_index();
+        let grants = rule_index.grants(user, namespace);
         let rules = grants.list.iter().map(|grant| grant.rule.clone()).collect();
         let fault = (!grants.faults.is_empty()).then(|| aggregated(&grants.faults));
         (rules, fault)
     }
 
     /// Returns roles and bindings as they are now.
-    pub(super) fn book(&self) -> Arc<Book> {
+    pub(super) fn rule_index(&self) -> Arc<RuleIndex> {
         // Read before the objects: what changes in between is read again next time.
         let now = self.sources.each_ref().map(|source| *source.newest.borrow());
         let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
@@ -145,7 +145,7 @@ impl Rights {
                 cluster_bindings,
                 bindings,
             };
-            *read = (now, Arc::new(Book::read(&pages)));
+            *read = (now, Arc::new(RuleIndex::read(&pages)));
         }
         Arc::clone(&read.1)
     }

@@ -1,14 +1,14 @@
-//! Nobody gives more than he has.
+//! Users give no more rights than they have.
 //!
-//! Decides whether somebody may write a role or a binding: he has all its rules, or the verb `escalate` or `bind`.
+//! Decides whether a user may write a role or a binding: the user has all its rules, or the verb `escalate` or `bind`.
 
 use serde_json::Value;
 
 use super::GROUP;
 use super::authority::{Rights, is_master};
-use super::book::RoleRef;
 use super::question::{About, Question, ResourceAttributes};
 use super::rule::{Rule, joined, quoted_list};
+use super::rule_index::RoleRef;
 use crate::admission::UserInfo;
 use crate::error::ApiError;
 use crate::resource::Resource;
@@ -55,7 +55,7 @@ pub(crate) fn check_write(
     }
 }
 
-/// What only garbage collection looks at gives nobody rights.
+/// Finalizers, owner references, managed fields and the resource version give no rights.
 fn same_rights(old: &Value, new: &Value) -> bool {
     let relevant = |object: &Value| {
         let mut object = object.clone();
@@ -116,8 +116,8 @@ impl Write<'_> {
         if self.may("bind", plural, &role.name) {
             return Ok(());
         }
-        let book = self.rights.book();
-        let rules = book.rules(&role, self.namespace).map_err(|missing| {
+        let rule_index = self.rights.rule_index();
+        let rules = rule_index.rules(&role, self.namespace).map_err(|missing| {
             let kind = if role.cluster { "clusterrole" } else { "role" };
             let details = serde_json::json!({ "name": role.name, "group": GROUP, "kind": kind });
             ApiError::new(404, "NotFound", missing).with_details(details)

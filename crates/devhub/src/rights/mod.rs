@@ -3,13 +3,13 @@
 //! Decides whether a request is allowed, from roles and bindings alone; never who asks and never what is done.
 
 mod authority;
-mod book;
 mod bootstrap;
 mod escalation;
 mod impersonation;
 mod question;
 mod request;
 mod rule;
+mod rule_index;
 mod subject;
 
 pub use authority::Authz;

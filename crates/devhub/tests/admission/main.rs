@@ -108,7 +108,7 @@ fn create() -> Attributes {
         dry_run: false,
         equivalent_versions: vec!["v2".to_owned()],
         conversion: None,
-        surroundings: None,
+        context: None,
     }
 }
 

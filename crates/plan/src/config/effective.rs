@@ -13,7 +13,7 @@ use super::layers::{self, Source, is_of_templates, is_template, listed_types};
 use super::notes::{self, Declared, Note};
 use super::versioned::{Basis, Completed, Layer};
 use crate::install::{InstanceFate, Wanted};
-use crate::version::{Shelf, asked, given};
+use crate::version::{OfferedVersions, asked, given};
 use snapshot::{ConfigRef, ConfigType, Instance, Layering, Name, Versions, View};
 
 /// The effective configurations of an add-on.
@@ -31,7 +31,7 @@ pub(crate) struct Configs {
     pub supported: BTreeSet<ConfigType>,
     /// The versions that the templates of the add-on offer.
     pub versions: Versions,
-    /// The version that a fresh install gets where nobody asks for another, "" for none.
+    /// The version that a fresh install gets where no other is asked for, "" for none.
     pub default_version: Name,
 }
 
@@ -46,8 +46,8 @@ pub(crate) struct Common {
 impl Common {
     pub(crate) fn of(view: &View<'_>) -> Self {
         let listed = listed_types(view.addon).any(is_template);
-        let shelf = Shelf::of(view, listed);
-        let has_versions = !shelf.versions.is_empty();
+        let offered = OfferedVersions::of(view, listed);
+        let has_versions = !offered.versions.is_empty();
         let declared = Declared::of(view, listed || has_versions);
         Self {
             declared: declared.types().cloned().collect(),
@@ -61,11 +61,11 @@ impl Common {
 pub(crate) fn effective<'v>(view: &View<'v>, wanted: &Wanted<'v>) -> Configs {
     let addon = view.addon;
     let listed = listed_types(addon).any(is_template);
-    let shelf = Shelf::of(view, listed);
-    let declared = Declared::of(view, listed || !shelf.versions.is_empty());
+    let offered = OfferedVersions::of(view, listed);
+    let declared = Declared::of(view, listed || !offered.versions.is_empty());
     let basis = Basis {
         view,
-        shelf: &shelf,
+        offered: &offered,
         declared: &declared,
     };
     let defaults = layers::defaults(addon);
@@ -103,7 +103,7 @@ pub(crate) fn effective<'v>(view: &View<'v>, wanted: &Wanted<'v>) -> Configs {
     };
     let instances = wanted.stands.iter().map(of_instance).collect();
     let preset: Vec<&ConfigRef> = defaults.iter().map(|entry| &entry.config).collect();
-    let default_version = shelf.preset(view, &preset);
+    let default_version = offered.preset(view, &preset);
     let by_default = |config: &ConfigRef| declared.by_default(addon, config);
     Configs {
         defaults: inherited(view, Completed::from(defaults), &declared, by_default).refs,
@@ -111,12 +111,12 @@ pub(crate) fn effective<'v>(view: &View<'v>, wanted: &Wanted<'v>) -> Configs {
         inherited: shared,
         back,
         supported: layers::supported_types(addon),
-        versions: shelf.versions,
+        versions: offered.versions,
         default_version,
     }
 }
 
-/// Agents may declare types that the add-on does not list; until one has, nobody can say that a type is not supported.
+/// Agents may declare types that the add-on does not list; until one has, no type is known to be unsupported.
 pub(super) fn inherited<'a>(
     view: &View<'_>,
     layer: Completed,

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use super::desired::{Desired, Effective};
 use super::fault::ConfigFault;
 use super::layers::{Entry, Source, is_template};
-use snapshot::{AddOn, ConfigRef, ConfigType, Instance, Name, PlacementUse, Sight, TypeFault, View};
+use snapshot::{AddOn, ConfigRef, ConfigState, ConfigType, Instance, Name, PlacementUse, TypeFault, View};
 
 /// What is noted of one reference.
 #[derive(Debug, Clone, Copy)]
@@ -23,7 +23,7 @@ pub(super) struct Note<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Declared<'v> {
     types: BTreeSet<&'v ConfigType>,
-    /// Nothing runs yet: whoever notes a hash does so for nobody, and keeps it.
+    /// No instance exists yet: a hash that is noted concerns no cluster, and stays as it is.
     is_idle: bool,
 }
 
@@ -43,7 +43,7 @@ impl<'v> Declared<'v> {
         }
     }
 
-    /// Returns the types that somebody has declared, sorted.
+    /// Returns the types that instances declare, sorted.
     pub(super) fn types(&self) -> impl Iterator<Item = &ConfigType> {
         self.types.iter().copied()
     }
@@ -53,7 +53,7 @@ impl<'v> Declared<'v> {
         self.is_idle
     }
 
-    /// Returns whether somebody supports the type, as far as anybody has declared anything.
+    /// Returns whether an instance declares the type, or none declares any.
     pub(super) fn allows(&self, of: &ConfigType) -> bool {
         self.types.is_empty() || self.types.contains(of)
     }
@@ -141,20 +141,20 @@ pub(super) fn look_up(view: &View<'_>, entry: &Entry, note: Note<'_>, deployed: 
     if is_of_another(view, &entry.config) {
         return desired(None, Some(0), Some(ConfigFault::OfAnotherAddon));
     }
-    match view.sight(&entry.config) {
-        Sight::Exists { hash, generation } => match note.hash {
+    match view.config_state(&entry.config) {
+        ConfigState::Exists { hash, generation } => match note.hash {
             Some(noted) if !deployed && note.by_others && is_foreign(view, &entry.config, noted, hash) => {
                 desired(Some(noted), None, None)
             }
             Some(_) | None => desired(Some(hash), Some(generation), None),
         },
-        Sight::Absent(why) => desired(None, Some(0), Some(ConfigFault::Absent(why))),
-        // A hash that was known before a restart stays until somebody has looked.
-        Sight::Unanswered => {
+        ConfigState::Absent(why) => desired(None, Some(0), Some(ConfigFault::Absent(why))),
+        // A hash that was known before a restart stays until the object has been read.
+        ConfigState::Unanswered => {
             let fault = note.hash.is_none().then_some(ConfigFault::NotWatchedYet);
             desired(note.hash, None, fault)
         }
-        Sight::Faulty(fault) => {
+        ConfigState::Faulty(fault) => {
             let is_told = deployed || note.hash.is_none();
             let fault = match fault {
                 TypeFault::Forbidden { verb } => ConfigFault::Forbidden { verb },
@@ -177,16 +177,16 @@ fn known_good(
         return (None, Some(ConfigFault::OfAnotherAddon));
     }
     // Another program may hash its kind in its own way: then only what the object is known to have been tells that it was edited.
-    match view.sight(config) {
-        Sight::Exists {
+    match view.config_state(config) {
+        ConfigState::Exists {
             hash: now,
             generation,
         } if now == hash => (Some(generation), None),
-        Sight::Exists { .. } if is_ours || view.was_before(config, hash) => {
+        ConfigState::Exists { .. } if is_ours || view.was_before(config, hash) => {
             (None, Some(ConfigFault::Superseded))
         }
-        Sight::Absent(why) => (None, Some(ConfigFault::Absent(why))),
-        Sight::Exists { .. } | Sight::Unanswered | Sight::Faulty(_) => (None, None),
+        ConfigState::Absent(why) => (None, Some(ConfigFault::Absent(why))),
+        ConfigState::Exists { .. } | ConfigState::Unanswered | ConfigState::Faulty(_) => (None, None),
     }
 }
 

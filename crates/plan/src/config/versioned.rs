@@ -11,14 +11,14 @@ use super::desired::Effective;
 use super::effective::{inherited, own};
 use super::layers::{self, Entry, Source, is_template};
 use super::notes::Declared;
-use crate::version::{BadVersion, Pick, Shelf, given};
+use crate::version::{BadVersion, OfferedVersions, Pick, given};
 use snapshot::{ConfigRef, Instance, Layering, Name, PlacementUse, View};
 
 /// What every layer of an add-on is made from.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Basis<'a, 'v> {
     pub(super) view: &'a View<'v>,
-    pub(super) shelf: &'a Shelf,
+    pub(super) offered: &'a OfferedVersions,
     pub(super) declared: &'a Declared<'v>,
 }
 
@@ -26,7 +26,7 @@ pub(super) struct Basis<'a, 'v> {
 #[derive(Debug)]
 pub(super) struct Completed {
     pub(super) entries: Vec<Entry>,
-    /// The version that is asked for, if nobody offers it: its reference carries the version as its name.
+    /// The version that is asked for, if no template offers it: its reference carries the version as its name.
     pub(super) bad_version: Option<BadVersion>,
 }
 
@@ -97,7 +97,7 @@ impl<'v> Layer<'v> {
         });
     }
 
-    /// Returns the references for whoever asks for a version: what a cluster has chosen itself is no part of what was undone.
+    /// Returns the references of instances that ask for a version: what a cluster has chosen is no part of what was undone.
     fn entries(&self, asked: &str) -> Vec<Entry> {
         let is_chosen = self.chooses(asked);
         let kept = self
@@ -122,7 +122,7 @@ impl<'v> Layer<'v> {
         }
         let Basis {
             view,
-            shelf,
+            offered,
             declared,
         } = basis;
         let noted = |config: &ConfigRef| match self.by {
@@ -130,7 +130,7 @@ impl<'v> Layer<'v> {
             None => declared.by_default(view.addon, config),
         };
         let entries = self.entries(asked);
-        let pick = shelf.pick(view, &configs(&entries), asked);
+        let pick = offered.pick(view, &configs(&entries), asked);
         let completed = Completed::new(entries, pick);
         let found = Arc::new(inherited(view, completed, declared, noted));
         self.by_version.insert(Name::from(asked), Arc::clone(&found));
@@ -144,13 +144,13 @@ impl<'v> Layer<'v> {
         instance: &Instance,
         asked: &str,
     ) -> Arc<Effective> {
-        let Basis { view, shelf, .. } = basis;
+        let Basis { view, offered, .. } = basis;
         let shared = self.inherited(basis, asked);
         let inherited = self.entries(asked);
-        let is_of_others = shelf.leaves_alone(view, instance);
-        let orphan = shelf
+        let is_of_others = offered.leaves_alone(view, instance);
+        let orphan = offered
             .may_have_orphans()
-            .then(|| shelf.orphan(&configs(&inherited), instance))
+            .then(|| offered.orphan(&configs(&inherited), instance))
             .flatten();
         if instance.configs.is_empty() && !is_of_others && orphan.is_none() {
             return shared;
@@ -164,8 +164,8 @@ impl<'v> Layer<'v> {
         let entries = layers::cluster((view.addon, merges), &inherited, instance);
         let pick = match orphan {
             _ if is_of_others => Pick::Nothing,
-            Some(bad) if shelf.orphan(&configs(&entries), instance).is_some() => Pick::Bad(bad),
-            Some(_) | None => shelf.pick(view, &configs(&entries), asked),
+            Some(bad) if offered.orphan(&configs(&entries), instance).is_some() => Pick::Bad(bad),
+            Some(_) | None => offered.pick(view, &configs(&entries), asked),
         };
         let mut found = own(view, Completed::new(entries, pick), &shared, instance);
         found.layer(merges);

@@ -43,14 +43,14 @@ impl std::fmt::Display for BadVersion {
 
 /// The versions of an add-on, ready to be chosen from.
 #[derive(Debug)]
-pub(crate) struct Shelf {
+pub(crate) struct OfferedVersions {
     /// What the templates offer.
     pub versions: Versions,
     /// Whether the author lists the type `addontemplates`: then there is no doubt about who deploys.
     listed: bool,
 }
 
-impl Shelf {
+impl OfferedVersions {
     pub(crate) fn of(view: &View<'_>, listed: bool) -> Self {
         let versions = view.versions();
         let is_of_others = !listed && !versions.is_empty() && is_deployed_by_others(view);
@@ -111,7 +111,7 @@ impl Shelf {
     }
 
     /// Returns the version that an instance runs although no template of its add-on has a version any more. Its works stay
-    /// ours: letting go of them would leave an agent that nobody looks after.
+    /// ours: letting go of them would leave an agent that no program looks after.
     pub(crate) fn orphan(&self, list: &[&ConfigRef], instance: &Instance) -> Option<BadVersion> {
         let is_ours = !instance.current_version.is_empty()
             && instance.references.iter().any(|one| is_template(&one.config.of));
@@ -143,7 +143,7 @@ pub(crate) enum Pick {
     Nothing,
     /// This template.
     Template(ConfigRef),
-    /// A version that nobody offers.
+    /// A version that no template offers.
     Bad(BadVersion),
 }
 

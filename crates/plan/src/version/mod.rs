@@ -8,6 +8,6 @@ mod direction;
 mod record;
 
 pub(super) use asked::{asked, follow, given};
-pub(super) use choice::{BadVersion, Pick, Shelf};
+pub(super) use choice::{BadVersion, OfferedVersions, Pick};
 pub(super) use direction::goes_down;
 pub(super) use record::{Memory, Reader, carried_version, invalid, is_present, memory, moving_to, refusal};

@@ -1,7 +1,7 @@
 //! Configurations of any kind: which references must be looked at, and what the hub shows of them.
 //!
-//! Keeps identity, revision and hash of objects that a spec refers to, and of no others; never keeps content, so that a Secret passes
-//! through and leaves nothing but its hash. Never asks the hub: the controllers do, and tell the answer.
+//! Keeps identity, revision and hash of objects that a spec refers to, and of no others; never keeps content, so that a Secret
+//! passes through and leaves nothing but its hash. Never asks the hub: the controllers do, and tell the answer.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -77,13 +77,13 @@ pub enum TypeFault {
     NotServed,
     /// Objects of this type are never configurations.
     OffLimits,
-    /// Whoever refers to it refers to more types than are looked at.
+    /// Every object that refers to it refers to more types than are looked at.
     TooMany,
 }
 
 /// What is known of one reference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sight<'s> {
+pub enum ConfigState<'s> {
     /// The object is there.
     Exists {
         /// Hash of its content.
@@ -93,7 +93,7 @@ pub enum Sight<'s> {
     },
     /// There is no object.
     Absent(Absence),
-    /// Nobody has answered yet.
+    /// The hub has not answered yet.
     Unanswered,
     /// Objects of this type cannot be looked at.
     Faulty(TypeFault),
@@ -104,7 +104,7 @@ pub enum Sight<'s> {
 pub struct ConfigWatchList {
     /// To be looked at, and told about whenever they change.
     pub begin: Vec<ConfigRef>,
-    /// Nobody refers to them any more.
+    /// No object refers to them any more.
     pub end: Vec<ConfigRef>,
 }
 
@@ -113,7 +113,7 @@ pub struct ConfigWatchList {
 pub(crate) struct ConfigWatch {
     /// References that the controllers were asked to look at.
     pub(crate) wanted: BTreeSet<ConfigRef>,
-    /// Those of them that nobody has answered.
+    /// Those of them about which the hub has not answered.
     pub(crate) open: BTreeSet<ConfigRef>,
     pub(crate) answers: BTreeMap<ConfigRef, ConfigLookup>,
     pub(crate) faults: BTreeMap<ConfigType, TypeFault>,

@@ -18,7 +18,7 @@ pub enum Expected {
 
 /// What the watch shows of an object.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Sight<'a> {
+pub(crate) struct Observed<'a> {
     /// `metadata.uid`
     pub uid: &'a str,
     /// `metadata.resourceVersion`
@@ -40,10 +40,13 @@ impl Expectations {
     }
 
     /// Settles what `sight` (`None`: the object is not there) answers; returns those that waited for it.
-    pub(crate) fn settle(&mut self, key: &ObjectKey, sight: Option<Sight<'_>>) -> Vec<Owner> {
+    pub(crate) fn settle(&mut self, key: &ObjectKey, observed: Option<Observed<'_>>) -> Vec<Owner> {
         let mut settled = Vec::new();
         self.open.retain(|owner, objects| {
-            if objects.get(key).is_some_and(|expected| is_met(expected, sight)) {
+            if objects
+                .get(key)
+                .is_some_and(|expected| is_met(expected, observed))
+            {
                 objects.remove(key);
                 settled.push(owner.clone());
             }
@@ -70,8 +73,8 @@ impl Expectations {
 }
 
 /// Returns whether what is seen satisfies what was expected.
-pub(crate) fn is_met(expected: &Expected, sight: Option<Sight<'_>>) -> bool {
-    match (expected, sight) {
+pub(crate) fn is_met(expected: &Expected, observed: Option<Observed<'_>>) -> bool {
+    match (expected, observed) {
         (Expected::Version(_) | Expected::Gone(_), None) => true,
         (Expected::Version(version), Some(seen)) => reaches(seen.version, version),
         (Expected::Gone(uid), Some(seen)) => seen.uid != &**uid || seen.deleting,
@@ -99,8 +102,8 @@ mod tests {
         ObjectKey::new(Kind::Work, "cluster1", "addon-a-deploy-0")
     }
 
-    fn sight(version: &str) -> Sight<'_> {
-        Sight {
+    fn observed(version: &str) -> Observed<'_> {
+        Observed {
             uid: "u1",
             version,
             deleting: false,
@@ -111,27 +114,27 @@ mod tests {
     fn waits_until_the_own_write_is_seen() {
         let mut open = Expectations::default();
         open.expect(&owner("a"), key(), Expected::Version("10".into()));
-        assert!(open.settle(&key(), Some(sight("9"))).is_empty());
+        assert!(open.settle(&key(), Some(observed("9"))).is_empty());
         assert_eq!(open.open(&owner("a")), 1);
-        assert_eq!(open.settle(&key(), Some(sight("10"))), [owner("a")]);
+        assert_eq!(open.settle(&key(), Some(observed("10"))), [owner("a")]);
         assert_eq!(open.open(&owner("a")), 0);
     }
 
     #[test]
     fn a_later_revision_or_a_missing_object_settles_too() {
-        assert!(is_met(&Expected::Version("9".into()), Some(sight("10"))));
+        assert!(is_met(&Expected::Version("9".into()), Some(observed("10"))));
         assert!(is_met(&Expected::Version("9".into()), None));
-        assert!(!is_met(&Expected::Version("abc".into()), Some(sight("10"))));
+        assert!(!is_met(&Expected::Version("abc".into()), Some(observed("10"))));
     }
 
     #[test]
     fn a_deletion_is_settled_by_absence_another_uid_or_a_deletion_mark() {
         let gone = Expected::Gone("u1".into());
-        assert!(!is_met(&gone, Some(sight("1"))));
+        assert!(!is_met(&gone, Some(observed("1"))));
         assert!(is_met(&gone, None));
         assert!(is_met(
             &gone,
-            Some(Sight {
+            Some(Observed {
                 uid: "u2",
                 version: "1",
                 deleting: false
@@ -139,7 +142,7 @@ mod tests {
         ));
         assert!(is_met(
             &gone,
-            Some(Sight {
+            Some(Observed {
                 uid: "u1",
                 version: "1",
                 deleting: true

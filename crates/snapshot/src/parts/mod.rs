@@ -19,7 +19,9 @@ pub(super) mod unpublished;
 pub(super) mod upgrades;
 pub(super) mod work_places;
 
-pub use config_watch::{Absence, ConfigLookup, ConfigWatchList, ObservedConfig, Sight, TypeFault, absence};
+pub use config_watch::{
+    Absence, ConfigLookup, ConfigState, ConfigWatchList, ObservedConfig, TypeFault, absence,
+};
 pub use expectations::Expected;
 pub use removals::RemovalBudget;
 pub use standings::{Arrived, Headway, Standing, Tally};

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{
-    fault::{Book, Faults, Troubles},
+    fault::{ActiveFaults, Faults, Troubles},
     openshift::{AgentRights, Operator, Times},
     wire::{FeedbackValue, FieldValue, Meta},
 };
@@ -21,7 +21,7 @@ fn config_map(name: &str) -> Value {
 struct Bench {
     work: ManifestWork,
     cluster: VirtualCluster,
-    book: Book,
+    active_faults: ActiveFaults,
     now: i64,
 }
 
@@ -43,7 +43,7 @@ impl Bench {
         Self {
             work,
             cluster: VirtualCluster::new(3),
-            book: Book::default(),
+            active_faults: ActiveFaults::default(),
             now: 0,
         }
     }
@@ -53,7 +53,7 @@ impl Bench {
     }
 
     fn with_fault(mut self, text: &str) -> Self {
-        self.book = Book::new(&Faults::parse([text]).expect("a fault"));
+        self.active_faults = ActiveFaults::new(&Faults::parse([text]).expect("a fault"));
         self
     }
 
@@ -66,7 +66,9 @@ impl Bench {
     fn act(&mut self) -> AgentWrite {
         self.now += 60;
         let at = Duration::from_secs(self.now.unsigned_abs());
-        let effects = self.book.effects("c1", "w", self.work.meta.generation, at);
+        let effects = self
+            .active_faults
+            .effects("c1", "w", self.work.meta.generation, at);
         let now = Timestamp::from_second(self.now).expect("a time");
         self.cluster.live(now, Troubles::default());
         let Look { answer, .. } = answer(&self.work, &mut self.cluster, &effects, now);

@@ -11,7 +11,7 @@ use crate::{
 pub(crate) enum Reporter {
     /// The agent of its cluster, which looks at the Lease.
     Agent,
-    /// Nobody has said it; then it is the agent, unless somebody says something else soon.
+    /// It is not said yet; then it is the agent, unless the add-on's manager says something else soon.
     Undecided,
     /// The hub.
     Hub,
@@ -58,7 +58,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        fault::{Book, Faults},
+        fault::{ActiveFaults, Faults},
         wire::{AddOnStatus, ConfigType, HealthCheck},
     };
 
@@ -102,8 +102,8 @@ mod tests {
                 "ManagedClusterAddOnLeaseNotFound: The status of hello add-on is unknown.",
             ),
         ] {
-            let mut book = Book::new(&Faults::parse([fault]).expect("a fault"));
-            let effects = book.effects("c1", "addon-hello-deploy-0", 1, Duration::ZERO);
+            let mut active_faults = ActiveFaults::new(&Faults::parse([fault]).expect("a fault"));
+            let effects = active_faults.effects("c1", "addon-hello-deploy-0", 1, Duration::ZERO);
             let said = available("hello", &effects);
             assert_eq!(format!("{}: {}", said.reason, said.message), words, "{fault}");
         }

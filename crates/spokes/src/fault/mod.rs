@@ -1,11 +1,11 @@
 //! Scripted faults: what goes wrong on which cluster, for which works, from when and for how long.
 
-mod book;
+mod active;
 mod rule;
 mod text;
 mod upgrade;
 
-pub(crate) use book::{Book, Effects, Stuck, Troubles};
+pub(crate) use active::{ActiveFaults, Effects, Stuck, Troubles};
 pub use rule::{Fault, FaultRule, Faults};
 pub use text::FaultTextError;
 pub(crate) use upgrade::Phase;

@@ -26,12 +26,12 @@ use super::{
     lives::Lives,
     queue::Queue,
     registration::{Circumstances, Met, Reach, Spoke},
-    shelf::Key,
+    store::Key,
     works::Works,
 };
 use crate::{
     agent::{self, AgentWrite, VirtualCluster},
-    fault::{Book, Effects, FaultRule},
+    fault::{ActiveFaults, Effects, FaultRule},
     wire::{Kind, ManifestWork, Meta, finalizer},
 };
 
@@ -48,7 +48,7 @@ pub(super) type Stores = Arc<Mutex<BTreeMap<String, VirtualCluster>>>;
 pub(super) enum Command {
     AddFault(FaultRule),
     ClearFaults(String),
-    /// The `ManagedCluster` was deleted, and somebody has created it again: it registers once more.
+    /// The `ManagedCluster` was deleted and created again: the cluster registers once more.
     Recreated(String),
 }
 
@@ -57,7 +57,7 @@ pub(super) enum Command {
 enum Job {
     Cluster(String),
     Work(Key),
-    /// What a cluster does by itself: nobody is called.
+    /// What a cluster does by itself: the hub is not called.
     Platform(String),
 }
 
@@ -113,7 +113,7 @@ impl Agents {
     pub(super) fn new(
         shared: Shared,
         spokes: Vec<Spoke>,
-        book: Book,
+        active_faults: ActiveFaults,
         registered: watch::Sender<bool>,
     ) -> Self {
         let mut queue = Queue::default();
@@ -137,7 +137,7 @@ impl Agents {
         *shared.stores.lock().unwrap_or_else(PoisonError::into_inner) = stores;
         registered.send_replace(clusters.is_empty());
         Self {
-            lives: Lives::new(Arc::clone(&shared.stores), book, shared.clock),
+            lives: Lives::new(Arc::clone(&shared.stores), active_faults, shared.clock),
             shared,
             taint_offline: false,
             unknown: clusters.len(),
@@ -239,7 +239,7 @@ impl Agents {
         Some(async move { Outcome::Registered(told, spoke.apply(&hub, case).await) }.boxed())
     }
 
-    /// Lets time pass on a cluster. Whoever reports on it sees at the next look what has changed.
+    /// Lets time pass on a cluster. The agent that reports on it sees at its next look what has changed.
     fn live(&mut self, cluster: &str) {
         let pulse = self.lives.live(cluster);
         for at in pulse.next {
@@ -264,7 +264,10 @@ impl Agents {
         }
         let slot = self.works.slot(key)?;
         let about = (key.name.as_str(), slot.meta.generation);
-        let mut effects = self.lives.book.effects_on(&key.namespace, about, &slot.jobs, now);
+        let mut effects = self
+            .lives
+            .active_faults
+            .effects_on(&key.namespace, about, &slot.jobs, now);
         if let Some(heals) = effects.heals_at {
             self.queue.push(Job::Work(key.clone()), heals);
         }
@@ -393,11 +396,11 @@ impl Agents {
                     .filter(|name| rule.cluster.matches(name))
                     .cloned()
                     .collect();
-                self.lives.book.add(rule);
+                self.lives.active_faults.add(rule);
                 names
             }
             Command::ClearFaults(cluster) => {
-                self.lives.book.clear(&cluster);
+                self.lives.active_faults.clear(&cluster);
                 vec![cluster]
             }
             Command::Recreated(cluster) => {
@@ -423,13 +426,13 @@ impl Agents {
         }
         match news.changed {
             Some(key) if self.clusters.contains_key(&key.namespace) => self.queue.push(Job::Work(key), now),
-            // A work of a cluster that somebody else simulates, or that is real.
+            // A work of a cluster that another fleet simulates, or that is real.
             Some(key) => self.works.forget(&key),
             None => {}
         }
     }
 
-    /// A work that is gone leaves nothing behind that was its own, even when nobody waited for the agent.
+    /// A work that is gone leaves nothing behind that was its own, even when its deletion did not wait for the agent.
     fn forget(&mut self, key: &Key) {
         self.works.forget(key);
         self.failures.remove(&Job::Work(key.clone()));
@@ -444,7 +447,7 @@ async fn tell(
     meta: &Meta,
     answer: AgentWrite,
 ) -> kube::Result<Option<DynamicObject>> {
-    // Finalizers are a plain list: written as a whole, it must not undo what somebody else has just written.
+    // Finalizers are a plain list: written as a whole, it must not undo what another client has just written.
     let finalizers =
         |list: Vec<&str>| json!({"metadata": {"resourceVersion": meta.resource_version, "finalizers": list}});
     let others = meta

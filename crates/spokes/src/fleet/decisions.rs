@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{
     counters::Tally,
     hub::{Change, Hub},
-    shelf::{self, Key, Shelf},
+    store::{self, Key, KindStore},
 };
 use crate::{
     schedule::{DecisionObject, Schedule},
@@ -19,7 +19,7 @@ use crate::{
 pub(super) struct Decisions {
     hub: Hub,
     tally: Arc<Tally>,
-    known: Shelf<PlacementDecision>,
+    known: KindStore<PlacementDecision>,
 }
 
 impl Decisions {
@@ -27,7 +27,7 @@ impl Decisions {
         Self {
             hub,
             tally,
-            known: Shelf::new(shelf::read_record),
+            known: KindStore::new(store::read_record),
         }
     }
 
@@ -35,7 +35,7 @@ impl Decisions {
         self.known.synced()
     }
 
-    /// Takes in what the watch tells; returns the placements whose decisions somebody else has touched.
+    /// Takes in what the watch tells; returns the placements whose decisions another client has touched.
     pub(super) fn observe(&mut self, change: Change) -> Vec<Key> {
         let ended = match &change {
             Event::Delete(object) => self.placement_of(&Key::of_object(object)),

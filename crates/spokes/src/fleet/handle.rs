@@ -25,7 +25,7 @@ use super::{
 };
 use crate::{
     agent::ObjectKey,
-    fault::{Book, Fault, FaultRule},
+    fault::{ActiveFaults, Fault, FaultRule},
     wire::Kind,
 };
 
@@ -73,10 +73,10 @@ impl Fleet {
         let (to_agents, orders) = mpsc::unbounded_channel();
         let (to_health, health_orders) = mpsc::unbounded_channel();
         let stop = CancellationToken::new();
-        let book = Book::new(&options.faults);
-        let agents =
-            Agents::new(shared(), Spoke::all(&options), book, told).tainting_offline(options.taint_offline);
-        let health = Health::new(shared(), options.names(), Book::new(&options.faults));
+        let active_faults = ActiveFaults::new(&options.faults);
+        let agents = Agents::new(shared(), Spoke::all(&options), active_faults, told)
+            .tainting_offline(options.taint_offline);
+        let health = Health::new(shared(), options.names(), ActiveFaults::new(&options.faults));
         let placements = Placements::new(shared());
         let wishes = Wishes::new(hub.clone(), &options, [to_agents.clone(), to_health.clone()]);
         let mut tasks = JoinSet::new();
@@ -169,7 +169,7 @@ impl Fleet {
 
     fn send(&self, command: Command) -> Result<(), FleetError> {
         let [agents, health] = &self.commands;
-        // On a hub without add-ons nobody reports on them, so nobody listens.
+        // On a hub without add-ons the task that reports on them has ended, and its channel is closed.
         let _heard = health.send(command.clone()).is_ok();
         agents.send(command).map_err(|_closed| FleetError::Stopped)
     }

@@ -16,11 +16,11 @@ use super::{
     agents::{Command, Shared},
     hub::Change,
     queue::Queue,
-    shelf::{self, Key, Shelf},
+    store::{self, Key, KindStore},
 };
 use crate::{
     agent::{self, Reporter},
-    fault::Book,
+    fault::ActiveFaults,
     wire::{AddOnSpec, AddOnStatus, Kind, ManagedClusterAddOn},
 };
 
@@ -31,21 +31,25 @@ const RETRY: Duration = Duration::from_secs(1);
 /// The health of all add-ons of a fleet.
 pub(super) struct Health {
     shared: Shared,
-    book: Book,
+    active_faults: ActiveFaults,
     clusters: BTreeSet<String>,
-    addons: Shelf<ManagedClusterAddOn>,
+    addons: KindStore<ManagedClusterAddOn>,
     /// When each add-on was first seen.
     seen: BTreeMap<Key, Duration>,
     queue: Queue<Key>,
 }
 
 impl Health {
-    pub(super) fn new(shared: Shared, clusters: impl IntoIterator<Item = String>, book: Book) -> Self {
+    pub(super) fn new(
+        shared: Shared,
+        clusters: impl IntoIterator<Item = String>,
+        active_faults: ActiveFaults,
+    ) -> Self {
         Self {
             shared,
-            book,
+            active_faults,
             clusters: clusters.into_iter().collect(),
-            addons: Shelf::new(shelf::read_record::<AddOnSpec, AddOnStatus>),
+            addons: KindStore::new(store::read_record::<AddOnSpec, AddOnStatus>),
             seen: BTreeMap::new(),
             queue: Queue::default(),
         }
@@ -98,8 +102,8 @@ impl Health {
 
     fn obey(&mut self, command: Command) {
         match command {
-            Command::AddFault(rule) => self.book.add(rule),
-            Command::ClearFaults(cluster) => self.book.clear(&cluster),
+            Command::AddFault(rule) => self.active_faults.add(rule),
+            Command::ClearFaults(cluster) => self.active_faults.clear(&cluster),
             Command::Recreated(_) => {}
         }
         let now = self.shared.clock.elapsed();
@@ -130,9 +134,9 @@ impl Health {
                 .unwrap_or(now)
                 .saturating_add(UNDECIDED),
         };
-        let (offline, back) = self.book.offline(&key.namespace, now);
+        let (offline, back) = self.active_faults.offline(&key.namespace, now);
         let work = format!("addon-{}-deploy-0", key.name);
-        let effects = self.book.effects(&key.namespace, &work, i64::MAX, now);
+        let effects = self.active_faults.effects(&key.namespace, &work, i64::MAX, now);
         let later = (now < decided).then_some(decided);
         for at in [later, back, effects.heals_at].into_iter().flatten() {
             self.queue.push(key.clone(), at);

@@ -1,4 +1,4 @@
-//! What the clusters of a fleet are and do by themselves: their stores, and the faults that they meet. Nobody is called here.
+//! What the clusters of a fleet are and do by themselves: their stores, and the faults that they meet. Makes no calls.
 
 use std::{
     collections::BTreeMap,
@@ -8,10 +8,10 @@ use std::{
 
 use semver::Version;
 
-use super::{agents::Stores, clock::Clock, shelf::Key};
+use super::{agents::Stores, clock::Clock, store::Key};
 use crate::{
     agent::{self, AgentWrite, VirtualCluster},
-    fault::{Book, Effects, Phase},
+    fault::{ActiveFaults, Effects, Phase},
     wire::ManifestWork,
 };
 
@@ -21,7 +21,7 @@ const STEPS: usize = 3;
 /// The clusters of a fleet.
 pub(super) struct Lives {
     stores: Stores,
-    pub(super) book: Book,
+    pub(super) active_faults: ActiveFaults,
     clock: Clock,
     /// How each cluster was when it was last looked at.
     revisions: BTreeMap<String, u64>,
@@ -32,24 +32,24 @@ pub(super) struct Lives {
 pub(super) struct Pulse {
     /// When something will happen by itself.
     pub(super) next: Vec<Duration>,
-    /// When whoever reports on the cluster will see it, if something has happened.
+    /// When the agent that reports on the cluster will see it, if something has happened.
     pub(super) news: Option<Duration>,
 }
 
 /// What an agent makes of a work.
 pub(super) struct Look {
     pub(super) answer: AgentWrite,
-    /// When it looks again although nobody has changed the work.
+    /// When it looks again although the work has not changed.
     pub(super) again: Vec<Duration>,
     /// Whether the work reports on what the cluster changes by itself.
     pub(super) follows: bool,
 }
 
 impl Lives {
-    pub(super) fn new(stores: Stores, book: Book, clock: Clock) -> Self {
+    pub(super) fn new(stores: Stores, active_faults: ActiveFaults, clock: Clock) -> Self {
         Self {
             stores,
-            book,
+            active_faults,
             clock,
             revisions: BTreeMap::new(),
         }
@@ -67,7 +67,7 @@ impl Lives {
             .cloned()
     }
 
-    /// Lets a cluster that nobody has changed be as the hub remembers it.
+    /// Lets a cluster that no work has changed be as the hub remembers it.
     pub(super) fn adopt(&mut self, cluster: &str, remembered: VirtualCluster) {
         let mut stores = Self::lock(&self.stores);
         if let Some(store) = stores.get_mut(cluster).filter(|store| store.is_new()) {
@@ -78,7 +78,7 @@ impl Lives {
     /// Returns whether a cluster cannot be reached, and when that ends.
     pub(super) fn offline(&mut self, cluster: &str) -> (bool, Option<Duration>) {
         let now = self.clock.elapsed();
-        let (offline, back) = self.book.offline(cluster, now);
+        let (offline, back) = self.active_faults.offline(cluster, now);
         let phase = Self::lock(&self.stores)
             .get(cluster)
             .map(VirtualCluster::phase)
@@ -86,7 +86,7 @@ impl Lives {
         if offline || phase != Phase::Moving {
             return (offline, back);
         }
-        let troubles = self.book.troubles(cluster, phase, now);
+        let troubles = self.active_faults.troubles(cluster, phase, now);
         (troubles.offline, troubles.heals_at)
     }
 
@@ -101,7 +101,7 @@ impl Lives {
         // Which faults count depends on how far the upgrade is: each step asks again.
         for _step in 0..STEPS {
             let phase = store.phase();
-            let troubles = self.book.troubles(cluster, phase, now);
+            let troubles = self.active_faults.troubles(cluster, phase, now);
             heals = troubles.heals_at;
             store.live(moment, troubles);
             if store.phase() == phase {

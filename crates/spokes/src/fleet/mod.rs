@@ -15,7 +15,7 @@ mod placements;
 mod queue;
 mod registration;
 mod replica_sets;
-mod shelf;
+mod store;
 mod vendor;
 mod wishes;
 mod works;

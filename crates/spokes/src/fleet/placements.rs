@@ -19,7 +19,7 @@ use super::{
     decisions::Decisions,
     hub::{self, Change, Hub},
     queue::Queue,
-    shelf::{self, Key, Shelf},
+    store::{self, Key, KindStore},
 };
 use crate::{
     schedule::{self, Cluster, Scene},
@@ -45,10 +45,10 @@ pub(super) struct Placements {
     hub: Hub,
     clock: Clock,
     tally: Arc<Tally>,
-    clusters: Shelf<Cluster>,
-    sets: Shelf<ManagedClusterSet>,
-    bindings: Shelf<ManagedClusterSetBinding>,
-    wishes: Shelf<Placement>,
+    clusters: KindStore<Cluster>,
+    sets: KindStore<ManagedClusterSet>,
+    bindings: KindStore<ManagedClusterSetBinding>,
+    wishes: KindStore<Placement>,
     decisions: Decisions,
     queue: Queue<Job>,
 }
@@ -63,10 +63,10 @@ impl Placements {
         } = shared;
         Self {
             clock,
-            clusters: Shelf::new(read_cluster),
-            sets: Shelf::new(shelf::read_record),
-            bindings: Shelf::new(shelf::read_record),
-            wishes: Shelf::new(shelf::read_record),
+            clusters: KindStore::new(read_cluster),
+            sets: KindStore::new(store::read_record),
+            bindings: KindStore::new(store::read_record),
+            wishes: KindStore::new(store::read_record),
             decisions: Decisions::new(hub.clone(), Arc::clone(&tally)),
             queue: Queue::default(),
             hub,
@@ -236,7 +236,7 @@ impl Placements {
     }
 }
 
-/// Waits until every cluster has registered; returns false when nobody is left to tell.
+/// Waits until every cluster has registered; returns false when the task that would tell has ended.
 async fn all_registered(registered: &mut watch::Receiver<bool>) -> bool {
     registered.wait_for(|all| *all).await.is_ok()
 }

@@ -16,7 +16,7 @@ use super::{
     clock::Clock,
     hub::{self, Change, Hub},
     queue::Queue,
-    shelf::{self, Key, Shelf},
+    store::{self, Key, KindStore},
 };
 use crate::{
     replicas::{self, Chosen, Replica},
@@ -34,10 +34,10 @@ const RETRY: std::time::Duration = std::time::Duration::from_secs(1);
 pub(super) struct ReplicaSets {
     hub: Hub,
     clock: Clock,
-    sets: Shelf<ManifestWorkReplicaSet>,
-    placements: Shelf<()>,
-    decisions: Shelf<PlacementDecision>,
-    works: Shelf<Replica>,
+    sets: KindStore<ManifestWorkReplicaSet>,
+    placements: KindStore<()>,
+    decisions: KindStore<PlacementDecision>,
+    works: KindStore<Replica>,
     queue: Queue<Key>,
 }
 
@@ -46,10 +46,10 @@ impl ReplicaSets {
         Self {
             hub: shared.hub,
             clock: shared.clock,
-            sets: Shelf::new(shelf::read_record),
-            placements: Shelf::new(read_placement),
-            decisions: Shelf::new(shelf::read_record),
-            works: Shelf::new(read_work),
+            sets: KindStore::new(store::read_record),
+            placements: KindStore::new(read_placement),
+            decisions: KindStore::new(store::read_record),
+            works: KindStore::new(read_work),
             queue: Queue::default(),
         }
     }

@@ -9,7 +9,7 @@ use std::{
 use kube::{api::DynamicObject, runtime::watcher::Event};
 use tracing::warn;
 
-use super::{hub::Change, shelf::Key};
+use super::{hub::Change, store::Key};
 use crate::{
     agent,
     fault::Jobs,
@@ -29,7 +29,7 @@ pub(super) struct Slot {
     pub(super) jobs: Vec<Jobs>,
     /// Whether it reports on what its cluster changes by itself.
     pub(super) follows: bool,
-    /// Whether it will be looked at again although nobody changes it.
+    /// Whether it will be looked at again although it does not change.
     pub(super) returns: bool,
 }
 
@@ -41,7 +41,7 @@ pub(super) struct Works {
     listing: Option<BTreeSet<Key>>,
 }
 
-/// What a watch told that somebody should act upon.
+/// What a watch told that the agents have to act upon.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct News {
     pub(super) changed: Option<Key>,

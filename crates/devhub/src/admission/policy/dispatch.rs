@@ -5,7 +5,7 @@
 use admission_policy::{FailurePolicy, MatchAttributes, Matched};
 use serde_json::{Value, json};
 
-use super::evaluate::{Note, Scene, Verdict, evaluate};
+use super::evaluate::{EvaluationContext, Note, Verdict, evaluate};
 use super::install::{Binding, Policies, Policy};
 use super::params;
 use super::spec::Action;
@@ -108,14 +108,14 @@ impl<'a> MatchedPolicy<'a> {
                 }
             };
             for params in &found {
-                let scene = Scene {
+                let context = EvaluationContext {
                     request: self.request,
                     seen: &seen,
                     shown: &shown,
                     namespace: &namespace,
                     params: params.as_ref(),
                 };
-                self.act(binding, evaluate(self.policy, scene), denied, warnings);
+                self.act(binding, evaluate(self.policy, context), denied, warnings);
             }
         }
     }
@@ -126,8 +126,8 @@ impl<'a> MatchedPolicy<'a> {
         if name.is_empty() || self.request.is_namespace() {
             return Value::Null;
         }
-        let surroundings = self.request.surroundings.as_ref();
-        let found = surroundings.and_then(|surroundings| surroundings.namespace(name));
+        let context = self.request.context.as_ref();
+        let found = context.and_then(|context| context.namespace(name));
         let mut namespace = found.unwrap_or_default();
         if let Some(metadata) = namespace.get_mut("metadata").and_then(Value::as_object_mut) {
             metadata.retain(|name, _| NAMESPACE.contains(&name.as_str()));

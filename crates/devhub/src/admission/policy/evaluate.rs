@@ -17,7 +17,7 @@ const UNITS: u64 = 5_000_000;
 
 /// What the expressions look at.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Scene<'a> {
+pub(super) struct EvaluationContext<'a> {
     pub(super) request: &'a Attributes,
     pub(super) seen: &'a VersionedObjects,
     /// The request as expressions see it.
@@ -51,16 +51,16 @@ pub(super) struct Verdict {
 }
 
 /// Asks a policy.
-pub(super) fn evaluate(policy: &Policy, scene: Scene<'_>) -> Verdict {
-    let mut asked = Evaluation(activation(policy, scene));
-    authority::admit(&mut asked.0, scene.request);
+pub(super) fn evaluate(policy: &Policy, context: EvaluationContext<'_>) -> Verdict {
+    let mut asked = Evaluation(activation(policy, context));
+    authority::admit(&mut asked.0, context.request);
     match conditions_hold(policy, &asked) {
         Ok(true) => {}
         Ok(false) => return Verdict::default(),
         Err(message) => return refused(policy, message),
     }
     // Messages may not ask what the user may do.
-    let messages = Evaluation(activation(policy, scene));
+    let messages = Evaluation(activation(policy, context));
     let validations = policy.validations.iter().enumerate();
     let denials = validations.filter_map(|(index, (validation, reason))| {
         let (message, reason) = match validation.judge(&asked) {
@@ -84,17 +84,17 @@ pub(super) fn evaluate(policy: &Policy, scene: Scene<'_>) -> Verdict {
     }
 }
 
-fn activation<'a>(policy: &'a Policy, scene: Scene<'a>) -> Activation<'a, 'a> {
+fn activation<'a>(policy: &'a Policy, context: EvaluationContext<'a>) -> Activation<'a, 'a> {
     let mut activation = Activation::new(UNITS);
     let variables = Variables {
-        object: &scene.seen.object,
-        old_object: &scene.seen.old_object,
-        request: scene.shown,
-        namespace: Some(scene.namespace),
+        object: &context.seen.object,
+        old_object: &context.seen.old_object,
+        request: context.shown,
+        namespace: Some(context.namespace),
     };
     variables.bind(&mut activation);
     if policy.param_kind.is_some() {
-        activation.bind("params", scene.params.unwrap_or(&NULL));
+        activation.bind("params", context.params.unwrap_or(&NULL));
     }
     for (name, program) in &policy.variables {
         activation.declare(name, program);

@@ -2,12 +2,12 @@
 //!
 //! Decides nothing about storage; what a policy looks at besides the request it asks of its surroundings.
 
+mod context;
 mod dispatch;
 mod evaluate;
 mod install;
 mod params;
 mod spec;
-mod surroundings;
 
+pub use context::{AdmissionContext, ParamQuery};
 pub use install::Policies;
-pub use surroundings::{ParamQuery, Surroundings};

@@ -4,8 +4,8 @@
 
 use serde_json::Value;
 
+use super::context::{AdmissionContext, ParamQuery};
 use super::spec::{NotFound, ParamKind, ParamRef};
-use super::surroundings::{ParamQuery, Surroundings};
 use crate::admission::attributes::Attributes;
 use crate::resource::Scope;
 
@@ -18,11 +18,11 @@ pub(super) async fn collect(
     let (Some(kind), Some(reference)) = (kind, reference) else {
         return Ok(vec![None]);
     };
-    let Some(surroundings) = request.surroundings.as_deref() else {
+    let Some(context) = request.context.as_deref() else {
         return Err("paramKind cannot be looked up".to_owned());
     };
-    let query = query(kind, reference, request, surroundings)?;
-    let found = surroundings.params(&query).await?;
+    let query = query(kind, reference, request, context)?;
+    let found = context.params(&query).await?;
     if found.is_empty() && reference.parameter_not_found_action == Some(NotFound::Deny) {
         return Err("no params found for policy binding with `Deny` parameterNotFoundAction".to_owned());
     }
@@ -33,9 +33,9 @@ pub(super) async fn collect(
 pub(super) fn unknown(kind: Option<&ParamKind>, request: &Attributes) -> Option<String> {
     let kind = kind?;
     let known = request
-        .surroundings
+        .context
         .as_ref()
-        .and_then(|surroundings| surroundings.scope(&kind.api_version, &kind.kind));
+        .and_then(|context| context.scope(&kind.api_version, &kind.kind));
     let slash = if kind.api_version.contains('/') { "" } else { "/" };
     known.is_none().then(|| {
         let (version, kind) = (&kind.api_version, &kind.kind);
@@ -47,9 +47,9 @@ fn query(
     kind: &ParamKind,
     reference: &ParamRef,
     request: &Attributes,
-    surroundings: &dyn Surroundings,
+    context: &dyn AdmissionContext,
 ) -> Result<ParamQuery, String> {
-    let namespace = match surroundings.scope(&kind.api_version, &kind.kind) {
+    let namespace = match context.scope(&kind.api_version, &kind.kind) {
         Some(Scope::Namespaced) => match (reference.namespace.as_str(), request.request_namespace()) {
             ("", "") => {
                 return Err(

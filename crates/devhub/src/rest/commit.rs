@@ -73,7 +73,7 @@ pub(crate) fn after_commit(hub: &Arc<Hub>, served: &Served, name: &str) {
 
 /// Lets a definition take effect, after a while if that is asked for.
 fn react(hub: &Arc<Hub>, name: &str) {
-    let delay = hub.mischief.crd_delay();
+    let delay = hub.fault_injector.crd_delay();
     // What is loaded before the hub listens is served when it does.
     if delay.is_zero() || hub.address().is_empty() {
         crd::react(hub, name);

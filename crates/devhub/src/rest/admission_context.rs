@@ -9,7 +9,7 @@ use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use serde_json::Value;
 
-use crate::admission::{ParamQuery, Surroundings, UserInfo};
+use crate::admission::{AdmissionContext, ParamQuery, UserInfo};
 use crate::hub::Hub;
 use crate::registry::Served;
 use crate::resource::Scope;
@@ -19,12 +19,12 @@ use apimachinery::labels::Selector;
 
 /// The hub around one request.
 #[derive(Clone, Debug)]
-pub(super) struct Around {
+pub(super) struct RequestContext {
     hub: Arc<Hub>,
     user: UserInfo,
 }
 
-impl Around {
+impl RequestContext {
     /// Returns the surroundings of a request.
     pub(super) fn new(hub: &Arc<Hub>, user: &UserInfo) -> Self {
         Self {
@@ -44,7 +44,7 @@ impl Around {
     }
 }
 
-impl Surroundings for Around {
+impl AdmissionContext for RequestContext {
     fn namespace(&self, name: &str) -> Option<Value> {
         let registry = self.hub.directory.load();
         let namespaces = registry.find("", "v1", "namespaces")?;
@@ -87,7 +87,7 @@ impl Surroundings for Around {
     }
 }
 
-impl Authority for Around {
+impl Authority for RequestContext {
     fn decide(&self, access: &Access) -> Decision {
         let about = match &access.path {
             Some(path) => About::Path(path.clone()),

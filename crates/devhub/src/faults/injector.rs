@@ -22,12 +22,12 @@ const HEADER: HeaderName = HeaderName::from_static("x-devhub-fault");
 
 /// Does on purpose what is asked for.
 #[derive(Debug)]
-pub(crate) struct Mischief {
+pub(crate) struct FaultInjector {
     faults: Faults,
     dice: Arc<Dice>,
 }
 
-impl Mischief {
+impl FaultInjector {
     pub(crate) fn new(faults: Faults) -> Self {
         let dice = Arc::new(Dice::new(faults.seed));
         Self { faults, dice }
@@ -48,7 +48,7 @@ impl Mischief {
     }
 
     /// Returns the answer of a request that fails.
-    pub(crate) fn strike(&self, method: &str, path: &str, target: &Target, query: &Query) -> Option<Reply> {
+    pub(crate) fn inject(&self, method: &str, path: &str, target: &Target, query: &Query) -> Option<Reply> {
         let faults = &self.faults;
         let reads = method == "GET" && target.name.is_none();
         let watches = target.watch || query.flag("watch");
@@ -167,8 +167,8 @@ mod tests {
     }
 
     fn code(wish: &str, method: &str, path: &str, query: &str) -> Option<u16> {
-        let mischief = Mischief::new(Faults::parse(wish).expect("a wish"));
-        let struck = mischief.strike(method, path, &target(path), &Query::parse(query));
+        let fault_injector = FaultInjector::new(Faults::parse(wish).expect("a wish"));
+        let struck = fault_injector.inject(method, path, &target(path), &Query::parse(query));
         struck.map(|reply| reply.status)
     }
 
@@ -201,8 +201,8 @@ mod tests {
         let path = "/api/v1/namespaces/a/pods/x";
         let struck = |seed: u64| -> Vec<Option<u16>> {
             let wish = format!("seed={seed},429=0.2,409=0.2");
-            let mischief = Mischief::new(Faults::parse(&wish).expect("a wish"));
-            let ask = |_| mischief.strike("PUT", path, &target(path), &Query::default());
+            let fault_injector = FaultInjector::new(Faults::parse(&wish).expect("a wish"));
+            let ask = |_| fault_injector.inject("PUT", path, &target(path), &Query::default());
             (0..200).map(|n: u32| ask(n).map(|reply| reply.status)).collect()
         };
         assert_eq!(struck(1), struck(1));

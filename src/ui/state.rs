@@ -1,7 +1,7 @@
 //! Requests in, answers out.
 //!
-//! Decides what a request gets: a file of the page to anybody, anything of the hub only to a person whom the hub lets see it. What the
-//! pictures do not have (events, the reasons of one cluster) is read from the hub as that very person.
+//! Decides what a request gets: a file of the page to any visitor, anything of the hub only to a person whom the hub lets see it.
+//! What the pictures do not have (events, the reasons of one cluster) is read from the hub as that very person.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use super::interest::Interest;
 use super::packed::{packed, reads_gzip};
 use super::reviews::Unanswered;
 use super::route::{Route, route};
-use super::sight::{self, Grants};
+use super::visibility::{self, Grants};
 use audit::Told;
 use cockpit::{Picture, Target};
 
@@ -40,9 +40,9 @@ const READING: Duration = Duration::from_secs(30);
 const FOLLOWERS: usize = 32;
 
 /// All pictures at one time.
-pub type Scene = Vec<Arc<Picture>>;
+pub type Pictures = Vec<Arc<Picture>>;
 
-/// What somebody shows to be let in. Never printed.
+/// What a visitor shows to be let in. Never printed.
 #[derive(Clone)]
 pub struct Token(String);
 
@@ -74,20 +74,20 @@ pub trait Ask: Send + Sync {
 
 /// What is shown.
 #[derive(Clone, Debug)]
-pub struct Scenes {
-    /// The pictures, while somebody looks.
-    pub pictures: watch::Receiver<Option<Arc<Scene>>>,
+pub struct Sources {
+    /// The pictures, while a page is open.
+    pub pictures: watch::Receiver<Option<Arc<Pictures>>>,
     /// What the audit has found; absent where nothing is audited.
     pub findings: Option<watch::Receiver<Arc<Told>>>,
-    /// Who tells that somebody looks.
+    /// Where it is noted that a page is open.
     pub interest: Interest,
 }
 
 /// What every request shares.
-pub(super) struct Desk {
-    pub(super) scenes: Scenes,
+pub(super) struct PageState {
+    pub(super) sources: Sources,
     pub(super) asks: Arc<dyn Ask>,
-    /// Absent where the hub asks nobody who they are.
+    /// Absent where the hub does not authenticate.
     pub(super) access: Option<Access>,
     pub(super) hosts: BTreeSet<String>,
     pub(super) stop: CancellationToken,
@@ -95,15 +95,15 @@ pub(super) struct Desk {
     pub(super) followers: Arc<Semaphore>,
 }
 
-impl Desk {
+impl PageState {
     pub(super) fn new(
-        scenes: Scenes,
+        sources: Sources,
         asks: Arc<dyn Ask>,
         access: Option<Access>,
         hosts: BTreeSet<String>,
     ) -> Self {
         Self {
-            scenes,
+            sources,
             asks,
             access,
             hosts,
@@ -113,7 +113,7 @@ impl Desk {
         }
     }
 
-    /// Answers a request, in the form that whoever asks reads.
+    /// Answers a request, packed where the client reads gzip.
     pub(super) async fn answer(self: &Arc<Self>, request: Parts) -> Response<Body> {
         let reads_gzip = reads_gzip(&request.headers);
         let answer = self.answered(request).await;
@@ -154,7 +154,7 @@ impl Desk {
     }
 
     async fn tell(self: &Arc<Self>, route: Route, person: Person, token: Option<Token>) -> Response<Body> {
-        self.scenes.interest.note();
+        self.sources.interest.note();
         let told = match route {
             Route::Asset(_) => return refused(StatusCode::NOT_FOUND, "there is no such page"),
             Route::Stream(target) => return self.stream(token, target),
@@ -171,9 +171,9 @@ impl Desk {
         }
     }
 
-    /// Returns the pictures as they are now; waits for them when nobody has looked before.
-    async fn scene(&self) -> Result<Arc<Scene>, Refusal> {
-        let mut pictures = self.scenes.pictures.clone();
+    /// Returns the pictures as they are now; waits for the first ones when no page was open before.
+    async fn pictures(&self) -> Result<Arc<Pictures>, Refusal> {
+        let mut pictures = self.sources.pictures.clone();
         let first = tokio::time::timeout(FIRST_SIGHT, pictures.wait_for(Option::is_some)).await;
         let seen = first.ok().and_then(Result::ok).and_then(|seen| seen.clone());
         seen.ok_or_else(|| {
@@ -182,46 +182,48 @@ impl Desk {
         })
     }
 
-    /// Asks the hub what somebody may see of these rollouts.
-    pub(super) async fn grants(&self, person: &Person, scene: &Scene) -> Result<Grants, Unanswered> {
+    /// Asks the hub what a person may see of these rollouts.
+    pub(super) async fn grants(&self, person: &Person, pictures: &Pictures) -> Result<Grants, Unanswered> {
         let mut grants = Grants::default();
         match &self.access {
             None => grants.everything = true,
             Some(access) => {
-                access.ask(person, sight::first_questions(), &mut grants).await?;
-                let more = sight::next_questions(scene, &grants);
+                access
+                    .ask(person, visibility::first_questions(), &mut grants)
+                    .await?;
+                let more = visibility::next_questions(pictures, &grants);
                 access.ask(person, more, &mut grants).await?;
             }
         }
         Ok(grants)
     }
 
-    /// Asks the hub what somebody may see of the clusters of one rollout, too.
+    /// Asks the hub what a person may see of the clusters of one rollout, too.
     pub(super) async fn grants_within(
         &self,
         person: &Person,
-        (scene, picture): (&Scene, &Picture),
+        (pictures, picture): (&Pictures, &Picture),
     ) -> Result<Grants, Unanswered> {
-        let mut grants = self.grants(person, scene).await?;
+        let mut grants = self.grants(person, pictures).await?;
         if let Some(access) = &self.access {
-            let more = sight::cluster_questions(picture, &grants);
+            let more = visibility::cluster_questions(picture, &grants);
             access.ask(person, more, &mut grants).await?;
         }
         Ok(grants)
     }
 
     async fn list(&self, person: &Person) -> Result<Value, Refusal> {
-        let scene = self.scene().await?;
-        let grants = self.grants(person, &scene).await?;
-        Ok(sight::list(&scene, &grants))
+        let pictures = self.pictures().await?;
+        let grants = self.grants(person, &pictures).await?;
+        Ok(visibility::list(&pictures, &grants))
     }
 
-    /// Returns a rollout as somebody may see it, and what of it that person may see.
+    /// Returns a rollout as a person may see it, how many of its clusters are left out, and what the hub grants.
     async fn seen(&self, person: &Person, target: &Target) -> Result<(Arc<Picture>, usize, Grants), Refusal> {
-        let scene = self.scene().await?;
-        let picture = find(&scene, target).ok_or_else(no_such)?;
-        let grants = self.grants_within(person, (&scene, picture)).await?;
-        let (picture, hidden) = sight::rollout(picture, &grants).ok_or_else(no_such)?;
+        let pictures = self.pictures().await?;
+        let picture = find(&pictures, target).ok_or_else(no_such)?;
+        let grants = self.grants_within(person, (&pictures, picture)).await?;
+        let (picture, hidden) = visibility::rollout(picture, &grants).ok_or_else(no_such)?;
         Ok((picture, hidden, grants))
     }
 
@@ -256,7 +258,7 @@ impl Desk {
             .await
     }
 
-    /// Where the hub asks nobody, a token that somebody sends is not looked at.
+    /// Where the hub does not authenticate, a token that a request brings is not looked at.
     fn as_whom(&self, token: Option<Token>) -> Option<Token> {
         token.filter(|_| self.access.is_some())
     }
@@ -274,7 +276,7 @@ impl Desk {
     }
 
     async fn findings(&self, person: &Person) -> Result<Value, Refusal> {
-        let Some(told) = &self.scenes.findings else {
+        let Some(told) = &self.sources.findings else {
             return Ok(json!({"audited": false, "items": [], "more": 0}));
         };
         let told = told.borrow().clone();
@@ -286,7 +288,7 @@ impl Desk {
         match &self.access {
             None => grants.everything = true,
             Some(access) => {
-                let questions = sight::finding_questions(objects);
+                let questions = visibility::finding_questions(objects);
                 access.ask(person, questions, &mut grants).await?;
             }
         }
@@ -331,8 +333,8 @@ fn unsaid(unanswered: &Unanswered) -> Response<Body> {
     )
 }
 
-pub(super) fn find<'a>(scene: &'a Scene, target: &Target) -> Option<&'a Arc<Picture>> {
-    scene.iter().find(|picture| picture.target == *target)
+pub(super) fn find<'a>(pictures: &'a Pictures, target: &Target) -> Option<&'a Arc<Picture>> {
+    pictures.iter().find(|picture| picture.target == *target)
 }
 
 /// Reads the token of a request.

@@ -14,7 +14,7 @@ use apimachinery::print::quote;
 
 /// Roles and bindings, ready to be asked.
 #[derive(Debug, Default)]
-pub(super) struct Book {
+pub(super) struct RuleIndex {
     cluster_roles: BTreeMap<String, Vec<Rule>>,
     roles: BTreeMap<(String, String), Vec<Rule>>,
     cluster_bindings: Vec<Binding>,
@@ -87,7 +87,7 @@ pub(super) struct Pages {
     pub(super) bindings: Vec<Value>,
 }
 
-impl Book {
+impl RuleIndex {
     /// Reads the stored objects.
     pub(super) fn read(pages: &Pages) -> Self {
         let by_name: BTreeMap<String, &Value> = pages
@@ -241,8 +241,8 @@ mod tests {
         json!({"verbs": [verb], "apiGroups": [""], "resources": ["things"]})
     }
 
-    fn verbs(book: &Book, user: &UserInfo, namespace: &str) -> Vec<String> {
-        let grants = book.grants(user, namespace);
+    fn verbs(rule_index: &RuleIndex, user: &UserInfo, namespace: &str) -> Vec<String> {
+        let grants = rule_index.grants(user, namespace);
         grants
             .list
             .iter()
@@ -253,7 +253,7 @@ mod tests {
     #[test]
     fn aggregated_roles_have_what_they_select_over_any_number_of_steps_and_in_circles() {
         let selects = |label: &str| json!({"aggregationRule": {"clusterRoleSelectors": [{"matchLabels": {label: "true"}}]}, "rules": [rule("stale")]});
-        let book = Book::read(&Pages {
+        let rule_index = RuleIndex::read(&Pages {
             cluster_roles: vec![
                 cluster_role("admin", &json!({"to-admin": "true"}), &selects("to-admin")),
                 cluster_role("edit", &json!({"to-admin": "true"}), &selects("to-edit")),
@@ -270,8 +270,8 @@ mod tests {
             })],
             ..Pages::default()
         });
-        assert_eq!(verbs(&book, &user("jane", &["ops"]), ""), ["get"]);
-        assert_eq!(verbs(&book, &user("jane", &[]), ""), [""; 0]);
+        assert_eq!(verbs(&rule_index, &user("jane", &["ops"]), ""), ["get"]);
+        assert_eq!(verbs(&rule_index, &user("jane", &[]), ""), [""; 0]);
     }
 
     #[test]
@@ -280,7 +280,7 @@ mod tests {
             json!({"metadata": {"name": name, "namespace": "team"}, "roleRef": {"kind": kind, "name": role},
                    "subjects": [{"kind": "ServiceAccount", "name": "robot"}]})
         };
-        let book = Book::read(&Pages {
+        let rule_index = RuleIndex::read(&Pages {
             cluster_roles: vec![cluster_role(
                 "wide",
                 &json!({}),
@@ -295,13 +295,17 @@ mod tests {
             ..Pages::default()
         });
         let robot = user("system:serviceaccount:team:robot", &[]);
-        assert_eq!(verbs(&book, &robot, "team"), ["get", "list"]);
-        assert_eq!(verbs(&book, &robot, "other"), [""; 0]);
+        assert_eq!(verbs(&rule_index, &robot, "team"), ["get", "list"]);
+        assert_eq!(verbs(&rule_index, &robot, "other"), [""; 0]);
         assert_eq!(
-            verbs(&book, &user("system:serviceaccount:other:robot", &[]), "team"),
+            verbs(
+                &rule_index,
+                &user("system:serviceaccount:other:robot", &[]),
+                "team"
+            ),
             [""; 0]
         );
-        let grants = book.grants(&robot, "team");
+        let grants = rule_index.grants(&robot, "team");
         assert_eq!(
             grants.faults,
             ["role.rbac.authorization.k8s.io \"gone\" not found"]

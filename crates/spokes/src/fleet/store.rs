@@ -40,7 +40,7 @@ impl Key {
 pub(super) type Read<V> = fn(DynamicObject) -> Result<(Meta, V), DecodeError>;
 
 /// The objects of one kind.
-pub(super) struct Shelf<V> {
+pub(super) struct KindStore<V> {
     read: Read<V>,
     entries: BTreeMap<Key, (Meta, V)>,
     /// What the list in progress has brought.
@@ -48,7 +48,7 @@ pub(super) struct Shelf<V> {
     synced: bool,
 }
 
-impl<V: PartialEq> Shelf<V> {
+impl<V: PartialEq> KindStore<V> {
     pub(super) fn new(read: Read<V>) -> Self {
         Self {
             read,

@@ -6,7 +6,7 @@ use super::{Fault, FaultRule, Faults, JobFault, Jobs, Phase, UpgradeFault};
 
 /// The faults of a fleet and since when each of them bites on each cluster.
 #[derive(Debug, Default)]
-pub(crate) struct Book {
+pub(crate) struct ActiveFaults {
     entries: Vec<Entry>,
 }
 
@@ -146,13 +146,13 @@ fn unavailable(fault: &Fault) -> Option<&str> {
     }
 }
 
-impl Book {
+impl ActiveFaults {
     pub(crate) fn new(faults: &Faults) -> Self {
-        let mut book = Self::default();
+        let mut active_faults = Self::default();
         for rule in faults.rules() {
-            book.add(rule.clone());
+            active_faults.add(rule.clone());
         }
-        book
+        active_faults
     }
 
     pub(crate) fn add(&mut self, rule: FaultRule) {
@@ -305,34 +305,34 @@ mod tests {
         Duration::from_secs(second)
     }
 
-    fn book(texts: &[&str]) -> Book {
-        Book::new(&Faults::parse(texts).expect("faults as text"))
+    fn active_faults(texts: &[&str]) -> ActiveFaults {
+        ActiveFaults::new(&Faults::parse(texts).expect("faults as text"))
     }
 
     #[test]
     fn offline_lasts_until_the_last_cut_ends() {
-        let mut book = book(&["c1=offline,for=10s", "c*=offline,for=20s"]);
-        assert_eq!(book.offline("c1", at(0)), (true, Some(at(20))));
-        assert_eq!(book.offline("c1", at(15)), (true, Some(at(20))));
-        assert_eq!(book.offline("c1", at(20)), (false, None));
-        assert_eq!(book.offline("d1", at(0)), (false, None));
+        let mut active_faults = active_faults(&["c1=offline,for=10s", "c*=offline,for=20s"]);
+        assert_eq!(active_faults.offline("c1", at(0)), (true, Some(at(20))));
+        assert_eq!(active_faults.offline("c1", at(15)), (true, Some(at(20))));
+        assert_eq!(active_faults.offline("c1", at(20)), (false, None));
+        assert_eq!(active_faults.offline("d1", at(0)), (false, None));
     }
 
     #[test]
     fn a_fault_heals_from_when_it_first_bit() {
-        let mut book = book(&["c1=apply-failure,from=2,for=10s:no"]);
+        let mut active_faults = active_faults(&["c1=apply-failure,from=2,for=10s:no"]);
         assert_eq!(
-            book.effects("c1", "w", 1, at(0)),
+            active_faults.effects("c1", "w", 1, at(0)),
             Effects::default(),
             "the first generation is not concerned"
         );
-        let second = book.effects("c1", "w", 2, at(100));
+        let second = active_faults.effects("c1", "w", 2, at(100));
         assert_eq!(
             (second.apply_failure("m"), second.heals_at),
             (Some("no"), Some(at(110)))
         );
         assert_eq!(
-            book.effects("c1", "w", 3, at(110)),
+            active_faults.effects("c1", "w", 3, at(110)),
             Effects::default(),
             "healed for later generations as well"
         );
@@ -340,12 +340,12 @@ mod tests {
 
     #[test]
     fn rules_pick_works_and_manifests() {
-        let mut book = book(&[
+        let mut active_faults = active_faults(&[
             "c1=unavailable,work=addon-*,manifest=agent:crash",
             "c1=delay:3s",
             "c1=delay:5s",
         ]);
-        let hit = book.effects("c1", "addon-x", 1, at(0));
+        let hit = active_faults.effects("c1", "addon-x", 1, at(0));
         assert_eq!(
             (
                 hit.unavailable("agent"),
@@ -355,20 +355,23 @@ mod tests {
             (Some("crash"), None, None)
         );
         assert_eq!((hit.delay, hit.heals_at), (at(5), None));
-        assert_eq!(book.effects("c1", "other", 1, at(0)).rules, vec![]);
-        assert_eq!(book.effects("c2", "addon-x", 1, at(0)), Effects::default());
+        assert_eq!(active_faults.effects("c1", "other", 1, at(0)).rules, vec![]);
+        assert_eq!(
+            active_faults.effects("c2", "addon-x", 1, at(0)),
+            Effects::default()
+        );
     }
 
     #[test]
     fn troubles_of_an_upgrade_count_from_when_they_matter() {
-        let mut book = book(&[
+        let mut active_faults = active_faults(&[
             "c1=upgrade-fail,for=10s:broken",
             "c1=upgrade-rejected,for=10s:unsigned",
             "c1=upgrade-slow:1m",
             "c1=not-upgradeable:ask",
             "c1=offline-during-upgrade",
         ]);
-        let idle = book.troubles("c1", Phase::Idle, at(0));
+        let idle = active_faults.troubles("c1", Phase::Idle, at(0));
         assert_eq!(
             (
                 idle.stuck,
@@ -378,12 +381,12 @@ mod tests {
             ),
             (None, None, false, Some("ask"))
         );
-        let asked = book.troubles("c1", Phase::Asked, at(100));
+        let asked = active_faults.troubles("c1", Phase::Asked, at(100));
         assert_eq!(
             (asked.rejected.as_deref(), asked.heals_at),
             (Some("unsigned"), Some(at(110)))
         );
-        let moving = book.troubles("c1", Phase::Moving, at(200));
+        let moving = active_faults.troubles("c1", Phase::Moving, at(200));
         assert_eq!(
             (moving.stuck, moving.takes, moving.offline, moving.heals_at),
             (
@@ -393,20 +396,23 @@ mod tests {
                 Some(at(210))
             )
         );
-        assert_eq!(book.troubles("c1", Phase::Moving, at(210)).stuck, None);
-        assert_eq!(book.troubles("c2", Phase::Moving, at(0)), Troubles::default());
-        assert_eq!(book.effects("c1", "w", 1, at(0)), Effects::default());
+        assert_eq!(active_faults.troubles("c1", Phase::Moving, at(210)).stuck, None);
+        assert_eq!(
+            active_faults.troubles("c2", Phase::Moving, at(0)),
+            Troubles::default()
+        );
+        assert_eq!(active_faults.effects("c1", "w", 1, at(0)), Effects::default());
     }
 
     #[test]
     fn jobs_are_told_apart_by_what_their_work_does() {
-        let mut book = book(&["c1=pre-fail:no", "c1=job-hang,manifest=slow"]);
+        let mut active_faults = active_faults(&["c1=pre-fail:no", "c1=job-hang,manifest=slow"]);
         assert_eq!(
-            book.effects("c1", "w", 1, at(0)),
+            active_faults.effects("c1", "w", 1, at(0)),
             Effects::default(),
             "it has no jobs"
         );
-        let effects = book.effects_on("c1", ("w", 1), &[Jobs::Pre], at(0));
+        let effects = active_faults.effects_on("c1", ("w", 1), &[Jobs::Pre], at(0));
         let no = JobFault::Fail {
             message: "no".to_owned(),
         };
@@ -417,14 +423,14 @@ mod tests {
 
     #[test]
     fn clearing_one_cluster_leaves_the_others() {
-        let mut book = book(&["c*=offline", "c1=delay:3s"]);
-        book.clear("c1");
-        assert_eq!(book.offline("c1", at(1)), (false, None));
-        assert_eq!(book.offline("c2", at(1)), (true, None));
-        assert_eq!(book.effects("c1", "w", 1, at(1)), Effects::default());
-        book.add(FaultRule::new("c1", Fault::Offline));
+        let mut active_faults = active_faults(&["c*=offline", "c1=delay:3s"]);
+        active_faults.clear("c1");
+        assert_eq!(active_faults.offline("c1", at(1)), (false, None));
+        assert_eq!(active_faults.offline("c2", at(1)), (true, None));
+        assert_eq!(active_faults.effects("c1", "w", 1, at(1)), Effects::default());
+        active_faults.add(FaultRule::new("c1", Fault::Offline));
         assert_eq!(
-            book.offline("c1", at(2)),
+            active_faults.offline("c1", at(2)),
             (true, None),
             "a new fault after clearing counts"
         );

@@ -1,7 +1,8 @@
 //! What of the pictures a person may see.
 //!
-//! Decides which questions the hub is asked about a person, and what is left out by its answers: whoever may list add-ons sees their
-//! rollouts, whoever may list the add-ons of a cluster sees that cluster. What names clusters in words goes with them. Pure.
+//! Decides which questions the hub is asked about a person, and what is left out by its answers: the right to list add-ons shows
+//! their rollouts, the right to list the add-ons of a cluster shows that cluster. What names clusters in words goes with them.
+//! Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -57,7 +58,7 @@ impl Question {
 /// The hub's answers about a person.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Grants {
-    /// The hub does not ask who somebody is.
+    /// The hub does not authenticate: any visitor may see everything.
     pub(super) everything: bool,
     /// What it said yes to.
     pub(super) granted: BTreeSet<Question>,
@@ -107,14 +108,14 @@ fn of_cluster(target: &Target, cluster: &str) -> Question {
     }
 }
 
-/// Returns what is asked about everybody.
+/// Returns what is asked about every person.
 pub(super) fn first_questions() -> Vec<Question> {
     [Kind::AddOn, Kind::Instance, Kind::Upgrade, Kind::Cluster]
         .map(Question::all)
         .to_vec()
 }
 
-/// Returns what is asked about somebody who may not see everything: namespace by namespace, so many of them.
+/// Returns what is asked about a person who may not see everything: namespace by namespace, so many of them.
 pub(super) fn next_questions(pictures: &[Arc<Picture>], grants: &Grants) -> Vec<Question> {
     let mut more = BTreeSet::new();
     for picture in pictures {
@@ -126,7 +127,7 @@ pub(super) fn next_questions(pictures: &[Arc<Picture>], grants: &Grants) -> Vec<
     more.into_iter().take(MOST_ASKED).collect()
 }
 
-/// Returns what is asked about the clusters of a rollout that somebody may see, one by one.
+/// Returns what is asked about the clusters of a rollout that a person may see, one by one.
 pub(super) fn cluster_questions(picture: &Picture, grants: &Grants) -> Vec<Question> {
     let target = &picture.target;
     if !grants.rollout(target) || grants.all_clusters(target) {
@@ -225,7 +226,7 @@ pub(super) fn list(pictures: &[Arc<Picture>], grants: &Grants) -> Value {
     list
 }
 
-/// Which rights to see everything somebody lacks: said, so that an empty page is not taken for an empty hub.
+/// Which rights to see everything a person lacks: said, so that an empty page is not taken for an empty hub.
 fn missing(grants: &Grants) -> Vec<String> {
     let all = first_questions();
     let lacking = all.iter().filter(|question| !grants.holds(question));

@@ -1,8 +1,8 @@
 //! The leader who renews the gate's certificate.
 //!
-//! Decides when to look: when something it rests on changes, and when the next step is due by the hub's clock. The steps themselves are
-//! decided by `certificates`; each is one write, at the revision that it was decided from, so that two leaders do no harm. Whoever does
-//! not lead writes nothing.
+//! Decides when to look: when something it rests on changes, and when the next step is due by the hub's clock. The steps
+//! themselves are decided by `certificates`; each is one write, at the revision that it was decided from, so that two leaders do
+//! no harm. A replica that does not lead writes nothing.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ use tracing::{info, warn};
 
 use super::apply::apply_secret;
 use super::issue::issue;
-use super::sight::{Sight, sights};
+use super::object_watch::{ObservedObject, observed};
 use super::targets::{self, Target};
 use crate::controllers::runtime::clock::{Clock, Trust};
 use crate::controllers::runtime::error_root::root;
@@ -31,7 +31,7 @@ use certificates::{AUTHORITIES, Data, Flaw, Holding, Lives, Step, Trusting, chan
 
 /// Nothing is due: something changes before, or it is looked at once more.
 const FAR: Duration = Duration::from_hours(1);
-/// Between looks while nobody knows what time it is.
+/// Between looks while the time is not known.
 const DOUBTFUL: Duration = Duration::from_secs(2);
 /// Before a write that failed is tried again; it grows from the one to the other.
 const FIRST: Duration = Duration::from_secs(1);
@@ -61,7 +61,7 @@ impl CertificateKeeper {
     /// Begins to keep the certificate, whenever this replica leads.
     pub fn start(client: &Client, tide: &Tide, options: CertificateOptions) -> Self {
         let stop = CancellationToken::new();
-        let keeper = Keeper::new(client, options, (tide.clock(), tide.leading()));
+        let keeper = Renewal::new(client, options, (tide.clock(), tide.leading()));
         let task = tokio::spawn(keeper.run(stop.clone()));
         Self { stop, task }
     }
@@ -77,8 +77,8 @@ impl CertificateKeeper {
 
 /// Something was seen.
 enum Seen {
-    Secret(Sight<Secret>),
-    Target(usize, Sight<DynamicObject>),
+    Secret(ObservedObject<Secret>),
+    Target(usize, ObservedObject<DynamicObject>),
 }
 
 /// Why a step was not taken.
@@ -90,19 +90,19 @@ enum Trouble {
     Make(#[source] rcgen::Error),
 }
 
-/// Waits for another leader; where nobody stands for election there is none.
+/// Waits until the lead changes; where replicas do not elect it never does.
 async fn changes(leading: &mut watch::Receiver<bool>) {
     if leading.changed().await.is_err() {
         std::future::pending::<()>().await;
     }
 }
 
-struct Keeper {
+struct Renewal {
     secrets: Api<Secret>,
     options: CertificateOptions,
     clock: Clock,
     leading: watch::Receiver<bool>,
-    secret: Option<Sight<Secret>>,
+    secret: Option<ObservedObject<Secret>>,
     targets: Vec<Target>,
     /// Which bundle every API server is told, and since when.
     agreed: Option<(Vec<u8>, Instant)>,
@@ -110,7 +110,7 @@ struct Keeper {
     told: String,
 }
 
-impl Keeper {
+impl Renewal {
     fn new(
         client: &Client,
         options: CertificateOptions,
@@ -146,9 +146,9 @@ impl Keeper {
         }
     }
 
-    /// Acts until somebody else leads.
+    /// Acts until this replica no longer leads.
     async fn lead(&mut self, stop: &CancellationToken) {
-        let (mut leading, mut seen) = (self.leading.clone(), self.sights());
+        let (mut leading, mut seen) = (self.leading.clone(), self.observed());
         loop {
             // Whatever waits is taken first: a step decided from yesterday's picture is lost.
             while let Some(Some(news)) = seen.next().now_or_never() {
@@ -174,18 +174,22 @@ impl Keeper {
         }
     }
 
-    fn sights(&self) -> SelectAll<BoxStream<'static, Seen>> {
-        let secret = sights(self.secrets.clone(), &self.options.secret).map(Seen::Secret);
+    fn observed(&self) -> SelectAll<BoxStream<'static, Seen>> {
+        let secret = observed(self.secrets.clone(), &self.options.secret).map(Seen::Secret);
         let targets = self.targets.iter().enumerate();
-        let targets =
-            targets.map(|(at, target)| target.sights().map(move |sight| Seen::Target(at, sight)).boxed());
+        let targets = targets.map(|(at, target)| {
+            target
+                .observed()
+                .map(move |sight| Seen::Target(at, sight))
+                .boxed()
+        });
         futures::stream::select_all(targets.chain([secret.boxed()]))
     }
 
     fn take(&mut self, news: Seen) {
         match news {
             Seen::Secret(sight) => {
-                if let Sight::Unreadable { why, .. } = &sight {
+                if let ObservedObject::Unreadable { why, .. } = &sight {
                     warn!(secret = %self.place(), why, "cannot read the Secret of the certificate");
                 }
                 self.secret = Some(sight);
@@ -204,9 +208,9 @@ impl Keeper {
             return Ok(DOUBTFUL);
         }
         let secret = match &self.secret {
-            Some(Sight::There(secret)) => (**secret).clone(),
-            Some(Sight::Absent) => self.new_secret(),
-            Some(Sight::Unreadable { .. }) | None => return Ok(FAR),
+            Some(ObservedObject::There(secret)) => (**secret).clone(),
+            Some(ObservedObject::Absent) => self.new_secret(),
+            Some(ObservedObject::Unreadable { .. }) | None => return Ok(FAR),
         };
         let data: Data = secret
             .data
@@ -240,7 +244,7 @@ impl Keeper {
         })
     }
 
-    /// Whether somebody's trust has not been read yet: a Secret that was lost takes over what is found there.
+    /// Whether an object's bundle has not been read yet: a Secret that was lost takes over the bundles that are found.
     fn unknown_trust(&self) -> bool {
         let mut targets = self.targets.iter();
         targets.any(|target| target.trusting(&self.options.name, &[]).is_none())
@@ -326,10 +330,10 @@ impl Keeper {
         match apply_secret(&self.secrets, &secret).await {
             Ok(stored) => {
                 self.tell(step, &stored);
-                self.secret = Some(Sight::There(Box::new(stored)));
+                self.secret = Some(ObservedObject::There(Box::new(stored)));
                 Ok(())
             }
-            // Somebody else was faster; the watch shows what he did.
+            // Another client was faster; the watch shows what it wrote.
             Err(kube::Error::Api(status)) if status.code == 409 => {
                 self.secret = None;
                 Ok(())

@@ -1,7 +1,7 @@
 //! How objects look in other versions, as far as that was found out.
 //!
-//! Decides nothing: ownership asks here, and what nobody knows yet is noted as a wish. Whoever can call a conversion
-//! webhook fulfils the wishes and lets the same question be asked again.
+//! Decides nothing: ownership asks here, and what is not known yet is noted as a wish. The request (`rest/versioned.rs`) has the
+//! conversion webhook fulfil the wishes and lets the same question be asked again.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ type Key = (String, String);
 
 /// What is known of one request's objects in other versions.
 #[derive(Debug, Default)]
-pub(crate) struct Sights {
+pub(crate) struct VersionViews {
     /// Whether objects differ between versions in more than their `apiVersion`.
     differ: bool,
     state: Mutex<State>,
@@ -37,7 +37,7 @@ pub(crate) struct Wish {
     key: Key,
 }
 
-impl Sights {
+impl VersionViews {
     /// Returns the knowledge of objects that a webhook converts.
     pub(crate) fn of_webhook() -> Self {
         Self {
@@ -69,7 +69,7 @@ impl Sights {
     }
 }
 
-impl Views for Sights {
+impl Views for VersionViews {
     fn view<'v>(&self, object: &'v Value, from: &str, to: &str) -> Result<Cow<'v, Value>, Unseen> {
         // An object of which nothing is said looks the same everywhere.
         if !self.differ || from == to || object.get("metadata").is_none() {
@@ -98,19 +98,22 @@ mod tests {
 
     #[test]
     fn what_is_not_known_is_wished_for_once_and_known_afterwards() {
-        let sights = Sights::of_webhook();
+        let version_views = VersionViews::of_webhook();
         let object = json!({"apiVersion": "g/v1", "metadata": {"name": "a"}, "spec": {"x": 1}});
         for _ in 0..2 {
-            assert!(sights.view(&object, "g/v1", "g/v2").is_err());
+            assert!(version_views.view(&object, "g/v1", "g/v2").is_err());
         }
-        let mut wishes = sights.wishes();
-        assert_eq!((wishes.len(), sights.wishes().len()), (1, 0));
+        let mut wishes = version_views.wishes();
+        assert_eq!((wishes.len(), version_views.wishes().len()), (1, 0));
         let seen = json!({"apiVersion": "g/v2"});
-        sights.learn(wishes.remove(0), seen.clone());
-        assert_eq!(sights.view(&object, "g/v1", "g/v2").as_deref(), Ok(&seen));
-        assert_eq!(sights.view(&object, "g/v1", "g/v1").as_deref(), Ok(&object));
+        version_views.learn(wishes.remove(0), seen.clone());
+        assert_eq!(version_views.view(&object, "g/v1", "g/v2").as_deref(), Ok(&seen));
         assert_eq!(
-            Sights::default().view(&object, "g/v1", "g/v2").as_deref(),
+            version_views.view(&object, "g/v1", "g/v1").as_deref(),
+            Ok(&object)
+        );
+        assert_eq!(
+            VersionViews::default().view(&object, "g/v1", "g/v2").as_deref(),
             Ok(&object)
         );
     }

@@ -23,7 +23,7 @@ use tokio_util::task::TaskTracker;
 use tracing::{debug, info, warn};
 
 use super::access::Access;
-use super::desk::{Ask, Desk, Scenes};
+use super::state::{Ask, PageState, Sources};
 
 /// Connections at once; a further one waits in the kernel.
 const CONNECTIONS: usize = 128;
@@ -36,7 +36,7 @@ const BUFFER: usize = 32 << 10;
 /// Who may look at the page.
 #[derive(Clone)]
 pub enum Visitors {
-    /// Anybody who reaches it: the hub asks nobody who they are, either.
+    /// Every visitor who reaches it: the hub does not authenticate, either.
     Anybody,
     /// Whom the hub knows by a token; it is asked with this client.
     Known(Client),
@@ -51,7 +51,7 @@ pub struct PageOptions {
     /// The certificate that it shows; plain HTTP without one.
     pub tls: Option<Arc<rustls::ServerConfig>>,
     /// What is shown.
-    pub scenes: Scenes,
+    pub sources: Sources,
     /// What is read when it is asked for.
     pub asks: Arc<dyn Ask>,
     /// Who may look.
@@ -81,11 +81,11 @@ impl Page {
             .iter()
             .map(|host| host.to_ascii_lowercase())
             .collect();
-        let desk = Arc::new(Desk::new(options.scenes, options.asks, access, hosts));
-        let (stop, connections) = (desk.stop.clone(), TaskTracker::new());
+        let state = Arc::new(PageState::new(options.sources, options.asks, access, hosts));
+        let (stop, connections) = (state.stop.clone(), TaskTracker::new());
         let tls = options.tls.map(TlsAcceptor::from);
         info!(%url, "the page is served");
-        connections.spawn(accept(listener, tls, desk, connections.clone()));
+        connections.spawn(accept(listener, tls, state, connections.clone()));
         Ok(Self {
             url,
             stop,
@@ -102,7 +102,7 @@ impl Page {
     pub async fn shutdown(self) {
         self.stop.cancel();
         self.connections.close();
-        // Whoever still reads is hung up on with the process.
+        // A connection that is still open after that ends with the process.
         let _late = tokio::time::timeout(GOODBYE, self.connections.wait()).await;
     }
 }
@@ -130,7 +130,12 @@ impl std::fmt::Debug for PageOptions {
     }
 }
 
-async fn accept(listener: TcpListener, tls: Option<TlsAcceptor>, desk: Arc<Desk>, connections: TaskTracker) {
+async fn accept(
+    listener: TcpListener,
+    tls: Option<TlsAcceptor>,
+    state: Arc<PageState>,
+    connections: TaskTracker,
+) {
     let places = Arc::new(Semaphore::new(CONNECTIONS));
     loop {
         let accepted = async {
@@ -139,7 +144,7 @@ async fn accept(listener: TcpListener, tls: Option<TlsAcceptor>, desk: Arc<Desk>
         };
         let (place, accepted) = tokio::select! {
             accepted = accepted => accepted,
-            () = desk.stop.cancelled() => return,
+            () = state.stop.cancelled() => return,
         };
         let tcp = match accepted {
             Ok((tcp, _)) => tcp,
@@ -149,32 +154,32 @@ async fn accept(listener: TcpListener, tls: Option<TlsAcceptor>, desk: Arc<Desk>
                 continue;
             }
         };
-        let (tls, desk) = (tls.clone(), Arc::clone(&desk));
+        let (tls, state) = (tls.clone(), Arc::clone(&state));
         connections.spawn(async move {
             let _place = place;
-            connect(tcp, tls, &desk).await;
+            connect(tcp, tls, &state).await;
         });
     }
 }
 
-async fn connect(tcp: TcpStream, tls: Option<TlsAcceptor>, desk: &Arc<Desk>) {
+async fn connect(tcp: TcpStream, tls: Option<TlsAcceptor>, state: &Arc<PageState>) {
     let Some(tls) = tls else {
-        return serve(tcp, desk).await;
+        return serve(tcp, state).await;
     };
     match tokio::time::timeout(PATIENCE, tls.accept(tcp)).await {
-        Ok(Ok(stream)) => serve(stream, desk).await,
+        Ok(Ok(stream)) => serve(stream, state).await,
         Ok(Err(error)) => debug!(%error, "TLS handshake of the page failed"),
         Err(_) => debug!("TLS handshake of the page timed out"),
     }
 }
 
-async fn serve(io: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, desk: &Arc<Desk>) {
+async fn serve(io: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, state: &Arc<PageState>) {
     let service = service_fn(move |request: Request<Incoming>| {
-        let desk = Arc::clone(desk);
+        let state = Arc::clone(state);
         async move {
             // Nothing is read but the head: the page only reads.
             let (parts, _) = request.into_parts();
-            Ok::<_, Infallible>(desk.answer(parts).await)
+            Ok::<_, Infallible>(state.answer(parts).await)
         }
     });
     let mut builder = http1::Builder::new();
@@ -191,7 +196,7 @@ async fn serve(io: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, desk: &
             }
             return;
         }
-        () = desk.stop.cancelled() => connection.as_mut().graceful_shutdown(),
+        () = state.stop.cancelled() => connection.as_mut().graceful_shutdown(),
     }
     let _late = tokio::time::timeout(GOODBYE, connection).await;
 }

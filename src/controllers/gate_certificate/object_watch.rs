@@ -15,7 +15,7 @@ use crate::controllers::runtime::error_root::root;
 
 /// What is known of an object.
 #[derive(Clone, Debug)]
-pub(super) enum Sight<K> {
+pub(super) enum ObservedObject<K> {
     /// It is there.
     There(Box<K>),
     /// It is not.
@@ -30,7 +30,7 @@ pub(super) enum Sight<K> {
 }
 
 /// Watches the object of this name: what it is at first, and each change.
-pub(super) fn sights<K>(api: Api<K>, name: &str) -> BoxStream<'static, Sight<K>>
+pub(super) fn observed<K>(api: Api<K>, name: &str) -> BoxStream<'static, ObservedObject<K>>
 where
     K: Resource + Clone + DeserializeOwned + Debug + Send + 'static,
 {
@@ -45,7 +45,7 @@ where
 fn news<K>(
     event: watcher::Result<watcher::Event<K>>,
     (listed, known): (&mut bool, &mut bool),
-) -> Option<Sight<K>> {
+) -> Option<ObservedObject<K>> {
     match event {
         Ok(watcher::Event::Init) => {
             *listed = false;
@@ -53,17 +53,17 @@ fn news<K>(
         }
         Ok(watcher::Event::InitApply(object) | watcher::Event::Apply(object)) => {
             (*listed, *known) = (true, true);
-            Some(Sight::There(Box::new(object)))
+            Some(ObservedObject::There(Box::new(object)))
         }
         Ok(watcher::Event::InitDone) => {
             *known = true;
-            (!*listed).then_some(Sight::Absent)
+            (!*listed).then_some(ObservedObject::Absent)
         }
-        Ok(watcher::Event::Delete(_)) => Some(Sight::Absent),
+        Ok(watcher::Event::Delete(_)) => Some(ObservedObject::Absent),
         Err(error) => {
             let forbidden = is_forbidden(&error);
             debug!(error = %root(&error), "watch of an object interrupted");
-            (forbidden || !*known).then(|| Sight::Unreadable {
+            (forbidden || !*known).then(|| ObservedObject::Unreadable {
                 why: root(&error).to_string(),
                 forbidden,
             })

@@ -46,9 +46,9 @@ impl Word {
 
 /// Answers and until when each counts.
 #[derive(Debug, Default)]
-pub(super) struct Hearsay(BTreeMap<Question, (Word, Instant)>);
+pub(super) struct AnswerCache(BTreeMap<Question, (Word, Instant)>);
 
-impl Hearsay {
+impl AnswerCache {
     /// Returns an answer that still counts.
     pub(super) fn recall(&self, question: &Question, now: Instant) -> Option<Word> {
         let (word, until) = self.0.get(question)?;
@@ -81,31 +81,31 @@ mod tests {
 
     #[test]
     fn a_no_is_forgotten_sooner_than_a_yes() {
-        let (mut hearsay, now) = (Hearsay::default(), Instant::now());
-        hearsay.keep(about("there"), Word::Object(LiveFact::Exists), now);
-        hearsay.keep(about("gone"), Word::Object(LiveFact::Absent), now);
+        let (mut answers, now) = (AnswerCache::default(), Instant::now());
+        answers.keep(about("there"), Word::Object(LiveFact::Exists), now);
+        answers.keep(about("gone"), Word::Object(LiveFact::Absent), now);
         let at = |millis| now + Duration::from_millis(millis);
-        assert!(hearsay.recall(&about("gone"), at(999)).is_some());
-        assert!(hearsay.recall(&about("gone"), at(1000)).is_none());
-        assert!(hearsay.recall(&about("there"), at(4999)).is_some());
-        assert!(hearsay.recall(&about("there"), at(5000)).is_none());
+        assert!(answers.recall(&about("gone"), at(999)).is_some());
+        assert!(answers.recall(&about("gone"), at(1000)).is_none());
+        assert!(answers.recall(&about("there"), at(4999)).is_some());
+        assert!(answers.recall(&about("there"), at(5000)).is_none());
     }
 
     #[test]
     fn what_is_filled_in_is_asked_anew_every_time() {
-        let (mut hearsay, now) = (Hearsay::default(), Instant::now());
-        hearsay.keep(about("new"), Word::Object(LiveFact::Given(None)), now);
-        assert!(hearsay.0.is_empty());
+        let (mut answers, now) = (AnswerCache::default(), Instant::now());
+        answers.keep(about("new"), Word::Object(LiveFact::Given(None)), now);
+        assert!(answers.0.is_empty());
     }
 
     #[test]
     fn a_flood_of_questions_takes_no_more_room() {
-        let (mut hearsay, now) = (Hearsay::default(), Instant::now());
+        let (mut answers, now) = (AnswerCache::default(), Instant::now());
         for number in 0..5_000 {
-            hearsay.keep(about(&number.to_string()), Word::Object(LiveFact::Exists), now);
+            answers.keep(about(&number.to_string()), Word::Object(LiveFact::Exists), now);
         }
-        assert_eq!(hearsay.0.len(), MOST);
-        hearsay.keep(about("late"), Word::Object(LiveFact::Exists), now + YES);
-        assert_eq!(hearsay.0.len(), 1, "what does not count any more makes room");
+        assert_eq!(answers.0.len(), MOST);
+        answers.keep(about("late"), Word::Object(LiveFact::Exists), now + YES);
+        assert_eq!(answers.0.len(), 1, "what does not count any more makes room");
     }
 }

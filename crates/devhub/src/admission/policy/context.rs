@@ -1,6 +1,6 @@
 //! What policies look at besides the request.
 //!
-//! Decides nothing: whoever has a store answers.
+//! Decides nothing: the hub's store answers (`rest/surroundings.rs`).
 
 use std::fmt;
 use std::sync::Arc;
@@ -26,8 +26,8 @@ pub struct ParamQuery {
     pub selector: Value,
 }
 
-/// Somebody who knows the objects around a request.
-pub trait Surroundings: Send + Sync + fmt::Debug {
+/// What knows the objects around a request.
+pub trait AdmissionContext: Send + Sync + fmt::Debug {
     /// Returns a namespace.
     fn namespace(&self, name: &str) -> Option<Value>;
     /// Returns the scope of a kind, nothing if it is not served.
