@@ -12,6 +12,7 @@ use crate::rig::{Dev, Run, kubectl, run, tidegate};
 
 /// How long a page may take until it shows something.
 const SHOWN_WITHIN: Duration = Duration::from_mins(1);
+const ADDON: &str = "clustermanagementaddons.v1alpha1.addon.open-cluster-management.io";
 const CONFIG: [&str; 4] = [
     "addondeploymentconfig",
     "helloworld",
@@ -164,14 +165,13 @@ fn what_a_program_owns_is_left_to_it_and_a_reference_is_put_back() {
     other["metadata"] = json!({"name": "other", "namespace": "open-cluster-management"});
     other["spec"]["customizedVariables"] = json!([{"name": "GREETING", "value": "salut"}]);
     assert!(dev.apply(&other.to_string()).ok);
-    let addon = "clustermanagementaddons.v1alpha1.addon.open-cluster-management.io";
     let strategy = waves(3, "10m");
     dev.succeed(&["patch", "cma", "helloworld", "--type=json", "-p", &strategy]);
     let renamed =
         json!([{"op": "replace", "path": "/spec/supportedConfigs/1/defaultConfig/name", "value": "other"}]);
     dev.succeed(&[
         "patch",
-        addon,
+        ADDON,
         "helloworld",
         "--type=json",
         "-p",
@@ -190,13 +190,63 @@ fn what_a_program_owns_is_left_to_it_and_a_reference_is_put_back() {
         "{}",
         back.stdout
     );
-    let read = dev.read(&[addon, "helloworld"]);
+    let read = dev.read(&[ADDON, "helloworld"]);
     assert_eq!(
         read["spec"]["supportedConfigs"][1]["defaultConfig"]["name"],
         "helloworld"
     );
     let history = at(&dev, &["rollout", "history", "helloworld"]);
     assert!(history.stdout.contains("undo: too loud"), "{}", history.stdout);
+}
+
+/// Names another configuration in a field of the add-on, and waits until it travels.
+fn renames(dev: &Dev, op: &str, field: &str, value: &Value) {
+    let patch = json!([{"op": op, "path": field, "value": value}]).to_string();
+    dev.succeed(&["patch", ADDON, "helloworld", "--type=json", "-p", &patch]);
+    until(dev, "the other one travels", |picture| {
+        picture["changes"][0]["to"]["object"] == "open-cluster-management/other"
+    });
+}
+
+#[test]
+fn a_second_undo_keeps_what_the_first_one_has_written() {
+    let dev = Dev::start(&["--clusters", "2"]);
+    until(&dev, "it is installed", |picture| picture["phase"] == "Done");
+    let mut other = dev.read(&CONFIG);
+    other["metadata"] = json!({"name": "other", "namespace": "open-cluster-management"});
+    other["spec"]["customizedVariables"] = json!([{"name": "GREETING", "value": "salut"}]);
+    assert!(dev.apply(&other.to_string()).ok);
+    let strategy = waves(3, "10m");
+    dev.succeed(&["patch", "cma", "helloworld", "--type=json", "-p", &strategy]);
+    let undo = ["rollout", "undo", "helloworld"];
+
+    renames(
+        &dev,
+        "replace",
+        "/spec/supportedConfigs/1/defaultConfig/name",
+        &json!("other"),
+    );
+    let first = at(&dev, &undo);
+    assert!(first.ok, "{}", first.stderr);
+    until(&dev, "it is back", |picture| picture["changes"] == json!([]));
+
+    let named = json!([{"group": "addon.open-cluster-management.io", "resource": "addondeploymentconfigs",
+        "namespace": "open-cluster-management", "name": "other"}]);
+    renames(&dev, "add", "/spec/installStrategy/placements/0/configs", &named);
+    let second = at(&dev, &undo);
+    assert!(second.ok, "{}", second.stderr);
+    assert!(
+        second.stdout.contains("placements[0].configs[0]"),
+        "{}",
+        second.stdout
+    );
+    let spec = &dev.read(&[ADDON, "helloworld"])["spec"];
+    let placement = &spec["installStrategy"]["placements"][0];
+    assert_eq!(placement["configs"][0]["name"], "helloworld", "{spec}");
+    assert_eq!(
+        spec["supportedConfigs"][1]["defaultConfig"]["name"], "helloworld",
+        "{spec}"
+    );
 }
 
 /// A terminal of a size, with a program in it; ends with its server.

@@ -11,6 +11,7 @@
 )]
 
 mod addon;
+mod applied;
 mod approval;
 mod approve;
 mod cluster;

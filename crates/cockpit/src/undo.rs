@@ -4,11 +4,12 @@
 
 use serde_json::{Map, Value, json};
 
+use super::applied::applied;
 use super::fields::{entries, field, fields};
 use super::picture::{Change, Content};
 use super::steer::{Steer, Writing};
 use field::quoted;
-use snapshot::{ConfigRef, ConfigType, ConfigState, View};
+use snapshot::{ConfigRef, ConfigState, ConfigType, View};
 
 /// Returns what puts an add-on back, or why nothing does.
 pub(super) fn undo(ask: Steer<'_>) -> Result<Writing, String> {
@@ -38,9 +39,34 @@ pub(super) fn undo(ask: Steer<'_>) -> Result<Writing, String> {
             says.push(told);
         }
     }
+    if let Some(before) = applied(ask.object, ask.verb.manager()).get("spec") {
+        repeat(&mut spec, before);
+    }
     let mut writing = Writing::apply(json!({"spec": spec}), says);
     writing.note = (!notes.is_empty()).then(|| notes.join("; "));
     Ok(writing)
+}
+
+/// Adds what an earlier undo has applied and this one does not write: left out, it would be taken away.
+fn repeat(spec: &mut Value, before: &Value) {
+    let lists = [
+        (&["installStrategy", "placements"][..], ["namespace", "name"]),
+        (&["supportedConfigs"][..], ["group", "resource"]),
+    ];
+    for (path, keys) in lists {
+        let pointer = format!("/{}", path.join("/"));
+        for entry in list(before, &pointer) {
+            let is_it = |one: &Value| keys.iter().all(|key| text(one, key) == text(entry, key));
+            let written = entries(field(spec, path));
+            if !written.iter().any(is_it) {
+                written.push(entry.clone());
+            }
+        }
+    }
+    let configs = list(before, "/configuration/configs");
+    if !configs.is_empty() && list(spec, "/configuration/configs").is_empty() {
+        *field(spec, &["configuration", "configs"]) = Value::Array(configs.to_vec());
+    }
 }
 
 fn nothing(edited: &[(&Change, &Content)], unknown: bool) -> String {
@@ -69,7 +95,7 @@ fn exists(view: &View<'_>, change: &Change, from: &Content) -> Result<Option<Str
         (None, ConfigState::Absent(_)) => {
             return Err(format!("{object} does not exist any more; create it again first"));
         }
-        // Nobody has looked, because nobody refers to it now.
+        // Not looked at, because nothing refers to it now or its type cannot be read: its content cannot be compared.
         (None, ConfigState::Unanswered | ConfigState::Faulty(_)) => String::new(),
     };
     Ok((hash != from.hash && !hash.is_empty() && !from.hash.is_empty())
