@@ -4,6 +4,7 @@
 //! the rest as text: a page of a list holds hundreds of objects, and as trees of maps they would take about ten times as much.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Resource;
@@ -11,6 +12,7 @@ use kube::core::{ApiResource, DynamicResourceScope};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
+use sha2::{Digest as _, Sha256};
 
 use snapshot::{Address, Kind, ObjectKey, trim_owners};
 
@@ -82,7 +84,9 @@ fn identity(object: &Value) -> ObjectMeta {
 
 impl<'de> Deserialize<'de> for Raw {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut object = Value::deserialize(deserializer)?;
+        // As text first: a reader of trees gives up at some depth, and with it would go the page or the event that holds the object.
+        let text = Box::<RawValue>::deserialize(deserializer)?;
+        let mut object = serde_json::from_str(text.get()).unwrap_or_else(|_| readable(&text));
         // Every item of a list of custom resources says its kind.
         if object.get("kind").and_then(Value::as_str) == Some(Kind::Instance.address().kind) {
             trim_owners(&mut object);
@@ -94,6 +98,35 @@ impl<'de> Deserialize<'de> for Raw {
         }
         Ok(Self::new(&object))
     }
+}
+
+/// Returns what can be read of an object that cannot be read whole: its identity, and each field that is in order. In the place of any
+/// other stands the cause, as text with a digest: no decoder takes that for a spec, and an edit of it is still a change.
+fn readable(text: &RawValue) -> Value {
+    members(text, |name, member| {
+        whole(member).unwrap_or_else(|unread| match name {
+            "metadata" => members(member, |_, member| whole(member).unwrap_or_else(|unread| unread)),
+            _ => unread,
+        })
+    })
+}
+
+/// Returns an object made of the members of a text; without any, where the text is none of an object.
+fn members(text: &RawValue, read: impl Fn(&str, &RawValue) -> Value) -> Value {
+    let all: BTreeMap<String, Box<RawValue>> = serde_json::from_str(text.get()).unwrap_or_default();
+    let all = all.into_iter().map(|(name, member)| {
+        let value = read(&name, &member);
+        (name, value)
+    });
+    Value::Object(all.collect())
+}
+
+fn whole(text: &RawValue) -> Result<Value, Value> {
+    serde_json::from_str(text.get()).map_err(|error| {
+        let [a, b, c, d, ..]: [u8; 32] = Sha256::digest(text.get()).into();
+        let digest = u32::from_be_bytes([a, b, c, d]);
+        format!("it cannot be read: {error} ({digest:08x})").into()
+    })
 }
 
 impl Serialize for Raw {
@@ -134,6 +167,7 @@ impl Resource for Raw {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use kube::core::{ObjectList, WatchEvent};
     use serde_json::json;
 
     #[test]
@@ -144,6 +178,63 @@ mod tests {
         assert_eq!(raw.meta().name.as_deref(), Some("x"));
         assert_eq!(raw.meta().resource_version.as_deref(), Some("7"));
         assert_eq!(raw.object().pointer("/metadata/managedFields"), None);
+    }
+
+    /// The text of an object whose spec is deeper than a reader of trees goes.
+    fn deep(name: &str) -> String {
+        let (open, close) = ("[".repeat(300), "]".repeat(300));
+        format!(
+            r#"{{"kind":"ManifestWork","metadata":{{"name":"{name}","namespace":"c1","resourceVersion":"7","labels":{{"a":"b"}}}},"spec":{{"x":{open}{close}}}}}"#
+        )
+    }
+
+    #[test]
+    fn an_object_that_is_too_deep_stops_neither_its_page_nor_its_watch() {
+        let page = format!(
+            r#"{{"apiVersion":"v1","kind":"List","metadata":{{"resourceVersion":"9"}},"items":[{},{{"metadata":{{"name":"good"}}}}]}}"#,
+            deep("deep")
+        );
+        let page: ObjectList<Raw> = serde_json::from_str(&page).expect("a page");
+        let names: Vec<_> = page
+            .items
+            .iter()
+            .filter_map(|raw| raw.meta().name.as_deref())
+            .collect();
+        assert_eq!(names, ["deep", "good"]);
+        let event = format!(r#"{{"type":"MODIFIED","object":{}}}"#, deep("deep"));
+        let WatchEvent::Modified(raw) = serde_json::from_str::<WatchEvent<Raw>>(&event).expect("an event")
+        else {
+            panic!("another event");
+        };
+        let object = raw.object();
+        assert_eq!(
+            ObjectKey::of(Kind::Work, &object),
+            ObjectKey::new(Kind::Work, "c1", "deep")
+        );
+        assert_eq!(object["metadata"]["labels"]["a"], "b");
+        let told = object["spec"]
+            .as_str()
+            .expect("the cause in the place of the spec");
+        assert!(told.contains("recursion limit"), "{told}");
+    }
+
+    #[test]
+    fn an_edit_of_what_cannot_be_read_is_a_change() {
+        let one: Raw = serde_json::from_str(&deep("x")).expect("an object");
+        let other: Raw = serde_json::from_str(&deep("x").replace(r#""x":["#, r#""y":["#)).expect("an object");
+        assert_ne!(one.object()["spec"], other.object()["spec"]);
+    }
+
+    #[test]
+    fn metadata_that_is_too_deep_keeps_its_identity() {
+        let (open, close) = (r#"{"f:x":"#.repeat(300), "}".repeat(300));
+        let text = format!(
+            r#"{{"kind":"ManifestWork","metadata":{{"name":"x","namespace":"c1","labels":{{"a":"b"}},"odd":{open}1{close}}},"spec":{{"n":1}}}}"#
+        );
+        let object = serde_json::from_str::<Raw>(&text).expect("an object").object();
+        assert_eq!(object["metadata"]["name"], "x");
+        assert_eq!(object["metadata"]["labels"]["a"], "b");
+        assert_eq!(object["spec"]["n"], 1);
     }
 
     #[test]
