@@ -1,7 +1,7 @@
 //! What of an object counts for its judgement, as a short digest.
 //!
-//! Decides when an object has to be judged again because of itself: when its spec, its labels or its annotations change,
-//! which is when the gate looks at an update. A new status or a finalizer changes nothing.
+//! Decides when an object has to be judged again because of itself: when its spec changes, or a part of its metadata that policies may
+//! read (labels, annotations, finalizers, owners), which is when the gate looks at an update. A new status changes nothing.
 
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
@@ -18,6 +18,8 @@ impl Digest {
             "/spec",
             "/metadata/labels",
             "/metadata/annotations",
+            "/metadata/finalizers",
+            "/metadata/ownerReferences",
             "/metadata/uid",
         ] {
             // The text of a value that is there is never empty, so that the parts cannot run together.
@@ -50,12 +52,16 @@ mod tests {
         };
         let same = Digest::of(&object);
         assert_eq!(with("/metadata/resourceVersion", json!("2")), same);
-        assert_eq!(with("/metadata/finalizers", json!(["x"])), same);
         assert_eq!(with("/status", json!({"conditions": []})), same);
         for (pointer, value) in [
             ("/spec", json!({"x": 2})),
             ("/metadata/labels", json!({})),
             ("/metadata/annotations", json!({"a": "b"})),
+            ("/metadata/finalizers", json!(["x"])),
+            (
+                "/metadata/ownerReferences",
+                json!([{"kind": "Deployment", "name": "x"}]),
+            ),
             ("/metadata/uid", json!("v")),
         ] {
             assert_ne!(with(pointer, value), same, "{pointer}");

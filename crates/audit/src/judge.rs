@@ -1,8 +1,10 @@
 //! The judgement of one stored object.
 //!
-//! Decides what is asked of the gate's own function: a creation, here and now, by nobody, so that nothing is excused for having
-//! been there before. What the facts do not have does not exist: whoever audits has read everything, refuses nothing, and looks
-//! again as soon as it comes.
+//! Decides what is asked of the gate's own function: a creation, here and now, without a user, so that nothing is excused for
+//! having been there before. What the facts do not have does not exist: the auditor has read everything, refuses nothing, and
+//! looks again as soon as it comes.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -17,7 +19,7 @@ use snapshot::{Address, Kind, Name};
 /// The longest message, in bytes; policies may write more.
 const LONGEST: usize = 1024;
 
-/// Returns what is wrong with a stored object, the worst first. One that is going away is nobody's business any more.
+/// Returns what is wrong with a stored object, the worst first. One that is going away is not judged any more.
 ///
 /// `now` ends exceptions. Policies are not told: a stored object has no time of a request.
 pub fn judge(kind: Kind, object: &Value, facts: &Facts, rulebook: &Rulebook, now: Timestamp) -> Vec<Finding> {
@@ -59,10 +61,28 @@ pub fn judge(kind: Kind, object: &Value, facts: &Facts, rulebook: &Rulebook, now
             ..RequestContext::default()
         },
     };
-    findings(&decide(&request, &facts.clone().without_doubt(), rulebook))
+    let facts = facts.clone().without_doubt();
+    isolated(|| findings(&decide(&request, &facts, rulebook)))
 }
 
-/// Tells whether somebody has begun to delete an object.
+/// The rule under which a judgement that failed as a whole is told.
+const FAILED: &str = "audit";
+
+/// Judges, and turns a panic into a finding about this object: the others of its batch are judged, and it is not told as compliant. What is
+/// judged is only read, so that a panic leaves nothing half-done behind.
+fn isolated(judge: impl FnOnce() -> Vec<Finding>) -> Vec<Finding> {
+    catch_unwind(AssertUnwindSafe(judge)).unwrap_or_else(|_| {
+        let message = "Internal error: this object could not be judged, which is a fault of the program: its log has the panic";
+        vec![Finding {
+            standing: FindingState::Broken,
+            path: Name::from(""),
+            rule: Name::from(FAILED),
+            message: Name::from(format!("{message} [{FAILED}]")),
+        }]
+    })
+}
+
+/// Tells whether the deletion of an object has begun.
 pub fn is_going(object: &Value) -> bool {
     object
         .pointer("/metadata/deletionTimestamp")
@@ -176,6 +196,17 @@ mod tests {
     fn object() -> Value {
         json!({"apiVersion": "addon.open-cluster-management.io/v1alpha1", "kind": "AddOnHubConfig",
             "metadata": {"name": "old", "labels": {"team": "x"}}, "spec": {"desiredVersion": "v1.0.0"}})
+    }
+
+    #[test]
+    fn a_judgement_that_panics_is_an_error_of_this_object() {
+        let found = isolated(|| panic!("a rule with a bug"));
+        let [one] = &found[..] else {
+            panic!("{found:?}");
+        };
+        assert_eq!((one.standing.result(), &*one.rule), ("error", "audit"));
+        assert!(one.message.contains("could not be judged"), "{}", one.message);
+        assert_eq!(isolated(Vec::new), [], "what does not panic is told as it is");
     }
 
     #[test]
