@@ -50,6 +50,11 @@ pub enum Event {
         /// The kind.
         kind: Kind,
     },
+    /// The hub no longer shows a kind that it has shown. What is known of it stays.
+    Hidden {
+        /// The kind.
+        kind: Kind,
+    },
     /// What the hub said about a configuration of any kind.
     Answered {
         /// Which one.
@@ -88,6 +93,7 @@ impl Store {
                 self.shown(kind, false, &mut touched);
                 self.apply_list(kind, &[], &mut touched);
             }
+            Event::Hidden { .. } => {}
             Event::Answered { config, answer } => self.answer(config, answer, &mut touched),
             Event::TypeFaulty { of, fault } => self.type_fault(&of, fault, &mut touched),
         }
@@ -141,9 +147,11 @@ impl Store {
             }
         }
         let seen = self.meta(&key).cloned();
-        self.pending
-            .woken
-            .extend(self.pending.expectations.settle(&key, seen.as_ref().map(observed)));
+        self.pending.woken.extend(
+            self.pending
+                .expectations
+                .settle(&key, seen.as_ref().map(observed)),
+        );
     }
 
     fn delete(&mut self, key: &ObjectKey, touched: &mut Touched) {

@@ -1,14 +1,9 @@
 //! One kind of report on the hub: whether it is served, and which of our reports stand there.
 //!
-//! Decides when to look: at the start, and when the definition of the kind comes or changes, which its own watch tells. A hub
-//! without the kind is never polled. Never writes.
-
-use std::time::Duration;
+//! Decides when to look: at the start, and then as the definition of the kind tells (`runtime::definition`), as for every kind
+//! that a hub may lack. Never writes.
 
 use futures::StreamExt;
-use futures::stream::BoxStream;
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube::api::ListParams;
 use kube::core::{ApiResource, DynamicObject, PartialObjectMeta};
 use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Api, Client, ResourceExt};
@@ -16,21 +11,10 @@ use tokio::sync::mpsc;
 use tracing::{debug, info, warn};
 
 use super::apply::FIELD_MANAGER;
+use crate::controllers::runtime::definition::{Absent, Definition};
 use crate::controllers::runtime::error_root::root;
 use audit::{CONTENT, MANAGED_BY, MANAGER, NAME, ReportKind};
 use snapshot::Name;
-
-/// A definition is served a moment after it is there; how long to try.
-const TRIES: [Duration; 6] = [
-    Duration::from_millis(100),
-    Duration::from_millis(300),
-    Duration::from_secs(1),
-    Duration::from_secs(2),
-    Duration::from_secs(4),
-    Duration::from_secs(8),
-];
-/// How long nobody asks again where definitions may not be watched.
-const LONG: Duration = Duration::from_mins(10);
 
 /// What is told of one kind of report.
 #[derive(Debug)]
@@ -52,24 +36,23 @@ pub(super) struct ObservedReport {
     pub(super) content: String,
     /// Its revision.
     pub(super) version: String,
-    /// Whether somebody else has written to it.
+    /// Whether another field manager has written to it.
     pub(super) touched: bool,
 }
 
 type Shown = watcher::Event<PartialObjectMeta<DynamicObject>>;
-type Definitions =
-    BoxStream<'static, watcher::Result<watcher::Event<PartialObjectMeta<CustomResourceDefinition>>>>;
 
-/// Follows a kind of report until nobody listens any more.
+/// Follows a kind of report until the audit, which receives the news, has ended.
 pub(super) async fn follow(client: Client, form: ReportKind, news: mpsc::UnboundedSender<News>) {
-    let mut definitions = definitions(&client, form);
+    let name = format!("{}.{}", form.resource(), form.api().0);
+    let mut definition = Definition::new(&client, Some(name));
     loop {
-        follow_reports(&client, form, &news).await;
+        follow_reports(&client, form, &mut definition, &news).await;
         if news.send(News::Absent(form)).is_err() {
             return;
         }
         debug!(kind = form.kind(), "the hub does not serve this kind of report");
-        until_served(&client, form, &mut definitions).await;
+        definition.is_worth_a_try(Some(Absent::NotServed)).await;
     }
 }
 
@@ -86,7 +69,12 @@ pub(super) fn resource(form: ReportKind) -> ApiResource {
 }
 
 /// Tells of our reports until the kind is not served any more.
-async fn follow_reports(client: &Client, form: ReportKind, news: &mpsc::UnboundedSender<News>) {
+async fn follow_reports(
+    client: &Client,
+    form: ReportKind,
+    definition: &mut Definition,
+    news: &mpsc::UnboundedSender<News>,
+) {
     let api: Api<PartialObjectMeta<DynamicObject>> = Api::all_with(client.clone(), &resource(form));
     let config = watcher::Config::default().labels(&format!("{MANAGED_BY}={MANAGER}"));
     let mut stream = std::pin::pin!(watcher(api, config).default_backoff());
@@ -106,6 +94,7 @@ async fn follow_reports(client: &Client, form: ReportKind, news: &mpsc::Unbounde
         };
         if let Some(shown) = shown {
             if matches!(shown, News::ReportState(..)) {
+                definition.is_served();
                 info!(kind = form.kind(), "reports are written");
             }
             if news.send(shown).is_err() {
@@ -145,47 +134,6 @@ fn seen(object: &PartialObjectMeta<DynamicObject>) -> ObservedReport {
     }
 }
 
-/// Follows the one definition that matters here.
-fn definitions(client: &Client, form: ReportKind) -> Definitions {
-    let api: Api<PartialObjectMeta<CustomResourceDefinition>> = Api::all(client.clone());
-    let name = format!("metadata.name={}.{}", form.resource(), form.api().0);
-    let config = watcher::Config::default().fields(&name);
-    watcher(api, config).default_backoff().boxed()
-}
-
-/// Returns when there is reason to believe that the kind is served now.
-async fn until_served(client: &Client, form: ReportKind, definitions: &mut Definitions) {
-    loop {
-        match definitions.next().await {
-            Some(Ok(watcher::Event::Apply(_) | watcher::Event::InitApply(_))) => {
-                for pause in TRIES {
-                    tokio::time::sleep(pause).await;
-                    if is_served(client, form).await {
-                        return;
-                    }
-                }
-            }
-            Some(Ok(watcher::Event::Init | watcher::Event::InitDone | watcher::Event::Delete(_))) => {}
-            Some(Err(error)) if !matches!(code(&error), Some(403 | 404)) => {
-                debug!(error = %root(&error), "watch of definitions interrupted");
-            }
-            Some(Err(_)) | None => {
-                tokio::time::sleep(LONG).await;
-                return;
-            }
-        }
-    }
-}
-
-async fn is_served(client: &Client, form: ReportKind) -> bool {
-    let api: Api<DynamicObject> = Api::all_with(client.clone(), &resource(form));
-    match api.list_metadata(&ListParams::default().limit(1)).await {
-        Err(kube::Error::Api(status)) => status.code != 404,
-        Ok(_) => true,
-        Err(_) => false,
-    }
-}
-
 fn code(error: &watcher::Error) -> Option<u16> {
     match error {
         watcher::Error::InitialListFailed(kube::Error::Api(status))
@@ -196,5 +144,123 @@ fn code(error: &watcher::Error) -> Option<u16> {
         | watcher::Error::WatchStartFailed(_)
         | watcher::Error::WatchFailed(_)
         | watcher::Error::NoResourceVersion => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::sync::{Arc, Mutex};
+    use std::time::Duration;
+
+    use http::{Request, Response};
+    use http_body_util::StreamBody;
+    use hyper::body::Frame;
+    use kube::client::Body;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    type Chunk = Result<Frame<bytes::Bytes>, std::io::Error>;
+
+    /// A hub with the definition of a kind of report, which it does not serve at times.
+    struct Hub {
+        is_served: AtomicBool,
+        watchers: Mutex<Vec<mpsc::UnboundedSender<Chunk>>>,
+    }
+
+    impl Hub {
+        fn answer(&self, path: &str, watches: bool) -> (u16, Option<Value>) {
+            let of_definitions = path.ends_with("customresourcedefinitions");
+            if !of_definitions && !self.is_served.load(Ordering::SeqCst) {
+                let status = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 404,
+                    "reason": "NotFound", "message": "no"});
+                return (404, Some(status));
+            }
+            let definition = json!({"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata",
+                "metadata": {"name": "x", "resourceVersion": "5"}});
+            let items = if of_definitions {
+                vec![definition]
+            } else {
+                Vec::new()
+            };
+            let list = json!({"kind": "List", "apiVersion": "v1", "metadata": {"resourceVersion": "5"}, "items": items});
+            (200, (!watches).then_some(list))
+        }
+
+        fn client(self: &Arc<Self>) -> Client {
+            let hub = Arc::clone(self);
+            let service = tower::service_fn(move |request: Request<Body>| {
+                let uri = request.uri();
+                let watches = uri.query().is_some_and(|query| query.contains("watch=true"));
+                let (code, value) = hub.answer(uri.path(), watches);
+                let (sender, receiver) = mpsc::unbounded_channel::<Chunk>();
+                if let Some(value) = value {
+                    let line = bytes::Bytes::from(format!("{value}\n"));
+                    drop(sender.send(Ok(Frame::data(line))));
+                } else if uri.path().ends_with("customresourcedefinitions") {
+                    // Says nothing for the rest of the test.
+                    std::mem::forget(sender);
+                } else {
+                    hub.watchers.lock().expect("unpoisoned").push(sender);
+                }
+                let chunks = futures::stream::unfold(receiver, |mut receiver| async move {
+                    receiver.recv().await.map(|chunk| (chunk, receiver))
+                });
+                let answer = Response::builder().status(code);
+                let answer = answer.body(StreamBody::new(chunks)).expect("an answer");
+                async move { Ok::<_, std::io::Error>(answer) }
+            });
+            Client::new(service, "default")
+        }
+
+        /// The kind is not served any more, and watches of it end.
+        fn take_away(&self) {
+            self.is_served.store(false, Ordering::SeqCst);
+            self.watchers.lock().expect("unpoisoned").clear();
+        }
+    }
+
+    /// Returns whether such news comes in time.
+    async fn comes(
+        news: &mut mpsc::UnboundedReceiver<News>,
+        is_it: fn(&News) -> bool,
+        patience: Duration,
+    ) -> bool {
+        let comes = async {
+            while let Some(one) = news.recv().await {
+                if is_it(&one) {
+                    return true;
+                }
+            }
+            false
+        };
+        tokio::time::timeout(patience, comes).await.unwrap_or(false)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn reports_are_followed_again_however_often_and_long_their_kind_was_not_served() {
+        let hub = Arc::new(Hub {
+            is_served: AtomicBool::new(true),
+            watchers: Mutex::default(),
+        });
+        let (sender, mut news) = mpsc::unbounded_channel();
+        tokio::spawn(follow(hub.client(), ReportKind::Policy, sender));
+        let is_followed = |one: &News| matches!(one, News::ReportState(..));
+        let soon = Duration::from_secs(30);
+        assert!(comes(&mut news, is_followed, soon).await);
+        let long = Duration::from_mins(1);
+        for (away, patience) in [
+            (Duration::ZERO, soon),
+            (Duration::ZERO, soon),
+            (long, Duration::from_mins(11)),
+            (Duration::ZERO, soon),
+        ] {
+            hub.take_away();
+            assert!(comes(&mut news, |one| matches!(one, News::Absent(_)), soon).await);
+            tokio::time::sleep(away).await;
+            hub.is_served.store(true, Ordering::SeqCst);
+            assert!(comes(&mut news, is_followed, patience).await, "away for {away:?}");
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! The tap: tells the audit which objects the watches show, beside the store that they feed.
 //!
-//! Decides which objects travel along: only so many at a time, because nobody holds a watch up. Of the others only names are
-//! told, and the audit reads them again when it comes to them.
+//! Decides which objects travel along: only so many at a time, because a watch never waits for the audit. Of the others only
+//! names are told, and the audit reads them again when it comes to them.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -85,10 +85,11 @@ impl WatchTap {
             | Event::Listed { .. }
             | Event::ListEnded { .. }
             | Event::Withheld { .. }
+            | Event::Hidden { .. }
             | Event::Answered { .. }
             | Event::TypeFaulty { .. } => return,
         };
-        // Nobody audits any more while the program is stopping.
+        // The audit has ended before the watches only while the program is stopping.
         let _heard = self.sender.send(sighting).is_ok();
     }
 

@@ -1,8 +1,9 @@
-//! Whatever a list does not show is looked for, one object after the other, before anybody believes that it is gone.
+//! Whatever a list does not show is looked for, one object after the other, before it is believed to be gone.
 //!
 //! Decides when absences must be looked into: after every list, what a list no longer shows and what other objects stand for; and
 //! before instances are taken away, the objects that are the reason. Nothing is planned meanwhile. A list that has left something
-//! out is asked for anew, with growing pauses. Never looks by itself (`second_look`), and never decides who goes.
+//! out is asked for anew, with growing pauses; doubts about a kind that the hub has taken away are given up. Never looks by
+//! itself (`read_again`), and never decides who goes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -16,7 +17,8 @@ use tokio::time::Instant;
 use tracing::{info, warn};
 
 use super::error_root::root;
-use super::read_again::{Unread, look_again};
+use super::looks::{Look, Looks};
+use super::read_again::{Found, look_again};
 use crate::telemetry::Metrics;
 use plan::{Action, Plan};
 use snapshot::{Event, Kind, ObjectKey, Owner, Store};
@@ -24,13 +26,13 @@ use snapshot::{Event, Kind, ObjectKey, Owner, Store};
 /// First and longest pause before a hub that does not answer is asked again, and between two lists of a kind.
 const FIRST: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_mins(1);
-/// So many absences are looked into one by one; of more, this many are looked at before the others.
+/// So many absences of a kind are looked into one by one; of more, about this many are looked at before the others.
 const SAMPLE: usize = 32;
 /// How long a reason for removals that was read stays good.
 const CONFIRMED: Duration = Duration::from_secs(30);
-
-/// What was found out.
-type Found = Result<Vec<Event>, Unread>;
+/// How long a kind must have been taken away before doubts about it are given up: a hub that is starting denies kinds that it is
+/// about to serve.
+const TAKEN_AWAY: Duration = Duration::from_mins(1);
 
 /// How often something was tried in vain, and when it is tried next.
 #[derive(Debug, Clone, Copy)]
@@ -53,25 +55,30 @@ impl Retry {
 /// What was read in doubt.
 pub(super) enum Read {
     /// Whatever was absent.
-    Absent(Found),
+    Absent(Look, Found),
     /// The reasons for removals for an owner.
-    Reasons(Owner, BTreeSet<ObjectKey>, Found),
+    Reasons(Owner, Look, Found),
 }
 
 /// What is not believed yet.
 pub(super) struct Absences {
     client: Client,
     metrics: Metrics,
-    /// Objects that a later list did not show.
+    /// What is being read, in doubt or for any other reason.
+    pub(super) looks: Looks,
+    /// Objects that a later list did not show, and that no look has begun to look for.
     missing: BTreeSet<ObjectKey>,
+    /// Those that the look under way looks for; absent while there is none.
+    looked_for: Option<BTreeSet<ObjectKey>>,
     /// Whether a list has ended since it was asked last what must be there.
     due: bool,
-    looks: bool,
     reads: JoinSet<Read>,
     retry: Option<Retry>,
     relists: BTreeMap<Kind, Arc<Notify>>,
     /// Kinds whose list has left something out, until they are listed anew; whether that was asked for.
     lied: BTreeMap<Kind, bool>,
+    /// Kinds that the hub has shown and shows no longer, and since when.
+    hidden: BTreeMap<Kind, Instant>,
     pauses: BTreeMap<Kind, Retry>,
     /// When decisions are listed anew, because placements have more clusters than their decisions name.
     undecided: Option<Retry>,
@@ -85,13 +92,15 @@ impl Absences {
         Self {
             client,
             metrics,
+            looks: Looks::default(),
             missing: BTreeSet::new(),
+            looked_for: None,
             due: false,
-            looks: false,
             reads: JoinSet::new(),
             retry: None,
             relists,
             lied: BTreeMap::new(),
+            hidden: BTreeMap::new(),
             pauses: BTreeMap::new(),
             undecided: None,
             confirmed: BTreeMap::new(),
@@ -101,8 +110,7 @@ impl Absences {
 
     /// Takes in a list; returns what is believed of it. What it does not show any more stays until it was looked for.
     pub(super) fn listed(&mut self, store: &Store, kind: Kind, objects: Vec<Value>) -> Vec<Event> {
-        self.due = true;
-        self.lied.remove(&kind);
+        self.shown_anew(kind);
         let missing = store.missing_from(kind, &objects);
         if missing.is_empty() {
             return vec![Event::Listed { kind, objects }];
@@ -116,8 +124,7 @@ impl Absences {
 
     /// Takes in that a list has ended whose objects were told before; returns what is believed of it.
     pub(super) fn list_ended(&mut self, store: &Store, kind: Kind, keys: BTreeSet<ObjectKey>) -> Vec<Event> {
-        self.due = true;
-        self.lied.remove(&kind);
+        self.shown_anew(kind);
         let missing = store.missing(kind, &keys);
         if missing.is_empty() {
             return vec![Event::ListEnded { kind, keys }];
@@ -126,9 +133,37 @@ impl Absences {
         Vec::new()
     }
 
-    /// Returns whether nobody knows yet what an absence means: nothing may be planned.
+    fn shown_anew(&mut self, kind: Kind) {
+        self.due = true;
+        self.lied.remove(&kind);
+        self.hidden.remove(&kind);
+    }
+
+    /// Takes in that the hub no longer shows a kind.
+    pub(super) fn hidden(&mut self, kind: Kind, now: Instant) {
+        self.hidden.entry(kind).or_insert(now);
+    }
+
+    /// Neither a list nor a look tells more of a kind that is taken away, and the others can do without it. What is known of it
+    /// stays, and is compared with its next list.
+    fn give_up(&mut self, now: Instant) {
+        let is_away = |since: &Instant| now.duration_since(*since) >= TAKEN_AWAY;
+        let away = self.hidden.iter().filter(|(_, since)| is_away(since));
+        for (kind, _) in away {
+            self.missing.retain(|key| key.kind != *kind);
+            if self.lied.remove(kind).is_some() {
+                warn!(
+                    kind = kind.address().kind,
+                    "a kind is taken away whose list has left out objects; it is waited for no longer"
+                );
+                self.metrics.doubts(self.due || !self.lied.is_empty());
+            }
+        }
+    }
+
+    /// Returns whether it is still open what an absence means: nothing may be planned.
     pub(super) fn are_open(&self) -> bool {
-        self.due || self.looks || !self.lied.is_empty()
+        self.due || self.looked_for.is_some() || !self.lied.is_empty()
     }
 
     /// Returns when there is something to do although nothing happened.
@@ -136,40 +171,47 @@ impl Absences {
         let look = self
             .retry
             .map(|retry| retry.at)
-            .filter(|_| self.due && !self.looks);
+            .filter(|_| self.due && self.looked_for.is_none());
         let waiting = self
             .pauses
             .iter()
             .filter(|(kind, _)| self.lied.get(kind) == Some(&false));
         let undecided = self.undecided.map(|retry| retry.at);
+        let hidden = self.lied.keys().filter_map(|kind| self.hidden.get(kind));
         waiting
             .map(|(_, retry)| retry.at)
             .chain(look)
             .chain(undecided)
+            .chain(hidden.map(|since| *since + TAKEN_AWAY))
             .min()
     }
 
     /// Looks for what is absent, and asks for new lists, where that is due.
     pub(super) fn pursue(&mut self, store: &Store, now: Instant) {
+        self.give_up(now);
         self.relist(store, now);
         let is_due = self.retry.is_none_or(|retry| retry.at <= now);
-        if !self.due || self.looks || !is_due {
+        if !self.due || self.looked_for.is_some() || !is_due {
             return;
         }
         if self.undecided.is_none() && store.is_undecided() {
             self.undecided = Some(Retry::after(None, now));
         }
-        self.missing.retain(|key| store.meta(key).is_some());
-        let wanted: Vec<ObjectKey> = self.missing.iter().cloned().chain(store.unproven()).collect();
+        let mut missing = std::mem::take(&mut self.missing);
+        missing.retain(|key| store.meta(key).is_some());
+        let wanted: BTreeSet<ObjectKey> = missing.iter().cloned().chain(store.unproven()).collect();
         self.due = false;
         if wanted.is_empty() {
             self.retry = None;
+            self.metrics.doubts(self.are_open());
             return;
         }
-        self.looks = true;
-        let client = self.client.clone();
-        self.reads
-            .spawn(async move { Read::Absent(look_into(client, wanted).await) });
+        self.looked_for = Some(missing);
+        let (client, look) = (self.client.clone(), self.looks.begin(wanted));
+        self.reads.spawn(async move {
+            let found = look_into(client, look.objects()).await;
+            Read::Absent(look, found)
+        });
     }
 
     fn relist(&mut self, store: &Store, now: Instant) {
@@ -204,9 +246,10 @@ impl Absences {
         self.reads.join_next().await?.ok()
     }
 
-    /// Takes in what a look has found; returns what the store should see.
+    /// Takes in what a look has found; returns what the store should see. What a list that ended during the look has not shown is
+    /// looked for next.
     pub(super) fn found(&mut self, found: Found, now: Instant) -> Vec<Event> {
-        self.looks = false;
+        let looked_for = self.looked_for.take().unwrap_or_default();
         let events = match found {
             Ok(events) => events,
             Err(error) => {
@@ -216,14 +259,13 @@ impl Absences {
                     "cannot find out whether objects are gone that no list shows; nothing is planned"
                 );
                 (self.due, self.retry) = (true, Some(retry));
+                self.missing.extend(looked_for);
                 self.metrics.doubts(true);
                 return Vec::new();
             }
         };
         self.retry = None;
-        self.missing.clear();
         let there: BTreeSet<Kind> = events.iter().filter_map(shown).collect();
-        self.metrics.doubts(!there.is_empty());
         self.pauses.retain(|kind, _| there.contains(kind));
         for kind in there {
             warn!(
@@ -234,10 +276,11 @@ impl Absences {
             self.pauses.insert(kind, retry);
             self.lied.insert(kind, false);
         }
+        self.metrics.doubts(!self.lied.is_empty());
         events
     }
 
-    /// Takes out of a plan the removals whose reasons nobody has read lately, and reads them. Returns whether the plan had any.
+    /// Takes out the removals whose reasons have not been read lately, and has these read. Returns whether the plan had removals.
     pub(super) fn confirm(
         &mut self,
         reasons_of: impl Fn() -> BTreeSet<ObjectKey>,
@@ -274,9 +317,10 @@ impl Absences {
         }
         info!(%owner, reasons = open.len(), "instances would go; reading the reasons once more");
         let (client, owner) = (self.client.clone(), owner.clone());
+        let look = self.looks.begin(open);
         self.reads.spawn(async move {
-            let found = look_again(client, open.iter().cloned().collect()).await;
-            Read::Reasons(owner, open, found)
+            let found = look_again(client, look.objects()).await;
+            Read::Reasons(owner, look, found)
         });
         true
     }
@@ -304,20 +348,33 @@ fn shown(event: &Event) -> Option<Kind> {
         | Event::Listed { .. }
         | Event::ListEnded { .. }
         | Event::Withheld { .. }
+        | Event::Hidden { .. }
         | Event::Answered { .. }
         | Event::TypeFaulty { .. } => None,
     }
 }
 
-/// When thousands are absent, a few tell whether the list is wrong as a whole: then the others need not be read.
+/// When many of a kind are absent, a few tell whether its list is wrong as a whole: then the others of the kind need not be read,
+/// for it is listed anew.
 async fn look_into(client: Client, wanted: Vec<ObjectKey>) -> Found {
-    if wanted.len() > SAMPLE {
-        let step = wanted.len().div_ceil(SAMPLE);
-        let sample = wanted.iter().step_by(step).cloned().collect();
-        let events = look_again(client.clone(), sample).await?;
-        if events.iter().any(|event| shown(event).is_some()) {
-            return Ok(events);
+    let mut kinds: BTreeMap<Kind, Vec<ObjectKey>> = BTreeMap::new();
+    for key in wanted {
+        kinds.entry(key.kind).or_default().push(key);
+    }
+    let (mut sample, mut others) = (Vec::new(), Vec::new());
+    for keys in kinds.into_values() {
+        let step = keys.len().div_ceil(SAMPLE);
+        for (index, key) in keys.into_iter().enumerate() {
+            if index.is_multiple_of(step) {
+                sample.push(key);
+            } else {
+                others.push(key);
+            }
         }
     }
-    look_again(client, wanted).await
+    let mut events = look_again(client.clone(), sample).await?;
+    let lied: BTreeSet<Kind> = events.iter().filter_map(shown).collect();
+    others.retain(|key| !lied.contains(&key.kind));
+    events.extend(look_again(client, others).await?);
+    Ok(events)
 }

@@ -1,7 +1,7 @@
-//! What the loop does about what is in doubt: reasons that cannot be read, and a time that nobody knows.
+//! What the loop does about what is in doubt: reasons that cannot be read, and a time that is not known.
 //!
-//! Decides when owners are planned again because of it, and that it is told where people look: in conditions and metrics, and once in
-//! the log. Never decides what is in doubt (`absence`, `clock`), and never what is held (`plan::install`).
+//! Decides when owners are planned again because of it, and that it is told where people look: in conditions and metrics, and
+//! once in the log. Never decides what is in doubt (`absence`, `clock`), and never what is held (`plan::install`).
 
 use tokio::time::Instant;
 use tracing::warn;
@@ -9,13 +9,15 @@ use tracing::warn;
 use super::absence::Read;
 use super::clock::Trust;
 use super::error_root::root;
-use super::read_again::Unread;
+use super::looks::Look;
+use super::read_again::{Found, Unread};
 use super::reconciler::Reconciler;
 use plan::Plan;
 use snapshot::Owner;
 
 impl Reconciler {
-    /// Time that was lost, and is known again, concerns every owner; what went before it is known how long ago counts as gone just now.
+    /// Time that was lost, and is known again, concerns every owner;
+    /// what went before it is known how long ago counts as gone just now.
     pub(super) fn look_at_the_clock(&mut self) {
         let trust = self.clock.trust();
         let before = std::mem::replace(&mut self.trust, trust);
@@ -34,12 +36,40 @@ impl Reconciler {
         }
     }
 
-    /// What was read in doubt counts like what a watch shows.
+    /// What was read counts like what a watch shows, unless a watch has said something else since. A hub that does not answer is
+    /// asked again later.
+    pub(super) fn see(&mut self, owner: &Owner, look: Look, seen: Found) {
+        let now = Instant::now();
+        self.queue.finish(owner, now);
+        let (seen, _) = self.absences.looks.end(look, seen, &self.store);
+        match seen {
+            Ok(events) => {
+                for event in events {
+                    self.believe(event, now);
+                }
+                self.store.forget_awaited(owner);
+                self.waiting.remove(owner);
+                self.written.remove(owner);
+                self.queue.touch(owner, now);
+            }
+            Err(error) => {
+                warn!(%owner, error = %root(&error), "cannot read what was written");
+                self.waiting.insert(owner.clone(), now);
+                self.queue.retry(owner, now + self.patience);
+            }
+        }
+    }
+
+    /// What was read in doubt counts in the same way. A reason that a watch contradicts is read once more.
     pub(super) fn hear(&mut self, read: Read) {
         let now = Instant::now();
         let (events, owner) = match read {
-            Read::Absent(found) => (self.absences.found(found, now), None),
-            Read::Reasons(owner, reasons, found) => {
+            Read::Absent(look, found) => {
+                let (found, _) = self.absences.looks.end(look, found, &self.store);
+                (self.absences.found(found, now), None)
+            }
+            Read::Reasons(owner, look, found) => {
+                let (found, reasons) = self.absences.looks.end(look, found, &self.store);
                 match self.absences.confirmed(&owner, reasons, found, now) {
                     Ok(events) => {
                         self.store.reasons_read(&owner);
@@ -53,7 +83,7 @@ impl Reconciler {
             }
         };
         for event in events {
-            self.take_one(event, now);
+            self.believe(event, now);
         }
         if let Some((owner, at)) = owner {
             self.queue.touch(&owner, at);

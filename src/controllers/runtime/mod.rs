@@ -14,6 +14,7 @@ pub(super) mod event_budget;
 pub(super) mod event_recorder;
 mod fence;
 mod fleet;
+mod looks;
 mod observe;
 mod pruned_fields;
 mod queue;
@@ -26,3 +27,6 @@ pub(super) mod write;
 mod written;
 
 pub(super) use controller::{Controller, Moment, Planned};
+
+#[cfg(test)]
+mod absence_tests;

@@ -39,17 +39,16 @@ pub(super) enum Cause {
     Silence(Duration),
 }
 
-/// Returns how the objects are now, as events; or the first of them that cannot be read.
-pub(super) async fn look_again(client: Client, objects: Vec<ObjectKey>) -> Result<Vec<Event>, Unread> {
+/// What was found out about objects, as events; or the first of them that cannot be read.
+pub(super) type Found = Result<Vec<Event>, Unread>;
+
+/// Returns how the objects are now.
+pub(super) async fn look_again(client: Client, objects: Vec<ObjectKey>) -> Found {
     look_within(client, objects, PATIENCE).await
 }
 
 /// The answers count in the order of the objects, so that the same disorder is told in the same words.
-async fn look_within(
-    client: Client,
-    objects: Vec<ObjectKey>,
-    patience: Duration,
-) -> Result<Vec<Event>, Unread> {
+async fn look_within(client: Client, objects: Vec<ObjectKey>, patience: Duration) -> Found {
     let reads = objects.into_iter().map(|object| {
         let client = &client;
         async move {

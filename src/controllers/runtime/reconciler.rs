@@ -22,14 +22,14 @@ use super::absence::Absences;
 use super::backoff::Backoff;
 use super::clock::{Clock, Trust};
 use super::controller::{Controller, Moment, Planned};
-use super::error_root::root;
 use super::event_budget::InvolvedObject;
 use super::event_recorder::EventRecorder;
 use super::fleet;
+use super::looks::Look;
 use super::observe;
 use super::pruned_fields::PrunedFields;
 use super::queue::{Queue, Waits};
-use super::read_again::{Unread, look_again};
+use super::read_again::{Found, look_again};
 use super::write::{Applied, Writer, apply_plan};
 use crate::controllers::tide::{Part, Progress, TideOptions};
 use plan::Plan;
@@ -45,7 +45,7 @@ pub(super) const AFTER_PANIC: Duration = Duration::from_secs(10);
 const BATCH: usize = 1024;
 /// How long a plan waits for the first look at configurations that were only just referred to.
 const FIRST_LOOK: Duration = Duration::from_secs(2);
-/// How long a plan that nobody writes is left alone at least.
+/// How long a plan that is not written, only shown, is left alone at least.
 const UNWRITTEN: Duration = Duration::from_secs(5);
 /// How long writes under way may take when the tide is shut down.
 const FAREWELL: Duration = Duration::from_secs(5);
@@ -75,14 +75,14 @@ pub(in crate::controllers) struct Reconciler {
     pub(super) waiting: BTreeMap<Owner, Instant>,
     /// When the last writes were answered that the watches have yet to show.
     pub(super) written: BTreeMap<Owner, Instant>,
-    /// Since when add-ons have configurations that nobody has looked at.
+    /// Since when add-ons have configurations that have not been looked at.
     unseen: BTreeMap<Owner, Instant>,
     /// How long the store may take to see an own write.
     pub(super) patience: Duration,
     running: JoinSet<(Owner, Option<Applied>)>,
     /// Objects of an add-on that are not as the watches show them.
     pub(super) doubtful: BTreeMap<Owner, BTreeSet<ObjectKey>>,
-    looking: JoinSet<(Owner, Result<Vec<Event>, Unread>)>,
+    looking: JoinSet<(Owner, Look, Found)>,
     pub(super) absences: Absences,
     pub(super) clock: Clock,
     /// Whether it was known what time it is when that was asked last.
@@ -181,8 +181,8 @@ impl Reconciler {
                     }
                 }
                 Some(done) = self.looking.join_next(), if !self.looking.is_empty() => {
-                    if let Ok((owner, seen)) = done {
-                        self.see(&owner, seen);
+                    if let Ok((owner, look, seen)) = done {
+                        self.see(&owner, look, seen);
                     }
                 }
                 Some(read) = self.absences.read(), if self.absences.are_reading() => self.hear(read),
@@ -211,7 +211,7 @@ impl Reconciler {
         watched.all(|kind| self.listed.contains(&kind))
     }
 
-    /// Whoever does not lead keeps what is due, and is ready to go on from there at once. Whoever does not know what time it is, or
+    /// A replica that does not lead keeps what is due, and can go on from there at once. A plan made without knowing the time, or
     /// whether what no list shows is gone, would end what has only begun. What does not end by itself is told by plans that say
     /// nothing else.
     fn may_plan(&self) -> bool {
@@ -238,29 +238,39 @@ impl Reconciler {
         {
             self.listed.insert(*kind);
         }
+        self.absences.looks.hear(&event);
         let events = match event {
             Event::Listed { kind, objects } => self.absences.listed(&self.store, kind, objects),
             Event::ListEnded { kind, keys } => self.absences.list_ended(&self.store, kind, keys),
+            Event::Hidden { kind } => {
+                self.absences.hidden(kind, at);
+                Vec::new()
+            }
             other => vec![other],
         };
         for event in events {
-            for owner in self.store.apply(event) {
-                self.queue.touch(&owner, at);
-                self.note_seen(&owner);
-            }
+            self.believe(event, at);
+        }
+    }
+
+    /// Takes in an event without taking it for the word of a watch.
+    pub(super) fn believe(&mut self, event: Event, at: Instant) {
+        for owner in self.store.apply(event) {
+            self.queue.touch(&owner, at);
+            self.note_seen(&owner);
         }
     }
 
     fn look_out(&mut self) {
         if let Some(watch_list) = self.store.take_watch_list() {
-            // Nobody looks only while the program is stopping.
+            // The receiver has ended only while the program is stopping.
             let _sent = self.outlets.watch_lists.send(watch_list).is_ok();
         }
     }
 
     fn publish(&mut self) {
         let complete = self.is_synced();
-        // What nobody watches here, nobody here asks for.
+        // Kinds that are not watched here do not make the facts incomplete: no plan or decision here asks for them.
         let unasked = Kind::ALL
             .into_iter()
             .filter(|kind| !self.options.part.watches(*kind));
@@ -344,31 +354,12 @@ impl Reconciler {
 
     fn look(&mut self, owner: &Owner, objects: Vec<ObjectKey>) -> Held {
         let (client, owner) = (self.writer.client.clone(), owner.clone());
-        self.looking
-            .spawn(async move { (owner, look_again(client, objects).await) });
+        let look = self.absences.looks.begin(objects);
+        self.looking.spawn(async move {
+            let found = look_again(client, look.objects()).await;
+            (owner, look, found)
+        });
         Held::Looking
-    }
-
-    /// What was read counts like what a watch shows. A hub that does not answer is asked again later.
-    fn see(&mut self, owner: &Owner, seen: Result<Vec<Event>, Unread>) {
-        let now = Instant::now();
-        self.queue.finish(owner, now);
-        match seen {
-            Ok(events) => {
-                for event in events {
-                    self.take_one(event, now);
-                }
-                self.store.forget_awaited(owner);
-                self.waiting.remove(owner);
-                self.written.remove(owner);
-                self.queue.touch(owner, now);
-            }
-            Err(error) => {
-                warn!(%owner, error = %root(&error), "cannot read what was written");
-                self.waiting.insert(owner.clone(), now);
-                self.queue.retry(owner, now + self.patience);
-            }
-        }
     }
 
     /// Without the hashes of new references every status would be written twice.
@@ -395,7 +386,7 @@ impl Reconciler {
         debug!(%owner, actions = plan.actions.len(), waits = plan.waits.len(), "planned");
         if let Some(at) = plan.recheck_at {
             let pause = Duration::try_from(at.duration_since(time)).unwrap_or_default();
-            // What nobody writes never comes; it is not asked for again and again.
+            // Where nothing is written, what a plan waits for never comes; it is not asked for again and again.
             let least = if self.options.part == Part::Observes {
                 UNWRITTEN
             } else {
@@ -456,7 +447,7 @@ impl Reconciler {
         planned.plan()
     }
 
-    /// Takes out removals whose reasons nobody has read lately; returns whether there are any removals.
+    /// Takes out removals whose reasons have not been read lately; returns whether there are any removals.
     fn confirm(&mut self, owner: &Owner, plan: &mut Plan, now: Instant) -> bool {
         let (store, controller) = (&self.store, self.controllers.get(&owner.kind));
         let reasons = || {

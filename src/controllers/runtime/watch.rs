@@ -1,9 +1,9 @@
 //! One watch per kind: a paginated list, then events, for ever.
 //!
-//! Never clears anything before a new list is complete, and never gives up: errors are retried with growing backoff. Never holds a
-//! list: every object is told when its page comes, and of the list only the keys are kept. A kind that
-//! a hub may withhold and that it does not serve has no objects. A kind that must exist is never taken for empty because of an
-//! error: whoever needs it waits, and is told. Lists anew when somebody doubts the last list.
+//! Never clears anything before a new list is complete, and never gives up: errors are retried with growing backoff. Never holds
+//! a list: every object is told when its page comes, and of the list only the keys are kept. A kind that a hub may withhold and
+//! that it does not serve has no objects. A kind that must exist is never taken for empty because of an error: the planner waits
+//! for it, and the metrics and the log tell of it. Lists anew when the controllers doubt the last list.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -26,7 +26,8 @@ use snapshot::{Event, Kind, ObjectKey};
 /// Objects of one page of a list: this many are there as JSON at a time, and their text once more.
 const PAGE: u32 = 200;
 
-/// How long a kind that must exist is waited for before it is asked for again, whatever its definition says: everything waits for it.
+/// How long a kind that must exist is waited for before it is asked for again, whatever its definition says:
+/// everything waits for it.
 const ASK_AGAIN: Duration = Duration::from_secs(5);
 
 /// Where a watch tells what it sees, and hears that it should look again.
@@ -42,7 +43,7 @@ pub(in crate::controllers) struct Ends {
     pub(in crate::controllers) again: Arc<Notify>,
 }
 
-/// Nobody listens any more.
+/// The receiver of events has ended.
 struct Over;
 
 /// What is known of a kind. What was once listed is not forgotten because of one answer: a hub that is starting denies kinds
@@ -63,7 +64,7 @@ impl Served {
     }
 }
 
-/// Sends everything that happens to a kind, until nobody listens any more.
+/// Sends everything that happens to a kind, until the receiver of events has ended.
 pub(in crate::controllers) async fn watch_kind(client: Client, kind: Kind, ends: Ends) {
     let watches = ends.metrics.staleness().clone();
     let client = listening(&client, move || watches.heard(kind.word()));
@@ -102,8 +103,8 @@ struct Watch {
 }
 
 impl Watch {
-    /// Lists and watches until there is reason to begin anew: because somebody doubts the list, or because the hub does not show the
-    /// kind, and why.
+    /// Lists and watches until there is reason to begin anew: because the controllers doubt the list, or because the hub does not
+    /// show the kind, and why.
     async fn follow(&mut self, client: &Client, again: &Notify) -> Result<Option<Absent>, Over> {
         let api: Api<Raw> = Api::all_with(client.clone(), &resource(self.kind));
         let mut stream = std::pin::pin!(watcher(api, config(self.kind)).default_backoff());
@@ -129,6 +130,7 @@ impl Watch {
                         self.restarts(why(&error));
                         if is_gone(&error) {
                             self.vanish();
+                            self.hide().await?;
                             return Ok(Some(Absent::NotServed));
                         }
                         self.suffer(&error);
@@ -144,7 +146,10 @@ impl Watch {
         let known = self.served;
         self.served = known.after_an_absence();
         match known {
-            Served::Yes => self.suffer(error),
+            Served::Yes => {
+                self.suffer(error);
+                return self.hide().await;
+            }
             Served::No => debug!(kind = kind_name, "still not served"),
             Served::Unknown => {
                 info!(kind = kind_name, answer = %root(error), "the hub does not show this kind; watching for it");
@@ -154,7 +159,16 @@ impl Watch {
         Ok(())
     }
 
-    /// A kind that must exist, that the hub does not serve, and that it has never served: Open Cluster Management is not there yet.
+    /// What is in doubt about a kind that the hub has taken away cannot be found out; only one that must exist is waited for.
+    async fn hide(&mut self) -> Result<(), Over> {
+        if self.kind.must_exist() {
+            return Ok(());
+        }
+        self.tell(Event::Hidden { kind: self.kind }).await
+    }
+
+    /// A kind that must exist, that the hub does not serve, and that it has never served:
+    /// Open Cluster Management is not there yet.
     fn is_missing(&self, error: &watcher::Error) -> bool {
         let is_new = self.served != Served::Yes;
         is_new && self.kind.must_exist() && Absent::of(error) == Some(Absent::NotServed)
@@ -175,8 +189,8 @@ impl Watch {
         }
     }
 
-    /// A kind that must exist was served, and is no longer: what is known of it stays, because whoever took the definition away may not have
-    /// meant the objects, and nobody can ask.
+    /// A kind that must exist was served, and is no longer: what is known of it stays, because an administrator who removed the
+    /// definition may not have meant the objects, and the hub can no longer be asked for them.
     fn vanish(&mut self) {
         let address = self.kind.address();
         self.ends.metrics.reads(address.resource, false);
@@ -283,8 +297,8 @@ fn why(error: &watcher::Error) -> Restart {
     }
 }
 
-/// A kind that a hub may lack has no objects where it is not served; one that only policies or the registration of agents need may
-/// be forbidden as well: the others need not wait for it.
+/// A kind that a hub may lack has no objects where it is not served; one that only policies or the registration of agents need
+/// may be forbidden as well: the others need not wait for it.
 fn why_withheld(kind: Kind, error: &watcher::Error) -> Option<Absent> {
     Absent::of(error).filter(|absent| match absent {
         Absent::NotServed => !kind.must_exist(),
@@ -399,12 +413,16 @@ mod tests {
     }
 
     fn begin(hub: &Arc<Hub>) -> mpsc::Receiver<Event> {
+        begin_with(hub, Arc::default())
+    }
+
+    fn begin_with(hub: &Arc<Hub>, again: Arc<Notify>) -> mpsc::Receiver<Event> {
         let (sender, events) = mpsc::channel(16);
         let ends = Ends {
             events: sender,
             tap: None,
             metrics: Metrics::default(),
-            again: Arc::default(),
+            again,
         };
         tokio::spawn(watch_kind(hub.client(), Kind::Rollout, ends));
         events
@@ -453,5 +471,18 @@ mod tests {
                 ..
             })
         ));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn that_a_kind_is_taken_away_is_told_and_no_object_is_forgotten_for_it() {
+        let (hub, again) = (Arc::new(Hub::default()), Arc::new(Notify::new()));
+        hub.define();
+        let mut events = begin_with(&hub, Arc::clone(&again));
+        let listed = events.recv().await;
+        assert!(matches!(listed, Some(Event::ListEnded { .. })), "{listed:?}");
+        hub.is_defined.store(false, std::sync::atomic::Ordering::SeqCst);
+        again.notify_one();
+        let told = tokio::time::timeout(TWO_MINUTES, events.recv()).await;
+        assert_eq!(told, Ok(Some(Event::Hidden { kind: Kind::Rollout })));
     }
 }

@@ -1,0 +1,419 @@
+//! Absences as the loop asks about them: lists that end while a look is under way, looks that are late, and kinds that the hub
+//! takes away.
+//!
+//! Says nothing about what is planned meanwhile.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use kube::Client;
+use kube::client::Body;
+use serde_json::{Value, json};
+use tokio::sync::{broadcast, mpsc, watch};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::absence::{Absences, Read};
+use super::clock::Clock;
+use super::looks::Look;
+use super::read_again::Found;
+use super::reconciler::{Controllers, Outlets, Reconciler};
+use crate::controllers::tide::TideOptions;
+use crate::telemetry::Metrics;
+use plan::{Action, Plan, Revision};
+use snapshot::{Event, Fence, Kind, ObjectKey, Settings, Store};
+
+const MINUTE: Duration = Duration::from_mins(1);
+
+/// A hub that is only asked about single objects.
+#[derive(Default)]
+struct Hub {
+    there: BTreeSet<ObjectKey>,
+    /// Whether it knows no kind at all.
+    serves_nothing: bool,
+    asked: Mutex<usize>,
+}
+
+impl Hub {
+    fn with(there: impl IntoIterator<Item = ObjectKey>) -> Arc<Self> {
+        Arc::new(Self {
+            there: there.into_iter().collect(),
+            ..Self::default()
+        })
+    }
+
+    fn answer(&self, path: &str) -> (u16, Value) {
+        *self.asked.lock().expect("unpoisoned") += 1;
+        let status = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 404});
+        if self.serves_nothing {
+            return (404, status);
+        }
+        if let Some(key) = self.there.iter().find(|key| path.ends_with(&path_of(key))) {
+            return (200, object(key, "1", "1"));
+        }
+        let mut status = status;
+        status["reason"] = json!("NotFound");
+        status["details"] = json!({"name": path.rsplit('/').next()});
+        (404, status)
+    }
+
+    fn client(self: &Arc<Self>) -> Client {
+        let hub = Arc::clone(self);
+        let service = tower::service_fn(move |request: http::Request<Body>| {
+            let (code, body) = hub.answer(request.uri().path());
+            let answer = http::Response::builder().status(code);
+            let answer = answer.body(Body::from(body.to_string().into_bytes()));
+            async move { answer }
+        });
+        Client::new(service, "default")
+    }
+
+    fn asked(&self) -> usize {
+        *self.asked.lock().expect("unpoisoned")
+    }
+}
+
+fn path_of(key: &ObjectKey) -> String {
+    let address = key.kind.address();
+    if address.namespaced {
+        format!("/namespaces/{}/{}/{}", key.namespace, address.resource, key.name)
+    } else {
+        format!("/{}/{}", address.resource, key.name)
+    }
+}
+
+fn object(key: &ObjectKey, uid: &str, version: &str) -> Value {
+    let metadata =
+        json!({"namespace": &*key.namespace, "name": &*key.name, "uid": uid, "resourceVersion": version});
+    let (version, kind) = (key.kind.api_version(), key.kind.address().kind);
+    json!({"apiVersion": version, "kind": kind, "metadata": metadata, "spec": {}})
+}
+
+fn shown(key: &ObjectKey, uid: &str, version: &str) -> Event {
+    let (kind, object) = (key.kind, object(key, uid, version));
+    Event::Applied { kind, object }
+}
+
+/// As a look tells it: without a revision.
+fn gone(key: &ObjectKey) -> Event {
+    let object = json!({"metadata": {"namespace": &*key.namespace, "name": &*key.name}});
+    let kind = key.kind;
+    Event::Deleted { kind, object }
+}
+
+fn config(name: &str) -> ObjectKey {
+    ObjectKey::new(Kind::DeploymentConfig, "n", name)
+}
+
+fn placement(name: &str) -> ObjectKey {
+    ObjectKey::new(Kind::Placement, "n", name)
+}
+
+fn namespace(name: &str) -> ObjectKey {
+    ObjectKey::new(Kind::Namespace, "", name)
+}
+
+/// A store that knows these objects, which no other object stands for.
+fn holding<'k>(keys: impl IntoIterator<Item = &'k ObjectKey>) -> Store {
+    let mut store = Store::new(Settings::default());
+    for key in keys {
+        store.apply(shown(key, "1", "1"));
+        assert!(store.meta(key).is_some(), "{key}");
+    }
+    store
+}
+
+fn absences(hub: &Arc<Hub>) -> Absences {
+    Absences::new(hub.client(), Metrics::default(), BTreeMap::new())
+}
+
+/// A list of the kind ends that shows nothing.
+fn lists_nothing(absences: &mut Absences, store: &Store, kind: Kind) {
+    let told = absences.list_ended(store, kind, BTreeSet::new());
+    assert!(
+        told.is_empty(),
+        "what a list does not show is not believed to be gone"
+    );
+}
+
+/// Waits for the end of a look, and tells the store what it has found; returns whether it was answered.
+async fn take_in(absences: &mut Absences, store: &mut Store, now: Instant) -> bool {
+    let Some(Read::Absent(look, found)) = absences.read().await else {
+        panic!("nothing is looked for");
+    };
+    let (found, _) = absences.looks.end(look, found, store);
+    let is_answered = found.is_ok();
+    for event in absences.found(found, now) {
+        store.apply(event);
+    }
+    is_answered
+}
+
+#[tokio::test]
+async fn what_a_list_that_ends_during_a_look_does_not_show_is_looked_for_next() {
+    let (one, other) = (config("one"), placement("other"));
+    let mut store = holding([&one, &other]);
+    let mut absences = absences(&Hub::with([]));
+    let now = Instant::now();
+    lists_nothing(&mut absences, &store, Kind::DeploymentConfig);
+    absences.pursue(&store, now);
+    lists_nothing(&mut absences, &store, Kind::Placement);
+    assert!(take_in(&mut absences, &mut store, now).await);
+    assert!(store.meta(&one).is_none() && store.meta(&other).is_some());
+    assert!(absences.are_open(), "the other one has yet to be looked for");
+    absences.pursue(&store, now);
+    assert!(take_in(&mut absences, &mut store, now).await);
+    assert!(store.meta(&other).is_none());
+    assert!(!absences.are_open());
+}
+
+#[tokio::test]
+async fn a_list_that_has_left_out_many_hides_no_absence_of_another_kind() {
+    let there: Vec<ObjectKey> = (10..50).map(|number| config(&format!("c{number}"))).collect();
+    let away: Vec<ObjectKey> = (0..5).map(|number| placement(&format!("p{number}"))).collect();
+    let mut store = holding(there.iter().chain(&away));
+    let hub = Hub::with(there.iter().cloned());
+    let mut absences = absences(&hub);
+    let now = Instant::now();
+    lists_nothing(&mut absences, &store, Kind::DeploymentConfig);
+    lists_nothing(&mut absences, &store, Kind::Placement);
+    absences.pursue(&store, now);
+    assert!(take_in(&mut absences, &mut store, now).await);
+    let left: Vec<&ObjectKey> = away.iter().filter(|key| store.meta(key).is_some()).collect();
+    assert!(left.is_empty(), "known for ever: {left:?}");
+    assert_eq!(hub.asked(), 20 + away.len(), "of the many some are asked for");
+    assert!(absences.are_open(), "the many are listed anew");
+    let told = absences.list_ended(&store, Kind::DeploymentConfig, there.iter().cloned().collect());
+    assert_eq!(told.len(), 1, "the list is right");
+    absences.pursue(&store, now);
+    assert!(!absences.are_open());
+}
+
+#[tokio::test]
+async fn what_could_not_be_read_is_looked_for_again_with_what_came_meanwhile() {
+    let (one, other) = (config("one"), placement("other"));
+    let mut store = holding([&one, &other]);
+    let hub = Arc::new(Hub {
+        serves_nothing: true,
+        ..Hub::default()
+    });
+    let mut absences = absences(&hub);
+    let now = Instant::now();
+    lists_nothing(&mut absences, &store, Kind::DeploymentConfig);
+    absences.pursue(&store, now);
+    lists_nothing(&mut absences, &store, Kind::Placement);
+    assert!(!take_in(&mut absences, &mut store, now).await);
+    let again = absences.next().expect("it is tried again");
+    absences.pursue(&store, again);
+    let Some(Read::Absent(look, _)) = absences.read().await else {
+        panic!("nothing is looked for");
+    };
+    assert_eq!(BTreeSet::from_iter(look.objects()), BTreeSet::from([one, other]));
+}
+
+#[tokio::test]
+async fn a_kind_that_is_taken_away_after_its_list_has_lied_is_not_waited_for_for_ever() {
+    let keys = [namespace("one"), namespace("other")];
+    let mut store = holding(&keys);
+    let (hub, metrics) = (Hub::with(keys.clone()), Metrics::default());
+    let mut absences = Absences::new(hub.client(), metrics.clone(), BTreeMap::new());
+    let now = Instant::now();
+    lists_nothing(&mut absences, &store, Kind::Namespace);
+    absences.pursue(&store, now);
+    assert!(take_in(&mut absences, &mut store, now).await);
+    absences.hidden(Kind::Namespace, now);
+    absences.hidden(Kind::Namespace, now + MINUTE / 2);
+    absences.pursue(&store, now + MINUTE / 2);
+    assert!(
+        absences.are_open(),
+        "a hub that is starting may serve it in a moment"
+    );
+    assert_eq!(absences.next(), Some(now + MINUTE), "the loop wakes up for it");
+    assert!(metrics.text().contains("tidegate_absences_open 1"));
+    absences.pursue(&store, now + MINUTE);
+    assert!(!absences.are_open());
+    assert!(metrics.text().contains("tidegate_absences_open 0"));
+    assert_eq!(absences.next(), None);
+    assert!(
+        keys.iter().all(|key| store.meta(key).is_some()),
+        "what is known of it stays"
+    );
+}
+
+#[tokio::test]
+async fn what_no_list_shows_of_a_kind_that_is_taken_away_is_not_looked_for_for_ever() {
+    let key = namespace("one");
+    let mut store = holding([&key]);
+    let hub = Arc::new(Hub {
+        serves_nothing: true,
+        ..Hub::default()
+    });
+    let mut absences = absences(&hub);
+    let now = Instant::now();
+    lists_nothing(&mut absences, &store, Kind::Namespace);
+    absences.pursue(&store, now);
+    assert!(!take_in(&mut absences, &mut store, now).await);
+    absences.hidden(Kind::Namespace, now);
+    absences.pursue(&store, now + MINUTE);
+    assert!(!absences.are_reading() && !absences.are_open());
+    assert!(store.meta(&key).is_some(), "what is known of it stays");
+    lists_nothing(&mut absences, &store, Kind::Namespace);
+    absences.pursue(&store, now + MINUTE);
+    assert!(absences.are_reading(), "its next list counts");
+}
+
+fn driver(hub: &Arc<Hub>) -> Reconciler {
+    let outlets = Outlets {
+        facts: Arc::default(),
+        progress: broadcast::channel(1).0,
+        synced: watch::channel(false).0,
+        watch_lists: mpsc::unbounded_channel().0,
+        relists: BTreeMap::new(),
+    };
+    Reconciler::new(
+        hub.client(),
+        TideOptions::default(),
+        outlets,
+        (Clock::new(None, Metrics::default()), Controllers::new()),
+        (
+            CancellationToken::new(),
+            watch::channel(true).1,
+            watch::channel(Fence::Open).1,
+        ),
+    )
+}
+
+/// How a look comes to its end.
+type Door = fn(&mut Reconciler, Look, Found);
+
+/// Uid and revision of an object, as the store knows it.
+fn known(driver: &Reconciler, key: &ObjectKey) -> Option<String> {
+    let meta = driver.store.meta(key)?;
+    Some(format!("{}/{}", &*meta.uid, &*meta.version))
+}
+
+/// What the watch said before a look, what it said meanwhile, what the look has found, and what is known in the end.
+type Row = (
+    &'static str,
+    Option<Event>,
+    Option<Event>,
+    Event,
+    Option<&'static str>,
+);
+
+fn rows() -> Vec<Row> {
+    let key = config("x");
+    let is = |uid: &str, version: &str| shown(&key, uid, version);
+    let seen = |uid: &str, version: &str| Some(is(uid, version));
+    let other = shown(&config("y"), "3", "6");
+    vec![
+        ("made", None, seen("1", "5"), gone(&key), Some("1/5")),
+        (
+            "made anew",
+            seen("1", "5"),
+            seen("2", "8"),
+            is("1", "6"),
+            Some("2/8"),
+        ),
+        ("gone", seen("1", "5"), Some(gone(&key)), is("1", "5"), None),
+        ("made and gone", None, Some(gone(&key)), is("1", "5"), None),
+        (
+            "gone for both",
+            seen("1", "5"),
+            Some(gone(&key)),
+            gone(&key),
+            None,
+        ),
+        (
+            "read later",
+            seen("1", "5"),
+            seen("1", "6"),
+            is("1", "7"),
+            Some("1/7"),
+        ),
+        (
+            "read earlier",
+            seen("1", "5"),
+            seen("1", "7"),
+            is("1", "6"),
+            Some("1/7"),
+        ),
+        ("of another", seen("1", "5"), Some(other), gone(&key), None),
+        ("silence", seen("1", "5"), None, gone(&key), None),
+    ]
+}
+
+#[tokio::test]
+async fn an_answer_that_a_watch_has_outrun_does_not_count() {
+    let key = config("x");
+    let doors: [Door; 2] = [
+        |driver, look, found| driver.hear(Read::Absent(look, found)),
+        |driver, look, found| driver.see(&ObjectKey::addon(&"hello".into()), look, found),
+    ];
+    for (what, before, meanwhile, answer, expected) in rows() {
+        for door in doors {
+            let mut driver = driver(&Hub::with([]));
+            let now = Instant::now();
+            if let Some(event) = before.clone() {
+                driver.take_one(event, now);
+            }
+            let look = driver.absences.looks.begin([key.clone()]);
+            if let Some(event) = meanwhile.clone() {
+                driver.take_one(event, now);
+            }
+            door(&mut driver, look, Ok(vec![answer.clone()]));
+            assert_eq!(known(&driver, &key).as_deref(), expected, "{what}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_a_watch_has_said_before_a_look_or_another_look_has_found_outruns_no_answer() {
+    let key = config("x");
+    let mut driver = driver(&Hub::with([]));
+    let now = Instant::now();
+    let older = driver.absences.looks.begin([key.clone()]);
+    driver.take_one(shown(&key, "1", "5"), now);
+    let younger = driver.absences.looks.begin([key.clone()]);
+    driver.hear(Read::Absent(older, Ok(vec![shown(&key, "1", "6")])));
+    driver.hear(Read::Absent(younger, Ok(vec![gone(&key)])));
+    assert_eq!(known(&driver, &key), None);
+}
+
+/// A plan that takes an instance away.
+fn removal() -> Plan {
+    Plan {
+        actions: vec![Action::Delete {
+            object: ObjectKey::new(Kind::Instance, "c1", "hello"),
+            before: Revision {
+                uid: "1".into(),
+                version: "1".into(),
+            },
+            why: "no placement selects the cluster",
+        }],
+        ..Plan::default()
+    }
+}
+
+#[tokio::test]
+async fn a_reason_for_a_removal_that_a_watch_contradicts_is_read_once_more() {
+    for (is_contradicted, removals) in [(false, 1), (true, 0)] {
+        let place = placement("all");
+        let owner = ObjectKey::addon(&"hello".into());
+        let mut driver = driver(&Hub::with([]));
+        let now = Instant::now();
+        let reasons = || BTreeSet::from([place.clone()]);
+        assert!(driver.absences.confirm(reasons, &owner, &mut removal(), now));
+        let read = driver.absences.read().await.expect("the reasons are read");
+        if is_contradicted {
+            driver.take_one(shown(&place, "2", "8"), now);
+        }
+        driver.hear(read);
+        let mut plan = removal();
+        driver.absences.confirm(reasons, &owner, &mut plan, now);
+        assert_eq!(plan.actions.len(), removals);
+        assert_eq!(driver.absences.are_reading(), is_contradicted);
+        assert_eq!(driver.store.meta(&place).is_some(), is_contradicted);
+    }
+}
