@@ -1,13 +1,15 @@
 //! Where decisions are made: on threads of their own, apart from those that serve connections, probes, watches and the election.
 //!
-//! Decides who is decided next and how long that may take. Large reviews have threads of their own, so that they do not hold up the
-//! small ones, of which there are many. Never decides what the answer is.
+//! Decides who is decided next and how long that may take. Large reviews have threads of their own, so that they do not hold up
+//! the small ones, of which there are many. Never decides what the answer is.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use tokio::runtime::Runtime;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
 use tracing::warn;
 
@@ -26,7 +28,6 @@ pub(super) struct Bench {
     large: Lane,
     limits: Limits,
     overdue: Arc<Overdue>,
-    metrics: Metrics,
 }
 
 struct Lane {
@@ -66,10 +67,10 @@ impl Bench {
             .thread_name("decide")
             .build()?;
         let overdue = Overdue {
-            count: AtomicUsize::new(0),
+            count: Mutex::new(0),
             threads: limits.concurrent + limits.concurrent_large,
             health,
-            metrics: metrics.clone(),
+            metrics,
         };
         Ok(Self {
             threads: Threads(Some(threads)),
@@ -77,11 +78,11 @@ impl Bench {
             large: Lane::new(limits.concurrent_large, limits.waiting, reserve),
             limits,
             overdue: Arc::new(overdue),
-            metrics,
         })
     }
 
-    /// Does some work for a review of so many bytes before `until`. Work that catches its panics has an outcome.
+    /// Does some work for a review of so many bytes before `until`. Work that catches its panics has an outcome. A task of its
+    /// own holds the work to its time: a caller that hangs up takes this future away, and the work goes on without it.
     pub(super) async fn work<T: Send + 'static>(
         &self,
         (bytes, until): (usize, Instant),
@@ -92,27 +93,23 @@ impl Bench {
         let lane = if large { &self.large } else { &self.small };
         let place = self.place(lane, life, until).await.ok_or(Unjudged::Crowded)?;
         let _deciding = life.decides();
-        let stop = Arc::new(Stop::new());
-        let watched = Arc::new(Watched::new(&self.overdue));
+        let deadline = Deadline {
+            until,
+            grace: self.limits.decision_grace,
+            stop: Arc::new(Stop::new()),
+            watched: Arc::new(Watched::new(&self.overdue)),
+        };
         let threads = self.threads.0.as_ref().ok_or(Unjudged::Crowded)?;
-        let mut job = {
-            let (stop, watched) = (Arc::clone(&stop), Arc::clone(&watched));
+        let job = {
+            let (stop, watched) = (Arc::clone(&deadline.stop), Arc::clone(&deadline.watched));
             threads.spawn_blocking(move || {
                 let _held = (watched.until_the_end(), place);
                 work(&stop)
             })
         };
-        if let Ok(done) = timeout_at(until, &mut job).await {
-            return done.map_err(|_panicked| Unjudged::TooSlow);
-        }
-        stop.stop();
-        self.metrics.door().stops();
-        if let Ok(done) = timeout_at(until + self.limits.decision_grace, &mut job).await {
-            return done.map_err(|_panicked| Unjudged::TooSlow);
-        }
-        watched.is_given_up();
-        warn!("a decision goes on although it was stopped");
-        Err(Unjudged::TooSlow)
+        let (caller, outcome) = oneshot::channel();
+        tokio::spawn(deadline.holds(job, caller));
+        outcome.await.unwrap_or(Err(Unjudged::TooSlow))
     }
 
     async fn place(&self, lane: &Lane, life: &Life, until: Instant) -> Option<OwnedSemaphorePermit> {
@@ -125,24 +122,69 @@ impl Bench {
     }
 }
 
-/// Decisions that nobody waits for any more.
+/// The time that one decision has.
+struct Deadline {
+    until: Instant,
+    /// How long it may go on after it was stopped.
+    grace: Duration,
+    stop: Arc<Stop>,
+    watched: Arc<Watched>,
+}
+
+impl Deadline {
+    /// Sees a decision to its end, or gives it up; tells the caller, if there still is one.
+    async fn holds<T>(self, mut job: JoinHandle<T>, mut caller: oneshot::Sender<Result<T, Unjudged>>) {
+        let outcome = self.outcome(&mut job, &mut caller).await;
+        let _hung_up = caller.send(outcome);
+    }
+
+    async fn outcome<T>(
+        &self,
+        job: &mut JoinHandle<T>,
+        caller: &mut oneshot::Sender<Result<T, Unjudged>>,
+    ) -> Result<T, Unjudged> {
+        let in_time = tokio::select! {
+            done = timeout_at(self.until, &mut *job) => done.ok(),
+            () = caller.closed() => None,
+        };
+        if let Some(done) = in_time {
+            return done.map_err(|_panicked| Unjudged::TooSlow);
+        }
+        self.stop.stop();
+        // What is stopped because its caller has hung up was not too slow.
+        if !caller.is_closed() {
+            self.watched.overdue.metrics.door().stops();
+        }
+        let stopped = Instant::now().min(self.until);
+        if let Ok(done) = timeout_at(stopped + self.grace, job).await {
+            return done.map_err(|_panicked| Unjudged::TooSlow);
+        }
+        self.watched.is_given_up();
+        warn!("a decision goes on although it was stopped");
+        Err(Unjudged::TooSlow)
+    }
+}
+
+/// Decisions that go on after the gate has given them up.
 struct Overdue {
-    count: AtomicUsize,
+    count: Mutex<usize>,
     threads: usize,
     health: Health,
     metrics: Metrics,
 }
 
 impl Overdue {
-    /// Tells how many there are, and whether they leave any thread for others.
-    fn tell(&self) {
-        let count = self.count.load(Ordering::SeqCst);
-        self.metrics.door().overdue(count);
-        self.health.wedged(count >= self.threads, Instant::now());
+    /// Counts one more or one less, and tells how many there are and whether they leave any thread for others. Both under one
+    /// lock: of two that come at once, the last to count must be the last to tell, or a sound process is ended.
+    fn change(&self, counted: impl FnOnce(usize) -> usize) {
+        let mut count = self.count.lock().unwrap_or_else(PoisonError::into_inner);
+        *count = counted(*count);
+        self.health.wedged(*count >= self.threads, Instant::now());
+        self.metrics.door().overdue(*count);
     }
 }
 
-/// Counts work that goes on although nobody waits for it any more, once, until it ends.
+/// Counts work that goes on after the gate has given it up, once, until it ends.
 struct Watched {
     given_up: AtomicBool,
     ended: AtomicBool,
@@ -159,8 +201,7 @@ impl Watched {
     }
 
     fn is_given_up(&self) {
-        self.overdue.count.fetch_add(1, Ordering::SeqCst);
-        self.overdue.tell();
+        self.overdue.change(|count| count + 1);
         self.given_up.store(true, Ordering::SeqCst);
         if self.ended.load(Ordering::SeqCst) {
             self.forget();
@@ -178,11 +219,10 @@ impl Watched {
         }
     }
 
-    /// Whoever of both comes second forgets it, and nobody twice.
+    /// `is_given_up` and `ends` may both come here at once: the swap lets one of them count it down.
     fn forget(&self) {
         if self.given_up.swap(false, Ordering::SeqCst) {
-            self.overdue.count.fetch_sub(1, Ordering::SeqCst);
-            self.overdue.tell();
+            self.overdue.change(|count| count.saturating_sub(1));
         }
     }
 }

@@ -39,7 +39,7 @@ const H2_STREAM_WINDOW: u32 = 64 << 10;
 const H2_WINDOW: u32 = 256 << 10;
 const H2_SEND_BUFFER: usize = 16 << 10;
 const H1_BUFFER: usize = 64 << 10;
-/// How long a connection may take to end when somebody else has its place already.
+/// How long a connection may take to end once its place has been taken from it.
 const GOODBYE: Duration = Duration::from_millis(250);
 
 /// What every connection shares.
@@ -63,10 +63,11 @@ pub(super) async fn serve(hall: ConnectionContext, tcp: TcpStream, place: Place)
     };
     let h2 = tls.get_ref().1.alpn_protocol() == Some(b"h2");
     let watched = (Arc::clone(&life), hall.metrics.clone());
-    let tls = Watched::new(tls, watched, h2, hall.limits.write);
+    let tls = Watched::new(tls, watched, h2, hall.limits);
     let signal = HeadSignal::default();
     let io = TokioIo::new(HeadDeadline::new(tls, signal.clone(), hall.limits.head));
     let (router, asked, health) = (hall.router.clone(), Arc::clone(&life), hall.health.clone());
+    let limits = hall.limits;
     let service = service_fn(move |mut request: hyper::Request<Incoming>| {
         let (router, signal, life) = (router.clone(), signal.clone(), Arc::clone(&asked));
         let parts = !h2 && health.is_draining();
@@ -84,7 +85,7 @@ pub(super) async fn serve(hall: ConnectionContext, tcp: TcpStream, place: Place)
                 signal.answered();
             }
             let response = response.map(|response| parting(response, parts));
-            let response = response.map(|response| response.map(|body| Outbound::new(body, life)));
+            let response = response.map(|response| response.map(|body| Outbound::new(body, life, &limits)));
             drop(asking);
             response
         }
@@ -112,8 +113,8 @@ pub(super) async fn serve(hall: ConnectionContext, tcp: TcpStream, place: Place)
     }
 }
 
-/// Tells a caller on HTTP/1.1 to come again by another connection, from the moment on when the gate is to end: whoever learns of it only when
-/// the connection breaks has a question under way then. HTTP/2 has GOAWAY for it.
+/// Tells a caller on HTTP/1.1 to come again by another connection, from the moment on when the gate is to end: a caller that
+/// learns of it only when the connection breaks has a question under way then. HTTP/2 has GOAWAY for it.
 fn parting<B>(mut response: hyper::Response<B>, parts: bool) -> hyper::Response<B> {
     if parts {
         let close = HeaderValue::from_static("close");
@@ -155,7 +156,7 @@ async fn shaken(hall: &ConnectionContext, life: &Life, tcp: TcpStream) -> Option
     Some(tls)
 }
 
-/// Drives a connection, and ends it when it is time: with a word first, if somebody may be listening.
+/// Drives a connection, and ends it when it is time: after a word to the caller, unless the caller does not take its answers.
 async fn until_it_ends<C>(
     hall: &ConnectionContext,
     life: &Life,

@@ -5,11 +5,14 @@
 //! controllers would never start.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{Request, Response, StatusCode};
 use tokio::sync::Semaphore;
+use tokio::task::JoinError;
+use tokio::time::timeout;
 
 use super::body::{self, Broken};
 use super::limits::Limits;
@@ -20,13 +23,34 @@ use conversion::{self, Extensions};
 const MOST_BYTES: usize = 64 << 20;
 /// How many are converted at once; each holds its review and its answer.
 const AT_ONCE: usize = 2;
+/// How long a review that was read waits for its turn behind large ones: an API server waits thirty seconds for its answer, and
+/// what is refused here fails what it reads.
+const TURN: Duration = Duration::from_secs(5);
 
 /// The places for conversions.
-pub(super) struct Converting(Semaphore);
+pub(super) struct Converting(Arc<Semaphore>);
 
 impl Default for Converting {
     fn default() -> Self {
-        Self(Semaphore::new(AT_ONCE))
+        Self(Arc::new(Semaphore::new(AT_ONCE)))
+    }
+}
+
+impl Converting {
+    /// Does some work when its turn comes in time. A conversion cannot be stopped: its place is taken until it has ended, whether
+    /// or not its caller still waits.
+    async fn work<T: Send + 'static>(
+        &self,
+        patience: Duration,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Option<Result<T, JoinError>> {
+        let place = Arc::clone(&self.0).acquire_owned();
+        let place = timeout(patience, place).await.ok()?.ok()?;
+        let job = tokio::task::spawn_blocking(move || {
+            let _place = place;
+            work()
+        });
+        Some(job.await)
     }
 }
 
@@ -47,9 +71,6 @@ pub(super) async fn convert(
     let Some(_under_way) = desk.requests.one(peer, standing) else {
         return busy();
     };
-    let Ok(_place) = tokio::time::timeout(desk.limits.patience, desk.converting.0.acquire()).await else {
-        return busy();
-    };
     let limits = Limits {
         body_bytes: MOST_BYTES,
         discarded_bytes: MOST_BYTES,
@@ -61,14 +82,16 @@ pub(super) async fn convert(
         Ok(bytes) => bytes,
         Err(broken) => return refused(&broken),
     };
-    let converted = tokio::task::spawn_blocking(move || conversion::answer(&bytes, extensions)).await;
-    match converted {
-        Ok(Ok(answer)) => {
+    // The answer is about as large as the review, and has its room until the caller has taken it.
+    let work = move || conversion::answer(&bytes, extensions).map(|answer| held.keeps(answer));
+    match desk.converting.work(TURN, work).await {
+        Some(Ok(Ok(answer))) => {
             life.reviewed();
             json(StatusCode::OK, answer)
         }
-        Ok(Err(error)) => plain(StatusCode::BAD_REQUEST, &error.to_string()),
-        Err(_panicked) => plain(StatusCode::INTERNAL_SERVER_ERROR, "the conversion failed"),
+        Some(Ok(Err(error))) => plain(StatusCode::BAD_REQUEST, &error.to_string()),
+        Some(Err(_panicked)) => plain(StatusCode::INTERNAL_SERVER_ERROR, "the conversion failed"),
+        None => busy(),
     }
 }
 
@@ -78,5 +101,36 @@ fn refused(broken: &Broken) -> Response<Body> {
         Broken::TooSlow => plain(StatusCode::REQUEST_TIMEOUT, "the body took too long"),
         Broken::EndedEarly => plain(StatusCode::BAD_REQUEST, "the body ended early"),
         Broken::NoRoom(_) => busy(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc;
+    use tokio::sync::oneshot;
+
+    #[tokio::test]
+    async fn a_conversion_whose_caller_has_hung_up_keeps_its_place_until_it_has_ended() {
+        let converting = Converting::default();
+        let mut ends = Vec::new();
+        for _ in 0..AT_ONCE {
+            let (begins, begun) = oneshot::channel();
+            let (end, ended) = mpsc::channel::<()>();
+            let work = converting.work(TURN, move || {
+                begins.send(()).expect("it is waited for");
+                ended.recv().ok();
+            });
+            tokio::select! {
+                _ = work => panic!("it has not ended"),
+                begun = begun => begun.expect("it has begun"),
+            }
+            ends.push(end);
+        }
+        let further = converting.work(Duration::ZERO, || ()).await;
+        assert!(further.is_none(), "as many as there may be are under way");
+        drop(ends);
+        let next = converting.work(Duration::from_mins(1), || ()).await;
+        assert!(next.is_some(), "they have ended");
     }
 }

@@ -15,18 +15,20 @@ pub struct Limits {
     pub idle: Duration,
     /// How long a connection may live that has never carried a review.
     pub unproven: Duration,
-    /// How long a caller may take to receive an answer.
+    /// How long a caller may take to receive an answer, and how long it may take none of it.
     pub write: Duration,
+    /// How many bytes of an answer it must take in each second of the time that a large one has beyond that.
+    pub write_rate: usize,
     /// How long the body of a request may take.
     pub body: Duration,
     /// How long a body may come as slowly as it likes.
     pub body_grace: Duration,
     /// How many bytes of a body must come in each second after that, on average.
     pub body_rate: usize,
-    /// The largest body that is read, in bytes. An API server stores objects of 1.5 MiB, lets 3 MiB in, and sends an update with both
-    /// versions.
+    /// The largest body that is read, in bytes. An API server stores objects of 1.5 MiB, lets 3 MiB in,
+    /// and sends an update with both versions.
     pub body_bytes: usize,
-    /// How many bytes of a larger body are let pass by, so that whoever sends it hears the answer.
+    /// How many bytes of a larger body are let pass by, so that its sender hears the answer.
     pub discarded_bytes: usize,
     /// How many bytes of bodies may be held at once; those that have come count, not those that were announced.
     pub buffered_bytes: usize,
@@ -69,6 +71,7 @@ impl Default for Limits {
             idle: Duration::from_secs(100),
             unproven: Duration::from_secs(10),
             write: Duration::from_secs(5),
+            write_rate: 1 << 20,
             body: Duration::from_secs(5),
             body_grace: Duration::from_secs(1),
             body_rate: 16 << 10,
@@ -95,6 +98,19 @@ impl Default for Limits {
 }
 
 impl Limits {
+    /// Returns how long a caller may take to receive an answer of so many bytes; never longer than `/convert` gives it to send a
+    /// question of that size.
+    pub(super) fn answer(&self, bytes: usize) -> Duration {
+        let whole = self.write.saturating_add(self.taken(bytes));
+        whole.min(self.write.saturating_mul(4))
+    }
+
+    /// Returns how long a caller may take for some more bytes of an answer.
+    pub(super) fn taken(&self, bytes: usize) -> Duration {
+        let millis = bytes.saturating_mul(1000) / self.write_rate.max(1);
+        Duration::from_millis(u64::try_from(millis).unwrap_or(u64::MAX))
+    }
+
     /// How often a connection is looked at; a limit is met a little late, and never early.
     pub(super) fn look_every(&self) -> Duration {
         let shortest = self.idle.min(self.unproven).min(self.write);

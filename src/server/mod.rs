@@ -5,6 +5,7 @@
 
 mod admission_queue;
 mod allowance;
+mod answer_cache;
 mod bench;
 mod body;
 mod callers;
@@ -16,7 +17,6 @@ mod existence;
 mod gate;
 mod header_timeout;
 mod health;
-mod answer_cache;
 mod issue;
 mod limits;
 mod outbound;

@@ -11,6 +11,7 @@ use bytes::Bytes;
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use tokio::time::Instant;
 
+use super::limits::Limits;
 use super::peer::Life;
 
 /// HTTP/2 takes a piece whenever the caller's window is open at all.
@@ -26,8 +27,9 @@ pub(super) struct Outbound {
 }
 
 impl Outbound {
-    pub(super) fn new(body: Body, life: Arc<Life>) -> Self {
-        let number = life.answers(Instant::now());
+    pub(super) fn new(body: Body, life: Arc<Life>, limits: &Limits) -> Self {
+        let bytes = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
+        let number = life.answers(limits.answer(bytes), Instant::now());
         Self {
             body,
             rest: Bytes::new(),

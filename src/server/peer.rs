@@ -1,7 +1,7 @@
 //! Who is at the other end of a connection.
 //!
-//! Decides which addresses count as one caller, and holds what is known of one connection: what it is doing, since when, and what it
-//! has earned. Never closes anything; `places` and `connection` do.
+//! Decides which addresses count as one caller, and holds what is known of one connection: what it is doing, since when, and what
+//! it has earned. Never closes anything; `places` and `connection` do.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv6Addr};
@@ -36,7 +36,7 @@ impl From<IpAddr> for Peer {
 /// Whether a caller has shown who it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum CallerStanding {
-    /// Anybody.
+    /// Has shown neither a certificate nor the secret of the path.
     Stranger,
     /// Has shown a certificate or the secret of the path.
     Known,
@@ -52,17 +52,18 @@ pub(super) enum Phase {
     Silent,
     /// It has never carried a review, and rests.
     Unproven,
-    /// It sends a body, or takes an answer, more slowly than anybody has to.
+    /// It sends a body, or takes an answer, more slowly than an honest caller has to.
     Dawdling,
     /// It has come a moment ago, and so have too many others: the first of them goes first.
     Flooding,
     /// It has carried reviews, and rests.
     Resting,
-    /// It has come a moment ago. Those who only rest make room for it: nobody is sent away between his handshake and his question.
+    /// It has come a moment ago. Connections that only rest make room for it, so that no caller is sent away between its
+    /// handshake and its question.
     Arriving,
     /// It sends a body or takes an answer.
     Talking,
-    /// A review of it is being decided: nobody takes its place.
+    /// A review of it is being decided: its place is not given away.
     Deciding,
 }
 
@@ -80,7 +81,7 @@ pub(super) enum Overdue {
 pub(super) struct Life {
     peer: Peer,
     opened: Instant,
-    /// Told to go, for somebody who needs the place.
+    /// Cancelled when it has to give up its place.
     pub(super) leave: CancellationToken,
     state: Mutex<State>,
 }
@@ -94,12 +95,19 @@ struct State {
     reviews: u64,
     /// Since when it does what it does.
     since: Instant,
-    /// When the answers were made that have not been written yet.
-    unwritten: BTreeMap<u64, Instant>,
+    /// The answers that have not been written yet.
+    unwritten: BTreeMap<u64, Unwritten>,
     next: u64,
     /// How many bytes may still come that no request explains.
     credit: usize,
     earned: Instant,
+}
+
+#[derive(Debug)]
+struct Unwritten {
+    made: Instant,
+    /// When it has to be written.
+    until: Instant,
 }
 
 /// Bytes that a connection may send before its first request: twice the window, whose bytes come before they are read.
@@ -183,13 +191,14 @@ impl Life {
         self.state().reviews += 1;
     }
 
-    /// Notes that an answer has been made, which is to be written; returns its number.
-    pub(super) fn answers(&self, now: Instant) -> u64 {
+    /// Notes that an answer has been made, which is to be written within some time; returns its number.
+    pub(super) fn answers(&self, within: Duration, now: Instant) -> u64 {
         let mut state = self.state();
         let number = state.next;
         state.next += 1;
         state.since = now;
-        state.unwritten.insert(number, now);
+        let until = now + within;
+        state.unwritten.insert(number, Unwritten { made: now, until });
         number
     }
 
@@ -223,7 +232,7 @@ impl Life {
     pub(super) fn phase(&self, limits: &Limits, now: Instant) -> (CallerStanding, Phase, Instant) {
         let state = self.state();
         let lasts = now.saturating_duration_since(state.since);
-        let oldest = state.unwritten.values().next().copied();
+        let oldest = state.unwritten.values().next().map(|answer| answer.made);
         let phase = if state.deciding > 0 {
             Phase::Deciding
         } else if state.requests > 0 || oldest.is_some() {
@@ -249,12 +258,7 @@ impl Life {
     pub(super) fn overdue(&self, limits: &Limits, now: Instant) -> Option<Overdue> {
         let state = self.state();
         let age = |since: Instant| now.saturating_duration_since(since);
-        if state
-            .unwritten
-            .values()
-            .next()
-            .is_some_and(|made| age(*made) > limits.write)
-        {
+        if state.unwritten.values().any(|answer| now > answer.until) {
             return Some(Overdue::Cut);
         }
         if state.requests > 0 || !state.unwritten.is_empty() {
@@ -323,7 +327,7 @@ mod tests {
         assert_eq!(phase(now + limits.body_grace * 2), Phase::Deciding);
         drop(deciding);
         life.reviewed();
-        let number = life.answers(now);
+        let number = life.answers(limits.write, now);
         drop(asking);
         assert_eq!(phase(now), Phase::Talking);
         life.written(number);
@@ -348,11 +352,27 @@ mod tests {
     fn an_answer_that_is_not_taken_ends_the_connection() {
         let limits = Limits::default();
         let (life, now) = life();
-        let number = life.answers(now);
+        let number = life.answers(limits.answer(1000), now);
         let late = now + limits.write + Duration::from_millis(1);
         assert_eq!(life.overdue(&limits, late), Some(Overdue::Cut));
         life.written(number);
         assert_eq!(life.overdue(&limits, late), None);
+    }
+
+    /// An answer of `/convert` may have tens of megabytes.
+    #[test]
+    fn a_large_answer_may_take_longer_and_one_behind_it_does_not() {
+        let limits = Limits::default();
+        let (life, now) = life();
+        let _large = life.answers(limits.answer(10 << 20), now);
+        let (later, end) = (limits.write * 2, limits.write + Duration::from_secs(10));
+        assert_eq!(life.overdue(&limits, now + later), None);
+        assert_eq!(life.overdue(&limits, now + end), None);
+        let late = now + end + Duration::from_millis(1);
+        assert_eq!(life.overdue(&limits, late), Some(Overdue::Cut));
+        let _small = life.answers(limits.answer(1000), now);
+        assert_eq!(life.overdue(&limits, now + later), Some(Overdue::Cut));
+        assert_eq!(limits.answer(usize::MAX), limits.write * 4, "there is an end");
     }
 
     #[test]

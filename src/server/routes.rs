@@ -1,9 +1,9 @@
 //! The five addresses of the gate.
 //!
 //! Decides what is a well-formed question and which HTTP status everything else gets. An API server takes every other status than
-//! 200 for a webhook that failed, and stores the object where that is ignored: so whatever is a question, and too large, or cannot be
-//! judged in time, is answered with a refusal. A panic in a decision ends that request and nothing else; it answers 500 with the uid,
-//! and the failure policy of the webhook does the rest.
+//! 200 for a webhook that failed, and stores the object where that is ignored: so whatever is a question, and too large, or
+//! cannot be judged in time, is answered with a refusal. A panic in a decision ends that request and nothing else; it answers 500
+//! with the uid, and the failure policy of the webhook does the rest.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -50,7 +50,7 @@ pub(super) struct AppState {
     witness: Option<ExistenceReader>,
     pub(super) limits: Limits,
     bench: Bench,
-    /// Requests that wait for the hub's word; nobody queues here.
+    /// Requests that wait for the hub's word; a further one does not queue and is answered without it.
     confirming: AdmissionQueue,
     /// Bytes of bodies.
     pub(super) buffering: Arc<Shares>,
@@ -151,7 +151,7 @@ pub(super) fn spoken(word: Word) -> Response<Body> {
 async fn answer(State(desk): State<Arc<AppState>>, door: Door, request: Request<Body>) -> Response<Body> {
     let Some(life) = admitted(&desk, &request) else {
         desk.turns_away(label(door));
-        // As at any other path: nobody learns from it that there is one.
+        // As at any other path: a stranger does not learn from it that a gate is here.
         return plain(StatusCode::NOT_FOUND, "");
     };
     question(&desk, (door, &life), request)
@@ -199,7 +199,7 @@ async fn question(
     }
     let begun = Instant::now();
     let asked = Question {
-        bytes,
+        bytes: held.keeps(bytes),
         door,
         now: Timestamp::now(),
         until: begun + desk.limits.decision,
@@ -257,8 +257,8 @@ struct Spoken {
     subject: Option<Subject>,
 }
 
-/// Judges a question on a thread for decisions. Facts, rulebook and request are only read, so that a panic leaves nothing half-done
-/// behind.
+/// Judges a question on a thread for decisions. Facts, rulebook and request are only read, so that a panic leaves nothing
+/// half-done behind.
 async fn judged(
     desk: &AppState,
     life: &Arc<Life>,
@@ -410,7 +410,7 @@ pub(super) fn is_json(headers: &HeaderMap) -> bool {
     essence.eq_ignore_ascii_case("application/json")
 }
 
-/// Tells whether a body says that it has no more bytes than anybody listens to, or says nothing.
+/// Tells whether a body is announced with no more bytes than are read or let pass by, or without a length.
 fn is_heard_out(headers: &HeaderMap, limits: &Limits) -> bool {
     let length = headers
         .get(header::CONTENT_LENGTH)
@@ -440,7 +440,7 @@ pub(super) fn plain(status: StatusCode, text: &str) -> Response<Body> {
     respond(status, "text/plain; charset=utf-8", format!("{text}\n").into())
 }
 
-pub(super) fn json(status: StatusCode, bytes: Vec<u8>) -> Response<Body> {
+pub(super) fn json(status: StatusCode, bytes: impl Into<Body>) -> Response<Body> {
     respond(status, "application/json", bytes.into())
 }
 

@@ -1,13 +1,14 @@
 //! What callers share: bytes that are held, requests under way, places in the queue.
 //!
 //! Decides how much one address may have. Alone it may have half of everything; while others have the rest it may have a quarter,
-//! so that no address takes what another one needs, and an API server is not held back by a quota while nobody else asks. The last
-//! quarter is for callers that have shown who they are, where callers can.
+//! so that no address takes what another one needs, and an API server is not held back by a quota while no other caller asks. The
+//! last quarter is for callers that have shown who they are, where callers can.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use bytes::Bytes;
 use tokio::sync::Notify;
 
 use super::peer::{CallerStanding, Peer};
@@ -42,7 +43,7 @@ pub(super) struct Share {
 pub(super) enum Reserve {
     /// The last quarter is kept for those who have.
     Kept,
-    /// Everything is for everybody.
+    /// Nothing is kept: everything is for every caller.
     None,
 }
 
@@ -119,7 +120,7 @@ impl Share {
         let shares = Arc::clone(&self.shares);
         let enough = async {
             loop {
-                // Whoever listens before it looks misses nothing.
+                // Listening begins before the look, so that no return is missed.
                 let returned = shares.returned.notified();
                 if self.grow_now(more) {
                     return;
@@ -128,6 +129,23 @@ impl Share {
             }
         };
         tokio::time::timeout(patience, enough).await.is_ok()
+    }
+
+    /// Returns bytes that have this room until the last of them is dropped: work on them may go on without its caller.
+    pub(super) fn keeps(self, bytes: impl AsRef<[u8]> + Send + 'static) -> Bytes {
+        Bytes::from_owner(Held { bytes, _room: self })
+    }
+}
+
+/// Bytes that take room.
+struct Held<B> {
+    bytes: B,
+    _room: Share,
+}
+
+impl<B: AsRef<[u8]>> AsRef<[u8]> for Held<B> {
+    fn as_ref(&self) -> &[u8] {
+        self.bytes.as_ref()
     }
 }
 
@@ -200,6 +218,21 @@ mod tests {
             known.grow(25, NOW).await,
             "an address that strangers share with it does not count"
         );
+    }
+
+    #[tokio::test]
+    async fn bytes_have_their_room_as_long_as_any_of_them_is_left() {
+        let shares = Shares::new(100, Reserve::None);
+        let mut room = shares.open(peer(1), CallerStanding::Stranger);
+        assert!(room.grow(50, NOW).await);
+        let mut bytes = room.keeps(vec![7; 50]);
+        assert_eq!(&*bytes, [7; 50].as_slice());
+        let (beginning, work) = (bytes.split_to(10), bytes.clone());
+        drop((bytes, work));
+        let again = || shares.one(peer(1), CallerStanding::Stranger);
+        assert!(again().is_none(), "a piece of them is left");
+        drop(beginning);
+        assert!(again().is_some());
     }
 
     #[tokio::test]

@@ -2,14 +2,23 @@
 //!
 //! Never tests a rule: what is decided here takes as long as its test wants.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use hyper::client::conn::http2;
+use hyper_util::rt::{TokioExecutor, TokioIo};
 use serde_json::{Value, json};
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::TcpStream;
+use tokio_rustls::client::TlsStream;
 
-use super::rig::{Rig, get, quick, review};
+use super::rig::{Rig, get, over_h2, post, quick, review};
 use crate::server::Limits;
+use crate::server::health::Word;
 use admission::{Facts, Request, Rulebook, Verdict};
+
+/// How long a slow machine may take for anything.
+const PATIENCE: Duration = Duration::from_mins(1);
 
 fn answer(body: &str) -> Value {
     let answer: Value = serde_json::from_str(body).expect("JSON");
@@ -87,7 +96,7 @@ async fn a_decision_that_does_not_end_is_a_refusal_and_its_thread_is_not_forgott
     let line = "tidegate_admission_requests_total{door=\"validate\",kind=\"ManagedClusterAddOn\",operation=\"create\",\
         dry_run=\"false\",decision=\"unjudged\"} 1";
     assert!(tells(&rig, line), "{}", rig.metrics.text());
-    // The only thread for small reviews is held: whoever is judged next is refused, not waved through.
+    // The only thread for small reviews is held: the next small review is refused, not waved through.
     let (status, body) = rig.post("/validate", review(&json!({}))).await;
     let said = answer(&body);
     assert_eq!(
@@ -112,6 +121,116 @@ async fn a_decision_that_does_not_end_is_a_refusal_and_its_thread_is_not_forgott
         "{}",
         rig.metrics.text()
     );
+    rig.gate.shutdown().await;
+}
+
+/// Waits until something is so.
+async fn until(what: &str, is_so: impl Fn() -> bool) {
+    let waiting = async {
+        while !is_so() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    let waited = tokio::time::timeout(PATIENCE, waiting).await;
+    assert!(waited.is_ok(), "{what}");
+}
+
+/// Asks over HTTP/1.1, and does not wait for the answer.
+async fn asks(rig: &Rig, spec: &Value) -> TlsStream<TcpStream> {
+    let body = String::from_utf8(review(spec)).expect("text");
+    let asked = format!(
+        "POST /validate HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let mut stream = rig.tls(&[b"http/1.1"]).await;
+    stream.write_all(asked.as_bytes()).await.expect("sent");
+    stream.flush().await.expect("sent");
+    stream
+}
+
+/// How many decisions of `endless` have begun that go on until they are stopped.
+static ENDLESS: AtomicUsize = AtomicUsize::new(0);
+
+fn endless(request: &Request<'_>, facts: &Facts, rulebook: &Rulebook) -> Verdict {
+    if request
+        .object
+        .is_some_and(|object| object.get().contains("endless"))
+    {
+        ENDLESS.fetch_add(1, Ordering::SeqCst);
+        return obedient(request, facts, rulebook);
+    }
+    Verdict::pass()
+}
+
+#[tokio::test]
+async fn a_caller_that_hangs_up_leaves_its_thread_to_others_at_once() {
+    let limits = Limits {
+        decision: Duration::from_hours(1),
+        decision_grace: Duration::from_hours(1),
+        ..hasty()
+    };
+    let rig = Rig::deciding(limits, endless).await;
+    let begun = async |count| {
+        until("the decision begins", || ENDLESS.load(Ordering::SeqCst) == count).await;
+    };
+    let is_free = async || {
+        let asked = tokio::time::timeout(PATIENCE, rig.post("/validate", review(&json!({})))).await;
+        let (_, body) = asked.expect("the only thread is free again");
+        assert_eq!(answer(&body)["allowed"], true);
+    };
+    let spec = json!({"installNamespace": "endless"});
+    let stream = asks(&rig, &spec).await;
+    begun(1).await;
+    drop(stream);
+    is_free().await;
+    // Over HTTP/2 a caller takes one question back, and its connection stays.
+    let io = TokioIo::new(rig.tls(&[b"h2"]).await);
+    let connected = http2::handshake(TokioExecutor::new(), io).await;
+    let (mut sender, connection) = connected.expect("h2");
+    tokio::spawn(connection);
+    tokio::select! {
+        answered = sender.send_request(over_h2(post("/validate", review(&spec)))) => panic!("{answered:?}"),
+        () = begun(2) => {}
+    }
+    is_free().await;
+    assert!(!sender.is_closed());
+    // They were not too slow.
+    for line in [
+        "tidegate_decisions_stopped_total 0",
+        "tidegate_decisions_overdue 0",
+    ] {
+        assert!(tells(&rig, line), "{}", rig.metrics.text());
+    }
+}
+
+/// Whether `stuck` has begun, and whether it may end.
+static STUCK: AtomicBool = AtomicBool::new(false);
+static RELEASED: AtomicBool = AtomicBool::new(false);
+
+fn stuck(_: &Request<'_>, _: &Facts, _: &Rulebook) -> Verdict {
+    STUCK.store(true, Ordering::SeqCst);
+    held_by(&RELEASED)
+}
+
+#[tokio::test]
+async fn a_decision_that_does_not_end_is_counted_though_its_caller_has_hung_up() {
+    // One thread in all.
+    let limits = Limits {
+        decision: Duration::from_hours(1),
+        concurrent_large: 0,
+        ..hasty()
+    };
+    let rig = Rig::deciding(limits, stuck).await;
+    let stream = asks(&rig, &json!({})).await;
+    until("the decision begins", || STUCK.load(Ordering::SeqCst)).await;
+    drop(stream);
+    until("it is given up", || tells(&rig, "tidegate_decisions_overdue 1")).await;
+    let late = tokio::time::Instant::now() + Duration::from_mins(1);
+    let stuck = Word::No("every thread that decides is stuck".to_owned());
+    assert_eq!(rig.health.alive(late), stuck);
+    RELEASED.store(true, Ordering::SeqCst);
+    until("it has ended", || tells(&rig, "tidegate_decisions_overdue 0")).await;
+    assert_eq!(rig.health.alive(late), Word::Yes("ok".to_owned()));
     rig.gate.shutdown().await;
 }
 
@@ -146,7 +265,7 @@ async fn requests_beyond_the_limit_are_refused_and_told_to_ask_again() {
         let (status, body) = rig.post("/validate", review(&json!({}))).await;
         assert_eq!(status, 200);
         let code = answer(&body)["status"]["code"].as_u64().unwrap_or_default();
-        // Whoever is refused comes back first: one is decided, and one waits for that.
+        // The refused request comes back first: one is decided, and one waits for that.
         let released = FIRST.swap(true, Ordering::SeqCst);
         (code, released)
     };

@@ -5,6 +5,7 @@
 mod answers;
 mod callers;
 mod confirmations;
+mod convert;
 mod counted;
 mod late;
 mod limits;

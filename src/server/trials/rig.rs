@@ -145,6 +145,14 @@ pub(super) fn post(path: &str, body: impl Into<Bytes>) -> http::Request<Full<Byt
         .expect("a request")
 }
 
+/// Returns a request as HTTP/2 has it.
+pub(super) fn over_h2(mut request: http::Request<Full<Bytes>>) -> http::Request<Full<Bytes>> {
+    let uri = format!("https://localhost{}", request.uri().path());
+    *request.uri_mut() = uri.parse().expect("a URI");
+    request.headers_mut().remove("host");
+    request
+}
+
 pub(super) fn get(path: &str) -> http::Request<Full<Bytes>> {
     http::Request::get(path)
         .header("host", "localhost")

@@ -12,7 +12,7 @@ use serde_json::json;
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpSocket;
 
-use super::rig::{Rig, get, post, quick, read, review};
+use super::rig::{Rig, get, over_h2, post, quick, read, review};
 use crate::server::Limits;
 
 /// How long a slow machine may take for anything.
@@ -21,15 +21,6 @@ const PATIENCE: Duration = Duration::from_mins(1);
 fn counts(rig: &Rig, reason: &str) -> bool {
     let line = format!("tidegate_connections_closed_total{{reason=\"{reason}\"}}");
     rig.metrics.text().contains(&line)
-}
-
-fn over_h2(
-    mut request: http::Request<http_body_util::Full<bytes::Bytes>>,
-) -> http::Request<http_body_util::Full<bytes::Bytes>> {
-    let uri = format!("https://localhost{}", request.uri().path());
-    *request.uri_mut() = uri.parse().expect("a URI");
-    request.headers_mut().remove("host");
-    request
 }
 
 #[tokio::test]
@@ -61,8 +52,8 @@ async fn h2_connections_do_not_live_by_pings() {
     }
 }
 
-/// From the moment on when the gate is to end, callers on HTTP/1.1 are told to come again by another connection; those of HTTP/2 by no header,
-/// which they may not have.
+/// From the moment on when the gate is to end, callers on HTTP/1.1 are told to come again by another connection; those of HTTP/2
+/// by no header, which they may not have.
 #[tokio::test]
 async fn who_keeps_a_connection_is_told_when_the_gate_is_to_end() {
     let rig = Rig::start(quick()).await;
@@ -126,7 +117,7 @@ async fn pings_without_end_are_hung_up_on() {
 #[tokio::test]
 async fn an_h2_caller_that_opens_no_window_is_cut() {
     for window in [0, 1] {
-        // One that has not counted anybody yet.
+        // A gate of its own for each window: it has not counted any caller yet.
         let rig = Rig::start(Limits {
             write: Duration::from_millis(300),
             ..quick()
@@ -143,7 +134,7 @@ async fn an_h2_caller_that_opens_no_window_is_cut() {
             vec![json!({"group": "x".repeat(300), "resource": "Y".repeat(300), "name": "\u{202e}"}); 60];
         let asked = over_h2(post("/validate", review(&json!({"configs": entries}))));
         let response = sender.send_request(asked).await.expect("the head of a response");
-        // The window opens only when somebody reads; nobody does until the gate has hung up.
+        // The window opens only when the body is read, which is not before the gate has hung up.
         let (_, body) = response.into_parts();
         let cut = async {
             while !counts(&rig, "slow_reader") {
