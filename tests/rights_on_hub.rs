@@ -2,18 +2,18 @@
 //! that asks for rights. Nothing that was needed may have been forbidden, and what was granted and not used has a reason here.
 
 mod certificate;
+mod fit;
 mod manifests;
 mod observed;
 mod recorder;
 mod stories;
 
-use std::collections::BTreeSet;
-
 use devhub::{Authz, Controller, DevHub, TestHub};
+use fit::{all_used, assert_fit};
 use k8s_openapi::api::authorization::v1::SelfSubjectAccessReview;
 use kube::api::PostParams;
 use kube::{Api, Client};
-use manifests::{Granted, files, granted, objects, rules};
+use manifests::{files, granted, objects, rules};
 use observed::OBSERVED;
 use recorder::{Record, acting_as};
 use serde_json::{Value, json};
@@ -62,41 +62,6 @@ fn bound_in(namespace: &str) -> Value {
         "metadata": {"name": "tidegate-cluster", "namespace": namespace},
         "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "tidegate-cluster"},
         "subjects": [{"kind": "ServiceAccount", "name": CONTROLLERS, "namespace": "tidegate"}]})
-}
-
-fn used(record: &Record) -> BTreeSet<Granted> {
-    let calls = record.calls().into_iter();
-    calls.map(|call| (call.group, call.resource, call.verb)).collect()
-}
-
-/// Asserts that nothing was forbidden, and that everything granted was used or has a reason.
-fn assert_fit(record: &Record, granted: &BTreeSet<Granted>, reasons: &[Reason]) {
-    assert!(
-        record.forbidden().is_empty(),
-        "needed and not granted: {:#?}",
-        record.forbidden()
-    );
-    let mut excused: BTreeSet<Granted> = BTreeSet::new();
-    for (group, resource, verbs, why) in reasons {
-        assert!(!why.is_empty());
-        for verb in *verbs {
-            let one = ((*group).to_owned(), (*resource).to_owned(), (*verb).to_owned());
-            assert!(
-                granted.contains(&one),
-                "nobody grants {one:?}, which has a reason"
-            );
-            excused.insert(one);
-        }
-    }
-    let used = used(record);
-    let idle: Vec<&Granted> = granted
-        .iter()
-        .filter(|one| !used.contains(*one) && !excused.contains(*one))
-        .collect();
-    assert!(
-        idle.is_empty(),
-        "granted and not used: {idle:#?}\nused: {used:#?}"
-    );
 }
 
 const RBAC: &str = "rbac.authorization.k8s.io";
@@ -238,8 +203,10 @@ async fn the_gate_needs_what_it_is_granted_and_writes_nothing() {
     let hub = hub(&EVERYTHING).await;
     let record = Record::default();
     let client = acting_as(GATE, &hub.client(), &record);
-    stories::of_the_gate(&hub, client).await;
-    assert_fit(&record, &granted(&["gate.yaml"]), &[FORMER_POLICIES, AWAITED]);
+    let (granted, reasons) = (granted(&["gate.yaml"]), [FORMER_POLICIES, AWAITED]);
+    let used = all_used(&record, &granted, &reasons);
+    stories::of_the_gate(&hub, client, used).await;
+    assert_fit(&record, &granted, &reasons);
     let writes = record.calls().into_iter().filter(|call| {
         !["get", "list", "watch"].contains(&call.verb.as_str()) && call.resource != "subjectaccessreviews"
     });
@@ -266,8 +233,10 @@ async fn controllers_that_observe_read_and_write_nothing() {
     let hub = hub(&EVERYTHING).await;
     let record = Record::default();
     let client = acting_as(OBSERVER, &hub.client(), &record);
-    stories::of_the_observers(&hub, client).await;
-    assert_fit(&record, &granted(&["observe.yaml"]), OBSERVED);
+    let granted = granted(&["observe.yaml"]);
+    let used = all_used(&record, &granted, OBSERVED);
+    stories::of_the_observers(&hub, client, used).await;
+    assert_fit(&record, &granted, OBSERVED);
     let mut calls = record.calls().into_iter();
     assert!(
         calls.all(|call| ["get", "list", "watch"].contains(&call.verb.as_str())),

@@ -23,13 +23,14 @@ use crate::testkit::manifests::repository;
 const GROUP: &str = "addon.open-cluster-management.io";
 /// What is linear doubles, what is quadratic takes four times as long; half-way between they are told apart.
 const SUPERLINEAR: f64 = 2.9;
-/// Less than this is not worth a look: a thousand such decisions are stopped by nobody.
+/// Less than this is not worth a look: the gate stops a decision much later (`server/limits.rs`).
 const SMALL: Duration = Duration::from_millis(150);
 /// No object of these sizes takes longer, in a build for tests on a slow machine.
 const LONGEST: Duration = Duration::from_secs(10);
 
 struct Kind {
     name: String,
+    group: String,
     resource: String,
     version: String,
     places: Vec<Place>,
@@ -43,6 +44,7 @@ fn kinds() -> Vec<Kind> {
             "AddOnTemplate",
             "AddOnDeploymentConfig",
             "AddOnHubConfig",
+            "ManagedClustersUpgrade",
         ]
         .contains(&kind)
     };
@@ -53,6 +55,7 @@ fn kinds() -> Vec<Kind> {
         let schema = serde_json::to_value(&validation.open_api_v3_schema).expect("plain data");
         Kind {
             name: crd.spec.names.kind.clone(),
+            group: crd.spec.group.clone(),
             resource: crd.spec.names.plural.clone(),
             version: version.name.clone(),
             places: places(&schema),
@@ -147,7 +150,7 @@ impl Attack<'_> {
     }
 
     fn object(&self, count: usize, filling: Filling) -> Value {
-        let mut object = json!({"apiVersion": format!("{GROUP}/{}", self.of.version), "kind": self.of.name,
+        let mut object = json!({"apiVersion": format!("{}/{}", self.of.group, self.of.version), "kind": self.of.name,
             "metadata": {"name": "hello", "namespace": "x000001s"}, "spec": {}});
         if self.of.name == "ClusterManagementAddOn" {
             object["spec"]["installStrategy"] = json!({"type": "Placements"});
@@ -172,7 +175,7 @@ impl Attack<'_> {
             let request = Request {
                 door,
                 operation,
-                group: GROUP,
+                group: &self.of.group,
                 version: &self.of.version,
                 resource: &self.of.resource,
                 kind: &self.of.name,

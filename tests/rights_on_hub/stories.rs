@@ -1,6 +1,6 @@
 //! The stories in which the halves of the program use their rights.
 //!
-//! Decides nothing about rights. Each step waits until the hub shows what it is for; the administrator plays everybody else.
+//! Decides nothing about rights. Each step waits until the hub shows what it is for; the administrator plays every other client.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -360,7 +360,7 @@ async fn an_upgrade_comes_and_goes(hub: &TestHub, admin: &Admin) {
 }
 
 /// Everything that controllers do which observe: they tell all that they would write, for what is there and for what comes.
-pub(crate) async fn of_the_observers(hub: &TestHub, client: Client) {
+pub(crate) async fn of_the_observers(hub: &TestHub, client: Client, used: impl Future<Output = ()>) {
     let admin = Admin(hub.client());
     hubs::load(hub, objects()).await;
     let metrics = Metrics::default();
@@ -404,12 +404,13 @@ pub(crate) async fn of_the_observers(hub: &TestHub, client: Client) {
     let count = "tidegate_pending_actions{resource=\"managedclusteraddons\",act=\"create\"} 1";
     assert!(text.lines().any(|line| line == count), "{text}");
     assert!(text.lines().any(|line| line == "tidegate_leading 0"), "{text}");
+    used.await;
     policies.shutdown().await;
     tide.shutdown().await;
 }
 
 /// Everything that the gate does.
-pub(crate) async fn of_the_gate(hub: &TestHub, client: Client) {
+pub(crate) async fn of_the_gate(hub: &TestHub, client: Client, used: impl Future<Output = ()>) {
     hubs::load(hub, objects()).await;
     let binder = json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding",
         "metadata": {"name": "alice-binds"}, "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole",
@@ -453,6 +454,7 @@ pub(crate) async fn of_the_gate(hub: &TestHub, client: Client) {
         let may = may_bind(client.clone(), user.as_str().into(), question).await;
         assert_eq!(may, Some(expected), "{user} {namespace:?}");
     }
+    used.await;
     policies.shutdown().await;
     tide.shutdown().await;
 }
