@@ -11,8 +11,8 @@ mod programs;
 mod sources;
 
 use checks::{
-    WRITERS, door_faults, header_fault, impurities, members, mutations, openings, outlets, production,
-    second_copies, size_fault, workspace_dependencies,
+    WRITERS, door_faults, header_fault, hidden_subjects, impurities, members, mutations, openings, outlets,
+    production, second_copies, size_fault, workspace_dependencies,
 };
 use sources::{root, sources};
 
@@ -211,7 +211,7 @@ fn rules_pay_for_every_loop_over_what_users_write() {
     assert!(unpaid_loops("x.rs", paid).is_empty());
 }
 
-/// Lists and maps reach rules as `Items`, which cost steps; whoever opens a value by hand pays within the next lines.
+/// Lists and maps reach rules as `Items`, which cost steps; a rule that opens a value by hand pays within the next lines.
 fn unpaid_loops(path: &str, text: &str) -> Vec<String> {
     const NEAR: usize = 4;
     let lines: Vec<&str> = text.lines().collect();
@@ -326,6 +326,7 @@ fn every_file_says_what_it_is_and_stays_small() {
             seen += 1;
             faults.extend(header_fault(&path, &text));
             faults.extend(size_fault(&path, &text));
+            faults.extend(hidden_subjects(&path, &text));
         }
     }
     assert!(seen > 30, "the scan must see the sources, it saw {seen}");
@@ -383,7 +384,7 @@ fn the_dev_hub_knows_no_kind_of_the_product() {
 #[test]
 fn only_the_writers_call_a_mutating_client_method() {
     let mut faults = Vec::new();
-    for (path, text) in sources("src/controllers") {
+    for (path, text) in sources("src") {
         faults.extend(mutations(&path, &production(&text)));
     }
     let page = fs::read_to_string(root().join("ARCHITECTURE.md")).expect("the page");
@@ -466,6 +467,19 @@ fn the_checks_can_fail() {
     assert_eq!(
         second_copies("src/x.rs", "#[cfg(test)]\n\"DoesNotExist\"").len(),
         0
+    );
+}
+
+#[test]
+fn a_writer_and_a_hidden_subject_are_found_anywhere() {
+    assert_eq!(
+        mutations("src/cli/x.rs", "let api: Api<Lease>; api.create(a)").len(),
+        1
+    );
+    assert_eq!(mutations("src/cli/x.rs", "text.replace(a, b)").len(), 0);
+    assert_eq!(
+        hidden_subjects("src/x.rs", "    // Nobody's.\n// fn nobody_waits\nf(\"nobody\");").len(),
+        1
     );
 }
 

@@ -77,7 +77,7 @@ pub(crate) fn impurities(path: &str, text: &str) -> Vec<String> {
 }
 
 /// The files that may write to a hub while it serves, and what each writes; ARCHITECTURE.md names them, too.
-pub(crate) const WRITERS: [(&str, &str); 8] = [
+pub(crate) const WRITERS: [(&str, &str); 12] = [
     ("src/controllers/runtime/write.rs", "what a plan says"),
     ("src/controllers/auditor/apply.rs", "reports"),
     ("src/controllers/election/campaign.rs", "the Lease"),
@@ -90,12 +90,20 @@ pub(crate) const WRITERS: [(&str, &str); 8] = [
     ),
     (
         "src/cli/rollout/write.rs",
-        "what somebody who steers a rollout asks for",
+        "what a user of `tidegate rollout` asks for",
     ),
+    ("src/cli/definitions/hub.rs", "definitions"),
+    ("src/cli/settings/published.rs", "how the controllers behave"),
+    ("src/cli/doctor/collect.rs", "a question with dryRun"),
+    ("src/cli/doctor/rights.rs", "reviews of access"),
 ];
 
+/// A hub of its own, or the one that `tidegate dev --hub` was given.
+const PLAYGROUND: &str = "src/cli/dev/";
+
 pub(crate) fn mutations(path: &str, text: &str) -> Vec<String> {
-    if WRITERS.iter().any(|(writer, _)| *writer == path) {
+    let has_client = path.starts_with("src/controllers/") || text.contains("Api<") || text.contains("Api::");
+    if !has_client || path.starts_with(PLAYGROUND) || WRITERS.iter().any(|(writer, _)| *writer == path) {
         return Vec::new();
     }
     [
@@ -117,7 +125,7 @@ pub(crate) fn mutations(path: &str, text: &str) -> Vec<String> {
 
 /// What is printed is safe to show: the one place that writes to the terminal takes nothing else, and logs escape their facts.
 pub(crate) fn outlets(path: &str, text: &str) -> Vec<String> {
-    // Trials are tests that tell their figures to whoever runs them.
+    // Trials are tests that print their figures for the developer.
     let is_trial = path.starts_with("src/server/trials/");
     if is_trial || ["src/cli/print.rs", "src/telemetry/logs.rs"].contains(&path) {
         return Vec::new();
@@ -174,6 +182,24 @@ pub(crate) fn size_fault(path: &str, text: &str) -> Option<String> {
         _ => LINE_STOP,
     };
     (lines > stop).then(|| format!("{path}: {lines} lines before its tests, the stop is {stop}"))
+}
+
+/// Words that hide who acts. A comment names the subject: the user, a client, a field manager, the agent, the API server.
+const HIDING: [&str; 5] = ["nobody", "somebody", "whoever", "anybody", "everybody"];
+
+/// Comments of a file that hide who acts.
+pub(crate) fn hidden_subjects(path: &str, text: &str) -> Vec<String> {
+    let hides = |comment: &str| {
+        let comment = comment.to_lowercase();
+        let mut words = comment.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
+        words.any(|word| HIDING.contains(&word))
+    };
+    let comments = text.lines().enumerate().filter_map(|(at, line)| {
+        let (before, comment) = line.split_once("//")?;
+        let is_comment = before.trim().is_empty() && hides(comment);
+        is_comment.then(|| format!("{path}:{}: a comment names the subject that acts", at + 1))
+    });
+    comments.collect()
 }
 
 /// Returns a file's text up to its unit tests.
