@@ -58,6 +58,14 @@ impl Program {
     fn log(&self) -> String {
         self.log.lock().expect("unpoisoned").clone()
     }
+
+    /// Waits until the log has these words, and asserts that it has them once. The log has a thread of its own, and comes later
+    /// than what a page already says.
+    fn tells_once(&self, words: &str) {
+        until(words, || self.log().contains(words));
+        let log = self.log();
+        assert_eq!(log.matches(words).count(), 1, "{log}");
+    }
 }
 
 impl Drop for Program {
@@ -128,9 +136,7 @@ fn goes_and_comes(kubeconfig: &Path, (programs, healths): (&[Program], &[String]
             page(health, "/readyz")
                 .is_some_and(|(status, text)| status == 200 && text.contains("no longer serves placements"))
         });
-        let log = program.log();
-        let told = log.matches("no longer serves a kind that must exist").count();
-        assert_eq!(told, 1, "{log}");
+        program.tells_once("no longer serves a kind that must exist");
     }
     let again = kubectl(kubeconfig, &["apply", "--server-side", "-f", "-"], definitions);
     assert!(again.ok, "{}", again.stderr);
@@ -185,8 +191,7 @@ async fn it_waits_for_the_kinds_says_so_once_and_goes_on_without_a_restart() {
             until("it is ready", || program.printed().starts_with("READY "));
             assert_eq!(page(health, "/readyz"), Some((200, "ok".to_owned())));
             until("the log says so", || program.log().contains("have come"));
-            let log = program.log();
-            assert_eq!(log.matches("waiting for them: install it").count(), 1, "{log}");
+            program.tells_once("waiting for them: install it");
         }
         goes_and_comes(&kubeconfig, (&programs, &healths), &definitions.stdout);
     });
@@ -202,7 +207,9 @@ async fn a_preflight_that_finds_nothing_starts_and_webhooks_that_are_edited_are_
         let flags = ["--preflight", "--only", "controllers", "--metrics", &metrics];
         let program = Program::start(&kubeconfig, &flags);
         until("it is ready", || program.printed().starts_with("READY "));
-        assert!(program.log().contains("rights/account"), "{}", program.log());
+        until("the log has its findings", || {
+            program.log().contains("rights/account")
+        });
         let text = || {
             page(&metrics, "/metrics")
                 .map(|(_, text)| text)
