@@ -240,6 +240,77 @@ fn undo_puts_every_place_back_that_names_the_new_object() {
     }
 }
 
+/// An add-on whose placements have `new` as its default, and of which each had another object before.
+fn hub_with_default(goods: [&str; 2]) -> Scene {
+    let mut addon = hello(&json!({}), "old");
+    let named = json!({"namespace": "default", "name": "new"});
+    addon["spec"]["supportedConfigs"][0]["defaultConfig"] = named;
+    for (at, good) in goods.into_iter().enumerate() {
+        let placement = addon["spec"]["installStrategy"]["placements"][at].as_object_mut();
+        placement.expect("a placement").remove("configs");
+        let progression = &mut addon["status"]["installProgressions"][at];
+        progression["configReferences"][0]["lastKnownGoodConfig"]["name"] = json!(good);
+    }
+    scene(&[addon, config("old"), config("older"), config("new")])
+}
+
+#[test]
+fn undo_changes_what_placements_share_only_where_all_of_them_go_back() {
+    let target = Target::addon("hello");
+    let own =
+        |name: &str, good: &str| json!({"namespace": "default", "name": name, "configs": [reference(good)]});
+    let default = json!({"group": GROUP, "resource": "addondeploymentconfigs",
+        "defaultConfig": {"namespace": "default", "name": "old"}});
+    let rows = [
+        (["old", "old"], json!({"supportedConfigs": [default]})),
+        (
+            ["old", "new"],
+            json!({"installStrategy": {"placements": [own("all", "old")]}}),
+        ),
+        (
+            ["new", "old"],
+            json!({"installStrategy": {"placements": [own("edge", "old")]}}),
+        ),
+        (
+            ["old", "older"],
+            json!({"installStrategy": {"placements": [own("all", "old"), own("edge", "older")]}}),
+        ),
+    ];
+    for (goods, expected) in rows {
+        let written = hub_with_default(goods).steer(&target, &Verb::Undo);
+        let written = written.expect("it makes sense");
+        assert_eq!(written.body["spec"], expected, "{goods:?}: {:?}", written.says);
+    }
+}
+
+#[test]
+fn an_earlier_undo_is_repeated_in_the_order_of_the_hub() {
+    let target = Target::addon("hello");
+    for (earlier, now) in [("all", 1), ("edge", 0)] {
+        let mut addon = hello(&json!({}), "old");
+        let key = format!("k:{{\"name\":\"{earlier}\",\"namespace\":\"default\"}}");
+        let owned = json!({".": {}, "f:name": {}, "f:namespace": {}, "f:configs": {}});
+        addon["metadata"]["managedFields"] = json!([{"manager": "tidegate-rollout-undo", "operation": "Apply",
+            "apiVersion": ADDON, "fieldsV1": {"f:spec": {"f:installStrategy": {"f:placements": {key: owned}}}}}]);
+        let placements = &mut addon["spec"]["installStrategy"]["placements"];
+        placements[1 - now]["configs"] = json!([reference("kept")]);
+        let progression = &mut addon["status"]["installProgressions"][1 - now];
+        progression["configReferences"][0]["lastKnownGoodConfig"]["name"] = json!("kept");
+        let scene = scene(&[addon, config("old"), config("new"), config("kept")]);
+        let written = scene.steer(&target, &Verb::Undo).expect("it makes sense");
+        let placements = &written.body["spec"]["installStrategy"]["placements"];
+        let names: Vec<_> = placements
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(|one| &one["name"])
+            .collect();
+        assert_eq!(names, ["all", "edge"], "{placements}");
+        assert_eq!(placements[1 - now]["configs"][0]["name"], "kept", "{placements}");
+        assert_eq!(placements[now]["configs"][0]["name"], "old", "{placements}");
+    }
+}
+
 #[test]
 fn an_add_on_that_goes_or_is_somebody_elses_is_not_steered() {
     let target = Target::addon("hello");

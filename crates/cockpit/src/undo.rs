@@ -32,7 +32,7 @@ pub(super) fn undo(ask: Steer<'_>) -> Result<Writing, String> {
     let mut notes = Vec::new();
     for (change, from) in back {
         notes.extend(exists(&view, change, from)?);
-        let place = place_of(ask.object, change)?;
+        let place = place_of(ask, change, from)?;
         place.put(&mut spec, from);
         let told = format!("{}={}", place.told, quoted(&from.object));
         if !says.contains(&told) {
@@ -42,18 +42,21 @@ pub(super) fn undo(ask: Steer<'_>) -> Result<Writing, String> {
     if let Some(before) = applied(ask.object, ask.verb.manager()).get("spec") {
         repeat(&mut spec, before);
     }
+    as_on_the_hub(&mut spec, ask.object);
     let mut writing = Writing::apply(json!({"spec": spec}), says);
     writing.note = (!notes.is_empty()).then(|| notes.join("; "));
     Ok(writing)
 }
 
+/// Lists whose items are owned one by one, and the fields that tell these apart.
+const LISTS: [(&[&str], [&str; 2]); 2] = [
+    (&["installStrategy", "placements"], ["namespace", "name"]),
+    (&["supportedConfigs"], ["group", "resource"]),
+];
+
 /// Adds what an earlier undo has applied and this one does not write: left out, it would be taken away.
 fn repeat(spec: &mut Value, before: &Value) {
-    let lists = [
-        (&["installStrategy", "placements"][..], ["namespace", "name"]),
-        (&["supportedConfigs"][..], ["group", "resource"]),
-    ];
-    for (path, keys) in lists {
+    for (path, keys) in LISTS {
         let pointer = format!("/{}", path.join("/"));
         for entry in list(before, &pointer) {
             let is_it = |one: &Value| keys.iter().all(|key| text(one, key) == text(entry, key));
@@ -66,6 +69,22 @@ fn repeat(spec: &mut Value, before: &Value) {
     let configs = list(before, "/configuration/configs");
     if !configs.is_empty() && list(spec, "/configuration/configs").is_empty() {
         *field(spec, &["configuration", "configs"]) = Value::Array(configs.to_vec());
+    }
+}
+
+/// Puts items in the order in which they stand on the hub: an apply brings its own order along, and of two placements that have a
+/// cluster the last one counts.
+fn as_on_the_hub(spec: &mut Value, object: &Value) {
+    for (path, keys) in LISTS {
+        let pointer = format!("/{}", path.join("/"));
+        let there = list(object, &format!("/spec{pointer}"));
+        let at = |entry: &Value| {
+            let is_it = |one: &Value| keys.iter().all(|key| text(one, key) == text(entry, key));
+            there.iter().position(is_it).unwrap_or(there.len())
+        };
+        if let Some(entries) = spec.pointer_mut(&pointer).and_then(Value::as_array_mut) {
+            entries.sort_by_key(at);
+        }
     }
 }
 
@@ -115,12 +134,50 @@ fn reference(of: &str, object: &str) -> ConfigRef {
     }
 }
 
-/// Where a reference stands.
+/// Where a reference stands, or is to stand: at the end of its list.
 struct RefPlace {
     told: String,
+    of: ConfigType,
     layer: Layer,
     at: usize,
     list: Vec<Value>,
+}
+
+/// A placement in the spec of an add-on.
+struct PlacementEntry<'a> {
+    index: usize,
+    namespace: &'a str,
+    name: &'a str,
+    configs: &'a [Value],
+}
+
+fn placements(object: &Value) -> impl Iterator<Item = PlacementEntry<'_>> {
+    let all = list(object, "/spec/installStrategy/placements")
+        .iter()
+        .enumerate();
+    all.map(|(index, placement)| PlacementEntry {
+        index,
+        namespace: text(placement, "namespace"),
+        name: text(placement, "name"),
+        configs: list(placement, "/configs"),
+    })
+}
+
+impl PlacementEntry<'_> {
+    fn is(&self, place: &str) -> bool {
+        place.split_once('/') == Some((self.namespace, self.name))
+    }
+
+    /// The place of its own configuration at this position.
+    fn place(&self, of: &ConfigType, at: usize) -> RefPlace {
+        RefPlace {
+            of: of.clone(),
+            told: format!("spec.installStrategy.placements[{}].configs[{at}]", self.index),
+            layer: Layer::Placement(self.namespace.to_owned(), self.name.to_owned()),
+            at,
+            list: self.configs.to_vec(),
+        }
+    }
 }
 
 enum Layer {
@@ -144,34 +201,50 @@ fn list<'a>(object: &'a Value, pointer: &str) -> &'a [Value] {
         .unwrap_or_default()
 }
 
-/// Finds where an add-on names the object that clusters are to run: in the layer that counts most.
-fn place_of(object: &Value, change: &Change) -> Result<RefPlace, String> {
+fn is_of(one: &Value, of: &ConfigType) -> bool {
+    text(one, "group") == &*of.group && text(one, "resource") == &*of.resource
+}
+
+/// Finds where an add-on names the object that clusters are to run: in the layer that counts most. What other placements have from
+/// the same layer and keep is not changed for them: the placement is given a configuration of its own.
+fn place_of(ask: Steer<'_>, change: &Change, from: &Content) -> Result<RefPlace, String> {
     let wanted = reference(&change.what, &change.to.object);
-    let is_type = |one: &Value| {
-        text(one, "group") == &*wanted.of.group && text(one, "resource") == &*wanted.of.resource
-    };
     let is_named =
         |one: &Value| text(one, "namespace") == &*wanted.namespace && text(one, "name") == &*wanted.name;
-    let is_it = |one: &Value| is_type(one) && is_named(one);
-    for (index, placement) in list(object, "/spec/installStrategy/placements")
-        .iter()
-        .enumerate()
-    {
-        let (namespace, name) = (text(placement, "namespace"), text(placement, "name"));
-        let configs = list(placement, "/configs");
-        let at = configs.iter().position(is_it);
-        if let Some(at) = at.filter(|_| format!("{namespace}/{name}") == change.placement) {
-            return Ok(RefPlace {
-                told: format!("spec.installStrategy.placements[{index}].configs[{at}]"),
-                layer: Layer::Placement(namespace.to_owned(), name.to_owned()),
-                at,
-                list: configs.to_vec(),
-            });
-        }
+    let is_it = |one: &Value| is_of(one, &wanted.of) && is_named(one);
+    let own = placements(ask.object).find(|placement| placement.is(&change.placement));
+    let at = own.as_ref().and_then(|own| own.configs.iter().position(is_it));
+    if let (Some(own), Some(at)) = (&own, at) {
+        return Ok(own.place(&wanted.of, at));
     }
+    let Some(shared) = shared_place(ask.object, &wanted.of, is_named) else {
+        return Err(format!(
+            "the add-on does not name {} {}: it follows from a version; ask for the version before it ({}) by spec.desiredVersion of an \
+             AddOnHubConfig, or in the placement's addonTemplate",
+            change.what, change.to.object, from.version
+        ));
+    };
+    let Some(keeper) = keeper(ask, change, from) else {
+        return Ok(shared);
+    };
+    let own = own.filter(|own| !own.configs.iter().any(|one| is_of(one, &wanted.of)));
+    own.map(|own| own.place(&wanted.of, own.configs.len())).ok_or_else(|| {
+        format!(
+            "{} names {} {} for {keeper} as well, which is not to go back to {}; give the placements configurations of their own",
+            shared.told, change.what, change.to.object, from.object
+        )
+    })
+}
+
+/// The place that all placements without a configuration of their own share.
+fn shared_place(object: &Value, of: &ConfigType, is_named: impl Fn(&Value) -> bool) -> Option<RefPlace> {
     let configuration = list(object, "/spec/configuration/configs");
-    if let Some(at) = configuration.iter().position(is_it) {
-        return Ok(RefPlace {
+    if let Some(at) = configuration
+        .iter()
+        .position(|one| is_of(one, of) && is_named(one))
+    {
+        return Some(RefPlace {
+            of: of.clone(),
             told: format!("spec.configuration.configs[{at}]"),
             layer: Layer::Configuration,
             at,
@@ -179,22 +252,34 @@ fn place_of(object: &Value, change: &Change) -> Result<RefPlace, String> {
         });
     }
     let supported = list(object, "/spec/supportedConfigs");
-    let holds = |one: &Value| is_type(one) && one.get("defaultConfig").is_some_and(is_named);
-    if let Some(at) = supported.iter().position(holds) {
-        return Ok(RefPlace {
-            told: format!("spec.supportedConfigs[{at}].defaultConfig"),
-            layer: Layer::Supported,
-            at,
-            list: supported.to_vec(),
-        });
-    }
-    Err(format!(
-        "the add-on does not name {} {}: it follows from a version; ask for the version before it ({}) by spec.desiredVersion of an \
-         AddOnHubConfig, or in the placement's addonTemplate",
-        change.what,
-        change.to.object,
-        change.from.as_ref().map_or("", |from| from.version.as_str())
-    ))
+    let holds = |one: &Value| is_of(one, of) && one.get("defaultConfig").is_some_and(&is_named);
+    let at = supported.iter().position(holds)?;
+    Some(RefPlace {
+        of: of.clone(),
+        told: format!("spec.supportedConfigs[{at}].defaultConfig"),
+        layer: Layer::Supported,
+        at,
+        list: supported.to_vec(),
+    })
+}
+
+/// Returns a placement that has the object from the same layer, and that is to keep it or to go back to another one. One of which
+/// it is not known what was good follows the others.
+fn keeper(ask: Steer<'_>, change: &Change, from: &Content) -> Option<String> {
+    let of = reference(&change.what, &change.to.object).of;
+    let inherits = |placement: &PlacementEntry<'_>| !placement.configs.iter().any(|one| is_of(one, &of));
+    let keeps = |placement: &PlacementEntry<'_>| {
+        let mut changes = ask.picture.changes.iter();
+        let its = changes.find(|one| one.what == change.what && placement.is(&one.placement));
+        match its.map(|one| &one.from) {
+            Some(Some(good)) => good.object != from.object,
+            Some(None) => false,
+            None => true,
+        }
+    };
+    let mut others = placements(ask.object).filter(|placement| !placement.is(&change.placement));
+    let other = others.find(|placement| inherits(placement) && keeps(placement))?;
+    Some(format!("{}/{}", other.namespace, other.name))
 }
 
 impl RefPlace {
@@ -211,7 +296,8 @@ impl RefPlace {
             }
             entry
         };
-        let entry = self.list.get(self.at).cloned().unwrap_or_default();
+        let added = json!({"group": &*self.of.group, "resource": &*self.of.resource});
+        let entry = self.list.get(self.at).cloned().unwrap_or(added);
         match &self.layer {
             Layer::Placement(namespace, name) => {
                 let placements = entries(field(spec, &["installStrategy", "placements"]));
@@ -222,11 +308,12 @@ impl RefPlace {
                 if known.is_none() {
                     placements.push(json!({"namespace": namespace, "name": name, "configs": self.list}));
                 }
-                if let Some(slot) = placements
-                    .get_mut(at)
-                    .and_then(|one| entries(field(one, &["configs"])).get_mut(self.at))
-                {
-                    *slot = renamed(&entry);
+                if let Some(one) = placements.get_mut(at) {
+                    let configs = entries(field(one, &["configs"]));
+                    match configs.get_mut(self.at) {
+                        Some(slot) => *slot = renamed(&entry),
+                        None => configs.push(renamed(&entry)),
+                    }
                 }
             }
             Layer::Configuration => {
