@@ -8,7 +8,7 @@ use std::path::Path;
 
 use jiff::Timestamp;
 use k8s_openapi::api::coordination::v1::Lease;
-use kube::api::{ApiResource, DynamicObject, GroupVersionKind, ListParams};
+use kube::api::{ApiResource, GroupVersionKind, ListParams};
 use kube::{Api, Client, Discovery};
 use serde_json::Value;
 use tracing::info;
@@ -16,6 +16,7 @@ use tracing::info;
 use super::settings::{self, SettingsArgs, Words};
 use super::terminal::Progress;
 use super::{CliError, HubArgs, LeasePlace, connect};
+use crate::controllers::{one, page};
 use crate::files;
 use api::names::OWN_GROUP;
 use api::v1alpha1::{GROUP, VERSION};
@@ -125,10 +126,7 @@ async fn hub(client: &Client, told: &(dyn Fn(&str) + Sync)) -> Result<Hub, CliEr
 async fn list(client: &Client, kind: Kind) -> Result<Option<Vec<Value>>, CliError> {
     let address = kind.address();
     let gvk = GroupVersionKind::gvk(address.group, address.version, address.kind);
-    let api: Api<DynamicObject> = Api::all_with(
-        client.clone(),
-        &ApiResource::from_gvk_with_plural(&gvk, address.resource),
-    );
+    let resource = ApiResource::from_gvk_with_plural(&gvk, address.resource);
     let selector = kind.selector();
     let params = ListParams::default().limit(PAGE);
     let mut params = match &selector {
@@ -137,7 +135,7 @@ async fn list(client: &Client, kind: Kind) -> Result<Option<Vec<Value>>, CliErro
     };
     let mut objects = Vec::new();
     loop {
-        let page = match api.list(&params).await {
+        let page = match page(client, &resource, &params).await {
             Ok(page) => page,
             Err(kube::Error::Api(status))
                 if status.code == 404 || (status.code == 403 && kind.may_be_withheld()) =>
@@ -146,15 +144,12 @@ async fn list(client: &Client, kind: Kind) -> Result<Option<Vec<Value>>, CliErro
             }
             Err(error) => return Err(failed("read the hub", error)),
         };
-        let more = page.metadata.continue_.clone().filter(|token| !token.is_empty());
-        for item in page.items {
-            objects.push(whole(kind, item)?);
-        }
+        objects.extend(page.items.into_iter().map(|item| whole(kind, item)));
         if objects.len() > MOST {
             let why = format!("more than {MOST} objects of kind {}", address.kind);
             return Err(failed("read the hub", std::io::Error::other(why)));
         }
-        match more {
+        match page.more {
             Some(token) => params.continue_token = Some(token),
             None => return Ok(Some(objects)),
         }
@@ -172,24 +167,22 @@ async fn policies(client: &Client) -> Result<Vec<Value>, CliError> {
 async fn policies_of(client: &Client, group: &str) -> Result<Vec<Value>, CliError> {
     let gvk = GroupVersionKind::gvk(group, VERSION, "AddOnPolicy");
     let resource = ApiResource::from_gvk_with_plural(&gvk, "addonpolicies");
-    let api: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
     let mut params = ListParams::default().limit(PAGE);
     let mut all = Vec::new();
     loop {
-        let page = match api.list(&params).await {
+        let page = match page(client, &resource, &params).await {
             Ok(page) => page,
             Err(kube::Error::Api(status)) if matches!(status.code, 403 | 404) => return Ok(Vec::new()),
             Err(error) => return Err(failed("read the hub", error)),
         };
-        for policy in page.items {
-            let mut policy = serde_json::to_value(policy).map_err(|source| failed("read the hub", source))?;
+        for mut policy in page.items {
             if let Some(fields) = policy.as_object_mut() {
                 fields.insert("apiVersion".to_owned(), Value::from(resource.api_version.clone()));
                 fields.insert("kind".to_owned(), Value::from(resource.kind.clone()));
             }
             all.push(policy);
         }
-        match page.metadata.continue_.filter(|token| !token.is_empty()) {
+        match page.more {
             Some(token) => params.continue_token = Some(token),
             None => return Ok(all),
         }
@@ -197,13 +190,12 @@ async fn policies_of(client: &Client, group: &str) -> Result<Vec<Value>, CliErro
 }
 
 /// Items of a list carry no kind of their own.
-fn whole(kind: Kind, item: DynamicObject) -> Result<Value, CliError> {
-    let mut value = serde_json::to_value(item).map_err(|source| failed("read the hub", source))?;
+fn whole(kind: Kind, mut value: Value) -> Value {
     if let Some(fields) = value.as_object_mut() {
         fields.insert("apiVersion".to_owned(), Value::from(kind.api_version()));
         fields.insert("kind".to_owned(), Value::from(kind.address().kind));
     }
-    Ok(value)
+    value
 }
 
 /// Looks at the configurations of foreign kinds that specs refer to. One that may not be read stays unknown.
@@ -266,16 +258,8 @@ async fn look(
     if namespaced == config.namespace.is_empty() {
         return Ok(Some(ConfigLookup::Absent(absence(config, namespaced))));
     }
-    let api: Api<DynamicObject> = if namespaced {
-        Api::namespaced_with(client.clone(), &config.namespace, resource)
-    } else {
-        Api::all_with(client.clone(), resource)
-    };
-    match api.get_opt(&config.name).await {
-        Ok(Some(object)) => {
-            let value = serde_json::to_value(object).map_err(|source| failed("read the hub", source))?;
-            Ok(Some(ConfigLookup::Exists(ObservedConfig::of(&value))))
-        }
+    match one(client, resource, (&config.namespace, &config.name)).await {
+        Ok(Some(object)) => Ok(Some(ConfigLookup::Exists(ObservedConfig::of(&object)))),
         Ok(None) => Ok(Some(ConfigLookup::Absent(absence(config, namespaced)))),
         Err(kube::Error::Api(status)) if status.code == 403 => Ok(None),
         Err(error) => Err(failed("read the hub", error)),

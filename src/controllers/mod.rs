@@ -26,5 +26,6 @@ pub use lens::{Lens, Look};
 pub use policies::{PolicyDocuments, PolicyTells, PolicyWatch};
 pub use runtime::event_budget::EventBudget;
 pub use runtime::event_recorder::EventRecorder;
+pub use runtime::pages::{Page, one, page};
 pub use tide::{Part, Progress, StartError, Tide, TideOptions};
 pub use webhook_watch::watch_webhooks;

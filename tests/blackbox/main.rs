@@ -16,6 +16,7 @@ mod chaos_scene;
 mod ci_files;
 mod cockpit;
 mod command_line;
+mod deep;
 mod definitions;
 mod deploy;
 mod doctor;

@@ -9,6 +9,8 @@ use kube::api::{ApiResource, DynamicObject, GroupVersionKind, ListParams};
 use kube::{Api, Client};
 use serde_json::Value;
 
+use crate::controllers::page;
+
 /// How long one answer may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Objects of one page of a list.
@@ -80,18 +82,16 @@ impl Of {
         client: &Client,
         selector: Option<String>,
     ) -> Result<Option<Vec<Value>>, String> {
-        let api = self.all(client);
+        let resource = self.resource();
         let mut params = ListParams::default().limit(PAGE);
         params.label_selector = selector;
         let mut objects = Vec::new();
         loop {
-            let Some(page) = within(api.list(&params)).await? else {
+            let Some(page) = within(page(client, &resource, &params)).await? else {
                 return Ok(None);
             };
-            for item in page.items {
-                objects.push(self.whole(item)?);
-            }
-            match page.metadata.continue_.filter(|token| !token.is_empty()) {
+            objects.extend(page.items.into_iter().map(|item| self.named(item)));
+            match page.more {
                 Some(token) if objects.len() < MOST => params.continue_token = Some(token),
                 Some(_) | None => return Ok(Some(objects)),
             }
@@ -100,13 +100,17 @@ impl Of {
 
     /// Items of a list carry no kind of their own.
     pub(super) fn whole(self, item: DynamicObject) -> Result<Value, String> {
+        let value = serde_json::to_value(item).map_err(|error| error.to_string())?;
+        Ok(self.named(value))
+    }
+
+    fn named(self, mut value: Value) -> Value {
         let Self(group, version, kind, _) = self;
-        let mut value = serde_json::to_value(item).map_err(|error| error.to_string())?;
         if let Some(fields) = value.as_object_mut() {
             let slash = if group.is_empty() { "" } else { "/" };
             fields.insert("apiVersion".to_owned(), format!("{group}{slash}{version}").into());
             fields.insert("kind".to_owned(), kind.into());
         }
-        Ok(value)
+        value
     }
 }

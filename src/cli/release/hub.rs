@@ -2,11 +2,12 @@
 //!
 //! Decides only which lists are asked for. Never writes.
 
-use kube::api::{ApiResource, DynamicObject, GroupVersionKind, ListParams};
-use kube::{Api, Client};
+use kube::Client;
+use kube::api::{ApiResource, GroupVersionKind, ListParams};
 use serde_json::Value;
 
 use crate::cli::CliError;
+use crate::controllers::{one, page};
 
 /// Objects of one page of a list.
 const PAGE: u32 = 500;
@@ -65,15 +66,13 @@ impl Of {
 
     /// Returns all objects of the kind.
     pub(super) async fn list(self, client: &Client, labels: &str) -> Result<Vec<Value>, CliError> {
-        let api: Api<DynamicObject> = Api::all_with(client.clone(), &self.resource());
+        let resource = self.resource();
         let mut params = ListParams::default().limit(PAGE).labels(labels);
         let mut all = Vec::new();
         loop {
-            let page = api.list(&params).await.map_err(unread)?;
-            for item in page.items {
-                all.push(self.whole(item)?);
-            }
-            match page.metadata.continue_.filter(|token| !token.is_empty()) {
+            let page = page(client, &resource, &params).await.map_err(unread)?;
+            all.extend(page.items.into_iter().map(|item| self.named(item)));
+            match page.more {
                 Some(token) => params.continue_token = Some(token),
                 None => return Ok(all),
             }
@@ -87,22 +86,16 @@ impl Of {
         namespace: &str,
         name: &str,
     ) -> Result<Option<Value>, CliError> {
-        let api: Api<DynamicObject> = if namespace.is_empty() {
-            Api::all_with(client.clone(), &self.resource())
-        } else {
-            Api::namespaced_with(client.clone(), namespace, &self.resource())
-        };
-        let found = api.get_opt(name).await.map_err(unread)?;
-        found.map(|object| self.whole(object)).transpose()
+        let found = one(client, &self.resource(), (namespace, name)).await;
+        Ok(found.map_err(unread)?.map(|object| self.named(object)))
     }
 
     /// Items of a list carry no kind of their own.
-    fn whole(self, item: DynamicObject) -> Result<Value, CliError> {
-        let mut value = serde_json::to_value(item).map_err(unread)?;
+    fn named(self, mut value: Value) -> Value {
         if let Some(fields) = value.as_object_mut() {
             fields.insert("kind".to_owned(), Value::from(self.kind));
         }
-        Ok(value)
+        value
     }
 }
 

@@ -16,6 +16,7 @@ mod fence;
 mod fleet;
 mod looks;
 mod observe;
+pub(super) mod pages;
 mod pruned_fields;
 mod queue;
 pub(super) mod raw;

@@ -86,7 +86,7 @@ impl<'de> Deserialize<'de> for Raw {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         // As text first: a reader of trees gives up at some depth, and with it would go the page or the event that holds the object.
         let text = Box::<RawValue>::deserialize(deserializer)?;
-        let mut object = serde_json::from_str(text.get()).unwrap_or_else(|_| readable(&text));
+        let mut object = tree(&text);
         // Every item of a list of custom resources says its kind.
         if object.get("kind").and_then(Value::as_str) == Some(Kind::Instance.address().kind) {
             trim_owners(&mut object);
@@ -98,6 +98,11 @@ impl<'de> Deserialize<'de> for Raw {
         }
         Ok(Self::new(&object))
     }
+}
+
+/// Returns an object as a tree; of one that cannot be read whole, what can be read.
+pub(super) fn tree(text: &RawValue) -> Value {
+    serde_json::from_str(text.get()).unwrap_or_else(|_| readable(text))
 }
 
 /// Returns what can be read of an object that cannot be read whole: its identity, and each field that is in order. In the place of any
