@@ -161,22 +161,8 @@ fn what_a_program_owns_is_left_to_it_and_a_reference_is_put_back() {
     assert!(at(&dev, &["rollout", "resume", "helloworld", "--force"]).ok);
     refused(&at(&dev, &["rollout", "undo", "helloworld"]), "nothing differs");
 
-    let mut other = dev.read(&CONFIG);
-    other["metadata"] = json!({"name": "other", "namespace": "open-cluster-management"});
-    other["spec"]["customizedVariables"] = json!([{"name": "GREETING", "value": "salut"}]);
-    assert!(dev.apply(&other.to_string()).ok);
-    let strategy = waves(3, "10m");
-    dev.succeed(&["patch", "cma", "helloworld", "--type=json", "-p", &strategy]);
-    let renamed =
-        json!([{"op": "replace", "path": "/spec/supportedConfigs/1/defaultConfig/name", "value": "other"}]);
-    dev.succeed(&[
-        "patch",
-        ADDON,
-        "helloworld",
-        "--type=json",
-        "-p",
-        &renamed.to_string(),
-    ]);
+    has_another_configuration(&dev);
+    renames(&dev, "replace", DEFAULT, &json!("other"));
     let picture = until(&dev, "the other one travels", |picture| {
         picture["counts"]["soaking"] == 2 && picture["changes"] != json!([])
     });
@@ -199,6 +185,19 @@ fn what_a_program_owns_is_left_to_it_and_a_reference_is_put_back() {
     assert!(history.stdout.contains("undo: too loud"), "{}", history.stdout);
 }
 
+/// Where the add-on names its default configuration.
+const DEFAULT: &str = "/spec/supportedConfigs/1/defaultConfig/name";
+
+/// Makes a configuration `other`, and lets changes travel so that they can be put back while clusters soak.
+fn has_another_configuration(dev: &Dev) {
+    let mut other = dev.read(&CONFIG);
+    other["metadata"] = json!({"name": "other", "namespace": "open-cluster-management"});
+    other["spec"]["customizedVariables"] = json!([{"name": "GREETING", "value": "salut"}]);
+    assert!(dev.apply(&other.to_string()).ok);
+    let strategy = waves(3, "10m");
+    dev.succeed(&["patch", "cma", "helloworld", "--type=json", "-p", &strategy]);
+}
+
 /// Names another configuration in a field of the add-on, and waits until it travels.
 fn renames(dev: &Dev, op: &str, field: &str, value: &Value) {
     let patch = json!([{"op": op, "path": field, "value": value}]).to_string();
@@ -212,20 +211,10 @@ fn renames(dev: &Dev, op: &str, field: &str, value: &Value) {
 fn a_second_undo_keeps_what_the_first_one_has_written() {
     let dev = Dev::start(&["--clusters", "2"]);
     until(&dev, "it is installed", |picture| picture["phase"] == "Done");
-    let mut other = dev.read(&CONFIG);
-    other["metadata"] = json!({"name": "other", "namespace": "open-cluster-management"});
-    other["spec"]["customizedVariables"] = json!([{"name": "GREETING", "value": "salut"}]);
-    assert!(dev.apply(&other.to_string()).ok);
-    let strategy = waves(3, "10m");
-    dev.succeed(&["patch", "cma", "helloworld", "--type=json", "-p", &strategy]);
+    has_another_configuration(&dev);
     let undo = ["rollout", "undo", "helloworld"];
 
-    renames(
-        &dev,
-        "replace",
-        "/spec/supportedConfigs/1/defaultConfig/name",
-        &json!("other"),
-    );
+    renames(&dev, "replace", DEFAULT, &json!("other"));
     let first = at(&dev, &undo);
     assert!(first.ok, "{}", first.stderr);
     until(&dev, "it is back", |picture| picture["changes"] == json!([]));
