@@ -183,9 +183,9 @@ const PURITY_LINTS: &[&str] = &[
     "clippy::indexing_slicing",
 ];
 
-const LINE_STOP: usize = 500;
-const MAIN_STOP: usize = 40;
-const CONTENTS_STOP: usize = 60;
+const LINE_STOP: usize = 1000;
+const MAIN_STOP: usize = 100;
+const CONTENTS_STOP: usize = 400;
 
 #[test]
 fn rooms_use_only_their_doors() {
