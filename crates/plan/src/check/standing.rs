@@ -14,7 +14,8 @@ use crate::types::{Action, Plan};
 use hash::parse_config_spec_hash;
 use model::ProgressDeadline;
 use snapshot::{
-    ClusterConfigs, ConfigRef, ConfigType, Instance, Kind, Name, Reference, Signal, Status, View, Work,
+    ClusterConfigs, ConfigRef, ConfigType, Failures, Instance, Kind, Name, Reference, Signal, Status, View,
+    Work,
 };
 
 /// Condition with the time at which the present configuration was assigned.
@@ -211,8 +212,12 @@ fn lasts(since: Timestamp, length: Duration, now: Timestamp) -> bool {
     now.duration_since(since) >= length.saturating_add(SignedDuration::from_secs(1))
 }
 
-/// Whether an instance that is under way has failed, by the table "What counts as a failure" of `docs/rollout.md`.
+/// Whether an instance that is under way has failed, by the table "What counts as a failure" of `docs/rollout.md`. Where only the
+/// deadline is a failure, nothing that an agent reports is one.
 fn has_failed(view: &View<'_>, instance: &Instance, now: Timestamp) -> bool {
+    if view.settings().failures == Failures::Deadline {
+        return false;
+    }
     let works: Vec<&Work> = view
         .works(&instance.cluster)
         .filter(|work| deploys(instance, work))
