@@ -467,7 +467,10 @@ pub(crate) fn send(hub: &mut Hub, action: &Action, mutant: Mutant) -> Result<Exp
             ..
         } => hub
             .patch(object, &patch.value(), Part::Main, guard(before).as_ref())
-            .map(|object| version(&object)),
+            .map(|stored| match hub.get(object) {
+                Some(_) => version(&stored),
+                None => Expected::Removed(before.uid.clone()),
+            }),
         Action::Status {
             object,
             before,

@@ -162,12 +162,16 @@ impl Store {
             .extend(self.pending.expectations.settle(key, None));
     }
 
-    /// Records that nothing must be planned for `owner` until the store has seen the own write of `key`.
+    /// Records that nothing must be planned for `owner` until the store has seen the own write of `key`. Of several writes to one
+    /// object only the last counts: when it has ended the object, no watch shows what an earlier one made.
     pub fn expect(&mut self, owner: &Owner, key: ObjectKey, expected: Expected) {
+        self.pending.expectations.supersede(owner, &key);
         let observed = self.meta(&key).map(observed);
         let met = match (&expected, observed) {
             (Expected::Version(_), None) => false,
-            (Expected::Version(_) | Expected::Gone(_), _) => is_met(&expected, observed),
+            (Expected::Version(_) | Expected::Gone(_) | Expected::Removed(_), _) => {
+                is_met(&expected, observed)
+            }
         };
         if !met {
             self.pending.expectations.expect(owner, key, expected);
@@ -190,5 +194,78 @@ fn observed(meta: &Meta) -> Observed<'_> {
         uid: &meta.uid,
         version: &meta.version,
         deleting: meta.deleting,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::Settings;
+
+    fn instance(version: &str) -> Value {
+        json!({"spec": {}, "metadata": {"name": "hello", "namespace": "c1", "uid": "i", "resourceVersion": version,
+            "deletionTimestamp": "2030-01-01T00:00:00Z", "finalizers": ["example.com/hooks"]}})
+    }
+
+    /// The end of a hook is two writes: the condition that reports it, and the list of finalizers without ours, which ends the object.
+    #[test]
+    fn a_write_that_ends_an_object_leaves_nothing_to_wait_for() {
+        let kind = Kind::Instance;
+        let (owner, key) = (Owner::addon(&"hello".into()), ObjectKey::new(kind, "c1", "hello"));
+        let writes = [Expected::Version("2".into()), Expected::Removed("i".into())];
+        for is_early in [true, false] {
+            let mut store = Store::new(Settings::default());
+            store.apply(Event::Applied {
+                kind,
+                object: instance("1"),
+            });
+            let ended = |store: &mut Store| {
+                drop(store.apply(Event::Deleted {
+                    kind,
+                    object: instance("2"),
+                }))
+            };
+            if is_early {
+                ended(&mut store);
+            }
+            for expected in writes.clone() {
+                store.expect(&owner, key.clone(), expected);
+            }
+            if !is_early {
+                assert_eq!(
+                    store.awaited(&owner),
+                    1,
+                    "an object that was being deleted before is not gone yet"
+                );
+                ended(&mut store);
+            }
+            assert_eq!(store.awaited(&owner), 0, "the event comes early: {is_early}");
+        }
+    }
+
+    #[test]
+    fn the_last_of_several_writes_to_an_object_is_waited_for() {
+        let kind = Kind::Instance;
+        let (owner, key) = (Owner::addon(&"hello".into()), ObjectKey::new(kind, "c1", "hello"));
+        let mut store = Store::new(Settings::default());
+        store.apply(Event::Applied {
+            kind,
+            object: instance("1"),
+        });
+        for version in ["2", "3"] {
+            store.expect(&owner, key.clone(), Expected::Version(version.into()));
+        }
+        store.apply(Event::Applied {
+            kind,
+            object: instance("2"),
+        });
+        assert_eq!(store.awaited(&owner), 1);
+        store.apply(Event::Applied {
+            kind,
+            object: instance("3"),
+        });
+        assert_eq!(store.awaited(&owner), 0);
     }
 }

@@ -214,7 +214,7 @@ async fn apply_one(writer: &Writer, action: Action) -> Result<Option<Expected>, 
             let patched = patched.map_err(|error| failed("patch", &object, error))?;
             info!(%object, why, "patched");
             if is_gone(&patched) {
-                return Ok(Some(Expected::Gone(before.uid)));
+                return Ok(Some(Expected::Removed(before.uid)));
             }
             changed(object, &before, seen(&patched))
         }
@@ -561,8 +561,8 @@ mod tests {
         )
         .await;
         assert!(applied.errors.is_empty(), "{:?}", applied.errors);
-        // What is gone, or goes: a watch that shows it being deleted has shown enough.
-        assert_eq!(applied.expected, [(object(), Expected::Gone(uid))]);
+        // The watch has shown before that it is being deleted: only its end shows that the write has arrived.
+        assert_eq!(applied.expected, [(object(), Expected::Removed(uid))]);
         assert!(
             applied.removed.is_empty(),
             "it was not this write that took it away"

@@ -14,6 +14,8 @@ pub enum Expected {
     Version(Name),
     /// That the object with this uid is gone, or is being deleted.
     Gone(Name),
+    /// That the object with this uid is gone. It was being deleted before the write that ended it.
+    Removed(Name),
 }
 
 /// What the watch shows of an object.
@@ -37,6 +39,16 @@ impl Expectations {
     /// Records what a write for `owner` makes us wait for.
     pub(crate) fn expect(&mut self, owner: &Owner, key: ObjectKey, expected: Expected) {
         self.open.entry(owner.clone()).or_default().insert(key, expected);
+    }
+
+    /// Drops what an earlier write to the object makes `owner` wait for.
+    pub(crate) fn supersede(&mut self, owner: &Owner, key: &ObjectKey) {
+        if let Some(objects) = self.open.get_mut(owner) {
+            objects.remove(key);
+            if objects.is_empty() {
+                self.open.remove(owner);
+            }
+        }
     }
 
     /// Settles what `sight` (`None`: the object is not there) answers; returns those that waited for it.
@@ -75,9 +87,10 @@ impl Expectations {
 /// Returns whether what is seen satisfies what was expected.
 pub(crate) fn is_met(expected: &Expected, observed: Option<Observed<'_>>) -> bool {
     match (expected, observed) {
-        (Expected::Version(_) | Expected::Gone(_), None) => true,
+        (Expected::Version(_) | Expected::Gone(_) | Expected::Removed(_), None) => true,
         (Expected::Version(version), Some(seen)) => reaches(seen.version, version),
         (Expected::Gone(uid), Some(seen)) => seen.uid != &**uid || seen.deleting,
+        (Expected::Removed(uid), Some(seen)) => seen.uid != &**uid,
     }
 }
 
