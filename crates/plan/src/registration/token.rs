@@ -34,13 +34,18 @@ pub(super) fn rules(addon: &str) -> Value {
     ])
 }
 
-/// Returns the objects: the account, and the two that give tokens of it as soon as it stands. An account of that name that is
-/// not the tide's own must not become the cluster's because its agent has chosen tokens.
+/// Returns the objects: the account, then the role that gives tokens of it, then the binding of the role. An account of that name
+/// that is not the tide's own must not become the cluster's because its agent has chosen tokens. An API server refuses a binding of
+/// a role that does not exist yet.
 pub(super) fn wanted<'v>(view: &View<'_>, instance: &'v Instance) -> Vec<WantedGrant<'v>> {
-    let is_due = |one: &WantedGrant<'_>| {
-        one.key.kind == Kind::ServiceAccount || stands(view, instance) || view.grant(&one.key).is_some()
-    };
-    all(instance).into_iter().filter(is_due).collect()
+    let [account, role, binding] = all(instance);
+    let exists = |one: &WantedGrant<'_>| view.grant(&one.key).is_some();
+    let is_role_due = stands(view, instance) || exists(&role);
+    let is_role_there = view.grant(&role.key).is_some_and(|grant| !grant.meta.deleting);
+    let is_binding_due = (stands(view, instance) && is_role_there) || exists(&binding);
+    let role = Some(role).filter(|_| is_role_due);
+    let binding = Some(binding).filter(|_| is_binding_due);
+    std::iter::once(account).chain(role).chain(binding).collect()
 }
 
 fn all(instance: &Instance) -> [WantedGrant<'_>; 3] {
