@@ -7,8 +7,9 @@
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
+use super::available::RENDERING_FAILED;
 use super::hook_body::{self, Hooks, Recipes};
-use super::instance_state::apply_failure;
+use super::instance_state::{MANIFEST_APPLIED, apply_failure};
 use super::types::{Action, Revision};
 use super::work::is_deploy_work;
 use api::names::reasons::HOOK_MANIFEST_IS_NOT_COMPLETED;
@@ -158,6 +159,9 @@ fn next_attempt(failed: &FailedHook) -> Timestamp {
 }
 
 fn begin(view: &View<'_>, recipes: &mut Recipes, instance: &Instance, now: Timestamp) -> Run {
+    if !was_deployed(view, instance) {
+        return Run::Unneeded("nothing of it was deployed");
+    }
     let lost = |why: String| {
         let mut works = view.works(&instance.cluster);
         if works.any(|work| is_deploy_work(&instance.addon, &work.name)) {
@@ -199,6 +203,17 @@ fn begin(view: &View<'_>, recipes: &mut Recipes, instance: &Instance, now: Times
         actions: vec![create],
         ..Pending::waiting("they have not completed").because(HOOK_MANIFEST_IS_NOT_COMPLETED)
     })
+}
+
+/// Returns whether anything of an instance has reached its cluster: it has a work, or its status has something that no instance has
+/// before its first work.
+fn was_deployed(view: &View<'_>, instance: &Instance) -> bool {
+    let mut works = view.works(&instance.cluster);
+    let mut references = instance.references.iter();
+    let manifests = instance.condition(MANIFEST_APPLIED);
+    works.any(|work| is_deploy_work(&instance.addon, &work.name))
+        || references.any(|one| one.applied.is_some())
+        || manifests.is_some_and(|manifests| *manifests.reason != *RENDERING_FAILED)
 }
 
 fn note(instance: &Instance, failed: &FailedHook) -> Action {
