@@ -209,7 +209,7 @@ terms! {
         "tidegate.io/installed-by": "On a ManagedClusterAddOn, written by the controllers: the placement that gave it, or `label-selector`. Only add-ons with this mark are taken away again, and none that somebody else applies.";
         "tidegate.io/deselected-at": "On a ManagedClusterAddOn, written by the controllers: since when nothing selects its cluster. It goes when the decision grace is over.";
         "tidegate.io/copied-annotations": "On a ManagedClusterAddOn, written by the controllers: which annotations came from its cluster.";
-        "tidegate.io/given-version": "On a ManagedClusterAddOn, written by the controllers: the version that its placement gave. While spec.desiredVersion is the same and nobody else owns it, it follows the placement.";
+        "tidegate.io/given-version": "On a ManagedClusterAddOn, written by the controllers: the version that its placement gave. While spec.desiredVersion is the same and no other field manager owns it, it follows the placement; so it does where the manager that applies the add-on leaves it out.";
         "tidegate.io/signs-for": "On a Secret with a signer's certificate and key: the add-ons, separated by commas, that it may sign for.";
         "tidegate.io/audit-content": "On a report of the audit: a digest of what it says.";
         "tidegate.io/audit-left-out": "On a report of the audit: how many findings did not fit.";

@@ -162,15 +162,16 @@ fn annotated(view: &View<'_>, object: &ObjectKey, patch: &Value) -> Option<&'sta
     is_theirs.then_some("another field manager owns the annotation")
 }
 
-/// Only a version that a placement gave may be written again: one that equals what was recorded when it was given, and that no other
-/// field manager owns.
+/// Only a version that a placement gave may be written again: one that equals what was recorded when it was given, or that the
+/// manager that applies the instance leaves out, and that no other field manager owns.
 fn respecified(view: &View<'_>, object: &ObjectKey, spec: &Value) -> Option<&'static str> {
     let only_version = spec
         .as_object()
         .is_some_and(|fields| fields.keys().eq(["desiredVersion"]));
     let is_given = view.instance(&object.namespace).is_some_and(|instance| {
         !instance.installed_by.is_empty()
-            && instance.desired_version == instance.given_version
+            && (instance.desired_version == instance.given_version
+                || (instance.desired_version.is_empty() && !instance.claims.adopter.is_empty()))
             && !instance.claims.version
     });
     (!only_version || !is_given).then_some("the spec of an instance belongs to its user")

@@ -2,7 +2,7 @@
 //!
 //! Decides when `spec.desiredVersion` is given and when it is chosen. It is given while it equals the record of what a
 //! placement gave (`tidegate.io/given-version`; both absent are equal too) and no other field manager owns it: then it follows the
-//! placement's template. Everything else was chosen by a user and is never written. Decisions 0004 and 0007 tell why. Where the add-on protects its version a
+//! placement's template. A version that the manager that applies the instance leaves out is given as well. Everything else was chosen by a user and is never written. Decisions 0004 and 0007 tell why. Where the add-on protects its version a
 //! choice does not count.
 
 use serde_json::Value;
@@ -43,17 +43,19 @@ pub(crate) fn follow(home: Option<&Selected<'_>>, instance: &Instance) -> Option
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use snapshot::{Event, Kind, Settings, Store};
 
-    /// Marks: placement that gave it, version in the spec, recorded version.
-    fn is_given_by(mark: &str, desired: &str, recorded: &str) -> bool {
+    /// Marks: placement that gave it, version in the spec, recorded version; and the fields that Git applies, if it applies any.
+    fn is_given_by((mark, desired, recorded): (&str, &str, &str), applied: Option<&Value>) -> bool {
         let mut store = Store::new(Settings::default());
         let addon = json!({"metadata": {"name": "hello", "uid": "a", "resourceVersion": "1"}, "spec": {}});
         let annotations = json!({"tidegate.io/installed-by": mark, "tidegate.io/given-version": recorded});
+        let entry = |fields| json!({"manager": "git", "operation": "Apply", "fieldsV1": fields});
+        let entries: Vec<Value> = applied.map(entry).into_iter().collect();
         let instance = json!({"spec": {"desiredVersion": desired}, "metadata": {"name": "hello", "namespace": "c1",
-            "uid": "i", "resourceVersion": "2", "annotations": annotations}});
+            "uid": "i", "resourceVersion": "2", "annotations": annotations, "managedFields": entries}});
         for (kind, object) in [(Kind::AddOn, addon), (Kind::Instance, instance)] {
             store.apply(Event::Applied { kind, object });
         }
@@ -79,7 +81,36 @@ mod tests {
             ("", "v1", "v1", false, "made by hand, with a copied record"),
         ];
         for (mark, desired, recorded, expected, why) in rows {
-            assert_eq!(is_given_by(mark, desired, recorded), expected, "{why}");
+            assert_eq!(is_given_by((mark, desired, recorded), None), expected, "{why}");
         }
+    }
+
+    #[test]
+    fn a_version_that_its_applier_leaves_out_is_given() {
+        let without = json!({"f:spec": {}});
+        let with = json!({"f:spec": {"f:desiredVersion": {}}});
+        let rows = [
+            (
+                "",
+                "v1",
+                &without,
+                true,
+                "it was given, and the applier took it out",
+            ),
+            ("v1", "v1", &without, true, "untouched"),
+            (
+                "",
+                "v1",
+                &with,
+                false,
+                "the applier owns the field, whatever it holds",
+            ),
+            ("v2", "v1", &without, false, "a user wrote another one"),
+        ];
+        for (desired, recorded, applied, expected, why) in rows {
+            let marks = ("default/all", desired, recorded);
+            assert_eq!(is_given_by(marks, Some(applied)), expected, "{why}");
+        }
+        assert!(!is_given_by(("", "", "v1"), Some(&without)), "made by hand");
     }
 }

@@ -290,10 +290,13 @@ impl Instance {
     }
 
     /// Returns whether its version is what a placement gave: no user has chosen another one, and no other manager owns it. What a
-    /// user made by hand belongs to the user, whatever stands in it.
+    /// user made by hand belongs to the user, whatever stands in it. A manager that applies the object and leaves the version out
+    /// has chosen none.
     pub fn has_given_version(&self) -> bool {
         let is_theirs = self.claims.version || self.claims.has(terms::GIVEN_VERSION);
-        !self.installed_by.is_empty() && self.desired_version == self.given_version && !is_theirs
+        let is_left_out = self.desired_version.is_empty() && self.claims.is_adopted();
+        let is_unchanged = self.desired_version == self.given_version || is_left_out;
+        !self.installed_by.is_empty() && is_unchanged && !is_theirs
     }
 
     /// Returns the condition of a type.
