@@ -7,6 +7,7 @@ use crate::rules::config::typed;
 use crate::subject::{Addon, ClusterAddon, Operations, Rule, Subject};
 use field::{Class, Fault, Findings, Path, quoted};
 use model::listed_types;
+use serde_json::Value;
 
 const PROTECTED: &str = "config/protected-type";
 const DEPRECATED: &str = "config/deprecated-field";
@@ -29,7 +30,8 @@ pub(crate) const ON_ADDONS: &[Rule<Addon>] = &[
         on: Operations::CreateAndUpdate,
         doc: "A field is one that somebody reads.\n\n\
               `spec.addOnConfiguration` is of an earlier form of configuration, and nothing happens by it. Warns: name types and \
-              defaults in `spec.configuration.configs` or `spec.supportedConfigs`.",
+              defaults in `spec.configuration.configs` or `spec.supportedConfigs`. An empty value says nothing and does not \
+              warn: OCM's conversion stores `addOnConfiguration: {}` in every add-on that is written as `v1beta1`.",
         check: deprecated,
     },
 ];
@@ -91,12 +93,25 @@ fn protected_in_templates(subject: &Subject<'_, Addon>, findings: &mut Findings)
     }
 }
 
+/// OCM's conversion stores an empty object in every add-on of `v1beta1`: fields that are empty in Go say nothing.
+fn says_something(value: &Value) -> bool {
+    match value {
+        Value::Null => false,
+        Value::Bool(yes) => *yes,
+        Value::Number(number) => number.as_f64() != Some(0.0),
+        Value::String(text) => !text.is_empty(),
+        Value::Array(items) => !items.is_empty(),
+        Value::Object(fields) => fields.values().any(says_something),
+    }
+}
+
 fn deprecated(subject: &Subject<'_, Addon>, findings: &mut Findings) {
     let field = subject
         .body
         .spec
         .as_ref()
-        .and_then(|spec| spec.key("addOnConfiguration"));
+        .and_then(|spec| spec.key("addOnConfiguration"))
+        .filter(|field| says_something(field.value));
     if let Some(field) = field {
         let detail = "is deprecated, and nobody reads it";
         let fault = Fault::bare(Class::Forbidden, detail).hint("use spec.configuration.configs");
