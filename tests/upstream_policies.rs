@@ -327,3 +327,81 @@ fn what_cannot_be_read_is_refused_with_place_and_reason() {
         );
     }
 }
+
+const HAS: &str = r#"
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: labelled}
+spec:
+  matchConstraints:
+    resourceRules: [{apiGroups: [addon.open-cluster-management.io], apiVersions: ["*"], operations: [CREATE, UPDATE], resources: [managedclusteraddons]}]
+  variables: [{name: labels, expression: "has(object.metadata.labels) ? object.metadata.labels : {}"}]
+  validations: [{expression: "has(variables.labels) && !('banned' in variables.labels)", message: banned}]
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: labelled}
+spec: {policyName: labelled, validationActions: [Deny]}
+---
+apiVersion: admissionregistration.k8s.io/v1beta1
+kind: MutatingAdmissionPolicy
+metadata: {name: owner}
+spec:
+  reinvocationPolicy: Never
+  matchConstraints:
+    resourceRules: [{apiGroups: [addon.open-cluster-management.io], apiVersions: [v1alpha1], operations: [CREATE], resources: [managedclusteraddons]}]
+  variables: [{name: owner, expression: "'team-' + object.metadata.namespace"}]
+  mutations:
+    - patchType: ApplyConfiguration
+      applyConfiguration:
+        expression: "has(variables.owner) ? Object{metadata: Object.metadata{labels: {'owner': variables.owner}}} : Object{}"
+---
+apiVersion: admissionregistration.k8s.io/v1beta1
+kind: MutatingAdmissionPolicyBinding
+metadata: {name: owner}
+spec: {policyName: owner}
+"#;
+
+#[test]
+fn has_of_a_variable_asks_whether_it_is_declared() {
+    let documents = documents(HAS);
+    let plain = mutated(&instance(&json!({}), "mine"), &documents);
+    assert_eq!(of_policies(plain.findings.violations()), [""; 0]);
+    assert_eq!(plain.object["metadata"]["labels"], json!({"owner": "team-c1"}));
+    let banned = mutated(
+        &instance(&json!({"labels": {"banned": "yes"}}), "mine"),
+        &documents,
+    );
+    assert_eq!(
+        of_policies(banned.findings.violations()),
+        ["<nil>: Invalid value: banned [policy/labelled/0]"]
+    );
+
+    let with = |number: usize, pointer: &str, expression: &str| {
+        let mut documents = documents.clone();
+        *documents[number].pointer_mut(pointer).expect("an expression") = json!(expression);
+        faults(&documents)
+    };
+    let undeclared = with(0, "/spec/validations/0/expression", "has(variables.lables)");
+    assert_eq!(undeclared.len(), 1, "{undeclared:?}");
+    assert!(
+        undeclared[0].contains("undefined field 'lables'")
+            && undeclared[0].ends_with("did you mean \"labels\"?"),
+        "{undeclared:?}"
+    );
+    let mutation = "/spec/mutations/0/applyConfiguration/expression";
+    let undeclared = with(2, mutation, "has(variables.other) ? Object{} : Object{}");
+    assert!(
+        undeclared[0].contains("undefined field 'other'"),
+        "{undeclared:?}"
+    );
+    // Match conditions come before the variables.
+    let mut early = documents.clone();
+    early[0]["spec"]["matchConditions"] = json!([{"name": "a", "expression": "has(variables.labels)"}]);
+    let early = faults(&early);
+    assert!(
+        early.len() == 1
+            && early[0].starts_with("spec.matchConditions[0].expression:1:4: undefined field 'labels'"),
+        "{early:?}"
+    );
+}

@@ -1,12 +1,12 @@
 //! From the expression as written to the expression as evaluated: what the evaluator lacks is spelled with what it has.
 //!
 //! Two-variable loops become loops over keys, `Object{}` and `JSONPatch{}` become maps, patterns that are written out
-//! are compiled once, and members of well-known variables are looked up directly. Never changes what an expression
-//! means.
+//! are compiled once, members of well-known variables are looked up directly, and `has(variables.x)` evaluates the variable: in
+//! Kubernetes it is true if that succeeds, and fails with it if not. Never changes what an expression means.
 
 use super::ast::{self, at, bare_name, bind, call, each_part, ident, literal_text};
 use super::library::{Pattern, is_format};
-use super::members::{LONGEST, PATH};
+use super::members::{EVALUATED, LONGEST, PATH};
 use ::cel::common::ast::{
     CallExpr, ComprehensionExpr, EntryExpr, Expr, IdedExpr, MapExpr, SelectExpr, operators,
 };
@@ -85,6 +85,18 @@ impl Lowering {
             Expr::Select(select) if !select.test && self.is_plain(&select.operand) => {
                 expr.expr = member(id, select);
             }
+            Expr::Select(select) if select.test && self.is_free(&select.operand, "variables") => {
+                expr.expr = call(
+                    EVALUATED,
+                    vec![at(
+                        id,
+                        Expr::Select(SelectExpr {
+                            test: false,
+                            ..select
+                        }),
+                    )],
+                );
+            }
             Expr::Call(call) if is_format_constant(&call) => {
                 expr.expr = ast::call("@format", vec![at(id, ast::text(&call.func_name))]);
             }
@@ -122,6 +134,12 @@ impl Lowering {
         self.visit(&mut inner.loop_cond);
         self.visit(&mut inner.loop_step);
         self.shadowed.truncate(around);
+    }
+
+    /// Tells whether an expression is a free variable of this name.
+    fn is_free(&self, expr: &IdedExpr, variable: &str) -> bool {
+        let is_named = matches!(&expr.expr, Expr::Ident(name) if name == variable);
+        is_named && !self.shadowed.iter().any(|bound| bound == variable)
     }
 
     /// Tells whether an expression is a well-known variable or a member of one, already rewritten.

@@ -1,13 +1,15 @@
-//! `@path`: members of plain data, looked up one after the other.
+//! `@path`: members of plain data, looked up one after the other. `@evaluated`: whether a variable of a policy could be evaluated.
 //!
-//! Decides nothing that `a.b.c` would not: it is what lowering makes of it, in one call.
+//! Decides nothing that `a.b.c` and `has(variables.x)` would not: it is what lowering makes of them.
 
-use ::cel::common::types::{DYN_TYPE, Kind, STRING_TYPE};
+use ::cel::common::types::{CelBool, DYN_TYPE, Kind, STRING_TYPE};
 use ::cel::common::value::CowVal;
 use ::cel::{DeclarationError, Env, ExecutionError};
 
 /// Name of the function.
 pub(super) const PATH: &str = "@path";
+/// Name of the function that is true for every value, and fails where its operand does.
+pub(super) const EVALUATED: &str = "@evaluated";
 /// Most members that one call looks up.
 pub(super) const LONGEST: usize = 8;
 
@@ -18,7 +20,16 @@ pub(super) fn register(env: &mut Env) -> Result<(), DeclarationError> {
         args.extend((0..members).map(|_| STRING_TYPE));
         env.add_overload(PATH, &format!("@path({members})"), args, path)?;
     }
-    Ok(())
+    env.add_overload(EVALUATED, "@evaluated(dyn)", vec![DYN_TYPE], evaluated)
+}
+
+#[expect(
+    clippy::needless_pass_by_value,
+    clippy::unnecessary_wraps,
+    reason = "the signature of a function of the evaluator"
+)]
+fn evaluated<'b, 'v>(args: Vec<CowVal<'b, 'v>>) -> Result<CowVal<'b, 'v>, ExecutionError> {
+    Ok(CowVal::owned(CelBool::from(!args.is_empty())))
 }
 
 fn path<'b, 'v>(args: Vec<CowVal<'b, 'v>>) -> Result<CowVal<'b, 'v>, ExecutionError> {

@@ -187,6 +187,24 @@ fn variables_are_lazy_memoised_and_fail_where_they_are_touched() {
     }
     assert_eq!(policy.eval(&compiled("variables.later")), Ok(json!(8)));
     assert_eq!(policy.holds(&compiled("true || variables.broken == 1")), Ok(true));
+    // A variable that is declared is there; `has` evaluates it, and fails with it.
+    assert_eq!(policy.holds(&compiled("has(variables.fine)")), Ok(true));
+    assert_eq!(
+        policy.holds(&compiled("has(variables.later) && variables.later == 8")),
+        Ok(true)
+    );
+    assert_eq!(
+        policy.holds(&compiled("has(variables.broken)")),
+        failed("no such key: nope")
+    );
+    assert_eq!(policy.holds(&compiled("true || has(variables.broken)")), Ok(true));
+    assert_eq!(
+        policy.holds(&compiled(
+            "[{'fine': 1}].all(variables, has(variables.fine) && !has(variables.later))"
+        )),
+        Ok(true),
+        "a variable of a loop hides it"
+    );
     assert_eq!(
         policy.holds(&compiled("variables.broken == 1")),
         failed("no such key: nope")

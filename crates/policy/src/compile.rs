@@ -213,9 +213,11 @@ impl Parts {
             self.needs(spec);
         }
         self.params(spec);
-        // Conditions and validations may read every variable, a variable only those above it.
+        // Conditions and validations may read every variable, a variable only those above it. Kubernetes evaluates match conditions
+        // before the variables, so that those of its own kinds read none.
+        let early = (written.kind != Kind::AddOnPolicy).then(|| self.conditions(spec));
         let variables = self.variables(spec);
-        let conditions = self.conditions(spec);
+        let conditions = early.unwrap_or_else(|| self.conditions(spec));
         let validations = self.validations(spec);
         let schemas = self.schemas(spec);
         let mutations = self.mutations(spec);

@@ -145,10 +145,9 @@ fn undeclared(reference: &Reference, terms: &Terms) -> Option<String> {
             "'{}' can only be read by members: {}.<name>",
             reference.name, reference.name
         )),
-        ("variables" | "facts", Some(_)) if reference.tested && reference.steps.len() == 1 => Some(format!(
-            "has() cannot ask for members of '{}': those that are declared are always there",
-            reference.name
-        )),
+        ("facts", Some(_)) if reference.tested && reference.steps.len() == 1 => Some(
+            "has() cannot ask for members of 'facts': those that are declared are always there".to_owned(),
+        ),
         ("variables", Some(_)) if terms.any_variable => None,
         ("variables", Some(name)) => (!terms.variables.contains_key(name)).then(|| {
             let near = nearest(name, terms.variables.keys().map(String::as_str));
@@ -233,10 +232,15 @@ mod tests {
             faults("variables.prod && facts.cluster.found", ResultType::Bool),
             none
         );
+        assert_eq!(faults("has(variables.prod)", ResultType::Bool), none);
         let rows = [
             (
                 "variables.pord",
                 "x:1:10: undefined field 'pord': no variable above has this name; did you mean \"prod\"?",
+            ),
+            (
+                "has(variables.pord)",
+                "x:1:4: undefined field 'pord': no variable above has this name; did you mean \"prod\"?",
             ),
             (
                 "facts.addon.x == 1",

@@ -233,6 +233,33 @@ fn variables_fail_only_where_they_are_read() {
 }
 
 #[test]
+fn a_declared_variable_is_there_and_fails_where_it_is_asked_for() {
+    let variables = json!([
+        {"name": "labels", "expression": "has(object.metadata.labels) ? object.metadata.labels : {}"},
+        {"name": "bad", "expression": "object.nope"},
+        {"name": "both", "expression": "has(variables.labels) && variables.labels.size() > 0"},
+    ]);
+    let labelled = json!({"metadata": {"labels": {"banned": "yes"}}});
+    let rows = [
+        ("has(variables.labels) && !('banned' in variables.labels)", true),
+        ("has(variables.both) && !variables.both", true),
+        ("has(variables.labels.other)", true),
+        ("has(variables.bad)", true),
+        ("true || has(variables.bad)", false),
+    ];
+    for (expression, denies) in rows {
+        let policy =
+            json!({"variables": variables, "validations": [{"expression": expression, "message": "m"}]});
+        let found = said(&outcome(&[ours(&policy)], &labelled));
+        assert_eq!(!found.is_empty(), denies, "{expression}: {found:?}");
+    }
+    let unlabelled = json!({"metadata": {}});
+    let policy = json!({"variables": variables, "validations": [
+        {"expression": "has(variables.labels) && !('banned' in variables.labels)", "message": "m"}]});
+    check(&policy, &unlabelled, &[]);
+}
+
+#[test]
 fn what_is_not_known_is_not_guessed() {
     let fields = json!({"facts": ["cluster"], "validations": [
         {"expression": "facts.cluster.found", "message": "m"},

@@ -70,7 +70,10 @@ fn misread(reference: &Reference, environment: Environment<'_>) -> Option<(usize
                 return None;
             }
             if !environment.variables.is_empty() {
-                return Some((9, format!("undefined field '{member}'")));
+                // A test for presence is placed at the bracket of `has(`, every other member at its dot.
+                let is_test = reference.tested && reference.steps.len() == 1;
+                let offset = if is_test { 0 } else { 9 };
+                return Some((offset, format!("undefined field '{member}'")));
             }
             false
         }
@@ -84,6 +87,9 @@ fn start(source: &str, reference: &Reference) -> (usize, usize) {
     let (line, column) = reference.place;
     let at = |place: isize| usize::try_from(place).unwrap_or(1).max(1);
     let (line, column) = (at(line), at(column));
+    if reference.name == "variables" && reference.tested && reference.steps.len() == 1 {
+        return (line, column);
+    }
     let text = source.lines().nth(line - 1).unwrap_or_default();
     let end = text
         .char_indices()
@@ -179,6 +185,14 @@ mod tests {
             ResultType::Any,
             Some(
                 "compilation failed: ERROR: <input>:1:10: undefined field 'huge'\n | variables.huge\n | .........^",
+            ),
+        );
+        check("has(variables.big)", ResultType::Bool, None);
+        check(
+            "has(variables.huge)",
+            ResultType::Bool,
+            Some(
+                "compilation failed: ERROR: <input>:1:4: undefined field 'huge'\n | has(variables.huge)\n | ...^",
             ),
         );
         let text = "object.";
