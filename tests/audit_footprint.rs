@@ -9,6 +9,7 @@ use std::sync::Arc;
 use admission::Operation;
 use audit::{Asks, Facts, Inputs, KINDS, Part, Rulebook, Shift, judge};
 use jiff::Timestamp;
+use model::ConfigType;
 use policy::{Origin, PolicySet, Source};
 use serde_json::{Value, json};
 use snapshot::{ByTwoNames, Kind, Name, ObjectKey, PlacementFacts, ShardedMap};
@@ -79,6 +80,7 @@ fn within(facts: &Facts, key: &ObjectKey, footprint: &Inputs, asks: Asks) -> Fac
         }),
         placements: Arc::new(placements),
         declared: Arc::new(declared),
+        declared_types: only(&facts.declared_types, addon),
         hub_roles: if whole(Part::Roles) {
             Arc::clone(&facts.hub_roles)
         } else {
@@ -196,6 +198,12 @@ fn what_an_instance_rests_on_concerns_it() {
         "even an empty declaration is one"
     );
     assert!(!concerned(now().with_declared("c2", "hello", [])));
+    let declared = ConfigType::parse("example.com", "others").expect("a type");
+    assert!(
+        concerned(now().with_declared("c2", "hello", [declared.clone()])),
+        "what an agent declares on one cluster counts on all"
+    );
+    assert!(!concerned(now().with_declared("c2", "other", [declared])));
     assert!(concerned(now().completed()));
 }
 

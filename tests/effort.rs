@@ -15,7 +15,8 @@ use snapshot::{AddonFacts, Facts};
 const GROUP: &str = "addon.open-cluster-management.io";
 
 fn facts() -> Facts {
-    let spec = json!({"supportedConfigs": [{"group": GROUP, "resource": "addondeploymentconfigs"}]});
+    let spec = json!({"supportedConfigs": [{"group": GROUP, "resource": "addondeploymentconfigs"},
+        {"group": GROUP, "resource": "addontemplates"}]});
     let addon = AddonFacts::of(&serde_json::from_value(spec).expect("a wire type"));
     Facts::default().with_addon("hello", addon).completed()
 }

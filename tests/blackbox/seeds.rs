@@ -24,7 +24,7 @@ const SAID: [(&str, &str); 7] = [
     ),
     ("is not in supportedConfigs", "[config/unsupported-type]"),
     (
-        "a type that the add-on does not support",
+        "a type that the add-on does not list",
         "[config/unsupported-type]",
     ),
     ("only one default configuration of a type", "[schema/value]"),

@@ -53,6 +53,8 @@ pub struct Shift {
     roles: bool,
     /// Cluster, then add-on.
     declared: BTreeSet<(Name, Name)>,
+    /// Add-ons of which agents declare other types, on whatever cluster.
+    declared_types: BTreeSet<Name>,
     /// Placements with the clusters that they have gained or lost.
     placements: BTreeMap<(Name, Name), BTreeSet<Name>>,
     asks: Asks,
@@ -79,6 +81,7 @@ impl Shift {
             },
             roles: !Arc::ptr_eq(&old.hub_roles, &new.hub_roles) && old.hub_roles != new.hub_roles,
             declared: changed_by_two(&old.declared, &new.declared),
+            declared_types: changed(&old.declared_types, &new.declared_types),
             placements: placements(old, new),
             asks,
         }
@@ -103,7 +106,10 @@ impl Shift {
             whole,
         } = inputs;
         let addon = addon.as_ref().is_some_and(|name| {
-            self.addons.contains(name) || self.versions.contains(name) || self.peers.contains(name)
+            self.addons.contains(name)
+                || self.versions.contains(name)
+                || self.peers.contains(name)
+                || self.declared_types.contains(name)
         });
         self.everything
             || addon

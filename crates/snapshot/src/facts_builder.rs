@@ -175,9 +175,11 @@ impl Store {
         let types: Vec<ConfigType> = supported
             .filter_map(|of| ConfigType::parse(&of.group, &of.resource).ok())
             .collect();
-        if self.published.facts.declared(cluster, addon) == &*types {
+        let before = self.published.facts.declared(cluster, addon).to_vec();
+        if before == types {
             return false;
         }
+        self.published.count_declared(addon, &before, &types);
         let known = Arc::make_mut(&mut self.published.facts.declared);
         let addons = known.entry(cluster.clone()).or_default();
         if types.is_empty() {
@@ -275,6 +277,32 @@ mod tests {
         let object = json!({"metadata": {"annotations": annotations}, "spec": {},
             "status": {"currentVersion": version, "conditions": [condition]}});
         put(store, Kind::Instance, cluster, "hello", object);
+    }
+
+    #[test]
+    fn the_types_that_any_instance_declares_are_known_until_the_last_one_goes() {
+        fn declares(store: &mut Store, cluster: &str, resources: &[&str]) {
+            let types = resources
+                .iter()
+                .map(|resource| json!({"group": "example.com", "resource": resource}));
+            let object = json!({"spec": {}, "status": {"supportedConfigs": types.collect::<Vec<_>>()}});
+            put(store, Kind::Instance, cluster, "hello", object);
+        }
+        let known = |facts: &Facts| -> Vec<String> {
+            let types = facts.declared_types("hello").into_iter().flatten();
+            types.map(|of| of.resource().to_owned()).collect()
+        };
+        let mut store = Store::new(Settings::default());
+        declares(&mut store, "c1", &["ones"]);
+        declares(&mut store, "c2", &["ones", "twos"]);
+        assert_eq!(known(&published(&mut store)), ["ones", "twos"]);
+        declares(&mut store, "c2", &["ones"]);
+        assert_eq!(known(&published(&mut store)), ["ones"]);
+        gone(&mut store, Kind::Instance, "c1", "hello");
+        assert_eq!(known(&published(&mut store)), ["ones"]);
+        gone(&mut store, Kind::Instance, "c2", "hello");
+        let facts = published(&mut store);
+        assert!(facts.declared_types("hello").is_none());
     }
 
     #[test]

@@ -28,11 +28,12 @@ pub(crate) const ON_ADDONS: &[Rule<Addon>] = &[
         on: Operations::CreateAndUpdate,
         doc: "A configuration is of a type that the add-on supports.\n\n\
               A ManagedClusterAddOn may override the types that its ClusterManagementAddOn lists in \
-              `spec.supportedConfigs` or configures in `spec.configuration.configs`, and those that its agent declared \
-              in `status.supportedConfigs`; where `addontemplates` are listed, also `addondeploymentconfigs`, which every template \
-              supports. Any other type is refused; nothing would ever read it. In the placements \
-              of a ClusterManagementAddOn such a type only warns, because agents may declare types themselves. While \
-              the add-on is not known, nothing is refused.",
+              `spec.supportedConfigs` or configures in `spec.configuration.configs`, and those that the add-on's program declared \
+              in `status.supportedConfigs`, on this cluster or on another one; where `addontemplates` are listed, also \
+              `addondeploymentconfigs`, which every template supports. Any other type is refused; nothing would ever read it. \
+              An add-on that is not deployed from templates may support types that it does not list: until its program has \
+              declared types on some cluster, a type that is not listed only warns. In the placements of a ClusterManagementAddOn \
+              such a type always only warns. While the add-on is not known, nothing is refused.",
         check: unlisted_type,
     },
     Rule {
@@ -131,13 +132,20 @@ fn unsupported_type(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings
     let stored = subject.old.iter().flat_map(|old| old.declared.each(effort));
     let stored = stored.filter_map(|(group, resource)| ConfigType::parse(group, resource).ok());
     let listed = addon.supported.iter().cloned();
-    let own = of_templates(addon.supported.contains(&type_of(Kind::Template)));
-    let supported = Supported::of(listed.chain(own).chain(agent).chain(stored));
+    let lists_templates = addon.supported.contains(&type_of(Kind::Template));
+    let anywhere = subject.facts.declared_types(subject.name).into_iter().flatten();
+    let declared: Vec<ConfigType> = agent.chain(stored).chain(anywhere.cloned()).collect();
+    let is_of_templates = lists_templates || subject.facts.versions(subject.name).is_some();
+    let types_are_known = is_of_templates || !declared.is_empty();
+    let supported = Supported::of(listed.chain(of_templates(lists_templates)).chain(declared));
     let owner = format!("add-on {}", quoted(subject.name));
     let cure = "ask the add-on owner to list it in spec.supportedConfigs";
-    for (at, config) in typed(&subject.body.configs, effort) {
-        if !supported.has(&config) {
-            findings.deny(supported.misses(at, &config, (&owner, cure), effort));
+    for (at, config) in typed(&subject.body.configs, effort).filter(|(_, of)| !supported.has(of)) {
+        if types_are_known {
+            findings.deny(supported.misses(at, &config, ("supports", &owner, cure), effort));
+        } else {
+            let cure = "check the type: the add-on's program has declared no types yet";
+            findings.warn(supported.misses(at, &config, ("lists", &owner, cure), effort));
         }
     }
 }
@@ -146,8 +154,9 @@ fn unlisted_type(subject: &Subject<'_, Addon>, findings: &mut Findings) {
     let (body, effort) = (&subject.body, subject.effort);
     let listed: Vec<ConfigType> = listed_types(body, effort).collect();
     let own = of_templates(listed.contains(&type_of(Kind::Template)));
-    let supported = Supported::of(listed.into_iter().chain(own));
-    let speaker = ("this add-on", "list it in spec.supportedConfigs");
+    let declared = subject.facts.declared_types(subject.name).into_iter().flatten();
+    let supported = Supported::of(listed.into_iter().chain(own).chain(declared.cloned()));
+    let speaker = ("supports", "this add-on", "list it in spec.supportedConfigs");
     for list in placement_lists(&subject.body, subject.effort) {
         for (at, config) in typed(list, effort) {
             if !supported.has(&config) {
@@ -189,13 +198,13 @@ impl Supported {
         &self,
         at: &ReferenceAt<'_>,
         config: &ConfigType,
-        (owner, cure): (&str, &str),
+        (verb, owner, cure): (&str, &str, &str),
         effort: &StepBudget<'_>,
     ) -> Violation {
         let detail = if self.0.is_empty() {
-            format!("{owner} supports no configuration types")
+            format!("{owner} {verb} no configuration types")
         } else {
-            format!("{owner} supports: {}", self.names(config.group()))
+            format!("{owner} {verb}: {}", self.names(config.group()))
         };
         // The right resource in the wrong group: the group is what must change.
         if let Some(group) = self.1.get(config.resource()) {

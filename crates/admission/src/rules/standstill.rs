@@ -31,15 +31,8 @@ impl Reach<'_> {
         if self.lists_templates() || !self.versions.is_empty() {
             return is_kind(of, Kind::Template) || is_kind(of, Kind::DeploymentConfig);
         }
-        let mut has_declared = false;
-        for (cluster, _, _) in self.clusters() {
-            let declared = self.facts.declared(cluster, self.name);
-            if declared.contains(of) {
-                return true;
-            }
-            has_declared |= !declared.is_empty();
-        }
-        !has_declared
+        let declared = self.facts.declared_types(self.name);
+        declared.is_none_or(|types| types.contains(of))
     }
 
     /// Tells whether nothing can come to a cluster; what is `coming` counts as there.

@@ -135,7 +135,12 @@ pub(super) fn inherited<'a>(
 }
 
 /// What is inherited keeps its verdict, what is the cluster's own gets one.
-pub(super) fn own(view: &View<'_>, layer: Completed, base: &Effective, instance: &Instance) -> Effective {
+pub(super) fn own(
+    view: &View<'_>,
+    layer: Completed,
+    base: &Effective,
+    (instance, declared): (&Instance, &Declared<'_>),
+) -> Effective {
     let noted = |config: &ConfigRef| notes::on_instance(instance, base, config);
     let mut found = looked_up(view, layer, noted);
     // What was good has been looked up for all.
@@ -150,8 +155,9 @@ pub(super) fn own(view: &View<'_>, layer: Completed, base: &Effective, instance:
     let is_supported = |of: &ConfigType| {
         listed_types(view.addon).any(|listed| listed == of)
             || (deployed && is_of_templates(of))
-            // What a template add-on declares is written by the tide itself: its echo says nothing.
-            || (!deployed && instance.supported.contains(of))
+            // What a template add-on declares is written by Tidegate itself and says nothing. What the program of another add-on
+            // declares on one cluster counts on all: it writes the status of a new instance a moment later.
+            || (!deployed && (instance.supported.contains(of) || declared.allows_on_any_cluster(of)))
     };
     found.refuse(|desired| match &desired.source {
         Source::Cluster => !is_supported(&desired.config.of),

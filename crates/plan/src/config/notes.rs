@@ -25,13 +25,18 @@ pub(super) struct Declared<'v> {
     types: BTreeSet<&'v ConfigType>,
     /// No instance exists yet: a hash that is noted concerns no cluster, and stays as it is.
     is_idle: bool,
+    /// The add-on is deployed from templates: what its instances declare says nothing.
+    is_deployed: bool,
 }
 
 impl<'v> Declared<'v> {
     /// Collects what the instances of an add-on declare. What the tide declares itself says nothing.
     pub(super) fn of(view: &View<'v>, deployed: bool) -> Self {
         if deployed {
-            return Self::default();
+            return Self {
+                is_deployed: true,
+                ..Self::default()
+            };
         }
         let types = view
             .all_instances()
@@ -40,6 +45,7 @@ impl<'v> Declared<'v> {
         Self {
             types,
             is_idle: view.all_instances().next().is_none(),
+            is_deployed: false,
         }
     }
 
@@ -56,6 +62,11 @@ impl<'v> Declared<'v> {
     /// Returns whether an instance declares the type, or none declares any.
     pub(super) fn allows(&self, of: &ConfigType) -> bool {
         self.types.is_empty() || self.types.contains(of)
+    }
+
+    /// Returns whether a cluster may have a configuration of its own of the type, as far as other clusters tell.
+    pub(super) fn allows_on_any_cluster(&self, of: &ConfigType) -> bool {
+        !self.is_deployed && self.allows(of)
     }
 
     fn writes(&self, of: &ConfigType) -> bool {

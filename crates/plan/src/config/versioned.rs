@@ -144,7 +144,11 @@ impl<'v> Layer<'v> {
         instance: &Instance,
         asked: &str,
     ) -> Arc<Effective> {
-        let Basis { view, offered, .. } = basis;
+        let Basis {
+            view,
+            offered,
+            declared,
+        } = basis;
         let shared = self.inherited(basis, asked);
         let inherited = self.entries(asked);
         let is_of_others = offered.leaves_alone(view, instance);
@@ -167,7 +171,7 @@ impl<'v> Layer<'v> {
             Some(bad) if offered.orphan(&configs(&entries), instance).is_some() => Pick::Bad(bad),
             Some(_) | None => offered.pick(view, &configs(&entries), asked),
         };
-        let mut found = own(view, Completed::new(entries, pick), &shared, instance);
+        let mut found = own(view, Completed::new(entries, pick), &shared, (instance, declared));
         found.layer(merges);
         Arc::new(found)
     }

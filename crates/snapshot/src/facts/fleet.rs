@@ -37,6 +37,8 @@ pub struct Facts {
     pub placements: Arc<ByTwoNames<Arc<PlacementFacts>>>,
     /// Types that agents declared in `status.supportedConfigs`: cluster, then add-on.
     pub declared: Arc<ByTwoNames<Arc<[ConfigType]>>>,
+    /// The same for all clusters together, by add-on; an add-on of which no agent has declared a type is absent.
+    pub declared_types: Arc<BTreeMap<Arc<str>, Arc<BTreeSet<ConfigType>>>>,
     /// Versions by add-on; an add-on whose templates carry no version is absent.
     pub versions: Arc<BTreeMap<Arc<str>, Arc<VersionFacts>>>,
     /// Clusters by name.
@@ -122,6 +124,14 @@ impl Facts {
             .entry(cluster.into())
             .or_default();
         addons.insert(addon.into(), types.into_iter().collect());
+        let all = self.declared.values().filter_map(|addons| addons.get(addon));
+        let all: BTreeSet<ConfigType> = all.flat_map(|types| types.iter().cloned()).collect();
+        let by_addon = Arc::make_mut(&mut self.declared_types);
+        if all.is_empty() {
+            by_addon.remove(addon);
+        } else {
+            by_addon.insert(addon.into(), Arc::new(all));
+        }
         self
     }
 
@@ -230,6 +240,12 @@ impl Facts {
             .get(cluster)
             .and_then(|addons| addons.get(addon))
             .map_or(&[], Arc::as_ref)
+    }
+
+    /// Returns the types that the agents of an add-on declared on any cluster; nothing while none has declared one: then the types
+    /// that the add-on supports are not known, unless it is deployed from templates.
+    pub fn declared_types(&self, addon: &str) -> Option<&BTreeSet<ConfigType>> {
+        self.declared_types.get(addon).map(Arc::as_ref)
     }
 
     /// Tells whether a placement selects a cluster.

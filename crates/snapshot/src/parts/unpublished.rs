@@ -3,6 +3,7 @@
 //! Decides nothing about objects.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use crate::facts::{Facts, Peer, PeerFacts, PeerInstance};
 use crate::interner::Table;
@@ -21,6 +22,8 @@ pub(crate) struct Published {
     sayings: Table<PeerInstance>,
     /// The types that agents declare: thousands declare the same.
     pub(crate) declarations: Table<[ConfigType]>,
+    /// How many instances declare a type, by add-on.
+    declarers: BTreeMap<Name, BTreeMap<ConfigType, usize>>,
 }
 
 /// What must be looked at when facts are published.
@@ -68,6 +71,39 @@ impl Published {
 
     pub(crate) fn config_changed(&mut self, config: &ConfigRef) {
         self.changed.configs.insert(config.clone());
+    }
+
+    /// Counts the types that an instance declares now, and no longer; returns whether the types that any instance of the add-on
+    /// declares are others now.
+    pub(crate) fn count_declared(&mut self, addon: &Name, old: &[ConfigType], new: &[ConfigType]) -> bool {
+        let counts = self.declarers.entry(addon.clone()).or_default();
+        let mut differs = false;
+        for of in new {
+            let count = counts.entry(of.clone()).or_insert(0);
+            differs |= *count == 0;
+            *count += 1;
+        }
+        for of in old {
+            let Some(count) = counts.get_mut(of) else {
+                continue;
+            };
+            *count = count.saturating_sub(1);
+            if *count == 0 {
+                counts.remove(of);
+                differs = true;
+            }
+        }
+        if differs {
+            let types = Arc::new(counts.keys().cloned().collect::<BTreeSet<_>>());
+            let known = Arc::make_mut(&mut self.facts.declared_types);
+            if types.is_empty() {
+                known.remove(addon);
+                self.declarers.remove(addon);
+            } else {
+                known.insert(addon.clone(), types);
+            }
+        }
+        differs
     }
 
     /// An instance was one thing, or nothing, and is another.
