@@ -19,7 +19,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use any_kind::AnyKinds;
-use model::HubNamespaces;
+use model::{HubNamespaces, ReservedSigner, ReservedSigners};
 use plan::{Action, Plan};
 use serde_json::Value;
 use snapshot::{
@@ -89,6 +89,10 @@ fn settings(script: &str) -> Settings {
             }
             ["setting", "hub-namespaces", names] => {
                 settings.hub_namespaces = HubNamespaces::of(names.split(','));
+            }
+            ["setting", "reserved-signers", entries] => {
+                let entries: Result<Vec<_>, _> = entries.split(',').map(ReservedSigner::parse).collect();
+                settings.reserved_signers = ReservedSigners::with(&entries.expect("signers"));
             }
             ["setting", "manage", "marked"] => settings.managing = Managing::Marked,
             ["setting", "roll-ups", "own"] => settings.roll_ups = RollUps::InOwnKind,

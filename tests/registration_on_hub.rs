@@ -19,7 +19,7 @@ use crate::testkit::waiting::eventually;
 use crate::testkit::{agent, hubs};
 
 const HUB_SIGNER: &str = "kubernetes.io/kube-apiserver-client";
-const OWN_SIGNER: &str = "example.com/hello";
+const OWN_SIGNER: &str = "open-cluster-management.io/hello-addon";
 const CLUSTER: &str = "c1";
 const AGENT: &str = "system:open-cluster-management:c1:x7f2q";
 

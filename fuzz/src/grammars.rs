@@ -7,7 +7,7 @@ use apimachinery::labels::{Selector, written};
 use apimachinery::names::{self, Unit};
 use apimachinery::quantity::Quantity;
 use apimachinery::{json_pointer, regexp};
-use model::{ImageReference, OwnSigner, check_certificate_name, parse_quantity};
+use model::{ImageReference, OwnSigner, ReservedSigners, check_certificate_name, parse_quantity};
 use serde_json::Value;
 use snapshot::{HookTimeout, promotion};
 use tidegate::server::PathSecrets;
@@ -64,7 +64,7 @@ fn references(text: &str) {
     if let Ok(image) = ImageReference::parse(text) {
         assert_eq!(image.as_str(), text, "an image is asked for as it was written");
     }
-    if let Ok(signer) = OwnSigner::parse(text, "helloworld") {
+    if let Ok(signer) = OwnSigner::parse(text, "helloworld", &ReservedSigners::default()) {
         let domain = signer.as_str().split('/').next().unwrap_or_default();
         let hubs = domain == "kubernetes.io" || domain.ends_with(".kubernetes.io");
         assert!(!hubs, "nobody signs for Kubernetes");

@@ -11,7 +11,7 @@ use clap::Args;
 use super::words::{LeasePlace, lease, length};
 use crate::controllers::TideOptions;
 use admission::BlastRadius;
-use model::HubNamespaces;
+use model::{HubNamespaces, ReservedSigner, ReservedSigners};
 use snapshot::{
     AgentGroups, ClusterConfigs, Compat, DiscoveryLabels, EmptyLifecycle, Failures, Fence, HookTimeout,
     Managing, Name, RemovalBudget, RollUps, Settings, TimeoutPolicy, Vocabulary, service_account,
@@ -66,12 +66,32 @@ pub struct RightsArgs {
     /// They are added to the namespace of the agent's own cluster and the one that is called like the add-on.
     #[arg(long, value_name = "NAMESPACES", value_delimiter = ',')]
     pub hub_permission_namespaces: Vec<String>,
+    /// Signers of certificates that only one add-on may have, separated by commas: `<domain>/<name>=<add-on>`, or without an add-on
+    /// for none (`docs/registration.md`).
+    ///
+    /// They are added to those that components of Open Cluster Management sign.
+    #[arg(long, value_name = "SIGNERS", value_delimiter = ',', value_parser = ReservedSigner::parse)]
+    pub reserved_signers: Vec<ReservedSigner>,
 }
 
 impl RightsArgs {
     /// Returns the namespaces.
     pub(super) fn namespaces(&self) -> HubNamespaces {
         HubNamespaces::of(self.hub_permission_namespaces.iter().map(String::as_str))
+    }
+
+    /// Returns the signers that only certain add-ons may have.
+    pub(super) fn signers(&self) -> ReservedSigners {
+        ReservedSigners::with(&self.reserved_signers)
+    }
+
+    /// Returns the settings with what agents may have.
+    pub(super) fn applied_to(&self, settings: Settings) -> Settings {
+        Settings {
+            hub_namespaces: self.namespaces(),
+            reserved_signers: self.signers(),
+            ..settings
+        }
     }
 }
 
@@ -326,6 +346,7 @@ impl From<&TideArgs> for TideOptions {
                 roll_ups: RollUps::InOwnKind,
                 removal_budget: args.removal_budget,
                 hub_namespaces: HubNamespaces::default(),
+                reserved_signers: ReservedSigners::default(),
                 ..args.chosen()
             },
             signing_namespace: args.signing_namespace.as_str().into(),

@@ -26,6 +26,7 @@ pub(super) fn read(args: &GateArgs, rights: &RightsArgs) -> Result<Rulebook, Cli
         policies: policies::compiled(args.policies.as_deref())?,
         blast_radius: args.blast_radius.unwrap_or_default(),
         hub_namespaces: rights.namespaces(),
+        reserved_signers: rights.signers(),
     })
 }
 

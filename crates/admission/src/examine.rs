@@ -101,6 +101,7 @@ fn check<K: Ruled>(case: &Case<'_>, object: &Value, old: Option<&Value>, most: u
         facts: case.facts,
         blast_radius: case.rulebook.blast_radius,
         hub_namespaces: &case.rulebook.hub_namespaces,
+        reserved_signers: &case.rulebook.reserved_signers,
         doubts: &doubts,
         effort: &effort,
     };
@@ -218,6 +219,7 @@ mod tests {
             facts: &facts,
             blast_radius: rulebook.blast_radius,
             hub_namespaces: &rulebook.hub_namespaces,
+            reserved_signers: &rulebook.reserved_signers,
             doubts: &Unconfirmed::default(),
             effort: &StepBudget::default(),
         };

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::blast_radius::BlastRadius;
 use super::enforcement::Enforcement;
 use field::Path;
-use model::HubNamespaces;
+use model::{HubNamespaces, ReservedSigners};
 use policy::PolicySet;
 
 /// The operator's choices.
@@ -21,6 +21,8 @@ pub struct Rulebook {
     pub blast_radius: BlastRadius,
     /// Where agents may have roles on the hub, beside the cluster's namespace and the add-on's own.
     pub hub_namespaces: HubNamespaces,
+    /// Signers that only certain add-ons may have.
+    pub reserved_signers: ReservedSigners,
 }
 
 /// What is wrong with a policy that does not compile.

@@ -10,7 +10,7 @@ use super::template_body::TemplateBody;
 use super::unconfirmed::Unconfirmed;
 use super::upgrade_body::UpgradeBody;
 use field::{Findings, Path};
-use model::HubNamespaces;
+use model::{HubNamespaces, ReservedSigners};
 use serde_json::Value;
 use snapshot::{Facts, ObjectKey, Word};
 
@@ -82,6 +82,8 @@ pub(super) struct Subject<'a, K: Kind> {
     pub(super) blast_radius: BlastRadius,
     /// Where agents may have roles on the hub.
     pub(super) hub_namespaces: &'a HubNamespaces,
+    /// Signers that only certain add-ons may have.
+    pub(super) reserved_signers: &'a ReservedSigners,
     /// What only seems to be absent.
     pub(super) doubts: &'a Unconfirmed,
     /// How much the rule may still look at.

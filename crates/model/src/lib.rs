@@ -54,6 +54,6 @@ pub use rollout_approval::{Approval, ApprovalBefore, Approvals, approval};
 pub use rollout_window::RolloutWindows;
 pub use scalar::Scalar;
 pub use selector::{Selector, is_label_key, is_label_value, parse_selector};
-pub use signer::{OwnSigner, check_certificate_name};
+pub use signer::{OwnSigner, ReservedSigner, ReservedSigners, check_certificate_name};
 pub use turns::Rest;
 pub use version::AddonVersion;

@@ -1,7 +1,10 @@
 //! Signers of an add-on's own, and the names that their certificates may carry.
 //!
-//! Decides which signers are Kubernetes' or Open Cluster Management's and not an add-on's, and which users and groups mean
+//! Decides which signers are Kubernetes' or another component's and not an add-on's, and which users and groups mean
 //! something to the hub itself. Never knows whose key a signer has: a name that the hub would believe is refused for all.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use apimachinery::names::is_dns1123_label;
 
@@ -11,33 +14,105 @@ use field::{Class, Fault};
 const LONGEST: usize = 571;
 /// Domains whose signers are Kubernetes' own.
 const KUBERNETES: [&str; 2] = ["kubernetes.io", "k8s.io"];
-/// The domain whose signers are Open Cluster Management's own.
-const OCM: &str = "open-cluster-management.io";
-/// The signers of that domain that an add-on has by its documentation: add-on and signer.
-const PURPOSES: [(&str, &str); 2] = [
-    ("cluster-proxy", "open-cluster-management.io/proxy-agent-signer"),
+/// Signers that components of Open Cluster Management and Red Hat Advanced Cluster Management sign by themselves, each with the
+/// add-on that it serves. All other names of the domain `open-cluster-management.io` are free: add-ons of these projects name their
+/// own signers so.
+const RESERVED: [(&str, Option<&str>); 4] = [
+    // open-cluster-management-io/api, operator/v1 `GRPCAuthSigner`: the hub's registration signs it for clusters that connect by
+    // gRPC (open-cluster-management-io/ocm, pkg/registration/register/grpc). No add-on has it.
+    ("open-cluster-management.io/grpc", None),
+    // open-cluster-management-io/cluster-proxy, pkg/proxyagent/agent/agent.go `ProxyAgentSignerName`.
     (
-        "observability-controller",
+        "open-cluster-management.io/proxy-agent-signer",
+        Some("cluster-proxy"),
+    ),
+    // stolostron/multicluster-observability-operator, operators/multiclusterobservability/pkg/certificates/cert_agent.go.
+    (
         "open-cluster-management.io/observability-signer",
+        Some("observability-controller"),
+    ),
+    // stolostron/multicluster-global-hub, operator/pkg/controllers/agent/certificates `SignerName`.
+    (
+        "open-cluster-management.io/globalhub-signer",
+        Some("multicluster-global-hub-controller"),
     ),
 ];
+
+/// The signers that are reserved for add-ons, or for no add-on: those of known components, and what the operator adds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReservedSigners(Arc<BTreeMap<Box<str>, BTreeSet<Box<str>>>>);
+
+/// One signer that the operator reserves, with the add-on that may have it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReservedSigner {
+    name: Box<str>,
+    owner: Option<Box<str>>,
+}
+
+impl ReservedSigner {
+    /// Reads `<signer>=<add-on>`; without an add-on no add-on may have the signer.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let (name, owner) = text.split_once('=').unwrap_or((text, ""));
+        if is_kubernetes(name) {
+            return Err(
+                "the signers of kubernetes.io and k8s.io are reserved and cannot be given to an add-on"
+                    .to_owned(),
+            );
+        }
+        if !is_well_formed(name) {
+            return Err("write <domain>/<name>=<add-on>, for instance example.com/hello=hello".to_owned());
+        }
+        Ok(Self {
+            name: name.into(),
+            owner: Some(owner).filter(|owner| !owner.is_empty()).map(Box::from),
+        })
+    }
+}
+
+impl Default for ReservedSigners {
+    fn default() -> Self {
+        Self::with([])
+    }
+}
+
+impl ReservedSigners {
+    /// Returns the signers of known components and these. An entry for a signer that has an owner already adds an owner.
+    pub fn with<'a>(more: impl IntoIterator<Item = &'a ReservedSigner>) -> Self {
+        let known = RESERVED.iter().map(|(name, owner)| (*name, *owner));
+        let more = more.into_iter().map(|one| (&*one.name, one.owner.as_deref()));
+        let mut all: BTreeMap<Box<str>, BTreeSet<Box<str>>> = BTreeMap::new();
+        for (name, owner) in known.chain(more) {
+            all.entry(name.into()).or_default().extend(owner.map(Box::from));
+        }
+        Self(Arc::new(all))
+    }
+
+    fn check(&self, name: &str, addon: &str) -> Result<(), String> {
+        let Some(owners) = self.0.get(name).filter(|owners| !owners.contains(addon)) else {
+            return Ok(());
+        };
+        let owners: Vec<String> = owners.iter().map(|owner| format!("\"{owner}\"")).collect();
+        Err(if owners.is_empty() {
+            "this signer is reserved: no add-on may have it".to_owned()
+        } else {
+            format!("this signer is reserved for the add-on {}", owners.join(" or "))
+        })
+    }
+}
 
 /// The name of a signer that an add-on may have certificates from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnSigner(String);
 
 impl OwnSigner {
-    /// Reads `<domain>/<name>`. Signers of Kubernetes' and Open Cluster Management's domains sign for the hub itself: they are
-    /// refused, but for one that is made for this add-on.
-    pub fn parse(text: &str, addon: &str) -> Result<Self, Fault> {
+    /// Reads `<domain>/<name>`. Signers of Kubernetes' domains sign for the hub itself and are refused; a reserved one is refused
+    /// unless it is reserved for this add-on.
+    pub fn parse(text: &str, addon: &str, reserved: &ReservedSigners) -> Result<Self, Fault> {
         if text.chars().count() > LONGEST {
             let detail = format!("must have at most {LONGEST} characters");
             return Err(Fault::of_text(Class::TooLong, text, detail));
         }
-        // Whose it is comes first: other spellings of a domain are no way around.
-        let domain = text.trim().split('/').next().unwrap_or_default();
-        let domain = domain.trim_end_matches('.').to_lowercase();
-        if KUBERNETES.iter().any(|of| is_within(&domain, of)) {
+        if is_kubernetes(text) {
             let fault = Fault::of_text(
                 Class::Forbidden,
                 text,
@@ -45,25 +120,15 @@ impl OwnSigner {
             );
             return Err(fault.hint(cure(text, addon)));
         }
-        if is_within(&domain, OCM) {
-            let mut purposes = PURPOSES.iter().filter(|(_, signer)| *signer == text);
-            return match purposes.next() {
-                Some((owner, _)) if *owner == addon => Ok(Self(text.to_owned())),
-                Some((owner, _)) => {
-                    let detail = format!("this signer is for the add-on \"{owner}\" alone");
-                    Err(Fault::of_text(Class::Forbidden, text, detail).hint(own_domain(addon)))
-                }
-                None => {
-                    let detail = "the signers of this domain are Open Cluster Management's own";
-                    Err(Fault::of_text(Class::Forbidden, text, detail).hint(own_domain(addon)))
-                }
-            };
+        // A reserved name in another spelling is malformed.
+        if !is_well_formed(text) {
+            let detail = "must be a domain with at least one point, \"/\" and one name, all in lower case";
+            return Err(Fault::of_text(Class::Invalid, text, detail).hint(own_domain(addon)));
         }
-        if is_well_formed(text) {
-            return Ok(Self(text.to_owned()));
+        match reserved.check(text, addon) {
+            Ok(()) => Ok(Self(text.to_owned())),
+            Err(detail) => Err(Fault::of_text(Class::Forbidden, text, detail).hint(own_domain(addon))),
         }
-        let detail = "must be a domain with at least one point, \"/\" and one name, all in lower case";
-        Err(Fault::of_text(Class::Invalid, text, detail).hint(own_domain(addon)))
     }
 
     /// Returns the name.
@@ -109,6 +174,13 @@ fn own_domain(addon: &str) -> String {
     format!("name a domain of your own, such as \"example.com/{addon}\"")
 }
 
+/// Tells whether a signer is of a domain of Kubernetes, however the domain is spelled.
+fn is_kubernetes(text: &str) -> bool {
+    let domain = text.trim().split('/').next().unwrap_or_default();
+    let domain = domain.trim_end_matches('.').to_lowercase();
+    KUBERNETES.iter().any(|of| is_within(&domain, of))
+}
+
 fn is_within(domain: &str, of: &str) -> bool {
     domain
         .strip_suffix(of)
@@ -129,7 +201,11 @@ mod tests {
     use super::*;
 
     fn signer(text: &str, addon: &str) -> String {
-        match OwnSigner::parse(text, addon) {
+        signer_of(text, addon, &ReservedSigners::default())
+    }
+
+    fn signer_of(text: &str, addon: &str, reserved: &ReservedSigners) -> String {
+        match OwnSigner::parse(text, addon, reserved) {
             Ok(signer) => format!("own {}", signer.as_str()),
             Err(fault) => fault.to_string(),
         }
@@ -194,21 +270,89 @@ mod tests {
     }
 
     #[test]
-    fn signers_of_open_cluster_management_are_for_their_purpose_alone() {
-        let proxy = "open-cluster-management.io/proxy-agent-signer";
-        assert_eq!(signer(proxy, "cluster-proxy"), format!("own {proxy}"));
-        assert!(signer(proxy, "hello").contains("for the add-on \"cluster-proxy\" alone"));
+    fn a_reserved_signer_is_for_its_owner_alone() {
+        for (name, owner) in RESERVED {
+            let refused = signer(name, "hello");
+            match owner {
+                Some(owner) => {
+                    assert_eq!(signer(name, owner), format!("own {name}"));
+                    let expected = format!("reserved for the add-on \"{owner}\"");
+                    assert!(refused.contains(&expected), "{refused}");
+                }
+                None => assert!(refused.contains("no add-on may have it"), "{refused}"),
+            }
+            // Another spelling of a reserved name is no name at all.
+            for text in [
+                format!("{name}/x"),
+                format!(" {name}"),
+                name.to_uppercase(),
+                name.replace('/', "./"),
+            ] {
+                assert!(signer(&text, "hello").contains("must be a domain"), "{text:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_other_names_of_the_domain_belong_to_add_ons() {
         for text in [
-            "open-cluster-management.io/grpc",
-            "open-cluster-management.io/anything",
-            "open-cluster-management.io/proxy-agent-signer/x",
-            "OPEN-cluster-management.io/proxy-agent-signer",
-            "addon.open-cluster-management.io/x",
+            "open-cluster-management.io/argocd-agent-addon",
+            "open-cluster-management.io/hello",
+            "open-cluster-management.io/proxy-agent-signer-2",
+            "addon.open-cluster-management.io/proxy-agent-signer",
         ] {
-            assert!(
-                signer(text, "cluster-proxy").contains("Open Cluster Management's own"),
-                "{text:?}"
-            );
+            assert_eq!(signer(text, "hello"), format!("own {text}"));
+        }
+    }
+
+    #[test]
+    fn the_operator_reserves_more_signers_and_never_gives_those_of_kubernetes() {
+        let entry = |text: &str| ReservedSigner::parse(text).expect("an entry");
+        let more = [
+            entry("example.com/own=hello"),
+            entry("example.com/own=other"),
+            entry("example.com/none"),
+            entry("open-cluster-management.io/proxy-agent-signer=my-proxy"),
+        ];
+        let reserved = ReservedSigners::with(&more);
+        let rows = [
+            ("example.com/own", "hello", "own example.com/own"),
+            ("example.com/own", "other", "own example.com/own"),
+            (
+                "example.com/own",
+                "third",
+                "reserved for the add-on \"hello\" or \"other\"",
+            ),
+            ("example.com/none", "hello", "no add-on may have it"),
+            (
+                "open-cluster-management.io/proxy-agent-signer",
+                "my-proxy",
+                "own open-cluster-management.io/proxy-agent-signer",
+            ),
+            (
+                "open-cluster-management.io/proxy-agent-signer",
+                "cluster-proxy",
+                "own open-cluster-management.io/proxy-agent-signer",
+            ),
+            (
+                "open-cluster-management.io/grpc",
+                "hello",
+                "no add-on may have it",
+            ),
+        ];
+        for (name, addon, expected) in rows {
+            let found = signer_of(name, addon, &reserved);
+            assert!(found.contains(expected), "{name} {addon}: {found}");
+        }
+        for text in [
+            "kubernetes.io/kube-apiserver-client=hello",
+            "certificates.k8s.io/x=hello",
+            "KUBERNETES.io/x=hello",
+            "example.com=hello",
+            "=hello",
+            "",
+        ] {
+            assert!(ReservedSigner::parse(text).is_err(), "{text:?}");
         }
     }
 

@@ -6,8 +6,7 @@ use std::time::Duration;
 
 use super::parts::removals::RemovalBudget;
 use super::removal::{HookTimeout, TimeoutPolicy};
-use model::HubNamespaces;
-use model::Name;
+use model::{HubNamespaces, Name, ReservedSigners};
 
 /// The words of the `Progressing` condition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -156,6 +155,8 @@ pub struct Settings {
     pub removal_budget: RemovalBudget,
     /// Where agents may have roles on the hub, beside the cluster's namespace and the add-on's own.
     pub hub_namespaces: HubNamespaces,
+    /// Signers that only certain add-ons may have.
+    pub reserved_signers: ReservedSigners,
 }
 
 /// Returns the user by which a hub knows a service account.
@@ -209,6 +210,7 @@ impl Default for Settings {
             startup: Duration::from_mins(2),
             removal_budget: RemovalBudget::default(),
             hub_namespaces: HubNamespaces::default(),
+            reserved_signers: ReservedSigners::default(),
         }
     }
 }

@@ -72,7 +72,7 @@ pub(super) async fn start(
         .await
         .map_err(|error| cannot_start("the simulated clusters", error))?;
     let mut options = TideOptions::from(&args.tide);
-    options.settings.hub_namespaces = args.rights.namespaces();
+    options.settings = args.rights.applied_to(options.settings);
     let (options, sightings) = args.audit.hear(options);
     let settings = options.settings.clone();
     let tide = Tide::start(client.clone(), options)

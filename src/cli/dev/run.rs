@@ -65,10 +65,7 @@ async fn serve(args: DevArgs) -> Result<(), CliError> {
 
 /// How many clusters there are, and how the controllers of this hub behave.
 fn watched(args: &DevArgs) -> (usize, Settings) {
-    let settings = Settings {
-        hub_namespaces: args.rights.namespaces(),
-        ..TideOptions::from(&args.tide).settings
-    };
+    let settings = args.rights.applied_to(TideOptions::from(&args.tide).settings);
     (usize::from(args.clusters), settings)
 }
 

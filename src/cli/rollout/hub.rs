@@ -93,10 +93,7 @@ pub(super) fn wake(picture: &Picture) -> Option<Timestamp> {
 }
 
 fn plain_settings(args: &RolloutHubArgs) -> Settings {
-    Settings {
-        hub_namespaces: args.rights.namespaces(),
-        ..TideOptions::from(&args.tide).settings
-    }
+    args.rights.applied_to(TideOptions::from(&args.tide).settings)
 }
 
 /// Returns the settings of the controllers of a hub, OCM's manager looked at.

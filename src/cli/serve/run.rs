@@ -232,7 +232,7 @@ fn options(args: &ServeArgs, metrics: &Metrics) -> (TideOptions, Option<Sighting
         stock: args.stock_lease.0.clone().map(stock),
         ..TideOptions::from(&args.tide)
     };
-    options.settings.hub_namespaces = args.rights.namespaces();
+    options.settings = args.rights.applied_to(options.settings);
     if args.controllers == ControllersMode::Observe {
         options.part = Part::Observes;
     }

@@ -34,10 +34,7 @@ pub struct ControllerArgs {
 impl ControllerArgs {
     /// Returns the settings of the planner.
     pub(in crate::cli) fn settings(&self) -> Settings {
-        Settings {
-            hub_namespaces: self.rights.namespaces(),
-            ..TideOptions::from(&self.tide).settings
-        }
+        self.rights.applied_to(TideOptions::from(&self.tide).settings)
     }
 }
 
@@ -206,7 +203,7 @@ mod tests {
     #[test]
     fn the_words_of_a_command_line_mean_the_same_when_they_are_read_back() {
         let command = ControllerArgs::augment_args(Command::new("serve"));
-        let line = "serve --compat ocm --hub-permission-namespaces a,b --startup-time 90s --stock-lease none";
+        let line = "serve --compat ocm --hub-permission-namespaces a,b --reserved-signers example.com/a=one,example.com/b --startup-time 90s --stock-lease none";
         let matches = command.get_matches_from(line.split_whitespace());
         let here = ControllerArgs::from_arg_matches(&matches).expect("it parses");
         let (there, strange) = flags("").beside(&words_of(&matches));

@@ -312,7 +312,7 @@ mod tests {
     use crate::subject::{Kind as _, Subject, Template};
     use crate::unconfirmed::Unconfirmed;
     use field::Findings;
-    use model::HubNamespaces;
+    use model::{HubNamespaces, ReservedSigners};
     use snapshot::{Completeness, Event, Facts, Kind, Settings, Store};
 
     /// Ten clusters of a label selector; the add-on's templates stand for these versions.
@@ -353,6 +353,7 @@ mod tests {
             facts,
             blast_radius: BlastRadius::default(),
             hub_namespaces: &hub_namespaces,
+            reserved_signers: &ReservedSigners::default(),
             doubts: &Unconfirmed::default(),
             effort: &StepBudget::default(),
         };

@@ -11,7 +11,7 @@ use crate::decode::read::shared;
 use crate::names::Names;
 use crate::registration;
 use api::v1alpha1 as wire;
-use model::{ClusterKey, cluster_variables};
+use model::{ClusterKey, ReservedSigners, cluster_variables};
 
 /// Returns what a deployment configuration says; `object` is the one that `spec` was parsed from.
 pub(crate) fn deployment_config(
@@ -46,13 +46,18 @@ pub(crate) fn deployment_config(
 }
 
 /// Returns what a template says; `object` is the one that `spec` was parsed from.
-pub(crate) fn template(object: &Value, spec: wire::AddOnTemplateSpec, names: &mut Names) -> Template {
+pub(crate) fn template(
+    object: &Value,
+    spec: wire::AddOnTemplateSpec,
+    reserved: &ReservedSigners,
+    names: &mut Names,
+) -> Template {
     let asked = spec.registration.as_deref().unwrap_or_default();
     let agent = object.pointer("/spec/agentSpec").cloned().unwrap_or_default();
     let mut keys = BTreeSet::new();
     collect_cluster_keys(&agent, &mut keys);
     Template {
-        registrations: registration::asked(asked, &spec.addon_name, names),
+        registrations: registration::asked(asked, (&spec.addon_name, reserved), names),
         cluster_keys: keys.into_iter().collect(),
         agent,
         addon: names.share(&spec.addon_name),

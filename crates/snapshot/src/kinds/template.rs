@@ -25,7 +25,8 @@ impl Stored for Template {
         let parsed: AddOnTemplate = parse(object)?;
         let version = label(&parsed.metadata, labels::TEMPLATE_VERSION).map(String::as_str);
         let addon = store.names.share(&parsed.spec.addon_name);
-        let content = template(object, parsed.spec, &mut store.names);
+        let reserved = &store.settings.reserved_signers;
+        let content = template(object, parsed.spec, reserved, &mut store.names);
         let config = configs::record(
             store,
             object,

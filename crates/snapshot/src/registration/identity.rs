@@ -9,7 +9,7 @@ use crate::names::Names;
 use api::v1alpha1 as wire;
 use field::{Fault, Path};
 use model::Name;
-use model::{OwnSigner, check_certificate_name, rule};
+use model::{OwnSigner, ReservedSigners, check_certificate_name, rule};
 
 /// Signer of certificates for clients of the hub.
 pub const KUBE_CLIENT_SIGNER: &str = "kubernetes.io/kube-apiserver-client";
@@ -161,22 +161,27 @@ fn decode(subject: &wire::Subject, names: &mut Names) -> CertificateSubject {
 /// Returns what a template asks for that is made for an add-on.
 pub(crate) fn asked(
     registrations: &[wire::RegistrationSpec],
-    addon: &str,
+    owner: (&str, &ReservedSigners),
     names: &mut Names,
 ) -> Vec<Registration> {
     let each = registrations.iter().enumerate();
-    each.map(|(index, one)| asked_one(one, (index, addon), names))
+    each.map(|(index, one)| asked_one(one, index, owner, names))
         .collect()
 }
 
-fn asked_one(one: &wire::RegistrationSpec, (index, addon): (usize, &str), names: &mut Names) -> Registration {
+fn asked_one(
+    one: &wire::RegistrationSpec,
+    index: usize,
+    owner: (&str, &ReservedSigners),
+    names: &mut Names,
+) -> Registration {
     let faulty = |why: &str| Registration::Faulty(Name::from(why));
     match (one.type_.as_str(), &one.custom_signer) {
         ("KubeClient", _) => {
             let permissions = one.kube_client.iter().flat_map(|client| &client.hub_permissions);
             Registration::KubeClient(permissions.map(|one| permission(one, names)).collect())
         }
-        ("CustomSigner", Some(custom)) => match fault(custom, addon) {
+        ("CustomSigner", Some(custom)) => match fault(custom, owner) {
             Some((steps, fault, rule)) => {
                 let registration = Path::root().key("spec").key("registration").index(index);
                 let path = steps
@@ -214,8 +219,11 @@ enum Step {
 }
 
 /// The same as the gate refuses: what was stored before there was a gate, or while it was away, is not carried out either.
-fn fault(custom: &wire::CustomSignerRegistration, addon: &str) -> Option<(Vec<Step>, Fault, &'static str)> {
-    if let Err(fault) = OwnSigner::parse(&custom.signer_name, addon) {
+fn fault(
+    custom: &wire::CustomSignerRegistration,
+    (addon, reserved): (&str, &ReservedSigners),
+) -> Option<(Vec<Step>, Fault, &'static str)> {
+    if let Err(fault) = OwnSigner::parse(&custom.signer_name, addon, reserved) {
         return Some((vec![Step::Field("signerName")], fault, rule::SIGNER));
     }
     let subject = custom.subject.as_ref()?;

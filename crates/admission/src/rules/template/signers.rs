@@ -14,10 +14,13 @@ pub(super) const RULES: &[Rule<Template>] = &[
         on: Operations::CreateAndUpdate,
         doc: "A custom signer is the add-on's own.\n\n\
               A certificate of a signer of Kubernetes (`kubernetes.io/…`, `k8s.io/…`) makes its bearer a client of the hub or a \
-              node, under whatever name the template states; signers of Open Cluster Management \
-              (`open-cluster-management.io/…`) are for their purpose alone: `proxy-agent-signer` for the add-on \
-              `cluster-proxy`, `observability-signer` for `observability-controller`. Access to the hub is `type: KubeClient`; for \
-              everything else name a domain of your own. Refused, and never approved or signed.",
+              node, under whatever name the template states. Some signers are reserved by name, because a component of the hub \
+              signs them itself: `open-cluster-management.io/proxy-agent-signer` for the add-on `cluster-proxy`, \
+              `open-cluster-management.io/observability-signer` for `observability-controller`, \
+              `open-cluster-management.io/globalhub-signer` for `multicluster-global-hub-controller`, \
+              `open-cluster-management.io/grpc` for no add-on, and those of `--reserved-signers`. All other names of the domain \
+              `open-cluster-management.io` are free. Access to the hub is `type: KubeClient`; for everything else name a signer of \
+              the add-on's own. Refused, and never approved or signed.",
         check: signers,
     },
     Rule {
@@ -46,7 +49,7 @@ fn signers(subject: &Subject<'_, Template>, findings: &mut Findings) {
         let Some(name) = signer.text("signerName") else {
             continue;
         };
-        match OwnSigner::parse(name, subject.body.addon) {
+        match OwnSigner::parse(name, subject.body.addon, subject.reserved_signers) {
             // What the schema calls malformed is told once.
             Err(fault) if fault.class() == Class::Forbidden || is_of_form(name) => {
                 findings.deny(fault.at(signer.path.key("signerName"), rule::SIGNER));
