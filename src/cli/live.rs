@@ -13,13 +13,16 @@ use kube::{Api, Client, Discovery};
 use serde_json::Value;
 use tracing::info;
 
+use super::print::complain;
 use super::settings::{self, SettingsArgs, Words};
 use super::terminal::Progress;
 use super::{CliError, HubArgs, LeasePlace, connect};
 use crate::controllers::{one, page};
 use crate::files;
+use admission::HubDefinitions;
 use api::names::OWN_GROUP;
 use api::v1alpha1::{GROUP, VERSION};
+use field::Shown;
 use offline::{Dump, Hub};
 use snapshot::{ConfigLookup, ConfigRef, Event, Kind, ObservedConfig, Settings, Store, absence};
 
@@ -58,6 +61,31 @@ pub(super) fn seen(which: &HubArgs, place: &SettingsArgs) -> Result<Dump, CliErr
             hub: hub(&client, &|now| progress.now(now)).await?,
             controllers,
         })
+    })
+}
+
+/// Reads the definitions of the kinds that are judged. Those that may not be read are unknown, and a line says so.
+pub(super) fn definitions(which: &HubArgs) -> Result<HubDefinitions, CliError> {
+    blocking(which, async |client| {
+        let kind = GroupVersionKind::gvk("apiextensions.k8s.io", "v1", "CustomResourceDefinition");
+        let resource = ApiResource::from_gvk_with_plural(&kind, "customresourcedefinitions");
+        let mut found = Vec::new();
+        for definition in api::crds() {
+            let spec = definition.spec;
+            let name = format!("{}.{}", spec.names.plural, spec.group);
+            match one(&client, &resource, ("", &name)).await {
+                Ok(read) => found.extend(read),
+                Err(kube::Error::Api(status)) if status.code == 403 => {
+                    complain(&Shown::line(&format!(
+                        "tidegate: the hub does not show its definitions, so unknown fields are those of this version's own: {}",
+                        status.message
+                    )));
+                    break;
+                }
+                Err(error) => return Err(failed("read the hub", error)),
+            }
+        }
+        Ok(HubDefinitions::of(&found))
     })
 }
 

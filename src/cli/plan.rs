@@ -208,6 +208,7 @@ pub(super) fn refused(
         }),
         rulebook: rulebook::read(gate, &controllers.rights)?,
         now: Some(now),
+        definitions: None,
     };
     let report = check::check(&changes.files, &background, MissingFacts::Skip);
     let told = render(&report, Format::Table, Style::default());

@@ -43,6 +43,7 @@ mod namespaces;
 mod overtaken;
 mod own_hub;
 mod pods;
+mod real_addons;
 mod replicas;
 mod rest;
 

@@ -1,6 +1,6 @@
 //! What a door says, in a form that can be compared.
 
-use admission::{Door, Operation, RequestContext, Rulebook, UnknownFacts, Verdict};
+use admission::{Door, FieldsKnownBy, Operation, RequestContext, Rulebook, UnknownFacts, Verdict};
 use audit::{FindingState, KINDS, judge};
 use check::{Background, Base, File, MissingFacts, check};
 use field::{Violation, Warning};
@@ -65,18 +65,18 @@ impl Answer {
     }
 }
 
-pub(crate) fn at_decide(example: &Example, facts: &Facts, unknown: UnknownFacts) -> Answer {
+pub(crate) fn at_decide(
+    example: &Example,
+    facts: &Facts,
+    (unknown, fields): (UnknownFacts, FieldsKnownBy<'_>),
+) -> Answer {
     let alone = RequestContext {
         unknown,
+        fields,
         ..RequestContext::default()
     };
-    let verdict: Verdict = match unknown {
-        UnknownFacts::Fail => example.asked.at(Door::Mutate, facts),
-        UnknownFacts::SetAside => {
-            let rulebook = Rulebook::default();
-            example.asked.as_told(&rulebook, (Door::Mutate, alone), facts)
-        }
-    };
+    let rulebook = Rulebook::default();
+    let verdict: Verdict = example.asked.as_told(&rulebook, (Door::Mutate, alone), facts);
     let patch = serde_json::to_value(verdict.patch()).expect("a patch is JSON");
     Answer {
         allowed: verdict.allowed(),
@@ -112,6 +112,7 @@ pub(crate) fn at_check(example: &Example) -> Answer {
         base,
         rulebook: Rulebook::default(),
         now: None,
+        definitions: None,
     };
     // JSON is YAML, and an object of a page has been YAML before.
     let file = File {

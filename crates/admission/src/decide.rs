@@ -14,7 +14,8 @@ use super::bounds;
 use super::defaults::{self, Filled};
 use super::examine::{Case, Examined, MOST_OF_A_RULE, bounded, examine};
 use super::policies;
-use super::request::{MetadataPart, Operation, Request};
+use super::pruned_request::PrunedRequest;
+use super::request::{FieldsKnownBy, MetadataPart, Operation, Request};
 use super::rulebook::Rulebook;
 use super::rules;
 use super::shape::{self, Shape};
@@ -33,6 +34,10 @@ use snapshot::Facts;
 /// these objects ([`Verdict::asks`]) and what the user of the request must be allowed ([`Verdict::asks_whether`]); the caller
 /// asks the hub, and decides again with facts that have the answers.
 pub fn decide(request: &Request<'_>, facts: &Facts, rulebook: &Rulebook) -> Verdict {
+    if let Some(pruned) = PrunedRequest::of(request) {
+        let verdict = decide(&pruned.request(request), facts, rulebook);
+        return pruned.told(verdict, (request, facts, rulebook));
+    }
     let is_stored = request.operation != Operation::Create;
     let verdict = match v1beta1::AsAlpha::of(request) {
         Some(read) => {
@@ -67,7 +72,7 @@ fn decided(request: &Request<'_>, facts: &Facts, rulebook: &Rulebook) -> Verdict
         Err(_) if bounds::keeps_the_spec(request) => return Verdict::pass(),
         Err(violation) => return refuse(identity(request, &Value::Null), vec![violation]),
     };
-    let form = StoredForm::of(shape, &documents);
+    let form = StoredForm::of(shape, &documents, request.circumstances.fields);
     let narrowed;
     let rulebook = match documents.touch(form.seen()) {
         Touch::Nothing => return Verdict::pass(),
@@ -290,7 +295,7 @@ impl Documents {
 
 /// The object as the API server would see it.
 struct StoredForm {
-    /// Pruned and defaulted: what is stored.
+    /// Pruned, unless the hub has done that, and defaulted: what is stored.
     stored: Value,
     /// Defaulted only: what the user wrote, for rules about fields that the API server drops. Absent when nothing was.
     written: Option<Value>,
@@ -298,8 +303,16 @@ struct StoredForm {
 }
 
 impl StoredForm {
-    fn of(shape: &Shape, documents: &Documents) -> Self {
+    fn of(shape: &Shape, documents: &Documents, fields: FieldsKnownBy<'_>) -> Self {
         let mut stored = documents.object.clone();
+        if matches!(fields, FieldsKnownBy::TheHub) {
+            shape.apply_defaults(&mut stored);
+            return Self {
+                stored,
+                written: None,
+                unknown: Vec::new(),
+            };
+        }
         let unknown = shape.settle(&mut stored);
         let written = (!unknown.is_empty()).then(|| {
             let mut written = documents.object.clone();

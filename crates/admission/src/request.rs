@@ -6,6 +6,8 @@ use jiff::Timestamp;
 use schema::Stop;
 use serde_json::value::RawValue;
 
+use super::known_fields::HubDefinitions;
+
 /// Which of the two webhooks asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Door {
@@ -117,6 +119,8 @@ pub struct RequestContext<'a> {
     pub date: Option<Timestamp>,
     /// What becomes of a policy that asks for a fact which is not known.
     pub unknown: UnknownFacts,
+    /// Whose definition says which fields are known.
+    pub fields: FieldsKnownBy<'a>,
     /// Ends the decision before it is done: for a deadline that another thread watches. What was not looked at is then
     /// refused, or told, as its failure policy wants it.
     pub stop: &'a Stop,
@@ -130,6 +134,19 @@ pub enum UnknownFacts {
     Fail,
     /// It is told as undecided: an audit has no request, and a check of files only a part of the hub.
     SetAside,
+}
+
+/// Whose definition says which fields of an object are known, and which are dropped when it is stored.
+#[derive(Clone, Copy, Debug, Default)]
+pub enum FieldsKnownBy<'a> {
+    /// That of this program: there is no hub to ask.
+    #[default]
+    OurDefinition,
+    /// The hub's, which has dropped the others already: an API server does so before it calls a webhook. What is left is stored,
+    /// whether this program knows it or not.
+    TheHub,
+    /// The hub's, as it is here, for an object that has not been sent. A kind that is not among these goes by our definition.
+    Definitions(&'a HubDefinitions),
 }
 
 impl Request<'_> {

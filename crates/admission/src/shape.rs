@@ -5,17 +5,17 @@
 
 use std::sync::LazyLock;
 
-use schema::{Check, FieldError, Part, Schema, Stop};
+use schema::{Check, FieldError, Part, Stop};
 use serde_json::Value;
 
 use super::bounds;
+pub(super) use super::known_fields::Shape;
+use super::known_fields::is_users;
 use super::request::Request;
-use field::{Class, Fault, Path, Segment, Violation, nearest, quoted};
+use field::{Class, Fault, Path, Violation};
 
 /// The object does not fit the schema of its CRD.
 pub(super) const VALUE: &str = "schema/value";
-/// The most unknown fields that a known one is looked for.
-const MOST_SUGGESTED: usize = 20;
 /// The object has a field that no schema knows.
 pub(super) const UNKNOWN_FIELD: &str = "schema/unknown-field";
 
@@ -38,19 +38,13 @@ pub(super) const DOCS: [(&str, &str); 3] = [
     (
         UNKNOWN_FIELD,
         "Every field is known to the schema.\n\n\
-         The API server drops what it does not know, so that a misspelt field has no effect. Warns, with the nearest \
-         field beside it.",
+         The API server drops what its definition does not have, so that a misspelt field has no effect. Warns, with the \
+         nearest field beside it. `tidegate check` reads files and goes by the definitions of this version of Tidegate, \
+         `tidegate check --live` by those of the hub: a field that only a newer hub has is fine there, and one that an older hub \
+         drops warns. The webhook and the audit say nothing: the API server has dropped such a field before, and has warned of it \
+         itself.",
     ),
 ];
-
-/// One version of one CRD, compiled.
-pub(super) struct Shape {
-    group: String,
-    version: String,
-    resource: String,
-    definition: Value,
-    schema: Schema,
-}
 
 static SHAPES: LazyLock<Vec<Shape>> = LazyLock::new(|| api::crds().iter().flat_map(shapes).collect());
 
@@ -62,21 +56,22 @@ pub fn prepare() {
 
 /// Returns the shape of the objects that a request is about, if they are ours.
 pub(super) fn of(request: &Request<'_>) -> Option<&'static Shape> {
-    SHAPES.iter().find(|shape| {
-        shape.group == request.group && shape.version == request.version && shape.resource == request.resource
-    })
+    SHAPES
+        .iter()
+        .find(|shape| shape.is_of(request.group, request.version, request.resource))
 }
 
 impl Shape {
     /// Removes what the schema does not know and adds its defaults, as the API server does; tells what was unknown.
     pub(super) fn settle(&self, object: &mut Value) -> Vec<Violation> {
-        let removed = self.schema.prune(object);
+        let removed = self.prune(object);
         self.apply_defaults(object);
-        let mut suggestions = 0..MOST_SUGGESTED;
-        removed
-            .iter()
-            .filter_map(|path| self.unknown(Path::parse(path), suggestions.next().is_some()))
-            .collect()
+        let detail = "unknown field: it is dropped when the object is stored";
+        let unknown = removed.into_iter().map(|(path, near)| {
+            let fault = Fault::bare(Class::Invalid, detail).hint_if(near);
+            fault.at(path, UNKNOWN_FIELD)
+        });
+        unknown.collect()
     }
 
     /// Adds the defaults of the schema.
@@ -101,54 +96,6 @@ impl Shape {
             .filter(|violation| is_users(violation.path()))
             .collect()
     }
-
-    fn unknown(&self, path: Path, suggests: bool) -> Option<Violation> {
-        if !is_users(&path) {
-            return None;
-        }
-        let (parent, last) = path.split_last()?;
-        let name = match last {
-            Segment::Key(name) => name.as_ref(),
-            Segment::Entry(name) => name.as_str(),
-            Segment::Index(_) => "",
-        };
-        let fault = Fault::bare(
-            Class::Invalid,
-            "unknown field: it is dropped when the object is stored",
-        );
-        if !suggests {
-            return Some(fault.at(path, UNKNOWN_FIELD));
-        }
-        let properties = descend(&self.definition, parent.segments())
-            .and_then(|schema| schema.get("properties")?.as_object())
-            .map(|properties| properties.keys().map(String::as_str).collect::<Vec<_>>());
-        let near = nearest(name, properties.unwrap_or_default());
-        let fault = fault.hint_if(near.map(|near| format!("did you mean {}?", quoted(near))));
-        Some(fault.at(path, UNKNOWN_FIELD))
-    }
-}
-
-// The status belongs to the controller that observes, and the API server looks after metadata itself.
-fn is_users(path: &Path) -> bool {
-    match path.segments().first() {
-        Some(Segment::Key(name)) => name != "status" && name != "metadata",
-        Some(Segment::Index(_) | Segment::Entry(_)) | None => true,
-    }
-}
-
-fn descend<'s>(schema: &'s Value, segments: &[Segment]) -> Option<&'s Value> {
-    segments.iter().try_fold(schema, |schema, segment| match segment {
-        Segment::Index(_) => schema.get("items"),
-        Segment::Key(name) => named(schema, name),
-        Segment::Entry(name) => named(schema, name),
-    })
-}
-
-fn named<'s>(schema: &'s Value, name: &str) -> Option<&'s Value> {
-    let property = schema
-        .get("properties")
-        .and_then(|properties| properties.get(name));
-    property.or_else(|| schema.get("additionalProperties"))
 }
 
 fn violation(error: &FieldError) -> Violation {
@@ -179,14 +126,12 @@ fn shapes(
         .filter_map(|version| {
             let definition = version.schema.as_ref()?.open_api_v3_schema.as_ref()?;
             let definition = serde_json::to_value(definition).expect("a schema is plain data");
-            let schema = Schema::parse(&definition).expect("our own definitions are structural");
-            Some(Shape {
-                group: crd.spec.group.clone(),
-                version: version.name.clone(),
-                resource: crd.spec.names.plural.clone(),
-                definition,
-                schema,
-            })
+            let kind = (
+                crd.spec.group.as_str(),
+                version.name.as_str(),
+                crd.spec.names.plural.as_str(),
+            );
+            Some(Shape::parse(kind, definition).expect("our own definitions are structural"))
         })
         .collect()
 }

@@ -142,6 +142,15 @@ fn may_differ(version: &str, text: &str) -> bool {
     version != VERSION || signs.iter().any(|sign| text.contains(sign))
 }
 
+/// Returns the fields of the object of a request that only the other version has.
+pub(super) fn strays_of(request: &Request<'_>, object: &Value) -> Vec<Violation> {
+    if request.group == GROUP && request.version == Version::V1beta1.name() {
+        strays(request.resource, object)
+    } else {
+        Vec::new()
+    }
+}
+
 /// Returns the fields that only `v1alpha1` has.
 fn strays(resource: &str, object: &Value) -> Vec<Violation> {
     let all = OLD_NAMES.iter().filter(|(of, _, _)| *of == resource);

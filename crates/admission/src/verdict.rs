@@ -88,6 +88,21 @@ impl Verdict {
         }
     }
 
+    /// Returns the verdict with more findings.
+    pub(super) fn finding_as_well(mut self, findings: Findings) -> Self {
+        let (violations, warnings, audited) = findings.into_parts();
+        self.violations.extend(violations);
+        self.violations.sort();
+        let more = warnings.iter().map(|warning| warning.violation().clone());
+        let warned = self.warnings.iter().map(|warning| warning.violation().clone());
+        let mut warned: Vec<Violation> = warned.chain(more).collect();
+        warned.sort();
+        self.warnings = warned.into_iter().map(Warning::from).collect();
+        self.audited.extend(audited);
+        self.audited.sort();
+        self
+    }
+
     /// Returns the verdict with what another one refuses, or leaves open.
     pub(super) fn refusing_as_well(mut self, other: Self) -> Self {
         self.violations.extend(other.violations);

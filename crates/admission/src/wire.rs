@@ -11,7 +11,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::request::{Door, Operation, Request, RequestContext, UnknownFacts};
+use super::request::{Door, FieldsKnownBy, Operation, Request, RequestContext, UnknownFacts};
 use super::verdict::Verdict;
 use super::{beginning, bounds};
 use field::Status;
@@ -180,6 +180,7 @@ impl<'a> Review<'a> {
                 now: None,
                 date: None,
                 unknown: UnknownFacts::Fail,
+                fields: FieldsKnownBy::TheHub,
                 stop: Default::default(),
             },
         }

@@ -11,7 +11,9 @@ use serde_json::Value;
 use serde_json::value::to_raw_value;
 
 use super::finding::{Finding, FindingState};
-use admission::{Door, Facts, Operation, Request, RequestContext, Rulebook, UnknownFacts, Verdict, decide};
+use admission::{
+    Door, Facts, FieldsKnownBy, Operation, Request, RequestContext, Rulebook, UnknownFacts, Verdict, decide,
+};
 use field::{Class, Violation, Warning};
 use policy::is_excused;
 use snapshot::{Address, Kind, Name};
@@ -58,6 +60,8 @@ pub fn judge(kind: Kind, object: &Value, facts: &Facts, rulebook: &Rulebook, now
             uid: "audit",
             date: Some(now),
             unknown: UnknownFacts::SetAside,
+            // The hub has stored the object: it has every field.
+            fields: FieldsKnownBy::TheHub,
             ..RequestContext::default()
         },
     };
@@ -163,6 +167,18 @@ mod tests {
     use super::*;
     use policy::{Origin, PolicySet, Source};
     use serde_json::json;
+
+    #[test]
+    fn a_field_that_the_hub_has_stored_is_not_called_unknown() {
+        let object = json!({"apiVersion": "addon.open-cluster-management.io/v1alpha1", "kind": "ClusterManagementAddOn",
+            "metadata": {"name": "newer"}, "spec": {"hostedModeAutoDiscovery": {"mode": "Enable"}}});
+        let now = Timestamp::UNIX_EPOCH;
+        let found = judge(Kind::AddOn, &object, &Facts::default(), &Rulebook::default(), now);
+        assert!(
+            found.iter().all(|one| *one.rule != *"schema/unknown-field"),
+            "{found:?}"
+        );
+    }
 
     fn rulebook(spec: Value) -> Rulebook {
         let mut spec = spec;

@@ -9,7 +9,10 @@ use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::kinds::{FileKind, KnownKind, standing};
-use admission::{Door, Facts, Operation, Request, RequestContext, Rulebook, UnknownFacts, Verdict, decide};
+use admission::{
+    Door, Facts, FieldsKnownBy, HubDefinitions, Operation, Request, RequestContext, Rulebook, UnknownFacts,
+    Verdict, decide,
+};
 use field::Violation;
 use offline::Knowledge;
 
@@ -39,6 +42,7 @@ pub fn judge(
         object: Some(object),
         old,
         now: None,
+        definitions: None,
     };
     Some(asked.judge(knowledge, rulebook))
 }
@@ -51,6 +55,8 @@ pub(super) struct Question<'a> {
     pub(super) old: Option<&'a Value>,
     /// When it is asked, for policies that look at the time.
     pub(super) now: Option<Timestamp>,
+    /// The definitions of the hub, where they are known.
+    pub(super) definitions: Option<&'a HubDefinitions>,
 }
 
 impl Question<'_> {
@@ -105,6 +111,9 @@ impl Question<'_> {
             circumstances: RequestContext {
                 now: self.now,
                 unknown: UnknownFacts::SetAside,
+                fields: self
+                    .definitions
+                    .map_or(FieldsKnownBy::OurDefinition, FieldsKnownBy::Definitions),
                 ..RequestContext::default()
             },
         };

@@ -4,6 +4,7 @@
 //! applies them together. Findings stand where the reader has to change something.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use apimachinery::json_pointer::unescape;
 use jiff::Timestamp;
@@ -15,7 +16,7 @@ use super::judge::Question;
 use super::kinds::{FileKind, standing};
 use super::policies;
 use super::works::{self, Gravity, work_of};
-use admission::{Entry, Rulebook, catalogue};
+use admission::{Entry, HubDefinitions, Rulebook, catalogue};
 use field::{Violation, Warning};
 use offline::{Hub, Identity, Knowledge};
 use report::{Checked, Finding, ObjectReference, Report, RuleDoc, Severity, Spot};
@@ -50,6 +51,8 @@ pub struct Background {
     pub rulebook: Rulebook,
     /// When the files will be applied, for policies that look at the time; unknown to them when absent.
     pub now: Option<Timestamp>,
+    /// The definitions of the hub, where they are known: they say which fields are dropped.
+    pub definitions: Option<Arc<HubDefinitions>>,
 }
 
 /// What is done about findings that hang on missing facts.
@@ -160,6 +163,7 @@ impl CheckRun<'_> {
             object: Some(&item.value),
             old: base.and_then(|base| base.objects.get(&Identity::of(&item.value))),
             now: self.background.now,
+            definitions: self.background.definitions.as_deref(),
         };
         let subject = subject(&item.value);
         let whole = spot(item.page, beginning(item));
@@ -218,6 +222,7 @@ impl CheckRun<'_> {
                 object: None,
                 old: Some(object),
                 now: self.background.now,
+                definitions: self.background.definitions.as_deref(),
             };
             let nowhere = |_: &Violation| Spot {
                 file: "(deleted)".to_owned(),

@@ -4,6 +4,7 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 
@@ -91,6 +92,11 @@ fn background(args: &CheckArgs, paths: &[PathBuf]) -> Result<Background, CliErro
         base,
         rulebook,
         now: Some(args.now.unwrap_or_else(Timestamp::now)),
+        definitions: args
+            .live
+            .then(|| live::definitions(&args.hub))
+            .transpose()?
+            .map(Arc::new),
     })
 }
 

@@ -1,0 +1,136 @@
+//! Which fields a definition knows: one version of a CustomResourceDefinition, compiled, and those of a hub.
+//!
+//! Decides which fields are dropped, and which known field is nearest to one. Never knows a request.
+
+use schema::Schema;
+use serde_json::Value;
+
+use field::{Path, Segment, nearest, quoted};
+
+/// The most unknown fields that a known one is looked for.
+const MOST_SUGGESTED: usize = 20;
+
+/// One version of one CRD, compiled.
+pub(super) struct Shape {
+    group: String,
+    version: String,
+    resource: String,
+    definition: Value,
+    pub(super) schema: Schema,
+}
+
+/// The definitions of a hub, as far as they are known.
+#[derive(Default)]
+pub struct HubDefinitions(Vec<Shape>);
+
+impl HubDefinitions {
+    /// Reads CustomResourceDefinitions as the hub serves them; what cannot be read is unknown.
+    pub fn of<'d>(definitions: impl IntoIterator<Item = &'d Value>) -> Self {
+        Self(definitions.into_iter().flat_map(shapes).collect())
+    }
+
+    pub(super) fn shape(&self, group: &str, version: &str, resource: &str) -> Option<&Shape> {
+        self.0.iter().find(|shape| shape.is_of(group, version, resource))
+    }
+}
+
+impl std::fmt::Debug for HubDefinitions {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("HubDefinitions").field(&self.0.len()).finish()
+    }
+}
+
+fn shapes(definition: &Value) -> Vec<Shape> {
+    let text = |value: &Value, pointer: &str| -> Option<String> {
+        value.pointer(pointer).and_then(Value::as_str).map(str::to_owned)
+    };
+    let names = text(definition, "/spec/group").zip(text(definition, "/spec/names/plural"));
+    let Some((group, resource)) = names else {
+        return Vec::new();
+    };
+    let versions = definition.pointer("/spec/versions").and_then(Value::as_array);
+    let served = versions.into_iter().flatten().filter(|version| {
+        let served = version.get("served").and_then(Value::as_bool);
+        served.unwrap_or_default()
+    });
+    served
+        .filter_map(|version| {
+            let schema = version.pointer("/schema/openAPIV3Schema")?.clone();
+            let name = text(version, "/name")?;
+            Shape::parse((group.as_str(), name.as_str(), resource.as_str()), schema)
+        })
+        .collect()
+}
+
+impl Shape {
+    /// Compiles a version of a definition; nothing when its schema is none.
+    pub(super) fn parse((group, version, resource): (&str, &str, &str), definition: Value) -> Option<Self> {
+        Some(Self {
+            group: group.to_owned(),
+            version: version.to_owned(),
+            resource: resource.to_owned(),
+            schema: Schema::parse(&definition).ok()?,
+            definition,
+        })
+    }
+
+    /// Tells whether it is that of a resource.
+    pub(super) fn is_of(&self, group: &str, version: &str, resource: &str) -> bool {
+        self.group == group && self.version == version && self.resource == resource
+    }
+
+    /// Removes what the schema does not know; returns the fields that users write, the first of them with the nearest known one.
+    pub(super) fn prune(&self, object: &mut Value) -> Vec<(Path, Option<String>)> {
+        let mut suggestions = 0..MOST_SUGGESTED;
+        let removed = self.schema.prune(object);
+        let paths = removed.iter().map(|path| Path::parse(path)).filter(is_users);
+        paths
+            .map(|path| {
+                let near = suggestions.next().and_then(|_| self.nearest(&path));
+                (path, near)
+            })
+            .collect()
+    }
+
+    /// Tells whether the schema names a field.
+    pub(super) fn has(&self, path: &Path) -> bool {
+        descend(&self.definition, path.segments()).is_some()
+    }
+
+    fn nearest(&self, path: &Path) -> Option<String> {
+        let (parent, last) = path.split_last()?;
+        let name = match last {
+            Segment::Key(name) => name.as_ref(),
+            Segment::Entry(name) => name.as_str(),
+            Segment::Index(_) => "",
+        };
+        let properties = descend(&self.definition, parent.segments())
+            .and_then(|schema| schema.get("properties")?.as_object())
+            .map(|properties| properties.keys().map(String::as_str).collect::<Vec<_>>());
+        let near = nearest(name, properties.unwrap_or_default());
+        near.map(|near| format!("did you mean {}?", quoted(near)))
+    }
+}
+
+// The status belongs to the controller that observes, and the API server looks after metadata itself.
+pub(super) fn is_users(path: &Path) -> bool {
+    match path.segments().first() {
+        Some(Segment::Key(name)) => name != "status" && name != "metadata",
+        Some(Segment::Index(_) | Segment::Entry(_)) | None => true,
+    }
+}
+
+fn descend<'s>(schema: &'s Value, segments: &[Segment]) -> Option<&'s Value> {
+    segments.iter().try_fold(schema, |schema, segment| match segment {
+        Segment::Index(_) => schema.get("items"),
+        Segment::Key(name) => named(schema, name),
+        Segment::Entry(name) => named(schema, name),
+    })
+}
+
+fn named<'s>(schema: &'s Value, name: &str) -> Option<&'s Value> {
+    let property = schema
+        .get("properties")
+        .and_then(|properties| properties.get(name));
+    property.or_else(|| schema.get("additionalProperties"))
+}
