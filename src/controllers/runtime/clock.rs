@@ -349,6 +349,8 @@ fn parse_date(text: &str) -> Option<Timestamp> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::{prop_assert_eq, proptest};
+
     use super::*;
 
     impl Clock {
@@ -550,6 +552,31 @@ mod tests {
         assert!(clock.doubt.is_some());
         assert_eq!(clock.tick(reading(760, 70)), None);
         assert_eq!((now(&clock, 70), clock.doubt), (70, None));
+    }
+
+    proptest! {
+        /// No soak and no deadline ends by a jump: while the hub's clock is right, time goes on second by second, whatever the
+        /// clock of this machine shows and however often it is set.
+        #[test]
+        fn time_goes_on_second_by_second_while_the_wall_clock_is_set(
+            jumps in proptest::collection::vec((0_u64..600, -100_000_i64..100_000), 0..12),
+        ) {
+            let mut clock = Reckoning::new(reading(0, 0), Some(time(0)));
+            let mut heard = 0;
+            for second in 1..1_200 {
+                let at = i64::try_from(second).expect("a small number");
+                let set = jumps.iter().filter(|(when, _)| *when < second);
+                let reading = reading(at + set.map(|(_, by)| by).sum::<i64>(), second);
+                clock.tick(reading);
+                let pause = if clock.doubt.is_none() { SETTLED } else { DOUBTFUL };
+                if second - heard >= pause.as_secs() {
+                    clock.hear(time(at), reading);
+                    heard = second;
+                }
+                prop_assert_eq!(now(&clock, second), at);
+            }
+            prop_assert_eq!(clock.trust(Duration::from_mins(20)), Trust::Known);
+        }
     }
 
     #[test]
