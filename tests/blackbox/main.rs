@@ -28,22 +28,25 @@ mod files;
 mod first_hour;
 mod fleetbench;
 mod gitops;
-#[path = "../testkit/helm.rs"]
-mod helm;
 mod hook;
 mod hostile;
 mod installed;
 mod kill;
+#[path = "../testkit/kubectl.rs"]
+mod kubectl;
 mod logs;
 mod lossy;
 mod lsp;
 mod main_job;
 mod modes;
 mod namespaces;
+mod no_kubectl;
 mod overtaken;
 mod own_hub;
 mod pods;
 mod real_addons;
+#[path = "../testkit/programs.rs"]
+mod programs;
 mod replicas;
 mod rest;
 
@@ -56,6 +59,7 @@ mod seeds;
 mod serve;
 mod server_side;
 mod stories;
+mod terminal;
 mod tools;
 mod traces;
 mod upgraded;

@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 use devhub::{Authz, DevHub, TestHub};
 use serde_json::Value;
 
+use crate::kubectl::require_kubectl;
+
 /// How long anything may take before a story gives up.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 
@@ -200,6 +202,7 @@ impl Dev {
 
 /// Runs kubectl with text on its standard input. What it remembers stays beside the kubeconfig.
 pub(crate) fn kubectl(kubeconfig: &Path, args: &[&str], stdin: &str) -> Run {
+    require_kubectl();
     let home = kubeconfig.parent().expect("a file has a folder");
     let mut child = Command::new("kubectl")
         .env("KUBECONFIG", kubeconfig)
@@ -209,7 +212,7 @@ pub(crate) fn kubectl(kubeconfig: &Path, args: &[&str], stdin: &str) -> Run {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
-        .expect("these tests need kubectl on the PATH");
+        .expect("kubectl starts");
     child
         .stdin
         .take()
@@ -285,8 +288,9 @@ impl From<Output> for Run {
     }
 }
 
-/// The binary under test.
+/// The binary under test. Most tests talk to it with kubectl, and all of them begin here or with kubectl itself.
 pub(crate) fn tidegate() -> Command {
+    require_kubectl();
     Command::new(env!("CARGO_BIN_EXE_tidegate"))
 }
 

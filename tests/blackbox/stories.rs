@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
 
+use crate::kubectl::require_kubectl;
 use crate::rig::repository;
 
 /// Hubs that run side by side; more would only make each other slow.
@@ -59,6 +60,7 @@ fn next(waiting: &Mutex<impl Iterator<Item = String>>) -> Option<String> {
 }
 
 fn tell(folder: &Path, story: &str) -> Result<(), String> {
+    require_kubectl();
     // The script is read, not executed: a copy that was just written may still be open in a process that another test starts.
     let mut command = Command::new("bash");
     command

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::installed::{Site, commands, is_sound, works};
 use crate::pods::{Pods, done};
+use crate::programs::HELM;
 use crate::rig::repository;
 
 const PAGE: &str = "docs/operate/upgrade.md";
@@ -103,5 +104,8 @@ async fn with_the_program_an_upgrade_goes_there_and_back() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn with_helm_an_upgrade_goes_there_and_back() {
+    if HELM.is_missing() {
+        return;
+    }
     goes_there_and_back("With Helm").await;
 }

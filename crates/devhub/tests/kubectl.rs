@@ -14,6 +14,9 @@ use kube::Api;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+#[path = "../../../tests/testkit/kubectl.rs"]
+mod program;
+
 /// A hub and a folder for kubectl's files.
 struct Rig {
     hub: DevHub,
@@ -22,6 +25,7 @@ struct Rig {
 
 impl Rig {
     async fn start() -> Self {
+        program::require_kubectl();
         let hub = DevHub::builder()
             .with_service_accounts()
             .start()
@@ -45,7 +49,7 @@ impl Rig {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
-            .expect("these tests need kubectl on the PATH");
+            .expect("kubectl starts");
         let mut pipe = child.stdin.take().expect("stdin is piped");
         pipe.write_all(stdin.as_bytes()).expect("kubectl reads");
         drop(pipe);

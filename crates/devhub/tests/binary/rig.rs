@@ -9,6 +9,8 @@ use std::process::{Child, Command, Output, Stdio};
 
 use tempfile::TempDir;
 
+use crate::kubectl::require_kubectl;
+
 /// A running `devhub`.
 pub(crate) struct Running {
     child: Child,
@@ -22,6 +24,7 @@ pub(crate) struct Rig {
 
 impl Rig {
     pub(crate) fn new() -> Self {
+        require_kubectl();
         Self {
             folder: tempfile::tempdir().expect("a folder"),
         }
@@ -82,7 +85,7 @@ impl Rig {
             .arg(self.path("cache"))
             .args(words.split_whitespace())
             .output()
-            .expect("these tests need kubectl on the PATH");
+            .expect("kubectl starts");
         let said = [output.stdout, output.stderr].concat();
         (
             output.status.success(),

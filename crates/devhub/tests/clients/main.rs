@@ -11,6 +11,8 @@ mod catalogue;
 mod controller;
 mod exactness;
 mod informers;
+#[path = "../../../../tests/testkit/kubectl.rs"]
+mod kubectl;
 mod machinery;
 mod model;
 mod raw;

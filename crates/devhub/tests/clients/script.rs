@@ -14,6 +14,7 @@ use regex::Regex;
 use tempfile::TempDir;
 
 use crate::Scene;
+use crate::kubectl::require_kubectl;
 
 /// A shell whose kubectl talks to a hub.
 struct Shell {
@@ -54,6 +55,7 @@ const MASKS: [(&str, &str); 10] = [
 
 impl Shell {
     fn on(scene: Scene) -> Self {
+        require_kubectl();
         let folder = tempfile::tempdir().expect("a folder");
         let config = folder.path().join("kubeconfig");
         scene.hub.write_kubeconfig(&config).expect("a kubeconfig");
