@@ -11,10 +11,9 @@ use k8s_openapi::api::coordination::v1::Lease;
 use kube::api::{ApiResource, GroupVersionKind, ListParams};
 use kube::{Api, Client, Discovery};
 use serde_json::Value;
-use tracing::info;
 
 use super::print::complain;
-use super::settings::{self, SettingsArgs, Words};
+use super::settings::{BehaviourArgs, ControllerArgs, SettingsArgs, SettingsReading, Words};
 use super::terminal::Progress;
 use super::{CliError, HubArgs, LeasePlace, connect};
 use crate::controllers::{one, page};
@@ -24,7 +23,8 @@ use api::names::OWN_GROUP;
 use api::v1alpha1::{GROUP, VERSION};
 use field::Shown;
 use offline::{Dump, Hub};
-use snapshot::{ConfigLookup, ConfigRef, Event, Kind, ObservedConfig, Settings, Store, absence};
+use release::{is_alive, is_ours};
+use snapshot::{ConfigLookup, ConfigRef, Event, Fence, Kind, ObservedConfig, Settings, Store, absence};
 
 /// Objects of one page of a list.
 const PAGE: u32 = 500;
@@ -39,27 +39,39 @@ pub(super) fn read(which: &HubArgs) -> Result<Hub, CliError> {
     blocking(which, async |client| hub(&client, &|now| progress.now(now)).await)
 }
 
-/// Reads a hub, and how its controllers behave where they tell it.
-pub(super) fn seen(which: &HubArgs, place: &SettingsArgs) -> Result<Dump, CliError> {
+/// What a verb plans or judges on: a hub, when it was read, and what could be read of the settings of its controllers.
+pub(super) struct HubReading {
+    pub(super) hub: Hub,
+    pub(super) now: Timestamp,
+    pub(super) settings: SettingsReading,
+}
+
+impl HubReading {
+    /// Returns it in the form of a dump.
+    pub(super) fn into_dump(self) -> Dump {
+        let (controllers, controllers_unread) = match self.settings {
+            SettingsReading::Published(words) => (words, None),
+            SettingsReading::Absent(_) | SettingsReading::NotRead => (Words::new(), None),
+            SettingsReading::Unread(why) => (Words::new(), Some(why)),
+        };
+        Dump {
+            taken_at: self.now,
+            hub: self.hub,
+            controllers,
+            controllers_unread,
+        }
+    }
+}
+
+/// Reads a hub, and what its controllers publish of their settings.
+pub(super) fn seen(which: &HubArgs, settings: &SettingsArgs) -> Result<HubReading, CliError> {
     let progress = Progress::begin("reading the hub");
     blocking(which, async |client| {
-        let controllers = match &place.settings.0 {
-            None => Words::new(),
-            Some(place) => settings::read(client.clone(), place).await.map_or_else(
-                |why| {
-                    info!(
-                        why,
-                        "how the hub's controllers behave cannot be read; flags and defaults count"
-                    );
-                    Words::new()
-                },
-                |published| published.words,
-            ),
-        };
-        Ok(Dump {
-            taken_at: Timestamp::now(),
+        let settings = settings.read(client.clone()).await;
+        Ok(HubReading {
+            now: Timestamp::now(),
             hub: hub(&client, &|now| progress.now(now)).await?,
-            controllers,
+            settings,
         })
     })
 }
@@ -89,6 +101,24 @@ pub(super) fn definitions(which: &HubArgs) -> Result<HubDefinitions, CliError> {
     })
 }
 
+/// Reads the settings that count on a hub, and what of them the user should know.
+pub(super) fn behaviour(
+    which: &HubArgs,
+    behaviour: &BehaviourArgs,
+) -> Result<(ControllerArgs, Vec<String>), CliError> {
+    let reading = blocking(which, async |client| Ok(behaviour.settings.read(client).await))?;
+    behaviour.quietly(&reading)
+}
+
+/// Returns whether OCM's own manager acts on a hub, by its Lease. A user who may not read the Lease gets no answer from it.
+pub(super) fn fence(which: &HubArgs, stock: Option<&LeasePlace>, now: Timestamp) -> Result<Fence, CliError> {
+    let Some(place) = stock else {
+        return Ok(Fence::Open);
+    };
+    let acts = lease(which, place)?.is_some_and(|lease| is_alive(&lease, now) && !is_ours(&lease));
+    Ok(if acts { Fence::Closed } else { Fence::Open })
+}
+
 fn blocking<T>(which: &HubArgs, ask: impl AsyncFnOnce(Client) -> Result<T, CliError>) -> Result<T, CliError> {
     let runtime = connect::runtime()?;
     runtime.block_on(async {
@@ -98,7 +128,7 @@ fn blocking<T>(which: &HubArgs, ask: impl AsyncFnOnce(Client) -> Result<T, CliEr
 }
 
 /// Reads a Lease; nothing where there is none, or none that may be seen.
-pub(super) fn lease(which: &HubArgs, place: &LeasePlace) -> Result<Option<Value>, CliError> {
+fn lease(which: &HubArgs, place: &LeasePlace) -> Result<Option<Value>, CliError> {
     blocking(which, async |client| {
         let leases: Api<Lease> = Api::namespaced(client, &place.namespace);
         let found = leases.get_opt(&place.name).await.ok().flatten();
@@ -112,9 +142,17 @@ pub(super) fn lease(which: &HubArgs, place: &LeasePlace) -> Result<Option<Value>
 pub(super) fn dump_or_seen(
     path: Option<&Path>,
     which: &HubArgs,
-    place: &SettingsArgs,
-) -> Result<Dump, CliError> {
-    path.map_or_else(|| seen(which, place), dump)
+    behaviour: &BehaviourArgs,
+) -> Result<HubReading, CliError> {
+    let Some(path) = path else {
+        return seen(which, &behaviour.settings);
+    };
+    let dump = dump(path)?;
+    Ok(HubReading {
+        settings: behaviour.settings.of_dump(&dump),
+        hub: dump.hub,
+        now: dump.taken_at,
+    })
 }
 
 /// Reads a dump.

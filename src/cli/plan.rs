@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use super::check::{Folder, read};
 use super::print::{complain, print, print_folded};
 use super::terminal::Progress;
-use super::{CliError, ControllerArgs, ControllerFlags, GateArgs, HubArgs, SettingsArgs, live, rulebook};
+use super::{BehaviourArgs, CliError, ControllerArgs, GateArgs, HubArgs, live, rulebook};
 use check::{self, Background, Base, File, MissingFacts, Outcome, Threshold};
 use field::Shown;
 use forecast::{self, Changes, Forecast, UpgradeForecast};
@@ -56,12 +56,9 @@ pub struct PlanArgs {
     /// What the gate decides by.
     #[command(flatten)]
     pub gate: GateArgs,
-    /// Where the hub's controllers tell how they behave.
+    /// How the hub's controllers behave.
     #[command(flatten)]
-    pub settings: SettingsArgs,
-    /// How they behave, where they do not tell it.
-    #[command(flatten)]
-    pub controllers: ControllerFlags,
+    pub behaviour: BehaviourArgs,
 }
 
 /// What else is said, or instead.
@@ -89,9 +86,9 @@ pub enum PlanFormat {
 }
 
 pub(super) fn run(args: &PlanArgs) -> Result<ExitCode, CliError> {
-    let dump = live::dump_or_seen(args.dump.as_deref(), &args.hub, &args.settings)?;
-    let (hub, now) = (dump.hub, dump.taken_at);
-    let controllers = args.controllers.on(&dump.controllers);
+    let reading = live::dump_or_seen(args.dump.as_deref(), &args.hub, &args.behaviour)?;
+    let controllers = args.behaviour.of(&reading.settings)?;
+    let (hub, now) = (reading.hub, reading.now);
     let changes = read(&args.changes)?;
     let gate = (&args.gate, &controllers);
     if let Some(status) = refused(gate, (&hub, now), &changes, args.output)? {

@@ -12,7 +12,7 @@ use super::check::read;
 use super::plan::{PlanFormat, changed, refused};
 use super::policy::written;
 use super::print::{complain, print};
-use super::{CliError, ControllerFlags, GateArgs, HubArgs, SettingsArgs, live};
+use super::{BehaviourArgs, CliError, GateArgs, HubArgs, live};
 use field::{Shown, one_line};
 use forecast::{RenderedCluster, works, works_json, works_notes};
 
@@ -53,12 +53,9 @@ pub struct RenderArgs {
     /// What the gate decides by.
     #[command(flatten)]
     pub gate: GateArgs,
-    /// Where the hub's controllers tell how they behave.
+    /// How the hub's controllers behave.
     #[command(flatten)]
-    pub settings: SettingsArgs,
-    /// How they behave, where they do not tell it.
-    #[command(flatten)]
-    pub controllers: ControllerFlags,
+    pub behaviour: BehaviourArgs,
 }
 
 /// The form of a rendering.
@@ -71,9 +68,9 @@ pub enum RenderFormat {
 }
 
 pub(super) fn run(args: &RenderArgs) -> Result<ExitCode, CliError> {
-    let dump = live::dump_or_seen(args.dump.as_deref(), &args.hub, &args.settings)?;
-    let (hub, now) = (dump.hub, dump.taken_at);
-    let controllers = args.controllers.on(&dump.controllers);
+    let reading = live::dump_or_seen(args.dump.as_deref(), &args.hub, &args.behaviour)?;
+    let controllers = args.behaviour.of(&reading.settings)?;
+    let (hub, now) = (reading.hub, reading.now);
     let changes = read(&args.changes)?;
     let gate = (&args.gate, &controllers);
     if let Some(status) = refused(gate, (&hub, now), &changes, PlanFormat::Text)? {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::print::print;
+use super::print::{complain, print};
 use super::{CliError, HubArgs, SettingsArgs, live};
 use crate::files::{Access, write};
 use field::Shown;
@@ -24,14 +24,18 @@ pub struct SnapshotArgs {
     /// Which hub.
     #[command(flatten)]
     pub hub: HubArgs,
-    /// Where its controllers tell how they behave.
+    /// Where its controllers publish their settings.
     #[command(flatten)]
     pub settings: SettingsArgs,
 }
 
 pub(super) fn run(args: &SnapshotArgs) -> Result<(), CliError> {
-    let dump = live::seen(&args.hub, &args.settings)?;
-    let text = Shown::json(&dump.render());
+    let reading = live::seen(&args.hub, &args.settings)?;
+    // Tools that judge by such a dump end with the same message.
+    if let Some(note) = reading.settings.note() {
+        complain(&Shown::line(&format!("tidegate: {note}")));
+    }
+    let text = Shown::json(&reading.into_dump().render());
     match &args.output {
         None => print(&text),
         Some(path) => write(path, text.as_str(), Access::Private).map_err(|source| CliError::WriteFile {

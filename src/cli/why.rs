@@ -9,10 +9,9 @@ use clap::Args;
 use jiff::Timestamp;
 
 use super::print::{OutputFormat, print, print_folded};
-use super::{CliError, ControllerFlags, HubArgs, SettingsArgs, StockArg, live};
+use super::{BehaviourArgs, CliError, HubArgs, StockArg, live};
 use field::Shown;
 use offline::Hub;
-use release::{is_alive, is_ours};
 use snapshot::{Fence, Settings};
 
 /// Say why an add-on is not where it should be, and where to look.
@@ -40,23 +39,16 @@ pub struct WhyArgs {
     pub output: OutputFormat,
     /// Where the hub's controllers tell how they behave.
     #[command(flatten)]
-    pub settings: SettingsArgs,
-    /// How they behave, where they do not tell it.
-    #[command(flatten)]
-    pub controllers: ControllerFlags,
+    pub behaviour: BehaviourArgs,
 }
 
 /// How the line ends at which a chain stops.
 const STOPS: &str = "<- stops here";
 
-/// A dump has no Leases, and who may not read this one is not told of it.
+/// A dump has no Leases.
 fn fence(args: &WhyArgs, stock: &StockArg, now: Timestamp) -> Result<Fence, CliError> {
-    let Some(place) = stock.0.as_ref().filter(|_| args.facts.is_none()) else {
-        return Ok(Fence::Open);
-    };
-    let lease = live::lease(&args.hub, place)?;
-    let acts = lease.is_some_and(|lease| is_alive(&lease, now) && !is_ours(&lease));
-    Ok(if acts { Fence::Closed } else { Fence::Open })
+    let stock = stock.0.as_ref().filter(|_| args.facts.is_none());
+    live::fence(&args.hub, stock, now)
 }
 
 /// The name of an upgrade, as kubectl spells a kind before it.
@@ -81,9 +73,9 @@ fn of_upgrade(
 }
 
 pub(super) fn run(args: &WhyArgs) -> Result<ExitCode, CliError> {
-    let dump = live::dump_or_seen(args.facts.as_deref(), &args.hub, &args.settings)?;
-    let (hub, now) = (dump.hub, dump.taken_at);
-    let controllers = args.controllers.on(&dump.controllers);
+    let reading = live::dump_or_seen(args.facts.as_deref(), &args.hub, &args.behaviour)?;
+    let controllers = args.behaviour.of(&reading.settings)?;
+    let (hub, now) = (reading.hub, reading.now);
     let settings = Settings {
         fence: fence(args, &controllers.stock_lease, now)?,
         ..controllers.settings()

@@ -58,6 +58,7 @@ mod rollouts;
 mod seeds;
 mod serve;
 mod server_side;
+mod settings;
 mod stories;
 mod terminal;
 mod tools;

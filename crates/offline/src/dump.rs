@@ -24,8 +24,10 @@ pub struct Dump {
     pub taken_at: Timestamp,
     /// What was read.
     pub hub: Hub,
-    /// How the hub's controllers behave, in the words of their flags; empty where they do not tell.
+    /// How the hub's controllers behave, in the words of their flags; empty where they publish nothing.
     pub controllers: BTreeMap<String, String>,
+    /// Why their settings could not be read: what depends on them cannot be decided from this dump.
+    pub controllers_unread: Option<String>,
 }
 
 /// Why a text is no dump.
@@ -54,6 +56,8 @@ struct Written {
     configs: Vec<WrittenConfig>,
     #[serde(default)]
     controllers: BTreeMap<String, String>,
+    #[serde(default)]
+    controllers_unread: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -112,6 +116,7 @@ impl Dump {
             taken_at: written.taken_at,
             hub,
             controllers: written.controllers,
+            controllers_unread: written.controllers_unread,
         })
     }
 
@@ -133,9 +138,12 @@ impl Dump {
             ("complete", json!(complete)),
         ];
         let told = (!self.controllers.is_empty()).then(|| ("controllers", json!(self.controllers)));
+        let unread = self.controllers_unread.as_ref();
+        let unread = unread.map(|why| ("controllersUnread", json!(why)));
         let head: Vec<String> = head
             .iter()
             .chain(&told)
+            .chain(&unread)
             .map(|(field, value)| format!("\"{field}\": {value},\n"))
             .collect();
         let (configs, objects) = (lines(&configs), lines(&objects));
@@ -240,6 +248,7 @@ mod tests {
             taken_at: "2026-01-01T00:00:00Z".parse().expect("a time"),
             hub,
             controllers: BTreeMap::from([("compat".to_owned(), "ocm".to_owned())]),
+            controllers_unread: Some("forbidden".to_owned()),
         }
     }
 
@@ -249,6 +258,8 @@ mod tests {
         let again = Dump::read(&text).expect("a dump");
         assert_eq!(again.hub.answers(), dump().hub.answers());
         assert_eq!(again.hub.completed(), dump().hub.completed());
+        assert_eq!(again.controllers, dump().controllers);
+        assert_eq!(again.controllers_unread, dump().controllers_unread);
         assert_eq!(again.render(), text);
         assert!(
             text.find("\"name\":\"a\"") < text.find("\"name\":\"b\""),

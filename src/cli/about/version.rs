@@ -108,7 +108,7 @@ fn asked(args: &VersionArgs) -> Result<HubVersions, CliError> {
         let kubernetes = client.apiserver_version().await.map_err(failed)?.git_version;
         let controllers = match &args.settings.settings.0 {
             None => None,
-            Some(place) => settings::read(client.clone(), place).await.ok(),
+            Some(place) => settings::read(client.clone(), place).await.ok().flatten(),
         };
         Ok(HubVersions {
             url,

@@ -8,7 +8,7 @@ use std::str::FromStr;
 use clap::Args;
 use jiff::Timestamp;
 
-use crate::cli::{GateArgs, HubArgs, RightsArgs};
+use crate::cli::{GateArgs, HubArgs, RightsArgs, SettingsArgs};
 use check::{MissingFacts, Threshold};
 use report::Format;
 
@@ -72,6 +72,9 @@ pub struct CheckArgs {
     /// What agents may have on the hub.
     #[command(flatten)]
     pub rights: RightsArgs,
+    /// Where the hub's controllers publish it, for --live.
+    #[command(flatten)]
+    pub settings: SettingsArgs,
 }
 
 /// What is done about findings that hang on facts that are not known.

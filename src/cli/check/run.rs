@@ -11,9 +11,13 @@ use jiff::Timestamp;
 use super::args::CheckArgs;
 use super::reports::{one_report_on_standard_output, write};
 use super::{base, folder};
+use crate::cli::print::complain;
+use crate::cli::settings::SettingsReading;
 use crate::cli::{CliError, live, rulebook, watch};
-use check::{Background, Base, File, Outcome, check, outcome};
+use check::{Background, Base, File, MissingFacts, Outcome, check, outcome};
+use field::Shown;
 use offline::{Hub, Identity};
+use report::{Finding, Report, Severity};
 
 pub(in crate::cli) fn run(args: &CheckArgs) -> Result<ExitCode, CliError> {
     one_report_on_standard_output(&args.outputs)?;
@@ -25,13 +29,16 @@ pub(in crate::cli) fn run(args: &CheckArgs) -> Result<ExitCode, CliError> {
 }
 
 fn once(args: &CheckArgs, paths: &[PathBuf]) -> Result<ExitCode, CliError> {
-    let background = background(args, paths)?;
+    let Judging { background, unjudged } = judging(args, paths)?;
     let folder = folder::read(paths)?;
     if !args.allow_empty {
         something(&folder)?;
     }
     let missing = args.missing_facts.into();
     let mut report = check(&folder.files, &background, missing);
+    if unjudged {
+        without_settings(&mut report, missing);
+    }
     report.files += folder.unreadable.len();
     report.unreadable.extend(folder.unreadable);
     report.sort();
@@ -73,21 +80,60 @@ fn something(folder: &folder::Folder) -> Result<(), CliError> {
     Err(CliError::Refused(words.into()))
 }
 
-fn background(args: &CheckArgs, paths: &[PathBuf]) -> Result<Background, CliError> {
-    let rulebook = rulebook::read(&args.gate, &args.rights)?;
+/// What files are judged by.
+struct Judging {
+    background: Background,
+    /// The settings of the hub's controllers cannot be read: no finding that depends on them counts.
+    unjudged: bool,
+}
+
+/// The rules that depend on the settings of the hub's controllers: `--hub-permission-namespaces` and `--reserved-signers`.
+const BY_SETTINGS: [&str; 2] = ["permission/namespace", "template/signer"];
+
+/// What depends on settings that cannot be read is unknown.
+fn without_settings(report: &mut Report, missing: MissingFacts) {
+    let depends = |finding: &Finding| BY_SETTINGS.contains(&finding.rule.as_ref()) && finding.severity != Severity::Unknown;
+    if missing == MissingFacts::Skip {
+        report.findings.retain(|finding| !depends(finding));
+    }
+    for finding in report.findings.iter_mut().filter(|finding| depends(finding)) {
+        finding.severity = Severity::Unknown;
+        finding.message = format!(
+            "depends on the settings of the hub's controllers, which cannot be read: {}",
+            finding.message
+        );
+    }
+}
+
+fn judging(args: &CheckArgs, paths: &[PathBuf]) -> Result<Judging, CliError> {
     let from_hub = args.live || args.base.as_deref() == Some("live");
-    let live = from_hub.then(|| live::read(&args.hub)).transpose()?;
+    let (mut live, mut settings) = (None, SettingsReading::NotRead);
+    if from_hub {
+        let reading = live::seen(&args.hub, &args.settings)?;
+        (live, settings) = (Some(reading.hub), reading.settings);
+    }
+    let dump = args.facts.as_deref().map(live::dump).transpose()?;
+    if let Some(dump) = &dump {
+        settings = args.settings.of_dump(dump);
+    }
+    let rights = args.rights.beside(&settings);
+    let unjudged = rights.is_none();
+    // A hub without controllers has no settings, and nothing of a check needs them.
+    if let Some(note) = settings.note().filter(|_| unjudged) {
+        complain(&Shown::line(&format!("tidegate: {note}")));
+    }
+    let rulebook = rulebook::read(&args.gate, &rights.unwrap_or_default())?;
     let base = match args.base.as_deref() {
         None => None,
         Some("live") => live.as_ref().map(before),
         Some(revision) => Some(base::at(revision, paths)?),
     };
-    let hub = match (&args.facts, live) {
-        (Some(path), _) => live::dump(path)?.hub,
+    let hub = match (dump, live) {
+        (Some(dump), _) => dump.hub,
         (None, Some(hub)) if args.live => hub,
         (None, Some(_) | None) => Hub::default(),
     };
-    Ok(Background {
+    let background = Background {
         hub,
         base,
         rulebook,
@@ -97,7 +143,8 @@ fn background(args: &CheckArgs, paths: &[PathBuf]) -> Result<Background, CliErro
             .then(|| live::definitions(&args.hub))
             .transpose()?
             .map(Arc::new),
-    })
+    };
+    Ok(Judging { background, unjudged })
 }
 
 /// What the hub has; that a file is missing deletes nothing there.

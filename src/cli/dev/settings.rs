@@ -13,7 +13,7 @@ use tracing::debug;
 
 use super::hub::Hub;
 use crate::cli::DevArgs;
-use crate::cli::settings::{place, publish};
+use crate::cli::settings::{place, publish, publish_once};
 
 /// Goes on telling until it is dropped.
 pub(super) async fn tell(hub: &Hub, args: &DevArgs, leading: watch::Receiver<bool>) -> JoinSet<()> {
@@ -33,6 +33,13 @@ pub(super) async fn tell(hub: &Hub, args: &DevArgs, leading: watch::Receiver<boo
         debug!(
             error = &error as &dyn std::error::Error,
             "the namespace of the settings"
+        );
+    }
+    // A tool that runs as soon as the hub is ready finds them.
+    if let Err(error) = publish_once(&hub.client(), &place, &args.words.0).await {
+        debug!(
+            error = &error as &dyn std::error::Error,
+            "the settings of the controllers"
         );
     }
     telling.spawn(publish(hub.client(), place, args.words.0.clone(), leading));

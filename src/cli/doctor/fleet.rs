@@ -29,7 +29,7 @@ const READ: [Kind; 8] = [
 ];
 
 /// Reads the fleet.
-pub(super) async fn fleet(client: &Client) -> Fleet {
+pub(super) async fn fleet(client: &Client, settings: Settings) -> Fleet {
     let mut fleet = Fleet::default();
     let mut hub = Hub::default();
     let mut unread = Vec::new();
@@ -59,7 +59,7 @@ pub(super) async fn fleet(client: &Client) -> Fleet {
     fleet.policies = reading(POLICIES.list(client, None).await, Reading::NotAsked);
     fleet.malformed = match unread.first() {
         Some(why) => Reading::Refused(why.clone()),
-        None => Reading::Seen(malformed(&hub)),
+        None => Reading::Seen(malformed(&hub, settings)),
     };
     fleet
 }
@@ -77,8 +77,8 @@ async fn list(client: &Client, kind: Kind) -> Reading<Vec<Value>> {
     reading(found, Reading::NotAsked)
 }
 
-fn malformed(hub: &Hub) -> Vec<(String, String)> {
-    let store = hub.store(Settings::default());
+fn malformed(hub: &Hub, settings: Settings) -> Vec<(String, String)> {
+    let store = hub.store(settings);
     let faults = store.faults().iter().map(|(key, why)| {
         let namespace: &str = &key.namespace;
         let place = if namespace.is_empty() {

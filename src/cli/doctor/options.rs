@@ -6,9 +6,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::cli::options::{STOCK_LEASE, stock_lease};
 use crate::cli::words::lease;
-use crate::cli::{ControllersMode, LeasePlace, Only, OutputFormat, StockArg};
+use crate::cli::{BehaviourArgs, ControllersMode, LeasePlace, Only, OutputFormat};
 
 /// Say what is wrong with a hub for Tidegate, and what to do about it.
 ///
@@ -42,9 +41,9 @@ pub struct DoctorArgs {
     /// Lease by which the replicas elect; given, it is an error that there is none. Without the flag tidegate/leader is looked at.
     #[arg(long, value_name = "NAMESPACE/NAME", value_parser = lease)]
     pub elect: Option<LeasePlace>,
-    /// Lease of OCM's add-on manager; `none` looks at nothing.
-    #[arg(long, value_name = "NAMESPACE/NAME", default_value = STOCK_LEASE, value_parser = stock_lease)]
-    pub stock_lease: StockArg,
+    /// How the hub's controllers behave.
+    #[command(flatten)]
+    pub behaviour: BehaviourArgs,
     /// Address at which this machine reaches the gate, to look at its certificate.
     ///
     /// By default what the webhooks name: an address, or inside of a cluster the service. Elsewhere for instance 127.0.0.1:9443, behind

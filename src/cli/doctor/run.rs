@@ -4,7 +4,7 @@
 
 use std::process::ExitCode;
 
-use doctor::{Colours, HubFacts, Report, Stage, examine, json, text};
+use doctor::{Colours, HubFacts, Reading, Report, Stage, examine, json, text};
 use field::Shown;
 
 use super::collect::Named;
@@ -64,15 +64,18 @@ async fn collected(args: &DoctorArgs) -> Result<HubFacts, CliError> {
         namespace: "tidegate".to_owned(),
         name: "leader".to_owned(),
     });
-    collect::managers(
-        &client,
-        (args.stock_lease.0.as_ref(), Some((&place, named))),
-        &mut facts,
-    )
-    .await;
+    let settings = args.behaviour.settings.read(client.clone()).await;
+    let known = args.behaviour.quietly(&settings).map(|(known, _)| known);
+    let stock = known.as_ref().ok().and_then(|known| known.stock_lease.0.as_ref());
+    collect::managers(&client, (stock, Some((&place, named))), &mut facts).await;
+    if let Err(error) = &known {
+        // Which Lease OCM's manager holds is one of these settings.
+        facts.stock = Reading::Refused(error.one_line());
+    }
     collect::webhooks(&client, args.gate.as_deref(), &mut facts).await;
     collect::answer(&client, &mut facts).await;
-    facts.fleet = fleet::fleet(&client).await;
+    let settings = known.map(|known| known.settings()).unwrap_or_default();
+    facts.fleet = fleet::fleet(&client, settings).await;
     let account = connect::client(other.impersonating(args.account.clone()))?;
     facts.account = match &args.account {
         Some(account) => account.clone(),

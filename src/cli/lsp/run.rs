@@ -14,6 +14,7 @@ use lsp::Workspace;
 use super::args::LspArgs;
 use super::server::{Due, Phase, Server, refuse};
 use super::wire::{self, Frame};
+use crate::cli::settings::SettingsReading;
 use crate::cli::{CliError, live, rulebook};
 use check::Background;
 use offline::Hub;
@@ -25,7 +26,13 @@ const WAITING: usize = 64;
 
 pub(in crate::cli) fn run(args: &LspArgs) -> Result<ExitCode, CliError> {
     let facts = args.facts.as_deref().map(live::dump).transpose();
-    let (rulebook, facts) = CliError::both(rulebook::read(&args.gate, &args.rights), facts)?;
+    // A dump has the settings of the hub's controllers.
+    let words = facts.as_ref().ok().and_then(Option::as_ref);
+    let settings = words.map_or(SettingsReading::NotRead, |dump| {
+        SettingsReading::Published(dump.controllers.clone())
+    });
+    let rights = args.rights.beside(&settings).unwrap_or_default();
+    let (rulebook, facts) = CliError::both(rulebook::read(&args.gate, &rights), facts)?;
     let mut server = Server::new(Workspace::new(Background {
         hub: facts.map_or_else(Hub::default, |dump| dump.hub),
         rulebook,

@@ -15,8 +15,9 @@ use serde_json::Value;
 use super::apply::{self, Taken};
 use super::hub::{ADDONS, BINDINGS, INSTANCES, LEASES};
 use crate::cli::print::print;
+use crate::cli::settings::SettingsReading;
 use crate::cli::words::lease;
-use crate::cli::{CliError, HubArgs, LeasePlace, Manage, connect};
+use crate::cli::{CliError, ControllerFlags, HubArgs, LeasePlace, Manage, SettingsArgs, connect};
 use api::names::annotations::{LIFECYCLE, LIFECYCLE_TIDEGATE};
 use field::Shown;
 use release::{RemovableObjects, is_alive, is_ours, left, steps, twin_of};
@@ -43,9 +44,13 @@ pub struct ReleaseArgs {
     /// Say what would be done, and do nothing.
     #[arg(long)]
     pub dry_run: bool,
-    /// Which add-ons a Tidegate that leads manages: with `marked`, one that is not marked any more may be released beside it.
-    #[arg(long, value_enum, value_name = "WHICH", default_value_t = Manage::All)]
-    pub manage: Manage,
+    /// Which add-ons a Tidegate that leads manages; by default what its controllers publish. With `marked`, one that is not marked any
+    /// more may be released beside it.
+    #[arg(long, value_enum, value_name = "WHICH")]
+    pub manage: Option<Manage>,
+    /// Where the hub's controllers publish their settings.
+    #[command(flatten)]
+    pub settings: SettingsArgs,
     /// Leases by which replicas of Tidegate may elect.
     #[arg(long, value_name = "NAMESPACE/NAME", value_parser = lease,
           default_values = ["tidegate/leader", "open-cluster-management-hub/manager-lock"])]
@@ -86,7 +91,11 @@ impl From<Refusal> for CliError {
 async fn hand_back(args: &ReleaseArgs) -> Result<ExitCode, CliError> {
     let client = connect::client(connect::config_of(&args.hub).await?)?;
     let all = read(&client, args).await?;
-    refuse_alive(&client, args, &all).await?;
+    let manage = match args.manage {
+        Some(manage) => manage,
+        None => managed(args.settings.read(client.clone()).await),
+    };
+    refuse_alive(&client, (args, manage), &all).await?;
     let mut text = String::new();
     let mut is_done = true;
     for addon in &all {
@@ -107,6 +116,14 @@ async fn hand_back(args: &ReleaseArgs) -> Result<ExitCode, CliError> {
     }
     print(&Shown::page(&text))?;
     Ok(ExitCode::from(u8::from(!is_done)))
+}
+
+/// Settings that cannot be read refuse more, never less.
+fn managed(settings: SettingsReading) -> Manage {
+    let SettingsReading::Published(words) = settings else {
+        return Manage::All;
+    };
+    ControllerFlags::published(&words).map_or(Manage::All, |known| known.tide.manage)
 }
 
 /// Hands one add-on back, says so, and returns whether nothing of it is left for another run.
@@ -212,7 +229,7 @@ fn is_of(labels: &Value, addon: &str) -> bool {
 /// A leader would write again what is taken away.
 async fn refuse_alive(
     client: &Client,
-    args: &ReleaseArgs,
+    (args, manage): (&ReleaseArgs, Manage),
     all: &[(String, RemovableObjects)],
 ) -> Result<(), CliError> {
     let is_marked = |held: &RemovableObjects| {
@@ -224,7 +241,7 @@ async fn refuse_alive(
     };
     let mut managed = all
         .iter()
-        .filter(|(_, held)| args.manage == Manage::All || is_marked(held));
+        .filter(|(_, held)| manage == Manage::All || is_marked(held));
     let Some((addon, _)) = managed.next().filter(|_| !args.dry_run) else {
         return Ok(());
     };

@@ -8,8 +8,7 @@ use std::time::Duration;
 use apimachinery::duration::GoDuration;
 use clap::{Args, Subcommand};
 
-use crate::cli::options::{STOCK_LEASE, stock_lease};
-use crate::cli::{HubArgs, OutputFormat, RightsArgs, StockArg, TideArgs};
+use crate::cli::{BehaviourArgs, HubArgs, OutputFormat};
 
 /// See rollouts of add-ons and upgrades of clusters, and steer them.
 ///
@@ -54,15 +53,9 @@ pub struct RolloutHubArgs {
     /// The hub.
     #[command(flatten)]
     pub place: HubArgs,
-    /// Lease of OCM's add-on manager, which has its add-ons while it holds it; `none` looks at nothing.
-    #[arg(long, value_name = "NAMESPACE/NAME", default_value = STOCK_LEASE, value_parser = stock_lease)]
-    pub stock_lease: StockArg,
-    /// How the controllers of that hub behave.
+    /// How its controllers behave.
     #[command(flatten)]
-    pub tide: TideArgs,
-    /// What agents may have on the hub.
-    #[command(flatten)]
-    pub rights: RightsArgs,
+    pub behaviour: BehaviourArgs,
 }
 
 /// Which hub or dump is asked, and how it is told.

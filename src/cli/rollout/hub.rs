@@ -11,11 +11,11 @@ use kube::{Api, Client};
 use serde_json::Value;
 
 use super::args::{AskArgs, RolloutHubArgs};
+use crate::cli::print::complain;
 use crate::cli::{CliError, connect, live};
-use crate::controllers::TideOptions;
 use cockpit::{Picture, Rollouts, Stopwatch, Target, TargetKind, Unknown, addon, find, upgrade};
-use release::{is_alive, is_ours};
-use snapshot::{Fence, Kind, Settings, Store};
+use field::Shown;
+use snapshot::{Kind, Settings, Store};
 
 /// How long names may take that only complete a command line.
 const NAMES_WITHIN: Duration = Duration::from_secs(2);
@@ -30,6 +30,22 @@ pub(in crate::cli) struct Source {
 impl Source {
     /// Reads what is asked about.
     pub(super) fn read(ask: &AskArgs) -> Result<Self, CliError> {
+        let RolloutHubArgs { place, behaviour } = &ask.hub;
+        let reading = live::dump_or_seen(ask.facts.as_deref(), place, behaviour)?;
+        let controllers = behaviour.of(&reading.settings)?;
+        let now = reading.now;
+        // A dump has no Leases.
+        let stock = controllers.stock_lease.0.as_ref().filter(|_| ask.facts.is_none());
+        let settings = Settings {
+            fence: live::fence(place, stock, now)?,
+            ..controllers.settings()
+        };
+        let (store, hub) = (reading.hub.store(settings), reading.hub);
+        Ok(Self { store, hub, now })
+    }
+
+    /// Reads a hub for what does not depend on the settings of its controllers.
+    pub(super) fn without_settings(ask: &AskArgs) -> Result<Self, CliError> {
         let (hub, now) = match &ask.facts {
             Some(path) => {
                 let dump = live::dump(path)?;
@@ -37,11 +53,7 @@ impl Source {
             }
             None => (live::read(&ask.hub.place)?, Timestamp::now()),
         };
-        let settings = match &ask.facts {
-            Some(_) => plain_settings(&ask.hub),
-            None => settings(&ask.hub, now)?,
-        };
-        let store = hub.store(settings);
+        let store = hub.store(Settings::default());
         Ok(Self { store, hub, now })
     }
 
@@ -92,24 +104,29 @@ pub(super) fn wake(picture: &Picture) -> Option<Timestamp> {
     ends.chain(next).filter(|at| *at > picture.at).min()
 }
 
-fn plain_settings(args: &RolloutHubArgs) -> Settings {
-    args.rights.applied_to(TideOptions::from(&args.tide).settings)
+/// Returns the settings of the controllers of a hub, and notes for the user.
+pub(in crate::cli) fn settings(
+    args: &RolloutHubArgs,
+    now: Timestamp,
+) -> Result<(Settings, Vec<String>), CliError> {
+    let (controllers, notes) = live::behaviour(&args.place, &args.behaviour)?;
+    let settings = Settings {
+        fence: live::fence(&args.place, controllers.stock_lease.0.as_ref(), now)?,
+        ..controllers.settings()
+    };
+    Ok((settings, notes))
 }
 
-/// Returns the settings of the controllers of a hub, OCM's manager looked at.
-pub(in crate::cli) fn settings(args: &RolloutHubArgs, now: Timestamp) -> Result<Settings, CliError> {
-    let fence = match args.stock_lease.0.as_ref() {
-        None => Fence::Open,
-        Some(place) => {
-            let lease = live::lease(&args.place, place)?;
-            let acts = lease.is_some_and(|lease| is_alive(&lease, now) && !is_ours(&lease));
-            if acts { Fence::Closed } else { Fence::Open }
-        }
-    };
-    Ok(Settings {
-        fence,
-        ..plain_settings(args)
-    })
+/// Returns the settings of the controllers of a hub; prints the notes to standard error.
+pub(in crate::cli) fn settings_with_notes(
+    args: &RolloutHubArgs,
+    now: Timestamp,
+) -> Result<Settings, CliError> {
+    let (settings, notes) = settings(args, now)?;
+    for note in notes {
+        complain(&Shown::line(&format!("tidegate: {note}")));
+    }
+    Ok(settings)
 }
 
 /// Returns the resource of a rollout.

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use super::args::{
     ApproveArgs, HistoryArgs, ListArgs, RolloutArgs, RolloutCommand, RolloutHubArgs, StatusArgs, SteerArgs,
 };
-use super::hub::{Source, events, gone, picture, raw, settings, unread};
+use super::hub::{Source, events, gone, meant, picture, raw, settings, unread};
 use super::show::{painted, width};
 use super::status::{exit_status, watch};
 use super::write::{Outcome, Request, put};
@@ -21,6 +21,7 @@ use cockpit::{
 };
 use field::Shown;
 use serde_json::{Value, json};
+use snapshot::Settings;
 
 pub(in crate::cli) fn run(args: &RolloutArgs) -> Result<ExitCode, CliError> {
     match &args.command {
@@ -90,8 +91,8 @@ fn one(args: &StatusArgs) -> Result<ExitCode, CliError> {
 }
 
 fn remembered(args: &HistoryArgs) -> Result<ExitCode, CliError> {
-    let source = Source::read(&args.ask)?;
-    let target = source.picture(&args.name)?.target;
+    let source = Source::without_settings(&args.ask)?;
+    let target = meant(&source.store, &args.name)?;
     let (object, told) = match &args.ask.facts {
         Some(_) => {
             let mut objects = source.hub.objects().iter();
@@ -155,7 +156,12 @@ pub(in crate::cli) fn steered(
 ) -> Result<Vec<Line>, CliError> {
     let now = Timestamp::now();
     let place = &hub.place;
-    let store = live::read(place)?.store(settings(hub, now)?);
+    let (known, notes) = match (settings(hub, now), verb) {
+        // What a pause writes does not depend on them.
+        (Err(error), Verb::Pause(_) | Verb::Resume(_)) => (Settings::default(), vec![error.one_line()]),
+        (known, _) => known?,
+    };
+    let store = live::read(place)?.store(known);
     let target =
         find(&cockpit::Rollouts::of(&store), name).map_err(|unknown| CliError::Refused(Box::new(unknown)))?;
     let picture = picture(&store, &target, &Stopwatch::default(), now).ok_or_else(|| gone(&target))?;
@@ -174,7 +180,10 @@ pub(in crate::cli) fn steered(
             let writing = steer(ask, now).map_err(|refusal| CliError::Refused(Box::new(refusal)))?;
             match put(&client, (&target, &object), (verb, &writing), request).await? {
                 Outcome::Written { taken_from } => {
-                    return Ok(written((&target, verb), writing, &taken_from, request));
+                    let mut page = written((&target, verb), writing, &taken_from, request);
+                    let notes = notes.into_iter();
+                    page.extend(notes.map(|note| Line::of(Tone::Faint, format!("  note: {note}"))));
+                    return Ok(page);
                 }
                 // Its controllers write its status all the time, and the gate takes its own: what was asked for is decided anew.
                 Outcome::Changed(_) if wait < LAST_WAIT => {

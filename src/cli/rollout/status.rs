@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 
 use super::args::StatusArgs;
-use super::hub::{gone, meant, picture, settings, unread, wake};
+use super::hub::{gone, meant, picture, settings_with_notes, unread, wake};
 use super::show::{painted, width};
 use crate::cli::print::{Redrawn, is_terminal, print, terminal_size};
 use crate::cli::{CliError, OutputFormat, connect, signals};
@@ -39,7 +39,7 @@ pub(super) async fn watch(args: &StatusArgs) -> Result<ExitCode, CliError> {
     let client = connect::client(connect::config_of(&hub.place).await?)?;
     let lease = tokio::task::spawn_blocking({
         let hub = hub.clone();
-        move || settings(&hub, Timestamp::now())
+        move || settings_with_notes(&hub, Timestamp::now())
     });
     let settings = lease.await.map_err(unread)??;
     let name = args.name.clone();

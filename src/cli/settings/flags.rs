@@ -8,10 +8,8 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command, FromArgMatches, Parser};
 
 use crate::cli::options::{STOCK_LEASE, StockArg, stock_lease};
-use crate::cli::print::complain;
 use crate::cli::{RightsArgs, TideArgs};
 use crate::controllers::TideOptions;
-use field::Shown;
 use snapshot::Settings;
 
 /// Words by flag, without dashes.
@@ -45,7 +43,7 @@ pub struct ControllerFlags {
     args: ControllerArgs,
 }
 
-const HEADING: &str = "Controllers of the hub, where it does not tell them itself";
+const HEADING: &str = "Settings of the hub's controllers, where they do not publish them";
 
 #[derive(Parser)]
 #[command(disable_help_flag = true)]
@@ -55,15 +53,11 @@ struct Line {
 }
 
 impl ControllerFlags {
-    /// Returns what counts beside what the hub's controllers say; what of that makes no sense here is told.
-    pub(in crate::cli) fn on(&self, told: &Words) -> ControllerArgs {
-        let (args, strange) = self.beside(told);
-        for word in strange {
-            complain(&Shown::line(&format!(
-                "tidegate: the hub's controllers run with {word}, which this version does not know: it is left out"
-            )));
-        }
-        args
+    /// Returns how controllers behave that publish these words; what this version does not know is ignored.
+    pub(in crate::cli) fn published(words: &Words) -> Option<ControllerArgs> {
+        let is_known = |word: &String| parse(std::slice::from_ref(word)).is_some();
+        let known: Vec<String> = words.iter().map(written).filter(is_known).collect();
+        parse(&known)
     }
 
     /// Returns what counts beside what the hub's controllers say, and what of that makes no sense to this version.

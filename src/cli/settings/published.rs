@@ -21,7 +21,7 @@ use crate::cli::options::{StockArg, stock_lease};
 /// Where the controllers of a hub tell how they behave.
 #[derive(Args, Clone, Debug)]
 pub struct SettingsArgs {
-    /// ConfigMap in which the hub's controllers tell how they behave (`serve` writes it); `none` reads nothing.
+    /// ConfigMap in which the hub's controllers publish their settings (`serve` writes it); `none` reads nothing.
     #[arg(long, value_name = "NAMESPACE/NAME", default_value = PLACE, value_parser = stock_lease)]
     pub settings: StockArg,
 }
@@ -67,13 +67,12 @@ fn data(words: &Words) -> BTreeMap<String, String> {
     data
 }
 
-/// Reads what the controllers of a hub say of themselves; why not, where nothing is read.
-pub(in crate::cli) async fn read(client: Client, place: &LeasePlace) -> Result<Published, String> {
+/// Reads what the controllers of a hub publish; nothing where there is no such ConfigMap, and why it cannot be read otherwise.
+pub(in crate::cli) async fn read(client: Client, place: &LeasePlace) -> Result<Option<Published>, String> {
     let LeasePlace { namespace, name } = place;
     let maps: Api<ConfigMap> = Api::namespaced(client, namespace);
     match maps.get_opt(name).await {
-        Ok(Some(map)) => Ok(Published::of(map.data.unwrap_or_default())),
-        Ok(None) => Err(format!("the hub has no ConfigMap {namespace}/{name}")),
+        Ok(found) => Ok(found.map(|map| Published::of(map.data.unwrap_or_default()))),
         Err(kube::Error::Api(status)) => Err(status.message.clone()),
         Err(error) => Err(error.to_string()),
     }
@@ -100,13 +99,23 @@ pub(in crate::cli) async fn publish(
             Err(error) => warn!(
                 config_map = format!("{}/{}", place.namespace, place.name),
                 error = &error as &dyn std::error::Error,
-                "the settings of the controllers cannot be told on the hub: `plan` and `why` need flags there"
+                "the settings of the controllers cannot be told on the hub: tools that plan need flags"
             ),
         }
         if leading.wait_for(|leads| !*leads).await.is_err() {
             return;
         }
     }
+}
+
+/// Publishes them now, whichever replica leads.
+#[cfg(feature = "dev")]
+pub(in crate::cli) async fn publish_once(
+    client: &Client,
+    place: &LeasePlace,
+    words: &Words,
+) -> Result<(), kube::Error> {
+    write(client, place, &data(words)).await.map(drop)
 }
 
 /// Returns whether anything was written.

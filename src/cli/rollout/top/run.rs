@@ -16,7 +16,7 @@ use super::args::TopArgs;
 use super::draw::draw;
 use crate::cli::print::{is_coloured, is_terminal};
 use crate::cli::rollout::gallery::{Gallery, Pictures};
-use crate::cli::rollout::hub::settings;
+use crate::cli::rollout::hub::{settings, settings_with_notes};
 use crate::cli::rollout::run::steered;
 use crate::cli::rollout::write::Request;
 use crate::cli::{CliError, RolloutHubArgs, connect, live, signals};
@@ -48,7 +48,7 @@ pub(in crate::cli) fn run(args: &TopArgs) -> Result<ExitCode, CliError> {
                 .into(),
         ));
     }
-    let hub_settings = settings(&args.hub, Timestamp::now())?;
+    let hub_settings = settings_with_notes(&args.hub, Timestamp::now())?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -237,7 +237,7 @@ fn why(hub: &RolloutHubArgs, target: &Target, cluster: &str) -> Vec<Line> {
 fn answer(args: &RolloutHubArgs, target: &Target, cluster: &str) -> Result<String, String> {
     let now = Timestamp::now();
     let hub = live::read(&args.place).map_err(|error| error.one_line())?;
-    let settings = settings(args, now).map_err(|error| error.one_line())?;
+    let (settings, _) = settings(args, now).map_err(|error| error.one_line())?;
     match target.kind {
         TargetKind::ClusterManagementAddOn => why::why(&hub, settings, (&target.name, Some(cluster)), now)
             .map(|answer| why::text(&answer, true))
