@@ -53,7 +53,7 @@ const CRATES: &[(&str, &[&str])] = &[
         "snapshot",
         &["api", "apimachinery", "field", "hash", "model", "upgrade"],
     ),
-    ("plan", &["api", "hash", "model", "rollout", "snapshot"]),
+    ("plan", &["api", "field", "hash", "model", "rollout", "snapshot"]),
     (
         "policy",
         &[

@@ -4,8 +4,8 @@
 //! the picture against the plan.
 
 use cockpit::{
-    Approve, ClusterState, Form, Line, Phase, Picture, Rollouts, Steer, Stopwatch, Target, Verb, Writing,
-    addon, list, status, steer, upgrade,
+    Approve, ClusterState, Form, Line, Phase, Picture, Rollouts, Steer, Stopwatch, Target, Verb, WHOLE,
+    Writing, addon, list, status, steer, upgrade,
 };
 use jiff::Timestamp;
 use offline::Hub;
@@ -141,6 +141,14 @@ fn an_upgrade_is_shown_in_two_waves_in_the_order_in_which_people_count() {
                          the clusters that go first are not done
     "]]
     .assert_eq(&page(&picture));
+    let whole: String = status(&picture, WHOLE, now())
+        .iter()
+        .map(|line| line.text() + "\n")
+        .collect();
+    assert!(
+        !whole.contains('…') && whole.contains("3 at once · deadline 3h"),
+        "{whole}"
+    );
     let lines = list(&[picture], 60, now());
     assert!(lines.iter().all(|line| line.width() <= 60));
     assert_eq!(Rollouts::of(&scene.store).0, [target]);

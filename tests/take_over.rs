@@ -2,6 +2,7 @@
 //!
 //! The neighbour is `testkit/stock.rs`.
 
+use field::Listing;
 use forecast::{Fate, TakeOver, take_over, take_over_json, take_over_text};
 use jiff::Timestamp;
 use offline::Hub;
@@ -176,8 +177,12 @@ fn taking_over_two_hundred_clusters_moves_none_of_them() {
         .map(|number| world.objects[&work(number)]["metadata"]["generation"].clone())
         .collect();
     let told = forecast(&world);
-    assert!(told[0].changed.is_empty(), "{}", take_over_text(&told));
-    assert!(take_over_text(&told).ends_with("0 works would be written\n"));
+    assert!(
+        told[0].changed.is_empty(),
+        "{}",
+        take_over_text(&told, Listing::Short)
+    );
+    assert!(take_over_text(&told, Listing::Short).ends_with("0 works would be written\n"));
     assert_eq!(works_written(&mut world, "hello"), 0);
     let after: Vec<Value> = (0..200)
         .map(|number| world.objects[&work(number)]["metadata"]["generation"].clone())
@@ -224,7 +229,7 @@ fn a_work_that_says_something_else_is_never_left_alone() {
     let told = forecast(&world);
     let changed: Vec<&Fate> = told[0].changed.values().collect();
     let [Fate::Written(differences)] = changed.as_slice() else {
-        panic!("{}", take_over_text(&told));
+        panic!("{}", take_over_text(&told, Listing::Short));
     };
     // A work that is written gets our own annotation as well.
     let paths: Vec<&str> = differences.iter().map(|one| one.path.as_str()).collect();
@@ -263,7 +268,7 @@ fn what_a_take_over_would_change_is_told_beforehand() {
     );
     let world = of_stock(3, &plain);
     let told = forecast(&world);
-    let text = take_over_text(&told);
+    let text = take_over_text(&told, Listing::Short);
     assert!(
         text.starts_with("hello: 3 of 3 works would be written\n"),
         "{text}"
@@ -280,8 +285,13 @@ fn what_a_take_over_would_change_is_told_beforehand() {
     let world = of_stock(2, &unknown);
     let told = forecast(&world);
     assert!(told[0].changed.is_empty());
-    assert_eq!(told[0].unrendered.len(), 2, "{}", take_over_text(&told));
-    assert!(take_over_text(&told).contains("unknown variable \"NOBODY\""));
+    assert_eq!(
+        told[0].unrendered.len(),
+        2,
+        "{}",
+        take_over_text(&told, Listing::Short)
+    );
+    assert!(take_over_text(&told, Listing::Short).contains("unknown variable \"NOBODY\""));
 }
 
 /// Tolerations without a node selector, and a StatefulSet, which OCM's manager does not decorate.
@@ -318,7 +328,7 @@ fn hub_with_differences() -> World {
 fn the_page_shows_what_is_printed() {
     let page = std::fs::read_to_string(repository("docs/ocm/take-over.md")).expect("the page");
     let hubs = [of_stock(12, &manifests()), hub_with_differences()];
-    let printed = hubs.map(|world| take_over_text(&forecast(&world)));
+    let printed = hubs.map(|world| take_over_text(&forecast(&world), Listing::Short));
     let lacking = printed.iter().filter(|text| !page.contains(text.as_str()));
     let lacking: Vec<&str> = lacking.map(String::as_str).collect();
     assert!(lacking.is_empty(), "the page lacks:\n{}", lacking.join("\n"));

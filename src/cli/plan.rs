@@ -10,11 +10,11 @@ use clap::Args;
 use jiff::Timestamp;
 
 use super::check::{Folder, read};
-use super::print::{complain, print, print_folded};
+use super::print::{complain, listing, print, print_folded};
 use super::terminal::Progress;
 use super::{BehaviourArgs, CliError, ControllerArgs, GateArgs, HubArgs, live, rulebook};
 use check::{self, Background, Base, File, MissingFacts, Outcome, Threshold};
-use field::Shown;
+use field::{Listing, Shown};
 use forecast::{self, Changes, Forecast, UpgradeForecast};
 use offline::{Hub, Identity};
 use report::{Format, Style, render};
@@ -61,6 +61,16 @@ pub struct PlanArgs {
     pub behaviour: BehaviourArgs,
 }
 
+impl PlanArgs {
+    /// A comment of a pull request has little room.
+    fn listing(&self) -> Listing {
+        match self.output {
+            PlanFormat::Markdown if !self.question.all => Listing::Short,
+            PlanFormat::Markdown | PlanFormat::Text | PlanFormat::Json => listing(self.question.all),
+        }
+    }
+}
+
 /// What else is said, or instead.
 #[derive(Args, Clone, Copy, Debug)]
 pub struct PlanQuestion {
@@ -72,6 +82,9 @@ pub struct PlanQuestion {
     /// what is on the hub. With `-o markdown` it is always said.
     #[arg(long, conflicts_with = "take_over")]
     pub diff: bool,
+    /// Name every cluster on a terminal and in Markdown, too; elsewhere every one is always named.
+    #[arg(long)]
+    pub all: bool,
 }
 
 /// The form of a forecast.
@@ -97,7 +110,7 @@ pub(super) fn run(args: &PlanArgs) -> Result<ExitCode, CliError> {
     let settings = controllers.settings();
     if args.question.take_over {
         let all = forecast::take_over(&hub, settings, now);
-        let text = forecast::take_over_text(&all);
+        let text = forecast::take_over_text(&all, args.listing());
         match args.output {
             PlanFormat::Text => print(&Shown::page(&text))?,
             PlanFormat::Markdown => print(&Shown::page(&forecast::fenced(&text)))?,
@@ -158,11 +171,15 @@ impl Foreseen {
         } = self;
         match args.output {
             PlanFormat::Text => {
-                print_folded(&text(addons, *same, upgrades), &[])?;
-                print(&Shown::page(&forecast::changes_text(changes)))
+                print_folded(&text(addons, *same, upgrades, args.listing()), &[])?;
+                print(&Shown::page(&forecast::changes_text(changes, args.listing())))
             }
             PlanFormat::Markdown => print(&Shown::page(&forecast::markdown(
-                addons, *same, upgrades, changes,
+                addons,
+                *same,
+                upgrades,
+                changes,
+                args.listing(),
             ))),
             PlanFormat::Json => {
                 let mut all = forecast::json(addons, *same);
@@ -177,12 +194,12 @@ impl Foreseen {
 }
 
 /// Where there are upgrades and no add-ons nothing is said of add-ons.
-fn text(addons: &[Forecast], same: usize, upgrades: &[UpgradeForecast]) -> String {
-    let told = forecast::upgrades_text(upgrades);
+fn text(addons: &[Forecast], same: usize, upgrades: &[UpgradeForecast], listing: Listing) -> String {
+    let told = forecast::upgrades_text(upgrades, listing);
     if addons.is_empty() && same == 0 && !told.is_empty() {
         return told;
     }
-    let mut all = forecast::text(addons, same);
+    let mut all = forecast::text(addons, same, listing);
     all.push_str(&told);
     all
 }

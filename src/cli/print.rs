@@ -8,7 +8,7 @@ use anstream::{AutoStream, ColorChoice};
 
 use super::CliError;
 use anstyle::{AnsiColor, Style};
-use field::{Shown, folded};
+use field::{Listing, Shown, folded};
 
 /// Prints a page.
 pub(super) fn print(page: &Shown) -> Result<(), CliError> {
@@ -121,6 +121,15 @@ const TIE: &str = "\u{a0}";
 
 /// How a line looks that matters.
 const LOUD: Style = AnsiColor::Red.on_default().bold();
+
+/// Returns how much of a list is printed: on a terminal the first entries, unless all are asked for; elsewhere all of it.
+pub(super) fn listing(all: bool) -> Listing {
+    if all || !is_terminal() {
+        Listing::Whole
+    } else {
+        Listing::Short
+    }
+}
 
 /// How many columns a terminal has; what is no terminal has room for everything.
 pub(super) fn width() -> Option<usize> {

@@ -8,9 +8,9 @@ use std::process::ExitCode;
 use clap::Args;
 use jiff::Timestamp;
 
-use super::print::{OutputFormat, print, print_folded};
+use super::print::{OutputFormat, listing, print, print_folded};
 use super::{BehaviourArgs, CliError, HubArgs, StockArg, live};
-use field::Shown;
+use field::{Listing, Shown};
 use offline::Hub;
 use snapshot::{Fence, Settings};
 
@@ -37,7 +37,10 @@ pub struct WhyArgs {
     /// Form of the answer.
     #[arg(short, long, value_enum, value_name = "FORM", default_value_t = OutputFormat::Text)]
     pub output: OutputFormat,
-    /// Where the hub's controllers tell how they behave.
+    /// Name every cluster on a terminal, too; elsewhere every one is always named.
+    #[arg(long)]
+    pub all: bool,
+    /// How the hub's controllers behave.
     #[command(flatten)]
     pub behaviour: BehaviourArgs,
 }
@@ -61,12 +64,12 @@ fn upgrade_of(text: &str) -> Option<&str> {
 fn of_upgrade(
     (hub, settings, now): (&Hub, Settings, Timestamp),
     asked: (&str, Option<&str>),
-    output: OutputFormat,
+    (output, listing): (OutputFormat, Listing),
 ) -> Result<ExitCode, CliError> {
     let answer =
         why::why_upgrade(hub, settings, asked, now).map_err(|error| CliError::Refused(Box::new(error)))?;
     match output {
-        OutputFormat::Text => print(&Shown::page(&why::upgrade_text(&answer)))?,
+        OutputFormat::Text => print(&Shown::page(&why::upgrade_text(&answer, listing)))?,
         OutputFormat::Json => print(&Shown::json(&format!("{:#}\n", why::upgrade_json(&answer))))?,
     }
     Ok(ExitCode::from(u8::from(!answer.is_well())))
@@ -82,12 +85,19 @@ pub(super) fn run(args: &WhyArgs) -> Result<ExitCode, CliError> {
     };
     let cluster = args.cluster.as_deref();
     if let Some(upgrade) = upgrade_of(&args.addon) {
-        return of_upgrade((&hub, settings, now), (upgrade, cluster), args.output);
+        return of_upgrade(
+            (&hub, settings, now),
+            (upgrade, cluster),
+            (args.output, listing(args.all)),
+        );
     }
     let answer = why::why(&hub, settings, (&args.addon, cluster), now)
         .map_err(|error| CliError::Refused(Box::new(error)))?;
     match args.output {
-        OutputFormat::Text => print_folded(&why::text(&answer, cluster.is_some()), &[STOPS])?,
+        OutputFormat::Text => print_folded(
+            &why::text(&answer, cluster.is_some(), listing(args.all)),
+            &[STOPS],
+        )?,
         OutputFormat::Json => print(&Shown::json(&format!("{:#}\n", why::json(&answer))))?,
     }
     Ok(ExitCode::from(u8::from(!answer.is_well())))

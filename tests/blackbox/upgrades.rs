@@ -2,7 +2,9 @@
 //!
 //! Never asserts what becomes of an upgrade.
 
-use crate::rig::{Dev, repository};
+use std::time::{Duration, Instant};
+
+use crate::rig::{Dev, PATIENCE, repository, run};
 
 const WRONG: &str = r#"
 apiVersion: cluster.open-cluster-management.io/v1beta1
@@ -63,4 +65,85 @@ fn an_upgrade_that_cannot_work_is_refused_with_all_its_faults_and_the_proposals_
         run.stderr
     );
     dev.succeed(&["label", "mcu", "mcu-upgrades", "wave=first"]);
+}
+
+#[test]
+fn the_cause_for_which_a_cluster_refuses_an_upgrade_is_shown_whole_with_a_fix_that_fits() {
+    let fault = "cluster4=not-upgradeable:operator foo blocks";
+    let dev = Dev::start(&[
+        "--clusters",
+        "4",
+        "--demo",
+        "upgrade",
+        "--upgrade-time",
+        "2s",
+        "--fault",
+        fault,
+    ]);
+    let kubeconfig = dev.kubeconfig.to_string_lossy().into_owned();
+    let cause = "because of \"AdminAckRequired\": operator foo blocks";
+    let begun = Instant::now();
+    let upgrades = loop {
+        let upgrades = dev.read(&["mcu", "-A"]);
+        if upgrades.to_string().contains("NotAccepted") {
+            break upgrades;
+        }
+        assert!(begun.elapsed() < PATIENCE, "{upgrades:#}");
+        std::thread::sleep(Duration::from_millis(200));
+    };
+    let upgrade = upgrades["items"]
+        .as_array()
+        .and_then(|all| all.iter().find(|one| one.to_string().contains("NotAccepted")))
+        .expect("just seen");
+    let clusters = upgrade["status"]["clusters"].as_array().expect("clusters");
+    let refused = clusters
+        .iter()
+        .find(|one| one["reason"] == "NotAccepted")
+        .expect("just seen");
+    let message = refused["message"].as_str().expect("a message");
+    assert!(message.ends_with(cause), "{message}");
+    let name = upgrade["metadata"]["name"].as_str().expect("a name");
+    let namespace = upgrade["metadata"]["namespace"].as_str().expect("a namespace");
+    let why = run(&[
+        "why",
+        &format!("mcu/{namespace}/{name}"),
+        "--kubeconfig",
+        &kubeconfig,
+    ]);
+    assert!(
+        why.stdout.contains("AdminAckRequired") && why.stdout.contains("operator foo blocks"),
+        "{}",
+        why.stdout
+    );
+    assert!(
+        why.stdout.contains("openshift-config/admin-acks"),
+        "{}",
+        why.stdout
+    );
+    assert!(
+        !why.stdout.contains("spec.clusterVersion.channel"),
+        "{}",
+        why.stdout
+    );
+}
+
+#[test]
+fn lists_are_whole_where_no_terminal_shows_them() {
+    let dev = Dev::start(&["--clusters", "30"]);
+    let kubeconfig = dev.kubeconfig.to_string_lossy().into_owned();
+    for verb in [
+        &["rollout", "status", "helloworld"][..],
+        &["rollout", "history", "helloworld"],
+        &["rollout", "list"],
+        &["plan", "--live"],
+        &["why", "helloworld"],
+        &["doctor"],
+    ] {
+        let page = run(&[verb, &["--kubeconfig", &kubeconfig]].concat());
+        let cut = page
+            .stdout
+            .lines()
+            .find(|line| line.ends_with('…') || line.ends_with(" more"));
+        assert_eq!(cut, None, "{verb:?}: {}{}", page.stdout, page.stderr);
+    }
 }

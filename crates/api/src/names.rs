@@ -80,6 +80,8 @@ pub mod annotations {
     /// Kept for its meaning to old hubs; ignored.
     pub const DISABLE_AUTOMATIC_INSTALLATION: &str =
         "addon.open-cluster-management.io/disable-automatic-installation";
+    /// On a ManagedClustersUpgrade: a new value tries the clusters again that have failed.
+    pub const UPGRADE_RETRY: &str = "cluster.open-cluster-management.io/mcu-retry";
     /// Image mirrors of a ManagedCluster.
     pub const IMAGE_REGISTRIES: &str = "open-cluster-management.io/image-registries";
 }

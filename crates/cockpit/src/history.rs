@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::line::{Line, Tone, between, padded};
+use super::line::{Line, Tone, WHOLE, between, padded};
 use super::steer::CHANGE_CAUSE;
 use snapshot::terms;
 
@@ -26,7 +26,7 @@ pub fn history(object: &Value, events: &[Value], width: usize, now: Timestamp) -
         page.push(Line::of(Tone::Faint, "last change  ").and(Tone::Plain, cause));
     }
     page.extend(progressions(object));
-    page.extend(upgrade(object, now));
+    page.extend(upgrade(object, width, now));
     let mut told: Vec<(Timestamp, &Value)> = events
         .iter()
         .filter_map(|event| Some((time(event)?, event)))
@@ -35,10 +35,11 @@ pub fn history(object: &Value, events: &[Value], width: usize, now: Timestamp) -
     if !told.is_empty() {
         page.push(Line::of(Tone::Strong, "events"));
     }
-    let more = told.len().saturating_sub(MOST_EVENTS);
+    let most = if width == WHOLE { usize::MAX } else { MOST_EVENTS };
+    let more = told.len().saturating_sub(most);
     page.extend(
         told.iter()
-            .take(MOST_EVENTS)
+            .take(most)
             .map(|(at, event)| event_line(event, *at, now)),
     );
     if more > 0 {
@@ -115,7 +116,7 @@ fn content(config: &Value) -> Option<String> {
 }
 
 /// When the clusters of an upgrade began and ended, the last first.
-fn upgrade(object: &Value, now: Timestamp) -> Vec<Line> {
+fn upgrade(object: &Value, width: usize, now: Timestamp) -> Vec<Line> {
     let all = object.pointer("/status/clusters").and_then(Value::as_array);
     let mut told: Vec<(Timestamp, &Value)> = all
         .into_iter()
@@ -126,7 +127,8 @@ fn upgrade(object: &Value, now: Timestamp) -> Vec<Line> {
         })
         .collect();
     told.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
-    let each = told.into_iter().take(MOST_EVENTS).map(|(at, cluster)| {
+    let most = if width == WHOLE { usize::MAX } else { MOST_EVENTS };
+    let each = told.into_iter().take(most).map(|(at, cluster)| {
         let began: Option<Timestamp> = text(cluster, "/startedAt").parse().ok();
         let took = match (text(cluster, "/finishedAt").is_empty(), began) {
             (false, Some(began)) => format!(" after {}", between(began, at)),

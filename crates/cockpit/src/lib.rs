@@ -41,7 +41,7 @@ pub use counts::Counts;
 pub use eta::Eta;
 pub use find::{Rollouts, Unknown, find};
 pub use history::history;
-pub use line::{Line, Piece, Tone};
+pub use line::{Line, Piece, Tone, WHOLE};
 pub use list::{list, rows};
 pub use pace::Pace;
 pub use picture::*;

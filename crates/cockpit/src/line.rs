@@ -4,6 +4,9 @@
 
 use jiff::Timestamp;
 
+/// The width of a page on which nothing is cut and every entry of a list is shown.
+pub const WHOLE: usize = usize::MAX;
+
 /// What a piece of a line is like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {

@@ -5,7 +5,7 @@
 use jiff::Timestamp;
 
 use super::cluster::ClusterView;
-use super::line::{Line, Tone, between, padded};
+use super::line::{Line, Tone, WHOLE, between, padded};
 use super::picture::Picture;
 use super::summary::{others, wave_of};
 use super::text::{tone, tone_of};
@@ -18,7 +18,8 @@ pub fn list(pictures: &[Picture], width: usize, now: Timestamp) -> Vec<Line> {
     let names = pictures
         .iter()
         .map(|picture| picture.target.told().chars().count());
-    let name_width = names.max().unwrap_or_default().clamp(7, WIDEST);
+    let widest = if width == WHOLE { usize::MAX } else { WIDEST };
+    let name_width = names.max().unwrap_or_default().clamp(7, widest);
     let title = format!(
         "{}  {}  {}  {}  {}",
         padded("ROLLOUT", name_width),
@@ -62,7 +63,8 @@ pub fn rows(picture: &Picture, clusters: &[&ClusterView], width: usize, now: Tim
         .clusters
         .iter()
         .map(|cluster| cluster.name.chars().count());
-    let name_width = names.max().unwrap_or_default().clamp(7, WIDEST);
+    let widest = if width == WHOLE { usize::MAX } else { WIDEST };
+    let name_width = names.max().unwrap_or_default().clamp(7, widest);
     let title = format!(
         "{}  {}  {}  {}  {}",
         padded("CLUSTER", name_width),

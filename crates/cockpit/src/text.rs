@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use super::approval::AskedApproval;
 use super::cluster::{ClusterState, ClusterView};
 use super::counts::Counts;
-use super::line::{Line, Tone, between, length, padded};
+use super::line::{Line, Tone, WHOLE, between, length, padded};
 use super::picture::{Change, Content, Phase, Picture};
 use super::summary::{others, wave_of};
 use super::wave::{Wave, WaveState};
@@ -44,7 +44,7 @@ pub(super) const fn tone_of(state: ClusterState) -> Tone {
     }
 }
 
-/// Returns the page of a rollout, no line of it wider than `width`.
+/// Returns the page of a rollout, no line of it wider than `width`; [`WHOLE`] leaves nothing out.
 pub fn status(picture: &Picture, width: usize, now: Timestamp) -> Vec<Line> {
     let mut page = head(picture, width, now);
     let mut before = None;
@@ -217,7 +217,8 @@ fn put_wave(
     (width, now): (usize, Timestamp),
 ) {
     let names = picture.waves.iter().map(|wave| wave.name.chars().count());
-    let name_width = names.max().unwrap_or_default().min(WIDEST_NAME);
+    let widest = if width == WHOLE { usize::MAX } else { WIDEST_NAME };
+    let name_width = names.max().unwrap_or_default().min(widest);
     let (branch, trunk) = if is_last {
         ("└─ ", "   ")
     } else {
@@ -323,12 +324,13 @@ fn put_clusters(page: &mut Vec<Line>, own: &[&ClusterView], trunk: &str, (width,
         }
         let mut reasons: Vec<(&str, Vec<&ClusterView>)> = reasons.into_iter().collect();
         reasons.sort_by_key(|(_, clusters)| std::cmp::Reverse(clusters.len()));
+        let most = if width == WHOLE { usize::MAX } else { MOST_REASONS };
         let more: usize = reasons
             .iter()
-            .skip(MOST_REASONS)
+            .skip(most)
             .map(|(_, clusters)| clusters.len())
             .sum();
-        for (message, clusters) in reasons.into_iter().take(MOST_REASONS) {
+        for (message, clusters) in reasons.into_iter().take(most) {
             let head =
                 Line::of(Tone::Faint, trunk).and(tone_of(state), format!("   {}", padded(state.told(), 11)));
             let room = width.saturating_sub(head.width());

@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::rights::Judged;
+use field::Listing;
 
 /// Something that was asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -101,6 +102,8 @@ pub enum Answered {
 /// What lies on the hub.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fleet {
+    /// How much of a list the findings name.
+    pub listing: Listing,
     /// `ManagedCluster`s.
     pub clusters: Reading<Vec<Value>>,
     /// `Placement`s.

@@ -160,7 +160,7 @@ terms! {
         "Halted": "Of an upgrade: nothing new starts until somebody changes something: one that went first has failed, more failed than may, none goes first, or the spec has no meaning. Those who are on their way go on.";
         "Complete": "Of an upgrade: every selected cluster is upgraded.";
         "AlreadyAtVersion": "The cluster had the version before the upgrade came to it.";
-        "NotAccepted": "The cluster does not take the version; the message is that of its version operator. Often the channel does not offer it.";
+        "NotAccepted": "The cluster does not take the version; the message is that of its version operator, and `tidegate why mcu/NAME` has the fix: the channel does not offer the version, or an operator of the cluster is not upgradeable.";
         "WorkRefused": "The hub takes no work for the cluster; the message is the hub's. It is tried again, and the cluster takes no slot meanwhile.";
         "Withdrawing": "Works of an earlier run or try are on their way out; then the cluster waits for its turn.";
         "Conflict": "Another upgrade has the cluster, or a work of that name is there which is nobody's upgrade.";

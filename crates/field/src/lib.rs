@@ -27,5 +27,8 @@ pub use selector::selector_fault;
 pub use shown::Shown;
 pub use status::{Identity, MESSAGE_LIMIT, MOST_CAUSES, Status};
 pub use suggest::nearest;
-pub use text::{acts, counted, cut, json_escaped, lines, listed, listed_of, one_line, quoted, same_width};
+pub use text::{
+    Listing, acts, counted, cut, json_escaped, lines, listed, listed_of, one_line, quoted, same_width,
+    short_digests, shortened,
+};
 pub use violation::{Class, Fault, Violation};

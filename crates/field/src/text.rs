@@ -87,6 +87,69 @@ pub fn cut(text: &str, limit: usize) -> String {
     out
 }
 
+/// How much of a list a text shows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Listing {
+    /// The first entries, and how many more there are.
+    #[default]
+    Short,
+    /// Every entry.
+    Whole,
+}
+
+impl Listing {
+    /// Returns how many entries are shown where a short list has so many.
+    pub const fn most(self, short: usize) -> usize {
+        match self {
+            Self::Short => short,
+            Self::Whole => usize::MAX,
+        }
+    }
+}
+
+/// What stands for the middle of a text that is left out.
+const GAP: &str = " ... ";
+/// Hexadecimal digits of a digest that stay when it is shortened.
+const DIGEST: usize = 8;
+
+/// Returns `text` with at most `limit` bytes. Messages end with the cause, so the end stays: digests are shortened first, then the
+/// middle is left out.
+pub fn shortened(text: &str, limit: usize) -> String {
+    if text.len() <= limit {
+        return text.to_owned();
+    }
+    let text = short_digests(text);
+    if text.len() <= limit {
+        return text;
+    }
+    let room = limit.saturating_sub(GAP.len());
+    let head = text.floor_char_boundary(room / 3);
+    let tail = text.len().saturating_sub(room.saturating_sub(room / 3));
+    let tail = text.ceil_char_boundary(tail);
+    let part = |range: Option<&str>| range.unwrap_or_default().trim().to_owned();
+    format!("{}{GAP}{}", part(text.get(..head)), part(text.get(tail..)))
+}
+
+/// Returns a text in which digests (`sha256:` and 64 digits) have their first digits only.
+pub fn short_digests(text: &str) -> String {
+    const MARK: &str = "sha256:";
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once(MARK) {
+        out.push_str(before);
+        out.push_str(MARK);
+        let digits = after.bytes().take_while(u8::is_ascii_hexdigit).count();
+        let (digest, behind) = after.split_at(digits);
+        match digest.get(..DIGEST).filter(|_| digits == 64) {
+            Some(first) => out.extend([first, "..."]),
+            None => out.push_str(digest),
+        }
+        rest = behind;
+    }
+    out.push_str(rest);
+    out
+}
+
 /// Returns `text` on one line: what would end the line is a blank, what would act otherwise is written as its number.
 pub fn one_line(text: &str) -> String {
     escaped(text, |letter| match letter {
@@ -160,6 +223,29 @@ mod tests {
         assert_eq!(value(&json!(["\u{9b}2J"])), r#"["\u009b2J"]"#);
         assert!(value(&json!("x".repeat(9000))).len() < 90);
         assert!(value(&json!(vec![7; 9000])).len() <= VALUE_LIMIT);
+    }
+
+    #[test]
+    fn a_text_that_is_shortened_keeps_its_end() {
+        let digest = "0123456789abcdef".repeat(4);
+        let text = format!(
+            "Preconditions failed for payload version=\"4.12.0\" image=\"r.example.com/ocp@sha256:{digest}\": Precondition \"X\" \
+             failed because of \"AdminAckRequired\": operator foo blocks"
+        );
+        assert_eq!(shortened(&text, 500), text);
+        let digests = shortened(&text, 180);
+        assert!(
+            digests.contains("ocp@sha256:01234567...\": Precondition")
+                && digests.starts_with("Preconditions failed for payload"),
+            "{digests}"
+        );
+        for limit in [60, 100, 150] {
+            let short = shortened(&text, limit);
+            assert!(short.chars().count() <= limit, "{short}");
+            assert!(short.ends_with("operator foo blocks"), "{short}");
+        }
+        assert_eq!(short_digests("sha256:abc and sha256:"), "sha256:abc and sha256:");
+        assert!(shortened(&"ä".repeat(9000), 100).len() <= 100);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use super::difference::Difference;
 use super::render::{line, named};
 use super::take_over::Fate;
 use super::take_over_text::shown;
-use field::counted;
+use field::{Listing, counted};
 
 /// One row: whom a change concerns, what it is, and both sides.
 pub(super) struct Row {
@@ -22,10 +22,10 @@ pub(super) struct Row {
 }
 
 /// Returns changes for people; nothing when there are none.
-pub fn changes_text(all: &[Changes]) -> String {
+pub fn changes_text(all: &[Changes], listing: Listing) -> String {
     let mut out = String::new();
     for changes in all {
-        for Row { who, what, old, new } in rows(changes) {
+        for Row { who, what, old, new } in rows(changes, listing) {
             let what = if what.is_empty() {
                 what
             } else {
@@ -43,7 +43,7 @@ pub fn changes_text(all: &[Changes]) -> String {
 }
 
 /// The rows of one add-on: what clusters are given, then their works.
-pub(super) fn rows(changes: &Changes) -> Vec<Row> {
+pub(super) fn rows(changes: &Changes, listing: Listing) -> Vec<Row> {
     let nothing = || "none".to_owned();
     let configs = changes
         .configs
@@ -51,7 +51,7 @@ pub(super) fn rows(changes: &Changes) -> Vec<Row> {
         .map(|(ConfigChange { old, new }, clusters)| {
             let clusters: Vec<String> = clusters.iter().cloned().collect();
             Row {
-                who: named(&clusters),
+                who: named(&clusters, listing),
                 what: String::new(),
                 old: old.clone().unwrap_or_else(nothing),
                 new: new.clone().unwrap_or_else(nothing),
@@ -88,8 +88,8 @@ pub(super) fn rows(changes: &Changes) -> Vec<Row> {
     rows.extend(fields.into_iter().map(|(path, (count, example))| Row {
         who: counted(count, "work"),
         what: path.to_owned(),
-        old: shown(example.old.as_ref()),
-        new: shown(example.new.as_ref()),
+        old: shown(example.old.as_ref(), listing),
+        new: shown(example.new.as_ref(), listing),
     }));
     rows
 }

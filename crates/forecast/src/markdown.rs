@@ -10,7 +10,7 @@ use super::changes_text::rows;
 use super::course::{Forecast, Wave};
 use super::render::{headline, length, named, reasons};
 use super::upgrades::{UpgradeForecast, upgrades_text};
-use field::{counted, one_line};
+use field::{Listing, counted, one_line};
 
 /// Returns the comment: forecasts, then what changes on clusters.
 pub fn markdown(
@@ -18,12 +18,13 @@ pub fn markdown(
     same: usize,
     upgrades: &[UpgradeForecast],
     changes: &[Changes],
+    listing: Listing,
 ) -> String {
     let mut out = String::from("### What would happen on the hub\n\n");
     for forecast in forecasts {
-        one(&mut out, forecast);
+        one(&mut out, forecast, listing);
         if let Some(changes) = changes.iter().find(|changes| changes.addon == forecast.addon) {
-            details(&mut out, changes);
+            details(&mut out, changes, listing);
         }
     }
     if same > 0 {
@@ -34,7 +35,7 @@ pub fn markdown(
     } else if forecasts.is_empty() && upgrades.is_empty() {
         put(&mut out, "Nothing: there is no add-on.\n");
     }
-    let upgrades = upgrades_text(upgrades);
+    let upgrades = upgrades_text(upgrades, listing);
     if !upgrades.is_empty() {
         put(&mut out, &fenced(&upgrades));
     }
@@ -52,7 +53,7 @@ pub fn fenced(text: &str) -> String {
     format!("{fence}text\n{}\n{fence}\n", text.trim_end())
 }
 
-fn one(out: &mut String, forecast: &Forecast) {
+fn one(out: &mut String, forecast: &Forecast, listing: Listing) {
     put(
         out,
         &format!(
@@ -74,7 +75,7 @@ fn one(out: &mut String, forecast: &Forecast) {
             } = wave;
             for (word, clusters) in [("install", installed), ("move", moved), ("remove", removed)] {
                 if !clusters.is_empty() {
-                    let clusters = format!("{}: {}", clusters.len(), escaped(&named(clusters)));
+                    let clusters = format!("{}: {}", clusters.len(), escaped(&named(clusters, listing)));
                     put(out, &format!("| {number} | {when} | {word} | {clusters} |"));
                 }
             }
@@ -86,7 +87,7 @@ fn one(out: &mut String, forecast: &Forecast) {
         let who = if clusters.is_empty() {
             "the add-on".to_owned()
         } else {
-            named(&clusters)
+            named(&clusters, listing)
         };
         put(out, &format!("* {word}: {}: {}", escaped(&who), escaped(why)));
     }
@@ -111,8 +112,8 @@ fn when(wave: &Wave, before: Option<i64>) -> String {
     }
 }
 
-fn details(out: &mut String, changes: &Changes) {
-    let rows = rows(changes);
+fn details(out: &mut String, changes: &Changes, listing: Listing) {
+    let rows = rows(changes, listing);
     if rows.is_empty() {
         return;
     }

@@ -8,16 +8,16 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 
 use super::course::{Forecast, HeldCluster, Wave};
-use field::{counted, natural, one_line};
+use field::{Listing, counted, natural, one_line};
 
 /// The most clusters that are listed by name.
 const MOST_NAMED: usize = 12;
 
 /// Returns forecasts for people; `same` add-ons go on as they would anyway.
-pub fn text(forecasts: &[Forecast], same: usize) -> String {
+pub fn text(forecasts: &[Forecast], same: usize, listing: Listing) -> String {
     let mut out = String::new();
     for forecast in forecasts {
-        one(&mut out, forecast);
+        one(&mut out, forecast, listing);
     }
     if forecasts.is_empty() && same == 0 {
         line(&mut out, "there is no add-on");
@@ -54,7 +54,7 @@ pub(super) fn headline(forecast: &Forecast) -> String {
     }
 }
 
-fn one(out: &mut String, forecast: &Forecast) {
+fn one(out: &mut String, forecast: &Forecast, listing: Listing) {
     let what = headline(forecast);
     line(out, &format!("{}: {what}", forecast.addon));
     let mut before = None;
@@ -75,7 +75,10 @@ fn one(out: &mut String, forecast: &Forecast) {
             if !clusters.is_empty() {
                 line(
                     out,
-                    &format!("  wave {number:<3} {after:12} {word:8} {}", named(clusters)),
+                    &format!(
+                        "  wave {number:<3} {after:12} {word:8} {}",
+                        named(clusters, listing)
+                    ),
                 );
             }
         }
@@ -86,7 +89,7 @@ fn one(out: &mut String, forecast: &Forecast) {
         let who = if clusters.is_empty() {
             "the add-on".to_owned()
         } else {
-            named(&clusters)
+            named(&clusters, listing)
         };
         line(out, &format!("  {word:8} {who}: {why}"));
     }
@@ -110,11 +113,12 @@ pub(super) fn reasons(held: &[HeldCluster]) -> BTreeMap<(bool, &str), Vec<String
     reasons
 }
 
-pub(super) fn named(clusters: &[String]) -> String {
+pub(super) fn named(clusters: &[String], listing: Listing) -> String {
+    let most = listing.most(MOST_NAMED);
     let mut named: Vec<&str> = clusters.iter().map(String::as_str).collect();
     named.sort_by(|one, other| natural(one, other));
-    named.truncate(MOST_NAMED);
-    let more = clusters.len().saturating_sub(MOST_NAMED);
+    named.truncate(most);
+    let more = clusters.len().saturating_sub(most);
     let more = if more > 0 {
         format!(" and {more} more")
     } else {

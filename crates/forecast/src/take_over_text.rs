@@ -9,16 +9,16 @@ use serde_json::{Value, json};
 
 use super::difference::Difference;
 use super::take_over::{Fate, TakeOver};
-use field::{counted, one_line};
+use field::{Listing, counted, one_line};
 
 /// The most letters of a value that are shown.
 const MOST_SHOWN: usize = 80;
 
 /// Returns what taking over would write, for people.
-pub fn take_over_text(all: &[TakeOver]) -> String {
+pub fn take_over_text(all: &[TakeOver], listing: Listing) -> String {
     let mut out = String::new();
     for one in all {
-        tell(&mut out, one);
+        tell(&mut out, one, listing);
     }
     let written: usize = all.iter().map(|one| one.changed.len()).sum();
     line(
@@ -28,7 +28,7 @@ pub fn take_over_text(all: &[TakeOver]) -> String {
     out
 }
 
-fn tell(out: &mut String, told: &TakeOver) {
+fn tell(out: &mut String, told: &TakeOver, listing: Listing) {
     let written = told.changed.len();
     let of = counted(told.works, "work");
     line(
@@ -55,7 +55,10 @@ fn tell(out: &mut String, told: &TakeOver) {
         }
     }
     for (path, (count, example)) in fields {
-        let (old, new) = (shown(example.old.as_ref()), shown(example.new.as_ref()));
+        let (old, new) = (
+            shown(example.old.as_ref(), listing),
+            shown(example.new.as_ref(), listing),
+        );
         line(
             out,
             &format!("  {}  {path}: {old} -> {new}", counted(count, "work")),
@@ -83,12 +86,12 @@ fn reasons(unrendered: &BTreeMap<String, String>) -> BTreeMap<&str, Vec<&str>> {
     reasons
 }
 
-pub(super) fn shown(value: Option<&Value>) -> String {
+pub(super) fn shown(value: Option<&Value>, listing: Listing) -> String {
     let Some(value) = value else {
         return "absent".to_owned();
     };
     let text = value.to_string();
-    let short: String = text.chars().take(MOST_SHOWN).collect();
+    let short: String = text.chars().take(listing.most(MOST_SHOWN)).collect();
     if short.len() < text.len() {
         format!("{short}…")
     } else {

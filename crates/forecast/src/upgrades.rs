@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::render::{length, line, named};
-use field::counted;
+use field::{Listing, counted};
 use offline::Hub;
 use snapshot::{Name, Settings};
 use upgrade::Course;
@@ -42,15 +42,15 @@ fn texts(names: &[Name]) -> Vec<String> {
 }
 
 /// Returns forecasts of upgrades for people.
-pub fn upgrades_text(forecasts: &[UpgradeForecast]) -> String {
+pub fn upgrades_text(forecasts: &[UpgradeForecast], listing: Listing) -> String {
     let mut out = String::new();
     for forecast in forecasts {
-        one(&mut out, forecast);
+        one(&mut out, forecast, listing);
     }
     out
 }
 
-fn one(out: &mut String, forecast: &UpgradeForecast) {
+fn one(out: &mut String, forecast: &UpgradeForecast, listing: Listing) {
     let course = &forecast.course;
     let started: usize = course.waves.iter().map(|wave| wave.clusters.len()).sum();
     let waves = counted(course.waves.len(), "wave");
@@ -71,20 +71,27 @@ fn one(out: &mut String, forecast: &UpgradeForecast) {
             out,
             &format!(
                 "  wave {number:<3} {after:12} upgrade  {}",
-                named(&texts(&wave.clusters))
+                named(&texts(&wave.clusters), listing)
             ),
         );
     }
     for ((reason, message), clusters) in &course.held {
         line(
             out,
-            &format!("  held     {}: {reason}: {message}", named(&texts(clusters))),
+            &format!(
+                "  held     {}: {reason}: {message}",
+                named(&texts(clusters), listing)
+            ),
         );
     }
     for (hold, clusters) in &course.waiting {
         line(
             out,
-            &format!("  waits    {}: {}", named(&texts(clusters)), hold.sentence()),
+            &format!(
+                "  waits    {}: {}",
+                named(&texts(clusters), listing),
+                hold.sentence()
+            ),
         );
     }
     line(out, &format!("  {}", end(course)));

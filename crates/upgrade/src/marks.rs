@@ -14,7 +14,7 @@ pub const OWNER: &str = "cluster.open-cluster-management.io/mcu";
 /// Annotation of a work: the run of the upgrade and the attempt at the cluster that it was written in.
 pub const RUN: &str = "cluster.open-cluster-management.io/mcu-run";
 /// Annotation of an upgrade: each new value has the failed clusters tried again, once.
-pub const RETRY: &str = "cluster.open-cluster-management.io/mcu-retry";
+pub const RETRY: &str = api::names::annotations::UPGRADE_RETRY;
 /// Finalizer of an upgrade: held until its works are gone.
 pub const FINALIZER: &str = "cluster.open-cluster-management.io/mcu-works";
 

@@ -301,7 +301,7 @@ pub fn refused(view: &View<'_>, broken: &[String], now: Timestamp) -> Plan {
         "Tidegate's own plan breaks an invariant and is not written, please report it: {}",
         broken.join("; ")
     );
-    let message: String = message.chars().take(LONGEST_MESSAGE).collect();
+    let message = field::shortened(&message, LONGEST_MESSAGE);
     let mut status = view.upgrade.status.clone();
     let reason = ("PlanRefused", &*message);
     status.conditions = told::stalled(&status.conditions, reason, view.upgrade.generation, now);

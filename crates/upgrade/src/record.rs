@@ -6,9 +6,19 @@ use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use api::cluster::UpgradeClusterStatus;
+use field::{short_digests, shortened};
 
-/// The longest message that is told of a cluster.
-const LONGEST_MESSAGE: usize = 256;
+/// The longest message of a cluster. Of a longer one the end stays, which names the cause.
+pub(crate) const LONGEST_MESSAGE: usize = 1024;
+/// From this length on digests of images are shortened.
+const LONG: usize = 256;
+
+fn brief(message: &str) -> String {
+    if message.len() <= LONG {
+        return message.to_owned();
+    }
+    shortened(&short_digests(message), LONGEST_MESSAGE)
+}
 
 /// How far a cluster is, in the words of the proposal.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -161,14 +171,14 @@ impl Record {
         }
     }
 
-    /// Returns what is told of a cluster.
-    pub fn told(&self, name: &str) -> UpgradeClusterStatus {
+    /// Returns what the status has of a cluster, with a message of at most `longest` characters.
+    pub fn told(&self, name: &str, longest: usize) -> UpgradeClusterStatus {
         UpgradeClusterStatus {
             name: name.to_owned(),
             state: self.state.word().to_owned(),
             phase: self.phase.word().to_owned(),
             reason: self.reason.clone(),
-            message: self.message.chars().take(LONGEST_MESSAGE).collect(),
+            message: shortened(&self.message, longest),
             canary: self.canary,
             pre_action: word(&ACTIONS, &self.pre).to_owned(),
             post_action: word(&ACTIONS, &self.post).to_owned(),
@@ -205,7 +215,7 @@ impl Record {
     #[must_use]
     pub fn because(mut self, reason: &str, message: impl Into<String>) -> Self {
         reason.clone_into(&mut self.reason);
-        self.message = message.into().chars().take(LONGEST_MESSAGE).collect();
+        self.message = brief(&message.into());
         self
     }
 
@@ -238,15 +248,39 @@ mod tests {
         for (state, _) in STATES {
             for (phase, _) in PHASES {
                 let record = record.clone().at(state, phase).because("Why", "a sentence");
-                assert_eq!(Record::of(&record.told("c")), record);
+                assert_eq!(Record::of(&record.told("c", LONGEST_MESSAGE)), record);
             }
         }
-        assert_eq!(Record::of(&Record::default().told("c")), Record::default());
+        let empty = Record::default().told("c", LONGEST_MESSAGE);
+        assert_eq!(Record::of(&empty), Record::default());
     }
 
     #[test]
     fn messages_stay_short() {
-        let told = Record::default().because("Why", "ä".repeat(1000)).told("c");
-        assert_eq!(told.message.chars().count(), LONGEST_MESSAGE);
+        for longest in [256, LONGEST_MESSAGE] {
+            let record = Record::default().because("Why", "ä".repeat(5000));
+            let length = record.told("c", longest).message.len();
+            assert!(length <= longest && length > longest - 8, "{length}");
+        }
+    }
+
+    #[test]
+    fn a_message_ends_with_its_cause_however_long_it_is() {
+        let digest = "0123456789abcdef".repeat(4);
+        let detail = "why it does so ".repeat(100);
+        for detail in ["", detail.as_str()] {
+            let message = format!(
+                "the cluster has not accepted the release: Preconditions failed for payload loaded version=\"4.12.0\" \
+                 image=\"release.example.com/ocp-release@sha256:{digest}\": {detail}Precondition \"ClusterVersionUpgradeable\" failed \
+                 because of \"AdminAckRequired\": operator foo blocks"
+            );
+            for longest in [256, LONGEST_MESSAGE] {
+                let told = Record::default().because("NotAccepted", message.as_str());
+                let told = told.told("c", longest).message;
+                let cause = "failed because of \"AdminAckRequired\": operator foo blocks";
+                assert!(told.ends_with(cause), "{told}");
+                assert!(told.chars().count() <= longest, "{told}");
+            }
+        }
     }
 }

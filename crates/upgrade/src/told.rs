@@ -15,11 +15,15 @@ use api::cluster::{
 use model::Name;
 use model::upgrade::UpgradeSpec;
 
-use crate::record::{ActionState, Phase, Record, State};
+use crate::record::{ActionState, LONGEST_MESSAGE, Phase, Record, State};
 use crate::summary::{self, Whole};
 
 /// How many clusters stand in the status one by one; the others by their names alone.
 const MOST_ENTRIES: usize = 500;
+/// How many characters all messages of clusters may have together, beyond the least that each may have.
+const MESSAGES: usize = 128 * 1024;
+/// What each message may have in any case.
+const SHORTEST_LIMIT: usize = 256;
 /// How many of those are clusters that are held.
 const MOST_HELD: usize = 100;
 
@@ -242,7 +246,9 @@ pub(crate) fn tell_clusters(status: &mut ManagedClustersUpgradeStatus, records: 
     }
     settled.complete.sort_unstable();
     settled.failed.sort_unstable();
-    let entries = kept.into_iter().map(|(name, record)| record.told(name));
+    // Long messages are rare; many of them have to leave room for each other.
+    let longest = (MESSAGES / kept.len().max(1)).clamp(SHORTEST_LIMIT, LONGEST_MESSAGE);
+    let entries = kept.into_iter().map(|(name, record)| record.told(name, longest));
     status.clusters = entries.collect::<Vec<UpgradeClusterStatus>>();
     status.settled = (settled != UpgradeSettled::default()).then_some(settled);
 }

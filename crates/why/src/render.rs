@@ -8,14 +8,14 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::answer::{Answer, Chain, Grade, Group};
-use field::{counted, natural, one_line};
+use field::{Listing, counted, natural, one_line};
 
 /// The most clusters that are listed by name.
 const MOST_NAMED: usize = 8;
 const WIDEST_OBJECT: usize = 60;
 
 /// Returns an answer for people; `one` when one cluster was asked about.
-pub fn text(answer: &Answer, one: bool) -> String {
+pub fn text(answer: &Answer, one: bool, listing: Listing) -> String {
     let mut out = String::new();
     if one {
         for chain in &answer.chains {
@@ -29,7 +29,7 @@ pub fn text(answer: &Answer, one: bool) -> String {
     }
     line(&mut out, &headline(answer));
     for group in &answer.groups {
-        put_group(&mut out, answer, group);
+        put_group(&mut out, answer, group, listing);
         let chain = answer
             .chains
             .iter()
@@ -147,7 +147,7 @@ fn put_others(out: &mut String, group: &Group, is_ready: bool) {
     }
 }
 
-fn put_group(out: &mut String, answer: &Answer, group: &Group) {
+fn put_group(out: &mut String, answer: &Answer, group: &Group, listing: Listing) {
     let who = if group.clusters.is_empty() {
         "the add-on".to_owned()
     } else {
@@ -165,8 +165,9 @@ fn put_group(out: &mut String, answer: &Answer, group: &Group) {
     if !group.clusters.is_empty() {
         let mut named: Vec<&str> = group.clusters.iter().map(String::as_str).collect();
         named.sort_by(|one, other| natural(one, other));
-        named.truncate(MOST_NAMED);
-        let more = group.clusters.len().saturating_sub(MOST_NAMED);
+        let most = listing.most(MOST_NAMED);
+        named.truncate(most);
+        let more = group.clusters.len().saturating_sub(most);
         let more = if more > 0 {
             format!(" and {more} more")
         } else {

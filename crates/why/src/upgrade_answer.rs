@@ -231,8 +231,10 @@ impl Case<'_> {
             shared.entry(key).or_default().push(told.name.clone());
         }
         let each = shared.into_iter();
-        each.map(|((reason, detail), clusters)| self.group((&reason, &detail), of_reason(&reason), clusters))
-            .collect()
+        each.map(|((reason, detail), clusters)| {
+            self.group((&reason, &detail), of_reason(&reason, &detail), clusters)
+        })
+        .collect()
     }
 
     /// Clusters that could start and wait.

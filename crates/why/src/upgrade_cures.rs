@@ -25,7 +25,7 @@ const RESUME: &str =
 const START: &str = "kubectl patch mcu {mcu} -n {namespace} --type merge -p '{\"spec\":{\"preview\":false}}'";
 
 /// Returns what to do about a reason of a cluster.
-pub(super) fn of_reason(reason: &str) -> Cure {
+pub(super) fn of_reason(reason: &str, detail: &str) -> Cure {
     use Act::{Needed, Waits};
     match reason {
         "ClusterUnavailable" => (
@@ -58,11 +58,7 @@ pub(super) fn of_reason(reason: &str) -> Cure {
             "mend what failed on the cluster, so that the action succeeds; the cluster is then upgraded",
             WORKS,
         ),
-        "NotAccepted" => (
-            Needed,
-            "mend what the cluster complains of: often spec.clusterVersion.channel does not offer the version",
-            WORKS,
-        ),
+        "NotAccepted" => not_accepted(detail),
         "NotApplied" | "UpgradeTimeout" | "OperatorsFailed" | "OperatorsTimeout" | "PreActionFailed"
         | "PostActionFailed" => (
             Needed,
@@ -77,6 +73,23 @@ pub(super) fn of_reason(reason: &str) -> Cure {
         "Withdrawing" => (Waits, "works of an earlier try are on their way out", WORKS),
         _ => (Waits, "it is on its way", WORKS),
     }
+}
+
+/// Returns what to do about a release that a cluster has not accepted, by the words of its version operator.
+fn not_accepted(detail: &str) -> Cure {
+    let fix = if detail.contains("AdminAckRequired") {
+        "resolve on the cluster what the message names; where it asks for an acknowledgement, give it in ConfigMap openshift-config/admin-acks"
+    } else if detail.contains("Precondition \"") {
+        "resolve on the cluster what the precondition names, or ask for a patch of the minor version that the cluster runs"
+    } else if detail.contains("available updates")
+        || detail.contains("not found")
+        || detail.contains("channel")
+    {
+        "ask for a version that the channel of the cluster offers, or set spec.clusterVersion.channel to one that offers it"
+    } else {
+        "resolve what the cluster's version operator reports"
+    };
+    (Act::Needed, fix, WORKS)
 }
 
 /// Returns what to do about what holds clusters that could start.

@@ -8,13 +8,13 @@ use serde_json::{Value, json};
 
 use super::upgrade_answer::{UpgradeAnswer, UpgradeGroup};
 use super::upgrade_cures::Act;
-use field::one_line;
+use field::{Listing, one_line};
 
 /// The most clusters that are listed by name.
 const MOST_NAMED: usize = 8;
 
 /// Returns an answer for people.
-pub fn upgrade_text(answer: &UpgradeAnswer) -> String {
+pub fn upgrade_text(answer: &UpgradeAnswer, listing: Listing) -> String {
     let mut out = String::new();
     let UpgradeAnswer {
         upgrade,
@@ -31,7 +31,7 @@ pub fn upgrade_text(answer: &UpgradeAnswer) -> String {
         line(&mut out, &format!("  {}: {}", link.object, link.says));
     }
     for group in &answer.groups {
-        put(&mut out, group);
+        put(&mut out, group, listing);
     }
     if answer.groups.is_empty() {
         line(&mut out, "  nothing holds it");
@@ -39,8 +39,8 @@ pub fn upgrade_text(answer: &UpgradeAnswer) -> String {
     out
 }
 
-fn put(out: &mut String, group: &UpgradeGroup) {
-    let who = named(&group.clusters);
+fn put(out: &mut String, group: &UpgradeGroup, listing: Listing) {
+    let who = named(&group.clusters, listing);
     let detail = Some(group.detail.as_str()).filter(|detail| !detail.is_empty());
     let detail = detail.map_or_else(String::new, |detail| format!(": {detail}"));
     let mark = match group.act {
@@ -52,12 +52,13 @@ fn put(out: &mut String, group: &UpgradeGroup) {
     line(out, &format!("    $ {}", group.command));
 }
 
-fn named(clusters: &[String]) -> String {
+fn named(clusters: &[String], listing: Listing) -> String {
+    let most = listing.most(MOST_NAMED);
     if clusters.is_empty() {
         return "the upgrade".to_owned();
     }
-    let named: Vec<&str> = clusters.iter().take(MOST_NAMED).map(String::as_str).collect();
-    match clusters.len().saturating_sub(MOST_NAMED) {
+    let named: Vec<&str> = clusters.iter().take(most).map(String::as_str).collect();
+    match clusters.len().saturating_sub(most) {
         0 => named.join(" "),
         more => format!("{} and {more} more", named.join(" ")),
     }

@@ -53,6 +53,9 @@ pub struct DoctorArgs {
     /// From which severity on the exit status is 1.
     #[arg(long, value_enum, value_name = "SEVERITY", default_value_t = FailFrom::Error)]
     pub fail_on: FailFrom,
+    /// Name every object on a terminal, too; elsewhere every one is always named.
+    #[arg(long)]
+    pub all: bool,
     /// Form of the answer; JSON says its form in `apiVersion`.
     #[arg(short, long, value_enum, value_name = "FORM", default_value_t = OutputFormat::Text)]
     pub output: OutputFormat,

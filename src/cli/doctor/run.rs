@@ -5,12 +5,12 @@
 use std::process::ExitCode;
 
 use doctor::{Colours, HubFacts, Reading, Report, Stage, examine, json, text};
-use field::Shown;
+use field::{Listing, Shown};
 
 use super::collect::Named;
 use super::{DoctorArgs, collect, fleet, rights};
 use crate::cli::hub::HubPlace;
-use crate::cli::print::{is_coloured, print};
+use crate::cli::print::{is_coloured, listing, print};
 use crate::cli::{CliError, LeasePlace, OutputFormat, connect};
 
 pub(in crate::cli) fn run(args: &DoctorArgs) -> Result<ExitCode, CliError> {
@@ -76,6 +76,10 @@ async fn collected(args: &DoctorArgs) -> Result<HubFacts, CliError> {
     collect::answer(&client, &mut facts).await;
     let settings = known.map(|known| known.settings()).unwrap_or_default();
     facts.fleet = fleet::fleet(&client, settings).await;
+    facts.fleet.listing = match args.output {
+        OutputFormat::Json => Listing::Whole,
+        OutputFormat::Text => listing(args.all),
+    };
     let account = connect::client(other.impersonating(args.account.clone()))?;
     facts.account = match &args.account {
         Some(account) => account.clone(),

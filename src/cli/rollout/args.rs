@@ -64,6 +64,9 @@ pub struct AskArgs {
     /// Ask a dump of `tidegate snapshot` instead of the hub.
     #[arg(long, value_name = "DUMP", conflicts_with = "kubeconfig")]
     pub facts: Option<PathBuf>,
+    /// Show every line, name and event on a terminal, too; elsewhere nothing is ever left out.
+    #[arg(long)]
+    pub all: bool,
     /// Form of the answer; JSON has the schema of `tidegate rollout schema`.
     #[arg(short, long, value_enum, value_name = "FORM", default_value_t = OutputFormat::Text)]
     pub output: OutputFormat,

@@ -75,7 +75,7 @@ fn all(args: &ListArgs) -> Result<ExitCode, CliError> {
         OutputFormat::Text if pictures.is_empty() => {
             print(&Shown::line("the hub has no add-on and no upgrade of clusters"))?;
         }
-        OutputFormat::Text => print(&painted(&list(&pictures, width(), source.now)))?,
+        OutputFormat::Text => print(&painted(&list(&pictures, width(args.ask.all), source.now)))?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -85,7 +85,7 @@ fn one(args: &StatusArgs) -> Result<ExitCode, CliError> {
     let picture = source.picture(&args.name)?;
     match args.ask.output {
         OutputFormat::Json => print_json(&value(&picture)?)?,
-        OutputFormat::Text => print(&painted(&status(&picture, width(), source.now)))?,
+        OutputFormat::Text => print(&painted(&status(&picture, width(args.ask.all), source.now)))?,
     }
     Ok(ExitCode::from(exit_status(picture.phase)))
 }
@@ -124,7 +124,12 @@ fn remembered(args: &HistoryArgs) -> Result<ExitCode, CliError> {
                 "events": told,
             }))?;
         }
-        OutputFormat::Text => print(&painted(&history(&object, &told, width(), source.now)))?,
+        OutputFormat::Text => print(&painted(&history(
+            &object,
+            &told,
+            width(args.ask.all),
+            source.now,
+        )))?,
     }
     Ok(ExitCode::SUCCESS)
 }

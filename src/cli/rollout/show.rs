@@ -1,20 +1,19 @@
 //! Lines of the cockpit on a terminal or on a page.
 //!
-//! Decides colours and the width of a page that no terminal shows.
+//! Decides colours, and that a page which no terminal shows has everything.
 
-use cockpit::{Line, Tone};
+use cockpit::{Line, Tone, WHOLE};
 use field::Shown;
 
 use crate::cli::print::{is_coloured, terminal_size};
 
-/// The width of a page that no terminal shows.
-const PAGE_WIDTH: usize = 120;
 /// The narrowest page that is laid out; a narrower terminal breaks its lines.
 const NARROWEST: usize = 40;
 
-/// Returns how many letters a line may have.
-pub(super) fn width() -> usize {
-    terminal_size().map_or(PAGE_WIDTH, |(width, _)| width.max(NARROWEST))
+/// Returns how many letters a line may have. What no terminal shows has room for everything.
+pub(super) fn width(all: bool) -> usize {
+    let terminal = terminal_size().filter(|_| !all);
+    terminal.map_or(WHOLE, |(width, _)| width.max(NARROWEST))
 }
 
 /// Returns the colour of a tone.

@@ -146,7 +146,7 @@ impl Face {
         let Self::Page(place, Some(picture)) = self else {
             return Ok(());
         };
-        let mut lines = status(picture, width(), Timestamp::now());
+        let mut lines = status(picture, width(false), Timestamp::now());
         // What does not fit cannot be drawn in its place.
         if let Some((_, height)) = terminal_size() {
             lines.truncate(height.saturating_sub(1));

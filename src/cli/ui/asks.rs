@@ -14,6 +14,7 @@ use crate::cli::rollout::{events, raw};
 use crate::cli::{CliError, live};
 use crate::ui::{Ask, Token};
 use cockpit::{Target, TargetKind};
+use field::Listing;
 use snapshot::Settings;
 
 /// A hub that can be read as different people.
@@ -71,12 +72,12 @@ fn reasons(
 ) -> Result<Value, String> {
     match target.kind {
         TargetKind::ClusterManagementAddOn => why::why(hub, settings, (&target.name, Some(cluster)), now)
-            .map(|answer| json!({"text": why::text(&answer, true), "answer": why::json(&answer)}))
+            .map(|answer| json!({"text": why::text(&answer, true, Listing::Whole), "answer": why::json(&answer)}))
             .map_err(|error| error.to_string()),
         TargetKind::ManagedClustersUpgrade => {
             let name = format!("{}/{}", target.namespace, target.name);
             why::why_upgrade(hub, settings, (&name, Some(cluster)), now)
-                .map(|answer| json!({"text": why::upgrade_text(&answer), "answer": why::upgrade_json(&answer)}))
+                .map(|answer| json!({"text": why::upgrade_text(&answer, Listing::Whole), "answer": why::upgrade_json(&answer)}))
                 .map_err(|error| error.to_string())
         }
     }

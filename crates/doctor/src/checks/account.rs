@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use crate::facts::{HubFacts, Reading};
 use crate::finding::{Finding, several};
 use crate::rights::{Judged, Right};
-use field::counted;
+use field::{Listing, counted};
 
 const RIGHTS: &str = "rights/account";
 
@@ -117,11 +117,14 @@ pub(super) fn rights(facts: &HubFacts) -> Vec<Finding> {
     };
     let cure = "bind the roles of manifests/rbac to the account";
     if !needed.is_empty() {
-        let seen = format!("{account} may not: {}", named(&needed));
+        let seen = format!("{account} may not: {}", named(&needed, facts.fleet.listing));
         findings.push(Finding::error(RIGHTS, seen).cure(cure).command(command(&needed)));
     }
     for (lost, rights) in by_loss {
-        let seen = format!("{account} may not: {}; {lost}", named(&rights));
+        let seen = format!(
+            "{account} may not: {}; {lost}",
+            named(&rights, facts.fleet.listing)
+        );
         findings.push(
             Finding::warning(RIGHTS, seen)
                 .cure(cure)
@@ -138,9 +141,9 @@ pub(super) fn rights(facts: &HubFacts) -> Vec<Finding> {
     findings
 }
 
-fn named(rights: &[&Right]) -> String {
+fn named(rights: &[&Right], listing: Listing) -> String {
     let words: Vec<String> = rights.iter().map(|right| right.words()).collect();
-    several(&words, NAMED)
+    several(&words, listing.most(NAMED))
 }
 
 fn loss(right: &Right) -> Option<&'static str> {

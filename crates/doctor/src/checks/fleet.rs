@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::facts::{Fleet, HubFacts, Reading};
 use crate::finding::{Finding, several};
 use api::names::labels::PLACEMENT;
-use field::counted;
+use field::{Listing, counted};
 
 const PLACEMENTS: &str = "clusters/placements";
 const CLUSTERS: &str = "clusters/available";
@@ -21,9 +21,9 @@ const PATIENCE: SignedDuration = SignedDuration::from_mins(5);
 /// How many names are told; the rest is counted.
 const NAMED: usize = 5;
 
-fn named(names: &BTreeSet<String>) -> String {
+fn named(names: &BTreeSet<String>, listing: Listing) -> String {
     let names: Vec<String> = names.iter().cloned().collect();
-    several(&names, NAMED)
+    several(&names, listing.most(NAMED))
 }
 
 fn text<'a>(object: &'a Value, at: &str) -> &'a str {
@@ -79,7 +79,7 @@ pub(super) fn placements(fleet: &Fleet) -> Option<Finding> {
     let seen = format!(
         "nobody has decided on {}: {}",
         counted(silent.len(), "placement"),
-        named(&silent)
+        named(&silent, fleet.listing)
     );
     Some(
         Finding::error(PLACEMENTS, seen)
@@ -111,7 +111,7 @@ pub(super) fn clusters(fleet: &Fleet) -> Option<Finding> {
         "{} of {} are not available: {}",
         away.len(),
         counted(clusters.len(), "cluster"),
-        named(&away)
+        named(&away, fleet.listing)
     );
     let first = away.first().map_or("", String::as_str);
     Some(
@@ -170,7 +170,7 @@ pub(super) fn agents(facts: &HubFacts) -> Option<Finding> {
     let seen = format!(
         "the work agents of {} have said nothing for more than {PATIENCE:#}: {}",
         counted(silent.len(), "cluster"),
-        named(&silent)
+        named(&silent, facts.fleet.listing)
     );
     let first = silent.first().map_or("", String::as_str);
     Some(

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::facts::{Fleet, Reading};
 use crate::finding::{Finding, several};
-use field::{counted, cut};
+use field::{Listing, counted, shortened};
 
 const POLICIES: &str = "policies/compiled";
 const STALLED: &str = "addons/stalled";
@@ -29,19 +29,20 @@ fn condition<'a>(object: &'a Value, kind: &str) -> Option<&'a Value> {
 }
 
 /// Returns objects with the reason and message of a condition.
-fn told(objects: &[(&Value, &Value)]) -> String {
-    let first = objects.iter().take(NAMED);
+fn told(objects: &[(&Value, &Value)], listing: Listing) -> String {
+    let most = listing.most(NAMED);
+    let first = objects.iter().take(most);
     let words: Vec<String> = first
         .map(|(object, condition)| {
             let name = text(object, "/metadata/name");
             format!(
                 "{name}: {}: {}",
                 text(condition, "/reason"),
-                cut(text(condition, "/message"), LONGEST)
+                shortened(text(condition, "/message"), listing.most(LONGEST))
             )
         })
         .collect();
-    let rest = objects.len().saturating_sub(NAMED);
+    let rest = objects.len().saturating_sub(most);
     let more = if rest == 0 {
         String::new()
     } else {
@@ -85,7 +86,7 @@ pub(super) fn policies(fleet: &Fleet) -> Vec<Finding> {
             "{} of {} policies do not compile: {}",
             broken.len(),
             policies.len(),
-            told(&broken)
+            told(&broken, fleet.listing)
         );
         findings.push(
             Finding::error(POLICIES, seen)
@@ -128,7 +129,10 @@ pub(super) fn stalled(fleet: &Fleet) -> Vec<Finding> {
         .partition(|(_, one)| text(one, "/reason") == "PlanRefused");
     let mut findings = Vec::new();
     if !refused.is_empty() {
-        let seen = format!("the controllers refused their own plan: {}", told(&refused));
+        let seen = format!(
+            "the controllers refused their own plan: {}",
+            told(&refused, fleet.listing)
+        );
         findings.push(
             Finding::error(STALLED, seen)
                 .cure("that is a fault of Tidegate: report it with a snapshot; everything else goes on")
@@ -137,7 +141,11 @@ pub(super) fn stalled(fleet: &Fleet) -> Vec<Finding> {
     }
     if let Some((first, _)) = rest.first() {
         let (count, name) = (rest.len(), text(first, "/metadata/name"));
-        let seen = format!("{count} of {} add-ons stand still: {}", addons.len(), told(&rest));
+        let seen = format!(
+            "{count} of {} add-ons stand still: {}",
+            addons.len(),
+            told(&rest, fleet.listing)
+        );
         findings.push(
             Finding::warning(STALLED, seen)
                 .cure("each waits for a human; ask why")
@@ -195,11 +203,15 @@ pub(super) fn malformed(fleet: &Fleet) -> Option<Finding> {
     if faults.is_empty() {
         return Some(Finding::ok(MALFORMED, "every object can be read"));
     }
-    let words: Vec<String> = faults.iter().map(|(words, _)| cut(words, LONGEST)).collect();
+    let longest = fleet.listing.most(LONGEST);
+    let words: Vec<String> = faults
+        .iter()
+        .map(|(words, _)| shortened(words, longest))
+        .collect();
     let seen = format!(
         "{} cannot be read, and left out: {}",
         counted(faults.len(), "object"),
-        several(&words, NAMED)
+        several(&words, fleet.listing.most(NAMED))
     );
     let command = faults.first().map_or("", |(_, command)| command);
     Some(

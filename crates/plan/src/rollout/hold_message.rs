@@ -314,11 +314,11 @@ pub(crate) fn gone(lost: &Desired) -> String {
 
 /// Annotations may be long, and messages may not.
 fn cut(text: &str) -> Cow<'_, str> {
-    const LONGEST: usize = 500;
-    match text.char_indices().nth(LONGEST) {
-        None => Cow::Borrowed(text),
-        Some((end, _)) => Cow::Owned(format!("{}…", text.get(..end).unwrap_or_default())),
+    const LONGEST: usize = 2000;
+    if text.len() <= LONGEST {
+        return Cow::Borrowed(text);
     }
+    Cow::Owned(field::shortened(text, LONGEST))
 }
 
 fn unapproved(what: &str) -> String {

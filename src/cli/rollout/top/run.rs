@@ -22,7 +22,7 @@ use crate::cli::rollout::write::Request;
 use crate::cli::{CliError, RolloutHubArgs, connect, live, signals};
 use crate::controllers::Lens;
 use cockpit::{Line, Rollouts, Target, TargetKind, Tone, Verb, find};
-use field::Shown;
+use field::{Listing, Shown};
 
 /// The shortest time between two pages.
 const SHORTEST: Duration = Duration::from_millis(100);
@@ -240,12 +240,12 @@ fn answer(args: &RolloutHubArgs, target: &Target, cluster: &str) -> Result<Strin
     let (settings, _) = settings(args, now).map_err(|error| error.one_line())?;
     match target.kind {
         TargetKind::ClusterManagementAddOn => why::why(&hub, settings, (&target.name, Some(cluster)), now)
-            .map(|answer| why::text(&answer, true))
+            .map(|answer| why::text(&answer, true, Listing::Whole))
             .map_err(|error| error.to_string()),
         TargetKind::ManagedClustersUpgrade => {
             let name = format!("{}/{}", target.namespace, target.name);
             why::why_upgrade(&hub, settings, (&name, Some(cluster)), now)
-                .map(|answer| why::upgrade_text(&answer))
+                .map(|answer| why::upgrade_text(&answer, Listing::Whole))
                 .map_err(|error| error.to_string())
         }
     }

@@ -200,7 +200,7 @@ pub struct UpgradeClusterStatus {
     )]
     pub reason: String,
 
-    /// The same in a sentence, at most 256 characters.
+    /// The same in a sentence, at most 1,024 characters. Of a longer message the end stays, which names the cause.
     #[serde(
         deserialize_with = "null_is_default",
         skip_serializing_if = "String::is_empty"
