@@ -35,8 +35,8 @@ async fn an_object_that_begins_or_ceases_to_be_at_fault_gets_one_event() {
         }
     };
     let all = until("two events", || told(2)).await;
-    let refused = "Warning NonCompliant c1/hello <nil>: Invalid value: needs labels [policy/team/a]";
-    let unknown = "Warning NonCompliant c1/heloo metadata.name: Not found: \"heloo\": no ClusterManagementAddOn has this name; \
+    let refused = "Warning NonCompliant c1/hello needs labels [policy/team/a]";
+    let unknown = "Warning NonCompliant c1/heloo metadata.name: \"heloo\": no ClusterManagementAddOn has this name; \
          hint: did you mean \"hello\"? [naming/unknown-addon]";
     assert_eq!(
         all,

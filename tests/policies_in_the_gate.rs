@@ -144,7 +144,7 @@ fn a_policy_about_labels_is_asked_when_they_change() {
     let refused = refusals(&verdict(&evil, Some(&none), &rulebook));
     assert_eq!(
         refused,
-        ["<nil>: Invalid value: must not be evil [policy/owner/evil]"],
+        ["must not be evil [policy/owner/evil]"],
         "the old fault of the spec names no field, and nobody touched what it reads"
     );
     let other = labels(&json!({"owner": "evil", "team": "a"}));
@@ -246,7 +246,7 @@ fn without_a_user_a_policy_that_reads_it_cannot_be_judged() {
     let said = refusals(&asked_by(None, &addon("addon-x"), None, &rulebook));
     assert_eq!(
         said,
-        ["<nil>: Internal error: cannot be judged: no such key: userInfo [policy/user/0]"]
+        ["Internal error: cannot be judged: no such key: userInfo [policy/user/0]"]
     );
 }
 

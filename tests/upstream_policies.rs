@@ -119,7 +119,7 @@ fn validating_policies_are_judged_with_params_selectors_and_conditions() {
         facts(&json!({"env": "prod", "team": "a"})),
     );
     let deny = |object: &Value, facts: &Facts| of_policies(verdict(object, facts, &rulebook).violations());
-    let refused = ["<nil>: Forbidden: must begin with addon- [policy/prefix.example.com/0]"];
+    let refused = ["Forbidden: must begin with addon- [policy/prefix.example.com/0]"];
     assert_eq!(deny(&instance(&json!({}), "other"), &prod), refused);
     assert_eq!(deny(&instance(&json!({}), "addon-x"), &prod), [""; 0]);
     let exempt = json!({"labels": {"exempt": ""}});
@@ -144,7 +144,7 @@ fn validating_policies_are_judged_with_params_selectors_and_conditions() {
     assert_eq!(warned(&prod), [""; 0]);
     assert_eq!(
         warned(&facts(&json!({"env": "prod", "team": "b"}))),
-        ["<nil>: Invalid value: must live in a namespace of team a [policy/team.example.com/0]"]
+        ["must live in a namespace of team a [policy/team.example.com/0]"]
     );
 }
 
@@ -190,7 +190,7 @@ fn params_that_nobody_finds_do_what_the_binding_says() {
     assert_eq!(
         say(&without),
         [
-            "<nil>: Internal error: cannot be judged: no params found, and parameterNotFoundAction is Deny \
+            "Internal error: cannot be judged: no params found, and parameterNotFoundAction is Deny \
              [policy/prefix.example.com/match]"
         ]
     );
@@ -223,7 +223,7 @@ fn params_beside_the_object_need_an_object_in_a_namespace() {
     assert_eq!(
         of_policies(verdict.violations()),
         [
-            "<nil>: Internal error: cannot be judged: the params stand in the namespace of the object, which has none \
+            "Internal error: cannot be judged: the params stand in the namespace of the object, which has none \
              [policy/prefix.example.com/match]"
         ]
     );

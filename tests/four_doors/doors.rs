@@ -3,7 +3,7 @@
 use admission::{Door, FieldsKnownBy, Operation, RequestContext, Rulebook, UnknownFacts, Verdict};
 use audit::{FindingState, KINDS, judge};
 use check::{Background, Base, File, MissingFacts, check};
-use field::{Violation, Warning};
+use field::Violation;
 use jiff::Timestamp;
 use offline::Identity;
 use report::{Finding, Severity};
@@ -85,10 +85,10 @@ pub(crate) fn at_decide(
             verdict
                 .warnings()
                 .iter()
-                .map(|warning| warning.violation().to_string())
+                .map(|warning| warning.violation().warning())
                 .collect(),
         ),
-        short_warnings: Some(verdict.warnings().iter().map(Warning::to_string).collect()),
+        short_warnings: Some(admission::wire::warnings(&verdict)),
         additions: Some(lines(&patch)),
         patch: Some(patch),
     }
@@ -180,11 +180,11 @@ fn said(finding: &Finding) -> String {
         .as_ref()
         .map_or_else(String::new, |hint| format!("; hint: {hint}"));
     let path = if finding.path.is_empty() {
-        "<nil>"
+        String::new()
     } else {
-        &finding.path
+        format!("{}: ", finding.path)
     };
-    format!("{path}: {}{hint} [{}]", finding.message, finding.rule)
+    format!("{path}{}{hint} [{}]", finding.message, finding.rule)
 }
 
 fn lines(patch: &Value) -> Vec<String> {

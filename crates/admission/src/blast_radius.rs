@@ -27,7 +27,7 @@ impl BlastRadius {
 
     /// Returns the share in words.
     pub(super) fn words(self) -> String {
-        format!("{} %", self.0)
+        format!("{}%", self.0)
     }
 }
 

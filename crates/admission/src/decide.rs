@@ -400,11 +400,17 @@ fn name_of<'a>(request: &'a Request<'_>, object: &'a Value) -> &'a str {
     }
 }
 
+/// An object whose name the API server has yet to generate is named by its prefix.
 fn identity(request: &Request<'_>, object: &Value) -> Identity {
+    let prefix = || object.pointer("/metadata/generateName").and_then(Value::as_str);
+    let name = match name_of(request, object) {
+        "" => prefix().unwrap_or_default(),
+        name => name,
+    };
     Identity {
         group: request.group.to_owned(),
         kind: request.kind.to_owned(),
-        name: name_of(request, object).to_owned(),
+        name: name.to_owned(),
     }
 }
 

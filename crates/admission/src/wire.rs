@@ -20,6 +20,9 @@ const API_VERSION: &str = "admission.k8s.io/v1";
 const KIND: &str = "AdmissionReview";
 /// The most warnings in one answer; the API server has room for 4,096 characters in all.
 const MOST_WARNINGS: usize = 20;
+/// The most characters of warnings that are not shortened. An API server cuts each warning to 256 characters where all warnings of a request
+/// have more than 4,096; other webhooks have warnings, too.
+const WARNINGS_ROOM: usize = 3_072;
 /// The most findings in the annotation for the audit log.
 const MOST_AUDITED: usize = 20;
 
@@ -381,13 +384,16 @@ fn annotations(verdict: &Verdict) -> BTreeMap<String, String> {
     annotations
 }
 
-fn warnings(verdict: &Verdict) -> Vec<String> {
-    let mut texts: Vec<String> = verdict
-        .warnings()
-        .iter()
-        .take(MOST_WARNINGS)
-        .map(ToString::to_string)
-        .collect();
+/// Returns the warnings as clients print them: whole where there is room for all of them, shortened where there is not.
+pub fn warnings(verdict: &Verdict) -> Vec<String> {
+    let shown = || verdict.warnings().iter().take(MOST_WARNINGS);
+    let whole: Vec<String> = shown().map(|warning| warning.violation().warning()).collect();
+    let length: usize = whole.iter().map(|text| text.chars().count()).sum();
+    let mut texts = if length <= WARNINGS_ROOM {
+        whole
+    } else {
+        shown().map(ToString::to_string).collect()
+    };
     let more = verdict.warnings().len().saturating_sub(MOST_WARNINGS);
     if more > 0 {
         texts.push(format!("and {more} more warnings"));
@@ -412,6 +418,7 @@ mod tests {
     use super::*;
     use crate::{Rulebook, decide};
     use api::v1alpha1::{GROUP, VERSION};
+    use json_patch::Patch;
     use serde_json::{Value, json};
     use snapshot::{AddonFacts, Facts};
 
@@ -554,6 +561,55 @@ mod tests {
             patch,
             json!([{"op": "add", "path": "/spec/installNamespace", "value": "agents"}])
         );
+    }
+
+    #[test]
+    fn an_object_whose_name_is_yet_to_be_generated_is_named_by_its_prefix() {
+        let kind = json!({"group": GROUP, "version": VERSION, "kind": "ClusterManagementAddOn"});
+        let resource = json!({"group": GROUP, "version": VERSION, "resource": "clustermanagementaddons"});
+        let bytes = review(&json!({
+            "uid": "u1", "operation": "CREATE", "kind": kind, "resource": resource,
+            "object": {"metadata": {"generateName": "hello-"}, "spec": {"installStrategy": {"type": "banana"}}},
+        }));
+        let review = Review::decode(&bytes).expect("a review");
+        let verdict = decide(
+            &review.request(Door::Validate),
+            &Facts::default(),
+            &Rulebook::default(),
+        );
+        let answer: Value = serde_json::from_slice(&encode(review.uid(), &verdict)).expect("JSON");
+        let message = answer["response"]["status"]["message"]
+            .as_str()
+            .expect("a refusal");
+        assert!(message.contains(" \"hello-\" is invalid: "), "{message}");
+    }
+
+    #[test]
+    fn warnings_are_whole_while_there_is_room_for_all_of_them() {
+        let of = |count: usize| {
+            let mut findings = field::Findings::new();
+            for at in 0..count {
+                let fault = field::Fault::bare(field::Class::Forbidden, "why ".repeat(100) + "the cause");
+                findings.warn(fault.at(field::Path::root().key("spec").index(at), "family/rule"));
+            }
+            warnings(&Verdict::of(
+                field::Identity::default(),
+                findings,
+                Patch::default(),
+            ))
+        };
+        for (count, is_whole) in [(1, true), (7, true), (8, false), (25, false)] {
+            let texts = of(count);
+            let whole = texts
+                .iter()
+                .filter(|text| text.ends_with("the cause [family/rule]"));
+            assert_eq!(whole.count() == count, is_whole, "{count}: {texts:#?}");
+            let limit = if is_whole { usize::MAX } else { 256 };
+            assert!(
+                texts.iter().all(|text| text.chars().count() <= limit),
+                "{texts:#?}"
+            );
+        }
     }
 
     #[test]

@@ -43,6 +43,21 @@ impl ErrorClass {
         }
     }
 
+    /// Returns the same in plain words, for a message that is no error.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Required => "is required",
+            Self::Invalid | Self::TypeInvalid => "is not valid",
+            Self::NotSupported => "is not supported",
+            Self::Duplicate => "is listed twice",
+            Self::Forbidden => "must not be set",
+            Self::NotFound => "does not exist",
+            Self::TooLong => "is too long",
+            Self::TooMany => "has too many items",
+            Self::Internal => "could not be checked",
+        }
+    }
+
     /// Returns the reason that stands in `Status.details.causes[].reason`.
     pub const fn reason(self) -> &'static str {
         match self {

@@ -149,15 +149,21 @@ fn finding(standing: FindingState, violation: &Violation) -> Finding {
         standing,
         path: Name::from(path),
         rule: Name::from(violation.rule()),
-        message: Name::from(cut(violation.to_string())),
+        message: Name::from(cut(match standing {
+            FindingState::Warned => violation.warning(),
+            FindingState::Denied
+            | FindingState::Recorded
+            | FindingState::Excused
+            | FindingState::Broken
+            | FindingState::Undecided => violation.to_string(),
+        })),
     }
 }
 
 fn cut(mut text: String) -> String {
     if text.len() > LONGEST {
-        let end = (0..LONGEST).rev().find(|end| text.is_char_boundary(*end));
-        text.truncate(end.unwrap_or_default());
-        text.push('…');
+        // The rule stands at the end.
+        text = field::shortened(&text, LONGEST);
     }
     text
 }
@@ -234,7 +240,9 @@ mod tests {
         ] {
             let rulebook = rulebook(json!({"validationActions": actions, "validations": [
                 {"id": "a", "expression": "false", "message": "never", "fieldPath": "spec"}]}));
-            let line = format!("{expected} spec: Invalid value: never [policy/own/a]");
+            // What is only warned of is no error.
+            let class = if expected == "warn" { "" } else { "Invalid value: " };
+            let line = format!("{expected} spec: {class}never [policy/own/a]");
             assert_eq!(told(&object(), &rulebook), [line]);
         }
     }
@@ -249,13 +257,11 @@ mod tests {
         };
         assert_eq!(
             told(&object(), &with("2026-12-31")),
-            [
-                "excepted <nil>: Invalid value: never (excepted until 2026-12-31: being replaced) [policy/own/a]"
-            ]
+            ["excepted never (excepted until 2026-12-31: being replaced) [policy/own/a]"]
         );
         assert_eq!(
             told(&object(), &with("2026-10-31")),
-            ["deny <nil>: Invalid value: never [policy/own/a]"]
+            ["deny never [policy/own/a]"]
         );
     }
 
@@ -292,7 +298,7 @@ mod tests {
             rulebook(json!({"validations": [{"id": "a", "expression": "false", "message": long}]}));
         let told = told(&object(), &rulebook);
         assert!(
-            told[0].ends_with('…') && told[0].len() <= LONGEST + 20,
+            told[0].ends_with(']') && told[0].len() <= LONGEST + 20,
             "{}",
             told[0].len()
         );

@@ -277,17 +277,12 @@ pub(super) fn beginning(item: &Item<'_>) -> Span {
 }
 
 fn finding(severity: Severity, violation: &Violation, subject: ObjectReference) -> Finding {
-    let mut message = match severity {
-        Severity::Error | Severity::Warning => String::new(),
-        Severity::Unknown => "nobody can tell from these files: ".to_owned(),
+    let message = match severity {
+        Severity::Error => violation.refusal(),
+        // It is no error: the object is stored.
+        Severity::Warning => violation.advice(),
+        Severity::Unknown => format!("nobody can tell from these files: {}", violation.refusal()),
     };
-    message.push_str(violation.class().title());
-    for part in violation.value().into_iter().chain([violation.detail()]) {
-        if !part.is_empty() {
-            message.push_str(": ");
-            message.push_str(part);
-        }
-    }
     let path = violation.path();
     Finding {
         severity,

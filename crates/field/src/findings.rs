@@ -7,7 +7,7 @@ use std::fmt;
 
 use super::{Path, Violation, text};
 
-/// The longest warning, in characters. Longer ones are cut by the API server, wherever that is, when it has many of them.
+/// The longest warning, in characters, where there are many: the API server cuts longer ones then, wherever that is.
 const WARNING_LIMIT: usize = 256;
 /// The longest path in a warning that is short of room, and the shortest that it is cut to.
 const PATH_LIMIT: usize = 64;
@@ -34,7 +34,7 @@ impl fmt::Display for Warning {
     /// Writes at most 256 characters. The rule id is always whole, because `tidegate explain` starts from it; of the
     /// rest the first form is taken that fits: a cure says more than an explanation, and both more than a long path.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let full = self.0.to_string();
+        let full = self.0.warning();
         if full.chars().count() <= WARNING_LIMIT {
             return f.write_str(&full);
         }
@@ -43,13 +43,19 @@ impl fmt::Display for Warning {
         let whole = self.0.path().to_string();
         let paths = [PATH_LIMIT, LEAF_LIMIT].map(|limit| inner_part(&whole, limit));
         let forms = self.forms();
+        let at = |path: &str| {
+            if self.0.path().segments().is_empty() {
+                return String::new();
+            }
+            format!("{path}: ")
+        };
         let mut texts = forms
             .iter()
-            .flat_map(|form| paths.iter().map(move |path| format!("{path}: {form}")));
+            .flat_map(|form| paths.iter().map(move |path| format!("{}{form}", at(path))));
         let fits = texts.find(|text| text.chars().count() <= room);
         let text = fits.unwrap_or_else(|| {
             let [path, _] = &paths;
-            text::cut(&format!("{path}: {}", self.0.detail()), room)
+            text::cut(&format!("{}{}", at(path), self.0.detail()), room)
         });
         write!(f, "{text}{rule}")
     }
@@ -57,7 +63,10 @@ impl fmt::Display for Warning {
 
 impl Warning {
     fn forms(&self) -> Vec<String> {
-        let detail = self.0.detail();
+        let detail = match self.0.detail() {
+            "" => self.0.class().words(),
+            detail => detail,
+        };
         let valued = |text: &str| {
             self.0
                 .value()
@@ -215,7 +224,7 @@ mod tests {
         findings.warn(violation("spec.b", "a/b"));
         let settled = findings.settled();
         let warned: Vec<String> = settled.warnings().iter().map(ToString::to_string).collect();
-        assert_eq!(warned, [r#"spec.b: Invalid value: "x": must be right [a/b]"#]);
+        assert_eq!(warned, [r#"spec.b: "x": must be right [a/b]"#]);
     }
 
     #[test]

@@ -9,6 +9,8 @@ use serde::Serialize;
 
 use super::{Violation, text};
 
+/// The field of a cause that is about the whole object: kubectl writes the field before every message, also an empty one.
+const WHOLE: &str = "object";
 /// The most causes in one answer; the rest is counted.
 pub const MOST_CAUSES: usize = 20;
 /// The longest `message`, in bytes.
@@ -88,7 +90,7 @@ impl Status {
             causes.push(Cause {
                 reason: "FieldValueInvalid",
                 message: format!("and {more} more"),
-                field: "<nil>".to_owned(),
+                field: WHOLE.to_owned(),
             });
         }
         Self {
@@ -141,7 +143,11 @@ impl Cause {
         Self {
             reason: violation.class().reason(),
             message: violation.body(),
-            field: violation.path().to_string(),
+            field: if violation.path().segments().is_empty() {
+                WHOLE.to_owned()
+            } else {
+                violation.path().to_string()
+            },
         }
     }
 }

@@ -168,14 +168,58 @@ impl Violation {
         Self { path, fault, rule }
     }
 
+    /// Returns class, value and detail: the words of a refusal, without path, hint and rule.
+    pub fn refusal(&self) -> String {
+        let class = (!self.is_plain()).then(|| self.fault.class.title());
+        parts(class.into_iter().chain(self.value()).chain([self.detail()]))
+    }
+
+    /// Returns value and detail: the words of a warning, which is no error and names no class of errors.
+    pub fn advice(&self) -> String {
+        if self.detail().is_empty() {
+            return parts(self.value().into_iter().chain([self.fault.class.words()]));
+        }
+        parts(self.value().into_iter().chain([self.detail()]))
+    }
+
+    /// Returns the whole text of a warning: `path: value: detail; hint: … [rule/id]`.
+    pub fn warning(&self) -> String {
+        let text = self.whole(&self.advice());
+        if self.path.segments().is_empty() {
+            return text;
+        }
+        format!("{}: {text}", self.path)
+    }
+
     /// Returns everything after `path: `, as it stands in a cause of a `Status`.
     pub fn body(&self) -> String {
-        format!("{} [{}]", self.fault, self.rule)
+        self.whole(&self.refusal())
     }
+
+    fn whole(&self, text: &str) -> String {
+        let hint = self
+            .hint()
+            .map_or_else(String::new, |hint| format!("; hint: {hint}"));
+        format!("{text}{hint} [{}]", self.rule)
+    }
+
+    /// A fault of the whole object that shows no value: its message is a sentence, and there is no field of which a class says more.
+    fn is_plain(&self) -> bool {
+        let is_whole = self.path.segments().is_empty() && self.value().is_none();
+        is_whole && self.fault.class == Class::Invalid && !self.detail().is_empty()
+    }
+}
+
+fn parts<'a>(all: impl Iterator<Item = &'a str>) -> String {
+    let all: Vec<&str> = all.filter(|part| !part.is_empty()).collect();
+    all.join(": ")
 }
 
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.path.segments().is_empty() {
+            return f.write_str(&self.body());
+        }
         write!(f, "{}: {}", self.path, self.body())
     }
 }
@@ -206,6 +250,62 @@ mod tests {
             violation.to_string(),
             r#"spec.maxConcurrency: Invalid value: "130%": must be between 1% and 100%; hint: use 100% [rollout/max-concurrency]"#
         );
+    }
+
+    #[test]
+    fn a_warning_names_no_class_of_errors() {
+        let every = [
+            Class::Required,
+            Class::Invalid,
+            Class::TypeInvalid,
+            Class::NotSupported,
+            Class::Duplicate,
+            Class::Forbidden,
+            Class::NotFound,
+            Class::TooLong,
+            Class::TooMany,
+            Class::Internal,
+        ];
+        for class in every {
+            for fault in [
+                Fault::bare(class, ""),
+                Fault::bare(class, "must be y"),
+                Fault::of(class, &json!("x"), ""),
+                Fault::of(class, &json!("x"), "must be y").hint("write y"),
+            ] {
+                for path in ["spec.name", ""] {
+                    let path = if path.is_empty() {
+                        Path::root()
+                    } else {
+                        Path::parse(path)
+                    };
+                    let text = fault.clone().at(path, "family/rule").warning();
+                    assert!(!text.contains(class.title()) && !text.contains("<nil>"), "{text}");
+                    assert!(text.ends_with(" [family/rule]"), "{text}");
+                }
+            }
+        }
+        let moved = Fault::bare(
+            Class::Forbidden,
+            "this edit updates 5 of 5 clusters at once (limit 50%)",
+        );
+        assert_eq!(
+            moved
+                .at(Path::parse("spec.customizedVariables"), "blast-radius/move")
+                .warning(),
+            "spec.customizedVariables: this edit updates 5 of 5 clusters at once (limit 50%) [blast-radius/move]"
+        );
+    }
+
+    #[test]
+    fn a_fault_of_the_whole_object_names_no_path() {
+        let whole =
+            Fault::bare(Class::Invalid, "every add-on has an owner label").at(Path::root(), "policy/owner/a");
+        assert_eq!(
+            whole.to_string(),
+            "every add-on has an owner label [policy/owner/a]"
+        );
+        assert_eq!(whole.warning(), whole.to_string());
     }
 
     #[test]

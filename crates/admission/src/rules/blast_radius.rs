@@ -46,10 +46,12 @@ pub(crate) const ON_ADDONS: &[Rule<Addon>] = &[
               cluster in the same moment. So does an edit in place of a configuration that clusters run with, the \
               configuration that they have waited for, and a template that raises the default version. Warns when more than a share \
               of the clusters that have the add-on move at once: half of them, unless `--blast-radius` says otherwise, and never \
-              with fewer than five. Each cluster counts once, and one that the edit changes nothing for does not count. What the \
-              rollout does counts: where groups or shares go one after the other, the largest, without `maxConcurrency` all that \
-              are in no mandatory group; nobody while the rollout is paused; and nobody who would get a configuration that does \
-              not exist or that the add-on does not support. Use Progressive.",
+              with fewer than five. Each cluster counts once, and one that the edit changes nothing for does not count. Only clusters \
+              count that the edit updates before anything else has to happen: of groups that follow each other (a canary, \
+              `mandatoryDecisionGroups`, ProgressivePerGroup) the first one, and of a rollout with `maxConcurrency` no more than that. \
+              Clusters of a paused rollout do not count, nor those of decision groups that wait for an approval \
+              (`tidegate.io/approval-before`), nor those that would get a configuration that does not exist or that the add-on does \
+              not support. Use Progressive.",
         check: moved,
     },
 ];
@@ -80,7 +82,7 @@ fn removal(subject: &Subject<'_, Addon>, findings: &mut Findings) {
     let share = subject.blast_radius;
     if share.is_exceeded_by(leaving, peers.clusters) {
         let detail = format!(
-            "takes the add-on from {leaving} of its {} clusters, more than {}",
+            "this edit removes the add-on from {leaving} of its {} clusters (limit {})",
             peers.clusters,
             share.words()
         );
@@ -172,7 +174,8 @@ fn moved(subject: &Subject<'_, Addon>, findings: &mut Findings) {
             AddonFacts::of(&spec)
                 .protecting(body.protected())
                 .merging(body.merged())
-                .pausing(body.paused()),
+                .pausing(body.paused())
+                .awaiting(body.approval_before()),
         )
     };
     let (Some(_), Some(was)) = (peers(subject), &subject.old) else {
@@ -215,7 +218,7 @@ pub(super) fn too_many<'a>(
     }
     let whose = addon.map_or_else(String::new, |addon| format!(" of add-on {}", quoted(addon)));
     let detail = format!(
-        "moves {at_once} of {all} clusters{whose} at once, more than {}",
+        "this edit updates {at_once} of {all} clusters{whose} at once (limit {})",
         share.words()
     );
     Some(Fault::bare(Class::Forbidden, detail))

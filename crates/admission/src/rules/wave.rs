@@ -1,13 +1,14 @@
 //! How many of those that an edit reaches go in the same moment.
 //!
-//! Decides by what the planner goes by as well: pauses, the strategies of placements and of `spec.configuration`, and decision
-//! groups as they are. Of waves that follow each other the largest counts. Never decides how many are too many.
+//! Decides by what the planner goes by as well: pauses, approvals, the strategies of placements and of `spec.configuration`, and
+//! decision groups as they are. Of waves that follow each other the first counts: what limits the others comes before them. Never
+//! decides how many are too many.
 
 use std::collections::BTreeMap;
 
 use crate::rules::reach::{Home, Mover, Reach, Source, known};
 use model::{ConfigRollout, Rest, RollingUpdate, RolloutStrategy};
-use snapshot::{Name, PlacementFacts};
+use snapshot::{AddonPlacement, Name, PlacementFacts};
 
 type ByHome<'a> = BTreeMap<Home, Vec<&'a Name>>;
 
@@ -65,25 +66,49 @@ impl<'a> Reach<'a> {
         update.at_once.of(reached.count()).max(1)
     }
 
-    /// Returns the largest number of clusters that go together over one placement.
+    /// Returns how many clusters go first, and together, over one placement.
     fn wave(&self, home: Home, movers: &[&Name]) -> usize {
         let placement = self.placement(home);
         let Some(placement) = placement else {
             return movers.len();
         };
         let found = known(self.facts, (&placement.namespace, &placement.name));
+        let waits = self.unapproved(placement, found);
         match (&placement.rollout, found) {
             (None, _) => 0,
-            (Some(RolloutStrategy::All(_)), _) | (Some(_), None) => movers.len(),
+            (Some(RolloutStrategy::All(_)), _) | (Some(_), None) => {
+                movers.iter().filter(|cluster| !waits(cluster)).count()
+            }
             (Some(strategy), Some(found)) => {
                 let rest = strategy.rest(found.per_group);
                 let groups = self.groups(found);
-                let mut first = Turns::new(&groups, found, strategy);
+                let mut turns = Turns::new(&groups, found, strategy);
                 for cluster in movers {
-                    first.add(cluster);
+                    turns.add(cluster, !waits(cluster));
                 }
-                first.largest(rest, || self.all_of_the_rest(home, &first))
+                turns.first(rest, || self.all_of_the_rest(home, &turns))
             }
+        }
+    }
+
+    /// Returns which clusters of a placement wait for an approval: what an edit brings has none yet.
+    fn unapproved<'p>(
+        &'p self,
+        placement: &'p AddonPlacement,
+        found: Option<&'a PlacementFacts>,
+    ) -> impl Fn(&Name) -> bool + 'p {
+        let place = (placement.namespace.as_str(), placement.name.as_str());
+        let before = self.says.approval_before.as_ref();
+        let before = before.filter(|before| before.concerns(place.0, place.1));
+        let groups = before
+            .and(found)
+            .map(|found| self.groups(found))
+            .unwrap_or_default();
+        move |cluster| {
+            let position = groups.get(cluster).copied().unwrap_or_default();
+            let group = found.and_then(|found| found.groups.get(position));
+            let group = group.map_or((0, ""), |group| (group.index, &*group.name));
+            before.is_some_and(|before| before.asks(place, group))
         }
     }
 
@@ -110,6 +135,7 @@ impl<'a> Reach<'a> {
 struct Turns<'g> {
     groups: &'g BTreeMap<&'g Name, usize>,
     mandatory: Vec<bool>,
+    /// How many of each group may go.
     count: BTreeMap<usize, usize>,
 }
 
@@ -138,23 +164,26 @@ impl<'g> Turns<'g> {
         group.copied().unwrap_or_default()
     }
 
-    fn add(&mut self, cluster: &Name) {
+    /// Adds a mover; one that may not go yet still keeps the groups behind its own waiting.
+    fn add(&mut self, cluster: &Name, may_go: bool) {
         let count = self.count.entry(self.group(cluster)).or_default();
-        *count = count.saturating_add(1);
+        *count = count.saturating_add(usize::from(may_go));
     }
 
-    fn largest(&self, rest: Rest, all_of_the_rest: impl FnOnce() -> usize) -> usize {
-        let is_first = |group: usize| self.mandatory.get(group).copied().unwrap_or_default();
-        let (first, others): (Vec<_>, Vec<_>) = self.count.iter().partition(|(group, _)| is_first(**group));
-        let count = |all: &[(&usize, &usize)]| all.iter().map(|(_, count)| **count).max().unwrap_or(0);
-        let last = match rest {
-            Rest::GroupByGroup => count(&others),
+    /// Returns how many go first: those of the first mandatory group that moves, else the first of the rest.
+    fn first(&self, rest: Rest, all_of_the_rest: impl FnOnce() -> usize) -> usize {
+        let is_mandatory = |group: usize| self.mandatory.get(group).copied().unwrap_or_default();
+        let mut mandatory = self.count.iter().filter(|(group, _)| is_mandatory(**group));
+        if let Some((_, count)) = mandatory.next() {
+            return *count;
+        }
+        match rest {
+            Rest::GroupByGroup => self.count.values().next().copied().unwrap_or_default(),
             Rest::Within(limit) => {
-                let moving: usize = others.iter().map(|(_, count)| **count).sum();
+                let moving: usize = self.count.values().sum();
                 moving.min(limit.of(all_of_the_rest()).max(1))
             }
-        };
-        count(&first).max(last)
+        }
     }
 }
 
@@ -280,15 +309,10 @@ mod tests {
             (progressive(json!({})), 10),
             (progressive(json!({"maxConcurrency": 2})), 2),
             (progressive(json!({"maxConcurrency": "30%"})), 3),
-            (progressive(json!({"mandatoryDecisionGroups": canary})), 8),
+            (progressive(json!({"mandatoryDecisionGroups": canary})), 2),
             (
                 progressive(json!({"mandatoryDecisionGroups": canary, "maxConcurrency": 3})),
-                3,
-            ),
-            // A share of those that are in no mandatory group.
-            (
-                progressive(json!({"mandatoryDecisionGroups": canary, "maxConcurrency": "50%"})),
-                4,
+                2,
             ),
             (
                 progressive(json!({"mandatoryDecisionGroups": canary, "maxConcurrency": 1})),
@@ -304,7 +328,8 @@ mod tests {
                 ),
                 1,
             ),
-            (per_group(json!({})), 5),
+            // A share of those that are in no mandatory group; one that nothing moves in is no canary.
+            (per_group(json!({})), 2),
             (per_group(json!({"mandatoryDecisionGroups": last})), 5),
             // What has no meaning moves no cluster.
             (progressive(json!({"maxConcurrency": "130%"})), 0),
@@ -341,6 +366,41 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn clusters_that_wait_for_an_approval_do_not_go_at_once() {
+        let facts = hub(&Value::Null);
+        let canary = json!({"type": "ProgressivePerGroup"});
+        for (strategy, before, expected) in [
+            (json!({"type": "All"}), "default/all=*", 0),
+            (json!({"type": "All"}), "*=*", 0),
+            (json!({"type": "All"}), "default/all=canary", 8),
+            (json!({"type": "All"}), "default/all=2", 5),
+            (json!({"type": "All"}), "default/other=*", 10),
+            // The groups behind it wait as well.
+            (canary.clone(), "default/all=canary", 0),
+            (canary, "default/all=west", 2),
+        ] {
+            let [was, is] = ["a", "b"]
+                .map(|name| says(placed(&strategy, &[(SETTINGS, name)]), None).awaiting(Some(before)));
+            assert_eq!(moved(&facts, &was, &is), expected, "{strategy} {before}");
+        }
+    }
+
+    #[test]
+    fn a_canary_group_without_clusters_that_move_limits_nothing() {
+        let facts = hub(&Value::Null);
+        let canary = json!([{"groupName": "canary"}]);
+        let strategy = json!({"type": "Progressive", "progressive": {"mandatoryDecisionGroups": canary, "maxConcurrency": "50%"}});
+        let [was, is] = ["a", "b"].map(|name| says(placed(&strategy, &[(SETTINGS, name)]), None));
+        let effort = StepBudget::default();
+        let standing = |says| Reach::of(&facts, "hello", says, &effort).expect("clusters have it");
+        let (old, new) = (standing(&was), standing(&is));
+        let mut movers = old.moved_by(&new);
+        assert_eq!(new.at_once(&movers), 2);
+        movers.retain(|mover| !["c0", "c1"].contains(&&**mover.cluster));
+        assert_eq!(new.at_once(&movers), 4, "half of the eight outside of the group");
     }
 
     #[test]

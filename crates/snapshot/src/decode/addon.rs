@@ -89,6 +89,7 @@ fn facts(object: &wire::ClusterManagementAddOn) -> AddonFacts {
         .merging(says(terms::MERGED_CONFIGS))
         .depending(says(terms::DEPENDS_ON))
         .pausing(says(terms::PAUSED))
+        .awaiting(says(terms::APPROVAL_BEFORE))
 }
 
 fn windows(text: &str) -> Result<RolloutWindows, Name> {

@@ -14,8 +14,8 @@ use crate::record::rollout::Paused;
 use api::v1alpha1 as wire;
 use field::Path;
 use model::{
-    ConfigReference, ConfigRollout, ConfigType, InstallNamespace, Name, RawReference, RollingUpdate,
-    RolloutStrategy, listed_addons, listed_types,
+    ApprovalBefore, ConfigReference, ConfigRollout, ConfigType, InstallNamespace, Name, RawReference,
+    RollingUpdate, RolloutStrategy, listed_addons, listed_types,
 };
 
 /// The spec that a placement gives to the add-ons it creates.
@@ -59,6 +59,8 @@ pub struct AddonFacts {
     pub configuration_rollout: Option<ConfigRollout>,
     /// The placements whose rollouts are paused.
     pub paused: Paused,
+    /// Before which decision groups changes wait for an approval; absent where the add-on asks for none.
+    pub approval_before: Option<ApprovalBefore>,
     /// The add-ons that it depends on.
     pub depends_on: BTreeSet<Name>,
     /// Types that no cluster may override.
@@ -91,6 +93,13 @@ impl AddonFacts {
     #[must_use]
     pub fn pausing(mut self, annotation: Option<&str>) -> Self {
         self.paused = paused(annotation);
+        self
+    }
+
+    /// Returns the same of an add-on with this annotation about approvals; what has no meaning is no fact.
+    #[must_use]
+    pub fn awaiting(mut self, annotation: Option<&str>) -> Self {
+        self.approval_before = annotation.and_then(|text| ApprovalBefore::parse(text).ok());
         self
     }
 

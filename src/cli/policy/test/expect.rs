@@ -69,10 +69,14 @@ fn listed(word: &str, wanted: &[Expected], found: &[&Violation]) -> Result<Vec<S
         }
     }
     left.sort();
-    faults.extend(
-        left.iter()
-            .map(|one| format!("should not have been {word}: {one}")),
-    );
+    faults.extend(left.iter().map(|one| {
+        let text = if word == "refused" {
+            one.to_string()
+        } else {
+            one.warning()
+        };
+        format!("should not have been {word}: {text}")
+    }));
     Ok(faults)
 }
 
