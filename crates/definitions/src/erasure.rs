@@ -13,6 +13,8 @@ use conversion::{Extensions, Version, convert};
 /// What a definition says about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Erasure {
+    /// The hub has none of the fields; whether its conversion would erase them is what `tidegate definitions plan` shows.
+    NoFields,
     /// There is nothing to lose, or no other version.
     Impossible,
     /// No program converts: whatever the other version does not know is dropped.
@@ -44,11 +46,10 @@ pub fn erasure(live: &Value, ours: &Value) -> Erasure {
     match plan.conversion {
         Conversion::Erases { .. } if has_fields => Erasure::Certain,
         Conversion::Unproven { .. } if has_fields => Erasure::ByConverter,
-        Conversion::NoOther
-        | Conversion::NothingToLose { .. }
-        | Conversion::Lossless { .. }
-        | Conversion::Erases { .. }
-        | Conversion::Unproven { .. } => Erasure::Impossible,
+        Conversion::Erases { .. } | Conversion::Unproven { .. } => Erasure::NoFields,
+        Conversion::NoOther | Conversion::NothingToLose { .. } | Conversion::Lossless { .. } => {
+            Erasure::Impossible
+        }
     }
 }
 

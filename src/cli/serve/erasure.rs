@@ -30,6 +30,8 @@ const GROUP: &str = api::v1alpha1::GROUP;
 /// What is known of a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Preservation {
+    /// There is nothing to erase yet.
+    NoFields,
     Kept,
     Erased,
     Unknown,
@@ -87,10 +89,14 @@ impl Watch {
 
 fn tell(resource: &'static str, found: Preservation) {
     match found {
+        Preservation::NoFields => info!(
+            resource,
+            "the hub's definition has none of Tidegate's fields; `tidegate definitions plan` shows them, and whether its conversion would erase them"
+        ),
         Preservation::Kept => info!(resource, "no version of the hub erases Tidegate's fields"),
         Preservation::Unknown => info!(
             resource,
-            "nobody can tell yet whether the hub's conversion erases Tidegate's fields; `tidegate definitions plan` asks it"
+            "it is not known yet whether the hub's conversion erases Tidegate's fields; `tidegate definitions plan` asks it"
         ),
         Preservation::Erased => error!(
             resource,
@@ -115,6 +121,7 @@ async fn look(
     );
     let live = json!(definitions.get(&format!("{resource}.{GROUP}")).await?);
     match erasure(&live, ours) {
+        Erasure::NoFields => Ok((None, Preservation::NoFields)),
         Erasure::Impossible => Ok((None, Preservation::Kept)),
         Erasure::Certain => Ok((None, Preservation::Erased)),
         Erasure::ByConverter => Ok((converter(&live), shown(client, resource, kind).await?)),
