@@ -184,9 +184,44 @@ fn absent(error: std::io::Error) -> std::io::Result<()> {
 pub(super) fn client(reached: HubConfig) -> Result<Client, CliError> {
     let HubConfig { config, origin } = reached;
     let url = config.cluster_url.to_string();
-    let builder = ClientBuilder::try_from(config).map_err(unreachable)?;
+    let certificate = certificate_of(&config);
+    let builder = ClientBuilder::try_from(config).map_err(|error| unusable(error, &certificate, &origin))?;
     let told = MapErrLayer::new(move |error: Cause| told(error, &url, &origin));
     Ok(builder.with_layer(&told).build())
+}
+
+/// Returns where the client certificate of a kubeconfig is.
+fn certificate_of(config: &Config) -> String {
+    match &config.auth_info.client_certificate {
+        Some(path) => format!("in file \"{path}\""),
+        None => "in client-certificate-data".to_owned(),
+    }
+}
+
+/// The client certificate of a kubeconfig is one that TLS does not accept here.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "the client certificate {certificate} of {origin} is an X.509 certificate of version 1; kubectl accepts it, this program needs version 3. \
+     Issue it again with an extension, for instance: openssl x509 -req -in client.csr -CA ca.crt -CAkey ca.key -CAcreateserial \
+     -out client.crt -extfile <(printf 'extendedKeyUsage=clientAuth')"
+)]
+struct FirstVersion {
+    certificate: String,
+    origin: String,
+}
+
+/// The library's own words for a certificate of version 1.
+const FIRST_VERSION: &str = "UnsupportedCertVersion";
+
+fn unusable(error: kube::Error, certificate: &str, origin: &str) -> CliError {
+    let error = unreachable(error);
+    if error.one_line().contains(FIRST_VERSION) {
+        return CliError::Refused(Box::new(FirstVersion {
+            certificate: certificate.to_owned(),
+            origin: origin.to_owned(),
+        }));
+    }
+    error
 }
 
 /// An answer that is an error has words of its own.
@@ -225,7 +260,8 @@ pub(super) fn counted_client(reached: HubConfig, metrics: &Metrics) -> Result<Cl
     let watched = Kind::ALL.into_iter().map(|kind| kind.address().resource);
     let counts = metrics.api().layer(watched.chain(ALSO_ASKED));
     let url = config.cluster_url.to_string();
-    let builder = ClientBuilder::try_from(config).map_err(unreachable)?;
+    let certificate = certificate_of(&config);
+    let builder = ClientBuilder::try_from(config).map_err(|error| unusable(error, &certificate, &origin))?;
     let told = MapErrLayer::new(move |error: Cause| told(error, &url, &origin));
     Ok(builder.with_layer(&counts).with_layer(&told).build())
 }
@@ -243,5 +279,54 @@ fn unreachable(source: impl Into<Cause>) -> CliError {
     CliError::Act {
         act: "reach the hub",
         source: source.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use base64::Engine as _;
+    use base64::engine::general_purpose::STANDARD;
+
+    use super::*;
+
+    /// A certificate without extensions, in which the version is that of X.509's first one.
+    fn first_version() -> (String, String) {
+        let key = rcgen::KeyPair::generate().expect("a key");
+        let params = rcgen::CertificateParams::new(Vec::new()).expect("parameters");
+        let mut der = params.self_signed(&key).expect("a certificate").der().to_vec();
+        let version = [0xa0, 3, 2, 1, 2];
+        let at = der.windows(version.len()).position(|bytes| bytes == version);
+        der[at.expect("a version") + 4] = 0;
+        let body = STANDARD.encode(&der);
+        let pem = format!("-----BEGIN CERTIFICATE-----\n{body}\n-----END CERTIFICATE-----\n");
+        (pem, key.serialize_pem())
+    }
+
+    #[tokio::test]
+    async fn a_client_certificate_of_version_1_is_named_with_its_file_and_a_way_to_issue_another() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let (certificate, key) = first_version();
+        let path = folder.path().join("client.crt");
+        std::fs::write(&path, &certificate).expect("writable");
+        for (field, value, named) in [
+            ("client-certificate", path.display().to_string(), "client.crt"),
+            (
+                "client-certificate-data",
+                STANDARD.encode(&certificate),
+                "client-certificate-data",
+            ),
+        ] {
+            let config = serde_json::json!({"apiVersion": "v1", "kind": "Config", "current-context": "hub",
+                "clusters": [{"name": "hub", "cluster": {"server": "https://127.0.0.1:1"}}],
+                "users": [{"name": "me", "user": {field: value, "client-key-data": STANDARD.encode(&key)}}],
+                "contexts": [{"name": "hub", "context": {"cluster": "hub", "user": "me"}}]});
+            let kubeconfig = folder.path().join("kubeconfig");
+            std::fs::write(&kubeconfig, config.to_string()).expect("writable");
+            let reached = config_of(Some(kubeconfig.as_path())).await.expect("it is read");
+            let refused = client(reached).map(drop).expect_err("TLS refuses it").one_line();
+            for words in [named, "context \"hub\"", "version 1", "openssl x509"] {
+                assert!(refused.contains(words), "{words}: {refused}");
+            }
+        }
     }
 }
