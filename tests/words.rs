@@ -241,3 +241,68 @@ fn every_name_of_our_own_is_explained() {
         "no sentence in crates/explain/src/words.rs for {unknown:#?}"
     );
 }
+
+/// The labels, annotations and finalizers that a text names.
+fn keys(text: &str) -> impl Iterator<Item = &str> {
+    let is_part = |letter: char| letter.is_ascii_alphanumeric() || "-./".contains(letter);
+    let words = text.split(move |letter| !is_part(letter));
+    let words = words.map(|word| word.trim_matches(['.', '/']));
+    words.filter(|word| {
+        let key = word
+            .split_once('/')
+            .filter(|(_, name)| !name.contains(['/', '.']));
+        key.is_some_and(|(domain, _)| {
+            let is_ours = ["tidegate.io", "open-cluster-management.io"];
+            is_ours
+                .iter()
+                .any(|ours| domain == *ours || domain.ends_with(&format!(".{ours}")))
+        })
+    })
+}
+
+/// What follows the group in these is a version, and the whole is an `apiVersion`.
+const VERSIONS: [&str; 4] = ["v1", "v1alpha1", "v1beta1", "v1beta2"];
+
+#[test]
+fn every_label_and_annotation_that_is_explained_is_a_constant() {
+    let constants = |folders: &[&str]| {
+        let all = folders.iter().flat_map(|folder| sources(folder));
+        let texts: Vec<String> = all.map(|(_, text)| text).collect();
+        texts.concat()
+    };
+    let of_api = constants(&["crates/api/src"]);
+    let own = constants(&[
+        "crates/api/src",
+        "crates/snapshot/src",
+        "crates/conversion/src",
+        "crates/audit/src",
+        "src",
+    ]);
+    let read = |path: &str| std::fs::read_to_string(repository(path)).expect("a file");
+    let mut seen = 0;
+    for path in ["docs/glossary.md", "crates/explain/src/words.rs"] {
+        let text = read(path);
+        for key in keys(&text) {
+            let (domain, name) = key.split_once('/').expect("a key");
+            if VERSIONS.contains(&name) {
+                continue;
+            }
+            // The marks of Tidegate alone are defined beside what reads them.
+            let is_own = domain == "tidegate.io";
+            let known = if is_own { &own } else { &of_api };
+            assert!(
+                literals(known).any(|literal| literal.trim_end_matches('-') == key.trim_end_matches('-')),
+                "{path} names {key}, which is no constant"
+            );
+            seen += 1;
+        }
+    }
+    assert!(seen > 60, "{seen}");
+    for topic in ["versions", "addon.open-cluster-management.io/version"] {
+        let page = explain(topic).unwrap_or_default();
+        assert!(
+            page.contains("addon.open-cluster-management.io/version"),
+            "{topic}: {page}"
+        );
+    }
+}
