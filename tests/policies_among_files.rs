@@ -6,6 +6,7 @@ use offline::Hub;
 use policy::{InForce, Origin, PolicySet, Source};
 use report::Report;
 use serde_json::{Value, json};
+use snapshot::Kind;
 
 const OURS: &str = "apiVersion: tidegate.io/v1alpha1
 kind: AddOnPolicy
@@ -80,14 +81,14 @@ fn a_policy_of_the_same_files_is_in_force_for_them() {
     let (ours, ended) = told(&[("c.yaml", CONFIG), ("p.yaml", OURS)], &none);
     assert_eq!(
         ours,
-        ["Error c.yaml:2:7 Invalid value: must begin with addon- [policy/prefix/name]"]
+        ["Error c.yaml:2:7 must begin with addon- [policy/prefix/name]"]
     );
     assert_eq!(ended, Outcome::Findings);
     let (upstream, ended) = told(&[("c.yaml", CONFIG), ("p.yaml", UPSTREAM)], &none);
     assert_eq!(
         upstream,
         [
-            "Error c.yaml:2:7 Invalid value: failed expression: object.metadata.name.startsWith(params.data.prefix) \
+            "Error c.yaml:2:7 failed expression: object.metadata.name.startsWith(params.data.prefix) \
              [policy/prefix/0]"
         ]
     );
@@ -128,7 +129,7 @@ fn the_hubs_own_policies_are_in_force_and_a_file_takes_the_place_of_one() {
     let (found, _) = told(&[("c.yaml", CONFIG), ("p.yaml", &milder)], &background);
     assert_eq!(
         found,
-        ["Error c.yaml:2:7 Invalid value: the operator says no [policy/prefix/name]"]
+        ["Error c.yaml:2:7 the operator says no [policy/prefix/name]"]
     );
 }
 
@@ -141,7 +142,7 @@ fn a_policy_that_does_not_compile_is_told_where_it_stands() {
     assert_eq!(
         found,
         [
-            "Warning p.yaml:9:7 Invalid value: unknown field: it is dropped when the object is stored [schema/unknown-field]",
+            "Warning p.yaml:9:7 unknown field: it is dropped when the object is stored [schema/unknown-field]",
             "Error p.yaml:9:12 unknown field; did you mean \"id\"? [policy/compile]",
             "Error p.yaml:10:33 undeclared reference to 'objct' (in container ''); did you mean \"object\"? [policy/compile]"
         ],
@@ -195,4 +196,60 @@ fn kubernetes_own_two_kinds_may_share_a_name_and_nobody_else() {
     assert_eq!(set(&[UPSTREAM, &mutating]), (2, 0));
     assert_eq!(set(&[UPSTREAM, OURS]), (1, 1));
     assert_eq!(set(&[&mutating, OURS]), (1, 1));
+}
+
+#[test]
+fn a_policy_that_is_in_two_files_is_refused_with_the_name_of_the_other_file() {
+    let twice = [("a.yaml", UPSTREAM), ("b.yaml", UPSTREAM)];
+    let (found, _) = told(&twice, &Background::default());
+    let taken: Vec<&String> = found
+        .iter()
+        .filter(|one| one.contains("of this name already"))
+        .collect();
+    assert_eq!(taken.len(), 1, "{found:?}");
+    assert!(
+        taken[0].contains("b.yaml") && taken[0].contains("a.yaml has a policy of this name already"),
+        "{taken:?}"
+    );
+}
+
+#[test]
+fn a_work_in_a_namespace_that_is_no_cluster_is_warned_of_where_the_clusters_are_known() {
+    let work = "apiVersion: work.open-cluster-management.io/v1
+kind: ManifestWork
+metadata: {name: w, namespace: clster1}
+spec: {workload: {manifests: []}}
+";
+    let place = |found: &[String]| {
+        found
+            .iter()
+            .filter(|one| one.contains("naming/unknown-cluster"))
+            .cloned()
+            .collect::<Vec<_>>()
+    };
+    let (alone, _) = told(&[("w.yaml", work)], &Background::default());
+    assert_eq!(
+        place(&alone),
+        [] as [&str; 0],
+        "files alone say nothing about clusters"
+    );
+    let mut hub = Hub::default();
+    hub.put(
+        json!({"apiVersion": "cluster.open-cluster-management.io/v1", "kind": "ManagedCluster",
+        "metadata": {"name": "cluster1", "uid": "c", "resourceVersion": "1"}, "spec": {}}),
+    );
+    hub.complete(Kind::Cluster);
+    let background = Background {
+        hub,
+        ..Background::default()
+    };
+    let (found, ended) = told(&[("w.yaml", work)], &background);
+    assert_eq!(
+        place(&found),
+        ["Warning w.yaml:3:32 \"clster1\": no ManagedCluster has this name [naming/unknown-cluster]"]
+    );
+    assert_eq!(ended, Outcome::Clean);
+    let right = work.replace("clster1", "cluster1");
+    let (found, _) = told(&[("w.yaml", &right)], &background);
+    assert_eq!(place(&found), [] as [&str; 0]);
 }

@@ -175,7 +175,8 @@ fn what_a_program_owns_is_left_to_it_and_a_reference_is_put_back() {
     let back = at(&dev, &["rollout", "undo", "helloworld", "--reason", "too loud"]);
     assert!(back.ok, "{}", back.stderr);
     assert!(
-        back.stdout.contains("spec.supportedConfigs[1].defaultConfig"),
+        back.stdout
+            .contains("default of addondeploymentconfigs.addon.open-cluster-management.io="),
         "{}",
         back.stdout
     );

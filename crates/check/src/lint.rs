@@ -25,8 +25,10 @@ pub struct Lint {
     pub report: Report,
     /// How many policies compile.
     pub compile: usize,
-    /// The policies that Kubernetes has a form for.
+    /// The AddOnPolicies that Kubernetes has a form for.
     pub native: Vec<String>,
+    /// How many of those that compile are of Kubernetes' own kinds.
+    pub of_kubernetes: usize,
 }
 
 impl Lint {
@@ -97,6 +99,7 @@ pub fn lint(files: &[File], now: Option<Timestamp>) -> Lint {
         report,
         compile: set.len(),
         native,
+        of_kubernetes: set.of_kubernetes(),
     }
 }
 

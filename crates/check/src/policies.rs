@@ -74,15 +74,29 @@ fn finding(trouble: &PolicyTrouble, items: &[Item<'_>]) -> Option<Finding> {
     };
     let at = trouble.letter.map(|(line, column)| Mark { line, column });
     let shown = Place::of(item, &trouble.path, at);
+    let words = match twin(item, items).filter(|_| trouble.words == TAKEN) {
+        Some(twin) => format!("{} has a policy of this name already", twin.page.path()),
+        None => trouble.words.clone(),
+    };
     Some(Finding {
         severity,
         rule: COMPILE.to_owned(),
         spot: spot(item.page, shown.span),
         subject: subject(&item.value),
         path: trouble.path.to_string(),
-        message: format!("{before}{}{}", shown.lead, trouble.words),
+        message: format!("{before}{}{words}", shown.lead),
         hint: None,
     })
+}
+
+/// What is reported where the hub, to which the files are applied, has two policies of one name.
+const TAKEN: &str = "the hub has a policy of this name already";
+
+/// Returns another document of the files with a policy of the same name.
+fn twin<'i, 'a>(item: &Item<'_>, items: &'i [Item<'a>]) -> Option<&'i Item<'a>> {
+    let name = |item: &Item<'_>| item.value.pointer("/metadata/name").cloned();
+    let mut others = items.iter().filter(|other| !std::ptr::eq(other.node, item.node));
+    others.find(|other| is_policy(&other.value) && name(other) == name(item))
 }
 
 /// Where a fault of a policy is shown.

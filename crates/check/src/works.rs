@@ -33,6 +33,9 @@ const OF_MANIFESTS: &[&str] = &[
 /// Rules of add-ons that hold for every rollout over placements.
 const OF_ROLLOUTS: &[&str] = &["rollout/", "schema/", "install/unknown-placement"];
 
+/// Rules of what is in the namespace of a cluster.
+const OF_PLACES: &[&str] = &["naming/unknown-cluster"];
+
 /// Returns which kind of works an object is.
 pub(super) fn work_of(object: &Value) -> Option<Work> {
     let text = |name: &str| object.get(name).and_then(Value::as_str);
@@ -61,6 +64,15 @@ pub(super) fn found(
     if let Some(judgement) = judge(&asked, before.as_ref(), knowledge, rulebook) {
         let inside = ["spec", "agentSpec", "workload", "manifests"];
         all.extend(told(&judgement, (&inside, prefix), OF_MANIFESTS));
+    }
+    let namespace = object.pointer("/metadata/namespace").and_then(Value::as_str);
+    if let (Work::One, Some(namespace)) = (work, namespace) {
+        let asked = instance(namespace);
+        let judgement = judge(&asked, None, knowledge, rulebook);
+        let found = judgement.map(|found| told(&found, (&["metadata"], &["metadata"]), OF_PLACES));
+        // Files alone say nothing about clusters.
+        let found = found.into_iter().flatten();
+        all.extend(found.filter(|(gravity, _)| *gravity != Gravity::Unknown));
     }
     let placements = object.pointer("/spec/placementRefs");
     if let (Work::Many, Some(placements)) = (work, placements) {
@@ -93,6 +105,16 @@ fn template(work: &Value, prefix: &[&str]) -> Value {
         "kind": "AddOnTemplate",
         "metadata": {"name": "work"},
         "spec": {"addonName": "work", "agentSpec": {"workload": {"manifests": manifests}}},
+    })
+}
+
+/// What stands in the namespace of a cluster as a work does.
+fn instance(namespace: &str) -> Value {
+    json!({
+        "apiVersion": "addon.open-cluster-management.io/v1alpha1",
+        "kind": "ManagedClusterAddOn",
+        "metadata": {"name": "work", "namespace": namespace},
+        "spec": {},
     })
 }
 

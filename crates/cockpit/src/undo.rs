@@ -256,7 +256,8 @@ fn shared_place(object: &Value, of: &ConfigType, is_named: impl Fn(&Value) -> bo
     let at = supported.iter().position(holds)?;
     Some(RefPlace {
         of: of.clone(),
-        told: format!("spec.supportedConfigs[{at}].defaultConfig"),
+        // Versions of the kind have this field in different places: spec.supportedConfigs[].defaultConfig, spec.defaultConfigs[].
+        told: format!("default of {}.{}", of.resource, of.group),
         layer: Layer::Supported,
         at,
         list: supported.to_vec(),

@@ -229,7 +229,7 @@ fn told(
     let before = instance.condition(HOOK_MANIFEST_COMPLETED);
     let is_news = before.is_none_or(|before| *wish.reason() != *before.reason);
     let wishes: Vec<Wish<'_>> = std::iter::once(wish.clone())
-        .chain(ending(wish.reason(), &outcome))
+        .chain(ending(wish, &outcome))
         .collect();
     let note = is_news.then(|| Note::Cluster {
         addon: instance.addon.clone(),
@@ -248,9 +248,14 @@ fn said(instance: &Instance) -> Option<&'static str> {
 }
 
 /// What an instance says of itself while its hooks run: it is not what was asked for any more.
-fn ending(reason: &'static str, outcome: &Outcome) -> Vec<Wish<'static>> {
+fn ending<'w>(wish: &Wish<'w>, outcome: &Outcome) -> Vec<Wish<'w>> {
     const SEE: &str = "see the condition HookManifestCompleted";
-    let say = |kind, status| Wish::new(kind, status, reason, SEE);
+    // A failure is named where it is read first.
+    let message = match outcome {
+        Outcome::Failed(_) => wish.message().to_owned(),
+        Outcome::Running(_) | Outcome::Succeeded => SEE.to_owned(),
+    };
+    let say = |kind, status| Wish::new(kind, status, wish.reason(), message.clone());
     let ready = say("Ready", Status::False);
     let settled = Wish::new("Reconciling", Status::False, "Settled", "");
     match outcome {

@@ -178,6 +178,12 @@ impl PolicySet {
         self.policies.len()
     }
 
+    /// Returns how many of them are of Kubernetes' own kinds.
+    pub fn of_kubernetes(&self) -> usize {
+        let kinds = self.policies.values().map(|policy| policy.kind);
+        kinds.filter(|kind| *kind != Kind::AddOnPolicy).count()
+    }
+
     /// Tells whether no policy is in force.
     pub fn is_empty(&self) -> bool {
         self.policies.is_empty()

@@ -41,10 +41,16 @@ fn summary(found: &Lint) -> String {
         1 => "1 policy compiles".to_owned(),
         count => format!("{count} policies compile"),
     };
-    let native = if found.native.is_empty() {
-        "none".to_owned()
-    } else {
-        one_line(&found.native.join(", "))
+    // A policy of Kubernetes' own kinds is native, and needs no other form.
+    let native = match (found.native.is_empty(), found.of_kubernetes) {
+        (true, 0) => "with a native form: none".to_owned(),
+        (true, count) if count == found.compile => "of a kind of Kubernetes".to_owned(),
+        (true, count) => format!("{count} of a kind of Kubernetes; others with a native form: none"),
+        (false, 0) => format!("with a native form: {}", one_line(&found.native.join(", "))),
+        (false, count) => format!(
+            "{count} of a kind of Kubernetes; others with a native form: {}",
+            one_line(&found.native.join(", "))
+        ),
     };
-    format!("{compile}; with a native form: {native}\n")
+    format!("{compile}; {native}\n")
 }

@@ -30,8 +30,8 @@ pub(crate) const ON_ADDONS: &[Rule<Addon>] = &[
         on: Operations::CreateAndUpdate,
         doc: "A field is one that somebody reads.\n\n\
               `spec.addOnConfiguration` is of an earlier form of configuration, and nothing happens by it. Warns: name types and \
-              defaults in `spec.configuration.configs` or `spec.supportedConfigs`. An empty value says nothing and does not \
-              warn: OCM's conversion stores `addOnConfiguration: {}` in every add-on that is written as `v1beta1`.",
+              defaults in `spec.supportedConfigs` (`v1beta1` has `spec.defaultConfigs`). An empty value does not warn: OCM's \
+              conversion stores `addOnConfiguration: {}` in every add-on that is written as `v1beta1`.",
         check: deprecated,
     },
 ];
@@ -114,7 +114,8 @@ fn deprecated(subject: &Subject<'_, Addon>, findings: &mut Findings) {
         .filter(|field| says_something(field.value));
     if let Some(field) = field {
         let detail = "is deprecated, and nobody reads it";
-        let fault = Fault::bare(Class::Forbidden, detail).hint("use spec.configuration.configs");
+        let fault = Fault::bare(Class::Forbidden, detail)
+            .hint("name types and their defaults in spec.supportedConfigs");
         findings.warn(fault.at(field.path, DEPRECATED));
     }
 }
