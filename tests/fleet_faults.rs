@@ -15,7 +15,7 @@ use snapshot::{Kind, Settings};
 use tidegate::controllers::{Tide, TideOptions};
 use tidegate::telemetry::Metrics;
 
-use crate::testkit::faulty::{Fault, Faulty};
+use crate::testkit::faulty::{EVERY_KIND, Fault, Faulty};
 use crate::testkit::{hubs, waiting};
 
 /// Longer than it takes to mark an instance, to wait for its time of grace, and to delete it.
@@ -356,4 +356,118 @@ async fn reasons_that_nobody_shows_hold_and_are_told_until_they_are_read() {
             scene.hub.shutdown().await;
         }
     }
+}
+
+/// Add-ons that name what no list shows, by what that is: a placement, a configuration, a template, a cluster, an instance.
+fn unproven() -> Vec<(&'static str, &'static str, Vec<Value>)> {
+    let of = "addon.open-cluster-management.io";
+    let addon = |name: &str, strategy: Value, supported: Value| {
+        json!({"apiVersion": format!("{of}/v1alpha1"), "kind": "ClusterManagementAddOn", "metadata": {"name": name},
+            "spec": {"installStrategy": strategy, "supportedConfigs": supported}})
+    };
+    let manual = json!({"type": "Manual"});
+    let place = json!({"type": "Placements", "placements": [{"namespace": "default", "name": "nowhere"}]});
+    let config = json!([{"group": of, "resource": "addondeploymentconfigs",
+        "defaultConfig": {"namespace": "default", "name": "nowhere"}}]);
+    let template = json!([{"group": of, "resource": "addontemplates", "defaultConfig": {"name": "nowhere"}}]);
+    let instance = |name: &str, cluster: &str| {
+        json!({"apiVersion": format!("{of}/v1alpha1"), "kind": "ManagedClusterAddOn",
+            "metadata": {"name": name, "namespace": cluster}, "spec": {}})
+    };
+    let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "away"}});
+    let work = json!({"apiVersion": "work.open-cluster-management.io/v1", "kind": "ManifestWork", "metadata":
+        {"name": "addon-noinstance-deploy-0", "namespace": "c2", "labels": {"open-cluster-management.io/addon-name": "noinstance"}},
+        "spec": {"workload": {"manifests": []}}});
+    vec![
+        (
+            "noplace",
+            "Placement default/nowhere",
+            vec![addon("noplace", place, json!([]))],
+        ),
+        (
+            "noconfig",
+            "AddOnDeploymentConfig default/nowhere",
+            vec![addon("noconfig", manual.clone(), config)],
+        ),
+        (
+            "notemplate",
+            "AddOnTemplate nowhere",
+            vec![addon("notemplate", manual.clone(), template)],
+        ),
+        (
+            "nocluster",
+            "ManagedCluster away",
+            vec![
+                namespace,
+                addon("nocluster", manual.clone(), json!([])),
+                instance("nocluster", "away"),
+            ],
+        ),
+        (
+            "noinstance",
+            "ManagedClusterAddOn c2/noinstance",
+            vec![addon("noinstance", manual, json!([])), work],
+        ),
+    ]
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_read_that_fails_holds_the_add_ons_that_depend_on_it_and_no_other() {
+    if hubs::is_real() {
+        return;
+    }
+    let each = Fault::BY_NAME.map(|fault| async move {
+        let scene = scene().await;
+        let unproven = unproven();
+        hubs::load(&scene.hub, unproven.iter().flat_map(|(_, _, objects)| objects.clone())).await;
+        let metrics = Metrics::default();
+        let options = TideOptions {
+            metrics: metrics.clone(),
+            ..options()
+        };
+        scene.faulty.begin(EVERY_KIND, fault);
+        let tide = hubs::tide(scene.faulty.client(), options).await;
+        // Another add-on goes on: what is new arrives.
+        let other = json!({"spec": {"agentSpec": {"workload": {"manifests": [{"apiVersion": "v1", "kind": "ConfigMap",
+            "metadata": {"name": "new", "namespace": "default"}}]}}}});
+        scene.patch(Kind::Template, ("", "t"), ("", other)).await;
+        let works: Api<DynamicObject> = Api::all_with(scene.client.clone(), &resource(Kind::Work));
+        let arrived = waiting::comes(|| async {
+            let all = works.list(&ListParams::default()).await.expect("a list");
+            let news = all.iter().filter(|work| work.data.to_string().contains("\"new\""));
+            news.count() == CLUSTERS.len()
+        });
+        assert!(arrived.await, "{fault:?}: another add-on waits");
+        for (addon, object, _) in &unproven {
+            let held = format!("cannot read {object}: ");
+            let told = waiting::comes(|| async {
+                let ready = said(&scene, addon, "Ready").await;
+                ready.starts_with("False ReadFailed: ") && ready.contains(&held)
+            })
+            .await;
+            assert!(told, "{fault:?}: {addon}: {}", said(&scene, addon, "Ready").await);
+        }
+        let text = metrics.text();
+        for resource in [
+            "placements",
+            "addondeploymentconfigs",
+            "addontemplates",
+            "managedclusters",
+            "managedclusteraddons",
+        ] {
+            let line = format!("tidegate_unreadable_objects{{resource=\"{resource}\"}} 1");
+            assert!(text.contains(&line), "{fault:?}: {line}: {text}");
+        }
+        assert!(text.contains("tidegate_absences_open 0"), "{fault:?}");
+        assert_eq!(scene.faulty.deletions(), 0, "{fault:?}");
+        scene.faulty.heal();
+        for (addon, ..) in &unproven {
+            let told = waiting::comes(|| async { !said(&scene, addon, "Ready").await.contains("ReadFailed") }).await;
+            assert!(told, "{fault:?}: {addon}: {}", said(&scene, addon, "Ready").await);
+        }
+        assert!(!metrics.text().contains("tidegate_unreadable_objects{resource=\"placements\"} 1"), "{fault:?}");
+        tide.shutdown().await;
+        scene.hub.shutdown().await;
+    });
+    futures::future::join_all(each).await;
 }

@@ -5,6 +5,7 @@
 //! that Prometheus and Kubernetes have for every program stand without our prefix.
 
 use jiff::{SignedDuration, Timestamp};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
@@ -105,6 +106,7 @@ pub struct Metrics {
     unread: Family<Resource, Gauge>,
     erasing: Family<Resource, Gauge>,
     doubts: Gauge,
+    unreadable: Family<Resource, Gauge>,
     absent_clusters: Gauge,
     removals_held: Gauge,
     clock_skew: Gauge<f64, AtomicU64>,
@@ -153,6 +155,7 @@ impl Default for Metrics {
             unread: Family::default(),
             erasing: Family::default(),
             doubts: Gauge::default(),
+            unreadable: Family::default(),
             absent_clusters: Gauge::default(),
             removals_held: Gauge::default(),
             clock_skew: Gauge::default(),
@@ -259,8 +262,13 @@ impl Metrics {
         );
         all.register(
             "absences_open",
-            "1 while nobody knows whether objects are gone that no list shows: nothing is planned",
+            "1 while objects are looked for that no list shows, or a list is known to be incomplete: nothing is planned",
             self.doubts.clone(),
+        );
+        all.register(
+            "unreadable_objects",
+            "Objects that the controllers cannot read by name; what depends on them is held",
+            self.unreadable.clone(),
         );
         all.register(
             "absent_clusters",
@@ -423,6 +431,19 @@ impl Metrics {
     /// Notes whether it is open what the absence of objects means.
     pub fn doubts(&self, open: bool) {
         self.doubts.set(open.into());
+    }
+
+    /// Notes the resource of every object that cannot be read by name.
+    pub fn unreadable(&self, resources: impl Iterator<Item = &'static str>) {
+        let mut counts: BTreeMap<&'static str, i64> = BTreeMap::new();
+        for resource in resources {
+            let count = counts.entry(resource).or_default();
+            *count = count.saturating_add(1);
+        }
+        self.unreadable.clear();
+        for (resource, count) in counts {
+            self.unreadable.get_or_create(&Resource { resource }).set(count);
+        }
     }
 
     /// Notes how many absent clusters were not seen to go, and how many instances are not taken away although they would go.

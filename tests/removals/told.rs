@@ -1,10 +1,12 @@
 //! What is held, and what is said of it, while it is unknown what a placement selects or what time it is, or a reason cannot be
 //! read.
 
+use std::collections::BTreeMap;
+
 use jiff::SignedDuration;
 use plan::{self, Action, Plan};
 use serde_json::json;
-use snapshot::{Kind, ObjectKey, Settings};
+use snapshot::{Kind, Name, ObjectKey, Settings};
 
 use super::world::World;
 use super::{HOUR, Mistake, without_clusters};
@@ -155,17 +157,10 @@ fn reasons_that_cannot_be_read_again_are_told() {
         world.decide(0);
         world.pass(SignedDuration::from_secs(5));
         let reason = ObjectKey::new(Kind::Placement, "default", "all");
-        assert!(world.store.reason_unread(
-            &ObjectKey::addon(&"hello".into()),
-            reason.clone(),
-            "a fault: Forbidden"
-        ));
-        assert!(
-            !world
-                .store
-                .reason_unread(&ObjectKey::addon(&"hello".into()), reason, "a fault: Forbidden"),
-            "told once"
-        );
+        let owner = ObjectKey::addon(&"hello".into());
+        let unread = BTreeMap::from([(reason, Name::from("a fault: Forbidden"))]);
+        assert!(world.store.reasons_answered(&owner, unread.clone()));
+        assert!(!world.store.reasons_answered(&owner, unread), "told once");
         world.now += SignedDuration::from_secs(10);
         assert_eq!(world.stalled(), "\"True\" \"RemovalUnconfirmed\"");
         assert_eq!(world.held(), clusters);

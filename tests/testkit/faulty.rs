@@ -39,6 +39,12 @@ pub(crate) enum Fault {
     Unnamed,
     /// Lists and watches are right; to read an object by its name ends in an error of the API server.
     Unsound,
+    /// Lists and watches are right; to read an object by its name ends in 404 as for a path that is not served.
+    Pathless,
+    /// Lists and watches are right; to read an object by its name has no answer.
+    Silent,
+    /// Lists and watches are right; what is read by its name cannot be decoded.
+    Garbled,
 }
 
 impl Fault {
@@ -51,7 +57,19 @@ impl Fault {
         Self::Old,
         Self::Gone,
     ];
+
+    /// Those of reading an object by its name.
+    pub(crate) const BY_NAME: [Self; 5] = [
+        Self::Unnamed,
+        Self::Unsound,
+        Self::Pathless,
+        Self::Silent,
+        Self::Garbled,
+    ];
 }
+
+/// The path of all kinds.
+pub(crate) const EVERY_KIND: &str = "";
 
 /// Which fault there is now.
 #[derive(Clone)]
@@ -124,7 +142,10 @@ impl Faulty {
         if let Some((kind, fault)) = fault.filter(|(kind, _)| is_about(kind, &path))
             && request.method() == Method::GET
         {
-            let is_list = path == kind && !is_watch;
+            let is_list = path == kind && !is_watch || kind == EVERY_KIND && !is_named(&path);
+            if fault == Fault::Silent && !is_list && !is_watch {
+                return std::future::pending().await;
+            }
             if let Some(wrong) = self.wrong(&kind, fault, (is_list, is_watch), &query) {
                 return Ok(wrong);
             }
@@ -175,9 +196,19 @@ impl Faulty {
             Fault::Unsound if !is_list && !is_watch => {
                 Some(status(StatusCode::INTERNAL_SERVER_ERROR, "InternalError"))
             }
-            Fault::Empty | Fault::Partial | Fault::Old | Fault::Gone | Fault::Unnamed | Fault::Unsound => {
-                None
+            Fault::Pathless if !is_list && !is_watch => {
+                Some(text(StatusCode::NOT_FOUND, "404 page not found\n"))
             }
+            Fault::Garbled if !is_list && !is_watch => Some(text(StatusCode::OK, "{\"kind\": ")),
+            Fault::Empty
+            | Fault::Partial
+            | Fault::Old
+            | Fault::Gone
+            | Fault::Unnamed
+            | Fault::Unsound
+            | Fault::Pathless
+            | Fault::Silent
+            | Fault::Garbled => None,
         }
     }
 
@@ -196,8 +227,28 @@ impl Faulty {
     }
 }
 
+/// Whether a path ends in the name of an object.
+fn is_named(path: &str) -> bool {
+    let words: Vec<&str> = path.trim_matches('/').split('/').collect();
+    let rest = match words.first() {
+        Some(&"api") => words.get(2..),
+        Some(&"apis") => words.get(3..),
+        _ => None,
+    };
+    let rest = rest.unwrap_or_default();
+    let rest = if rest.len() > 2 && rest.first() == Some(&"namespaces") {
+        &rest[2..]
+    } else {
+        rest
+    };
+    rest.len() == 2
+}
+
 /// Lists of a kind and its objects, those of all namespaces.
 fn is_about(kind: &str, path: &str) -> bool {
+    if kind == EVERY_KIND {
+        return path.starts_with("/api");
+    }
     let (group, resource) = kind.rsplit_once('/').unwrap_or(("", kind));
     path.starts_with(group) && path.split('/').any(|part| part == resource)
 }

@@ -57,6 +57,25 @@ pub fn timeless(view: &View<'_>, now: Timestamp) -> Plan {
     }
 }
 
+/// Returns what there is to say about an add-on while an object cannot be read on which all of it depends.
+pub fn unread(view: &View<'_>, now: Timestamp) -> Plan {
+    if view.addon.meta.deleting || !view.addon.managed || view.is_anothers() {
+        return Plan::default();
+    }
+    let verdict = health::unread(view, whole_seconds(now));
+    let recheck_at = verdict.recheck_at;
+    let summary = rollup::unchanged(view);
+    let own = own_status::timeless(view, &verdict.conditions);
+    Plan {
+        actions: diff::addon(view.addon, &summary, verdict)
+            .into_iter()
+            .chain(own)
+            .collect(),
+        recheck_at,
+        ..Plan::default()
+    }
+}
+
 /// Returns the plan, and what it found out about the clusters that it looked at where that will help the next one.
 fn made(
     view: &View<'_>,

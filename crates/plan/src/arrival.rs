@@ -9,12 +9,13 @@ use jiff::{SignedDuration, Timestamp};
 use super::conditions::Wish;
 use snapshot::{Condition, Settings, Status};
 
-/// Reasons that an object ends which is yet to come.
-const ABSENCES: [&str; 4] = [
+/// Reasons that an object ends which is yet to come, or an answer of the hub.
+const ABSENCES: [&str; 5] = [
     "ConfigurationKindNotServed",
     "ConfigurationNotFound",
     "InvalidVersion",
     "PlacementNotFound",
+    "ReadFailed",
 ];
 
 /// An absence that is waited for.

@@ -16,12 +16,14 @@ use super::install::{DecisionState, Holding, Over, Wanted};
 use super::rollup::Summary;
 use super::types::{Wait, WaitOn};
 use model::ConfigRollout;
-use snapshot::{Condition, InstallStrategy, Lifecycle, Name, Status, View, terms};
+use snapshot::{Condition, InstallStrategy, Kind, Lifecycle, Name, Status, Unreadable, View, terms};
 
 const READY: &str = "Ready";
 const RECONCILING: &str = "Reconciling";
 const STALLED: &str = "Stalled";
 const MANAGED: &str = "Managed";
+/// The reason for which an add-on is held, as a whole or on a cluster, while an object cannot be read.
+const READ_FAILED: &str = "ReadFailed";
 
 /// What the add-on's own conditions should be, and what to tell a spectator when that changes.
 #[derive(Debug)]
@@ -43,6 +45,7 @@ pub(super) fn managed<'v>(
     now: Timestamp,
 ) -> Verdict<'v> {
     let fault = refused(view)
+        .or_else(|| unreadable(view))
         .or_else(|| held(view, &census.holding))
         .or_else(|| fault(view, wanted))
         .or_else(|| summary.undone());
@@ -98,6 +101,33 @@ pub(super) fn timeless<'v>(view: &View<'v>, now: Timestamp) -> Verdict<'v> {
     }
 }
 
+/// Returns the conditions of an add-on while an object cannot be read on which all of it depends.
+pub(super) fn unread<'v>(view: &View<'v>, now: Timestamp) -> Verdict<'v> {
+    let (reason, why) = unreadable(view).unwrap_or((READ_FAILED, String::new()));
+    let stated_before = (&*view.addon.conditions, view.addon.meta.generation);
+    let arrival = Arrival::of(reason, stated_before, view.settings(), now);
+    let settled = || Wish::new(RECONCILING, Status::False, "Settled", "");
+    let ready = Wish::new(READY, Status::False, reason, why.as_str());
+    let wishes = match arrival {
+        Some(arrival) => [
+            ready,
+            arrival.wish(reason, &why),
+            Wish::new(STALLED, Status::False, "NotStalled", ""),
+        ],
+        None => [
+            ready,
+            settled(),
+            Wish::new(STALLED, Status::True, reason, why.as_str()),
+        ],
+    };
+    let note = note(view, &wishes);
+    Verdict {
+        conditions: stated(view, &wishes, now),
+        note,
+        recheck_at: arrival.map(|arrival| arrival.until),
+    }
+}
+
 /// Returns the conditions of an add-on that manages itself: only that it does.
 pub(super) fn unmanaged<'v>(view: &View<'v>, now: Timestamp) -> Verdict<'v> {
     let said = match &view.addon.lifecycle {
@@ -131,9 +161,25 @@ fn refused(view: &View<'_>) -> Option<(&'static str, String)> {
     Some(("PlanRefused", format!("{}; everything else is", Wait::addon(on))))
 }
 
+/// What no list shows and cannot be read by its name: it may be there or not, and what depends on it is held.
+fn unreadable(view: &View<'_>) -> Option<(&'static str, String)> {
+    let Unreadable { object, why, more } = view.unreadable()?;
+    let more = match more {
+        0 => String::new(),
+        more => format!(", and {more} more"),
+    };
+    let held = if [Kind::Cluster, Kind::Instance, Kind::Work].contains(&object.kind) {
+        "nothing is planned for the add-on on that cluster"
+    } else {
+        "nothing is planned for the add-on"
+    };
+    let message = format!("cannot read {object}{more}: {why}; {held} until the hub answers");
+    Some((READ_FAILED, message))
+}
+
 /// What is not taken away although nothing selects it: with how many, and with what lets it go.
 fn held(view: &View<'_>, holding: &Holding) -> Option<(&'static str, String)> {
-    if let Some((object, why)) = view.unread_reason().filter(|_| holding.unread > 0) {
+    if let Some((object, why)) = view.unread_reason(None).filter(|_| holding.unread > 0) {
         let message = format!(
             "nothing selects the cluster any more, but {}: cannot read {object} once more: {why}; it goes on when the hub shows it",
             instances(holding.all(), "stays", "stay")

@@ -50,7 +50,7 @@ mod unreachable;
 mod version;
 mod work;
 
-pub use addon::{addon, addon_with, addon_with_outlook, timeless};
+pub use addon::{addon, addon_with, addon_with_outlook, timeless, unread};
 pub use change_event::{Grade, Note};
 pub use check::{check, sound};
 pub use memo::Memo;

@@ -53,7 +53,7 @@ pub use parts::{
 };
 pub use record::*;
 pub use registration::*;
-pub use removal::{Absences, FailedHook, Farewell, HookTimeout, Pace, TimeoutPolicy};
+pub use removal::{Absences, FailedHook, Farewell, HookTimeout, Pace, TimeoutPolicy, Unreadable};
 pub use settings::*;
 pub use store::Store;
 pub use versions::{MOST_VERSIONS, Oddity, Offer, Versions};

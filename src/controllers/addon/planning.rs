@@ -79,10 +79,17 @@ impl Planning {
 }
 
 impl Controller for Planning {
-    /// Plans an add-on; while it is not known what time it is, nothing but that. When a part of its plan begins or ceases to be
+    /// Plans an add-on; while it is not known what time it is, or an object cannot be read on which all of it depends, nothing but
+    /// that. When a part of its plan begins or ceases to be
     /// refused the plan is made once more: it says so.
     fn plan(&mut self, store: &mut Store, owner: &Owner, at: Moment) -> Planned {
-        let planner = if at.is_known { self.planner } else { timeless };
+        let planner: Planner = if !at.is_known {
+            timeless
+        } else if store.is_held_whole(owner) {
+            unread
+        } else {
+            self.planner
+        };
         if store.view(&owner.name).is_none() {
             store.refuse(owner, None);
             self.memos.remove(owner);
@@ -123,4 +130,9 @@ impl Controller for Planning {
 /// What there is to say while the time is not known; what the last plan has found out stays true.
 fn timeless(view: &View<'_>, time: Timestamp, _: &mut Memo) -> Plan {
     plan::timeless(view, time)
+}
+
+/// What there is to say while an object cannot be read on which the whole add-on depends.
+fn unread(view: &View<'_>, time: Timestamp, _: &mut Memo) -> Plan {
+    plan::unread(view, time)
 }

@@ -1,9 +1,10 @@
 //! Whatever a list does not show is looked for, one object after the other, before it is believed to be gone.
 //!
 //! Decides when absences must be looked into: after every list, what a list no longer shows and what other objects stand for; and
-//! before instances are taken away, the objects that are the reason. Nothing is planned meanwhile. A list that has left something
-//! out is asked for anew, with growing pauses; doubts about a kind that the hub has taken away are given up. Never looks by
-//! itself (`read_again`), and never decides who goes.
+//! before instances are taken away, the objects that are the reason. Nothing is planned until they were looked for once. An object
+//! that cannot be read is read again with growing pauses, and only what depends on it is held (`snapshot`). A list that has left
+//! something out is asked for anew, with growing pauses; doubts about a kind that the hub has taken away are given up. Never looks
+//! by itself (`read_again`), and never decides who goes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -18,16 +19,18 @@ use tracing::{info, warn};
 
 use super::error_root::root;
 use super::looks::{Look, Looks};
-use super::read_again::{Found, look_again};
+use super::read_again::{Found, look_again, look_within};
 use crate::telemetry::Metrics;
 use plan::{Action, Plan};
-use snapshot::{Event, Kind, ObjectKey, Owner, Store};
+use snapshot::{Event, Kind, Name, ObjectKey, Owner, Store};
 
 /// First and longest pause before a hub that does not answer is asked again, and between two lists of a kind.
 const FIRST: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_mins(1);
 /// So many absences of a kind are looked into one by one; of more, about this many are looked at before the others.
 const SAMPLE: usize = 32;
+/// How long the hub may think about an object that no list shows: nothing is planned meanwhile.
+const PATIENCE: Duration = Duration::from_secs(2);
 /// How long a reason for removals that was read stays good.
 const CONFIRMED: Duration = Duration::from_secs(30);
 /// How long a kind must have been taken away before doubts about it are given up: a hub that is starting denies kinds that it is
@@ -52,10 +55,20 @@ impl Retry {
     }
 }
 
+/// An object that could not be read.
+#[derive(Debug, Clone)]
+struct Unreadable {
+    /// What the hub answers.
+    why: Name,
+    retry: Retry,
+}
+
 /// What was read in doubt.
 pub(super) enum Read {
     /// Whatever was absent.
     Absent(Look, Found),
+    /// What could not be read before.
+    Again(Look, Found),
     /// The reasons for removals for an owner.
     Reasons(Owner, Look, Found),
 }
@@ -68,12 +81,17 @@ pub(super) struct Absences {
     pub(super) looks: Looks,
     /// Objects that a later list did not show, and that no look has begun to look for.
     missing: BTreeSet<ObjectKey>,
-    /// Those that the look under way looks for; absent while there is none.
-    looked_for: Option<BTreeSet<ObjectKey>>,
+    /// Whether objects are looked for, for the first time since a list has ended.
+    looks_for: bool,
     /// Whether a list has ended since it was asked last what must be there.
     due: bool,
     reads: JoinSet<Read>,
-    retry: Option<Retry>,
+    /// What could not be read, with when it is tried again.
+    unreadable: BTreeMap<ObjectKey, Unreadable>,
+    /// How often that has changed since it was asked for.
+    news: usize,
+    /// Since when what could not be read is being read again.
+    retrying: Option<Instant>,
     relists: BTreeMap<Kind, Arc<Notify>>,
     /// Kinds whose list has left something out, until they are listed anew; whether that was asked for.
     lied: BTreeMap<Kind, bool>,
@@ -94,10 +112,12 @@ impl Absences {
             metrics,
             looks: Looks::default(),
             missing: BTreeSet::new(),
-            looked_for: None,
+            looks_for: false,
             due: false,
             reads: JoinSet::new(),
-            retry: None,
+            unreadable: BTreeMap::new(),
+            news: 0,
+            retrying: None,
             relists,
             lied: BTreeMap::new(),
             hidden: BTreeMap::new(),
@@ -112,6 +132,9 @@ impl Absences {
     pub(super) fn listed(&mut self, store: &Store, kind: Kind, objects: Vec<Value>) -> Vec<Event> {
         self.shown_anew(kind);
         let missing = store.missing_from(kind, &objects);
+        self.listed_again(kind, || {
+            objects.iter().map(|object| ObjectKey::of(kind, object)).collect()
+        });
         if missing.is_empty() {
             return vec![Event::Listed { kind, objects }];
         }
@@ -126,11 +149,45 @@ impl Absences {
     pub(super) fn list_ended(&mut self, store: &Store, kind: Kind, keys: BTreeSet<ObjectKey>) -> Vec<Event> {
         self.shown_anew(kind);
         let missing = store.missing(kind, &keys);
+        self.listed_again(kind, || keys.clone());
         if missing.is_empty() {
             return vec![Event::ListEnded { kind, keys }];
         }
         self.missing.extend(missing);
         Vec::new()
+    }
+
+    /// What a list shows need not be read by its name any more.
+    fn listed_again(&mut self, kind: Kind, keys: impl FnOnce() -> BTreeSet<ObjectKey>) {
+        if self.unreadable.keys().any(|key| key.kind == kind) {
+            let keys = keys();
+            self.forget_unreadable(|key| keys.contains(key));
+        }
+    }
+
+    /// Takes in what a watch says: what it is about need not be read by its name any more.
+    pub(super) fn hear(&mut self, event: &Event) {
+        self.looks.hear(event);
+        if self.unreadable.is_empty() {
+            return;
+        }
+        if let Event::Applied { kind, object } | Event::Deleted { kind, object } = event {
+            let shown = ObjectKey::of(*kind, object);
+            self.forget_unreadable(|key| *key == shown);
+        }
+    }
+
+    fn forget_unreadable(&mut self, is_known: impl Fn(&ObjectKey) -> bool) {
+        let before = self.unreadable.len();
+        self.unreadable.retain(|key, _| !is_known(key));
+        self.news += before - self.unreadable.len();
+    }
+
+    /// Returns the objects that cannot be read, with what the hub answers, if that has changed since it was asked for.
+    pub(super) fn take_unreadable(&mut self) -> Option<BTreeMap<ObjectKey, Name>> {
+        let all = self.unreadable.iter();
+        (std::mem::take(&mut self.news) > 0)
+            .then(|| all.map(|(key, one)| (key.clone(), one.why.clone())).collect())
     }
 
     fn shown_anew(&mut self, kind: Kind) {
@@ -151,6 +208,9 @@ impl Absences {
         let away = self.hidden.iter().filter(|(_, since)| is_away(since));
         for (kind, _) in away {
             self.missing.retain(|key| key.kind != *kind);
+            let before = self.unreadable.len();
+            self.unreadable.retain(|key, _| key.kind != *kind);
+            self.news += before - self.unreadable.len();
             if self.lied.remove(kind).is_some() {
                 warn!(
                     kind = kind.address().kind,
@@ -163,15 +223,13 @@ impl Absences {
 
     /// Returns whether it is still open what an absence means: nothing may be planned.
     pub(super) fn are_open(&self) -> bool {
-        self.due || self.looked_for.is_some() || !self.lied.is_empty()
+        self.due || self.looks_for || !self.lied.is_empty()
     }
 
     /// Returns when there is something to do although nothing happened.
     pub(super) fn next(&self) -> Option<Instant> {
-        let look = self
-            .retry
-            .map(|retry| retry.at)
-            .filter(|_| self.due && self.looked_for.is_none());
+        let look = self.unreadable.values().map(|one| one.retry.at).min();
+        let look = look.filter(|_| self.retrying.is_none());
         let waiting = self
             .pauses
             .iter()
@@ -190,27 +248,49 @@ impl Absences {
     pub(super) fn pursue(&mut self, store: &Store, now: Instant) {
         self.give_up(now);
         self.relist(store, now);
-        let is_due = self.retry.is_none_or(|retry| retry.at <= now);
-        if !self.due || self.looked_for.is_some() || !is_due {
+        self.try_again(store, now);
+        if !self.due || self.looks_for {
             return;
         }
         if self.undecided.is_none() && store.is_undecided() {
             self.undecided = Some(Retry::after(None, now));
         }
-        let mut missing = std::mem::take(&mut self.missing);
-        missing.retain(|key| store.meta(key).is_some());
-        let wanted: BTreeSet<ObjectKey> = missing.iter().cloned().chain(store.unproven()).collect();
+        let mut wanted = std::mem::take(&mut self.missing);
+        wanted.retain(|key| store.meta(key).is_some());
+        wanted.extend(store.unproven());
+        // What could not be read is tried again at its own time, and holds no other meanwhile.
+        wanted.retain(|key| !self.unreadable.contains_key(key));
         self.due = false;
         if wanted.is_empty() {
-            self.retry = None;
             self.metrics.doubts(self.are_open());
             return;
         }
-        self.looked_for = Some(missing);
+        self.looks_for = true;
         let (client, look) = (self.client.clone(), self.looks.begin(wanted));
         self.reads.spawn(async move {
             let found = look_into(client, look.objects()).await;
             Read::Absent(look, found)
+        });
+    }
+
+    /// Reads again what could not be read, as far as it is still to be looked for.
+    fn try_again(&mut self, store: &Store, now: Instant) {
+        let is_due = self.unreadable.values().any(|one| one.retry.at <= now);
+        if self.retrying.is_some() || !is_due {
+            return;
+        }
+        let unproven = store.unproven();
+        self.forget_unreadable(|key| store.meta(key).is_none() && !unproven.contains(key));
+        let due = self.unreadable.iter().filter(|(_, one)| one.retry.at <= now);
+        let due: BTreeSet<ObjectKey> = due.map(|(key, _)| key.clone()).collect();
+        if due.is_empty() {
+            return;
+        }
+        self.retrying = Some(now);
+        let (client, look) = (self.client.clone(), self.looks.begin(due));
+        self.reads.spawn(async move {
+            let found = look_into(client, look.objects()).await;
+            Read::Again(look, found)
         });
     }
 
@@ -249,24 +329,42 @@ impl Absences {
     /// Takes in what a look has found; returns what the store should see. What a list that ended during the look has not shown is
     /// looked for next.
     pub(super) fn found(&mut self, found: Found, now: Instant) -> Vec<Event> {
-        let looked_for = self.looked_for.take().unwrap_or_default();
-        let events = match found {
-            Ok(events) => events,
-            Err(error) => {
-                let retry = Retry::after(self.retry, now);
-                warn!(
-                    object = %error.object, error = %root(&error), pause = ?(retry.at - now),
-                    "cannot find out whether objects are gone that no list shows; nothing is planned"
-                );
-                (self.due, self.retry) = (true, Some(retry));
-                self.missing.extend(looked_for);
-                self.metrics.doubts(true);
-                return Vec::new();
-            }
-        };
-        self.retry = None;
-        let there: BTreeSet<Kind> = events.iter().filter_map(shown).collect();
+        self.looks_for = false;
+        // A kind whose list was right since then is listed anew without a pause.
+        let there: BTreeSet<Kind> = found.events.iter().filter_map(shown).collect();
         self.pauses.retain(|kind, _| there.contains(kind));
+        self.answered(found, now)
+    }
+
+    /// Takes in what became of objects that could not be read before; returns what the store should see.
+    pub(super) fn found_again(&mut self, found: Found, now: Instant) -> Vec<Event> {
+        self.retrying = None;
+        self.answered(found, now)
+    }
+
+    fn answered(&mut self, found: Found, now: Instant) -> Vec<Event> {
+        let Found { events, unread } = found;
+        let mut first = None;
+        for error in &unread {
+            let why = Name::from(root(error).to_string());
+            let before = self.unreadable.get(&error.object);
+            let retry = Retry::after(before.map(|before| before.retry), now);
+            if before.is_none_or(|before| before.why != why) {
+                self.news += 1;
+                first = first.or(Some(error));
+            }
+            self.unreadable
+                .insert(error.object.clone(), Unreadable { why, retry });
+        }
+        if let Some(error) = first {
+            warn!(
+                object = %error.object, error = %root(error), objects = unread.len(),
+                "cannot read objects that no list shows; what depends on them is held"
+            );
+        }
+        let keys: BTreeSet<ObjectKey> = events.iter().filter_map(about).collect();
+        self.forget_unreadable(|key| keys.contains(key));
+        let there: BTreeSet<Kind> = events.iter().filter_map(shown).collect();
         for kind in there {
             warn!(
                 kind = kind.address().kind,
@@ -276,7 +374,7 @@ impl Absences {
             self.pauses.insert(kind, retry);
             self.lied.insert(kind, false);
         }
-        self.metrics.doubts(!self.lied.is_empty());
+        self.metrics.doubts(self.are_open());
         events
     }
 
@@ -325,19 +423,25 @@ impl Absences {
         true
     }
 
-    /// Takes in that reasons were read; returns what the store should see, or the reason that cannot be read.
-    pub(super) fn confirmed(
-        &mut self,
-        owner: &Owner,
-        reasons: BTreeSet<ObjectKey>,
-        found: Found,
-        now: Instant,
-    ) -> Found {
+    /// Takes in which reasons were read.
+    pub(super) fn confirmed(&mut self, owner: &Owner, reasons: &BTreeSet<ObjectKey>, now: Instant) {
         self.confirming.remove(owner);
-        let events = found?;
         let known = self.confirmed.entry(owner.clone()).or_default();
-        known.extend(reasons.into_iter().map(|key| (key, now)));
-        Ok(events)
+        known.extend(reasons.iter().map(|key| (key.clone(), now)));
+    }
+}
+
+fn about(event: &Event) -> Option<ObjectKey> {
+    match event {
+        Event::Applied { kind, object } | Event::Deleted { kind, object } => {
+            Some(ObjectKey::of(*kind, object))
+        }
+        Event::Listed { .. }
+        | Event::ListEnded { .. }
+        | Event::Withheld { .. }
+        | Event::Hidden { .. }
+        | Event::Answered { .. }
+        | Event::TypeFaulty { .. } => None,
     }
 }
 
@@ -355,7 +459,7 @@ fn shown(event: &Event) -> Option<Kind> {
 }
 
 /// When many of a kind are absent, a few tell whether its list is wrong as a whole: then the others of the kind need not be read,
-/// for it is listed anew.
+/// for it is listed anew. They tell as well whether the hub refuses to show any.
 async fn look_into(client: Client, wanted: Vec<ObjectKey>) -> Found {
     let mut kinds: BTreeMap<Kind, Vec<ObjectKey>> = BTreeMap::new();
     for key in wanted {
@@ -372,9 +476,25 @@ async fn look_into(client: Client, wanted: Vec<ObjectKey>) -> Found {
             }
         }
     }
-    let mut events = look_again(client.clone(), sample).await?;
-    let lied: BTreeSet<Kind> = events.iter().filter_map(shown).collect();
-    others.retain(|key| !lied.contains(&key.kind));
-    events.extend(look_again(client, others).await?);
-    Ok(events)
+    let mut found = look_within(client.clone(), sample, PATIENCE).await;
+    let lied: BTreeSet<Kind> = found.events.iter().filter_map(shown).collect();
+    let answered: BTreeSet<Kind> = found
+        .events
+        .iter()
+        .filter_map(about)
+        .map(|key| key.kind)
+        .collect();
+    // What is true of a whole sample is true of the others: they are not read, so that silence is not waited for again and again.
+    let (mut rest, mut unread) = (Vec::new(), Vec::new());
+    for key in others {
+        let refused = found.unread.iter().find(|one| one.object.kind == key.kind);
+        match refused.filter(|_| !answered.contains(&key.kind)) {
+            Some(like) => unread.push(like.of_another(key)),
+            None if !lied.contains(&key.kind) => rest.push(key),
+            None => {}
+        }
+    }
+    found.unread.append(&mut unread);
+    found.extend(look_within(client, rest, PATIENCE).await);
+    found
 }

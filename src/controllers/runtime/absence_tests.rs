@@ -16,9 +16,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::absence::{Absences, Read};
 use super::clock::Clock;
+use super::controller::{Controller, Moment};
 use super::looks::Look;
 use super::read_again::Found;
 use super::reconciler::{Controllers, Outlets, Reconciler};
+use crate::controllers::addon::Planning;
 use crate::controllers::tide::TideOptions;
 use crate::telemetry::Metrics;
 use plan::{Action, Plan, Revision};
@@ -143,7 +145,7 @@ async fn take_in(absences: &mut Absences, store: &mut Store, now: Instant) -> bo
         panic!("nothing is looked for");
     };
     let (found, _) = absences.looks.end(look, found, store);
-    let is_answered = found.is_ok();
+    let is_answered = found.unread.is_empty();
     for event in absences.found(found, now) {
         store.apply(event);
     }
@@ -204,12 +206,54 @@ async fn what_could_not_be_read_is_looked_for_again_with_what_came_meanwhile() {
     absences.pursue(&store, now);
     lists_nothing(&mut absences, &store, Kind::Placement);
     assert!(!take_in(&mut absences, &mut store, now).await);
+    assert!(absences.are_open(), "the other one has yet to be looked for");
+    absences.pursue(&store, now);
+    assert!(!take_in(&mut absences, &mut store, now).await);
+    assert!(!absences.are_open(), "only what depends on them waits");
+    let told = absences.take_unreadable().expect("it is new");
+    assert_eq!(
+        BTreeSet::from_iter(told.into_keys()),
+        BTreeSet::from([one.clone(), other.clone()])
+    );
+    assert!(absences.take_unreadable().is_none(), "it is told once");
     let again = absences.next().expect("it is tried again");
     absences.pursue(&store, again);
-    let Some(Read::Absent(look, _)) = absences.read().await else {
+    assert!(!absences.are_open());
+    let Some(Read::Again(look, _)) = absences.read().await else {
         panic!("nothing is looked for");
     };
     assert_eq!(BTreeSet::from_iter(look.objects()), BTreeSet::from([one, other]));
+}
+
+#[tokio::test]
+async fn what_a_watch_or_a_list_shows_need_not_be_read_any_more() {
+    for ends in ["applied", "deleted", "listed", "read"] {
+        let one = config("one");
+        let mut store = holding([&one]);
+        let mut absences = absences(&Arc::new(Hub {
+            serves_nothing: true,
+            ..Hub::default()
+        }));
+        let now = Instant::now();
+        lists_nothing(&mut absences, &store, Kind::DeploymentConfig);
+        absences.pursue(&store, now);
+        assert!(!take_in(&mut absences, &mut store, now).await);
+        assert_eq!(absences.take_unreadable().map(|all| all.len()), Some(1));
+        match ends {
+            "applied" => absences.hear(&shown(&one, "1", "2")),
+            "deleted" => absences.hear(&gone(&one)),
+            "listed" => {
+                absences.list_ended(&store, Kind::DeploymentConfig, BTreeSet::from([one.clone()]));
+            }
+            _ => {
+                let again = absences.next().expect("it is tried again");
+                absences.pursue(&store, again);
+                drop(absences.read().await);
+                drop(absences.found_again(read(gone(&one)), again));
+            }
+        }
+        assert_eq!(absences.take_unreadable().map(|all| all.len()), Some(0), "{ends}");
+    }
 }
 
 #[tokio::test]
@@ -264,6 +308,10 @@ async fn what_no_list_shows_of_a_kind_that_is_taken_away_is_not_looked_for_for_e
 }
 
 fn driver(hub: &Arc<Hub>) -> Reconciler {
+    driver_with(hub.client(), Metrics::default())
+}
+
+fn driver_with(client: Client, metrics: Metrics) -> Reconciler {
     let outlets = Outlets {
         facts: Arc::default(),
         progress: broadcast::channel(1).0,
@@ -271,9 +319,13 @@ fn driver(hub: &Arc<Hub>) -> Reconciler {
         watch_lists: mpsc::unbounded_channel().0,
         relists: BTreeMap::new(),
     };
+    let options = TideOptions {
+        metrics,
+        ..TideOptions::default()
+    };
     Reconciler::new(
-        hub.client(),
-        TideOptions::default(),
+        client,
+        options,
         outlets,
         (Clock::new(None, Metrics::default()), Controllers::new()),
         (
@@ -282,6 +334,14 @@ fn driver(hub: &Arc<Hub>) -> Reconciler {
             watch::channel(Fence::Open).1,
         ),
     )
+}
+
+/// What a look finds that reads one object.
+fn read(event: Event) -> Found {
+    Found {
+        events: vec![event],
+        unread: Vec::new(),
+    }
 }
 
 /// How a look comes to its end.
@@ -362,7 +422,7 @@ async fn an_answer_that_a_watch_has_outrun_does_not_count() {
             if let Some(event) = meanwhile.clone() {
                 driver.take_one(event, now);
             }
-            door(&mut driver, look, Ok(vec![answer.clone()]));
+            door(&mut driver, look, read(answer.clone()));
             assert_eq!(known(&driver, &key).as_deref(), expected, "{what}");
         }
     }
@@ -376,8 +436,8 @@ async fn what_a_watch_has_said_before_a_look_or_another_look_has_found_outruns_n
     let older = driver.absences.looks.begin([key.clone()]);
     driver.take_one(shown(&key, "1", "5"), now);
     let younger = driver.absences.looks.begin([key.clone()]);
-    driver.hear(Read::Absent(older, Ok(vec![shown(&key, "1", "6")])));
-    driver.hear(Read::Absent(younger, Ok(vec![gone(&key)])));
+    driver.hear(Read::Absent(older, read(shown(&key, "1", "6"))));
+    driver.hear(Read::Absent(younger, read(gone(&key))));
     assert_eq!(known(&driver, &key), None);
 }
 
@@ -415,5 +475,235 @@ async fn a_reason_for_a_removal_that_a_watch_contradicts_is_read_once_more() {
         assert_eq!(plan.actions.len(), removals);
         assert_eq!(driver.absences.are_reading(), is_contradicted);
         assert_eq!(driver.store.meta(&place).is_some(), is_contradicted);
+    }
+}
+
+/// How reading an object by its name fails.
+#[derive(Debug, Clone, Copy)]
+enum Fault {
+    Forbidden,
+    NoSuchPath,
+    Broken,
+    Silent,
+    Garbled,
+}
+
+impl Fault {
+    const ALL: [Self; 5] = [
+        Self::Forbidden,
+        Self::NoSuchPath,
+        Self::Broken,
+        Self::Silent,
+        Self::Garbled,
+    ];
+
+    fn client(self) -> Client {
+        let service = tower::service_fn(move |_: http::Request<Body>| async move {
+            let failure = |code: u16, reason: &str| {
+                let status = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code, "reason": reason,
+                    "message": "on purpose"});
+                (code, status.to_string())
+            };
+            let (code, body) = match self {
+                Self::Forbidden => failure(403, "Forbidden"),
+                Self::NoSuchPath => failure(404, "NotFound"),
+                Self::Broken => failure(500, "InternalError"),
+                Self::Silent => std::future::pending().await,
+                Self::Garbled => (200, "{\"kind\": ".to_owned()),
+            };
+            http::Response::builder()
+                .status(code)
+                .body(Body::from(body.into_bytes()))
+        });
+        Client::new(service, "default")
+    }
+}
+
+const ADDON: &str = "addon.open-cluster-management.io";
+
+/// Every object on which the add-on `hello` depends on `c1`, and an add-on `other` that depends on none of them and has yet to come to
+/// `o1`; with one object of every kind of which neither has any.
+fn fleet() -> BTreeMap<ObjectKey, Value> {
+    let meta = |namespace: &str, name: &str, labels: Value| {
+        json!({"namespace": namespace, "name": name, "uid": name, "resourceVersion": "1",
+        "labels": labels})
+    };
+    let place = json!({"cluster.open-cluster-management.io/placement": "all"});
+    let of = json!({(ADDON_LABEL): "hello"});
+    let supported = json!([
+        {"group": ADDON, "resource": "addondeploymentconfigs", "defaultConfig": {"namespace": "n", "name": "base"}},
+        {"group": ADDON, "resource": "addontemplates", "defaultConfig": {"name": "t"}},
+        {"group": ADDON, "resource": "addonhubconfigs", "defaultConfig": {"name": "h"}}]);
+    let placements = json!([{"namespace": "n", "name": "all"}]);
+    let labelled =
+        json!({"type": "ClusterLabelSelector", "labelSelector": {"matchLabels": {"env": "other"}}});
+    let mut all: Vec<(Kind, Value)> = vec![
+        (
+            Kind::Cluster,
+            json!({"metadata": meta("", "c1", json!({})), "spec": {"hubAcceptsClient": true}}),
+        ),
+        (
+            Kind::Cluster,
+            json!({"metadata": meta("", "o1", json!({"env": "other"})), "spec": {"hubAcceptsClient": true}}),
+        ),
+        (
+            Kind::Placement,
+            json!({"metadata": meta("n", "all", json!({})), "spec": {}, "status": {"numberOfSelectedClusters": 1}}),
+        ),
+        (
+            Kind::Decision,
+            json!({"metadata": meta("n", "all-1", place), "status": {"decisions": [{"clusterName": "c1", "reason": ""}]}}),
+        ),
+        (
+            Kind::DeploymentConfig,
+            json!({"metadata": meta("n", "base", json!({})), "spec": {}}),
+        ),
+        (
+            Kind::Template,
+            json!({"metadata": meta("", "t", json!({})), "spec": {"addonName": "hello",
+            "agentSpec": {"workload": {"manifests": []}}}}),
+        ),
+        (
+            Kind::HubConfig,
+            json!({"metadata": meta("", "h", json!({})), "spec": {}}),
+        ),
+        (
+            Kind::AddOn,
+            json!({"metadata": meta("", "hello", json!({})), "spec": {"supportedConfigs": supported,
+            "installStrategy": {"type": "Placements", "placements": placements}}}),
+        ),
+        (
+            Kind::AddOn,
+            json!({"metadata": meta("", "other", json!({})), "spec": {"installStrategy": labelled}}),
+        ),
+        (
+            Kind::Instance,
+            json!({"metadata": meta("c1", "hello", json!({})), "spec": {}}),
+        ),
+        (
+            Kind::Work,
+            json!({"metadata": meta("c1", "addon-hello-deploy-0", of), "spec": {"workload": {"manifests": []}}}),
+        ),
+    ];
+    for kind in Kind::ALL {
+        if !all.iter().any(|(other, _)| *other == kind) {
+            let namespace = if kind.address().namespaced { "x" } else { "" };
+            all.push((
+                kind,
+                json!({"metadata": meta(namespace, "x", json!({})), "spec": {}}),
+            ));
+        }
+    }
+    all.into_iter()
+        .map(|(kind, object)| (ObjectKey::of(kind, &object), object))
+        .collect()
+}
+
+const ADDON_LABEL: &str = "open-cluster-management.io/addon-name";
+
+/// What would be written for an add-on: the writes that are not held, and the reasons of its conditions.
+fn planned(driver: &mut Reconciler, addon: &str) -> (Vec<ObjectKey>, String) {
+    let owner = ObjectKey::addon(&addon.into());
+    let at = Moment {
+        time: "2030-01-01T00:00:00Z".parse().expect("a time"),
+        is_known: true,
+    };
+    let plan = Planning::default().plan(&mut driver.store, &owner, at).plan();
+    let actions = plan.map(|plan| plan.actions).unwrap_or_default();
+    let written = actions
+        .iter()
+        .filter(|action| !driver.store.is_held_write(&owner, action.object()));
+    let told = actions.iter().filter_map(|action| match action {
+        Action::Status { object, patch, .. } if *object == owner => Some(patch.value().to_string()),
+        _ => None,
+    });
+    (
+        written.map(|action| action.object().clone()).collect(),
+        told.collect(),
+    )
+}
+
+/// Every kind of which the table of calls says that its objects are read by name.
+fn read_by_name() -> BTreeSet<Kind> {
+    let rows = doctor::calls::CALLS
+        .iter()
+        .filter(|call| call.verbs.contains(&"get"));
+    let kinds = rows.flat_map(|call| {
+        let is_it = |kind: &Kind| {
+            let address = kind.address();
+            (address.group, address.resource) == (call.group, call.resource)
+        };
+        Kind::ALL.into_iter().filter(is_it)
+    });
+    kinds.collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_read_that_fails_holds_only_what_depends_on_the_object() {
+    let kinds = read_by_name();
+    assert_eq!(
+        kinds,
+        BTreeSet::from(Kind::ALL),
+        "every kind that is watched is read by name"
+    );
+    for (fault, (missing, _)) in Fault::ALL
+        .into_iter()
+        .flat_map(|fault| fleet().into_iter().map(move |one| (fault, one)))
+    {
+        if matches!(&*missing.name, "o1" | "other") {
+            continue;
+        }
+        let what = format!("{fault:?} {missing}");
+        let metrics = Metrics::default();
+        let mut driver = driver_with(fault.client(), metrics.clone());
+        let now = Instant::now();
+        for (key, object) in fleet() {
+            let kind = key.kind;
+            driver.take_one(Event::Applied { kind, object }, now);
+        }
+        if driver.store.meta(&missing).is_none() {
+            continue;
+        }
+        // The list of the kind lacks one object, and reading it by its name fails.
+        let keys = fleet()
+            .into_keys()
+            .filter(|key| key.kind == missing.kind && *key != missing);
+        let kind = missing.kind;
+        driver.take_one(
+            Event::ListEnded {
+                kind,
+                keys: keys.collect(),
+            },
+            now,
+        );
+        driver.absences.pursue(&driver.store, now);
+        let read = driver.absences.read().await.expect("it is looked for");
+        driver.hear(read);
+        driver.note_unreadable();
+        assert!(!driver.absences.are_open(), "{what}: other add-ons wait");
+        assert!(
+            driver.store.meta(&missing).is_some(),
+            "{what}: it counts as deleted"
+        );
+        let line = format!(
+            "tidegate_unreadable_objects{{resource=\"{}\"}} 1",
+            kind.address().resource
+        );
+        assert!(metrics.text().contains(&line), "{what}: {line}");
+        let (written, told) = planned(&mut driver, "other");
+        let instance = ObjectKey::new(Kind::Instance, "o1", "other");
+        assert!(written.contains(&instance), "{what}: {written:?}");
+        assert!(!told.contains("ReadFailed"), "{what}: {told}");
+        let (written, told) = planned(&mut driver, "hello");
+        let depends = driver
+            .store
+            .dependents(&missing)
+            .contains(&ObjectKey::addon(&"hello".into()));
+        let on_cluster = written
+            .iter()
+            .filter(|key| *key.namespace == *"c1" || *key.name == *"c1");
+        assert!(!depends || on_cluster.count() == 0, "{what}: {written:?}");
+        assert_eq!(told.contains("ReadFailed"), depends, "{what}: {told}");
+        assert!(!depends || told.contains(&missing.to_string()), "{what}: {told}");
     }
 }

@@ -3,6 +3,8 @@
 //! Decides when owners are planned again because of it, and that it is told where people look: in conditions and metrics, and
 //! once in the log. Never decides what is in doubt (`absence`, `clock`), and never what is held (`plan::install`).
 
+use std::collections::BTreeSet;
+
 use tokio::time::Instant;
 use tracing::warn;
 
@@ -13,7 +15,7 @@ use super::looks::Look;
 use super::read_again::{Found, Unread};
 use super::reconciler::Reconciler;
 use plan::Plan;
-use snapshot::Owner;
+use snapshot::{Name, ObjectKey, Owner};
 
 impl Reconciler {
     /// Time that was lost, and is known again, concerns every owner;
@@ -36,69 +38,95 @@ impl Reconciler {
         }
     }
 
-    /// What was read counts like what a watch shows, unless a watch has said something else since. A hub that does not answer is
-    /// asked again later.
+    /// What was read counts like what a watch shows, unless a watch has said something else since. What could not be read is
+    /// read again later; until then the owner waits.
     pub(super) fn see(&mut self, owner: &Owner, look: Look, seen: Found) {
         let now = Instant::now();
         self.queue.finish(owner, now);
         let (seen, _) = self.absences.looks.end(look, seen, &self.store);
-        match seen {
-            Ok(events) => {
-                for event in events {
-                    self.believe(event, now);
-                }
-                self.store.forget_awaited(owner);
-                self.waiting.remove(owner);
-                self.written.remove(owner);
-                self.queue.touch(owner, now);
-            }
-            Err(error) => {
-                warn!(%owner, error = %root(&error), "cannot read what was written");
-                self.waiting.insert(owner.clone(), now);
-                self.queue.retry(owner, now + self.patience);
-            }
+        for event in seen.events {
+            self.believe(event, now);
         }
+        if let Some(error) = seen.unread.first() {
+            warn!(%owner, error = %root(error), "cannot read what was written");
+            self.waiting.insert(owner.clone(), now);
+            self.queue.retry(owner, now + self.patience);
+            return;
+        }
+        self.store.forget_awaited(owner);
+        self.waiting.remove(owner);
+        self.written.remove(owner);
+        self.queue.touch(owner, now);
     }
 
     /// What was read in doubt counts in the same way. A reason that a watch contradicts is read once more.
     pub(super) fn hear(&mut self, read: Read) {
         let now = Instant::now();
-        let (events, owner) = match read {
+        match read {
             Read::Absent(look, found) => {
-                let (found, _) = self.absences.looks.end(look, found, &self.store);
-                (self.absences.found(found, now), None)
+                let found = self.absences.looks.end_of_absent(look, found, &self.store);
+                for event in self.absences.found(found, now) {
+                    self.believe(event, now);
+                }
+            }
+            Read::Again(look, found) => {
+                let found = self.absences.looks.end_of_absent(look, found, &self.store);
+                for event in self.absences.found_again(found, now) {
+                    self.believe(event, now);
+                }
             }
             Read::Reasons(owner, look, found) => {
                 let (found, reasons) = self.absences.looks.end(look, found, &self.store);
-                match self.absences.confirmed(&owner, reasons, found, now) {
-                    Ok(events) => {
-                        self.store.reasons_read(&owner);
-                        (events, Some((owner, now)))
-                    }
-                    Err(unread) => (
-                        Vec::new(),
-                        Some((owner.clone(), self.hold_back(&owner, unread, now))),
-                    ),
+                self.absences.confirmed(&owner, &reasons, now);
+                for event in found.events {
+                    self.believe(event, now);
                 }
+                let at = self.hold_back(&owner, &reasons, &found.unread, now);
+                self.queue.touch(&owner, at);
             }
-        };
-        for event in events {
-            self.believe(event, now);
-        }
-        if let Some((owner, at)) = owner {
-            self.queue.touch(&owner, at);
         }
     }
 
-    /// Removals wait while a reason for them cannot be read; the conditions tell it at once. Returns when it is tried again.
-    fn hold_back(&mut self, owner: &Owner, unread: Unread, now: Instant) -> Instant {
-        let why = root(&unread).to_string();
-        let object = unread.object;
-        if !self.store.reason_unread(owner, object.clone(), &why) {
-            return now + self.patience;
+    /// Removals wait while a reason for them cannot be read, and the conditions say so at once; those whose reasons were read go
+    /// on. Returns when the owner is planned again.
+    fn hold_back(
+        &mut self,
+        owner: &Owner,
+        read: &BTreeSet<ObjectKey>,
+        unread: &[Unread],
+        now: Instant,
+    ) -> Instant {
+        let told = unread
+            .iter()
+            .map(|one| (one.object.clone(), Name::from(root(one).to_string())));
+        let is_news = self.store.reasons_answered(owner, told.collect());
+        let Some(first) = unread.first() else {
+            return now;
+        };
+        if is_news {
+            let (object, error) = (&first.object, root(first));
+            warn!(%owner, %object, %error, "cannot read the reasons for removals; they wait");
         }
-        warn!(%owner, %object, error = why, "cannot read the reasons for removals; they wait");
-        now
+        if is_news || !read.is_empty() {
+            return now;
+        }
+        now + self.patience
+    }
+
+    /// Has the store hold what depends on objects that cannot be read.
+    pub(super) fn note_unreadable(&mut self) {
+        if let Some(unreadable) = self.absences.take_unreadable() {
+            let now = Instant::now();
+            for owner in self.store.set_unreadable(unreadable) {
+                self.queue.touch(&owner, now);
+            }
+        }
+        let any = self.store.unreadable().next().is_some();
+        if any || std::mem::replace(&mut self.counts_unreadable, any) {
+            let resources = self.store.unreadable().map(|key| key.kind.address().resource);
+            self.writer.metrics.unreadable(resources);
+            self.counts_unreadable = any;
+        }
     }
 
     /// Counts what is held, for the metrics.

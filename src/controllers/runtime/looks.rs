@@ -83,18 +83,33 @@ impl Looks {
         }
     }
 
-    /// Ends a look. Returns what counts of what it has found, and of which objects the answer does.
-    pub(super) fn end(&mut self, look: Look, found: Found, store: &Store) -> (Found, BTreeSet<ObjectKey>) {
+    /// Ends a look for objects that no list shows: one that could not be read, and of which a watch has spoken since the look began,
+    /// need not be read any more.
+    pub(super) fn end_of_absent(&mut self, look: Look, mut found: Found, store: &Store) -> Found {
+        let number = look.number;
+        let is_outrun = |object: &ObjectKey| {
+            let reading = self.objects.get(object);
+            reading.is_some_and(|reading| reading.outrun >= number)
+        };
+        found.unread.retain(|unread| !is_outrun(&unread.object));
+        self.end(look, found, store).0
+    }
+
+    /// Ends a look. Returns what counts of what it has found, and of which objects the answer does: they were read.
+    pub(super) fn end(
+        &mut self,
+        look: Look,
+        mut found: Found,
+        store: &Store,
+    ) -> (Found, BTreeSet<ObjectKey>) {
         let Look { number, objects } = look;
-        let mut stale = BTreeSet::new();
-        let found = found.map(|mut events| {
-            events.retain(|event| {
-                let contradicted = self.contradicted(number, event, store);
-                let counts = contradicted.is_none();
-                stale.extend(contradicted);
-                counts
-            });
-            events
+        let mut stale: BTreeSet<ObjectKey> =
+            found.unread.iter().map(|unread| unread.object.clone()).collect();
+        found.events.retain(|event| {
+            let contradicted = self.contradicted(number, event, store);
+            let counts = contradicted.is_none();
+            stale.extend(contradicted);
+            counts
         });
         for object in &objects {
             self.leave(object);

@@ -2,9 +2,10 @@
 //!
 //! Decides nothing. What it reads goes into the store like any event; a hub that does not answer leaves the store as it is.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use futures::{StreamExt, TryStreamExt, stream};
+use futures::{StreamExt, stream};
 use kube::core::Status;
 use kube::{Api, Client};
 use serde_json::json;
@@ -25,7 +26,17 @@ pub(super) struct Unread {
     pub(super) object: ObjectKey,
     /// Why.
     #[source]
-    pub(super) cause: Cause,
+    pub(super) cause: Arc<Cause>,
+}
+
+impl Unread {
+    /// Returns the same fault of another object, which was not read because of it.
+    pub(super) fn of_another(&self, object: ObjectKey) -> Self {
+        Self {
+            object,
+            cause: Arc::clone(&self.cause),
+        }
+    }
 }
 
 /// Why an object could not be read.
@@ -39,16 +50,30 @@ pub(super) enum Cause {
     Silence(Duration),
 }
 
-/// What was found out about objects, as events; or the first of them that cannot be read.
-pub(super) type Found = Result<Vec<Event>, Unread>;
+/// What was found out about objects: as events, and those that cannot be read. One that cannot be read hides no other.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    /// What was read.
+    pub(super) events: Vec<Event>,
+    /// What could not be read, in the order of the objects.
+    pub(super) unread: Vec<Unread>,
+}
+
+impl Found {
+    /// Takes in what was found out about other objects.
+    pub(super) fn extend(&mut self, other: Self) {
+        self.events.extend(other.events);
+        self.unread.extend(other.unread);
+    }
+}
 
 /// Returns how the objects are now.
 pub(super) async fn look_again(client: Client, objects: Vec<ObjectKey>) -> Found {
     look_within(client, objects, PATIENCE).await
 }
 
-/// The answers count in the order of the objects, so that the same disorder is told in the same words.
-async fn look_within(client: Client, objects: Vec<ObjectKey>, patience: Duration) -> Found {
+/// Returns how the objects are now; an object for which there is no answer in time counts as one that cannot be read.
+pub(super) async fn look_within(client: Client, objects: Vec<ObjectKey>, patience: Duration) -> Found {
     let reads = objects.into_iter().map(|object| {
         let client = &client;
         async move {
@@ -57,10 +82,19 @@ async fn look_within(client: Client, objects: Vec<ObjectKey>, patience: Duration
                 Ok(Err(error)) => Cause::Answer(Box::new(error)),
                 Err(_elapsed) => Cause::Silence(patience),
             };
+            let cause = Arc::new(cause);
             Err(Unread { object, cause })
         }
     });
-    stream::iter(reads).buffered(AT_ONCE).try_collect().await
+    let mut found = Found::default();
+    let mut answers = stream::iter(reads).buffered(AT_ONCE);
+    while let Some(answer) = answers.next().await {
+        match answer {
+            Ok(event) => found.events.push(event),
+            Err(unread) => found.unread.push(unread),
+        }
+    }
+    found
 }
 
 async fn look(client: &Client, object: &ObjectKey) -> Result<Event, kube::Error> {
@@ -158,12 +192,12 @@ mod tests {
             ),
         ] {
             let objects = names.iter().map(|name| cluster(name)).collect();
-            let unread = look_within(hub(code), objects, Duration::from_millis(50))
-                .await
-                .expect_err("a fault");
+            let found = look_within(hub(code), objects, Duration::from_millis(50)).await;
+            assert_eq!((found.events.len(), found.unread.len()), (0, names.len()));
+            let unread = found.unread.first().expect("a fault");
             let told = format!(
                 "{unread}: {}",
-                crate::controllers::runtime::error_root::root(&unread)
+                crate::controllers::runtime::error_root::root(unread)
             );
             assert_eq!(told, expected);
         }

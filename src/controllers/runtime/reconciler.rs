@@ -87,6 +87,8 @@ pub(in crate::controllers) struct Reconciler {
     pub(super) clock: Clock,
     /// Whether it was known what time it is when that was asked last.
     pub(super) trust: Trust,
+    /// Whether the metrics count objects that cannot be read.
+    pub(super) counts_unreadable: bool,
     /// How many removals of each add-on are held.
     pub(super) held_removals: BTreeMap<Owner, usize>,
     /// What plans, by the kind of the owner.
@@ -148,6 +150,7 @@ impl Reconciler {
             absences,
             trust: clock.trust(),
             clock,
+            counts_unreadable: false,
             held_removals: BTreeMap::new(),
             controllers,
             leading,
@@ -238,7 +241,7 @@ impl Reconciler {
         {
             self.listed.insert(*kind);
         }
-        self.absences.looks.hear(&event);
+        self.absences.hear(&event);
         let events = match event {
             Event::Listed { kind, objects } => self.absences.listed(&self.store, kind, objects),
             Event::ListEnded { kind, keys } => self.absences.list_ended(&self.store, kind, keys),
@@ -314,6 +317,7 @@ impl Reconciler {
         if self.is_synced() {
             self.absences.pursue(&self.store, now);
         }
+        self.note_unreadable();
         if !self.may_plan() {
             return;
         }
@@ -379,6 +383,9 @@ impl Reconciler {
             observe::forget(&self.writer.metrics, owner);
             return false;
         };
+        let store = &self.store;
+        plan.actions
+            .retain(|action| !store.is_held_write(owner, action.object()));
         self.note_held(owner, &plan);
         if !self.confirm(owner, &mut plan, now) {
             self.store.reasons_read(owner);

@@ -31,7 +31,7 @@ impl Controller for Upgrading {
         let Some(view) = store.upgrade_view(owner) else {
             return Planned::Nothing;
         };
-        if !at.is_known {
+        if !at.is_known || store.is_held_whole(owner) {
             return Planned::Whole(Plan::default());
         }
         let made = std::panic::catch_unwind(AssertUnwindSafe(|| {

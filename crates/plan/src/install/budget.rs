@@ -92,7 +92,7 @@ impl<'v> Budget<'v> {
         if !self.has_room(site) {
             return false;
         }
-        if let Some((object, why)) = self.view.unread_reason() {
+        if let Some((object, why)) = self.view.unread_reason(Some(&site.instance.cluster)) {
             self.holding.unread = self.holding.unread.saturating_add(1);
             let on = WaitOn::Reason(object.clone(), why.clone());
             self.waits.push(Wait::cluster(&site.instance.cluster, on));

@@ -21,8 +21,10 @@ pub(crate) struct Pending {
     pub(crate) troubles: BTreeMap<Owner, BTreeMap<ObjectKey, Name>>,
     /// What of the last plan broke an invariant, and was not even tried: the first broken sentence.
     pub(crate) refusals: BTreeMap<Owner, Name>,
-    /// The first reason for removals that the hub does not show again, and what it answers.
-    pub(crate) unread: BTreeMap<Owner, (ObjectKey, Name)>,
+    /// The reasons for removals that cannot be read again, and what the hub answers.
+    pub(crate) unread: BTreeMap<Owner, BTreeMap<ObjectKey, Name>>,
+    /// Objects that no list shows and that cannot be read, and what the hub answers.
+    pub(crate) unreadable: BTreeMap<ObjectKey, Name>,
     /// The removals of the last minute.
     pub(crate) removals: Removals,
     /// Objects that could not be decoded, and why.

@@ -1,38 +1,172 @@
-//! Reasons for removals that cannot be read again.
+//! Objects that cannot be read by their name: reasons for removals, and objects that no list shows.
 //!
-//! Decides nothing. The shell records what the hub answered, plans show it; it is forgotten as soon as the reasons are read, or
-//! nothing would go any more. Never lets anything go.
+//! Decides which owners depend on such an object, and whether that is the whole owner or only what it has on one cluster. The shell
+//! records what the hub answered, plans show it; it is forgotten as soon as the objects are read. Never lets anything go.
 
-use crate::kind::ObjectKey;
-use crate::kind::Owner;
+use std::collections::BTreeMap;
+
+use crate::kind::{Kind, ObjectKey, Owner, Touched};
 use crate::store::Store;
 use crate::view::View;
 use model::Name;
 
+/// An object that cannot be read, as far as an owner depends on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unreadable<'s> {
+    /// The first of them.
+    pub object: &'s ObjectKey,
+    /// What the hub answers.
+    pub why: &'s Name,
+    /// How many more there are.
+    pub more: usize,
+}
+
 impl Store {
-    /// Records that a reason for removals for an owner cannot be read, and why; returns whether that is news.
-    pub fn reason_unread(&mut self, owner: &Owner, object: ObjectKey, why: &str) -> bool {
-        let new = (object, Name::from(why));
-        if self.pending.unread.get(owner) == Some(&new) {
-            return false;
+    /// Records which reasons for removals for an owner could not be read, and what the hub answers. Returns whether that is new.
+    pub fn reasons_answered(&mut self, owner: &Owner, unread: BTreeMap<ObjectKey, Name>) -> bool {
+        let before = self.pending.unread.remove(owner).unwrap_or_default();
+        let is_news = unread != before;
+        if !unread.is_empty() {
+            self.pending.unread.insert(owner.clone(), unread);
         }
-        self.pending.unread.insert(owner.clone(), new);
-        self.changes.of_all(owner);
-        true
+        if is_news {
+            self.changes.of_all(owner);
+        }
+        is_news
     }
 
-    /// Records that the reasons for removals for an owner were read, or that the plan needs them no more.
+    /// Records that the plan for an owner needs no reasons for removals any more.
     pub fn reasons_read(&mut self, owner: &Owner) {
         if self.pending.unread.remove(owner).is_some() {
             self.changes.of_all(owner);
         }
     }
+
+    /// Records which objects cannot be read that no list shows, and what the hub answers. Returns the owners whose plan may differ
+    /// now.
+    pub fn set_unreadable(&mut self, unreadable: BTreeMap<ObjectKey, Name>) -> Touched {
+        let before = std::mem::replace(&mut self.pending.unreadable, unreadable);
+        let now = &self.pending.unreadable;
+        let gone = before.iter().filter(|(key, why)| now.get(*key) != Some(*why));
+        let come = now.iter().filter(|(key, why)| before.get(*key) != Some(*why));
+        let touched: Touched = gone
+            .chain(come)
+            .flat_map(|(key, _)| self.dependents(key))
+            .collect();
+        for owner in &touched {
+            self.changes.of_all(owner);
+        }
+        touched
+    }
+
+    /// Returns all objects that cannot be read: those that no list shows, and reasons for removals.
+    pub fn unreadable(&self) -> impl Iterator<Item = &ObjectKey> {
+        let reasons = self.pending.unread.values().flat_map(BTreeMap::keys);
+        self.pending.unreadable.keys().chain(reasons)
+    }
+
+    /// Returns the owners whose plans depend on an object.
+    pub fn dependents(&self, key: &ObjectKey) -> Touched {
+        let place = || (key.namespace.clone(), key.name.clone());
+        match key.kind {
+            Kind::AddOn | Kind::Instance => Touched::from([Owner::addon(&key.name)]),
+            Kind::Cluster => self.indexes.by_cluster.of(&key.name).map(Owner::addon).collect(),
+            Kind::Placement => self.indexes.by_placement.of(&place()).cloned().collect(),
+            Kind::Decision => {
+                let filed = self.indexes.decision_places.get(&place());
+                let owners = filed.map(|placement| self.indexes.by_placement.of(placement).cloned());
+                owners.into_iter().flatten().collect()
+            }
+            Kind::Work => {
+                let filed = self.indexes.work_places.get(&place());
+                filed.map(|(addon, _)| Owner::addon(addon)).into_iter().collect()
+            }
+            Kind::Upgrade => Touched::from([key.clone()]),
+            Kind::ClusterSet | Kind::SetBinding => self.upgrades().collect(),
+            Kind::DeploymentConfig | Kind::Template | Kind::HubConfig => {
+                let named = self.indexes.by_config.keys().filter(|config| {
+                    Kind::of_config(&config.of.group, &config.of.resource) == Some(key.kind)
+                        && config.namespace == key.namespace
+                        && config.name == key.name
+                });
+                named
+                    .flat_map(|config| self.indexes.by_config.of(config).cloned())
+                    .collect()
+            }
+            Kind::HubClusterRole
+            | Kind::HubRole
+            | Kind::ServiceAccount
+            | Kind::Role
+            | Kind::RoleBinding
+            | Kind::SigningRequest
+            | Kind::Rollout
+            | Kind::Namespace
+            | Kind::UpgradeWork => Touched::new(),
+        }
+    }
+
+    /// Returns whether an owner as a whole depends on an object that cannot be read: nothing is planned for it. The end of an
+    /// add-on that is being deleted depends on no placement and no configuration.
+    pub fn is_held_whole(&self, owner: &Owner) -> bool {
+        let known = self.objects.addons.get(&owner.name);
+        let ends = owner.kind == Kind::AddOn && known.is_some_and(|addon| addon.meta.deleting);
+        let mut whole = self.pending.unreadable.keys().filter(|key| holds_whole(key));
+        whole.any(|key| (!ends || key.kind == Kind::AddOn) && self.dependents(key).contains(owner))
+    }
+
+    /// Returns whether a write for an owner depends on an object that cannot be read, and that concerns one cluster.
+    pub fn is_held_write(&self, owner: &Owner, written: &ObjectKey) -> bool {
+        let mut parts = self.pending.unreadable.keys().filter(|key| !holds_whole(key));
+        parts.any(|key| {
+            if key == written {
+                return true;
+            }
+            let of_cluster = key.kind == Kind::Cluster;
+            if !of_cluster && ![Kind::Instance, Kind::Work].contains(&key.kind) {
+                return false;
+            }
+            let cluster = if of_cluster { &key.name } else { &key.namespace };
+            let is_there =
+                written.namespace == *cluster || (written.kind == Kind::Cluster && written.name == *cluster);
+            is_there && (of_cluster || self.dependents(key).contains(owner))
+        })
+    }
+}
+
+/// Whether an owner as a whole depends on an object of this kind, and not only what it has on one cluster.
+fn holds_whole(key: &ObjectKey) -> bool {
+    matches!(
+        key.kind,
+        Kind::AddOn
+            | Kind::Placement
+            | Kind::Decision
+            | Kind::Upgrade
+            | Kind::ClusterSet
+            | Kind::SetBinding
+            | Kind::DeploymentConfig
+            | Kind::Template
+            | Kind::HubConfig
+    )
 }
 
 impl<'s> View<'s> {
-    /// Returns the reason for removals that cannot be read, with what the hub answers.
-    pub fn unread_reason(&self) -> Option<(&'s ObjectKey, &'s Name)> {
-        let (object, why) = self.store.pending.unread.get(&self.owner())?;
-        Some((object, why))
+    /// Returns the reason for removals that cannot be read, with what the hub answers: for one cluster, or for any.
+    pub fn unread_reason(&self, cluster: Option<&Name>) -> Option<(&'s ObjectKey, &'s Name)> {
+        let all = self.store.pending.unread.get(&self.owner())?;
+        all.iter()
+            .find(|(key, _)| key.kind != Kind::Cluster || cluster.is_none_or(|cluster| key.name == *cluster))
+    }
+
+    /// Returns the objects that no list shows, that cannot be read, and on which the add-on depends.
+    pub fn unreadable(&self) -> Option<Unreadable<'s>> {
+        let owner = self.owner();
+        let all = self.store.pending.unreadable.iter();
+        let mut of_owner = all.filter(|(key, _)| self.store.dependents(key).contains(&owner));
+        let (object, why) = of_owner.next()?;
+        Some(Unreadable {
+            object,
+            why,
+            more: of_owner.count(),
+        })
     }
 }
