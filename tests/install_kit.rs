@@ -128,7 +128,7 @@ fn equal(chart: Vec<Value>, folder: Vec<Value>) {
 }
 
 /// An installation as `tidegate install` prints it.
-fn printed(flags: &str) -> Vec<Value> {
+pub(crate) fn printed(flags: &str) -> Vec<Value> {
     let words = ["tidegate", "install", "--print"]
         .into_iter()
         .chain(flags.split_whitespace());

@@ -1,20 +1,23 @@
-//! What the manifests of `manifests/rbac` grant against what is done with it: both halves of the program run as their service accounts on a hub
-//! that asks for rights. Nothing that was needed may have been forbidden, and what was granted and not used has a reason here.
+//! The table of calls against what the manifests grant and against what is sent: both halves of the program run as their service accounts
+//! on a hub that checks rights. Nothing that was needed may have been forbidden, and a call without a row in the table is a failure.
 
 mod certificate;
 mod fit;
 mod manifests;
-mod observed;
 mod recorder;
+mod removals;
 mod stories;
 
+use std::collections::BTreeSet;
+
 use devhub::{Authz, Controller, DevHub, TestHub};
+use doctor::Right;
+use doctor::calls::Role;
 use fit::{all_used, assert_fit};
 use k8s_openapi::api::authorization::v1::SelfSubjectAccessReview;
 use kube::api::PostParams;
 use kube::{Api, Client};
 use manifests::{files, granted, objects, rules};
-use observed::OBSERVED;
 use recorder::{Record, acting_as};
 use serde_json::{Value, json};
 
@@ -65,121 +68,50 @@ fn bound_in(namespace: &str) -> Value {
 }
 
 const RBAC: &str = "rbac.authorization.k8s.io";
-const ADDON: &str = "addon.open-cluster-management.io";
-const OWN: &str = "tidegate.io";
 
-/// Group, resource, verbs, and why they are granted although no story uses them.
-type Reason = (&'static str, &'static str, &'static [&'static str], &'static str);
-
-const HELD: &str = "asked of the authorizer by the API server, for another request";
-const AUDIT: &str = "read by the audit where too many objects change at once";
-const ONCE_MORE: &str = "read again only where a watch has not shown an own write in time";
-
-const FORMER: &str = "policies in their former group, whose definition is only on hubs that had it before";
-const FORMER_POLICIES: Reason = (ADDON, "addonpolicies", &["watch"], FORMER);
-/// Where a kind is not served its definition is watched; the hubs of the stories serve all kinds.
-const AWAITED: Reason = (
-    "apiextensions.k8s.io",
-    "customresourcedefinitions",
-    &["list", "watch"],
-    "watched where a hub does not serve a kind that it may lack",
-);
-
-const REASONS: &[Reason] = &[
-    (
-        "apiextensions.k8s.io",
-        "customresourcedefinitions",
-        &["get"],
-        "read by `tidegate serve`, beside the controllers: whether a conversion erases fields",
-    ),
-    (
-        "",
-        "configmaps",
-        &["get", "patch", "create"],
-        "written by `tidegate serve`, beside the controllers: how they behave",
-    ),
-    (RBAC, "clusterroles", &["bind"], HELD),
-    (ADDON, "addondeploymentconfigs", &["get"], AUDIT),
-    (ADDON, "addonhubconfigs", &["get"], AUDIT),
-    (ADDON, "addontemplates", &["get"], AUDIT),
-    FORMER_POLICIES,
-    (ADDON, "addonpolicies/status", &["patch"], FORMER),
-    (OWN, "addonrollouts", &["get"], ONCE_MORE),
-    (
-        "cluster.open-cluster-management.io",
-        "managedclustersupgrades",
-        &["get"],
-        ONCE_MORE,
-    ),
-    (
-        OWN,
-        "addonrollouts",
-        &["patch", "delete"],
-        "owners that somebody took away are put back; it goes when the add-on is not managed here any more",
-    ),
-    ("certificates.k8s.io", "signers", &["approve", "sign"], HELD),
-    (
-        "",
-        "serviceaccounts/token",
-        &["create", "subscribe"],
-        "held only to be given",
-    ),
-    (ADDON, "clustermanagementaddons/finalizers", &["update"], HELD),
-    (ADDON, "managedclusteraddons/finalizers", &["update"], HELD),
-    (ADDON, "managedclusteraddons", &["get", "patch"], ONCE_MORE),
-    (ADDON, "clustermanagementaddons", &["get"], ONCE_MORE),
-    (
-        "cluster.open-cluster-management.io",
-        "managedclusters",
-        &["get"],
-        ONCE_MORE,
-    ),
-    (
-        "work.open-cluster-management.io",
-        "manifestworks",
-        &["get"],
-        ONCE_MORE,
-    ),
-    (
-        "",
-        "serviceaccounts",
-        &["get", "patch"],
-        "labels or owners that somebody took away are put back",
-    ),
-    (RBAC, "roles", &["get"], ONCE_MORE),
-    (RBAC, "rolebindings", &["get"], ONCE_MORE),
-    (
-        "certificates.k8s.io",
-        "certificatesigningrequests",
-        &["get"],
-        ONCE_MORE,
-    ),
-    ("wgpolicyk8s.io", "policyreports", &["get"], ONCE_MORE),
-    (
-        "wgpolicyk8s.io",
-        "clusterpolicyreports",
-        &["get", "update", "delete"],
-        "as for policyreports",
-    ),
-    (
-        "openreports.io",
-        "reports",
-        &["get", "list", "watch", "create", "update", "delete"],
-        "the same reports where a hub serves the other kind: tests/audit_on_hub.rs",
-    ),
-    (
-        "openreports.io",
-        "clusterreports",
-        &["get", "list", "watch", "create", "update", "delete"],
-        "the same",
-    ),
-    (
-        "events.k8s.io",
-        "events",
-        &["patch"],
-        "an event that comes again is counted",
-    ),
+/// The roles that the controllers have in the stories.
+const OF_CONTROLLERS: [Role; 7] = [
+    Role::Controllers,
+    Role::Election,
+    Role::Registration,
+    Role::Cluster,
+    Role::Bindings,
+    Role::Signing,
+    Role::SigningSecret,
 ];
+
+#[test]
+fn the_manifests_grant_the_table_of_calls_and_nothing_else() {
+    for role in Role::ALL {
+        let (file, kind, name) = role.manifest();
+        let granted = granted(&objects(file), (kind, name));
+        let table: BTreeSet<Right> = role.rights().into_iter().collect();
+        let missing: Vec<&Right> = table.difference(&granted).collect();
+        let beyond: Vec<&Right> = granted.difference(&table).collect();
+        assert!(
+            missing.is_empty() && beyond.is_empty(),
+            "{file} {name}: missing {missing:#?}, beyond {beyond:#?}"
+        );
+    }
+}
+
+#[test]
+fn every_role_of_the_manifests_is_in_the_table_of_calls() {
+    for file in files() {
+        for role in objects(&file) {
+            let (Some(kind), Some(name)) = (role["kind"].as_str(), role["metadata"]["name"].as_str()) else {
+                continue;
+            };
+            if !["ClusterRole", "Role"].contains(&kind) || name == "hello-reader" {
+                continue;
+            }
+            let known = Role::ALL
+                .iter()
+                .any(|one| one.manifest() == (file.as_str(), kind, name));
+            assert!(known, "{file}: {kind} {name}");
+        }
+    }
+}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_controllers_need_what_they_are_granted_and_nothing_else() {
@@ -188,13 +120,7 @@ async fn the_controllers_need_what_they_are_granted_and_nothing_else() {
     let record = Record::default();
     let client = acting_as(CONTROLLERS, &hub.client(), &record);
     stories::of_the_controllers(&hub, client).await;
-    let files = [
-        "controllers.yaml",
-        "registration.yaml",
-        "signing.yaml",
-        "hub-permissions.yaml",
-    ];
-    assert_fit(&record, &granted(&files), REASONS);
+    assert_fit(&record, &OF_CONTROLLERS);
     hub.shutdown().await;
 }
 
@@ -203,10 +129,9 @@ async fn the_gate_needs_what_it_is_granted_and_writes_nothing() {
     let hub = hub(&EVERYTHING).await;
     let record = Record::default();
     let client = acting_as(GATE, &hub.client(), &record);
-    let (granted, reasons) = (granted(&["gate.yaml"]), [FORMER_POLICIES, AWAITED]);
-    let used = all_used(&record, &granted, &reasons);
+    let used = all_used(&record, &[Role::Gate]);
     stories::of_the_gate(&hub, client, used).await;
-    assert_fit(&record, &granted, &reasons);
+    assert_fit(&record, &[Role::Gate]);
     let writes = record.calls().into_iter().filter(|call| {
         !["get", "list", "watch"].contains(&call.verb.as_str()) && call.resource != "subjectaccessreviews"
     });
@@ -222,8 +147,12 @@ async fn a_certificate_is_kept_by_one_account_and_read_by_the_other() {
     certificate::of_a_certificate(&hub, gate, controllers).await;
     assert_fit(
         &record,
-        &granted(&["certificates.yaml", "certificates-conversion.yaml"]),
-        &[],
+        &[
+            Role::CertificatesWritten,
+            Role::CertificatesRead,
+            Role::Certificates,
+            Role::CertificatesOfConversion,
+        ],
     );
     hub.shutdown().await;
 }
@@ -233,10 +162,9 @@ async fn controllers_that_observe_read_and_write_nothing() {
     let hub = hub(&EVERYTHING).await;
     let record = Record::default();
     let client = acting_as(OBSERVER, &hub.client(), &record);
-    let granted = granted(&["observe.yaml"]);
-    let used = all_used(&record, &granted, OBSERVED);
+    let used = all_used(&record, &[Role::Observer]);
     stories::of_the_observers(&hub, client, used).await;
-    assert_fit(&record, &granted, OBSERVED);
+    assert_fit(&record, &[Role::Observer]);
     let mut calls = record.calls().into_iter();
     assert!(
         calls.all(|call| ["get", "list", "watch"].contains(&call.verb.as_str())),

@@ -1,60 +1,78 @@
-//! What an account was granted, held against what it did.
+//! What an account does, compared with the table of calls.
 //!
-//! Decides nothing: nothing may have been forbidden, and what was granted was used or has a reason.
+//! Decides nothing: nothing may have been forbidden, every call has a row, and every row was used or says when it is.
 
 use std::collections::BTreeSet;
 
-use super::Reason;
-use super::manifests::Granted;
+use doctor::calls::{CALLS, Role, Sent};
+
 use super::recorder::Record;
 use crate::testkit::waiting::eventually_or;
+
+/// Group, resource with its subresource, and verb.
+type Granted = (String, String, String);
 
 fn used(record: &Record) -> BTreeSet<Granted> {
     let calls = record.calls().into_iter();
     calls.map(|call| (call.group, call.resource, call.verb)).collect()
 }
 
-/// Asserts that nothing was forbidden, and that everything granted was used or has a reason.
-pub(crate) fn assert_fit(record: &Record, granted: &BTreeSet<Granted>, reasons: &[Reason]) {
+/// The calls of roles of which this is true.
+fn rows(roles: &[Role], is_it: impl Fn(Sent) -> bool) -> BTreeSet<Granted> {
+    let rows = CALLS
+        .iter()
+        .filter(|call| roles.contains(&call.role) && is_it(call.sent));
+    let each = rows.flat_map(|call| {
+        let one = |verb: &&str| {
+            (
+                call.group.to_owned(),
+                call.resource.to_owned(),
+                (*verb).to_owned(),
+            )
+        };
+        call.verbs.iter().map(one)
+    });
+    each.collect()
+}
+
+/// Asserts that nothing was forbidden, and that no call was sent without a row of these roles.
+pub(crate) fn assert_granted(record: &Record, roles: &[Role]) {
     assert!(
         record.forbidden().is_empty(),
         "needed and not granted: {:#?}",
         record.forbidden()
     );
-    for one in excused(reasons) {
-        assert!(
-            granted.contains(&one),
-            "nobody grants {one:?}, which has a reason"
-        );
-    }
-    let idle = idle(record, granted, reasons);
-    let used = used(record);
+    let table = rows(roles, |sent| !matches!(sent, Sent::Never(_)));
+    let strange: Vec<Granted> = used(record)
+        .into_iter()
+        .filter(|call| !table.contains(call))
+        .collect();
     assert!(
-        idle.is_empty(),
-        "granted and not used: {idle:#?}\nused: {used:#?}"
+        strange.is_empty(),
+        "sent, and not in the table of calls: {strange:#?}"
     );
 }
 
-/// What need not be used, because it has a reason.
-fn excused(reasons: &[Reason]) -> BTreeSet<Granted> {
-    let all = reasons.iter().flat_map(|(group, resource, verbs, why)| {
-        assert!(!why.is_empty());
-        let one = |verb: &&str| ((*group).to_owned(), (*resource).to_owned(), (*verb).to_owned());
-        verbs.iter().map(one)
-    });
-    all.collect()
+/// Asserts that, and that everything was sent that is always sent.
+pub(crate) fn assert_fit(record: &Record, roles: &[Role]) {
+    assert_granted(record, roles);
+    let idle = idle(record, roles);
+    assert!(
+        idle.is_empty(),
+        "in the table of calls and not sent: {idle:#?}\nsent: {:#?}",
+        used(record)
+    );
 }
 
-/// What is granted, has no reason, and was not used so far.
-fn idle(record: &Record, granted: &BTreeSet<Granted>, reasons: &[Reason]) -> BTreeSet<Granted> {
-    let (used, excused) = (used(record), excused(reasons));
-    let needed = granted.difference(&excused);
-    needed.filter(|one| !used.contains(*one)).cloned().collect()
+/// What is always sent, and was not so far.
+fn idle(record: &Record, roles: &[Role]) -> BTreeSet<Granted> {
+    let always = rows(roles, |sent| sent == Sent::Always);
+    always.difference(&used(record)).cloned().collect()
 }
 
-/// Waits until everything is used that is granted: a watch begins a moment after the list that a story waits for.
-pub(crate) async fn all_used(record: &Record, granted: &BTreeSet<Granted>, reasons: &[Reason]) {
-    let missing = || idle(record, granted, reasons);
+/// Waits until everything is sent that is always sent: a watch begins a moment after the list that a story waits for.
+pub(crate) async fn all_used(record: &Record, roles: &[Role]) {
+    let missing = || idle(record, roles);
     eventually_or(
         "all that is granted is used",
         async || missing(),

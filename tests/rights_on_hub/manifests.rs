@@ -4,13 +4,11 @@
 
 use std::collections::BTreeSet;
 
+use doctor::Right;
 use k8s_openapi::api::rbac::v1::PolicyRule;
 use serde_json::Value;
 
 use crate::testkit::manifests::{documents, repository};
-
-/// Group, resource and verb.
-pub(crate) type Granted = (String, String, String);
 
 /// Returns the objects of a file.
 pub(crate) fn objects(file: &str) -> Vec<Value> {
@@ -41,17 +39,56 @@ pub(crate) fn rules(file: &str) -> Vec<PolicyRule> {
     rules.flatten().map(rule).collect()
 }
 
-/// Returns everything that files grant, spelled out.
-pub(crate) fn granted(files: &[&str]) -> BTreeSet<Granted> {
-    let mut granted = BTreeSet::new();
-    for rule in files.iter().flat_map(|file| rules(file)) {
-        for group in rule.api_groups.iter().flatten() {
-            for resource in rule.resources.iter().flatten() {
-                for verb in &rule.verbs {
-                    granted.insert((group.clone(), resource.clone(), verb.clone()));
-                }
+/// Returns what a role among some objects grants, spelled out: one right a verb and name.
+pub(crate) fn granted(objects: &[Value], (kind, name): (&str, &str)) -> BTreeSet<Right> {
+    let is_it = |role: &&Value| role["kind"] == kind && role["metadata"]["name"] == name;
+    let role = objects.iter().find(is_it).cloned().unwrap_or_default();
+    let namespace = role["metadata"]["namespace"]
+        .as_str()
+        .unwrap_or_default()
+        .to_owned();
+    let rules: Vec<PolicyRule> = serde_json::from_value(role["rules"].clone()).unwrap_or_default();
+    let mut all = BTreeSet::new();
+    for rule in rules {
+        let names = rule.resource_names.unwrap_or_else(|| vec![String::new()]);
+        for (group, resource) in rule.api_groups.iter().flatten().flat_map(|group| {
+            rule.resources
+                .iter()
+                .flatten()
+                .map(move |resource| (group, resource))
+        }) {
+            let (resource, subresource) = resource.split_once('/').unwrap_or((resource, ""));
+            for (verb, name) in rule
+                .verbs
+                .iter()
+                .flat_map(|verb| names.iter().map(move |name| (verb, name)))
+            {
+                all.insert(Right {
+                    group: group.clone(),
+                    resource: resource.to_owned(),
+                    subresource: subresource.to_owned(),
+                    verb: verb.clone(),
+                    namespace: namespace.clone(),
+                    name: name.clone(),
+                });
             }
         }
     }
-    granted
+    all
+}
+
+/// Returns what a service account of the namespace `tidegate` is given by bindings for the whole hub, and by those in its namespace.
+pub(crate) fn given(objects: &[Value], account: &str) -> BTreeSet<Right> {
+    let is_about = |binding: &&Value| {
+        let subjects = binding["subjects"].as_array();
+        subjects
+            .into_iter()
+            .flatten()
+            .any(|subject| subject["name"] == account)
+    };
+    let roles = objects.iter().filter(is_about).map(|binding| {
+        let text = |field: &str| binding["roleRef"][field].as_str().unwrap_or_default();
+        (text("kind"), text("name"))
+    });
+    roles.flat_map(|role| granted(objects, role)).collect()
 }

@@ -49,7 +49,7 @@ impl Admin {
         self.send("PATCH", path, body).await.expect("it is patched");
     }
 
-    async fn delete(&self, path: &str) {
+    pub(super) async fn delete(&self, path: &str) {
         self.send("DELETE", path, None).await.expect("it is deleted");
     }
 }
@@ -148,6 +148,7 @@ pub(crate) async fn of_the_controllers(hub: &TestHub, client: Client) {
     its_agent_registers(&admin).await;
     reports_follow(&admin).await;
     the_add_on_goes(&admin).await;
+    a_placement_gives_and_takes(hub, &admin).await;
     an_upgrade_comes_and_goes(hub, &admin).await;
     auditor.shutdown().await;
     policies.shutdown().await;
@@ -329,6 +330,27 @@ async fn the_add_on_goes(admin: &Admin) {
         admin.get(report).await.is_none()
     })
     .await;
+}
+
+/// An add-on comes to a cluster by the decision of a placement, and goes when the decision names it no longer.
+async fn a_placement_gives_and_takes(hub: &TestHub, admin: &Admin) {
+    let of_clusters = "/apis/cluster.open-cluster-management.io/v1beta1/namespaces/default";
+    hubs::load(hub, super::removals::placement("chosen")).await;
+    super::removals::decide(admin, "chosen", &["c1"]).await;
+    let addon = json!({"apiVersion": format!("{ADDON}/v1alpha1"), "kind": "ClusterManagementAddOn", "metadata": {"name": "chosen"},
+        "spec": {"installStrategy": {"type": "Placements", "placements": [{"name": "chosen", "namespace": "default"}]}}});
+    hubs::load(hub, [addon]).await;
+    let instance = format!("/apis/{ADDON}/v1alpha1/namespaces/c1/managedclusteraddons/chosen");
+    eventually("the placement gives the add-on", || async {
+        admin.get(&instance).await.is_some()
+    })
+    .await;
+    super::removals::decide(admin, "chosen", &[]).await;
+    eventually("and takes it", || async { admin.get(&instance).await.is_none() }).await;
+    admin
+        .delete(&format!("/apis/{ADDON}/v1alpha1/clustermanagementaddons/chosen"))
+        .await;
+    admin.delete(&format!("{of_clusters}/placements/chosen")).await;
 }
 
 async fn an_upgrade_comes_and_goes(hub: &TestHub, admin: &Admin) {

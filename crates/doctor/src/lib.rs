@@ -9,6 +9,7 @@
     clippy::wildcard_enum_match_arm
 )]
 
+pub mod calls;
 mod checks;
 mod facts;
 mod finding;
@@ -22,5 +23,5 @@ pub use facts::{
 };
 pub use finding::{Finding, Report, Severity};
 pub use page::{Colours, SCHEMA, json, text};
-pub use rights::{Judged, Right, rights_of};
+pub use rights::{Judged, Right};
 pub use webhooks::{Endpoint, WebhookFault, endpoints, webhook_faults};

@@ -1,27 +1,19 @@
 //! Which rights are asked about, and the questions.
 //!
-//! Decides which of the shipped roles belong to what runs. Never decides what a missing right means.
+//! Decides which roles of the table of calls belong to what runs. Never decides what a missing right means.
 
-use doctor::{Judged, Reading, Right, rights_of};
+use doctor::calls::Role;
+use doctor::{Judged, Reading, Right};
 use futures::StreamExt as _;
 use k8s_openapi::api::authorization::v1::{
     ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec,
 };
 use kube::api::PostParams;
 use kube::{Api, Client};
-use serde_json::Value;
 
 use super::ask::{within, words};
 use crate::cli::{ControllersMode, Only};
 
-const GATE: &str = include_str!("../../../manifests/rbac/gate.yaml");
-const CONTROLLERS: &str = include_str!("../../../manifests/rbac/controllers.yaml");
-const OBSERVE: &str = include_str!("../../../manifests/rbac/observe.yaml");
-const WEB_PAGE: &str = include_str!("../../../manifests/rbac/web-page.yaml");
-const REGISTRATION: &str = include_str!("../../../manifests/rbac/registration.yaml");
-
-/// The role that is bound in the namespaces of clusters alone: whether it is bound everywhere says nothing.
-const OF_CLUSTERS: &str = "tidegate-cluster";
 /// The Lease that the shipped role names.
 const SHIPPED: (&str, &str) = ("tidegate", "leader");
 
@@ -46,21 +38,25 @@ pub(super) fn needed(runs: Runs, elect: Option<(&str, &str)>) -> Vec<Right> {
     } = runs;
     let gate = only != Some(Only::Controllers);
     let driving = only != Some(Only::Gate);
-    let mut texts = Vec::new();
+    let mut roles = Vec::new();
     if gate {
-        texts.push(GATE);
+        roles.push(Role::Gate);
     }
+    // The roles that are bound in single namespaces are left out: whether they are bound everywhere means nothing.
     match controllers {
-        ControllersMode::On if driving => texts.extend([CONTROLLERS, REGISTRATION]),
-        ControllersMode::Observe if driving => texts.push(OBSERVE),
+        ControllersMode::On if driving => {
+            roles.extend([Role::Controllers, Role::Election, Role::Registration])
+        }
+        ControllersMode::Observe if driving => roles.push(Role::Observer),
         ControllersMode::Off | ControllersMode::Observe | ControllersMode::On => {}
     }
     // The gate alone serves no page.
     if runs.web_page && driving {
-        texts.push(WEB_PAGE);
+        roles.push(Role::WebPage);
     }
-    let documents: Vec<Value> = texts.into_iter().flat_map(documents).collect();
-    let mut rights = rights_of(&documents);
+    let mut rights: Vec<Right> = roles.into_iter().flat_map(Role::rights).collect();
+    rights.sort();
+    rights.dedup();
     rights.retain(|right| elect.is_some() || right.namespace != SHIPPED.0);
     if let Some((namespace, name)) = elect {
         for right in rights.iter_mut().filter(|right| right.namespace == SHIPPED.0) {
@@ -69,14 +65,6 @@ pub(super) fn needed(runs: Runs, elect: Option<(&str, &str)>) -> Vec<Right> {
         }
     }
     rights
-}
-
-fn documents(text: &str) -> Vec<Value> {
-    let parts = text.split("\n---\n");
-    let values = parts.filter_map(|part| serde_saphyr::from_str::<Value>(part).ok());
-    let is_general =
-        |value: &Value| value.pointer("/metadata/name").and_then(Value::as_str) != Some(OF_CLUSTERS);
-    values.filter(is_general).collect()
 }
 
 /// Asks for each right whether the account of the client has it.

@@ -1,76 +1,17 @@
 //! What the account of Tidegate may do on the hub.
 //!
-//! Decides which missing right stops it, and what is lost where one may be withheld. Never decides which rights there are: the roles
-//! in `manifests/rbac` do.
+//! Decides how a missing right is reported. Which rights there are, and what is lost where one may be withheld, is in the table of
+//! calls.
 
 use std::collections::BTreeMap;
 
+use crate::calls::row;
 use crate::facts::{HubFacts, Reading};
 use crate::finding::{Finding, several};
 use crate::rights::{Judged, Right};
 use field::{Listing, counted};
 
 const RIGHTS: &str = "rights/account";
-
-/// Resources that a hub may withhold, and what is lost without.
-const WITHHELD: [(&str, &str, &str); 16] = [
-    (
-        "",
-        "namespaces",
-        "policies that ask about namespaces cannot be judged",
-    ),
-    ("", "serviceaccounts", "agents are not registered"),
-    ("rbac.authorization.k8s.io", "roles", "no role is given to agents"),
-    (
-        "rbac.authorization.k8s.io",
-        "clusterroles",
-        "no role is given to agents",
-    ),
-    (
-        "rbac.authorization.k8s.io",
-        "rolebindings",
-        "no role is given to agents",
-    ),
-    (
-        "certificates.k8s.io",
-        "certificatesigningrequests",
-        "agents get no certificate",
-    ),
-    ("certificates.k8s.io", "signers", "agents get no certificate"),
-    (
-        "apiextensions.k8s.io",
-        "customresourcedefinitions",
-        "kinds that come later are noticed within a minute",
-    ),
-    (
-        "admissionregistration.k8s.io",
-        "validatingwebhookconfigurations",
-        "nobody watches the webhooks",
-    ),
-    (
-        "admissionregistration.k8s.io",
-        "mutatingwebhookconfigurations",
-        "nobody watches the webhooks",
-    ),
-    (
-        "cluster.open-cluster-management.io",
-        "managedclustersets",
-        "nobody upgrades clusters",
-    ),
-    (
-        "cluster.open-cluster-management.io",
-        "managedclustersetbindings",
-        "nobody upgrades clusters",
-    ),
-    (
-        "cluster.open-cluster-management.io",
-        "managedclustersupgrades",
-        "nobody upgrades clusters",
-    ),
-    ("wgpolicyk8s.io", "", "the audit writes no reports"),
-    ("openreports.io", "", "the audit writes no reports"),
-    ("events.k8s.io", "", "no events are written"),
-];
 
 /// How many rights are named; the rest is counted.
 const NAMED: usize = 4;
@@ -115,7 +56,7 @@ pub(super) fn rights(facts: &HubFacts) -> Vec<Finding> {
         let first = rights.first().map(|right| right.words()).unwrap_or_default();
         format!("kubectl auth can-i {first} --as={account}")
     };
-    let cure = "bind the roles of manifests/rbac to the account";
+    let cure = "apply the roles of manifests/rbac of this version, and bind them to the account";
     if !needed.is_empty() {
         let seen = format!("{account} may not: {}", named(&needed, facts.fleet.listing));
         findings.push(Finding::error(RIGHTS, seen).cure(cure).command(command(&needed)));
@@ -147,13 +88,7 @@ fn named(rights: &[&Right], listing: Listing) -> String {
 }
 
 fn loss(right: &Right) -> Option<&'static str> {
-    let is = |group: &str, resource: &str| {
-        right.group == group && (resource.is_empty() || right.resource == resource)
-    };
-    let found = WITHHELD
-        .into_iter()
-        .find(|(group, resource, _)| is(group, resource));
-    found.map(|(_, _, lost)| lost)
+    row(right).and_then(|call| call.lost)
 }
 
 #[cfg(test)]
