@@ -204,8 +204,9 @@ fn why_names_what_is_missing() {
     );
 }
 
-/// A hub on which a fleet goes that nothing selects any more, with what the controllers say about it.
-fn leaving(clusters: usize, stalled: Option<(&str, &str)>) -> Hub {
+/// A hub on which a fleet goes that nothing selects any more, with what the controllers state about it: in the ClusterManagementAddOn, or in
+/// the AddOnRollout where OCM's definition keeps no conditions.
+fn leaving(clusters: usize, stalled: Option<(&str, &str)>, in_roll_up: bool) -> Hub {
     let mut hub = Hub::default();
     let conditions: Vec<Value> = stalled
         .into_iter()
@@ -214,9 +215,16 @@ fn leaving(clusters: usize, stalled: Option<(&str, &str)>) -> Hub {
         })
         .collect();
     let strategy = json!({"type": "ClusterLabelSelector", "labelSelector": {"matchLabels": {"env": "pord"}}});
+    let (of_addon, of_roll_up) = if in_roll_up {
+        (Vec::new(), conditions)
+    } else {
+        (conditions, Vec::new())
+    };
     let mut objects = vec![
         json!({"apiVersion": format!("{ADDON}/v1alpha1"), "kind": "ClusterManagementAddOn",
-        "metadata": {"name": "hello"}, "spec": {"installStrategy": strategy}, "status": {"conditions": conditions}}),
+        "metadata": {"name": "hello"}, "spec": {"installStrategy": strategy}, "status": {"conditions": of_addon}}),
+        json!({"apiVersion": "tidegate.io/v1alpha1", "kind": "AddOnRollout", "metadata": {"name": "hello"},
+            "spec": {"addon": "hello"}, "status": {"conditions": of_roll_up}}),
     ];
     for number in 0..clusters {
         let name = format!("c{number}");
@@ -268,22 +276,24 @@ fn why_tells_what_holds_removals_as_the_controllers_tell_it() {
             "nothing keeps the add-on on the cluster; it goes with the next plan",
         ),
     ] {
-        let hub = leaving(clusters, stalled);
-        let answer = why(&hub, settings(), ("hello", None), start()).expect("the add-on is there");
-        let told: Vec<(&str, &str, usize)> = answer
-            .groups
-            .iter()
-            .map(|group| (group.cause.id, group.detail.as_str(), group.clusters.len()))
-            .collect();
-        assert_eq!(told, [(code, detail, clusters)]);
-        assert_eq!(answer.ready, 0);
-        for number in [0, clusters - 1] {
-            let cluster = format!("c{number}");
-            let answer = why(&hub, settings(), ("hello", Some(&cluster)), start()).expect("it is there");
-            assert_eq!(
-                (answer.chains[0].cause, answer.chains[0].detail.as_str()),
-                (Some(code), detail)
-            );
+        for in_roll_up in [false, true] {
+            let hub = leaving(clusters, stalled, in_roll_up);
+            let answer = why(&hub, settings(), ("hello", None), start()).expect("the add-on is there");
+            let told: Vec<(&str, &str, usize)> = answer
+                .groups
+                .iter()
+                .map(|group| (group.cause.id, group.detail.as_str(), group.clusters.len()))
+                .collect();
+            assert_eq!(told, [(code, detail, clusters)], "{in_roll_up}");
+            assert_eq!(answer.ready, 0);
+            for number in [0, clusters - 1] {
+                let cluster = format!("c{number}");
+                let answer = why(&hub, settings(), ("hello", Some(&cluster)), start()).expect("it is there");
+                assert_eq!(
+                    (answer.chains[0].cause, answer.chains[0].detail.as_str()),
+                    (Some(code), detail)
+                );
+            }
         }
     }
 }

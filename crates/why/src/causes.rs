@@ -294,6 +294,11 @@ causes! {
         "The API servers of the hub do not agree on the time, or clocks jump. Deadlines, soaks and times of grace would end when they have \
          only begun. It goes on when the answers of the hub have agreed for a minute.",
         "put the clocks of the hub's API servers and of the machine of the controllers right";
+    READ_FAILED = "why/read-failed",
+        "The controllers cannot read an object that the add-on depends on.",
+        "No list shows the object, and reading it by its name fails, so it is not known whether it is there. Nothing that depends on \
+         it is planned; other add-ons go on. The object and the hub's answer are named.",
+        "let the controllers read the object that is named (tidegate doctor shows missing rights), or see why the hub does not answer";
     ADDON_STALLED = "why/addon-stalled",
         "The ClusterManagementAddOn says that nothing changes any more without a human.",
         "Its condition Stalled is True, with a reason that this program does not know: another version has written it.",

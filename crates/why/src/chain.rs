@@ -238,13 +238,7 @@ impl Case<'_> {
         if !goes && !waits_for_budget {
             return None;
         }
-        if let Some(told) = self
-            .view
-            .addon
-            .conditions
-            .iter()
-            .find_map(|one| self.held_by(one))
-        {
+        if let Some(told) = self.stated().find_map(|one| self.held_by(one)) {
             return Some(told);
         }
         // What takes a cluster away says more than that its add-on goes.
@@ -272,6 +266,13 @@ impl Case<'_> {
         cause
     }
 
+    /// What the controllers state about the add-on: where OCM's definition keeps no conditions, the AddOnRollout has them.
+    pub(super) fn stated(&self) -> impl Iterator<Item = &Condition> {
+        let roll_up = self.view.roll_up().into_iter();
+        let stated = roll_up.flat_map(|roll_up| &roll_up.conditions);
+        self.view.addon.conditions.iter().chain(stated)
+    }
+
     /// What the controllers say about removals that they hold.
     fn held_by(&self, condition: &Condition) -> Option<Cause> {
         if &*condition.kind != conditions::STALLED || condition.status != Status::True {
@@ -280,6 +281,7 @@ impl Case<'_> {
         let doc = match &*condition.reason {
             "RemovalHeld" | "ClustersAbsent" => causes::REMOVAL_HELD,
             "RemovalUnconfirmed" => causes::REMOVAL_UNCONFIRMED,
+            "ReadFailed" => causes::READ_FAILED,
             _ => return None,
         };
         let cause = Cause::new(doc, &*condition.message);

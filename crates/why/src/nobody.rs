@@ -185,11 +185,11 @@ impl Case<'_> {
         let is_held = || !self.going.is_empty() || self.waits.iter().any(|wait| wait.on.is_held_removal());
         // What only the controllers know stands in no other object.
         let is_theirs = |reason: &str| match reason {
-            "ClockUnknown" | "PlanRefused" => true,
+            "ClockUnknown" | "PlanRefused" | "ReadFailed" => true,
             "RemovalHeld" | "ClustersAbsent" | "RemovalUnconfirmed" => is_held(),
             _ => false,
         };
-        let (reason, message) = self.said.stalled(self.view.addon, is_theirs)?;
+        let (reason, message) = self.said.stalled(self.stated(), is_theirs)?;
         Some(match reason.as_str() {
             "ClustersStalled" => return None,
             "PlacementNotFound" if self.has_all_placements() => self.rolling_missing(&message),
@@ -204,6 +204,7 @@ impl Case<'_> {
                 Cause::new(causes::REMOVAL_HELD, message).typing(self.let_removals_go())
             }
             "RemovalUnconfirmed" => Cause::new(causes::REMOVAL_UNCONFIRMED, message),
+            "ReadFailed" => Cause::new(causes::READ_FAILED, message),
             "ClockUnknown" => Cause::new(causes::CLOCK, message),
             "PlanRefused" => Cause::new(causes::REFUSED, message),
             _ => Cause::new(causes::ADDON_STALLED, format!("{reason}: {message}")),

@@ -12,7 +12,7 @@ use super::answer::Cause;
 use super::causes::{self, CauseDoc};
 use api::names::conditions as types;
 use plan::{Action, Plan, State};
-use snapshot::{AddOn, Instance, Kind, Status};
+use snapshot::{Condition, Instance, Kind, Status};
 
 /// What the conditions of a ready instance say, the one that tells most first.
 const READY: [(&str, Status, &CauseDoc); 12] = [
@@ -91,16 +91,13 @@ impl PlannedConditions {
 
     /// Returns why nothing of an add-on changes any more until a human acts: reason and message of its `Stalled`. What `is_theirs` only
     /// the controllers know, so that it counts as it stands there.
-    pub(super) fn stalled(
+    pub(super) fn stalled<'c>(
         &self,
-        addon: &AddOn,
+        stated: impl IntoIterator<Item = &'c Condition>,
         is_theirs: impl Fn(&str) -> bool,
     ) -> Option<(String, String)> {
         let is_stalled = |kind: &str, status: Status| kind == types::STALLED && status == Status::True;
-        let stored = addon
-            .conditions
-            .iter()
-            .find(|one| is_stalled(&one.kind, one.status));
+        let stored = stated.into_iter().find(|one| is_stalled(&one.kind, one.status));
         let stored = stored.map(|one| (one.reason.to_string(), one.message.to_string()));
         let Some(planned) = &self.addon else {
             return stored;

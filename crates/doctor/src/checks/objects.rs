@@ -14,6 +14,8 @@ const POLICIES: &str = "policies/compiled";
 const STALLED: &str = "addons/stalled";
 const MALFORMED: &str = "objects/readable";
 
+/// Reasons for which an add-on is held because an object cannot be read.
+const UNREAD: [&str; 2] = ["ReadFailed", "RemovalUnconfirmed"];
 /// How many are told with their message; the rest is counted.
 const NAMED: usize = 3;
 /// The longest message that is repeated.
@@ -127,7 +129,23 @@ pub(super) fn stalled(fleet: &Fleet) -> Vec<Finding> {
     let (refused, rest): (Vec<_>, Vec<_>) = still
         .into_iter()
         .partition(|(_, one)| text(one, "/reason") == "PlanRefused");
+    let (unread, rest): (Vec<_>, Vec<_>) = rest
+        .into_iter()
+        .partition(|(_, one)| UNREAD.contains(&text(one, "/reason")));
     let mut findings = Vec::new();
+    if let Some((first, _)) = unread.first() {
+        let name = text(first, "/metadata/name");
+        let seen = format!(
+            "the controllers cannot read what {} depends on, and hold it: {}",
+            counted(unread.len(), "add-on"),
+            told(&unread)
+        );
+        findings.push(
+            Finding::error(STALLED, seen)
+                .cure("give the controllers the right to get the object (manifests/rbac of this version), or see why the API server does not answer")
+                .command(format!("tidegate why {name}")),
+        );
+    }
     if !refused.is_empty() {
         let seen = format!(
             "the controllers refused their own plan: {}",
@@ -283,6 +301,20 @@ mod tests {
             (Severity::Error, Severity::Warning)
         );
         assert_eq!(found[1].command, "tidegate why still");
+        for reason in UNREAD {
+            let held = object("held", "Stalled", "True", reason);
+            let found = said(vec![sound.clone(), held], Vec::new());
+            assert_eq!(found.len(), 1);
+            assert_eq!(
+                (found[0].severity, &*found[0].command),
+                (Severity::Error, "tidegate why held")
+            );
+            assert!(
+                found[0].seen.contains(&format!("held: {reason}: the words")),
+                "{}",
+                found[0].seen
+            );
+        }
         let found = said(vec![sound], vec![still.clone()]);
         assert_eq!(found[0].command, "tidegate why still --cluster c1");
         // Where OCM's definitions keep no conditions, the roll-up has them.
