@@ -256,7 +256,8 @@ async fn what_a_rule_denies_is_stored_in_no_way() {
         rollout/unknown-type
         schema/bounds
         schema/value
-        template/manifest-identity"]]
+        template/manifest-identity
+        template/namespace"]]
     .assert_eq(&unseen.join("\n"));
     rig.close_the_gate().await;
     let passed = siege(&rig, &cases).await;

@@ -1,7 +1,7 @@
 //! Policies among the files that are checked: in force for everything that the same sync brings, and checked themselves.
 
 use admission::Rulebook;
-use check::{Background, File, MissingFacts, Outcome, Threshold, check, outcome};
+use check::{Background, File, MissingFacts, Outcome, Threshold, check, lint, outcome};
 use offline::Hub;
 use policy::{InForce, Origin, PolicySet, Source};
 use report::Report;
@@ -199,17 +199,28 @@ fn kubernetes_own_two_kinds_may_share_a_name_and_nobody_else() {
 }
 
 #[test]
-fn a_policy_that_is_in_two_files_is_refused_with_the_name_of_the_other_file() {
-    let twice = [("a.yaml", UPSTREAM), ("b.yaml", UPSTREAM)];
-    let (found, _) = told(&twice, &Background::default());
-    let taken: Vec<&String> = found
-        .iter()
-        .filter(|one| one.contains("of this name already"))
-        .collect();
-    assert_eq!(taken.len(), 1, "{found:?}");
-    assert!(
-        taken[0].contains("b.yaml") && taken[0].contains("a.yaml has a policy of this name already"),
-        "{taken:?}"
+fn two_policies_of_one_name_in_two_folders_are_a_fault_unless_they_are_the_same() {
+    let none = Background::default();
+    let other = OURS.replace("must begin with addon-", "must begin with add");
+    let (found, ended) = told(&[("a/p.yaml", OURS), ("b/p.yaml", &other)], &none);
+    assert_eq!(
+        found,
+        [
+            "Error b/p.yaml:3:18 Duplicate value: \"prefix\": a/p.yaml:1 has a policy of this name already [policy/compile]"
+        ]
+    );
+    assert_eq!(ended, Outcome::BrokenPolicy);
+    let linted = lint(
+        &[("a/p.yaml", OURS), ("b/p.yaml", &other)].map(|(path, text)| File {
+            path: path.to_owned(),
+            text: text.to_owned(),
+        }),
+        None,
+    );
+    assert!(linted.is_broken(), "the linter refuses them too");
+    assert_eq!(
+        told(&[("a/p.yaml", OURS), ("b/p.yaml", OURS)], &none),
+        (Vec::new(), Outcome::Clean)
     );
 }
 
@@ -252,4 +263,31 @@ spec: {workload: {manifests: []}}
     let right = work.replace("clster1", "cluster1");
     let (found, _) = told(&[("w.yaml", &right)], &background);
     assert_eq!(place(&found), [] as [&str; 0]);
+}
+
+#[test]
+fn an_object_that_two_files_define_differently_is_reported() {
+    let none = Background::default();
+    let other = CONFIG.replace("spec: {}", "spec: {agentInstallNamespace: agents}");
+    let service =
+        "apiVersion: v1\nkind: Service\nmetadata: {name: s, namespace: d}\nspec: {type: ClusterIP}\n";
+    let strange = service.replace("ClusterIP", "NodePort");
+    let files = [
+        ("a.yaml", CONFIG),
+        ("b.yaml", other.as_str()),
+        ("c.yaml", service),
+        ("d.yaml", strange.as_str()),
+        ("e.yaml", service),
+    ];
+    let (found, ended) = told(&files, &none);
+    assert_eq!(
+        found,
+        [
+            "Warning b.yaml:3:18 Duplicate value: \"other\": a.yaml:1 defines this object differently; the one that is applied last \
+             remains [metadata/defined-twice]",
+            "Warning d.yaml:3:18 Duplicate value: \"s\": c.yaml:1 defines this object differently; the one that is applied last \
+             remains [metadata/defined-twice]"
+        ]
+    );
+    assert_eq!(ended, Outcome::Clean);
 }

@@ -188,7 +188,7 @@ fn sample(schema: &Value, number: usize, filling: Filling) -> Value {
 /// Returns a manifest of a template.
 fn manifest(number: usize, filling: Filling) -> Value {
     json!({"apiVersion": "apps/v1", "kind": "Deployment",
-        "metadata": {"name": filling.text(number), "namespace": "{{INSTALL_NAMESPACE}}"},
+        "metadata": {"name": filling.text(number), "namespace": "agents"},
         "spec": {"template": {"spec": {"containers": [container(number, filling)]}}}})
 }
 

@@ -18,6 +18,7 @@ pub mod json_path;
 pub mod json_pointer;
 pub mod labels;
 pub mod names;
+pub mod object_meta;
 pub mod print;
 pub mod quantity;
 pub mod regexp;

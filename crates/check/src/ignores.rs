@@ -15,7 +15,14 @@ const UNKNOWN: &str = "ignore/unknown-rule";
 const REASONLESS: &str = "ignore/without-reason";
 const UNUSED: &str = "ignore/unused";
 /// Rules that no catalogue has: `check` tells them.
-const OWN: &[&str] = &["facts/unknown", "policy/compile", "policy/former-group"];
+const OWN: &[&str] = &[
+    "facts/unknown",
+    "metadata/defined-twice",
+    "metadata/no-namespace",
+    "metadata/value",
+    "policy/compile",
+    "policy/former-group",
+];
 
 /// One comment.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -16,6 +16,8 @@ pub(super) struct KnownKind {
     kind: String,
     /// Plural name of its resource.
     pub(super) resource: String,
+    /// Whether its objects are in namespaces.
+    pub(super) is_namespaced: bool,
 }
 
 /// What a document is to the gate.
@@ -37,6 +39,7 @@ static KNOWN: LazyLock<Vec<KnownKind>> = LazyLock::new(|| {
         .flat_map(|spec| {
             let served = spec.versions.into_iter().filter(|version| version.served);
             let (group, names) = (spec.group, spec.names);
+            let is_namespaced = spec.scope == "Namespaced";
             let has_both = KINDS.iter().any(|(kind, _)| *kind == names.kind);
             let newer = has_both.then(|| Version::V1beta1.name().to_owned());
             let versions = served.map(|version| version.name).chain(newer);
@@ -45,6 +48,7 @@ static KNOWN: LazyLock<Vec<KnownKind>> = LazyLock::new(|| {
                 version,
                 kind: names.kind.clone(),
                 resource: names.plural.clone(),
+                is_namespaced,
             })
         })
         .collect()

@@ -16,6 +16,7 @@ mod judge;
 mod kinds;
 mod leftovers;
 mod lint;
+mod metadata;
 mod policies;
 mod run;
 mod works;

@@ -14,6 +14,7 @@ use super::gather::{Item, open, spot};
 use super::ignores;
 use super::judge::Question;
 use super::kinds::{FileKind, standing};
+use super::metadata;
 use super::policies;
 use super::works::{self, Gravity, work_of};
 use admission::{Entry, HubDefinitions, Rulebook, catalogue};
@@ -116,6 +117,22 @@ pub fn check(files: &[File], background: &Background, missing: MissingFacts) -> 
     };
     for item in &items {
         desk.judge(item, &mut report);
+        for (severity, violation) in metadata::faults(&item.value, item.kind) {
+            report.findings.push(located(severity, &violation, item));
+        }
+    }
+    let documents: Vec<&Value> = items.iter().map(|item| &item.value).collect();
+    let place_of = |position: usize| {
+        let item = items.get(position);
+        item.map_or_else(String::new, |item| {
+            format!("{}:{}", item.page.path(), item.node.span.start.line)
+        })
+    };
+    for (position, (severity, violation)) in metadata::defined_twice(&documents, &place_of, policies::COMPILE)
+    {
+        let item = items.get(position).into_iter();
+        let found = item.map(|item| located(severity, &violation, item));
+        report.findings.extend(found);
     }
     desk.judge_deleted(&items, &mut report);
     let texts = files.iter().map(|file| (file.path.as_str(), file.text.as_str()));
@@ -191,9 +208,7 @@ impl CheckRun<'_> {
                 Gravity::Unknown if self.missing == MissingFacts::Skip => continue,
                 Gravity::Unknown => Severity::Unknown,
             };
-            let mut found = finding(severity, &violation, subject.clone());
-            found.spot = spot(item.page, place(item.node, violation.path(), aim(&violation)));
-            report.findings.push(found);
+            report.findings.push(located(severity, &violation, item));
         }
         if item.kind.is_none() {
             report.checked.push(Checked {
@@ -274,6 +289,14 @@ fn aim(violation: &Violation) -> Aim {
 pub(super) fn beginning(item: &Item<'_>) -> Span {
     let start = item.node.span.start;
     Span { start, end: start }
+}
+
+/// Returns a finding about an object of a file, at its place there.
+fn located(severity: Severity, violation: &Violation, item: &Item<'_>) -> Finding {
+    Finding {
+        spot: spot(item.page, place(item.node, violation.path(), aim(violation))),
+        ..finding(severity, violation, subject(&item.value))
+    }
 }
 
 fn finding(severity: Severity, violation: &Violation, subject: ObjectReference) -> Finding {

@@ -1,8 +1,9 @@
 //! Checks embedded resources: `apiVersion`, `kind` and `metadata` of objects inside objects.
 //!
-//! Decides with the name rules of Kubernetes; never looks at the rest of an embedded object.
+//! Decides with the rules of Kubernetes for the metadata of any object; never looks at the rest of an embedded object.
 
-use apimachinery::names::{DNS1035_LABEL, Named, label_value_faults, qualified_name_faults};
+use apimachinery::names::DNS1035_LABEL;
+use apimachinery::object_meta::{self, NameRule, Namespacing};
 
 use crate::error::{ErrorClass, FieldError};
 use crate::fault;
@@ -10,9 +11,6 @@ use crate::node::{Flags, Node};
 use crate::objectmeta;
 use crate::path::Path;
 use serde_json::{Map, Value};
-
-/// Most bytes that all annotations together may have.
-const ANNOTATIONS_LIMIT: usize = 256 * 1024;
 
 /// Checks all embedded resources below `value`.
 pub(crate) fn check(node: &Node, value: &Value, path: &Path<'_>, out: &mut Vec<FieldError>) {
@@ -82,7 +80,7 @@ fn check_resource(members: &Map<String, Value>, path: &Path<'_>, out: &mut Vec<F
         None => out.push(fault::required(&kind, "")),
         Some(value) => out.extend(text_fault(&kind, value, kind_fault)),
     }
-    if let Some(Value::Object(metadata)) = members.get("metadata") {
+    if let Some(metadata @ Value::Object(_)) = members.get("metadata") {
         check_metadata(metadata, &path.child("metadata"), out);
     }
 }
@@ -122,80 +120,16 @@ fn kind_fault(text: &str) -> Option<String> {
     })
 }
 
-fn check_metadata(metadata: &Map<String, Value>, path: &Path<'_>, out: &mut Vec<FieldError>) {
-    for field in ["name", "generateName"] {
-        let Some(value) = metadata.get(field) else {
-            continue;
-        };
-        let text = value.as_str().unwrap_or_default();
-        if let Some(words) = segment_fault(text) {
-            out.push(fault::invalid(&path.child(field), value, &words));
+/// Judges the metadata as that of any object: its name may be one of any kind, and a namespace that it names must be one.
+fn check_metadata(metadata: &Value, path: &Path<'_>, out: &mut Vec<FieldError>) {
+    for found in object_meta::faults(metadata, NameRule::PathSegment, Namespacing::Any) {
+        // An embedded resource may have no name.
+        if found.class != ErrorClass::Required {
+            out.push(FieldError {
+                field: path.child(found.field).field(),
+                message: found.message(),
+                class: found.class,
+            });
         }
-    }
-    if let Some(Value::Object(labels)) = metadata.get("labels") {
-        check_labels(labels, &path.child("labels"), out);
-    }
-    if let Some(Value::Object(annotations)) = metadata.get("annotations") {
-        check_annotations(annotations, &path.child("annotations"), out);
-    }
-    for item in metadata
-        .get("finalizers")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-    {
-        let words = qualified_name_faults(item.as_str().unwrap_or_default(), Named::LabelKey);
-        out.extend(
-            words
-                .into_iter()
-                .map(|words| fault::invalid(&path.child("finalizers"), item, &words)),
-        );
-    }
-}
-
-/// Says why a name cannot stand in a URL path.
-fn segment_fault(text: &str) -> Option<String> {
-    if matches!(text, "." | "..") {
-        return Some(format!("may not be '{text}'"));
-    }
-    ["/", "%"]
-        .into_iter()
-        .find(|bad| text.contains(*bad))
-        .map(|bad| format!("may not contain '{bad}'"))
-}
-
-fn check_labels(labels: &Map<String, Value>, path: &Path<'_>, out: &mut Vec<FieldError>) {
-    for (key, value) in labels {
-        let shown = Value::String(key.clone());
-        out.extend(
-            qualified_name_faults(key, Named::LabelKey)
-                .into_iter()
-                .map(|words| fault::invalid(path, &shown, &words)),
-        );
-        let text = value.as_str().unwrap_or_default();
-        let faults = label_value_faults(text).into_iter();
-        out.extend(faults.map(|words| fault::invalid(path, value, &words)));
-    }
-}
-
-fn check_annotations(annotations: &Map<String, Value>, path: &Path<'_>, out: &mut Vec<FieldError>) {
-    let mut size = 0;
-    for (key, value) in annotations {
-        let shown = Value::String(key.clone());
-        let words = qualified_name_faults(&key.to_lowercase(), Named::LabelKey);
-        out.extend(
-            words
-                .into_iter()
-                .map(|words| fault::invalid(path, &shown, &words)),
-        );
-        size += key.len() + value.as_str().map_or(0, str::len);
-    }
-    if size > ANNOTATIONS_LIMIT {
-        let message = format!("Too long: may not be more than {ANNOTATIONS_LIMIT} bytes");
-        out.push(FieldError {
-            field: path.field(),
-            class: ErrorClass::TooLong,
-            message,
-        });
     }
 }

@@ -1,143 +1,59 @@
 //! `metadata` of every object, built-in or custom.
 //!
-//! Decides what is wrong with it on create and on update; never fills it in. Owner references have their own file.
+//! Decides what is wrong with it on create and on update; never fills it in.
 
 use ::schema::FieldError;
+use apimachinery::object_meta::{self, MetaFault, Namespacing};
 use serde_json::Value;
 
-use super::faults::{forbidden, invalid, invalid_value, list, required, text, too_long};
-use super::names::{NameRule, label_faults};
-use super::{managers, owners};
+use super::faults::{forbidden, invalid_value, list};
+use super::managers;
+use super::names::NameRule;
 use crate::Scope;
-use apimachinery::names::{Named, label_value_faults, qualified_name_faults};
-
-/// Bytes that all annotations of an object may have together, keys included.
-pub const MAX_ANNOTATIONS: usize = 256 * 1024;
 
 const STANDARD_FINALIZERS: &[&str] = &["orphan", "foregroundDeletion", "kubernetes"];
 
 /// Returns the faults of `metadata`, as far as they do not depend on an older version.
 pub fn validate(metadata: &Value, scope: Scope, names: NameRule) -> Vec<FieldError> {
-    let mut errors = validate_names(metadata, scope, names);
-    if let Some(generation) = metadata
-        .get("generation")
-        .and_then(Value::as_i64)
-        .filter(|generation| *generation < 0)
-    {
-        errors.push(invalid_value(
-            "metadata.generation",
-            &generation.into(),
-            "must be greater than or equal to 0",
-        ));
-    }
-    errors.extend(validate_content(metadata));
-    errors
-}
-
-fn validate_content(metadata: &Value) -> Vec<FieldError> {
-    let mut errors = validate_labels("metadata.labels", metadata.get("labels"));
-    errors.extend(validate_annotations(metadata.get("annotations")));
-    errors.extend(owners::validate(metadata.get("ownerReferences")));
-    errors.extend(validate_finalizers(list(metadata, "/finalizers")));
+    let namespacing = match scope {
+        Scope::Namespaced => Namespacing::Required,
+        Scope::Cluster => Namespacing::Forbidden,
+    };
+    let faults = object_meta::faults(metadata, names, namespacing);
+    let mut errors = errors("metadata.", faults);
     errors.extend(managers::validate(metadata));
     errors
 }
 
-fn validate_names(metadata: &Value, scope: Scope, names: NameRule) -> Vec<FieldError> {
-    let mut errors = Vec::new();
-    let (name, prefix) = (text(metadata, "/name"), text(metadata, "/generateName"));
-    errors.extend(
-        names
-            .prefix_faults(prefix)
-            .iter()
-            .filter(|_| !prefix.is_empty())
-            .map(|fault| invalid("metadata.generateName", prefix, fault)),
-    );
-    if name.is_empty() {
-        errors.push(required("metadata.name", "name or generateName is required"));
-    } else {
-        errors.extend(
-            names
-                .faults(name)
-                .iter()
-                .map(|fault| invalid("metadata.name", name, fault)),
-        );
-    }
-    let namespace = text(metadata, "/namespace");
-    match (scope, namespace.is_empty()) {
-        (Scope::Namespaced, true) => errors.push(required("metadata.namespace", "")),
-        (Scope::Namespaced, false) => {
-            errors.extend(
-                label_faults(namespace)
-                    .iter()
-                    .map(|fault| invalid("metadata.namespace", namespace, fault)),
-            );
-        }
-        (Scope::Cluster, false) => errors.push(forbidden("metadata.namespace", "not allowed on this type")),
-        (Scope::Cluster, true) => {}
-    }
+fn validate_content(metadata: &Value) -> Vec<FieldError> {
+    let mut errors = errors("metadata.", object_meta::content_faults(metadata));
+    errors.extend(managers::validate(metadata));
     errors
+}
+
+fn errors(prefix: &str, faults: Vec<MetaFault>) -> Vec<FieldError> {
+    let error = |fault: MetaFault| FieldError {
+        message: fault.message(),
+        class: fault.class,
+        field: format!("{prefix}{}", fault.field),
+    };
+    faults.into_iter().map(error).collect()
 }
 
 /// Returns the faults of a map of labels that stands at `field`.
 pub fn validate_labels(field: &str, labels: Option<&Value>) -> Vec<FieldError> {
-    let mut errors = Vec::new();
-    for (key, value) in labels.and_then(Value::as_object).into_iter().flatten() {
-        errors.extend(
-            qualified_name_faults(key, Named::LabelKey)
-                .iter()
-                .map(|fault| invalid(field, key, fault)),
-        );
-        let value = value.as_str().unwrap_or_default();
-        errors.extend(
-            label_value_faults(value)
-                .iter()
-                .map(|fault| invalid(field, value, fault)),
-        );
-    }
-    errors
-}
-
-fn validate_annotations(annotations: Option<&Value>) -> Vec<FieldError> {
-    validate_annotations_at("metadata.annotations", annotations)
+    at(field, object_meta::label_faults(labels))
 }
 
 /// Returns the faults of a map of annotations that stands at `field`.
 pub fn validate_annotations_at(field: &str, annotations: Option<&Value>) -> Vec<FieldError> {
-    let mut errors = Vec::new();
-    let mut size = 0;
-    for (key, value) in annotations.and_then(Value::as_object).into_iter().flatten() {
-        let faults = qualified_name_faults(&key.to_lowercase(), Named::LabelKey);
-        errors.extend(faults.iter().map(|fault| invalid(field, key, fault)));
-        size += key.len() + value.as_str().map_or(0, str::len);
-    }
-    if size > MAX_ANNOTATIONS {
-        errors.push(too_long(field, MAX_ANNOTATIONS));
-    }
-    errors
+    at(field, object_meta::annotation_faults(annotations))
 }
 
-fn validate_finalizers(finalizers: &[Value]) -> Vec<FieldError> {
-    let mut errors = Vec::new();
-    for finalizer in finalizers.iter().filter_map(Value::as_str) {
-        let faults = qualified_name_faults(finalizer, Named::QualifiedName);
-        errors.extend(
-            faults
-                .iter()
-                .map(|fault| invalid("metadata.finalizers", finalizer, fault)),
-        );
-    }
-    if finalizers.iter().any(|finalizer| finalizer == "orphan")
-        && finalizers
-            .iter()
-            .any(|finalizer| finalizer == "foregroundDeletion")
-    {
-        let both = Value::Array(finalizers.to_vec());
-        errors.push(invalid_value(
-            "metadata.finalizers",
-            &both,
-            "finalizer orphan and foregroundDeletion cannot be both set",
-        ));
+fn at(field: &str, faults: Vec<MetaFault>) -> Vec<FieldError> {
+    let mut errors = errors("", faults);
+    for error in &mut errors {
+        field.clone_into(&mut error.field);
     }
     errors
 }

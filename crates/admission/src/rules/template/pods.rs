@@ -28,7 +28,9 @@ pub(super) const RULES: &[Rule<Template>] = &[
         on: Operations::CreateAndUpdate,
         doc: "The namespace of a manifest can exist.\n\n\
               At most 63 lower case letters, digits and \"-\", with a letter or digit at both ends. The agent cannot apply anything \
-              into another one. Refused, with the nearest valid name; a namespace with a variable is not judged.",
+              into another one, and an API server refuses a template that names another one, even if a variable in it would make it \
+              valid: it checks the namespace before any variable has its value. Refused, with the nearest valid name; in place of a \
+              variable, name a namespace, and let `agentInstallNamespace` of an AddOnDeploymentConfig replace it.",
         check: namespaces,
     },
 ];
@@ -79,10 +81,18 @@ fn namespaces(subject: &Subject<'_, Template>, findings: &mut Findings) {
         };
         // An empty one is none.
         let namespace = metadata.text("namespace").filter(|text| !text.is_empty());
-        let Some(namespace) = namespace.filter(|text| !text.contains("{{")) else {
+        let Some(namespace) = namespace else {
             continue;
         };
-        if let Err(fault) = InstallNamespace::parse(namespace) {
+        let fault = if namespace.contains("{{") {
+            let detail =
+                "a namespace cannot hold a variable: the API server checks it before variables are replaced";
+            let hint = "name a namespace, and set agentInstallNamespace of an AddOnDeploymentConfig";
+            Some(Fault::of_text(Class::Invalid, namespace, detail).hint(hint))
+        } else {
+            InstallNamespace::parse(namespace).err()
+        };
+        if let Some(fault) = fault {
             findings.deny(fault.at(metadata.path.key("namespace"), NAMESPACE));
         }
     }
