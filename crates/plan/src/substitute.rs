@@ -4,7 +4,7 @@
 //! digits and `_`, with nothing else between the braces. Other text between braces belongs to templates of other programs
 //! (`{{ $labels.pod }}` in an alerting rule) and stays as it is. Values are not expanded again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
@@ -14,8 +14,8 @@ use model::{BadClusterVariable, ClusterVariable};
 /// Why a text cannot be filled in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum What {
-    /// Nothing gives this variable a value.
-    UnknownVariable(String),
+    /// Nothing gives this variable a value, nor these others of the template.
+    UnknownVariable(String, Vec<String>),
     /// The cluster does not say it, and the template gives no other value.
     NotSaid(String),
     /// No variable of a cluster can be written so.
@@ -44,7 +44,18 @@ impl std::fmt::Display for SubstitutionFault {
             write!(f, "{}: ", self.at)?;
         }
         match &self.what {
-            What::UnknownVariable(name) => write!(f, "unknown variable {name:?}"),
+            What::UnknownVariable(name, others) => {
+                write!(f, "unknown variable {name:?}")?;
+                for (position, other) in others.iter().enumerate() {
+                    let before = if position == 0 {
+                        ", and in the same template "
+                    } else {
+                        ", "
+                    };
+                    write!(f, "{before}{other:?}")?;
+                }
+                Ok(())
+            }
             What::NotSaid(what) => write!(f, "the cluster has no {what}"),
             What::BadCluster(why, text) => write!(f, "variable {text:?} {why}"),
             What::Unclosed(text) => write!(f, "braces that are never closed in {text:?}"),
@@ -61,6 +72,25 @@ impl SubstitutionFault {
             at: String::new(),
             what,
         }
+    }
+
+    /// Names the other unknown variables of a template beside the one that was met first.
+    pub(super) fn with_unknown_of(mut self, template: &Value, variables: &Variables) -> Self {
+        if let What::UnknownVariable(first, others) = &mut self.what {
+            let mut all = Unknown::default();
+            all.visit(template, variables);
+            let more = all.names.len().saturating_sub(MOST_NAMED);
+            others.extend(
+                all.names
+                    .into_iter()
+                    .take(MOST_NAMED)
+                    .filter(|name| name != first),
+            );
+            if more > 0 {
+                others.push(format!("… {more} more"));
+            }
+        }
+        self
     }
 
     /// Tells whether it ended for want of room.
@@ -90,6 +120,53 @@ impl SubstitutionFault {
 
 /// The variables of a rendering.
 pub(super) type Variables = BTreeMap<String, String>;
+
+/// Most unknown variables of a template that a message names.
+const MOST_NAMED: usize = 100;
+
+/// The variables of a template that nothing gives a value, in the order of the text.
+#[derive(Default)]
+struct Unknown {
+    names: Vec<String>,
+    seen: BTreeSet<String>,
+}
+
+impl Unknown {
+    fn visit(&mut self, value: &Value, variables: &Variables) {
+        match value {
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+            Value::String(text) => self.read(text, variables),
+            Value::Array(items) => items.iter().for_each(|item| self.visit(item, variables)),
+            Value::Object(fields) => {
+                for (key, field) in fields {
+                    self.read(key, variables);
+                    self.visit(field, variables);
+                }
+            }
+        }
+    }
+
+    fn read(&mut self, text: &str, variables: &Variables) {
+        let (mut from, mut closing) = (0_usize, 0_usize);
+        let find = |braces: &str, from: usize| Some(from.saturating_add(text.get(from..)?.find(braces)?));
+        while let Some(opening) = find("{{", from) {
+            let inner = opening.saturating_add(2);
+            if closing < inner {
+                let Some(end) = find("}}", inner) else { return };
+                closing = end;
+            }
+            let inside = text.get(inner..closing).unwrap_or_default();
+            if !is_name(inside) {
+                from = opening.saturating_add(1);
+                continue;
+            }
+            from = closing.saturating_add(2);
+            if !variables.contains_key(inside) && self.seen.insert(inside.to_owned()) {
+                self.names.push(excerpt(inside));
+            }
+        }
+    }
+}
 
 /// Returns `value` with every variable replaced; ends as soon as there is no room for what it writes.
 pub(super) fn substitute(
@@ -154,7 +231,7 @@ fn expand(text: &str, variables: &Variables, room: &Room) -> Result<String, What
             let value = variables.get(inside);
             write(
                 &mut out,
-                value.ok_or_else(|| What::UnknownVariable(excerpt(inside)))?,
+                value.ok_or_else(|| What::UnknownVariable(excerpt(inside), Vec::new()))?,
             )?;
             written = closing.saturating_add(2);
             continue;

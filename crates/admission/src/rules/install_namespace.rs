@@ -4,6 +4,7 @@
 //! exists is known by the cluster only.
 
 use crate::rules::config::typed;
+use crate::rules::reach::is_kind;
 use crate::subject::{Addon, ClusterAddon, DeploymentConfig, Operations, Rule, Subject};
 use api::names::RESERVED_NO_DEFAULT;
 use field::{Class, Fault, Findings, Path, quoted};
@@ -140,7 +141,7 @@ fn agent_install_namespace(subject: &Subject<'_, ClusterAddon>) -> Option<(Strin
     let hides = !own.is_empty() && (!merges || own.iter().any(|one| one.name() == RESERVED_NO_DEFAULT));
     let below = addon
         .filter(|_| !hides)
-        .map(|addon| inherited(facts, addon, subject.namespace));
+        .map(|addon| inherited(facts, addon, subject.namespace, Kind::DeploymentConfig));
     let all = own.into_iter().chain(below.into_iter().flatten());
     let mut all = all.filter(|one| one.name() != RESERVED_NO_DEFAULT);
     let first = all.next()?;
@@ -177,20 +178,22 @@ fn own_configs(subject: &Subject<'_, ClusterAddon>) -> Vec<ConfigReference> {
     own.filter_map(|(at, _)| ConfigReference::read(at.raw)).collect()
 }
 
-/// Returns the deployment configurations that a cluster inherits, the uppermost layer first.
-fn inherited(facts: &Facts, addon: &AddonFacts, cluster: &str) -> Vec<ConfigReference> {
-    let is_config = |reference: &&ConfigReference| {
-        let of = reference.config();
-        Kind::of_config(of.group(), of.resource()) == Some(Kind::DeploymentConfig)
-    };
+/// Returns the configurations of a kind that a cluster inherits, the uppermost layer first.
+pub(super) fn inherited(
+    facts: &Facts,
+    addon: &AddonFacts,
+    cluster: &str,
+    kind: Kind,
+) -> Vec<ConfigReference> {
+    let is_config = |reference: &&ConfigReference| is_kind(reference.config(), kind);
     let home = addon
         .placements
         .iter()
         .rfind(|placement| facts.selects(&placement.namespace, &placement.name, cluster));
     let placed = home.into_iter().flat_map(|placement| &placement.configs);
     let placed: Vec<ConfigReference> = placed.filter(is_config).cloned().collect();
-    let hides =
-        !placed.is_empty() && (!addon.merges || placed.iter().any(|one| one.name() == RESERVED_NO_DEFAULT));
+    let merges = addon.merges && kind == Kind::DeploymentConfig;
+    let hides = !placed.is_empty() && (!merges || placed.iter().any(|one| one.name() == RESERVED_NO_DEFAULT));
     let defaults = addon.defaults.iter().filter(|one| !hides && is_config(one));
     placed.into_iter().chain(defaults.cloned()).collect()
 }

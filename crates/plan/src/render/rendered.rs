@@ -70,7 +70,8 @@ type Entries = BTreeMap<Identifier, (usize, Value)>;
 pub(crate) fn rendered(subject: &RenderInputs<'_>) -> Result<Rendered, RenderFault> {
     let (variables, room) = (subject.variables(), Room::default());
     let decorations = Decorations::of(subject, &room)?;
-    let filled = |value: &Value, place: &str| filled(value, &variables, &room, place);
+    let whole = &subject.template.agent;
+    let filled = |value: &Value, place: &str| filled(value, (&variables, whole), &room, place);
     let agent = subject.template.agent.as_object();
     let field = |name: &str| agent.and_then(|agent| agent.get(name));
     let raw = field("workload").and_then(|workload| workload.get("manifests"));
@@ -128,11 +129,19 @@ pub(crate) fn rendered(subject: &RenderInputs<'_>) -> Result<Rendered, RenderFau
     })
 }
 
-fn filled(value: &Value, variables: &Variables, room: &Room, place: &str) -> Result<Value, RenderFault> {
+/// Fills in a part of the `whole` template.
+fn filled(
+    value: &Value,
+    (variables, whole): (&Variables, &Value),
+    room: &Room,
+    place: &str,
+) -> Result<Value, RenderFault> {
     room.next();
     substitute(value, variables, room).map_err(|fault| {
         let full = RenderFault::of_room(room, place).filter(|_| fault.is_full());
-        full.unwrap_or_else(|| RenderFault::Substitution(place.to_owned(), fault))
+        full.unwrap_or_else(|| {
+            RenderFault::Substitution(place.to_owned(), fault.with_unknown_of(whole, variables))
+        })
     })
 }
 
@@ -729,6 +738,13 @@ mod tests {
             (
                 json!([config_map("x", json!({"a": "{{NOBODY}}"}))]),
                 "manifest 0 (ConfigMap n/x): data.a: unknown variable \"NOBODY\"",
+            ),
+            (
+                json!([
+                    config_map("x", json!({"a": "{{ONE}} {{CLUSTER_NAME}} {{TWO}}{{ONE}}"})),
+                    config_map("y", json!({"{{THREE}}": ["{{ no.name }}", "{{{FOUR}}}"]}))
+                ]),
+                "manifest 0 (ConfigMap n/x): data.a: unknown variable \"ONE\", and in the same template \"TWO\", \"THREE\", \"FOUR\"",
             ),
             (
                 json!([config_map("x", json!({"a": "{{CLUSTER_NAME"}))]),

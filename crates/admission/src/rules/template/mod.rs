@@ -10,6 +10,7 @@ mod pods;
 mod same_object;
 mod signers;
 mod text;
+mod unset_variables;
 mod variables;
 mod version;
 mod withdrawn;
@@ -18,6 +19,9 @@ use crate::subject::{Rule, Template};
 
 pub(crate) use owner::{ON_ADDONS, ON_CLUSTER_ADDONS};
 pub(crate) use same_object::ON_ADDONS as ON_SHARED_OBJECTS;
+pub(crate) use unset_variables::{
+    ON_ADDONS as ON_UNSET_VARIABLES, ON_CLUSTER_ADDONS as ON_UNSET_VARIABLES_OF_CLUSTERS,
+};
 pub(super) use variables::{UNKNOWN as UNKNOWN_VARIABLE, each_variable};
 
 /// Rules of templates.

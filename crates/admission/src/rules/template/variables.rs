@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::text::{Tag, Trail, each_tag, each_text};
 use crate::step_budget::StepBudget;
-use crate::subject::{Operations, Rule, Subject, Template};
+use crate::subject::{self, Operations, Rule, Subject, Template};
 use field::{Class, Fault, Findings, Path, nearest, quoted};
 use snapshot::{ConfigPresence, Content, Kind};
 
@@ -17,9 +17,9 @@ const UNCLOSED: &str = "template/unclosed-braces";
 const BLANKS: &str = "template/variable-blanks";
 pub(in crate::rules) const UNKNOWN: &str = "template/unknown-variable";
 /// What every manifest may use.
-const BUILT_IN: [&str; 2] = ["CLUSTER_NAME", "INSTALL_NAMESPACE"];
+pub(super) const BUILT_IN: [&str; 2] = ["CLUSTER_NAME", "INSTALL_NAMESPACE"];
 /// What the manifests of an agent may use that registers with the hub.
-const KUBECONFIG: &str = "HUB_KUBECONFIG";
+pub(super) const KUBECONFIG: &str = "HUB_KUBECONFIG";
 
 pub(super) const RULES: &[Rule<Template>] = &[
     Rule {
@@ -46,8 +46,10 @@ pub(super) const RULES: &[Rule<Template>] = &[
               `CLUSTER_NAME` and `INSTALL_NAMESPACE` always have one, `HUB_KUBECONFIG` when the template has a \
               `registration`; all others come from the `customizedVariables` of an AddOnDeploymentConfig. A manifest with a \
               variable that no configuration of the hub has cannot be rendered. Warns once for each name, with the \
-              nearest one, as soon as the add-on of the template is known; and when an AddOnDeploymentConfig loses a variable \
-              that the template of a cluster needs which runs with it.",
+              nearest one, as soon as the add-on of the template is known; when a ClusterManagementAddOn refers to a template with such \
+              variables; when a ManagedClusterAddOn brings a template to a cluster whose configurations leave variables of it without \
+              a value; and when an AddOnDeploymentConfig loses a variable that the template of a cluster needs which runs with it. \
+              The last three name all of the variables.",
         check: unknown,
     },
     Rule {
@@ -142,7 +144,7 @@ fn unknown(subject: &Subject<'_, Template>, findings: &mut Findings) {
     if used.is_empty() || !subject.effort.spend(facts.configs.len()) {
         return;
     }
-    let known = known(subject);
+    let known = known(subject, subject.body.registers);
     let mut used: Vec<(String, (usize, Path))> = used.into_iter().collect();
     used.sort_by_key(|(_, (first, _))| *first);
     for (name, (_, path)) in used {
@@ -164,9 +166,10 @@ fn unknown(subject: &Subject<'_, Template>, findings: &mut Findings) {
     }
 }
 
-fn known<'f>(subject: &Subject<'f, Template>) -> BTreeSet<&'f str> {
+/// Returns the variables that a template may use because they are built-in, or because some configuration of the hub gives them a value.
+pub(super) fn known<'f, K: subject::Kind>(subject: &Subject<'f, K>, registers: bool) -> BTreeSet<&'f str> {
     let mut known: BTreeSet<&str> = BTreeSet::from(BUILT_IN);
-    known.extend(subject.body.registers.then_some(KUBECONFIG));
+    known.extend(registers.then_some(KUBECONFIG));
     for (_, presence) in subject.facts.configs.iter() {
         let ConfigPresence::Exists(config) = presence else {
             continue;

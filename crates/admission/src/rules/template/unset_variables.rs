@@ -1,0 +1,184 @@
+//! The rule about variables of a template that the configurations beside it leave without a value.
+//!
+//! Decides where add-ons are written, because a template nearly always comes first: only an add-on brings a template and its
+//! configurations together. A ClusterManagementAddOn is held against everything that any configuration of the hub gives, a
+//! ManagedClusterAddOn against the configurations that count on its cluster.
+
+use std::collections::BTreeSet;
+
+use super::variables::{BUILT_IN, KUBECONFIG, UNKNOWN, each_variable, known};
+use crate::rules::config::{every_reference, readable, typed};
+use crate::rules::install_namespace::inherited;
+use crate::rules::reach::{is_kind, reference_to, type_of};
+use crate::subject::{self, Addon, ClusterAddon, Operations, Rule, Subject};
+use api::names::RESERVED_NO_DEFAULT;
+use field::{Class, Fault, Findings, Path, quoted};
+use model::{AddonVersion, ConfigReference};
+use snapshot::{AddonFacts, Content, Kind, Template};
+
+/// About how many letters of names one warning has: an API server shows the first 256 of each warning.
+const LETTERS: usize = 120;
+
+/// Rules of add-ons. What they mean is documented where templates have them.
+pub(crate) const ON_ADDONS: &[Rule<Addon>] = &[Rule {
+    id: UNKNOWN,
+    on: Operations::CreateAndUpdate,
+    doc: "",
+    check: addon_leaves_unset,
+}];
+
+/// Rules of add-ons on a cluster.
+pub(crate) const ON_CLUSTER_ADDONS: &[Rule<ClusterAddon>] = &[Rule {
+    id: UNKNOWN,
+    on: Operations::CreateAndUpdate,
+    doc: "",
+    check: leaves_unset,
+}];
+
+fn addon_leaves_unset(subject: &Subject<'_, Addon>, findings: &mut Findings) {
+    if !subject.facts.knows(Kind::DeploymentConfig) {
+        return;
+    }
+    let mut seen = BTreeSet::new();
+    for (at, reference) in readable(every_reference(subject)) {
+        if !is_kind(reference.config(), Kind::Template) || !seen.insert(reference.name().to_owned()) {
+            continue;
+        }
+        let Some(template) = own_template(subject, &reference) else {
+            continue;
+        };
+        if !subject.effort.spend(subject.facts.configs.len()) {
+            return;
+        }
+        let known = known(subject, template.registration.is_some());
+        let unset = unset(subject, template, &known);
+        let detail = format!(
+            "template {} needs them, and no AddOnDeploymentConfig gives them a value",
+            quoted(reference.name())
+        );
+        warn(&unset, &at.path, &detail, findings);
+    }
+}
+
+fn leaves_unset(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
+    let Some(addon) = subject.facts.addon(subject.name) else {
+        return;
+    };
+    let own = own(subject, addon, Kind::Template).into_iter().next();
+    let found = match own {
+        Some((path, reference)) => Some((path, reference)),
+        None => given(subject, addon).map(|reference| (Path::root().key("spec"), reference)),
+    };
+    let Some((path, reference)) = found else { return };
+    let Some(template) = own_template(subject, &reference) else {
+        return;
+    };
+    let mut known: BTreeSet<&str> = BTreeSet::from(BUILT_IN);
+    known.extend(template.registration.is_some().then_some(KUBECONFIG));
+    for config in effective(subject, addon) {
+        match subject.facts.config_content(&config) {
+            Some(Content::Deployment(config)) => {
+                let names = config.variables.iter().map(|(name, _)| &**name);
+                known.extend(names.take_while(|_| subject.effort.spend(0)));
+            }
+            // What it gives is not known. That it does not exist is reported by another rule.
+            Some(Content::Template(_) | Content::Hub) | None => return,
+        }
+    }
+    let unset = unset(subject, template, &known);
+    let detail = format!(
+        "template {} needs them, and the configurations that count on this cluster give them no value",
+        quoted(reference.name())
+    );
+    warn(&unset, &path, &detail, findings);
+}
+
+/// Returns a template that is known and made for the add-on: what is made for another one is refused elsewhere.
+fn own_template<'f, K: subject::Kind>(
+    subject: &Subject<'f, K>,
+    reference: &ConfigReference,
+) -> Option<&'f Template> {
+    match subject.facts.config_content(reference)? {
+        Content::Template(template) => (*template.addon == *subject.name).then_some(template),
+        Content::Deployment(_) | Content::Hub => None,
+    }
+}
+
+/// Returns the variables of a template that are not known, in the order of the text.
+fn unset<K: subject::Kind>(
+    subject: &Subject<'_, K>,
+    template: &Template,
+    known: &BTreeSet<&str>,
+) -> Vec<String> {
+    let (mut names, mut seen) = (Vec::new(), BTreeSet::new());
+    each_variable(&template.agent, subject.effort, |name| {
+        if !known.contains(name) && seen.insert(name.to_owned()) {
+            names.push(name.to_owned());
+        }
+    });
+    names
+}
+
+/// Warns of all names; where one warning cannot show them, another one goes on.
+fn warn(names: &[String], path: &Path, detail: &str, findings: &mut Findings) {
+    let mut rest = names;
+    while !rest.is_empty() {
+        let mut letters = 0_usize;
+        let fits = |name: &&String| {
+            letters = letters.saturating_add(name.len()).saturating_add(4);
+            letters <= LETTERS
+        };
+        let count = rest.iter().take_while(fits).count().max(1);
+        let (some, others) = rest.split_at_checked(count).unwrap_or((rest, &[]));
+        rest = others;
+        let some: Vec<String> = some.iter().map(|name| quoted(name)).collect();
+        let fault = Fault::bare(
+            Class::NotFound,
+            format!("variables {}: {detail}", some.join(", ")),
+        );
+        findings.warn(fault.at(path.clone(), UNKNOWN));
+    }
+}
+
+/// Returns the cluster's own configurations of a kind, unless it may have none.
+fn own(subject: &Subject<'_, ClusterAddon>, addon: &AddonFacts, kind: Kind) -> Vec<(Path, ConfigReference)> {
+    if addon.protected.contains(&type_of(kind)) {
+        return Vec::new();
+    }
+    let own = typed(&subject.body.configs, subject.effort).filter(|(_, of)| is_kind(of, kind));
+    own.filter_map(|(at, _)| Some((at.path.clone(), ConfigReference::read(at.raw)?)))
+        .collect()
+}
+
+/// Returns the template that the add-on gives to the cluster: that of the version that is asked for, or else a default.
+fn given(subject: &Subject<'_, ClusterAddon>, addon: &AddonFacts) -> Option<ConfigReference> {
+    let facts = subject.facts;
+    let Some(wanted) = subject.body.desired_version else {
+        let mut all = inherited(facts, addon, subject.namespace, Kind::Template).into_iter();
+        return all.next();
+    };
+    let (wanted, known) = (AddonVersion::parse(wanted).ok()?, facts.versions(subject.name)?);
+    let versions = known.supported.iter().zip(&known.templates);
+    let mut versions = versions.take_while(|_| subject.effort.spend(1));
+    let (_, template) =
+        versions.find(|(text, _)| AddonVersion::parse(text).ok().as_ref() == Some(&wanted))?;
+    reference_to(Kind::Template, "", template)
+}
+
+/// Returns the deployment configurations that count on the cluster.
+fn effective(subject: &Subject<'_, ClusterAddon>, addon: &AddonFacts) -> Vec<ConfigReference> {
+    let own: Vec<ConfigReference> = own(subject, addon, Kind::DeploymentConfig)
+        .into_iter()
+        .map(|(_, reference)| reference)
+        .collect();
+    let hides = !own.is_empty() && (!addon.merges || own.iter().any(|one| one.name() == RESERVED_NO_DEFAULT));
+    let below = if hides {
+        Vec::new()
+    } else {
+        inherited(subject.facts, addon, subject.namespace, Kind::DeploymentConfig)
+    };
+    let all = own.into_iter().chain(below);
+    let all = all.filter(|one| one.name() != RESERVED_NO_DEFAULT);
+    // An agent is deployed with the first of several, or with what all of them say.
+    all.take(if addon.merges { usize::MAX } else { 1 }).collect()
+}
