@@ -8,7 +8,7 @@
 
 mod cases;
 mod dimensions;
-mod rig;
+pub(crate) mod rig;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -11,7 +11,7 @@ mod webhook;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use admission::{FieldsKnownBy, Operation, UnknownFacts};
+use admission::{FieldsKnownBy, Operation, UnknownFacts, is_policy};
 use doors::{Answer, at_audit, at_check, at_decide, audited_kind};
 use expect_test::expect;
 use serde_json::Value;
@@ -48,13 +48,16 @@ impl Way {
             Self::Check if gives_a_version_away(example) => {
                 Some("takes a version from its add-on: a folder has it as it is to be")
             }
+            Self::Check if is_policy(&asked.object) => {
+                Some("is a policy: its faults are shown at their letter of the file")
+            }
             Self::Decide | Self::Webhook | Self::Check => None,
             Self::Audit => match asked.operation {
                 Operation::Update => Some("is an update: it compares with what was there before"),
                 Operation::Delete => Some("is a deletion"),
                 Operation::Connect => Some("is a connection"),
                 Operation::Create if audited_kind(&asked.object).is_none() => {
-                    Some("is about a kind that the gate is not asked about")
+                    Some("is about a kind that is not audited")
                 }
                 Operation::Create => None,
             },
@@ -150,18 +153,19 @@ async fn every_example_gets_the_same_verdict_at_every_door() {
         writeln!(counted, "{:?}: {count} {what}", WAYS[*way]).expect("a string");
     }
     expect![[r"
-        Decide: 423 the same verdict
-        Webhook: 423 the same verdict
-        Check: 418 the same verdict
+        Decide: 433 the same verdict
+        Webhook: 433 the same verdict
+        Check: 423 the same verdict
+        Check: 5 is a policy: its faults are shown at their letter of the file
         Check: 1 is about a status
         Check: 1 is about what its creation moves: here it is there already
         Check: 3 takes a version from its add-on: a folder has it as it is to be
-        Audit: 300 the same verdict
+        Audit: 305 the same verdict
         Audit: 26 is a deletion
-        Audit: 12 is about a kind that the gate is not asked about
+        Audit: 15 is about a kind that is not audited
         Audit: 1 is about a status
         Audit: 1 is about what its creation moves: here it is there already
-        Audit: 83 is an update: it compares with what was there before
+        Audit: 85 is an update: it compares with what was there before
     "]]
     .assert_eq(&counted);
 }

@@ -142,7 +142,6 @@ fn a_policy_that_does_not_compile_is_told_where_it_stands() {
     assert_eq!(
         found,
         [
-            "Warning p.yaml:9:7 unknown field: it is dropped when the object is stored [schema/unknown-field]",
             "Error p.yaml:9:12 unknown field; did you mean \"id\"? [policy/compile]",
             "Error p.yaml:10:33 undeclared reference to 'objct' (in container ''); did you mean \"object\"? [policy/compile]"
         ],
@@ -290,4 +289,123 @@ fn an_object_that_two_files_define_differently_is_reported() {
         ]
     );
     assert_eq!(ended, Outcome::Clean);
+}
+
+const DEPLOYMENTS: &str = "apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: no-latest}
+spec:
+  matchConstraints:
+    resourceRules: [{apiGroups: [apps], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [deployments]}]
+  validations:
+  - expression: object.spec.template.spec.containers.all(c, !c.image.endsWith(':latest'))
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: no-latest}
+spec: {policyName: no-latest, validationActions: [Deny]}
+";
+
+fn linted(text: &str) -> Vec<String> {
+    let file = File {
+        path: "p.yaml".to_owned(),
+        text: text.to_owned(),
+    };
+    let found = lint(&[file], None).report.findings;
+    let line = |one: &report::Finding| {
+        format!(
+            "{:?} {}:{} {} [{}]",
+            one.severity, one.spot.line, one.spot.column, one.message, one.rule
+        )
+    };
+    found.iter().map(line).collect()
+}
+
+#[test]
+fn the_linter_warns_of_resources_that_the_webhook_is_not_called_for() {
+    assert_eq!(
+        linted(DEPLOYMENTS),
+        [
+            "Warning 6:102 the webhook is not called for deployments of apps: the policy is never evaluated for them [policy/lint]"
+        ]
+    );
+    let others =
+        "{apiGroups: [apps], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [deployments]}";
+    for heard in [
+        "{apiGroups: [addon.open-cluster-management.io], apiVersions: ['*'], operations: [DELETE], resources: [addontemplates]}",
+        "{apiGroups: ['*'], apiVersions: ['*'], operations: ['*'], resources: ['*']}",
+        "{apiGroups: [cluster.open-cluster-management.io], apiVersions: [v1beta1], operations: [CREATE], resources: [managedclustersupgrades/*]}",
+    ] {
+        let found = linted(&DEPLOYMENTS.replace(others, heard));
+        assert!(
+            found.iter().all(|one| !one.contains("never evaluated")),
+            "{heard}: {found:?}"
+        );
+    }
+    for deaf in [
+        "{apiGroups: [''], apiVersions: [v1], operations: ['*'], resources: [pods]}",
+        "{apiGroups: ['*'], apiVersions: ['*'], operations: ['*'], resources: ['*/status']}",
+        "{apiGroups: [cluster.open-cluster-management.io], apiVersions: ['*'], operations: [DELETE], resources: [placements]}",
+    ] {
+        let found = linted(&DEPLOYMENTS.replace(others, deaf));
+        assert!(
+            found.iter().any(|one| one.contains("never evaluated")),
+            "{deaf}: {found:?}"
+        );
+    }
+}
+
+const LEVEL: &str = "apiVersion: admissionregistration.k8s.io/v1beta1
+kind: MutatingAdmissionPolicy
+metadata: {name: add-level}
+spec:
+  matchConstraints:
+    resourceRules: [{apiGroups: [addon.open-cluster-management.io], apiVersions: ['*'], operations: [CREATE], resources: [addondeploymentconfigs]}]
+  reinvocationPolicy: Never
+  variables:
+  - {name: all, expression: \"['a']\"}
+  mutations:
+  - patchType: ApplyConfiguration
+    applyConfiguration:
+      expression: >-
+        EXPRESSION
+---
+apiVersion: admissionregistration.k8s.io/v1beta1
+kind: MutatingAdmissionPolicyBinding
+metadata: {name: add-level}
+spec: {policyName: add-level}
+";
+
+#[test]
+fn a_list_in_an_apply_configuration_is_refused_when_the_policy_is_loaded() {
+    let faults = |expression: &str| -> Vec<String> {
+        let found = linted(&LEVEL.replace("EXPRESSION", expression));
+        found
+            .into_iter()
+            .filter(|one| one.contains("[policy/compile]"))
+            .collect()
+    };
+    let list = r#"[Object.spec.customizedVariables{name: "LEVEL", value: "4"}]"#;
+    for expression in [
+        format!("Object{{spec: Object.spec{{customizedVariables: {list}}}}}"),
+        format!("Object{{spec: Object.spec{{customizedVariables: true ? {list} : []}}}}"),
+        format!("Object{{spec: Object.spec{{customizedVariables: [] + {list}}}}}"),
+        format!("true ? Object{{}} : Object{{spec: Object.spec{{customizedVariables: {list}}}}}"),
+        "Object{spec: Object.spec{customizedVariables: object.spec.customizedVariables.filter(v, v.name != 'A')}}".to_owned(),
+        "Object{spec: Object.spec{customizedVariables: object.spec.customizedVariables.map(v, v)}}".to_owned(),
+        "Object{spec: Object.spec{customizedVariables: variables.all}}".to_owned(),
+        "Object{metadata: Object.metadata{annotations: {'a': ['b']}}}".to_owned(),
+    ] {
+        let found = faults(&expression);
+        assert_eq!(found.len(), 1, "{expression}: {found:?}");
+        assert!(found[0].contains("lists cannot be merged; use patchType \"JSONPatch\""), "{found:?}");
+    }
+    for expression in [
+        "Object{}",
+        "Object{spec: Object.spec{agentInstallNamespace: variables.all[0]}}",
+        "Object{metadata: Object.metadata{labels: {'a': variables.all.join(',')}}}",
+        "Object{metadata: Object.metadata{labels: {'a': ['b'].exists(x, x == 'b') ? 'yes' : 'no'}}}",
+    ] {
+        assert_eq!(faults(expression), [""; 0], "{expression}");
+    }
 }

@@ -185,6 +185,121 @@ fn a_policy_may_read_finalizers_and_whoever_takes_them_off_what_goes_is_not_aske
     );
 }
 
+/// Programs that clean up remove their finalizers and owners. They cannot repair the rest of an object that is older than a policy.
+#[test]
+fn a_change_of_nothing_but_finalizers_and_owners_is_refused_only_by_policies_that_name_them() {
+    let described = |expression: &str| {
+        policy(
+            "described",
+            &json!({"validations": [{"id": "a", "message": "every add-on is described", "expression": expression}]}),
+        )
+    };
+    let whole = "has(object.metadata) && object.metadata.?annotations.?about.orValue('') != ''";
+    let named = "object.metadata.?finalizers.orValue([]).size() > 1";
+    let computed = "object.metadata.exists(k, k == 'ownerReferences')";
+    let bare = addon("addon-x");
+    let with = |member: &str, value: Value| {
+        let mut object = bare.clone();
+        object["metadata"][member] = value;
+        object
+    };
+    let finalizers = with("finalizers", json!(["example.com/job-tracking"]));
+    let owner = json!([{"apiVersion": "v1", "kind": "ConfigMap", "name": "o", "uid": "1"}]);
+    let owners = with("ownerReferences", owner);
+    let labels = with("labels", json!({"a": "b"}));
+    let mut both = finalizers.clone();
+    both["metadata"]["labels"] = json!({"a": "b"});
+    let mut spec = finalizers.clone();
+    spec["spec"]["installNamespace"] = json!("addon-y");
+    let rows = [
+        (whole, &bare, &finalizers, true),
+        (whole, &finalizers, &bare, true),
+        (whole, &owners, &bare, true),
+        (whole, &bare, &labels, false),
+        (whole, &bare, &both, false),
+        (whole, &bare, &spec, false),
+        (named, &finalizers, &bare, false),
+        (computed, &finalizers, &bare, false),
+    ];
+    for (expression, old, new, passes) in rows {
+        let rulebook = rulebook(&[described(expression)], "[]");
+        let verdict = verdict(new, Some(old), &rulebook);
+        assert_eq!(
+            verdict.allowed(),
+            passes,
+            "{expression}: {old} to {new}: {:?}",
+            refusals(&verdict)
+        );
+        let warned: Vec<&str> = verdict
+            .warnings()
+            .iter()
+            .map(|one| one.violation().rule())
+            .collect();
+        if passes {
+            assert_eq!(warned, ["policy/described/a"], "{expression}: {old} to {new}");
+        }
+    }
+}
+
+/// A policy that is written in the group that the kind had before is in force as well.
+#[test]
+fn policies_are_judged_in_both_groups_and_by_no_policy() {
+    let lock = json!({"matchConstraints": {"resourceRules": [{"apiGroups": ["*"], "apiVersions": ["*"],
+        "operations": ["*"], "resources": ["*"]}]}, "validations": [{"id": "a", "expression": "false"}]});
+    let rulebook = rulebook(&[policy("lock", &lock)], "[]");
+    let raw = |value: &Value| serde_json::value::to_raw_value(value).expect("JSON");
+    let ask = |operation, group: &str, object: &Value, old: Option<&Value>| {
+        let (new, was) = (raw(object), old.map(raw));
+        let request = Request {
+            door: Door::Validate,
+            operation,
+            group,
+            version: "v1alpha1",
+            resource: "addonpolicies",
+            kind: "AddOnPolicy",
+            subresource: "",
+            namespace: "",
+            name: "p",
+            object: (operation != Operation::Delete).then_some(&*new),
+            old: was.as_deref(),
+            dry_run: false,
+            circumstances: RequestContext::default(),
+        };
+        decide(&request, &Facts::default(), &rulebook)
+    };
+    for group in ["tidegate.io", "addon.open-cluster-management.io"] {
+        let written = |expression: &str| {
+            let validations =
+                json!({"validations": [{"id": "a", "fieldPath": "spec", "expression": expression}]});
+            let mut written = policy("p", &validations);
+            written["apiVersion"] = json!(format!("{group}/v1alpha1"));
+            written
+        };
+        let (good, broken) = (written("true"), written("object."));
+        assert!(ask(Operation::Create, group, &good, None).allowed(), "{group}");
+        let created = ask(Operation::Create, group, &broken, None);
+        assert_eq!(created.rules(), ["policy/compile"], "{group}");
+        let code = |verdict: &Verdict| serde_json::to_value(verdict.status()).expect("JSON")["code"].clone();
+        assert_eq!(code(&created), 422, "{group}");
+        let updated = ask(Operation::Update, group, &broken, Some(&good));
+        assert_eq!(code(&updated), 403, "{group}");
+        let mut labelled = broken.clone();
+        labelled["metadata"]["labels"] = json!({"a": "b"});
+        assert!(
+            is_silent(&ask(Operation::Update, group, &labelled, Some(&broken))),
+            "{group}"
+        );
+        assert!(
+            ask(Operation::Update, group, &good, Some(&broken)).allowed(),
+            "{group}: repaired"
+        );
+        assert!(
+            is_silent(&ask(Operation::Delete, group, &broken, Some(&broken))),
+            "{group}"
+        );
+    }
+}
+
 #[test]
 fn the_operator_decides_what_findings_of_policies_do() {
     let softer = rulebook(&[prefix()], "[{rule: 'policy/*', action: Warn}]");

@@ -14,6 +14,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
+use crate::bypass::rig::{Rig, address, ask, collection};
 use crate::testkit::waiting::until;
 
 fn document(name: &str, expression: &str) -> Value {
@@ -265,4 +266,50 @@ async fn a_hub_that_withholds_its_policies_keeps_nobody_waiting_and_those_of_the
     })
     .await;
     policies.shutdown().await;
+}
+
+/// The webhooks as they are shipped, over TLS, in front of the dev hub.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_policy_that_does_not_compile_is_not_stored() {
+    let rig = Rig::start().await;
+    rig.close_the_gate().await;
+    let (good, broken) = (
+        document("p", "object.spec == oldObject.spec"),
+        document("p", "object."),
+    );
+    let (all, one) = (collection(&good, "v1alpha1"), address(&good, "v1alpha1"));
+    let patch = |body: Value| {
+        let mut patch = ask("PATCH", one.clone(), &body);
+        patch.content = "application/merge-patch+json";
+        patch
+    };
+    let said =
+        |(status, answer): (u16, Value)| (status, answer["message"].as_str().unwrap_or_default().to_owned());
+    let (status, words) = said(rig.send(&ask("POST", all.clone(), &broken)).await);
+    assert_eq!(status, 422, "{words}");
+    assert!(
+        words.contains("spec.validations[0].expression") && words.contains("[policy/compile]"),
+        "{words}"
+    );
+    assert_eq!(rig.send(&ask("POST", all.clone(), &good)).await.0, 201);
+    let (status, words) = said(rig.send(&patch(json!({"spec": broken["spec"]}))).await);
+    assert_eq!(status, 403, "{words}");
+    // Metadata of a policy that was stored while the webhook was unavailable can be changed, its spec repaired, and it can go.
+    assert_eq!(
+        rig.send_past(&patch(json!({"spec": broken["spec"]}))).await.0,
+        200
+    );
+    assert_eq!(
+        rig.send(&patch(json!({"metadata": {"labels": {"team": "edge"}}})))
+            .await
+            .0,
+        200
+    );
+    assert_eq!(rig.send(&patch(json!({"spec": good["spec"]}))).await.0, 200);
+    assert_eq!(
+        rig.send_past(&patch(json!({"spec": broken["spec"]}))).await.0,
+        200
+    );
+    assert_eq!(rig.send(&ask("DELETE", one.clone(), &Value::Null)).await.0, 200);
+    rig.stop().await;
 }

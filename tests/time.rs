@@ -45,6 +45,7 @@ fn kinds() -> Vec<Kind> {
             "AddOnDeploymentConfig",
             "AddOnHubConfig",
             "ManagedClustersUpgrade",
+            "AddOnPolicy",
         ]
         .contains(&kind)
     };

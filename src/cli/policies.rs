@@ -17,8 +17,8 @@ use super::CliError;
 use super::policy::read_folder;
 use crate::controllers::{PolicyDocuments, PolicyTells, PolicyWatch};
 use crate::telemetry::Metrics;
-use admission::Rulebook;
-use policy::PolicySet;
+use admission::{POLICY_RESOURCES, Rulebook};
+use policy::{PolicySet, lint_scope};
 
 /// How often the folder is looked at.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
@@ -65,6 +65,7 @@ pub(super) async fn start(
         ..rulebook
     }));
     metrics.holds_policies(rulebook.load().policies.len());
+    warn_of_scope(&rulebook.load().policies);
     let mut tasks = JoinSet::new();
     tasks.spawn(publish(set, Arc::clone(&rulebook), metrics));
     if let Some(folder) = opened.folder {
@@ -118,10 +119,19 @@ async fn publish(mut set: watch::Receiver<PolicySet>, rulebook: Arc<ArcSwap<Rule
     while set.changed().await.is_ok() {
         let policies = set.borrow_and_update().clone();
         metrics.holds_policies(policies.len());
+        warn_of_scope(&policies);
         rulebook.rcu(|old| Rulebook {
             policies: policies.clone(),
             ..Rulebook::clone(old)
         });
+    }
+}
+
+/// Warns of policies about resources that the webhook is not called for.
+fn warn_of_scope(policies: &PolicySet) {
+    for note in lint_scope(policies, &POLICY_RESOURCES) {
+        let (policy, origin) = (&note.policy, &note.origin);
+        warn!(%policy, %origin, fault = %note.fault.one_line(), "policy is never evaluated for a resource");
     }
 }
 

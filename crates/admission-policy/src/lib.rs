@@ -18,7 +18,7 @@ mod validation;
 mod variables;
 
 pub use conditions::all_hold;
-pub use matching::{MatchAttributes, Matched, NAME_LABEL, Namespace, Versions};
+pub use matching::{MatchAttributes, Matched, NAME_LABEL, Namespace, Versions, names_resource};
 pub use spec::{FailurePolicy, MatchPolicy, MatchResources, Rule, RuleScope};
 pub use target::Target;
 pub use validation::{Annotation, Evaluate, Validation, ValidationResult};

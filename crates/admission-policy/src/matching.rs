@@ -190,10 +190,15 @@ fn listed(list: &[String], item: &str) -> bool {
     list.iter().any(|entry| entry == "*" || entry == item)
 }
 
-/// `x` means objects without a subresource, `x/y` one subresource, `x/*` the object and every subresource.
 fn is_resource(resource: &str, target: &Target<'_>) -> bool {
-    let (name, subresource) = resource.split_once('/').unwrap_or((resource, ""));
-    (name == "*" || name == target.resource) && (subresource == "*" || subresource == target.subresource)
+    names_resource(resource, target.resource, target.subresource)
+}
+
+/// Tells whether an entry of a rule means a resource, by its plural name. `x` means objects without a subresource, `x/y` one
+/// subresource, `x/*` the object and every subresource.
+pub fn names_resource(resource: &str, plural: &str, subresource: &str) -> bool {
+    let (name, part) = resource.split_once('/').unwrap_or((resource, ""));
+    (name == "*" || name == plural) && (part == "*" || part == subresource)
 }
 
 impl fmt::Debug for Namespace<'_> {

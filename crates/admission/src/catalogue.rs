@@ -8,7 +8,8 @@ use std::fmt::Write as _;
 use super::rules::{ADVICE, Ruled};
 use super::shape;
 use super::subject::{
-    Addon, ClusterAddon, DeploymentConfig, HubConfig, Operations, Placement, SetBinding, Template, Upgrade,
+    Addon, AddonPolicy, ClusterAddon, DeploymentConfig, HubConfig, Operations, Placement, SetBinding,
+    Template, Upgrade,
 };
 
 /// One rule, as people look it up.
@@ -42,6 +43,7 @@ pub fn catalogue() -> Vec<Entry> {
     collect::<Placement>(&mut entries);
     collect::<SetBinding>(&mut entries);
     collect::<Upgrade>(&mut entries);
+    collect::<AddonPolicy>(&mut entries);
     entries.into_values().collect()
 }
 
@@ -135,6 +137,7 @@ mod tests {
                 + docs::<Placement>(id)
                 + docs::<SetBinding>(id)
                 + docs::<Upgrade>(id)
+                + docs::<AddonPolicy>(id)
         };
         for Entry { id, .. } in catalogue()
             .iter()

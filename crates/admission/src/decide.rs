@@ -15,12 +15,14 @@ use super::defaults::{self, Filled};
 use super::examine::{Case, Examined, MOST_OF_A_RULE, bounded, examine};
 use super::policies;
 use super::pruned_request::PrunedRequest;
+use super::ratchet;
 use super::request::{FieldsKnownBy, MetadataPart, Operation, Request};
 use super::rulebook::Rulebook;
 use super::rules;
 use super::shape::{self, Shape};
 use super::subject::{
-    Addon, ClusterAddon, DeploymentConfig, HubConfig, Kind, Placement, SetBinding, Template, Upgrade,
+    Addon, AddonPolicy, ClusterAddon, DeploymentConfig, HubConfig, Kind, Placement, SetBinding, Template,
+    Upgrade,
 };
 use super::v1beta1;
 use super::verdict::Verdict;
@@ -58,6 +60,13 @@ pub fn decide(request: &Request<'_>, facts: &Facts, rulebook: &Rulebook) -> Verd
 fn decided(request: &Request<'_>, facts: &Facts, rulebook: &Rulebook) -> Verdict {
     let Some(shape) = shape::of(request).filter(|_| !request.passes_unseen()) else {
         return Verdict::pass();
+    };
+    let without_policies;
+    let rulebook = if request.resource == AddonPolicy::RESOURCE {
+        without_policies = rulebook.without_policies();
+        &without_policies
+    } else {
+        rulebook
     };
     if request.operation == Operation::Delete {
         return part_with(request, shape, facts, rulebook);
@@ -124,6 +133,8 @@ fn judge(request: &Request<'_>, opened: Opened, facts: &Facts, rulebook: &Rulebo
         excused,
     } = opened;
     let name = name_of(request, &documents.object).to_owned();
+    let old = documents.old.as_ref();
+    let only_keepers_differ = old.is_some_and(|old| ratchet::only_keepers_differ(form.seen(), old));
     let Filled { mut patch, asked } = defaults::fill(request, &documents, &name, facts);
     form.add(&patch);
     let case = Case {
@@ -153,8 +164,12 @@ fn judge(request: &Request<'_>, opened: Opened, facts: &Facts, rulebook: &Rulebo
     for fault in excused {
         findings.warn(fault);
     }
-    findings.extend(added.findings);
-    findings.extend(judged.findings);
+    let mut of_policies = added.findings;
+    of_policies.extend(judged.findings);
+    if only_keepers_differ {
+        of_policies = ratchet::soften_unnamed(of_policies, &rulebook.policies);
+    }
+    findings.extend(of_policies);
     let asked = asked.into_iter().chain(found.asked).chain(added.asked);
     let asked = asked.chain(judged.asked).collect();
     let undecided = found.undecided.into_iter().chain(added.undecided);
@@ -176,6 +191,7 @@ fn by_kind(case: &Case<'_>, object: &Value, old: Option<&Value>) -> Examined {
         Placement::RESOURCE => examine::<Placement>(case, object, old),
         SetBinding::RESOURCE => examine::<SetBinding>(case, object, old),
         Upgrade::RESOURCE => examine::<Upgrade>(case, object, old),
+        AddonPolicy::RESOURCE => examine::<AddonPolicy>(case, object, old),
         _ => Examined::default(),
     }
 }

@@ -49,7 +49,8 @@ pub use shape::prepare;
 pub use subject::Operations;
 pub use verdict::Verdict;
 pub use webhook_configurations::{
-    BREAK_GLASS, Endpoint, MUTATE_PATH, VALIDATE_PATH, configurations, configurations_without_conditions,
+    BREAK_GLASS, Endpoint, MUTATE_PATH, POLICY_RESOURCES, VALIDATE_PATH, configurations,
+    configurations_without_conditions,
 };
 
 pub use model::InstallNamespace;

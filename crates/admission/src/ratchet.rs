@@ -8,7 +8,9 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
+use super::request::MetadataPart;
 use field::{Class, Findings, Path, Segment, Violation};
+use policy::PolicySet;
 
 /// Turns those violations of `object` into warnings that `before` tells of `old` as well, with the same value.
 ///
@@ -38,6 +40,24 @@ pub(super) fn soften_by(
     let in_place =
         findings.softened(|violation| excuses.excuse(violation, violation.path(), about(violation)));
     in_place.softened(|violation| excuses.excuse(violation, &shape(violation.path()), about(violation)))
+}
+
+/// Tells whether two versions of an object differ in finalizers or owners, and in nothing else. These belong to the programs that clean
+/// up, which cannot repair the rest of the object.
+pub(super) fn only_keepers_differ(object: &Value, old: &Value) -> bool {
+    let differs = |pointer: &str| object.pointer(pointer) != old.pointer(pointer);
+    let (keepers, others): (Vec<_>, Vec<_>) = MetadataPart::EVERY
+        .into_iter()
+        .partition(|part| part.is_of_keepers());
+    !differs("/spec")
+        && !others.iter().any(|part| differs(&part.pointer()))
+        && keepers.iter().any(|part| differs(&part.pointer()))
+}
+
+/// Turns the violations of policies into warnings whose text names neither finalizers nor owners.
+pub(super) fn soften_unnamed(findings: Findings, policies: &PolicySet) -> Findings {
+    let names = [MetadataPart::Finalizers, MetadataPart::OwnerReferences].map(MetadataPart::name);
+    findings.softened(|violation| !policies.names_any(violation.rule(), &names))
 }
 
 /// What the old faults excuse.

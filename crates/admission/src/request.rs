@@ -58,6 +58,14 @@ impl MetadataPart {
         }
     }
 
+    /// Tells whether it says who keeps the object, and what goes with it.
+    pub(super) const fn is_of_keepers(self) -> bool {
+        match self {
+            Self::Finalizers | Self::OwnerReferences => true,
+            Self::Labels | Self::Annotations => false,
+        }
+    }
+
     /// Returns where it stands, as expressions write it.
     pub(super) fn path(self) -> String {
         format!("metadata.{}", self.name())

@@ -49,6 +49,14 @@ impl Rulebook {
         }
     }
 
+    /// Returns this rulebook with no policies: for policies themselves. One that refuses its own repair could only be deleted.
+    pub(super) fn without_policies(&self) -> Self {
+        Self {
+            policies: PolicySet::default(),
+            ..self.clone()
+        }
+    }
+
     /// Returns this rulebook with the policies of a hub beside its own, and what is wrong with those that do not compile. `objects`
     /// are those that params may be found in.
     pub fn with_policies(&self, documents: &[Value], objects: &[Value]) -> (Self, Vec<PolicyTrouble>) {

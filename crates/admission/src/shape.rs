@@ -12,6 +12,9 @@ use super::bounds;
 pub(super) use super::known_fields::Shape;
 use super::known_fields::is_users;
 use super::request::Request;
+use super::subject::{AddonPolicy, Kind as _};
+use api::names::OWN_GROUP;
+use api::v1alpha1::GROUP;
 use field::{Class, Fault, Path, Violation};
 
 /// The object does not fit the schema of its CRD.
@@ -56,9 +59,16 @@ pub fn prepare() {
 
 /// Returns the shape of the objects that a request is about, if they are ours.
 pub(super) fn of(request: &Request<'_>) -> Option<&'static Shape> {
+    // A policy of the former group has the shape of one of the present group.
+    let is_policy = request.resource == AddonPolicy::RESOURCE;
+    let group = if is_policy && request.group == GROUP {
+        OWN_GROUP
+    } else {
+        request.group
+    };
     SHAPES
         .iter()
-        .find(|shape| shape.is_of(request.group, request.version, request.resource))
+        .find(|shape| shape.is_of(group, request.version, request.resource))
 }
 
 impl Shape {

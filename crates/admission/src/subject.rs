@@ -159,6 +159,18 @@ pub(super) enum Upgrade {}
 /// That a namespace may place on the clusters of a set: `ManagedClusterSetBinding`.
 pub(super) enum SetBinding {}
 
+/// A policy of users: `AddOnPolicy`.
+pub(super) enum AddonPolicy {}
+
+impl Kind for AddonPolicy {
+    const RESOURCE: &'static str = "addonpolicies";
+    type Body<'a> = &'a Value;
+
+    fn read(object: &Value) -> &Value {
+        object
+    }
+}
+
 impl Kind for Addon {
     const RESOURCE: &'static str = "clustermanagementaddons";
     type Body<'a> = AddonBody<'a>;

@@ -17,8 +17,10 @@ use serde_json::{Value, json};
 
 use super::request::MetadataPart;
 use super::subject::{
-    Addon, ClusterAddon, DeploymentConfig, HubConfig, Kind, Placement, SetBinding, Template, Upgrade,
+    Addon, AddonPolicy, ClusterAddon, DeploymentConfig, HubConfig, Kind, Placement, SetBinding, Template,
+    Upgrade,
 };
+use api::names::OWN_GROUP;
 use api::v1alpha1::{GROUP, VERSION};
 use conversion::Version;
 use model::RolloutKind;
@@ -85,6 +87,7 @@ pub fn configurations(endpoint: &Endpoint, ca_pem: Option<&str>) -> [Value; 2] {
             deletions("v1beta2", SetBinding::RESOURCE),
             deletions("v1beta1", Placement::RESOURCE),
             upgrades(&["CREATE", "UPDATE", "DELETE"]),
+            policies(),
         ]),
         conditions: conditions(what_may_be_judged()),
     };
@@ -108,6 +111,16 @@ pub fn configurations_without_conditions(endpoint: &Endpoint, ca_pem: Option<&st
         configuration
     })
 }
+
+/// The resources that policies are evaluated for, each by its group and plural name.
+pub const POLICY_RESOURCES: [(&str, &str); 6] = [
+    (GROUP, ALL[0]),
+    (GROUP, ALL[1]),
+    (GROUP, ALL[2]),
+    (GROUP, ALL[3]),
+    (GROUP, ALL[4]),
+    (CLUSTER_GROUP, Upgrade::RESOURCE),
+];
 
 /// Every resource of add-ons that the gate is asked about whole, in alphabetical order; beside them `upgrades` and `DELETE`s of others.
 const ALL: [&str; 5] = [
@@ -163,6 +176,18 @@ fn upgrades(operations: &[&str]) -> Value {
         "apiVersions": ["v1beta1"],
         "operations": operations,
         "resources": [Upgrade::RESOURCE],
+        "scope": "*",
+    })
+}
+
+/// Policies, in their group and in the one that the kind had before: whether they compile. Their deletion always passes, and a
+/// hub without their definitions sends nothing.
+fn policies() -> Value {
+    json!({
+        "apiGroups": [GROUP, OWN_GROUP],
+        "apiVersions": [VERSION],
+        "operations": ["CREATE", "UPDATE"],
+        "resources": [AddonPolicy::RESOURCE],
         "scope": "*",
     })
 }
@@ -337,7 +362,10 @@ mod tests {
             for rule in webhook["rules"].as_array().expect("rules") {
                 let resources = rule["resources"].as_array().expect("resources");
                 let names: Vec<&str> = resources.iter().filter_map(Value::as_str).collect();
-                if names == [Upgrade::RESOURCE] {
+                if names == [AddonPolicy::RESOURCE] {
+                    assert_eq!(rule["apiGroups"], json!([GROUP, OWN_GROUP]));
+                    assert_eq!(webhook["failurePolicy"], json!("Ignore"), "it poisons nothing");
+                } else if names == [Upgrade::RESOURCE] {
                     assert_eq!(rule["apiGroups"], json!([CLUSTER_GROUP]));
                     assert_eq!(webhook["failurePolicy"], json!("Ignore"), "it poisons nothing");
                 } else if rule["apiGroups"] == json!([CLUSTER_GROUP]) {
@@ -363,6 +391,7 @@ mod tests {
             r#""Ignore" ["DELETE"] 1"#,
             r#""Ignore" ["DELETE"] 1"#,
             r#""Ignore" ["CREATE","UPDATE","DELETE"] 1"#,
+            r#""Ignore" ["CREATE","UPDATE"] 1"#,
         ];
         assert_eq!(seen, expected);
     }

@@ -3,9 +3,9 @@
 //! Decides which of them exist and whether their names follow the fields they stand in (`Object.spec` in `spec` of
 //! `Object`). They are evaluated as plain maps.
 
-use super::ast::{children, literal_text};
+use super::ast::{bare_name, children, literal_text};
 use super::misuse::{Misuse, Purpose};
-use ::cel::common::ast::{EntryExpr, Expr, IdedExpr};
+use ::cel::common::ast::{EntryExpr, Expr, IdedExpr, operators};
 
 /// The fields of a `JSONPatch`.
 const PATCH_FIELDS: [&str; 4] = ["op", "path", "from", "value"];
@@ -23,6 +23,80 @@ pub(super) fn check(expr: &IdedExpr, purpose: Purpose) -> Option<Misuse> {
         None
     };
     here.or_else(|| children(expr).into_iter().find_map(|child| check(child, purpose)))
+}
+
+/// Returns where a list becomes the value of a field of the object that an expression makes, and the name of the field.
+///
+/// `is_list` tells which names stand for lists, each by its variable and member.
+pub(super) fn first_list<'e>(
+    expr: &'e IdedExpr,
+    is_list: &dyn Fn(&str, &str) -> bool,
+) -> Option<(u64, &'e str)> {
+    match &expr.expr {
+        Expr::Struct(literal) => literal.entries.iter().find_map(|entry| match &entry.expr {
+            EntryExpr::StructField(field) => list_of(&field.value, &field.field, is_list),
+            EntryExpr::MapEntry(_) => None,
+        }),
+        Expr::Map(map) => map.entries.iter().find_map(|entry| match &entry.expr {
+            EntryExpr::MapEntry(entry) => list_of(
+                &entry.value,
+                literal_text(&entry.key).unwrap_or_default(),
+                is_list,
+            ),
+            EntryExpr::StructField(_) => None,
+        }),
+        Expr::Call(call) if call.func_name == operators::CONDITIONAL => call
+            .args
+            .iter()
+            .skip(1)
+            .find_map(|branch| first_list(branch, is_list)),
+        // What a bound name stands for is not followed; its value is.
+        Expr::Comprehension(inner) => first_list(&inner.result, is_list),
+        Expr::Unspecified
+        | Expr::Call(_)
+        | Expr::Ident(_)
+        | Expr::List(_)
+        | Expr::Literal(_)
+        | Expr::Select(_) => None,
+    }
+}
+
+fn list_of<'e>(
+    value: &'e IdedExpr,
+    name: &'e str,
+    is_list: &dyn Fn(&str, &str) -> bool,
+) -> Option<(u64, &'e str)> {
+    if makes_a_list(value, is_list) {
+        return Some((value.id, name));
+    }
+    first_list(value, is_list)
+}
+
+fn makes_a_list(expr: &IdedExpr, is_list: &dyn Fn(&str, &str) -> bool) -> bool {
+    match &expr.expr {
+        Expr::List(_) => true,
+        Expr::Call(call) if call.func_name == operators::CONDITIONAL => call
+            .args
+            .iter()
+            .skip(1)
+            .any(|branch| makes_a_list(branch, is_list)),
+        Expr::Call(call) if call.func_name == operators::ADD => {
+            call.args.iter().any(|part| makes_a_list(part, is_list))
+        }
+        // `map` and `filter` collect in a list.
+        Expr::Comprehension(inner) => {
+            makes_a_list(&inner.accu_init, is_list)
+                && bare_name(&inner.result) == Some(inner.accu_var.as_str())
+                || makes_a_list(&inner.result, is_list)
+        }
+        Expr::Select(select) => bare_name(&select.operand).is_some_and(|name| is_list(name, &select.field)),
+        Expr::Unspecified
+        | Expr::Call(_)
+        | Expr::Ident(_)
+        | Expr::Literal(_)
+        | Expr::Map(_)
+        | Expr::Struct(_) => false,
+    }
 }
 
 fn is_object(name: &str) -> bool {

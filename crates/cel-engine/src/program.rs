@@ -146,6 +146,13 @@ impl Program {
         CompileError::all(&self.source, &self.places, faults)
     }
 
+    /// Returns where a list becomes the value of a field of the object that the expression makes: line, column and the name of the
+    /// field. `is_list` tells which members of variables are lists.
+    pub fn list_in_object(&self, is_list: &dyn Fn(&str, &str) -> bool) -> Option<((isize, isize), &str)> {
+        let (id, field) = objects::first_list(&self.parsed, is_list)?;
+        Some((self.place(id), field))
+    }
+
     /// Returns what the expression reads of a variable; `None` when nothing.
     pub fn referenced_fields(&self, variable: &str) -> Option<ReferencedFields> {
         referenced_fields(&self.parsed, variable)

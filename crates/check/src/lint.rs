@@ -11,6 +11,7 @@ use serde_json::Value;
 use super::gather::{Item, Library, spot};
 use super::policies::{COMPILE, Place};
 use super::run::{File, beginning, subject};
+use admission::POLICY_RESOURCES;
 use policy::{Loaded, Origin, PolicyFault, PolicySet, Source, is_former, is_policy};
 use report::{Checked, Finding, Report, Severity};
 use source::Mark;
@@ -53,7 +54,7 @@ pub fn lint(files: &[File], now: Option<Timestamp>) -> Lint {
     let definitions = definitions();
     let schemas =
         |group: &str, resource: &str| definitions.get(&(group.to_owned(), resource.to_owned())).cloned();
-    let (notes, native) = policy::lint(&set, &schemas, now);
+    let (notes, native) = policy::lint(&set, (&schemas, &POLICY_RESOURCES), now);
 
     let mut report = Report {
         unreadable: library.unreadable(),

@@ -260,7 +260,9 @@ impl CheckRun<'_> {
             found.spot = at(violation);
             report.findings.push(found);
         };
-        for violation in judgement.verdict.violations() {
+        // A policy that does not compile is reported at the letter of its expression, beside the other policies.
+        let refused = judgement.verdict.violations().iter();
+        for violation in refused.filter(|violation| violation.rule() != policies::COMPILE) {
             add(Severity::Error, violation);
         }
         for violation in judgement.verdict.warnings().iter().map(Warning::violation) {

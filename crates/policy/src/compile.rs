@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use admission_policy::{FailurePolicy, MatchResources, Validation};
+use cel_engine::ResultKind;
 use serde_json::Value;
 
 use super::binding::Binding;
@@ -167,6 +168,7 @@ pub(super) fn policy(
         terms: Terms {
             facts: facts(written),
             variables: BTreeMap::new(),
+            lists: BTreeSet::new(),
             any_variable: written.doubts.touch_names_of_variables(),
             params: spec.params.is_some() || spec.param_kind.is_some() || are_params_in_doubt(written),
         },
@@ -313,6 +315,10 @@ impl Parts {
                 let words = format!("stands twice: {}", quoted(&variable.name));
                 self.faults.push(PolicyFault::at(path.key("name"), words));
             }
+            let is_list = |one: &Expression| one.program.result_kind() == ResultKind::List;
+            if expression.as_ref().is_some_and(is_list) {
+                self.terms.lists.insert(variable.name.clone());
+            }
             compiled.extend(expression.map(|expression| (variable.name.clone(), expression)));
         }
         compiled
@@ -411,9 +417,28 @@ impl Parts {
                 self.faults.push(PolicyFault::at(path, "must be there"));
                 continue;
             };
-            let Some(expression) = self.compile(&patched.expression, wanted, &path.key("expression")) else {
+            let path = path.key("expression");
+            let Some(expression) = self.compile(&patched.expression, wanted, &path) else {
                 continue;
             };
+            if wanted == ResultType::Map {
+                let is_list = |variable: &str, member: &str| {
+                    variable == "variables" && self.terms.lists.contains(member)
+                };
+                if let Some((place, field)) = expression.program.list_in_object(&is_list) {
+                    let words = format!(
+                        "field {}: lists cannot be merged; use patchType \"JSONPatch\"",
+                        quoted(field)
+                    );
+                    self.faults.push(PolicyFault::in_text(
+                        path,
+                        place,
+                        words,
+                        expression.program.source(),
+                    ));
+                    continue;
+                }
+            }
             parts.push(MutationPart {
                 id: format!("mutation-{index}"),
                 expression,

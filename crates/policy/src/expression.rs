@@ -29,6 +29,8 @@ pub(super) struct Terms {
     pub(super) facts: BTreeSet<Fact>,
     /// The variables that are declared, each with the facts that it needs.
     pub(super) variables: BTreeMap<String, BTreeSet<Fact>>,
+    /// Those of the variables whose values are lists, as far as their text says so.
+    pub(super) lists: BTreeSet<String>,
     /// Whether there may be others, because a name among them cannot be read.
     pub(super) any_variable: bool,
     pub(super) params: bool,
@@ -216,6 +218,7 @@ mod tests {
         let terms = Terms {
             facts: BTreeSet::from([Fact::Cluster]),
             variables: BTreeMap::from([("prod".to_owned(), BTreeSet::new())]),
+            lists: BTreeSet::new(),
             any_variable: false,
             params: false,
         };

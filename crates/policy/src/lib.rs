@@ -41,7 +41,7 @@ pub use exception::is_excused;
 pub use export::{NotNative, native};
 pub use fact::{Fact, KnownFacts, NoFacts};
 pub use fault::{Caret, PolicyFault};
-pub use lint::{Note, Schemas, lint};
+pub use lint::{Note, Resources, Schemas, lint, lint_scope};
 pub use mutant::{Mutant, mutants};
 pub use mutate::Mutated;
 pub use outcome::{EvaluatedValidation, Finding, Judgement, Outcome, Saw};

@@ -1,10 +1,11 @@
 //! What is probably not meant in a policy that compiles.
 //!
 //! Decides by the text alone: names that no expression reads, fields that the schema of the object does not have, loops inside
-//! loops. Never stops a policy from being in force.
+//! loops, resources that the webhook is not called for. Never stops a policy from being in force.
 
 use std::collections::BTreeSet;
 
+use admission_policy::names_resource;
 use cel_engine::Step;
 use jiff::Timestamp;
 use serde_json::Value;
@@ -39,8 +40,18 @@ pub struct Note {
 /// Returns the schema of a kind of object, by group and plural name of the resource.
 pub type Schemas<'a> = dyn Fn(&str, &str) -> Option<Value> + 'a;
 
+/// The resources that policies are evaluated for: group and plural name.
+pub type Resources<'a> = [(&'a str, &'a str)];
+
+/// The operations that policies are evaluated for.
+const OPERATIONS: [&str; 4] = ["*", "CREATE", "UPDATE", "DELETE"];
+
 /// Looks at every policy of a set. The second part of the answer names those that have a native form.
-pub fn lint(set: &PolicySet, schemas: &Schemas<'_>, now: Option<Timestamp>) -> (Vec<Note>, Vec<String>) {
+pub fn lint(
+    set: &PolicySet,
+    (schemas, evaluated): (&Schemas<'_>, &Resources<'_>),
+    now: Option<Timestamp>,
+) -> (Vec<Note>, Vec<String>) {
     let mut notes = Vec::new();
     let mut native = Vec::new();
     for policy in set.policies() {
@@ -51,20 +62,70 @@ pub fn lint(set: &PolicySet, schemas: &Schemas<'_>, now: Option<Timestamp>) -> (
         strange_fields(policy, schemas, &mut faults);
         calls(policy, &mut faults);
         times(policy, now, &mut faults);
+        not_evaluated(policy, evaluated, &mut faults);
         faults.sort();
         faults.dedup();
-        notes.extend(faults.into_iter().map(|fault| Note {
-            policy: policy.name.to_string(),
-            kind: policy.kind.name(),
-            origin: policy.origin.clone(),
-            is_former: policy.is_former,
-            fault,
-        }));
+        notes.extend(faults.into_iter().map(|fault| note(policy, fault)));
         if hindrances(policy).is_empty() {
             native.push(policy.name.to_string());
         }
     }
     (notes, native)
+}
+
+/// Returns which policies of a set are about something that they are never evaluated for.
+pub fn lint_scope(set: &PolicySet, evaluated: &Resources<'_>) -> Vec<Note> {
+    let of = |policy| {
+        let mut faults = Vec::new();
+        not_evaluated(policy, evaluated, &mut faults);
+        faults.into_iter().map(move |fault| note(policy, fault))
+    };
+    set.policies().flat_map(of).collect()
+}
+
+fn note(policy: &Policy, fault: PolicyFault) -> Note {
+    Note {
+        policy: policy.name.to_string(),
+        kind: policy.kind.name(),
+        origin: policy.origin.clone(),
+        is_former: policy.is_former,
+        fault,
+    }
+}
+
+/// Resources and operations of the match constraints for which the webhook is not called.
+fn not_evaluated(policy: &Policy, evaluated: &Resources<'_>, faults: &mut Vec<PolicyFault>) {
+    let Some(constraints) = &policy.spec.match_constraints else {
+        return;
+    };
+    let root = Path::parse("spec.matchConstraints.resourceRules");
+    for (index, rule) in constraints.resource_rules.iter().enumerate() {
+        let at = root.index(index);
+        let operations = &rule.operations;
+        if !operations.is_empty() && !operations.iter().any(|one| OPERATIONS.contains(&one.as_str())) {
+            let words = format!(
+                "the webhook is called for creations, updates and deletions, not for {}",
+                operations.join(", ")
+            );
+            faults.push(PolicyFault::at(at.key("operations"), words));
+        }
+        for (place, resource) in rule.resources.iter().enumerate() {
+            let is_one = |(group, plural): &(&str, &str)| {
+                names_resource(resource, plural, "")
+                    && rule.api_groups.iter().any(|one| one == "*" || one == group)
+            };
+            if !evaluated.iter().any(is_one) {
+                let of = match rule.api_groups.join(", ") {
+                    groups if groups.is_empty() => "of the core group".to_owned(),
+                    groups => format!("of {groups}"),
+                };
+                let words = format!(
+                    "the webhook is not called for {resource} {of}: the policy is never evaluated for them"
+                );
+                faults.push(PolicyFault::at(at.key("resources").index(place), words));
+            }
+        }
+    }
 }
 
 /// A policy in the group that its kind had before.

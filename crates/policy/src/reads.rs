@@ -44,9 +44,24 @@ impl PolicySet {
         let mut all = self.policies().filter(|policy| *policy.name == *name);
         all.all(|policy| policy.part_sees_the_same(part, object, old))
     }
+
+    /// Tells whether the text of the policy that a rule is part of has one of these words. A rule of no policy here has them.
+    pub fn names_any(&self, rule: &str, words: &[&str]) -> bool {
+        let named = rule.strip_prefix("policy/").and_then(|rest| rest.split_once('/'));
+        let Some((name, _)) = named else {
+            return true;
+        };
+        let mut own = self.policies().filter(|policy| *policy.name == *name).peekable();
+        own.peek().is_none() || own.any(|policy| policy.names_any(words))
+    }
 }
 
 impl Policy {
+    fn names_any(&self, words: &[&str]) -> bool {
+        let mut texts = self.expressions().map(|(_, one)| one.program.source());
+        texts.any(|text| words.iter().any(|word| text.contains(word)))
+    }
+
     fn sees_a_difference(&self, object: &Value, old: &Value) -> bool {
         let bindings = self.bindings.iter().map(|binding| &binding.matcher);
         let mut matchers = std::iter::once(&self.matcher).chain(bindings);

@@ -3,6 +3,7 @@
 //! A rule is its entry: id, operations, documentation and check stand together. Its examples are on the page of the
 //! family in `tests/admission/`.
 
+mod addon_policy;
 mod approval;
 mod blast_radius;
 mod config;

@@ -3,13 +3,14 @@
 //! Decides nothing. A rule that stands in no table is never asked.
 
 use super::{
-    approval, blast_radius, config, config_objects, config_protected, config_types, deletion, dependency,
-    deployment_config, in_place, install, install_namespace, install_strategy, lifecycle, naming, permission,
-    placing, rolling_update, rollout, rollout_progress, steering, template, upgrade, upgrade_advice, version,
-    version_effect, version_order,
+    addon_policy, approval, blast_radius, config, config_objects, config_protected, config_types, deletion,
+    dependency, deployment_config, in_place, install, install_namespace, install_strategy, lifecycle, naming,
+    permission, placing, rolling_update, rollout, rollout_progress, steering, template, upgrade,
+    upgrade_advice, version, version_effect, version_order,
 };
 use crate::subject::{
-    Addon, ClusterAddon, DeploymentConfig, HubConfig, Kind, Placement, Rule, SetBinding, Template, Upgrade,
+    Addon, AddonPolicy, ClusterAddon, DeploymentConfig, HubConfig, Kind, Placement, Rule, SetBinding,
+    Template, Upgrade,
 };
 use api::names::{annotations, labels};
 
@@ -44,6 +45,7 @@ pub(crate) const ADVICE: &[&str] = &[
     "naming/cluster-state",
     "naming/unknown-addon",
     "naming/unknown-cluster",
+    "policy/never-evaluated",
     "rollout/approval-target",
     "rollout/deadline-before-soak",
     "rollout/group-order",
@@ -186,6 +188,10 @@ impl Ruled for DeploymentConfig {
 
 impl Ruled for Placement {
     const RULES: &'static [&'static [Rule<Self>]] = &[placing::ON_PLACEMENTS];
+}
+
+impl Ruled for AddonPolicy {
+    const RULES: &'static [&'static [Rule<Self>]] = &[addon_policy::ON_POLICIES];
 }
 
 impl Ruled for Upgrade {
