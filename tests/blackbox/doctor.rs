@@ -123,7 +123,16 @@ fn the_fleet(dev: &Dev) {
         "spec": {"matchConstraints": {"resourceRules": [{"apiGroups": ["addon.open-cluster-management.io"],
             "apiVersions": ["v1alpha1"], "operations": ["CREATE"], "resources": ["clustermanagementaddons"]}]},
             "validations": [{"expression": "object.spec.nonsense("}]}});
-    let applied = dev.apply(&policy.to_string());
+    // As if it had been stored while the webhook was unavailable: the webhook refuses it.
+    let unseen = [
+        "--as=someone",
+        "--as-group=tidegate:break-glass",
+        "--as-group=system:masters",
+    ];
+    let applied = dev.kubectl_with(
+        &[&["apply", "-f", "-"][..], &unseen[..]].concat(),
+        &policy.to_string(),
+    );
     assert!(applied.ok, "{}", applied.stderr);
     let look = ["get", "addonpolicy", "broken", "-o", "yaml"];
     dev.until_run("the policy was looked at", &look, "", |run| {
