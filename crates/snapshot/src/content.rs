@@ -30,8 +30,8 @@ pub struct DeploymentConfig {
 pub struct NodePlacement {
     /// Labels that a node must carry; absent leaves the template's.
     pub selector: Option<Map<String, Value>>,
-    /// Taints that the agent tolerates; empty leaves the template's.
-    pub tolerations: Vec<Value>,
+    /// Taints that the agent tolerates; absent leaves the template's.
+    pub tolerations: Option<Vec<Value>>,
 }
 
 /// The parts of an `AddOnTemplate` that rendering and registration use.

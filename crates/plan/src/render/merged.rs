@@ -33,9 +33,7 @@ pub(crate) fn merged<'c>(layers: &[&'c DeploymentConfig]) -> Option<Cow<'c, Depl
     }
     all.registries = layers.iter().find_map(|one| one.registries.clone());
     all.nodes.selector = layers.iter().find_map(|one| one.nodes.selector.clone());
-    if let Some(lower) = layers.iter().find(|one| !one.nodes.tolerations.is_empty()) {
-        all.nodes.tolerations.clone_from(&lower.nodes.tolerations);
-    }
+    all.nodes.tolerations = layers.iter().find_map(|one| one.nodes.tolerations.clone());
     Some(Cow::Owned(all))
 }
 
@@ -105,7 +103,7 @@ mod tests {
         lower.proxy.http_proxy = "http://lower".to_owned();
         lower.registries = Some(Vec::new());
         lower.nodes.selector = json!({"a": "b"}).as_object().cloned();
-        lower.nodes.tolerations = vec![json!({"key": "lower"})];
+        lower.nodes.tolerations = Some(vec![json!({"key": "lower"})]);
         lower.resources = vec![("*:*:*".into(), json!({"limits": {"cpu": 1}}))];
         upper.resources = vec![("a:b:c".into(), json!({}))];
         let all = merged(&[&upper, &lower]).expect("there are two").into_owned();
@@ -117,10 +115,13 @@ mod tests {
             [lower.resources.clone(), upper.resources.clone()].concat()
         );
         upper.nodes.selector = json!({}).as_object().cloned();
-        upper.nodes.tolerations = vec![json!({"key": "upper"})];
+        upper.nodes.tolerations = Some(Vec::new());
         upper.proxy.no_proxy = "upper".to_owned();
         let all = merged(&[&upper, &lower]).expect("there are two");
-        assert_eq!(all.nodes, upper.nodes, "an empty selector is a word");
+        assert_eq!(
+            all.nodes, upper.nodes,
+            "an empty selector is given, and so are no tolerations"
+        );
         assert_eq!(all.proxy, upper.proxy, "a proxy is taken whole");
     }
 }

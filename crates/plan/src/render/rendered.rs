@@ -545,7 +545,7 @@ mod tests {
         let decorated = DeploymentConfig {
             nodes: NodePlacement {
                 selector: json!({"disk": "ssd"}).as_object().cloned(),
-                tolerations: vec![json!({"key": "edge"})],
+                tolerations: Some(vec![json!({"key": "edge"})]),
             },
             registries: Some(vec![ImageMirror {
                 mirror: "local".into(),

@@ -36,9 +36,7 @@ pub(crate) fn deployment_config(
         install_namespace: shared(spec.agent_install_namespace.as_ref(), names),
         nodes: NodePlacement {
             selector: selector.and_then(Value::as_object).cloned(),
-            tolerations: list("/spec/nodePlacement/tolerations")
-                .cloned()
-                .unwrap_or_default(),
+            tolerations: list("/spec/nodePlacement/tolerations").cloned(),
         },
         registries: spec.registries,
         proxy: spec.proxy_config.unwrap_or_default(),
@@ -107,7 +105,7 @@ mod tests {
             panic!("another kind");
         };
         assert_eq!(config.nodes.selector, Some(serde_json::Map::new()));
-        assert_eq!(config.nodes.tolerations, [toleration]);
+        assert_eq!(config.nodes.tolerations, Some(vec![toleration]));
         assert_eq!(config.resources, [("*:*:*".into(), resources)]);
         assert_eq!(config.registries, Some(Vec::new()), "empty is not absent");
         assert_eq!(

@@ -1,6 +1,6 @@
 //! On which nodes pods run: the node selector and the tolerations of a deployment configuration.
 //!
-//! Each replaces the template's own independently of the other, and only when the configuration gives it.
+//! Each replaces the template's own independently of the other, and only when the configuration gives it; an empty one removes it.
 
 use serde_json::Value;
 
@@ -25,9 +25,18 @@ pub(super) fn place(pod: &mut Object, nodes: &NodePlacement, room: &Room) {
             }
         }
     }
-    let size = nodes.tolerations.iter().map(size).fold(0, usize::saturating_add);
-    if !nodes.tolerations.is_empty() && room.take(size) {
-        pod.insert("tolerations".to_owned(), Value::Array(nodes.tolerations.clone()));
+    match &nodes.tolerations {
+        None => {}
+        // Likewise: the pods tolerate nothing.
+        Some(tolerations) if tolerations.is_empty() => {
+            pod.remove("tolerations");
+        }
+        Some(tolerations) => {
+            let size = tolerations.iter().map(size).fold(0, usize::saturating_add);
+            if room.take(size) {
+                pod.insert("tolerations".to_owned(), Value::Array(tolerations.clone()));
+            }
+        }
     }
 }
 
@@ -41,10 +50,10 @@ mod tests {
         let toleration = |key: &str| json!([{"key": key, "operator": "Exists"}]);
         let own = json!({"nodeSelector": {"own": ""}, "tolerations": toleration("own")});
         let rows = [
-            (json!(null), json!([]), own.clone()),
+            (json!(null), json!(null), own.clone()),
             (
                 json!({"given": "1"}),
-                json!([]),
+                json!(null),
                 json!({"nodeSelector": {"given": "1"}, "tolerations": toleration("own")}),
             ),
             (
@@ -52,12 +61,14 @@ mod tests {
                 toleration("given"),
                 json!({"nodeSelector": {"own": ""}, "tolerations": toleration("given")}),
             ),
-            (json!({}), json!([]), json!({"tolerations": toleration("own")})),
+            (json!({}), json!(null), json!({"tolerations": toleration("own")})),
+            (json!(null), json!([]), json!({"nodeSelector": {"own": ""}})),
+            (json!({}), json!([]), json!({})),
         ];
         for (selector, tolerations, expected) in rows {
             let nodes = NodePlacement {
                 selector: selector.as_object().cloned(),
-                tolerations: tolerations.as_array().unwrap().clone(),
+                tolerations: tolerations.as_array().cloned(),
             };
             let mut pod = own.as_object().unwrap().clone();
             place(&mut pod, &nodes, &Room::default());
