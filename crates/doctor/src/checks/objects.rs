@@ -138,7 +138,7 @@ pub(super) fn stalled(fleet: &Fleet) -> Vec<Finding> {
         let seen = format!(
             "the controllers cannot read what {} depends on, and hold it: {}",
             counted(unread.len(), "add-on"),
-            told(&unread)
+            told(&unread, fleet.listing)
         );
         findings.push(
             Finding::error(STALLED, seen)
