@@ -79,6 +79,7 @@ impl<'v> Reporter<'v> {
         let shown = self
             .shown(member, &state, &wishes)
             .unwrap_or_else(|| words.clone());
+        let shown_message = shown.message.clone();
         wishes.push(Wish::new(PROGRESSING, shown.status, shown.reason, shown.message));
         let orphaned = orphaned(rendering, &state);
         let complaint = stock::complaint(view, instance);
@@ -93,6 +94,7 @@ impl<'v> Reporter<'v> {
             undone: member.effective.undone,
             aside: Aside {
                 is_ocm: view.settings().is_ocm(),
+                shown: &shown_message,
                 trouble: trouble.as_ref().map(|trouble| trouble.message.as_str()),
                 complaint: complaint.as_deref(),
             },

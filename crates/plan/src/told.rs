@@ -51,6 +51,8 @@ pub(super) struct RollUpInput<'a> {
 pub(super) struct Aside<'a> {
     /// Whether the other conditions have only Open Cluster Management's words.
     pub is_ocm: bool,
+    /// The message of `Progressing`, which is not written a second time.
+    pub shown: &'a str,
     /// What is wrong with the configurations.
     pub trouble: Option<&'a str>,
     /// What an agent says of a work, where that is no failure.
@@ -139,6 +141,10 @@ impl<'a> RollUpInput<'a> {
         let sound = Wish::new("Stalled", Status::False, "NotStalled", "");
         let is_ocm = self.aside.is_ocm;
         let said = |kind, reason, sentence: Option<&'a str>| match sentence {
+            Some(sentence) if *sentence == *self.aside.shown => {
+                let words = cause_told_in(reason, "Progressing");
+                (words.clone(), words)
+            }
             Some(sentence) => (cause_told_in(reason, kind), Cow::Borrowed(sentence)),
             None => (Cow::Borrowed(cause(reason)), Cow::Borrowed(cause(reason))),
         };
