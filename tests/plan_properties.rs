@@ -12,6 +12,7 @@ use proptest::prelude::*;
 use serde_json::json;
 use snapshot::{Event, Kind, ObjectKey, Settings, Store};
 
+use crate::testkit::drawn_settings::{DRAWN, drawn};
 use crate::testkit::world::World;
 
 const GROUP: &str = "addon.open-cluster-management.io";
@@ -214,8 +215,16 @@ fn edit_cluster(world: &mut World, name: &str, fields: &serde_json::Value) {
     world.put(Kind::Cluster, object);
 }
 
-fn start() -> World {
-    let mut world = World::new(Settings::default());
+/// Settings of every combination.
+fn settings() -> impl Strategy<Value = Settings> {
+    prop::collection::vec(any::<usize>(), DRAWN).prop_map(|numbers| {
+        let mut numbers = numbers.into_iter();
+        drawn(|sides| numbers.next().unwrap_or(0) % sides)
+    })
+}
+
+fn start(settings: Settings) -> World {
+    let mut world = World::new(settings);
     (0..4).for_each(|n| world.add_cluster(&cluster(n)));
     act(&mut world, &Step::Config(0, 0));
     act(&mut world, &Step::Config(1, 1));
@@ -227,7 +236,11 @@ fn start() -> World {
 
 /// Returns what is written, words aside, when one of the two placements has no decisions for a moment.
 fn taken_in_a_moment_without_decisions(steps: &[Step], which: usize, emptied: bool) -> Vec<plan::Action> {
-    let mut world = start();
+    taken_with(Settings::default(), steps, which, emptied)
+}
+
+fn taken_with(settings: Settings, steps: &[Step], which: usize, emptied: bool) -> Vec<plan::Action> {
+    let mut world = start(settings);
     for step in steps {
         act(&mut world, step);
     }
@@ -416,8 +429,8 @@ proptest! {
 
     /// Whatever happens, plans end, and a settled hub is never written to again; what is green there is what the hub says now.
     #[test]
-    fn plans_come_to_an_end(steps in prop::collection::vec(step(), 1..40)) {
-        let mut world = start();
+    fn plans_come_to_an_end(settings in settings(), steps in prop::collection::vec(step(), 1..40)) {
+        let mut world = start(settings);
         for step in &steps {
             act(&mut world, step);
             let _checked = world.plan("hello");
@@ -445,19 +458,20 @@ proptest! {
     /// configuration.
     #[test]
     fn a_moment_without_decisions_takes_nothing_away(
-        steps in prop::collection::vec(step(), 1..30), which in 0..2_usize, emptied in any::<bool>(),
+        settings in settings(), steps in prop::collection::vec(step(), 1..30), which in 0..2_usize, emptied in any::<bool>(),
     ) {
-        let taken = taken_in_a_moment_without_decisions(&steps, which, emptied);
+        let taken = taken_with(settings, &steps, which, emptied);
         prop_assert!(taken.is_empty(), "{:?}", taken);
     }
 
     /// A store that saw the same objects in another order, some of them twice, plans the same.
     #[test]
     fn the_order_of_events_never_changes_the_plan(
+        settings in settings(),
         steps in prop::collection::vec(step(), 1..30),
         order in prop::collection::vec(any::<u32>(), 64),
     ) {
-        let mut world = start();
+        let mut world = start(settings.clone());
         for step in &steps {
             act(&mut world, step);
         }
@@ -466,7 +480,7 @@ proptest! {
         }).collect();
         events.extend(events.clone().into_iter().step_by(3).map(|(at, event)| (at.wrapping_mul(31), event)));
         events.sort_by_key(|(at, _)| *at);
-        let mut other = Store::new(Settings::default());
+        let mut other = Store::new(settings);
         for (_, event) in events {
             other.apply(event);
         }
@@ -476,8 +490,8 @@ proptest! {
 
     /// A relist of every kind, after any history, changes nothing either.
     #[test]
-    fn a_relist_changes_no_plan_and_touches_nobody(steps in prop::collection::vec(step(), 1..30)) {
-        let mut world = start();
+    fn a_relist_changes_no_plan_and_touches_nobody(settings in settings(), steps in prop::collection::vec(step(), 1..30)) {
+        let mut world = start(settings);
         for step in &steps {
             act(&mut world, step);
         }

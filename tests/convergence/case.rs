@@ -2,13 +2,14 @@
 //!
 //! Decides what a seed means. Never runs anything.
 
-use snapshot::{Compat, DiscoveryLabels, EmptyLifecycle, Settings};
+use snapshot::{Compat, DiscoveryLabels, EmptyLifecycle, Failures, Managing, Settings};
 
 use super::agents::Mood;
 use super::dice::Dice;
 use super::mutant::Mutant;
 use super::spec::{AddonSpec, Install, OnFailure, PACES, Pace};
 use super::user::{Ending, Step, groups, random};
+use crate::testkit::drawn_settings::drawn;
 
 /// What may go wrong between the manager and the hub.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,8 +56,36 @@ pub(crate) struct Case {
     pub(crate) faults: Vec<Fault>,
     pub(crate) mutant: Mutant,
     pub(crate) ending: Ending,
-    /// Whose words and rules the manager follows.
-    pub(crate) compat: Compat,
+    /// What the manager was told.
+    pub(crate) settings: Settings,
+    /// What the add-on's annotation says about who manages it, where it has one: always that the manager does.
+    pub(crate) lifecycle: Option<&'static str>,
+}
+
+/// The settings of a seed, and who manages the add-on by its annotation. The story of the seed does not depend on them.
+fn settings(seed: u64) -> (Settings, Option<&'static str>) {
+    let mut dice = Dice::seeded(seed ^ 0x05e7);
+    let managing = dice.pick(&[Managing::All, Managing::Marked]);
+    let settings = Settings {
+        managing,
+        ..drawn(|sides| dice.below(sides))
+    };
+    let lifecycle = match (managing, settings.empty_lifecycle) {
+        (Managing::Marked, _) => Some("tidegate"),
+        (Managing::All, EmptyLifecycle::Managed) => dice.pick(&[None, Some(""), Some("addon-manager")]),
+        (Managing::All, EmptyLifecycle::Own) => dice.pick(&[None, Some("addon-manager")]),
+    };
+    (settings, lifecycle)
+}
+
+/// Where only a deadline is a failure, a cluster that fails without one keeps its slot. In OCM's words a failure hides for what
+/// else a cluster waits.
+fn ending_with(settings: &Settings, ending: Ending) -> Ending {
+    let is_judged = settings.failures == Failures::Health && settings.compat == Compat::Tidegate;
+    if ending == Ending::Failing && !is_judged {
+        return Ending::Well;
+    }
+    ending
 }
 
 /// A change by name after everything was good, and clusters that fail with it: what chance alone seldom brings about.
@@ -126,14 +155,16 @@ impl Case {
             Ending::Failing,
             Ending::Paused,
         ]);
+        let (settings, lifecycle) = settings(seed);
         Self {
             seed,
             clusters,
             steps,
             faults,
             mutant,
-            ending,
-            compat: Compat::Tidegate,
+            ending: ending_with(&settings, ending),
+            settings,
+            lifecycle,
         }
     }
 
@@ -164,32 +195,31 @@ impl Case {
         steps.push((300_000, Step::Pause(0)));
         steps.extend(fail.filter(|_| dice.happens(90)).map(|step| (0, step)));
         steps.extend([(20, Step::Addon(changed)), (300_000, Step::Pause(0))]);
+        // A change is undone where what agents report is a failure.
+        let settings = Settings {
+            compat: Compat::Tidegate,
+            failures: Failures::Health,
+            ..case.settings
+        };
         Self {
             steps,
             ending: Ending::Failing,
+            settings,
             ..case
         }
     }
 
     /// Returns the same case with the words and rules of OCM's manager; what no story is about stays as it is.
     pub(crate) fn in_ocm_words(self) -> Self {
-        Self {
-            compat: Compat::Ocm,
-            // Where only a deadline is a failure, who fails without one keeps its slot for ever.
-            ending: match self.ending {
-                Ending::Well | Ending::Failing => Ending::Well,
-                Ending::Paused => Ending::Paused,
-            },
-            ..self
-        }
-    }
-
-    /// Returns what the manager of the case was told.
-    pub(crate) fn settings(&self) -> Settings {
-        Settings {
+        let settings = Settings {
             discovery_labels: DiscoveryLabels::On,
-            empty_lifecycle: EmptyLifecycle::Managed,
-            ..Settings::of(self.compat)
+            ..Settings::of(Compat::Ocm)
+        };
+        Self {
+            ending: ending_with(&settings, self.ending),
+            settings,
+            lifecycle: None,
+            ..self
         }
     }
 
@@ -208,6 +238,7 @@ impl Case {
             "# seed {}, faults: {:?}, bug put in: {:?}, ending: {:?}",
             self.seed, self.faults, self.mutant, self.ending
         )];
+        lines.push(format!("# lifecycle: {:?}, {:?}", self.lifecycle, self.settings));
         for (pause, step) in &self.steps {
             if *pause > 0 {
                 lines.push(format!("tick {pause}ms"));

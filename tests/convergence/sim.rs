@@ -5,17 +5,19 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use api::names::annotations::LIFECYCLE;
 use jiff::{SignedDuration, Timestamp};
 use plan::Action;
+use serde_json::json;
 use snapshot::{Kind, Name, ObjectKey};
 
 use super::agents::Agents;
 use super::case::{Case, Fault};
 use super::dice::Dice;
-use super::hub::Hub;
+use super::hub::{Hub, Part};
 use super::manager::{Answer, Manager, Seen, Tried, send};
 use super::mutant::Mutant;
-use super::user::{Step, act, closing};
+use super::user::{ADDON, Step, act, closing};
 use super::watchdog;
 
 /// Turns after which a world that does not come to rest is given up.
@@ -98,7 +100,7 @@ impl Sim {
         Self {
             hub,
             agents: Agents::default(),
-            manager: Manager::start(case.settings(), case.mutant),
+            manager: Manager::start(case.settings.clone(), case.mutant),
             case,
             dice,
             story: VecDeque::new(),
@@ -257,6 +259,11 @@ impl Sim {
     fn user(&mut self, step: &Step) {
         self.tell(|| format!("user: {step:?}"));
         act(&mut self.hub, &mut self.agents, step);
+        if let (Step::Addon(_), Some(lifecycle)) = (step, self.case.lifecycle) {
+            let patch = json!({"metadata": {"annotations": {(LIFECYCLE): lifecycle}}});
+            let addon = ObjectKey::new(Kind::AddOn, "", ADDON);
+            self.hub.patch(&addon, &patch, Part::Main, None).ok();
+        }
     }
 
     /// What was on its way when the process died may still arrive, after the next process has begun.
@@ -270,7 +277,7 @@ impl Sim {
                 .last_words(choice)
                 .map(|(action, seen)| Late { at, action, seen });
         }
-        self.manager = Manager::start(self.case.settings(), self.case.mutant);
+        self.manager = Manager::start(self.case.settings.clone(), self.case.mutant);
     }
 
     fn arrive(&mut self) -> Result<(), String> {

@@ -7,6 +7,7 @@ pub(crate) mod alone;
 pub(crate) mod asked;
 pub(crate) mod audited;
 pub(crate) mod clock;
+pub(crate) mod drawn_settings;
 pub(crate) mod faulty;
 pub(crate) mod hubs;
 pub(crate) mod manifests;

@@ -441,7 +441,15 @@ fn names_no_generation(object: &ObjectKey, status: &Value) {
     let of_placements = status["installProgressions"].as_array().into_iter().flatten();
     let mut bare: Vec<Value> = of_placements.flat_map(conditions).collect();
     if object.kind == Kind::Instance {
-        let ours = ["Ready", "Reconciling", "Stalled", "Assigned"].map(Value::from);
+        let ours = [
+            "Ready",
+            "Reconciling",
+            "Stalled",
+            "Assigned",
+            "Adopted",
+            "ConfigurationsMerged",
+        ]
+        .map(Value::from);
         let own = |condition: &Value| ours.contains(&condition["type"]);
         bare.extend(conditions(status).into_iter().filter(|condition| !own(condition)));
         let mut named = conditions(status).into_iter().filter(own);
