@@ -381,6 +381,63 @@ fn the_dev_hub_knows_no_kind_of_the_product() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
+/// A checker is a second implementation of what the planner decides. Tests call it; what it says must not change what is written.
+#[test]
+fn no_checker_runs_in_production() {
+    const EXPORT: &str = "pub use check::check;";
+    let mut faults = Vec::new();
+    let (mut seen, mut exported) = (0, 0);
+    for (path, text) in sources("src").into_iter().chain(sources("crates")) {
+        let is_test = path.contains("/tests/") || path.contains("/benches/") || path.ends_with("tests.rs");
+        if is_test || path.contains("/src/check/") {
+            continue;
+        }
+        seen += 1;
+        let (exports, calls): (Vec<String>, Vec<String>) = checker_calls(&path, &production(&text))
+            .into_iter()
+            .partition(|line| line == EXPORT);
+        exported += exports.len();
+        faults.extend(calls.into_iter().map(|line| format!("{path}: {line}")));
+    }
+    assert!(seen > 500, "the scan must see the sources, it saw {seen}");
+    assert_eq!(exported, 2, "plans and upgrades have a checker each");
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// The lines that name the checker of plans or of upgrades.
+fn checker_calls(path: &str, text: &str) -> Vec<String> {
+    let is_beside = ["crates/plan/", "crates/upgrade/"]
+        .iter()
+        .any(|home| path.starts_with(home));
+    let is_call = |line: &&str| {
+        let is_import = line.contains("use plan::{") || line.contains("use upgrade::{");
+        let mut words = line.split(|one: char| !one.is_alphanumeric() && one != '_');
+        line.contains("plan::check")
+            || line.contains("upgrade::check")
+            || (is_beside && line.contains("check::"))
+            || (is_import && words.any(|word| word == "check"))
+    };
+    let lines = text.lines().map(str::trim).filter(|line| !line.starts_with("//"));
+    lines.filter(is_call).map(str::to_owned).collect()
+}
+
+#[test]
+fn a_call_of_a_checker_is_found() {
+    let found = |path: &str, line: &str| checker_calls(path, line).len();
+    assert_eq!(
+        found("src/x.rs", "let broken = plan::check(&view, &plan, now);"),
+        1
+    );
+    assert_eq!(found("src/x.rs", "use upgrade::{check, plan};"), 1);
+    assert_eq!(found("crates/plan/src/x.rs", "super::check::check(view)"), 1);
+    assert_eq!(
+        found("src/x.rs", "let report = check::check(&files);"),
+        0,
+        "manifests"
+    );
+    assert_eq!(found("src/x.rs", "use plan::{Plan, checked};"), 0);
+}
+
 #[test]
 fn only_the_writers_call_a_mutating_client_method() {
     let mut faults = Vec::new();

@@ -255,7 +255,6 @@ async fn shown(scene: &Scene, kind: Kind, fault: Fault, starts: bool) {
     let synced = tokio::time::timeout(Duration::from_mins(1), tide.synced()).await;
     assert!(synced.is_ok(), "{what}: the hub is read when it answers again");
     scene.lives(&what).await;
-    assert_eq!(tide.refused_plans(), 0, "{what}");
     tide.shutdown().await;
 }
 

@@ -131,7 +131,6 @@ impl Scene {
     }
 
     async fn end(self, tide: Tide) {
-        assert_eq!(tide.refused_plans(), 0, "no plan broke an invariant");
         tide.shutdown().await;
         self.fleet.shutdown().await;
         self.hub.shutdown().await;

@@ -349,7 +349,6 @@ fn a_selected_cluster_without_an_instance_is_counted_whatever_selects_it() {
 fn what_stalls_the_add_on_is_told_of_a_cluster_that_has_everything() {
     let rows = [
         ("ClockUnknown", Some("why/clock-unknown")),
-        ("PlanRefused", Some("why/plan-refused")),
         ("ReadFailed", Some("why/read-failed")),
         // Nothing is held any more, the selector is there again, and no cluster has failed: the controllers are behind.
         ("RemovalHeld", None),

@@ -4,7 +4,6 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
@@ -113,7 +112,6 @@ pub struct Tide {
     synced: watch::Receiver<bool>,
     stop: CancellationToken,
     driver: JoinHandle<()>,
-    refused: Arc<AtomicU64>,
     recorder: EventRecorder,
     clock: Clock,
     watches: JoinSet<()>,
@@ -178,16 +176,12 @@ fn watched_fence(
     fence
 }
 
-/// One controller for each kind of owner, and where they count the plans that were refused.
-fn controllers() -> (Controllers, Arc<AtomicU64>) {
-    let addons = Planning::default();
-    let refused = addons.refused();
-    let upgrades = Upgrading::new(Arc::clone(&refused));
-    let all = Controllers::from([
-        (Kind::AddOn, Box::new(addons) as Box<dyn Controller>),
-        (Kind::Upgrade, Box::new(upgrades)),
-    ]);
-    (all, refused)
+/// One controller for each kind of owner.
+fn controllers() -> Controllers {
+    Controllers::from([
+        (Kind::AddOn, Box::<Planning>::default() as Box<dyn Controller>),
+        (Kind::Upgrade, Box::new(Upgrading)),
+    ])
 }
 
 /// Watches every kind that is asked for; returns how each is told to list anew.
@@ -238,13 +232,12 @@ impl Tide {
             relists,
         };
         watches.spawn(keep_time(client.clone(), clock.clone(), stop.clone()));
-        let (controllers, refused) = controllers();
         let ends = (stop.clone(), leading.clone(), fence);
         let driver = Reconciler::new(
             term.fenced(&client),
             options,
             outlets,
-            (clock.clone(), controllers),
+            (clock.clone(), controllers()),
             ends,
         );
         let recorder = driver.recorder();
@@ -256,7 +249,6 @@ impl Tide {
             _stop_on_drop: stop.clone().drop_guard(),
             stop,
             driver,
-            refused,
             recorder,
             clock,
             watches,
@@ -289,11 +281,6 @@ impl Tide {
     /// Returns a stream of what happens from now on.
     pub fn progress(&self) -> broadcast::Receiver<Progress> {
         self.progress.subscribe()
-    }
-
-    /// Returns how many plans broke an invariant and were therefore not applied: each is a bug, told in the log.
-    pub fn refused_plans(&self) -> u64 {
-        self.refused.load(Ordering::Relaxed)
     }
 
     /// Waits until every kind was listed once.

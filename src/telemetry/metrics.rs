@@ -97,7 +97,6 @@ pub struct Metrics {
     registries: Arc<[Registry; 2]>,
     plans: Counter,
     planning: Histogram,
-    refused_plans: Counter,
     writes: Family<Write, Counter>,
     leading: Gauge,
     leadership: Family<Leadership, Counter>,
@@ -146,7 +145,6 @@ impl Default for Metrics {
             registries: Arc::default(),
             plans: Counter::default(),
             planning: planning_buckets(),
-            refused_plans: Counter::default(),
             writes: Family::default(),
             leading: Gauge::default(),
             leadership: Family::default(),
@@ -216,11 +214,6 @@ impl Metrics {
             "Time to make one plan",
             Unit::Seconds,
             self.planning.clone(),
-        );
-        all.register(
-            "plans_refused",
-            "Plans that broke an invariant and were not applied: each is a bug",
-            self.refused_plans.clone(),
         );
         all.register(
             "writes",
@@ -386,11 +379,6 @@ impl Metrics {
     pub fn planned(&self, took: Duration) {
         self.plans.inc();
         self.planning.observe(took.as_secs_f64());
-    }
-
-    /// Counts a plan that broke an invariant.
-    pub fn refused_plan(&self) {
-        self.refused_plans.inc();
     }
 
     /// Counts a write to a resource (plural).

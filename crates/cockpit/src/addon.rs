@@ -25,7 +25,6 @@ pub fn addon(store: &Store, name: &str, watch: &Stopwatch, now: Timestamp) -> Op
         .view(name)
         .filter(|view| is_there || view.all_instances().next().is_some())?;
     let (plan, outlook) = plan::addon_with_outlook(&view, now);
-    let (plan, _) = plan::sound(&view, plan, now);
     let Some(outlook) = outlook else {
         return Some(unplanned(&view, &plan, now));
     };

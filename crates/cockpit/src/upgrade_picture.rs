@@ -62,7 +62,7 @@ pub fn upgrade(store: &Store, target: &Target, now: Timestamp) -> Option<Picture
         changes: change(&spec).into_iter().collect(),
         waves: waves(&spec, &mut clusters, phase),
         clusters,
-        notices: notices(&view, &spec, status),
+        notices: notices(&view, &spec),
     })
 }
 
@@ -165,22 +165,13 @@ fn change<E>(spec: &Result<UpgradeSpec, E>) -> Option<Change> {
     })
 }
 
-fn notices<E: std::fmt::Display>(
-    view: &View<'_>,
-    spec: &Result<UpgradeSpec, Vec<E>>,
-    status: &api::cluster::ManagedClustersUpgradeStatus,
-) -> Vec<String> {
+fn notices<E: std::fmt::Display>(view: &View<'_>, spec: &Result<UpgradeSpec, Vec<E>>) -> Vec<String> {
     let faults = spec.as_ref().err().into_iter().flatten().map(ToString::to_string);
     let refused = view
         .unwritten
         .iter()
         .map(|why| format!("the hub takes no change of the upgrade: {why}"));
-    let stalled = status
-        .conditions
-        .iter()
-        .filter(|one| one.type_ == "Stalled" && one.status == "True" && one.reason == "PlanRefused")
-        .map(|one| one.message.clone());
-    faults.chain(refused).chain(stalled).collect()
+    faults.chain(refused).collect()
 }
 
 /// Those that go first, and the others.

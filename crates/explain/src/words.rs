@@ -113,7 +113,6 @@ terms! {
         "RemovalUnconfirmed": "Stalled of the add-on: a reason for a removal cannot be read once more, so the instance stays.";
         "ReadFailed": "Stalled of the add-on: an object that no list shows cannot be read by its name, so what depends on it is not planned.";
         "ClockUnknown": "Stalled of the add-on: nobody knows what time it is on the hub, so nothing is planned.";
-        "PlanRefused": "Stalled: a part of the controllers' own plan broke an invariant and is not written. That is a fault of Tidegate: report it.";
         "InstallStrategyUnknown": "The install strategy has a type that this version does not drive.";
         "LabelSelectorInvalid": "The label selector of the install strategy has no meaning, so nothing is installed or removed.";
         "LabelSelectorMissing": "The install strategy follows labels, but has no selector.";

@@ -59,7 +59,7 @@ fn one(hub: &Hub, world: &mut World<'_>, addon: &str) -> TakeOver {
         let Some(view) = world.store.view(addon) else {
             break;
         };
-        let (plan, _) = plan::sound(&view, plan::addon(&view, world.now), world.now);
+        let plan = plan::addon(&view, world.now);
         touched.extend(plan.actions.iter().map(|action| action.object().clone()));
         if !world.write(&plan, &mut moves) {
             break;

@@ -44,8 +44,7 @@ pub(super) fn managed<'v>(
     (census, time): (&Census, Time),
     now: Timestamp,
 ) -> Verdict<'v> {
-    let fault = refused(view)
-        .or_else(|| unreadable(view))
+    let fault = unreadable(view)
         .or_else(|| held(view, &census.holding))
         .or_else(|| fault(view, wanted))
         .or_else(|| summary.undone());
@@ -152,13 +151,6 @@ fn instances(count: usize, one: &str, many: &str) -> String {
     } else {
         format!("{count} instances {many}")
     }
-}
-
-/// What of the last plan broke an invariant. No user of the hub is at fault, and only a new version of this program mends it.
-fn refused(view: &View<'_>) -> Option<(&'static str, String)> {
-    let sentence = view.refusal()?;
-    let on = WaitOn::Refused(sentence.to_string());
-    Some(("PlanRefused", format!("{}; everything else is", Wait::addon(on))))
 }
 
 /// What no list shows and cannot be read by its name: it may be there or not, and what depends on it is held.

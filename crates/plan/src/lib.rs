@@ -52,7 +52,7 @@ mod work;
 
 pub use addon::{addon, addon_with, addon_with_outlook, timeless, unread};
 pub use change_event::{Grade, Note};
-pub use check::{check, sound};
+pub use check::check;
 pub use memo::Memo;
 pub use outlook::*;
 pub use registration::{CertificateDecision, Signer, Signing};

@@ -223,8 +223,6 @@ pub enum WaitOn {
     Creation(Name),
     /// The name of the add-on is too long for the label by which clusters tell that they have it.
     Label,
-    /// A part of the plan broke an invariant and is not written: a fault of this program.
-    Refused(String),
 }
 
 impl WaitOn {
@@ -307,10 +305,6 @@ impl std::fmt::Display for Wait {
             WaitOn::Label => write!(
                 f,
                 "the name of the add-on is too long for a label on its clusters"
-            ),
-            WaitOn::Refused(sentence) => write!(
-                f,
-                "Tidegate's own fault: a part of its plan breaks an invariant and is not written: {sentence}"
             ),
         }
     }

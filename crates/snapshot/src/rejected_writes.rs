@@ -1,8 +1,7 @@
-//! Troubles: writes that the hub refused and will refuse again until something on it changes; and what of the last plan of an
-//! add-on broke an invariant, and was not even tried.
+//! Troubles: writes that the hub refused and will refuse again until something on it changes.
 //!
 //! Decides nothing. The shell records them, plans show them in conditions; a trouble is forgotten as soon as its write
-//! succeeds or is no longer planned, a refusal with the first plan that is sound.
+//! succeeds or is no longer planned.
 
 use std::collections::BTreeSet;
 
@@ -70,27 +69,5 @@ impl<'s> View<'s> {
     /// Returns why the hub refuses what was planned for an object.
     pub fn trouble(&self, object: &ObjectKey) -> Option<&'s Name> {
         self.store.pending.troubles.get(&self.owner())?.get(object)
-    }
-}
-
-impl Store {
-    /// Records what of the last plan of an owner was refused, or that nothing was; returns whether that is news.
-    pub fn refuse(&mut self, owner: &Owner, sentence: Option<&str>) -> bool {
-        let known = self.pending.refusals.get(owner).map(|known| &**known);
-        if known == sentence {
-            return false;
-        }
-        match sentence {
-            Some(sentence) => self.pending.refusals.insert(owner.clone(), Name::from(sentence)),
-            None => self.pending.refusals.remove(owner),
-        };
-        true
-    }
-}
-
-impl<'s> View<'s> {
-    /// Returns what of the last plan was refused.
-    pub fn refusal(&self) -> Option<&'s Name> {
-        self.store.pending.refusals.get(&self.owner())
     }
 }

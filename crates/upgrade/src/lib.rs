@@ -35,7 +35,7 @@ pub use events::{Event, Grade};
 pub use forecast::{Basis, Course, CourseWave, forecast};
 pub use order::compare as natural_order;
 pub use pace::Hold;
-pub use plan::{ClusterOutlook, Finalizer, Plan, Wait, plan, plan_with_outlook, refused};
+pub use plan::{ClusterOutlook, Finalizer, Plan, Wait, plan, plan_with_outlook};
 pub use record::{ActionState, Phase, Record, State};
 pub use view::{Applied, Cluster, Manifest, Refusal, Upgrade, View, Work, WorksByName};
 pub use writes::{Revision, Write};

@@ -11,7 +11,7 @@ use field::Path;
 use model::Name;
 use model::upgrade::UpgradeSpec;
 
-use crate::events::{self, Event, Grade};
+use crate::events::{self, Event};
 use crate::gather;
 use crate::memory::Memory;
 use crate::pace::{self, Hold, Run, Turns};
@@ -23,9 +23,6 @@ use crate::summary::Whole;
 use crate::told::{self, Records, StatusInput};
 use crate::view::{Applied, View};
 use crate::writes::{self, Write, WriteContext};
-
-/// The longest message of a condition that quotes broken invariants, in characters.
-const LONGEST_MESSAGE: usize = 1000;
 
 /// What becomes of the finalizer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -292,31 +289,6 @@ fn senseless(view: &View<'_>, faults: &[String], now: Timestamp) -> Plan {
     let message = faults.first().map(String::as_str).unwrap_or_default();
     status.conditions = told::misunderstood(&status.conditions, message, generation, now);
     halt(view, status)
-}
-
-/// What is written instead of a plan that breaks invariants: that it does, and nothing else. A cluster that is upgraded cannot be
-/// put back.
-pub fn refused(view: &View<'_>, broken: &[String], now: Timestamp) -> Plan {
-    let message = format!(
-        "Tidegate's own plan breaks an invariant and is not written, please report it: {}",
-        broken.join("; ")
-    );
-    let message = field::shortened(&message, LONGEST_MESSAGE);
-    let mut status = view.upgrade.status.clone();
-    let reason = ("PlanRefused", &*message);
-    status.conditions = told::stalled(&status.conditions, reason, view.upgrade.generation, now);
-    let mut plan = halt(view, status);
-    plan.events = plan
-        .status
-        .iter()
-        .map(|_| Event {
-            grade: Grade::Warning,
-            reason: "PlanRefused",
-            cluster: None,
-            message: message.clone(),
-        })
-        .collect();
-    plan
 }
 
 fn halt(view: &View<'_>, mut status: ManagedClustersUpgradeStatus) -> Plan {

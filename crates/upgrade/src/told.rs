@@ -290,7 +290,7 @@ pub(crate) fn misunderstood(
 }
 
 /// Returns the conditions of an upgrade that stands still for a reason outside of its clusters: those that were told, and the reason.
-pub(crate) fn stalled(
+fn stalled(
     before: &[Condition],
     (reason, message): (&'static str, &str),
     generation: i64,

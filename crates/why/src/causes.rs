@@ -283,12 +283,6 @@ causes! {
         "The agent of the add-on has not got what it needs on the hub.",
         "Its identity or its permissions could not be written. The message says which and why.",
         "see the message and the spec.registration of the AddOnTemplate";
-    REFUSED = "why/plan-refused",
-        "Tidegate has refused a part of its own plan.",
-        "Every plan is checked against invariants that are written without the planner. What broke one is not written, everything \
-         else is, and the plan is made again and again. Nothing that anybody wrote on the hub is wrong because of it: this is a \
-         fault of Tidegate.",
-        "report it with the sentence and a dump: tidegate snapshot";
     CLOCK = "why/clock-unknown",
         "Nobody knows what time it is, so nothing is planned.",
         "The API servers of the hub do not agree on the time, or clocks jump. Deadlines, soaks and times of grace would end when they have \

@@ -99,8 +99,6 @@ pub(super) fn of(cause: &Cause, addon: &str, cluster: Option<&str>) -> String {
     let Some(cluster) = cluster else {
         return if cause.doc == causes::VERSION {
             versions()
-        } else if cause.doc == causes::REFUSED {
-            "tidegate snapshot --output hub.json".to_owned()
         } else {
             describe("clustermanagementaddon", hub)
         };
@@ -139,7 +137,6 @@ pub(super) fn of(cause: &Cause, addon: &str, cluster: Option<&str>) -> String {
             quoted(addon),
             quoted(cluster)
         ),
-        "why/plan-refused" => "tidegate snapshot --output hub.json".to_owned(),
         _ => describe("managedclusteraddon", instance),
     }
 }

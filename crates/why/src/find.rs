@@ -27,7 +27,7 @@ pub fn why(
     let is_there = || store.addons().any(|name| **name == *addon);
     let view = store.view(addon).filter(|view| is_there() || is_left(view));
     let view = view.ok_or_else(|| Unknown::addon(addon, store.addons().map(|name| &**name)))?;
-    let (plan, _) = plan::sound(&view, plan::addon(&view, now), now);
+    let plan = plan::addon(&view, now);
     let said = PlannedConditions::of(&plan);
     let case = Case {
         hub,

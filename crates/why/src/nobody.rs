@@ -185,7 +185,7 @@ impl Case<'_> {
         let is_held = || !self.going.is_empty() || self.waits.iter().any(|wait| wait.on.is_held_removal());
         // What only the controllers know stands in no other object.
         let is_theirs = |reason: &str| match reason {
-            "ClockUnknown" | "PlanRefused" | "ReadFailed" => true,
+            "ClockUnknown" | "ReadFailed" => true,
             "RemovalHeld" | "ClustersAbsent" | "RemovalUnconfirmed" => is_held(),
             _ => false,
         };
@@ -206,7 +206,6 @@ impl Case<'_> {
             "RemovalUnconfirmed" => Cause::new(causes::REMOVAL_UNCONFIRMED, message),
             "ReadFailed" => Cause::new(causes::READ_FAILED, message),
             "ClockUnknown" => Cause::new(causes::CLOCK, message),
-            "PlanRefused" => Cause::new(causes::REFUSED, message),
             _ => Cause::new(causes::ADDON_STALLED, format!("{reason}: {message}")),
         })
     }

@@ -50,7 +50,6 @@ pub(super) fn stalls(on: &WaitOn) -> bool {
             | WaitOn::InstallStrategy(_)
             | WaitOn::LabelSelector(_)
             | WaitOn::NoLabelSelector
-            | WaitOn::Refused(_)
     )
 }
 
@@ -90,8 +89,7 @@ fn rank(on: &WaitOn) -> u8 {
         | WaitOn::MaySelect(..)
         | WaitOn::Absences(..)
         | WaitOn::Hook(_)
-        | WaitOn::Creation(_)
-        | WaitOn::Refused(_) => 0,
+        | WaitOn::Creation(_) => 0,
     }
 }
 
@@ -118,25 +116,12 @@ fn doc(on: &WaitOn) -> &'static CauseDoc {
         WaitOn::Hook(_) => causes::HOOK,
         WaitOn::Creation(_) => causes::CREATION,
         WaitOn::Label => causes::LABEL,
-        WaitOn::Refused(_) => causes::REFUSED,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::command;
-
-    #[test]
-    fn a_plan_that_was_refused_is_a_fault_of_this_program_and_says_what_to_report() {
-        let told = cause(&Wait::addon(WaitOn::Refused("2 would move".to_owned())));
-        assert_eq!((told.doc, told.grade), (causes::REFUSED, Grade::Fault));
-        assert!(told.detail.contains("Tidegate's own fault") && told.detail.contains("2 would move"));
-        assert_eq!(
-            command::of(&told, "hello", None),
-            "tidegate snapshot --output hub.json"
-        );
-    }
 
     #[test]
     fn only_what_ends_by_itself_is_no_fault() {

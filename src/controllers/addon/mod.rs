@@ -2,7 +2,6 @@
 //!
 //! A table of contents.
 
-mod plan_sample;
 mod planning;
 
 pub(super) use planning::Planning;

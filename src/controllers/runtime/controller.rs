@@ -23,10 +23,8 @@ pub(in crate::controllers) struct Moment {
 /// What became of planning an owner.
 #[derive(Debug)]
 pub(in crate::controllers) enum Planned {
-    /// A plan that breaks nothing.
+    /// A plan.
     Whole(Plan),
-    /// What is left of a plan without what breaks an invariant.
-    Part(Plan),
     /// The owner is not known.
     Nothing,
     /// The planner panicked.
@@ -37,7 +35,7 @@ impl Planned {
     /// Returns what may be written.
     pub(super) fn plan(self) -> Option<Plan> {
         match self {
-            Self::Whole(plan) | Self::Part(plan) => Some(plan),
+            Self::Whole(plan) => Some(plan),
             Self::Nothing | Self::Panicked => None,
         }
     }
@@ -47,7 +45,6 @@ impl Planned {
         let Some(tracer) = traces.tracer() else { return };
         let (outcome, plan) = match self {
             Self::Whole(plan) => ("whole", Some(plan)),
-            Self::Part(plan) => ("part", Some(plan)),
             Self::Nothing => ("nothing", None),
             Self::Panicked => ("broken", None),
         };

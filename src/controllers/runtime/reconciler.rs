@@ -39,7 +39,7 @@ use snapshot::{
 
 /// How long the store may take to see an own write, unless told otherwise.
 const STALE: Duration = Duration::from_secs(5);
-/// Pause after a plan that could not be made or applied at all, or of which a part must not be.
+/// Pause after a plan that could not be made or applied at all.
 pub(super) const AFTER_PANIC: Duration = Duration::from_secs(10);
 /// Events taken in at once before due add-ons are looked at again.
 const BATCH: usize = 1024;
@@ -429,7 +429,7 @@ impl Reconciler {
         true
     }
 
-    /// Plans an add-on; a plan that could not be made, or of which a part is left out, is made again soon.
+    /// Plans an add-on; a plan that could not be made is made again soon.
     fn plan(&mut self, owner: &Owner, time: Timestamp, now: Instant) -> Option<Plan> {
         let begun = Instant::now();
         let at = Moment {
@@ -446,10 +446,6 @@ impl Reconciler {
         match &planned {
             Planned::Whole(_) | Planned::Nothing => {}
             Planned::Panicked => self.queue.retry(owner, now + AFTER_PANIC),
-            Planned::Part(_) => {
-                self.writer.metrics.refused_plan();
-                self.queue.retry(owner, now + AFTER_PANIC);
-            }
         }
         planned.plan()
     }
@@ -492,8 +488,7 @@ mod tests {
     use crate::controllers::addon::Planning;
     use crate::telemetry::Metrics;
     use api::v1alpha1::{AddOnDeploymentConfig, ClusterManagementAddOn, ManagedClusterAddOn};
-    use plan::{self, Action, Memo};
-    use snapshot::View;
+    use plan::Action;
 
     /// What the watches show before they break: one add-on that a placement gives to the cluster `default`.
     fn listed(addon: &ClusterManagementAddOn) -> [Event; Kind::ALL.len()] {
@@ -573,65 +568,7 @@ mod tests {
     }
 
     fn addons() -> Controllers {
-        controlled_by(Planning::default())
-    }
-
-    fn controlled_by(planning: Planning) -> Controllers {
-        Controllers::from([(Kind::AddOn, Box::new(planning) as Box<dyn Controller>)])
-    }
-
-    /// A planner that gives the add-on to a cluster twice.
-    fn broken(view: &View<'_>, now: Timestamp, memo: &mut Memo) -> Plan {
-        let mut plan = plan::addon_with(view, now, memo);
-        let created = |action: &&Action| matches!(action, Action::Create { .. });
-        let twice = plan.actions.iter().find(created).cloned();
-        plan.actions.extend(twice);
-        plan
-    }
-
-    fn conditions(plan: &Plan) -> String {
-        let said = plan.actions.iter().find_map(|action| match action {
-            Action::Status { object, patch, .. } if object.kind == Kind::AddOn => {
-                patch.value().pointer("/status/conditions")?.as_array().cloned()
-            }
-            _ => None,
-        });
-        let each = said.into_iter().flatten();
-        each.map(|one| format!("{}={} {}", one["type"], one["status"], one["reason"]))
-            .collect::<Vec<_>>()
-            .join(", ")
-            .replace('"', "")
-    }
-
-    #[tokio::test]
-    async fn what_breaks_an_invariant_is_left_out_and_the_hub_says_so() {
-        let (hub, addon) = started().await;
-        let mut bad = Planning::default();
-        bad.planner = broken;
-        let refused = bad.refused();
-        let (mut driver, mut events, _sender) = driver(&hub, &addon, controlled_by(bad)).await;
-        let name = ObjectKey::addon(&"hello".into());
-        while let Ok(event) = events.try_recv() {
-            driver.take_one(event, Instant::now());
-        }
-        let (time, now) = (driver.clock.now(), Instant::now());
-        let plan = driver.plan(&name, time, now).expect("a plan is made");
-        assert_ne!(refused.load(std::sync::atomic::Ordering::Relaxed), 0);
-        let created = plan
-            .actions
-            .iter()
-            .filter(|action| matches!(action, Action::Create { .. }));
-        assert_eq!(created.count(), 1, "the rest is applied");
-        let said = conditions(&plan);
-        assert!(said.contains("Ready=False PlanRefused"), "{said}");
-        assert!(said.contains("Stalled=True PlanRefused"), "{said}");
-        let again = driver.queue.next().expect("it is planned again");
-        assert!(again <= now + AFTER_PANIC, "soon");
-        driver.controllers = addons();
-        let plan = driver.plan(&name, time, now).expect("a plan is made");
-        let said = conditions(&plan);
-        assert!(said.contains("Stalled=False NotStalled"), "{said}");
-        hub.shutdown().await;
+        Controllers::from([(Kind::AddOn, Box::<Planning>::default() as Box<dyn Controller>)])
     }
 
     async fn appears(instances: &Api<ManagedClusterAddOn>) {

@@ -126,10 +126,7 @@ pub(super) fn stalled(fleet: &Fleet) -> Vec<Finding> {
     };
     let roll_ups = seen(&fleet.rollouts);
     let still = standing(addons.iter().chain(roll_ups));
-    let (refused, rest): (Vec<_>, Vec<_>) = still
-        .into_iter()
-        .partition(|(_, one)| text(one, "/reason") == "PlanRefused");
-    let (unread, rest): (Vec<_>, Vec<_>) = rest
+    let (unread, rest): (Vec<_>, Vec<_>) = still
         .into_iter()
         .partition(|(_, one)| UNREAD.contains(&text(one, "/reason")));
     let mut findings = Vec::new();
@@ -146,17 +143,6 @@ pub(super) fn stalled(fleet: &Fleet) -> Vec<Finding> {
                 .command(format!("tidegate why {name}")),
         );
     }
-    if !refused.is_empty() {
-        let seen = format!(
-            "the controllers refused their own plan: {}",
-            told(&refused, fleet.listing)
-        );
-        findings.push(
-            Finding::error(STALLED, seen)
-                .cure("that is a fault of Tidegate: report it with a snapshot; everything else goes on")
-                .command("tidegate snapshot -o hub.yaml"),
-        );
-    }
     if let Some((first, _)) = rest.first() {
         let (count, name) = (rest.len(), text(first, "/metadata/name"));
         let seen = format!(
@@ -170,12 +156,12 @@ pub(super) fn stalled(fleet: &Fleet) -> Vec<Finding> {
                 .command(format!("tidegate why {name}")),
         );
     }
-    if findings.is_empty() {
-        let everywhere = format!("{}, and none stands still", counted(addons.len(), "add-on"));
-        let on_clusters = on_clusters(seen(&fleet.instances));
-        findings.push(on_clusters.unwrap_or_else(|| Finding::ok(STALLED, everywhere)));
+    if !findings.is_empty() {
+        return findings;
     }
-    findings
+    let everywhere = format!("{}, and none stands still", counted(addons.len(), "add-on"));
+    let on_clusters = on_clusters(seen(&fleet.instances));
+    vec![on_clusters.unwrap_or_else(|| Finding::ok(STALLED, everywhere))]
 }
 
 fn seen(reading: &Reading<Vec<Value>>) -> &[Value] {
@@ -281,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn add_ons_that_stand_still_and_plans_that_were_refused_are_told_apart() {
+    fn add_ons_that_stand_still_are_named() {
         let said = |addons: Vec<Value>, instances: Vec<Value>| {
             let fleet = Fleet {
                 addons: Reading::Seen(addons),
@@ -293,14 +279,9 @@ mod tests {
         let sound = object("sound", "Stalled", "False", "NotStalled");
         assert_eq!(said(vec![sound.clone()], Vec::new())[0].severity, Severity::Ok);
         let still = object("still", "Stalled", "True", "TooManyFailures");
-        let refused = object("odd", "Stalled", "True", "PlanRefused");
-        let found = said(vec![sound.clone(), still.clone(), refused], Vec::new());
-        assert_eq!(found.len(), 2);
-        assert_eq!(
-            (found[0].severity, found[1].severity),
-            (Severity::Error, Severity::Warning)
-        );
-        assert_eq!(found[1].command, "tidegate why still");
+        let found = said(vec![sound.clone(), still.clone()], Vec::new());
+        assert_eq!((found.len(), found[0].severity), (1, Severity::Warning));
+        assert_eq!(found[0].command, "tidegate why still");
         for reason in UNREAD {
             let held = object("held", "Stalled", "True", reason);
             let found = said(vec![sound.clone(), held], Vec::new());

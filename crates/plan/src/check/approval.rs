@@ -4,14 +4,14 @@
 //! clusters do not tell what a change of `spec.configuration` has yet to reach. Goes by what the plan writes, never by the
 //! layers of configurations.
 
-use super::pace::{Fault, Member};
+use super::pace::Member;
 use super::standing::{AssignedConfig, assigned};
 use hash::{ConfigKey, content_hash};
 use model::ConfigRollout;
-use snapshot::{Instance, Name, PlacementUse, Reference, View};
+use snapshot::{Instance, PlacementUse, Reference, View};
 
 /// Clusters of a placement start that should wait.
-pub(super) fn unapproved(view: &View<'_>, by: &PlacementUse, members: &[Member<'_>]) -> Option<Fault> {
+pub(super) fn unapproved(view: &View<'_>, by: &PlacementUse, members: &[Member<'_>]) -> Option<String> {
     let terms = &view.addon.approval;
     if terms.before(&by.namespace, &by.name).is_none()
         || view.addon.configuration_rollout != Ok(ConfigRollout::UpdateAll)
@@ -27,12 +27,10 @@ pub(super) fn unapproved(view: &View<'_>, by: &PlacementUse, members: &[Member<'
                 .all(|hash| terms.holds(place, (*index, group), hash))
             && (has_anything(member.instance) || !is_run_by_another(member, members))
     };
-    let starting = members.iter().filter(|member| member.standing.starts);
-    let early: Vec<Name> = starting.filter(is_early).map(Member::name).collect();
-    let first = early.first()?.clone();
-    Some((
-        early,
-        format!("{first} starts although nobody has approved of what it is given"),
+    let mut starting = members.iter().filter(|member| member.standing.starts);
+    let first = starting.find(is_early)?.name();
+    Some(format!(
+        "{first} starts although what it is given is not approved"
     ))
 }
 

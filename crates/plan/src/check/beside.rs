@@ -5,14 +5,13 @@
 
 use jiff::Timestamp;
 
-use super::broken::{Broken, Spoilt};
 use super::standing::{Terms, Written, standing, there};
 use model::ProgressDeadline;
 use model::upgrade::WindowState;
-use snapshot::{Instance, Name, Reference, Status, View};
+use snapshot::{Instance, Reference, Status, View};
 
 /// Returns what starts although something beside its rollout holds it.
-pub(super) fn broken(view: &View<'_>, written: &Written<'_>, now: Timestamp) -> Vec<Broken> {
+pub(super) fn broken(view: &View<'_>, written: &Written<'_>, now: Timestamp) -> Vec<String> {
     let terms = Terms {
         deadline: ProgressDeadline::None,
         paused: false,
@@ -34,7 +33,7 @@ pub(super) fn broken(view: &View<'_>, written: &Written<'_>, now: Timestamp) -> 
 }
 
 /// Clusters start before an add-on that this one depends on is there.
-fn needy(view: &View<'_>, starting: &[&Instance]) -> Option<Broken> {
+fn needy(view: &View<'_>, starting: &[&Instance]) -> Option<String> {
     let lacks = |instance: &&&Instance| {
         let mut needed = view.addon.depends_on.iter();
         needed.any(|name| {
@@ -56,7 +55,7 @@ fn is_there(instance: &Instance) -> bool {
 }
 
 /// Clusters that have something are changed while no window is open.
-fn untimely(view: &View<'_>, starting: &[&Instance], now: Timestamp) -> Option<Broken> {
+fn untimely(view: &View<'_>, starting: &[&Instance], now: Timestamp) -> Option<String> {
     let is_shut = view.addon.windows.as_ref().is_some_and(|windows| {
         let state = windows.as_ref().map(|windows| windows.at(now));
         matches!(state, Ok(WindowState::Shut(_)) | Err(_))
@@ -69,7 +68,7 @@ fn untimely(view: &View<'_>, starting: &[&Instance], now: Timestamp) -> Option<B
 }
 
 /// Clusters that have something are changed while it is not known where changes wait for an approval.
-fn unclear(view: &View<'_>, starting: &[&Instance]) -> Option<Broken> {
+fn unclear(view: &View<'_>, starting: &[&Instance]) -> Option<String> {
     let is_unclear = matches!(view.addon.approval.before, Some(Err(_)));
     let has_something = |instance: &&&Instance| {
         let mut references = instance.references.iter();
@@ -81,9 +80,7 @@ fn unclear(view: &View<'_>, starting: &[&Instance]) -> Option<Broken> {
     )
 }
 
-fn told<'i>(early: impl Iterator<Item = &'i &'i Instance>, why: &str) -> Option<Broken> {
-    let early: Vec<Name> = early.map(|instance| instance.cluster.clone()).collect();
-    let first = early.first()?.clone();
-    let sentence = format!("{first} starts although {why}");
-    Some(Broken::new(Spoilt::Moves(early), sentence))
+fn told<'i>(mut early: impl Iterator<Item = &'i &'i Instance>, why: &str) -> Option<String> {
+    let first = &early.next()?.cluster;
+    Some(format!("{first} starts although {why}"))
 }

@@ -9,7 +9,6 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::approval::unapproved;
-use super::broken::{Broken, Spoilt};
 use super::standing::{AssignedConfig, InstanceStanding, Terms, Written, assigned, is_same, standing, there};
 use super::undone;
 use model::{ConfigRollout, Limit, MandatoryGroup, Pace, ProgressDeadline, RolloutStrategy, Tolerance};
@@ -21,11 +20,11 @@ pub(super) fn broken(
     homes: &Homes<'_>,
     written: &Written<'_>,
     now: Timestamp,
-) -> Vec<Broken> {
+) -> Vec<String> {
     if written.is_empty() {
         return Vec::new();
     }
-    let mut broken: Vec<Broken> = homeless(view, homes, written, now).into_iter().collect();
+    let mut broken: Vec<String> = homeless(view, homes, written, now).into_iter().collect();
     for (index, by) in rolling_entries(view) {
         let Ok(strategy) = &by.rollout else { continue };
         let paused = view.addon.paused.placement(&by.namespace, &by.name);
@@ -49,21 +48,14 @@ pub(super) fn broken(
             unapproved(view, by, &members).filter(|_| !goes_back),
         ];
         let place = format!("placement {}/{}", by.namespace, by.name);
-        broken.extend(
-            faults
-                .into_iter()
-                .flatten()
-                .map(|(clusters, fault)| Broken::new(Spoilt::Moves(clusters), format!("{place}: {fault}"))),
-        );
+        let faults = faults.into_iter().flatten();
+        broken.extend(faults.map(|fault| format!("{place}: {fault}")));
     }
     broken
 }
 
 /// So long a cluster is on its way back where its strategy has no deadline.
 const PATIENCE: Duration = Duration::from_mins(10);
-
-/// The moves that must not be, and why.
-pub(super) type Fault = (Vec<Name>, String);
 
 /// The entries whose clusters are certain: no entry after them is undecided, which might claim some of them.
 fn rolling_entries<'v>(view: &View<'v>) -> impl Iterator<Item = (usize, &'v PlacementUse)> + use<'v> {
@@ -147,7 +139,7 @@ pub(super) fn homes<'v>(view: &View<'v>) -> Homes<'v> {
 }
 
 /// What belongs to no placement moves at once, unless everything is paused.
-fn homeless(view: &View<'_>, homes: &Homes<'_>, written: &Written<'_>, now: Timestamp) -> Option<Broken> {
+fn homeless(view: &View<'_>, homes: &Homes<'_>, written: &Written<'_>, now: Timestamp) -> Option<String> {
     if !view.addon.paused.everything() || !homes.is_whole {
         return None;
     }
@@ -161,10 +153,8 @@ fn homeless(view: &View<'_>, homes: &Homes<'_>, written: &Written<'_>, now: Time
         let standing = standing(view, instance, Some(after), terms);
         standing.starts.then(|| (*cluster).clone())
     };
-    let early: Vec<Name> = written.iter().filter_map(starts).collect();
-    let first = early.first()?.clone();
-    let sentence = format!("{first} starts although everything is paused");
-    Some(Broken::new(Spoilt::Moves(early), sentence))
+    let first = written.iter().find_map(starts)?;
+    Some(format!("{first} starts although everything is paused"))
 }
 
 /// A strategy, as far as it can be judged.
@@ -283,30 +273,25 @@ impl<'v> Course<'v> {
     }
 
     /// More are on their way than may be, and the plan adds to them.
-    fn crowded(&self, members: &[Member<'_>]) -> Option<Fault> {
+    fn crowded(&self, members: &[Member<'_>]) -> Option<String> {
         let rest: Vec<&Member<'_>> = members.iter().filter(|member| member.stage.0).collect();
         let limit = self.limit?.of(rest.len()).max(1);
         let moving = rest.iter().filter(|member| member.standing.moves).count();
-        let added = rest
+        let is_added = rest
             .iter()
-            .filter(|member| member.standing.starts && !member.standing.was_sent);
-        let over: Vec<Name> = added
-            .rev()
-            .take(moving.saturating_sub(limit))
-            .map(|member| member.name())
-            .collect();
-        let sentence = format!("{moving} clusters would be on their way, and {limit} may be");
-        (!over.is_empty()).then_some((over, sentence))
+            .any(|member| member.standing.starts && !member.standing.was_sent);
+        (is_added && moving > limit)
+            .then(|| format!("{moving} clusters would be on their way, and {limit} may be"))
     }
 
     /// A cluster starts although more have failed than may: none of a mandatory group; of all, or of its own group where groups
     /// go one by one.
-    fn reckless(&self, view: &View<'_>, members: &[Member<'_>]) -> Option<Fault> {
+    fn reckless(&self, view: &View<'_>, members: &[Member<'_>]) -> Option<String> {
         // The writes for other clusters do not tell what a change of `spec.configuration` has yet to reach.
         if view.addon.configuration_rollout != Ok(ConfigRollout::UpdateAll) {
             return None;
         }
-        let (started, all) = starters(members)?;
+        let started = members.iter().find(|member| member.standing.starts)?;
         let mut stages: BTreeMap<&Stage, (usize, usize)> = BTreeMap::new();
         for member in members {
             let (size, failed) = stages.entry(&member.stage).or_default();
@@ -321,38 +306,28 @@ impl<'v> Course<'v> {
             (failed > tolerated).then_some((failed, tolerated))
         })?;
         let name = started.name();
-        let sentence = format!("{name} starts although {failed} have failed, and {tolerated} may");
-        Some((all, sentence))
-    }
-
-    fn unpaused(&self, members: &[Member<'_>]) -> Option<Fault> {
-        let (first, all) = starters(members).filter(|_| self.paused)?;
-        Some((
-            all,
-            format!("{} starts although the rollout is paused", first.name()),
+        Some(format!(
+            "{name} starts although {failed} have failed, and {tolerated} may"
         ))
     }
-}
 
-/// The first cluster that starts, and all of them.
-fn starters<'m, 'v>(members: &'m [Member<'v>]) -> Option<(&'m Member<'v>, Vec<Name>)> {
-    let starts = || members.iter().filter(|member| member.standing.starts);
-    Some((starts().next()?, starts().map(Member::name).collect()))
+    fn unpaused(&self, members: &[Member<'_>]) -> Option<String> {
+        let mut starting = members.iter().filter(|member| member.standing.starts);
+        let first = starting.next().filter(|_| self.paused)?;
+        Some(format!("{} starts although the rollout is paused", first.name()))
+    }
 }
 
 /// A cluster starts although one of an earlier group is on its way.
-fn out_of_turn(members: &[Member<'_>]) -> Option<Fault> {
+fn out_of_turn(members: &[Member<'_>]) -> Option<String> {
     let moving = members.iter().filter(|member| member.standing.moves);
     let first = moving.min_by(|one, other| one.stage.cmp(&other.stage))?;
-    let early: Vec<Name> = members
+    let early = members
         .iter()
-        .filter(|member| member.standing.starts && member.stage > first.stage)
-        .map(Member::name)
-        .collect();
-    let (name, first) = (early.first()?.clone(), first.name());
-    Some((
-        early,
-        format!("{name} starts while {first} of an earlier group is on its way"),
+        .find(|member| member.standing.starts && member.stage > first.stage)?;
+    let (name, first) = (early.name(), first.name());
+    Some(format!(
+        "{name} starts while {first} of an earlier group is on its way"
     ))
 }
 

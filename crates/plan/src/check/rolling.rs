@@ -7,7 +7,6 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 
-use super::broken::{Broken, Spoilt};
 use super::pace::{FoundHome, Homes};
 use super::standing::{AssignedConfig, Terms, Written, assigned, deploys, standing, there};
 use hash::{ConfigKey, parse_config_spec_hash};
@@ -52,35 +51,26 @@ pub(super) fn broken(
     homes: &Homes<'_>,
     written: &Written<'_>,
     now: Timestamp,
-) -> Vec<Broken> {
+) -> Vec<String> {
     let Some(reach) = Reach::of(view) else {
         return Vec::new();
     };
     let strays = strays(view, homes, &reach, written);
     let faults = [strays, hasty(view, homes, (&reach, written), now)];
-    let spoilt = |(clusters, sentence)| Broken::new(Spoilt::Moves(clusters), sentence);
-    faults.into_iter().flatten().map(spoilt).collect()
+    faults.into_iter().flatten().collect()
 }
 
 /// Clusters that take a change which is not for them.
-fn strays(
-    view: &View<'_>,
-    homes: &Homes<'_>,
-    reach: &Reach<'_>,
-    written: &Written<'_>,
-) -> Option<(Vec<Name>, String)> {
-    let outside = written
+fn strays(view: &View<'_>, homes: &Homes<'_>, reach: &Reach<'_>, written: &Written<'_>) -> Option<String> {
+    let mut outside = written
         .iter()
         .filter(|(cluster, _)| !reach.clusters.contains(**cluster));
-    let strays: Vec<Name> = outside
-        .filter(|(cluster, after)| {
-            there(view, cluster).is_some_and(|instance| takes(view, homes, instance, after))
-        })
-        .map(|(cluster, _)| (*cluster).clone())
-        .collect();
-    let first = strays.first()?.clone();
-    let sentence = format!("{first} takes a change of spec.configuration that does not reach it");
-    Some((strays, sentence))
+    let (first, _) = outside.find(|(cluster, after)| {
+        there(view, cluster).is_some_and(|instance| takes(view, homes, instance, after))
+    })?;
+    Some(format!(
+        "{first} takes a change of spec.configuration that does not reach it"
+    ))
 }
 
 /// More are on their way than may be at once, and the plan adds to them; or it adds to them during a pause.
@@ -89,14 +79,14 @@ fn hasty(
     homes: &Homes<'_>,
     (reach, written): (&Reach<'_>, &Written<'_>),
     now: Timestamp,
-) -> Option<(Vec<Name>, String)> {
+) -> Option<String> {
     let terms = Terms {
         deadline: ProgressDeadline::None,
         paused: reach.paused,
         now,
     };
     let (mut all, mut moving) = (0_usize, 0_usize);
-    let (mut starts, mut added) = (Vec::new(), Vec::new());
+    let (mut first_start, mut added) = (None, 0_usize);
     for cluster in &reach.clusters {
         let Some(instance) = there(view, cluster).filter(|one| stays(view, homes, one)) else {
             continue;
@@ -109,25 +99,19 @@ fn hasty(
             moving = moving.saturating_add(1);
         }
         if starts_here {
-            starts.push((*cluster).clone());
-        }
-        if starts_here && !stands.was_sent {
-            added.push((*cluster).clone());
+            first_start = first_start.or(Some(cluster));
+            added = added.saturating_add(usize::from(!stands.was_sent));
         }
     }
-    if let Some(first) = starts.first().filter(|_| reach.paused) {
-        let sentence = format!("{first} takes a change of spec.configuration although its rollout is paused");
-        return Some((starts, sentence));
+    if let Some(first) = first_start.filter(|_| reach.paused) {
+        return Some(format!(
+            "{first} takes a change of spec.configuration although its rollout is paused"
+        ));
     }
     let limit = reach.limit.of(all).max(1);
-    let over: Vec<Name> = added
-        .into_iter()
-        .rev()
-        .take(moving.saturating_sub(limit))
-        .collect();
-    let sentence =
-        format!("{moving} clusters would be on their way with spec.configuration, and {limit} may be");
-    (!over.is_empty()).then_some((over, sentence))
+    (added > 0 && moving > limit).then(|| {
+        format!("{moving} clusters would be on their way with spec.configuration, and {limit} may be")
+    })
 }
 
 /// Whether an instance stays: what nothing selects any more goes, unless a human made it or another field manager applies it, and

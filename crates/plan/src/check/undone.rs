@@ -4,13 +4,12 @@
 //! Decides only what is certain: a cluster that has configurations of its own, or that has chosen its version, is left out,
 //! because what it inherits is not known here.
 
-use super::broken::{Broken, Spoilt};
 use super::pace::{FoundHome, Homes};
 use super::standing::{AssignedConfig, Written, assigned, is_same, there};
 use snapshot::{Instance, Name, PinnedConfig, PinnedContent, PlacementUse, Progression, Undone, View};
 
 /// Returns the clusters that are given what was undone.
-pub(super) fn broken(view: &View<'_>, homes: &Homes<'_>, written: &Written<'_>) -> Vec<Broken> {
+pub(super) fn broken(view: &View<'_>, homes: &Homes<'_>, written: &Written<'_>) -> Vec<String> {
     let each = view.addon.placements.iter().enumerate();
     let faults = each.filter_map(|(index, by)| {
         let (_, undone) = note(view, by)?;
@@ -20,17 +19,11 @@ pub(super) fn broken(view: &View<'_>, homes: &Homes<'_>, written: &Written<'_>) 
                 && is_of(after, &undone.failed)
                 && inherits.is_some_and(|instance| !is_same(after, &assigned(instance)))
         };
-        let given: Vec<Name> = written
-            .iter()
-            .filter(is_given)
-            .map(|(cluster, _)| (*cluster).clone())
-            .collect();
-        let first = given.first()?.clone();
-        let sentence = format!(
+        let (first, _) = written.iter().find(is_given)?;
+        Some(format!(
             "placement {}/{}: {first} is given what was undone, and nobody wants it tried again",
             by.namespace, by.name
-        );
-        Some(Broken::new(Spoilt::Moves(given), sentence))
+        ))
     });
     faults.collect()
 }

@@ -7,7 +7,6 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::broken::{Broken, Spoilt};
 use super::{beside, grants, pace, pinned, removals, rolling, standing, unchanged, undone};
 use crate::types::{Action, Plan, Revision};
 use crate::work::is_hook_work;
@@ -15,12 +14,6 @@ use snapshot::{InstallStrategy, Kind, Name, ObjectKey, PlacementUse, View, terms
 
 /// Returns every invariant that the plan breaks, as sentences.
 pub fn check(view: &View<'_>, plan: &Plan, now: Timestamp) -> Vec<String> {
-    let broken = faults(view, plan, now).into_iter();
-    broken.map(|one| one.sentence).collect()
-}
-
-/// Returns every invariant that the plan breaks, with what is spoilt by it.
-pub(super) fn faults(view: &View<'_>, plan: &Plan, now: Timestamp) -> Vec<Broken> {
     let (written, homes) = (standing::written(plan), pace::homes(view));
     // Times on the hub are whole seconds, and so are those of plans.
     let second = Timestamp::from_second(now.as_second()).unwrap_or(now);
@@ -28,26 +21,23 @@ pub(super) fn faults(view: &View<'_>, plan: &Plan, now: Timestamp) -> Vec<Broken
     broken.extend(rolling::broken(view, &homes, &written, second));
     broken.extend(beside::broken(view, &written, second));
     broken.extend(undone::broken(view, &homes, &written));
-    let removals = removals::broken(view, plan, now).into_iter();
-    broken.extend(removals.map(|sentence| Broken::new(Spoilt::Removals, sentence)));
+    broken.extend(removals::broken(view, plan, now));
     if let Some(at) = plan.recheck_at.filter(|at| *at <= now) {
-        broken.push(Broken::new(
-            Spoilt::Recheck,
-            format!("the plan asks to be made again at {at}, which is past: it would be made for ever"),
+        broken.push(format!(
+            "the plan asks to be made again at {at}, which is past: it would be made for ever"
         ));
     }
     let mut written = BTreeSet::new();
-    for (place, action) in plan.actions.iter().enumerate() {
+    for action in &plan.actions {
         let (object, verb) = (action.object(), verb(action));
-        let mut spoils = |sentence| broken.push(Broken::new(Spoilt::Write(place), sentence));
         // Metadata and status are two writes: the second goes on from the revision that the first one made.
         if !written.insert((object.clone(), verb)) {
-            spoils(format!(
+            broken.push(format!(
                 "{object} gets two writes of the kind {verb}; the second can only fail"
             ));
         }
         if let Some(fault) = fault(view, plan, action) {
-            spoils(format!("{verb} {object}: {fault}"));
+            broken.push(format!("{verb} {object}: {fault}"));
         }
         if !view.addon.managed
             && !grants::serves_everybody(action)
@@ -55,7 +45,7 @@ pub(super) fn faults(view: &View<'_>, plan: &Plan, now: Timestamp) -> Vec<Broken
             && (object.kind != Kind::Rollout || verb != "delete")
             && (object.kind != Kind::AddOn || verb != "status")
         {
-            spoils(format!("{verb} {object}: the add-on manages itself"));
+            broken.push(format!("{verb} {object}: the add-on manages itself"));
         }
     }
     broken

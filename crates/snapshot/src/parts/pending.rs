@@ -19,8 +19,6 @@ pub(crate) struct Pending {
     pub(crate) woken: Touched,
     /// What the hub refuses, by object: what it said.
     pub(crate) troubles: BTreeMap<Owner, BTreeMap<ObjectKey, Name>>,
-    /// What of the last plan broke an invariant, and was not even tried: the first broken sentence.
-    pub(crate) refusals: BTreeMap<Owner, Name>,
     /// The reasons for removals that cannot be read again, and what the hub answers.
     pub(crate) unread: BTreeMap<Owner, BTreeMap<ObjectKey, Name>>,
     /// Objects that no list shows and that cannot be read, and what the hub answers.

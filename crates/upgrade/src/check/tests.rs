@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::check;
 use crate::marks::Stage;
-use crate::plan::{Plan, plan, refused};
+use crate::plan::{Plan, plan};
 use crate::sim::Hub;
 use crate::view::View;
 use crate::writes::{Revision, Write};
@@ -178,38 +178,4 @@ fn counts_and_conditions_that_cannot_be_are_found() {
             "{rule}: {found:?}"
         );
     }
-}
-
-#[test]
-fn a_plan_that_is_refused_says_so_once_and_says_no_more_when_it_is_mended() {
-    let mut hub = early();
-    let asked = hub.asked[0].clone();
-    let faults = vec!["slots: 3 clusters are under way, 2 may be".to_owned()];
-    let told = refused(&hub.view(&asked, "uid-0"), &faults, hub.now);
-    let status = told.status.clone().expect("it is told");
-    assert_eq!(told.events.len(), 1);
-    assert_eq!(
-        (told.writes.len(), told.finalizer),
-        (0, None),
-        "nothing else is written"
-    );
-    let said = |kind: &str| {
-        let found = status.conditions.iter().find(|one| one.type_ == kind);
-        found.map(|one| (one.status.clone(), one.reason.clone()))
-    };
-    let row = |status: &str| Some((status.to_owned(), "PlanRefused".to_owned()));
-    assert_eq!((said("Ready"), said("Stalled")), (row("False"), row("True")));
-    assert!(said("Selected").is_some(), "the others stay");
-    assert_eq!(status.clusters, asked.status.clusters, "so does every clock");
-
-    hub.asked[0].status = status;
-    let asked = hub.asked[0].clone();
-    let view = hub.view(&asked, "uid-0");
-    assert_eq!(
-        refused(&view, &faults, hub.now),
-        Plan::default(),
-        "it is told once"
-    );
-    let mended = plan(&view, hub.now).status.expect("the refusal goes");
-    assert!(mended.conditions.iter().all(|one| one.reason != "PlanRefused"));
 }
