@@ -138,6 +138,15 @@ mod tests {
         assert!(found[0].1.ends_with(command), "{}", found[0].1);
         assert_eq!(found[1].0, Severity::Warning);
         assert!(found[1].1.contains("cannot be judged"));
+        // What is read by its name before a removal may not be withheld either.
+        for resource in ["placements", "placementdecisions"] {
+            let mut one = judged("cluster.open-cluster-management.io", resource, Ok(false));
+            "get".clone_into(&mut one.right.verb);
+            let found = said(vec![one]);
+            let command = format!("kubectl auth can-i get {resource}.cluster.open-cluster-management.io -A");
+            assert_eq!(found[0].0, Severity::Error);
+            assert!(found[0].1.contains(&command), "{}", found[0].1);
+        }
         let found = said(vec![judged(WORK, "manifestworks", Err("timed out".to_owned()))]);
         assert_eq!(found[0].0, Severity::Unknown);
         assert_eq!(found.len(), 1, "what was not asked is not called sound");
