@@ -76,7 +76,7 @@ terms! {
         "WaitingForCanary": "Known to Open Cluster Management, never written by these controllers: WaitingForGroup says it.";
         "OutsideRollout": "A change of spec.configuration reaches the clusters of one placement, and this is none of them. It is ready with what it has.";
         "RolloutStrategyInvalid": "A rollout strategy has no meaning. Clusters keep what they have until it is corrected.";
-        "PlacementNotFound": "A placement that the add-on names does not exist.";
+        "PlacementNotFound": "A placement that the add-on or the upgrade names does not exist. It is waited for, for ten seconds, because it may still be applied; then an administrator has to act.";
         "PlacementNotDecided": "Nobody has decided the placement, so nobody knows whose turn it is.";
         "AppliedByOthers": "Adopted: somebody else applies the ManagedClusterAddOn. Its fields are theirs, and no install strategy takes it away.";
         "NotSelected": "Adopted: nothing selects the cluster, and the add-on stays because somebody else applies it. The message says how to let it go.";
@@ -86,7 +86,7 @@ terms! {
         "WaitingForHostingManifestApplied": "The program that deploys the add-on has not said that the works for the hosting cluster are written.";
         "WorkNotFound": "Available: the add-on has no work on the cluster.";
         "WorkApplyFailed": "Available: the cluster could not apply the work.";
-        "WorkNotApplied": "Available: the work is not applied yet, or not available.";
+        "WorkNotApplied": "Available: the work is not applied yet, or not available. Of a cluster of an upgrade: the agent could not apply a work of the upgrade; the message has its words, and it tries again by itself.";
         "WorkApplied": "Available: the work is applied and there.";
         "NoProbeResult": "Available: the cluster has reported nothing yet that health could be told from.";
         "ProbeUnavailable": "Available: a workload has fewer ready replicas than it wants.";
@@ -122,6 +122,7 @@ terms! {
         "SetPermissionApplied": "RegistrationApplied: the agent has its permissions on the hub.";
         "SetPermissionFailed": "RegistrationApplied: the permissions of the agent could not be written.";
         "PermissionConfigPending": "RegistrationApplied: the permissions wait for something that is not there yet.";
+        "RegistrationNotApplied": "The program that registers the agent reports that the registration is not applied, with a reason of its own in RegistrationApplied.";
         "RegistrationUnknown": "RegistrationApplied: what the add-on asks for could not be worked out.";
         "TokenInfrastructureApplyFailed": "TokenInfrastructureReady: the service account, role or binding could not be written.";
         "CertificateNotIssued": "A certificate request was approved, and no certificate has come.";
@@ -157,8 +158,10 @@ terms! {
         "Waiting": "Of an upgrade: nothing new starts until the window opens, or until those have ended who are on their way to what was asked before.";
         "Pending": "Of an upgrade: no cluster is selected.";
         "Preview": "Of an upgrade: spec.preview is set; status.plan says what would happen, and nothing does.";
-        "Halted": "Of an upgrade: nothing new starts until somebody changes something: one that went first has failed, more failed than may, none goes first, or the spec has no meaning. Those who are on their way go on.";
+        "Halted": "Of an upgrade: nothing new starts until somebody changes something: one that went first has failed, more failed than may, none goes first, no cluster can start, a placement does not exist, or the spec has no meaning. Those who are on their way go on.";
         "Complete": "Of an upgrade: every selected cluster is upgraded.";
+        "ClustersHeld": "Of an upgrade: no cluster that is left can start until an administrator acts, for several reasons; the message names them.";
+        "Failing": "The ClusterVersion of the cluster is failing; the message is that of its condition Failing. The upgrade goes on by itself when the cause is repaired, or fails when its time is over.";
         "AlreadyAtVersion": "The cluster had the version before the upgrade came to it.";
         "NotAccepted": "The cluster does not take the version; the message is that of its version operator, and `tidegate why mcu/NAME` has the fix: the channel does not offer the version, or an operator of the cluster is not upgradeable.";
         "WorkRefused": "The hub takes no work for the cluster; the message is the hub's. It is tried again, and the cluster takes no slot meanwhile.";

@@ -93,6 +93,7 @@ impl Work {
             created: created(meta),
             deleting: meta.deletion_timestamp.is_some(),
             applied: applied(meta, status.map_or(&[][..], |status| &status.conditions)),
+            failure: failure(meta, status.map_or(&[][..], |status| &status.conditions), told),
             mode: match strategy.map(|strategy| strategy.type_.as_str()) {
                 Some("ReadOnly") => Mode::ReadOnly,
                 Some(_) | None => Mode::Apply,
@@ -135,15 +136,38 @@ fn applied(meta: &ObjectMeta, conditions: &[Condition]) -> Applied {
     else {
         return Applied::Never;
     };
-    let is_current = match (found.observed_generation, meta.generation) {
-        (Some(observed), Some(generation)) if observed > 0 => observed >= generation,
-        (Some(_) | None, _) => true,
-    };
-    match (truth(&found.status), is_current) {
+    match (truth(&found.status), is_current(found, meta)) {
         (Some(true), true) => Applied::Yes,
         // Where the agent has seen it and could not, it may have written a part.
         (Some(true), false) | (Some(false) | None, _) => Applied::Not,
     }
+}
+
+fn is_current(condition: &Condition, meta: &ObjectMeta) -> bool {
+    match (condition.observed_generation, meta.generation) {
+        (Some(observed), Some(generation)) if observed > 0 => observed >= generation,
+        (Some(_) | None, _) => true,
+    }
+}
+
+/// The message of the first manifest that was not applied says more than that of the work.
+fn failure(meta: &ObjectMeta, conditions: &[Condition], told: &[ManifestCondition]) -> String {
+    let has_failed = |condition: &&Condition| condition.type_ == WORK_APPLIED && condition.status == "False";
+    let Some(whole) = conditions
+        .iter()
+        .find(|one| has_failed(one) && is_current(one, meta))
+    else {
+        return String::new();
+    };
+    let mut each = told.iter().flat_map(|told| &told.conditions);
+    let message = each.find(has_failed).map(|one| one.message.as_str());
+    let message = message
+        .filter(|message| !message.is_empty())
+        .unwrap_or(&whole.message);
+    if message.is_empty() {
+        return "the agent reports no cause".to_owned();
+    }
+    message.to_owned()
 }
 
 fn manifest(told: &ManifestCondition) -> Manifest {

@@ -19,6 +19,8 @@ pub(crate) enum Platform {
         /// What it says.
         message: String,
     },
+    /// It reports that it cannot go on, and why.
+    Failing(String),
     /// It is there.
     Done,
 }
@@ -44,8 +46,10 @@ pub(crate) fn platform(work: &Work) -> Platform {
         value("version") == version
     };
     let message = value("progressMessage");
+    let is_failing = value("failing") == "True";
     match (is_ours, value("state")) {
         (true, "Completed") => Platform::Done,
+        (true, "Partial") if is_failing => Platform::Failing(failing(value("failingMessage"), message)),
         (true, "Partial") => Platform::Underway {
             percent: percent(message),
             message: message.to_owned(),
@@ -58,7 +62,24 @@ pub(crate) fn platform(work: &Work) -> Platform {
                 why.unwrap_or(message)
             ))
         }
+        // The version before is not healthy: the operator does not begin with another one.
+        (_, _) if is_failing => Platform::Failing(failing(value("failingMessage"), message)),
         (_, _) => Platform::Silent(String::new()),
+    }
+}
+
+/// Works of earlier releases do not report the message of `Failing`; `Progressing` repeats it behind the version.
+fn failing(message: &str, progress: &str) -> String {
+    if !message.is_empty() {
+        return message.to_owned();
+    }
+    let rest = progress.strip_prefix("Unable to apply ");
+    let cause = rest
+        .and_then(|rest| rest.split_once(": "))
+        .map(|(_, cause)| cause);
+    match cause.unwrap_or(progress) {
+        "" => "the ClusterVersion reports no cause".to_owned(),
+        cause => cause.to_owned(),
     }
 }
 
@@ -180,6 +201,7 @@ mod tests {
             created: Timestamp::UNIX_EPOCH,
             deleting: false,
             applied,
+            failure: String::new(),
             mode: Mode::Apply,
             target: (target.0.to_owned(), target.1.to_owned()),
             count: manifests.len(),
@@ -239,6 +261,30 @@ mod tests {
             vec![told(None, &[], &refused)],
         ));
         assert!(matches!(found, Platform::Silent(text) if text.contains("has not accepted")));
+    }
+
+    #[test]
+    fn a_cluster_version_that_is_failing_reports_its_cause() {
+        let partial = [("version", "4.12.0"), ("state", "Partial"), ("failing", "True")];
+        let old = [("version", "4.11.9"), ("state", "Completed"), ("failing", "True")];
+        let progress = ("progressMessage", "Unable to apply 4.12.0: etcd quorum lost");
+        let message = ("failingMessage", "etcd quorum lost");
+        let rows: [(&[(&str, &str)], &[(&str, &str)], &str); 5] = [
+            (&partial, &[message], "etcd quorum lost"),
+            (&partial, &[progress], "etcd quorum lost"),
+            (&partial, &[("progressMessage", "stuck")], "stuck"),
+            (&partial, &[], "the ClusterVersion reports no cause"),
+            (&old, &[message], "etcd quorum lost"),
+        ];
+        for (state, more, expected) in rows {
+            let feedback: Vec<(&str, &str)> = state.iter().chain(more).copied().collect();
+            let found = platform(&work(
+                Applied::Yes,
+                ("4.12.0", ""),
+                vec![told(None, &[], &feedback)],
+            ));
+            assert_eq!(found, Platform::Failing(expected.to_owned()), "{feedback:?}");
+        }
     }
 
     #[test]

@@ -9,6 +9,7 @@
     clippy::wildcard_enum_match_arm
 )]
 
+mod blocked;
 mod check;
 mod decode;
 mod events;

@@ -11,6 +11,7 @@ use field::Path;
 use model::Name;
 use model::upgrade::UpgradeSpec;
 
+use crate::blocked::{Blocked, is_underway};
 use crate::events::{self, Event};
 use crate::gather;
 use crate::memory::Memory;
@@ -149,7 +150,8 @@ fn going(
         all_done: told::all_done(&records) && !view.undecided,
     };
     let writes = writes::writes(context, &stands, &works, &turns);
-    let status = status(context, &stands, &works, &turns, now);
+    let blocked = Blocked::of(view, spec, (&records, &turns), now);
+    let status = status(context, (&stands, &works), (&turns, blocked.as_ref()), now);
     let before = view.upgrade.status;
     let changed = Some(&status) != Some(before);
     Plan {
@@ -160,6 +162,7 @@ fn going(
             .values()
             .filter_map(|stand| stand.until)
             .chain(turns.until)
+            .chain(blocked.as_ref().and_then(Blocked::until))
             .min(),
         finalizer: (!view.upgrade.held).then_some(Finalizer::Add),
         status: changed.then_some(status),
@@ -195,9 +198,8 @@ fn waits(turns: &Turns) -> Vec<Wait> {
 
 fn status(
     context: WriteContext<'_>,
-    stands: &BTreeMap<Name, ClusterStanding>,
-    works: &BTreeMap<Name, Works<'_>>,
-    turns: &Turns,
+    (stands, works): (&BTreeMap<Name, ClusterStanding>, &BTreeMap<Name, Works<'_>>),
+    (turns, blocked): (&Turns, Option<&Blocked>),
     now: Timestamp,
 ) -> ManagedClustersUpgradeStatus {
     let upgrade = &context.view.upgrade;
@@ -208,12 +210,13 @@ fn status(
             .flatten()
             .any(|work| work.applied == Applied::Yes)
     };
-    let phase = phase(&records, turns);
+    let phase = blocked_phase(blocked, &records, turns).unwrap_or_else(|| phase(&records, turns));
     let said = StatusInput {
         whole: Whole {
             phase,
             closed: turns.closed,
             refusal: context.view.unwritten.as_deref(),
+            blocked,
         },
         applied: context.memory.applied || works.values().any(is_applied),
         generation: upgrade.generation,
@@ -236,6 +239,18 @@ fn status(
     told::tell_counts(&mut status, context.spec, &records);
     told::tell_clusters(&mut status, &records);
     status
+}
+
+/// The word for an upgrade that does not go on; nothing while clusters are on their way all the same, or have failed.
+fn blocked_phase(blocked: Option<&Blocked>, records: &Records<'_>, turns: &Turns) -> Option<&'static str> {
+    match blocked? {
+        Blocked::Clusters(_) => Some("Halted"),
+        Blocked::Placement { until, .. } => {
+            let goes_on = !turns.start.is_empty() || records.values().any(|record| is_underway(record));
+            let word = until.map_or("Halted", |_| "Waiting");
+            (!goes_on && phase(records, turns) != "Failed").then_some(word)
+        }
+    }
 }
 
 /// The whole upgrade in one word.

@@ -8,6 +8,17 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use api::cluster::UpgradeClusterStatus;
 use field::{short_digests, shortened};
 
+/// The reasons for which a cluster that has not ended does not go on until an administrator acts.
+const NEEDS_ADMIN: [&str; 7] = [
+    "ClusterIDUnknown",
+    "Failing",
+    "NotAccepted",
+    "PreActionDegraded",
+    "PrecheckFailed",
+    "WorkNotApplied",
+    "WorkRefused",
+];
+
 /// The longest message of a cluster. Of a longer one the end stays, which names the cause.
 pub(crate) const LONGEST_MESSAGE: usize = 1024;
 /// From this length on digests of images are shortened.
@@ -209,6 +220,14 @@ impl Record {
             State::Complete => self.phase == Phase::Done,
             State::Failed => true,
         }
+    }
+
+    /// Returns the reason for which it does not go on until an administrator acts, if there is one.
+    pub fn needs_admin(&self) -> Option<&'static str> {
+        if self.has_ended() {
+            return None;
+        }
+        NEEDS_ADMIN.into_iter().find(|reason| *reason == self.reason)
     }
 
     /// Says why it is as it is.

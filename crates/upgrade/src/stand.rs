@@ -217,10 +217,17 @@ fn flight(case: Case<'_>, spec: &UpgradeSpec, now: Timestamp) -> ClusterStanding
                 .because("Upgrading", message);
             ClusterStanding::of(Record { percent, ..record }).until(until)
         }
+        Platform::Failing(message) => {
+            let state = record.state;
+            let record = record.at(state, Phase::Platform).because("Failing", message);
+            let percent = None;
+            ClusterStanding::of(Record { percent, ..record }).until(until)
+        }
         Platform::Silent(message) => {
             let reason = if message.is_empty() { "" } else { "NotAccepted" };
             let state = record.state;
-            ClusterStanding::of(record.at(state, Phase::Platform).because(reason, message)).until(until)
+            let record = record.at(state, Phase::Platform).because(reason, message);
+            ClusterStanding::of(unapplied(record, Stage::Platform, work)).until(until)
         }
     }
 }
@@ -263,9 +270,26 @@ fn operators(record: Record, works: &Works<'_>, spec: &UpgradeSpec, now: Timesta
             ))
         }
         ActionState::None | ActionState::Progressing | ActionState::Applied => {
-            ClusterStanding::of(record).until(until)
+            ClusterStanding::of(unapplied(record, Stage::Operators, work)).until(until)
         }
     }
+}
+
+/// What the agent could not apply, it tries again; what keeps it from that may need an administrator.
+fn unapplied(record: Record, stage: Stage, work: &Work) -> Record {
+    if work.failure.is_empty() {
+        return record;
+    }
+    let what = match stage {
+        Stage::Pre => "pre-upgrade",
+        Stage::Platform => "upgrade",
+        Stage::Operators => "operator",
+        Stage::Post => "post-upgrade",
+    };
+    record.because(
+        "WorkNotApplied",
+        format!("{what} work not applied: {}", work.failure),
+    )
 }
 
 fn complete(record: Record, post: Option<&Work>, spec: &UpgradeSpec, now: Timestamp) -> ClusterStanding {
@@ -310,8 +334,12 @@ fn after(record: Record, post: Option<&Work>, spec: &UpgradeSpec, now: Timestamp
             ))
         }
         ActionState::None | ActionState::Progressing | ActionState::Applied => {
-            let want = post.map_or(Want::Work(Stage::Post), |_| Want::Nothing);
-            ClusterStanding::of(record).wanting(want).until(until)
+            let Some(work) = post else {
+                return ClusterStanding::of(record)
+                    .wanting(Want::Work(Stage::Post))
+                    .until(until);
+            };
+            ClusterStanding::of(unapplied(record, Stage::Post, work)).until(until)
         }
     }
 }
@@ -389,7 +417,8 @@ fn before(record: Record, work: &Work, timeout: Option<Duration>, now: Timestamp
         )
         .until(until),
         ActionState::None | ActionState::Progressing | ActionState::Applied => {
-            ClusterStanding::of(record.at(State::NotStarted, Phase::PreAction)).until(until)
+            let record = record.at(State::NotStarted, Phase::PreAction);
+            ClusterStanding::of(unapplied(record, Stage::Pre, work)).until(until)
         }
     }
 }

@@ -3,6 +3,7 @@
 //!
 //! Decides these three, behind the conditions of the proposal. Never green while a cluster is wanted that is not there.
 
+use crate::blocked::{Blocked, causes};
 use crate::pace::Hold;
 use crate::record::State;
 use crate::told::{Records, Row, row};
@@ -16,6 +17,8 @@ pub(crate) struct Whole<'a> {
     pub(crate) closed: Option<Hold>,
     /// What the hub says when the upgrade itself cannot be written.
     pub(crate) refusal: Option<&'a str>,
+    /// Why it does not go on, beside that.
+    pub(crate) blocked: Option<&'a Blocked>,
 }
 
 impl Whole<'_> {
@@ -24,23 +27,21 @@ impl Whole<'_> {
         phase: "Halted",
         closed: None,
         refusal: None,
+        blocked: None,
     };
 }
 
 /// Returns the three conditions.
 pub(crate) fn rows(records: &Records<'_>, whole: Whole<'_>) -> [Row; 3] {
     let is_done = whole.phase == "Complete";
-    let is_stalled = matches!(whole.phase, "Halted" | "Failed") || whole.refusal.is_some();
+    let is_blocked = whole.blocked.is_some_and(Blocked::is_stalled);
+    let is_stalled = is_blocked || matches!(whole.phase, "Halted" | "Failed") || whole.refusal.is_some();
     let message = message(records, whole);
-    let stalled = if is_stalled { whole.phase } else { "NotStalled" };
+    let reason = whole.blocked.map_or(whole.phase, Blocked::reason);
+    let stalled = if is_stalled { reason } else { "NotStalled" };
     [
-        row("Ready", is_done, whole.phase, message.clone()),
-        row(
-            "Reconciling",
-            !is_done && !is_stalled,
-            whole.phase,
-            message.clone(),
-        ),
+        row("Ready", is_done, reason, message.clone()),
+        row("Reconciling", !is_done && !is_stalled, reason, message.clone()),
         row(
             "Stalled",
             is_stalled,
@@ -54,7 +55,9 @@ fn message(records: &Records<'_>, whole: Whole<'_>) -> String {
     let count = |state: State| records.values().filter(|record| record.state == state).count();
     let (total, done, failed) = (records.len(), count(State::Complete), count(State::Failed));
     let underway = count(State::Initialized).saturating_add(count(State::Partial));
-    let mut parts = vec![format!("{done} of {total} clusters are upgraded")];
+    let mut parts: Vec<String> = Vec::new();
+    parts.extend(whole.blocked.map(|blocked| blocked.message().to_owned()));
+    parts.push(format!("{done} of {total} clusters are upgraded"));
     if underway > 0 {
         parts.push(format!("{underway} upgrade"));
     }
@@ -66,6 +69,7 @@ fn message(records: &Records<'_>, whole: Whole<'_>) -> String {
             .closed
             .map(|hold| format!("nothing new starts: {}", hold.sentence())),
     );
+    parts.extend(causes(records));
     let refused = records.iter().find(|(_, record)| record.reason == "WorkRefused");
     parts.extend(
         refused.map(|(name, record)| format!("the hub takes no work for {name}: {}", record.message)),

@@ -94,8 +94,11 @@ pub(crate) fn tell_counts(
 
 /// Tells whether every cluster is complete, with the action after it.
 pub(crate) fn all_done(records: &Records<'_>) -> bool {
-    let is_done = |record: &&Record| record.state == State::Complete && record.phase == Phase::Done;
-    !records.is_empty() && records.values().all(is_done)
+    !records.is_empty() && records.values().all(|record| is_done(record))
+}
+
+fn is_done(record: &Record) -> bool {
+    record.state == State::Complete && record.phase == Phase::Done
 }
 
 /// What the conditions say.
@@ -115,6 +118,11 @@ pub(crate) fn conditions(records: &Records<'_>, said: StatusInput<'_>, now: Time
     let has_ended = records.values().all(|record| record.has_ended());
     let (selected, total) = (counts.total > 0, counts.total);
     let in_progress = counts.partial_upgrade > 0;
+    let begun = counts.initialized;
+    let complete = count(records.values().filter(|record| is_done(record)).count());
+    let said_or = |holds: bool, message: &str, missing: String| {
+        if holds { message.to_owned() } else { missing }
+    };
     let each = [
         Some(row(
             "Selected",
@@ -124,13 +132,22 @@ pub(crate) fn conditions(records: &Records<'_>, said: StatusInput<'_>, now: Time
             } else {
                 "ManagedClustersNotSelected"
             },
-            format!("ManagedClusters upgrade select {total} clusters"),
+            said_or(
+                selected,
+                &format!("ManagedClusters upgrade select {total} clusters"),
+                "no cluster is selected: neither the placements nor the clusterSelector select one"
+                    .to_owned(),
+            ),
         )),
         Some(row(
             "Applied",
             said.applied,
             "ManagedClustersUpgradeApplied",
-            "ManagedClusters upgrade applied".to_owned(),
+            said_or(
+                said.applied,
+                "ManagedClusters upgrade applied",
+                "neither the pre-upgrade action nor the upgrade is applied on any cluster".to_owned(),
+            ),
         )),
         Some(row(
             "InProgress",
@@ -140,13 +157,23 @@ pub(crate) fn conditions(records: &Records<'_>, said: StatusInput<'_>, now: Time
             } else {
                 "ManagedClustersUpgradeInProgress"
             },
-            "ManagedClusters upgrade InProgress".to_owned(),
+            said_or(
+                in_progress,
+                "ManagedClusters upgrade InProgress",
+                format!(
+                    "no cluster is upgrading: {begun} of {total} clusters have started, {complete} are complete"
+                ),
+            ),
         )),
         Some(row(
             "Complete",
             done,
             "ManagedClustersUpgradeComplete",
-            "ManagedClusters upgrade Complete".to_owned(),
+            said_or(
+                done,
+                "ManagedClusters upgrade Complete",
+                format!("{complete} of {total} clusters are complete"),
+            ),
         )),
         failed(counts.failed, said.before),
     ];
@@ -164,14 +191,7 @@ fn failed(count: i64, before: &[Condition]) -> Option<Row> {
         let message = format!("ManagedClusters upgrade failed, count: {count}");
         return Some(row("Failed", true, "ManagedClustersUpgradeFailed", message));
     }
-    was_told.then(|| {
-        row(
-            "Failed",
-            false,
-            "NoFailure",
-            "ManagedClusters upgrade failed, count: 0".to_owned(),
-        )
-    })
+    was_told.then(|| row("Failed", false, "NoFailure", "no cluster has failed".to_owned()))
 }
 
 pub(crate) struct Row {

@@ -123,6 +123,8 @@ pub struct Work {
     pub deleting: bool,
     /// How far the agent is with applying it.
     pub applied: Applied,
+    /// Why the agent could not apply it as it stands; empty when it has not reported a failure.
+    pub failure: String,
     /// Whether it only looks.
     pub mode: Mode,
     /// Version and image that it asks of a cluster; empty when it asks none.

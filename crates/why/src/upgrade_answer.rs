@@ -268,7 +268,15 @@ impl Case<'_> {
             );
             self.group(("UpgradeRefused", why), cure, Vec::new())
         });
-        none.into_iter().chain(unwritten).collect()
+        let ready = status.conditions.iter().find(|one| one.type_ == "Ready");
+        let missing = ready.filter(|one| one.reason == "PlacementNotFound");
+        let missing = missing.map(|one| {
+            let message = one.message.split("; ").next().unwrap_or_default();
+            self.group((&one.reason, message), of_reason(&one.reason), Vec::new())
+        });
+        // A placement that does not exist explains why nothing is selected.
+        let none = none.filter(|_| missing.is_none());
+        missing.into_iter().chain(none).chain(unwritten).collect()
     }
 
     fn is_strange(&self, cluster: &str) -> bool {
@@ -348,6 +356,9 @@ fn of_work(work: &Work, uid: &str) -> String {
         upgrade::Applied::Yes => "applied",
     };
     let mut parts = vec![applied.to_owned()];
+    if !work.failure.is_empty() {
+        parts.push(work.failure.clone());
+    }
     for manifest in &work.manifests {
         let each = manifest.feedback.iter().filter(|(_, value)| !value.is_empty());
         parts.extend(each.map(|(name, value)| format!("{name}={value}")));

@@ -17,6 +17,7 @@ pub enum Act {
 pub(super) type Cure = (Act, &'static str, &'static str);
 
 const LOOK: &str = "kubectl get mcu {mcu} -n {namespace} -o yaml";
+const PLACEMENTS: &str = "kubectl get placements -A";
 const CLUSTER: &str = "kubectl get managedcluster {cluster} -o yaml";
 const WORKS: &str = "kubectl get manifestwork -n {cluster} -o yaml";
 const RETRY: &str = "kubectl annotate mcu {mcu} -n {namespace} --overwrite cluster.open-cluster-management.io/mcu-retry=\"$(date +%s)\"";
@@ -59,6 +60,21 @@ pub(super) fn of_reason(reason: &str, detail: &str) -> Cure {
             WORKS,
         ),
         "NotAccepted" => not_accepted(detail),
+        "Failing" => (
+            Needed,
+            "repair what the ClusterVersion of the cluster reports; the upgrade goes on by itself, or fails when its time is over",
+            WORKS,
+        ),
+        "WorkNotApplied" => (
+            Needed,
+            "remove what keeps the work agent of the cluster from applying the work; it tries again by itself",
+            WORKS,
+        ),
+        "PlacementNotFound" => (
+            Needed,
+            "create the placement, or correct spec.placement of the upgrade",
+            PLACEMENTS,
+        ),
         "NotApplied" | "UpgradeTimeout" | "OperatorsFailed" | "OperatorsTimeout" | "PreActionFailed"
         | "PostActionFailed" => (
             Needed,

@@ -25,6 +25,52 @@ fn a_cluster_that_never_took_its_work_has_it_withdrawn() {
 }
 
 #[test]
+fn an_upgrade_none_of_whose_clusters_can_start_is_stalled_with_the_reason() {
+    let summed = |hub: &Hub| {
+        let status = &hub.asked[0].status;
+        ["Ready", "Reconciling", "Stalled"].map(|kind| {
+            let mut all = status.conditions.iter();
+            let one = all.find(|one| one.type_ == kind).expect("a condition");
+            format!("{} {}", one.status, one.reason)
+        })
+    };
+    let mut hub = Hub::new(2);
+    hub.ask(
+        "mcu",
+        json!({"clusterSelector": {}, "clusterVersion": {"version": "4.12.0"}}),
+    );
+    for name in ["dev1", "dev2"] {
+        hub.clusters.get_mut(name).expect("it").id.clear();
+    }
+    hub.settle(0);
+    assert_eq!(phase(&hub), "Halted");
+    assert_eq!(
+        summed(&hub),
+        [
+            "False ClusterIDUnknown",
+            "False ClusterIDUnknown",
+            "True ClusterIDUnknown"
+        ]
+    );
+    // Another reason on the other cluster: the reason is one for both.
+    let other = hub.clusters.get_mut("dev2").expect("it");
+    other.id = "id".to_owned();
+    other.version = "4.13.0".to_owned();
+    hub.settle(0);
+    assert_eq!(summed(&hub)[2], "True ClustersHeld");
+    // A cluster that does not answer may come back by itself, and one that can start does.
+    hub.clusters.get_mut("dev2").expect("it").available = false;
+    hub.settle(0);
+    assert_eq!(summed(&hub)[1], "True Upgrading");
+    hub.clusters.get_mut("dev1").expect("it").id = "id-dev1".to_owned();
+    hub.settle(0);
+    assert_eq!(
+        hub.told(0, "dev1").split(' ').next(),
+        Some("Initialized/Platform")
+    );
+}
+
+#[test]
 fn operators_that_fail_or_take_too_long_fail_the_cluster() {
     for (ends, reason) in [(Job::Bad(5), "OperatorsFailed"), (Job::Stuck, "OperatorsTimeout")] {
         let mut hub = Hub::new(1);

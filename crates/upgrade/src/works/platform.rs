@@ -74,6 +74,7 @@ fn config(mode: Mode) -> Value {
             path("image", ".status.history[0].image"),
             of_condition("progressMessage", "Progressing", "message"),
             of_condition("failing", "Failing", "status"),
+            of_condition("failingMessage", "Failing", "message"),
             of_condition("releaseAccepted", "ReleaseAccepted", "status"),
             of_condition("releaseMessage", "ReleaseAccepted", "message"),
             of_condition("invalid", "Invalid", "status"),
