@@ -174,12 +174,15 @@ async fn hub(client: &Client, told: &(dyn Fn(&str) + Sync)) -> Result<Hub, CliEr
     let mut hub = Hub::default();
     for kind in Kind::ALL {
         told(&format!("reading the hub: {}", kind.address().resource));
-        if let Some(objects) = list(client, kind).await? {
-            for object in objects {
-                hub.put(object);
-            }
+        let found = list(client, kind).await?;
+        // What agents may do is not concluded from objects that the hub does not show.
+        let is_withheld = found.is_none() && (kind.is_hub_role() || kind.is_for_registration());
+        for object in found.into_iter().flatten() {
+            hub.put(object);
         }
-        hub.complete(kind);
+        if !is_withheld {
+            hub.complete(kind);
+        }
     }
     for policy in policies(client).await? {
         hub.put(policy);

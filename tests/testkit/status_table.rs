@@ -214,6 +214,17 @@ fn repetition(conditions: &Value) -> Option<String> {
     ))
 }
 
+/// An agent without its registration does not do what the add-on is for.
+fn unregistered(conditions: &Value) -> Option<String> {
+    let is = |kind: &str, status: &str| find(conditions, kind).is_some_and(|one| one["status"] == status);
+    (is("Ready", "True") && is("RegistrationApplied", "False")).then(|| {
+        format!(
+            "ManagedClusterAddOn: it is ready without its registration: {}",
+            told(conditions, &["Ready", "RegistrationApplied"])
+        )
+    })
+}
+
 /// Returns what is wrong with the status of a ManagedClusterAddOn.
 pub(crate) fn instance(status: &Value) -> Option<String> {
     let conditions = &status["conditions"];
@@ -221,6 +232,7 @@ pub(crate) fn instance(status: &Value) -> Option<String> {
     find(conditions, "Ready")?;
     INSTANCE
         .check(conditions)
+        .or_else(|| unregistered(conditions))
         .or_else(|| disagreement(conditions, INSTANCE.of))
         .or_else(|| repetition(conditions))
 }

@@ -127,8 +127,9 @@ impl Hub {
         for kind in Kind::ALL {
             let here = self.objects.iter().filter(|(key, _)| key.kind == kind);
             let objects: Vec<Value> = here.map(|(_, object)| object.clone()).collect();
-            // Which roles agents may have is not guessed: roles that were not listed are withheld, not absent.
-            let unknown = kind.is_hub_role() && objects.is_empty() && !self.complete.contains(&kind);
+            // Which roles agents may have, and have, is not guessed: what was not listed is withheld, not absent.
+            let is_for_agents = kind.is_hub_role() || kind.is_for_registration();
+            let unknown = is_for_agents && objects.is_empty() && !self.complete.contains(&kind);
             store.apply(if unknown {
                 Event::Withheld { kind }
             } else {

@@ -181,15 +181,18 @@ fn managed(
     if let Some(outlook) = &mut outlook {
         outlook.note_undone(&summary);
     }
-    if let Some(seen) = seen {
-        *seen = outlook;
-    }
     let time = if arrives || rollout.recheck_at.is_some() {
         Time::Runs
     } else {
         Time::Stands
     };
     let verdict = health::managed(view, &wanted, &summary, (&census, time), now);
+    if let Some(outlook) = &mut outlook {
+        outlook.note_conditions(&verdict.conditions);
+    }
+    if let Some(seen) = seen {
+        *seen = outlook;
+    }
     let recheck_at = earliest(verdict.recheck_at, summary.recheck_at);
     let own = own_status::managed(view, &verdict.conditions, &summary, &census);
     let oddities = configs.versions.oddities.iter().map(ToString::to_string);

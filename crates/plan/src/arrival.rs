@@ -10,12 +10,14 @@ use super::conditions::Wish;
 use snapshot::{Condition, Settings, Status};
 
 /// Reasons that an object ends which is yet to come, or an answer of the hub.
-const ABSENCES: [&str; 5] = [
+const ABSENCES: [&str; 6] = [
     "ConfigurationKindNotServed",
     "ConfigurationNotFound",
     "InvalidVersion",
     "PlacementNotFound",
     "ReadFailed",
+    // A role that is bound comes with the template, or after it.
+    "SetPermissionFailed",
 ];
 
 /// An absence that is waited for.

@@ -53,6 +53,14 @@ impl<'a> Wish<'a> {
         }
     }
 
+    /// Gives the condition a time where it has none of its own.
+    pub(super) fn since_unless_given(self, since: Timestamp) -> Self {
+        Self {
+            since: self.since.or(Some(since)),
+            ..self
+        }
+    }
+
     /// Returns the same wish with a reason that another program has given; an empty one does not count.
     pub(super) fn quoting(mut self, reason: &'a str) -> Self {
         self.quoted = Some(reason).filter(|reason| !reason.is_empty());

@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 
 use jiff::Timestamp;
+use serde_json::Value;
 
 use super::arrival::Arrival;
 use super::census::{Census, Time};
@@ -57,8 +58,7 @@ pub(super) fn managed<'v>(
     let nobody = (is_known && census.is_nobody()).then(|| nobody(view, wanted));
     let message = nobody.unwrap_or_else(|| census.message());
     let open = Open::of(wanted, (census, time), &message);
-    let addon = view.addon;
-    let stated_before = (&*addon.conditions, addon.meta.generation);
+    let stated_before = stated_before(view);
     let arrival = fault
         .as_ref()
         .and_then(|(reason, _)| Arrival::of(reason, stated_before, view.settings(), now));
@@ -80,6 +80,25 @@ pub(super) fn managed<'v>(
         conditions,
         note,
         recheck_at: arrival.map(|arrival| arrival.until),
+    }
+}
+
+/// Returns what was stated last, with the generation of the object that holds it: on a hub whose ClusterManagementAddOn keeps no
+/// conditions that is the roll-up, which counts while it is about the present generation of the add-on.
+fn stated_before<'v>(view: &View<'v>) -> (&'v [Condition], i64) {
+    let addon = view.addon;
+    let own = (&*addon.conditions, addon.meta.generation);
+    if addon.conditions.iter().any(|one| &*one.kind == READY) {
+        return own;
+    }
+    let Some(known) = view.roll_up().filter(|_| view.keeps_roll_ups()) else {
+        return own;
+    };
+    let about = known.status.get("addonGeneration").and_then(Value::as_i64);
+    if about == Some(addon.meta.generation) {
+        (&known.conditions, known.meta.generation)
+    } else {
+        own
     }
 }
 

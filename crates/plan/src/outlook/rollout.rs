@@ -12,7 +12,7 @@ use crate::install::{DecisionState, Selected, Wanted};
 use crate::rollout::{Asked, Member, Placed, Rolled};
 use crate::rollup::{Summary, before, undone};
 use ::rollout::{Breach, Counts, Course, StageCounts, UnitState, Verdict};
-use snapshot::{Applied, Compat, ConfigRef, Name, Progression, Status, View};
+use snapshot::{Applied, Compat, Condition, ConfigRef, Name, Progression, Status, View};
 
 /// What a plan has decided about the rollout of one add-on.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -23,6 +23,8 @@ pub struct Outlook {
     pub clusters: Vec<ClusterOutlook>,
     /// The clusters that get one, each with the placement that configures it.
     pub missing: BTreeMap<Name, Option<usize>>,
+    /// `Ready`, `Reconciling` and `Stalled` of the add-on as this plan writes them.
+    pub conditions: Vec<Condition>,
 }
 
 /// The rollout over one placement.
@@ -172,9 +174,16 @@ impl Outlook {
             health: tally.map_or(Health::Leaving, Health::of),
             since: ready
                 .filter(|ready| ready.status != Status::Unknown)
-                .and_then(snapshot::Condition::since),
+                .and_then(Condition::since),
             version: member.instance.current_version.clone(),
         });
+    }
+
+    /// Notes how the plan sums the add-on up.
+    pub(crate) fn note_conditions(&mut self, all: &[Condition]) {
+        let kinds = ["Ready", "Reconciling", "Stalled"];
+        let own = all.iter().filter(|one| kinds.contains(&&*one.kind));
+        self.conditions = own.cloned().collect();
     }
 
     /// Notes what was undone.
@@ -203,6 +212,7 @@ impl Outlook {
         Self {
             placements: placements.collect(),
             clusters: Vec::new(),
+            conditions: Vec::new(),
             missing: wanted
                 .missing
                 .iter()

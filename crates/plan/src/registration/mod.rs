@@ -2,7 +2,8 @@
 //!
 //! `entitled` is what an agent may ask for, derived from the content of its template; nothing that a cluster can write gets
 //! there. Stages of one instance: `identity` (registrations and namespace), `permissions` and `token` (the objects that are
-//! wanted), `certificates` (requests); `registrar` runs them, `grants` writes what is left.
+//! wanted), `certificates` (requests); `registrar` runs them, `grants` writes what is left, and `readiness` has `Ready`
+//! say so where it has failed.
 
 mod certificates;
 mod entitled;
@@ -10,6 +11,7 @@ mod grants;
 mod identity;
 mod namespace;
 mod permissions;
+mod readiness;
 mod registering;
 mod registrar;
 mod token;

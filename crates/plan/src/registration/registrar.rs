@@ -16,7 +16,7 @@ use super::entitled::Entitled;
 use super::grants::{KnownGrants, WantedGrant, Writes, writes};
 use super::permissions::{Bindings, Hindrance};
 use super::registering::Registering;
-use super::{identity, namespace, permissions, token};
+use super::{identity, namespace, permissions, readiness, token};
 use crate::conditions::{Wish, merge, render};
 use crate::config::is_template as is_of_template;
 use crate::render_cache::contents;
@@ -147,6 +147,7 @@ impl<'v> Registrar<'v> {
         }
         said.wishes = stock::bared(&self.view, said.wishes);
         said.tell(report, now);
+        readiness::amend(&self.view, report, now);
     }
 
     /// Returns what the instance is entitled to: by the template that the specs give it, and that it is assigned. While it is

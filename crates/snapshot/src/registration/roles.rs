@@ -60,6 +60,14 @@ impl Store {
 }
 
 impl View<'_> {
+    /// Returns whether the hub shows everything that the permissions of agents are judged by.
+    pub fn shows_permissions(&self) -> bool {
+        let withheld = &self.store.objects.withheld;
+        !withheld.iter().any(|kind| {
+            kind.is_hub_role() || matches!(kind, Kind::RoleBinding | Kind::Role | Kind::ServiceAccount)
+        })
+    }
+
     /// Returns whether a namespace is that of a cluster. An instance may stand in any namespace; that makes it no cluster's.
     pub fn is_clusters_own(&self, namespace: &Name) -> bool {
         self.cluster(namespace).is_some() && !is_reserved(namespace)
