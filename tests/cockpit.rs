@@ -132,8 +132,9 @@ fn an_upgrade_is_shown_in_two_waves_in_the_order_in_which_people_count() {
     let picture = scene.picture(&target);
     expect_test::expect![[r"
         mcu/default/to-4-12  PROGRESSING  wave 1/5  0 of 12 done · 1 on the way · 11 waiting
+          health  Progressing
           change  OpenShift 4.12.0
-          over    in about 5h (nothing was seen of how long a cluster takes; 1h are assumed of each)
+          ETA     in about 5h (nothing was seen of how long a cluster takes; 1h are assumed of each)
         ├─ clusters that go first ▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒ 0/1 · mandatory · deadline 3h
         │     on the way c1
         └─ the other clusters     ░░░░░░░░░░░░░░░░░░░░ 0/11 · waits · batch 1 of 4 · 3 at once · deadline 3…
@@ -225,7 +226,7 @@ fn undo_puts_every_place_back_that_names_the_new_object() {
     let target = Target::addon("hello");
     let scene = hub_with_addon(&json!({}), "old");
     let picture = scene.picture(&target);
-    assert_eq!((picture.phase, picture.changes.len()), (Phase::Empty, 2));
+    assert_eq!((picture.phase, picture.changes.len()), (Phase::Waiting, 2));
     let written = scene.steer(&target, &Verb::Undo).expect("it makes sense");
     let placement = |name: &str| json!({"namespace": "default", "name": name, "configs": [reference("old")]});
     let expected = json!({"installStrategy": {"placements": [placement("all"), placement("edge")]}});

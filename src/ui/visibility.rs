@@ -188,6 +188,8 @@ fn quiet(picture: &Picture) -> Picture {
     let mut quiet = picture.without_clusters();
     quiet.phase.word().clone_into(&mut quiet.message);
     quiet.notices.clear();
+    quiet.health.message.clear();
+    quiet.eta_unknown = None;
     for one in &mut quiet.undone {
         one.message.clear();
     }
@@ -243,7 +245,7 @@ pub(super) type Answers = BTreeMap<Question, bool>;
 #[cfg(test)]
 pub(super) mod samples {
     use super::*;
-    use cockpit::{ClusterState, Counts, Phase};
+    use cockpit::{ClusterState, Counts, HealthState, Phase, RolloutHealth};
     use jiff::Timestamp;
 
     /// An add-on on some clusters that are done.
@@ -259,6 +261,7 @@ pub(super) mod samples {
             percent: None,
             version: String::new(),
             healthy: true,
+            offline: false,
         });
         Picture {
             api_version: cockpit::API_VERSION,
@@ -267,11 +270,18 @@ pub(super) mod samples {
             target: Target::addon(name),
             phase: Phase::Done,
             message: "done; a was last".to_owned(),
+            health: RolloutHealth {
+                state: HealthState::Healthy,
+                reason: "Ready".to_owned(),
+                message: "a is ready".to_owned(),
+                ..RolloutHealth::default()
+            },
             counts: Counts::default(),
             paused: None,
             approvals: Vec::new(),
             next: None,
             eta: None,
+            eta_unknown: None,
             undone: Vec::new(),
             changes: Vec::new(),
             waves: Vec::new(),
@@ -318,6 +328,10 @@ mod tests {
         let names: Vec<&str> = seen.clusters.iter().map(|one| one.name.as_str()).collect();
         assert_eq!((names, hidden), (vec!["b"], 1));
         assert_eq!((seen.message.as_str(), seen.notices.len()), ("Done", 0));
+        assert_eq!(
+            (seen.health.message.as_str(), seen.health.reason.as_str()),
+            ("", "Ready")
+        );
         assert!(grants.cluster(&pictures[0].target, "b") && !grants.cluster(&pictures[0].target, "a"));
     }
 

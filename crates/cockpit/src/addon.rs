@@ -10,12 +10,13 @@ use super::approval::asked;
 use super::cluster::{ClusterState, ClusterView, since, state};
 use super::counts::Counts;
 use super::eta::of_addon;
+use super::health::{HealthState, RolloutHealth, Stated, SummaryConditions};
 use super::picture::{API_VERSION, Change, Content, Next, Phase, Picture, Target, Undone};
 use super::stopwatch::Stopwatch;
 use super::summary::sentence;
 use super::waves::Waves;
 use plan::{ClusterOutlook, ConfigOutlook, Health, Outlook, Plan, Wait};
-use snapshot::{Applied, Store, View, terms};
+use snapshot::{Applied, Status, Store, View, terms};
 use upgrade::natural_order;
 
 /// Returns the picture of an add-on's rollout; nothing where there is no such add-on.
@@ -29,11 +30,13 @@ pub fn addon(store: &Store, name: &str, watch: &Stopwatch, now: Timestamp) -> Op
         return Some(unplanned(&view, &plan, now));
     };
     let waves = Waves::of(&outlook);
-    let mut clusters = clusters(&outlook, &waves, &plan);
+    let mut clusters = clusters(&view, &outlook, (&waves, &plan));
     let waves = waves.counted(&outlook, &mut clusters);
     let counts = counted(&clusters);
     let paused = paused(&view, &outlook);
-    let phase = phase(&outlook, &counts);
+    let conditions = conditions(&outlook);
+    let health = conditions.health(&clusters);
+    let phase = phase(&outlook, &counts, &conditions);
     let eta = match phase {
         Phase::Progressing | Phase::Waiting => of_addon(&outlook, watch.pace(), now),
         Phase::Done
@@ -47,10 +50,11 @@ pub fn addon(store: &Store, name: &str, watch: &Stopwatch, now: Timestamp) -> Op
     };
     Some(Picture {
         next: next(&clusters, now),
-        message: told(&outlook, &counts),
+        message: told(&outlook, &counts, &health),
         undone: undone(&outlook),
         changes: changes(&outlook),
-        notices: notices(&outlook, &plan),
+        notices: notices(&outlook, &plan, &health),
+        health,
         eta,
         paused,
         approvals: asked(&outlook),
@@ -68,11 +72,13 @@ fn bare(view: &View<'_>, phase: Phase, counts: Counts, now: Timestamp) -> Pictur
         target: Target::addon(&*view.addon.name),
         phase,
         message: String::new(),
+        health: RolloutHealth::unknown("", ""),
         counts,
         paused: None,
         approvals: Vec::new(),
         next: None,
         eta: None,
+        eta_unknown: None,
         undone: Vec::new(),
         changes: Vec::new(),
         waves: Vec::new(),
@@ -98,7 +104,8 @@ fn unplanned(view: &View<'_>, plan: &Plan, now: Timestamp) -> Picture {
             until: None,
             percent: None,
             version: instance.current_version.to_string(),
-            healthy: true,
+            healthy: !is_offline(view, &instance.cluster),
+            offline: is_offline(view, &instance.cluster),
         })
         .collect();
     sort(&mut clusters);
@@ -113,11 +120,34 @@ fn unplanned(view: &View<'_>, plan: &Plan, now: Timestamp) -> Picture {
         let message = "it is not managed here: nothing is rolled out".to_owned();
         (Phase::NotManaged, message)
     };
+    let health = if is_going {
+        RolloutHealth {
+            state: HealthState::Progressing,
+            ..RolloutHealth::unknown("Deleting", &message)
+        }
+    } else {
+        RolloutHealth::unknown("NotManaged", &message)
+    };
     Picture {
         message,
+        health,
         clusters,
         ..bare(view, phase, counts, now)
     }
+}
+
+/// The conditions of the add-on as this plan writes them.
+fn conditions(outlook: &Outlook) -> SummaryConditions<'_> {
+    SummaryConditions::of(outlook.conditions.iter().map(|one| Stated {
+        kind: &one.kind,
+        is_true: one.status == Status::True,
+        reason: &one.reason,
+        message: &one.message,
+    }))
+}
+
+fn is_offline(view: &View<'_>, cluster: &str) -> bool {
+    view.cluster(cluster).is_some_and(|found| found.unknown.is_some())
 }
 
 fn by_cluster(plan: &Plan) -> BTreeMap<&str, String> {
@@ -143,7 +173,7 @@ fn counted(clusters: &[ClusterView]) -> Counts {
     counts
 }
 
-fn clusters(outlook: &Outlook, waves: &Waves, plan: &Plan) -> Vec<ClusterView> {
+fn clusters(view: &View<'_>, outlook: &Outlook, (waves, plan): (&Waves, &Plan)) -> Vec<ClusterView> {
     let waits = by_cluster(plan);
     let here = outlook.clusters.iter().map(|seen| {
         let (mut reason, mut message) = words(seen, waits.get(&*seen.cluster));
@@ -158,6 +188,7 @@ fn clusters(outlook: &Outlook, waves: &Waves, plan: &Plan) -> Vec<ClusterView> {
                 );
             }
         }
+        let offline = seen.health == Health::Unreachable || is_offline(view, &seen.cluster);
         ClusterView {
             name: seen.cluster.to_string(),
             wave: waves.at(outlook, seen),
@@ -168,10 +199,8 @@ fn clusters(outlook: &Outlook, waves: &Waves, plan: &Plan) -> Vec<ClusterView> {
             until: seen.until,
             percent: None,
             version: seen.version.to_string(),
-            healthy: !matches!(
-                seen.health,
-                Health::Unavailable | Health::Unreachable | Health::Stalled(_)
-            ),
+            healthy: !offline && is_well(seen, state),
+            offline,
         }
     });
     let missing = outlook.missing.iter().map(|(cluster, placement)| {
@@ -190,12 +219,27 @@ fn clusters(outlook: &Outlook, waves: &Waves, plan: &Plan) -> Vec<ClusterView> {
             until: None,
             percent: None,
             version: String::new(),
-            healthy: true,
+            healthy: !is_offline(view, cluster),
+            offline: is_offline(view, cluster),
         }
     });
     let mut all: Vec<ClusterView> = here.chain(missing).collect();
     sort(&mut all);
     all
+}
+
+/// Whether the agent of a cluster works. One that has what it should have, and is not ready, is not well; of others the state of
+/// the cluster says why.
+fn is_well(seen: &ClusterOutlook, state: ClusterState) -> bool {
+    let is_done = matches!(
+        state,
+        ClusterState::Done | ClusterState::Soaking | ClusterState::Kept
+    );
+    match seen.health {
+        Health::Unavailable | Health::Unreachable | Health::Stalled(_) => false,
+        Health::Waiting(_) | Health::Moving => !is_done,
+        Health::Ready | Health::Kept | Health::Leaving => true,
+    }
 }
 
 /// Whether the rollout of the placement that configures a cluster was undone.
@@ -234,7 +278,7 @@ fn paused(view: &View<'_>, outlook: &Outlook) -> Option<String> {
     (!places.is_empty()).then(|| format!("the annotation {} pauses {list}", terms::PAUSED))
 }
 
-fn phase(outlook: &Outlook, counts: &Counts) -> Phase {
+fn phase(outlook: &Outlook, counts: &Counts, conditions: &SummaryConditions<'_>) -> Phase {
     let has_paused = outlook
         .placements
         .iter()
@@ -253,6 +297,9 @@ fn phase(outlook: &Outlook, counts: &Counts) -> Phase {
         .clusters
         .iter()
         .any(|seen| state(seen) == ClusterState::Stalled);
+    let is_placement_missing = conditions
+        .stalled()
+        .is_some_and(|one| one.reason == "PlacementNotFound");
     let Counts {
         total,
         done,
@@ -262,16 +309,24 @@ fn phase(outlook: &Outlook, counts: &Counts) -> Phase {
         ..
     } = *counts;
     match () {
+        // Which clusters a missing placement gives is not known, whatever the others have.
+        () if is_placement_missing && waiting > 0 => Phase::Stopped,
+        () if is_placement_missing => Phase::Failed,
+        () if total == 0 && conditions.stalled().is_some() => Phase::Failed,
+        () if total == 0 && conditions.reconciling().is_some() => Phase::Waiting,
         () if total == 0 => Phase::Empty,
         // Undone: the clusters have what was last known to be good, not what the specs want.
         () if has_undone => Phase::Stopped,
+        // Every cluster has had its turn, and the add-on as a whole is not ready.
+        () if done == total && conditions.stalled().is_some() => Phase::Failed,
+        () if done == total && conditions.reconciling().is_some() => Phase::Waiting,
         () if done == total => Phase::Done,
         () if has_paused => Phase::Paused,
         () if has_stopped || has_bar => Phase::Stopped,
         () if moving > 0 || soaking > 0 => Phase::Progressing,
         () if !asked(outlook).is_empty() => Phase::Unapproved,
         () if counts.failures() > 0 && waiting == 0 => Phase::Failed,
-        () if stalled => Phase::Failed,
+        () if stalled || conditions.stalled().is_some() => Phase::Failed,
         () => Phase::Waiting,
     }
 }
@@ -333,11 +388,11 @@ fn object(namespace: &str, name: &str) -> String {
     format!("{namespace}/{name}")
 }
 
-fn told(outlook: &Outlook, counts: &Counts) -> String {
+fn told(outlook: &Outlook, counts: &Counts, health: &RolloutHealth) -> String {
     let mut reasons = outlook.placements.iter().filter_map(|one| one.undone.as_ref());
     match reasons.next() {
-        Some(undone) => format!("{}: {}", undone.reason, sentence(counts)),
-        None => sentence(counts),
+        Some(undone) => format!("{}: {}", undone.reason, sentence(counts, health)),
+        None => sentence(counts, health),
     }
 }
 
@@ -354,7 +409,7 @@ fn undone(outlook: &Outlook) -> Vec<Undone> {
     each.collect()
 }
 
-fn notices(outlook: &Outlook, plan: &Plan) -> Vec<String> {
+fn notices(outlook: &Outlook, plan: &Plan, health: &RolloutHealth) -> Vec<String> {
     let barred = outlook.placements.iter().filter_map(|one| one.barred.as_ref());
     let mut all: Vec<String> = barred
         .map(|(reason, message)| format!("{reason}: {message}"))
@@ -368,5 +423,14 @@ fn notices(outlook: &Outlook, plan: &Plan) -> Vec<String> {
     all.extend(whole.map(ToString::to_string));
     all.sort();
     all.dedup();
+    // What the health or a longer notice says, is said once.
+    let is_said = |text: &String| {
+        let others = all.iter().filter(|other| *other != text);
+        let mut longer = others.filter(|other| other.ends_with(text.as_str()));
+        longer.next().is_some() || health.told().contains(text.as_str())
+    };
+    let news: Vec<bool> = all.iter().map(|text| !is_said(text)).collect();
+    let mut news = news.into_iter();
+    all.retain(|_| news.next().unwrap_or(true));
     all
 }

@@ -95,6 +95,8 @@ pub struct ClusterView {
     pub version: String,
     /// Whether its agent works, or there is nothing to say about that.
     pub healthy: bool,
+    /// Whether the hub does not reach it.
+    pub offline: bool,
 }
 
 /// Returns the word for what the plan has decided about a cluster.

@@ -7,8 +7,8 @@ use jiff::Timestamp;
 use super::cluster::ClusterView;
 use super::line::{Line, Tone, WHOLE, between, padded};
 use super::picture::Picture;
-use super::summary::{others, wave_of};
-use super::text::{tone, tone_of};
+use super::summary::{others, unwell, wave_of};
+use super::text::{cluster_tone, tone};
 
 /// The widest name.
 const WIDEST: usize = 40;
@@ -21,9 +21,10 @@ pub fn list(pictures: &[Picture], width: usize, now: Timestamp) -> Vec<Line> {
     let widest = if width == WHOLE { usize::MAX } else { WIDEST };
     let name_width = names.max().unwrap_or_default().clamp(7, widest);
     let title = format!(
-        "{}  {}  {}  {}  {}",
+        "{}  {}  {}  {}  {}  {}",
         padded("ROLLOUT", name_width),
         padded("PHASE", 11),
+        padded("HEALTH", 11),
         padded("WAVE", 7),
         padded("DONE", 11),
         "OTHERS"
@@ -41,14 +42,22 @@ fn row(picture: &Picture, name_width: usize, now: Timestamp) -> Line {
     let done = format!("{}/{}", picture.counts.done, picture.counts.total);
     let line = Line::of(Tone::Strong, padded(&picture.target.told(), name_width))
         .and(Tone::Plain, "  ")
-        .and(tone(picture.phase), padded(picture.phase.word(), 11))
+        .and(tone(picture), padded(picture.phase.word(), 11))
+        .and(Tone::Plain, "  ")
+        .and(
+            picture.health.state.tone(),
+            padded(picture.health.state.word(), 11),
+        )
         .and(
             Tone::Plain,
             format!("  {}  {}  ", padded(&wave, 7), padded(&done, 11)),
         )
         .and(
             Tone::Plain,
-            others(&picture.counts).collect::<Vec<_>>().join(", "),
+            others(&picture.counts)
+                .chain(unwell(&picture.counts, &picture.health))
+                .collect::<Vec<_>>()
+                .join(", "),
         );
     let next = picture.next.as_ref().filter(|next| next.at > now);
     match next {
@@ -87,7 +96,7 @@ pub fn rows(picture: &Picture, clusters: &[&ClusterView], width: usize, now: Tim
         };
         Line::of(Tone::Plain, padded(&cluster.name, name_width))
             .and(Tone::Plain, "  ")
-            .and(tone_of(cluster.state), padded(cluster.state.told(), 10))
+            .and(cluster_tone(cluster), padded(cluster.state.told(), 10))
             .and(
                 Tone::Plain,
                 format!(

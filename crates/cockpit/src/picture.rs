@@ -10,6 +10,7 @@ use super::approval::AskedApproval;
 use super::cluster::ClusterView;
 use super::counts::Counts;
 use super::eta::Eta;
+use super::health::RolloutHealth;
 use super::wave::Wave;
 
 /// Version of the shape.
@@ -32,6 +33,8 @@ pub struct Picture {
     pub phase: Phase,
     /// The same in a sentence.
     pub message: String,
+    /// How well it runs: never better than `Ready`, `Reconciling` and `Stalled`.
+    pub health: RolloutHealth,
     /// Its clusters, counted.
     pub counts: Counts,
     /// What pauses it; absent while nothing does.
@@ -45,6 +48,9 @@ pub struct Picture {
     /// When it would be over, where that can be told.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub eta: Option<Eta>,
+    /// Why it cannot be told when it would be over, where clusters are in the way of that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub eta_unknown: Option<String>,
     /// What was undone because too many clusters failed, or would be and cannot be.
     pub undone: Vec<Undone>,
     /// What its clusters are to run that they did not all run before.
@@ -68,11 +74,13 @@ impl Picture {
             target: self.target.clone(),
             phase: self.phase,
             message: self.message.clone(),
+            health: self.health.clone(),
             counts: self.counts,
             paused: self.paused.clone(),
             approvals: self.approvals.clone(),
             next: self.next.clone(),
             eta: self.eta.clone(),
+            eta_unknown: self.eta_unknown.clone(),
             undone: self.undone.clone(),
             changes: self.changes.clone(),
             waves: self.waves.clone(),
@@ -178,6 +186,15 @@ impl Phase {
         match self {
             Self::Progressing | Self::Waiting | Self::Paused | Self::Unapproved | Self::Deleting => true,
             Self::Done | Self::Stopped | Self::Failed | Self::Empty | Self::NotManaged => false,
+        }
+    }
+
+    /// Returns the exit status of `rollout status`: 0 done, 1 failed or stopped, 3 not over.
+    pub const fn exit_status(self) -> u8 {
+        match self {
+            Self::Done => 0,
+            Self::Stopped | Self::Failed | Self::Empty | Self::NotManaged => 1,
+            Self::Progressing | Self::Waiting | Self::Paused | Self::Unapproved | Self::Deleting => 3,
         }
     }
 

@@ -5,16 +5,18 @@
 use jiff::Timestamp;
 
 use super::counts::Counts;
+use super::health::RolloutHealth;
 use super::line::between;
 use super::picture::{Phase, Picture};
 use super::wave::WaveState;
 use field::counted;
 
 /// Returns the numbers of a rollout: `6 of 24 done, 6 soaking, 12 waiting`.
-pub(super) fn sentence(counts: &Counts) -> String {
+pub(super) fn sentence(counts: &Counts, health: &RolloutHealth) -> String {
     let head = format!("{} of {} done", counts.done, counted(counts.total, "cluster"));
     std::iter::once(head)
         .chain(others(counts))
+        .chain(unwell(counts, health))
         .collect::<Vec<_>>()
         .join(", ")
 }
@@ -29,6 +31,17 @@ pub(super) fn others(counts: &Counts) -> impl Iterator<Item = String> {
         (counts.held, "held"),
         (counts.waiting, "waiting"),
         (counts.leaving, "leaving"),
+    ];
+    rows.into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!("{count} {what}"))
+}
+
+/// How many clusters are not well, beside those that failed: these are counted already.
+pub(super) fn unwell(counts: &Counts, health: &RolloutHealth) -> impl Iterator<Item = String> {
+    let rows = [
+        (health.unhealthy.saturating_sub(counts.failures()), "unhealthy"),
+        (health.offline, "offline"),
     ];
     rows.into_iter()
         .filter(|(count, _)| *count > 0)
@@ -59,7 +72,11 @@ pub(super) fn wave_of(picture: &Picture) -> Option<(usize, usize)> {
 pub fn summary(picture: &Picture, now: Timestamp) -> String {
     let told = picture.target.told();
     if picture.phase == Phase::Done {
-        return format!("{told}: done on {}", counted(picture.counts.total, "cluster"));
+        let done = format!("{told}: done on {}", counted(picture.counts.total, "cluster"));
+        return std::iter::once(done)
+            .chain(unwell(&picture.counts, &picture.health))
+            .collect::<Vec<_>>()
+            .join(" · ");
     }
     if picture.phase == Phase::NotManaged || picture.phase == Phase::Empty {
         return format!("{told}: {}", picture.phase.word());
@@ -74,6 +91,7 @@ pub fn summary(picture: &Picture, now: Timestamp) -> String {
         .chain(wave)
         .chain([done])
         .chain(others(&picture.counts))
+        .chain(unwell(&picture.counts, &picture.health))
         .collect();
     let next = picture.next.as_ref().filter(|next| next.at > now);
     let next = next.map_or_else(String::new, |next| {

@@ -9,9 +9,10 @@ use jiff::Timestamp;
 use super::approval::AskedApproval;
 use super::cluster::{ClusterState, ClusterView};
 use super::counts::Counts;
+use super::health::{HealthState, is_done_unwell};
 use super::line::{Line, Tone, WHOLE, between, length, padded};
 use super::picture::{Change, Content, Phase, Picture};
-use super::summary::{others, wave_of};
+use super::summary::{others, unwell, wave_of};
 use super::wave::{Wave, WaveState};
 
 /// The most reasons of one kind of a wave.
@@ -23,10 +24,11 @@ const FEWEST_NAMED: usize = 3;
 /// The widest name of a wave.
 const WIDEST_NAME: usize = 24;
 
-/// Returns the tone of a whole rollout.
-pub(super) const fn tone(phase: Phase) -> Tone {
-    match phase {
-        Phase::Done => Tone::Good,
+/// Returns the tone of a whole rollout: what is done is good only where it is healthy.
+pub(super) const fn tone(picture: &Picture) -> Tone {
+    match picture.phase {
+        Phase::Done if matches!(picture.health.state, HealthState::Healthy) => Tone::Good,
+        Phase::Done => Tone::Soaking,
         Phase::Progressing => Tone::Moving,
         Phase::Waiting | Phase::Paused | Phase::Unapproved | Phase::Deleting => Tone::Soaking,
         Phase::Stopped | Phase::Failed => Tone::Bad,
@@ -34,7 +36,15 @@ pub(super) const fn tone(phase: Phase) -> Tone {
     }
 }
 
-pub(super) const fn tone_of(state: ClusterState) -> Tone {
+/// Returns the tone of a cluster.
+pub(super) fn cluster_tone(cluster: &ClusterView) -> Tone {
+    if is_done_unwell(cluster) {
+        return Tone::Bad;
+    }
+    tone_of(cluster.state)
+}
+
+const fn tone_of(state: ClusterState) -> Tone {
     match state {
         ClusterState::Failed | ClusterState::TimedOut | ClusterState::Stalled => Tone::Bad,
         ClusterState::Moving => Tone::Moving,
@@ -73,7 +83,7 @@ pub fn status(picture: &Picture, width: usize, now: Timestamp) -> Vec<Line> {
 pub fn status_line(picture: &Picture, now: Timestamp) -> Line {
     let mut line = Line::of(Tone::Strong, picture.target.told())
         .and(Tone::Plain, "  ")
-        .and(tone(picture.phase), picture.phase.word().to_uppercase());
+        .and(tone(picture), picture.phase.word().to_uppercase());
     if let Some((current, total)) = wave_of(picture).filter(|(_, total)| *total > 1) {
         line = line.and(Tone::Plain, format!("  wave {current}/{total}"));
     }
@@ -87,13 +97,8 @@ pub fn status_line(picture: &Picture, now: Timestamp) -> Line {
     for part in others(&picture.counts) {
         line = line.and(Tone::Plain, format!(" · {part}"));
     }
-    let unwell = picture
-        .clusters
-        .iter()
-        .filter(|cluster| cluster.state == ClusterState::Done && !cluster.healthy)
-        .count();
-    if unwell > 0 {
-        line = line.and(Tone::Bad, format!(" · {unwell} done and not healthy"));
+    for part in unwell(&picture.counts, &picture.health) {
+        line = line.and(Tone::Bad, format!(" · {part}"));
     }
     let next = picture.next.as_ref().filter(|next| next.at > now);
     match next {
@@ -107,6 +112,12 @@ fn head(picture: &Picture, width: usize, now: Timestamp) -> Vec<Line> {
         Line::of(Tone::Faint, format!("  {}", padded(name, 8))).and(tone, text)
     };
     let mut page = vec![status_line(picture, now)];
+    let health = picture.health.state.tone();
+    page.extend(
+        folded(&picture.health.told(), width.saturating_sub(10))
+            .into_iter()
+            .map(|text| row("health", health, text)),
+    );
     page.extend(
         picture
             .changes
@@ -132,8 +143,14 @@ fn head(picture: &Picture, width: usize, now: Timestamp) -> Vec<Line> {
     page.extend(picture.eta.as_ref().map(|eta| {
         let about = if eta.at_least { "in at least" } else { "in about" };
         let left = between(now, eta.at);
-        row("over", Tone::Plain, format!("{about} {left} ({})", eta.basis))
+        row("ETA", Tone::Plain, format!("{about} {left} ({})", eta.basis))
     }));
+    page.extend(
+        picture
+            .eta_unknown
+            .iter()
+            .map(|why| row("ETA", Tone::Soaking, format!("unknown: {why}"))),
+    );
     for notice in &picture.notices {
         page.extend(
             folded(notice, width.saturating_sub(10))
@@ -319,7 +336,11 @@ fn put_clusters(page: &mut Vec<Line>, own: &[&ClusterView], trunk: &str, (width,
         );
         let mut reasons: BTreeMap<&str, Vec<&ClusterView>> = BTreeMap::new();
         for cluster in clusters {
-            let message = if is_shared { cluster.message.as_str() } else { "" };
+            let message = match cluster.message.as_str() {
+                "" if is_done_unwell(cluster) => cluster.reason.as_str(),
+                message if is_shared || is_done_unwell(cluster) => message,
+                _ => "",
+            };
             reasons.entry(message).or_default().push(cluster);
         }
         let mut reasons: Vec<(&str, Vec<&ClusterView>)> = reasons.into_iter().collect();
@@ -331,8 +352,8 @@ fn put_clusters(page: &mut Vec<Line>, own: &[&ClusterView], trunk: &str, (width,
             .map(|(_, clusters)| clusters.len())
             .sum();
         for (message, clusters) in reasons.into_iter().take(most) {
-            let head =
-                Line::of(Tone::Faint, trunk).and(tone_of(state), format!("   {}", padded(state.told(), 11)));
+            let tone = clusters.first().map_or(Tone::Plain, |first| cluster_tone(first));
+            let head = Line::of(Tone::Faint, trunk).and(tone, format!("   {}", padded(state.told(), 11)));
             let room = width.saturating_sub(head.width());
             page.push(head.and(Tone::Plain, names(&clusters, room, now)));
             if !message.is_empty() {
@@ -378,7 +399,8 @@ fn named(cluster: &ClusterView, now: Timestamp) -> String {
         (ClusterState::Soaking, Some(until), _) => format!("{name} ({})", between(now, until)),
         (ClusterState::Moving, _, Some(percent)) => format!("{name} ({percent} %)"),
         (ClusterState::Moving, Some(until), None) => format!("{name} (deadline in {})", between(now, until)),
-        (ClusterState::Done, _, _) if !cluster.healthy => format!("{name} (not healthy)"),
+        (_, _, _) if cluster.offline => format!("{name} (offline)"),
+        (_, _, _) if is_done_unwell(cluster) => format!("{name} (not healthy)"),
         (_, _, _) => name.clone(),
     }
 }

@@ -7,10 +7,12 @@ use jiff::Timestamp;
 use super::cluster::{ClusterState, ClusterView};
 use super::counts::Counts;
 use super::eta::{Eta, told};
+use super::health::{RolloutHealth, Stated, SummaryConditions};
 use super::picture::{API_VERSION, Change, Content, Next, Phase, Picture, Target};
 use super::summary::sentence;
 use super::wave::{Batches, Wave, WaveState};
 use super::waves::{bare, few};
+use api::Condition;
 use field::{Path, counted};
 use model::upgrade::UpgradeSpec;
 use snapshot::{Owner, Store};
@@ -33,7 +35,10 @@ pub fn upgrade(store: &Store, target: &Target, now: Timestamp) -> Option<Picture
     for cluster in &clusters {
         counts.add(cluster.state);
     }
-    let phase = phase(&view, &status.phase, &counts);
+    let health = health(&view, &status.conditions, &clusters);
+    let is_underway = outlook.iter().any(is_underway);
+    let phase = phase(&view, (&status.phase, &health), (&counts, is_underway));
+    let eta_unknown = eta_unknown(&clusters, phase);
     let holds = || plan.waits.iter().map(|wait| wait.on);
     let window = plan
         .recheck_at
@@ -47,7 +52,7 @@ pub fn upgrade(store: &Store, target: &Target, now: Timestamp) -> Option<Picture
         at: now,
         target: target.clone(),
         phase,
-        message: sentence(&counts),
+        message: sentence(&counts, &health),
         counts,
         paused,
         approvals: Vec::new(),
@@ -55,15 +60,49 @@ pub fn upgrade(store: &Store, target: &Target, now: Timestamp) -> Option<Picture
             at,
             what: "the window opens or shuts".to_owned(),
         }),
-        eta: matches!(phase, Phase::Progressing | Phase::Waiting)
+        eta: (eta_unknown.is_none() && matches!(phase, Phase::Progressing | Phase::Waiting))
             .then(|| eta(&view, counts.total, now))
             .flatten(),
+        eta_unknown,
         undone: Vec::new(),
         changes: change(&spec).into_iter().collect(),
         waves: waves(&spec, &mut clusters, phase),
         clusters,
-        notices: notices(&view, &spec),
+        notices: notices(&view, &spec, &health),
+        health,
     })
+}
+
+fn health(view: &View<'_>, conditions: &[Condition], clusters: &[ClusterView]) -> RolloutHealth {
+    if view.upgrade.deleting {
+        return RolloutHealth::unknown("Deleting", "the upgrade is being deleted");
+    }
+    let stated = conditions.iter().map(|one| Stated {
+        kind: &one.type_,
+        is_true: one.status == "True",
+        reason: &one.reason,
+        message: &one.message,
+    });
+    SummaryConditions::of(stated).health(clusters)
+}
+
+/// A cluster that cannot go on ends when an administrator has acted, or when its time is over.
+fn eta_unknown(clusters: &[ClusterView], phase: Phase) -> Option<String> {
+    let stalled = clusters
+        .iter()
+        .filter(|cluster| cluster.state == ClusterState::Stalled);
+    let names: Vec<&str> = stalled.map(|cluster| cluster.name.as_str()).collect();
+    let is_asked = matches!(phase, Phase::Progressing | Phase::Waiting) && !names.is_empty();
+    is_asked.then(|| {
+        let verb = if names.len() == 1 { "does" } else { "do" };
+        format!("{} {verb} not go on without an administrator", few(&names))
+    })
+}
+
+fn is_underway(seen: &ClusterOutlook) -> bool {
+    let record = &seen.record;
+    matches!(record.state, State::Initialized | State::Partial)
+        || (record.state == State::NotStarted && record.phase == upgrade::Phase::PreAction)
 }
 
 fn cluster(view: &View<'_>, seen: &ClusterOutlook) -> ClusterView {
@@ -78,6 +117,12 @@ fn cluster(view: &View<'_>, seen: &ClusterOutlook) -> ClusterView {
     } else {
         reason
     };
+    // The cause is that of the cluster's own report, under the name that OpenShift gives it.
+    let message = if reason == "Failing" {
+        format!("Failing: {message}")
+    } else {
+        message
+    };
     let known = view.clusters.get(&seen.cluster);
     ClusterView {
         name: seen.cluster.to_string(),
@@ -87,10 +132,13 @@ fn cluster(view: &View<'_>, seen: &ClusterOutlook) -> ClusterView {
         reason,
         message,
         since: record.finished.or(record.started),
-        until: seen.until.filter(|_| state == ClusterState::Moving),
+        until: seen
+            .until
+            .filter(|_| matches!(state, ClusterState::Moving | ClusterState::Stalled)),
         percent: record.percent.filter(|_| state == ClusterState::Moving),
         version: known.map(|cluster| cluster.version.clone()).unwrap_or_default(),
         healthy: known.is_some_and(|cluster| cluster.available),
+        offline: known.is_some_and(|cluster| !cluster.available),
     }
 }
 
@@ -102,6 +150,11 @@ fn state(seen: &ClusterOutlook) -> ClusterState {
         (State::Failed, _) if is_late => ClusterState::TimedOut,
         (State::Failed, _) => ClusterState::Failed,
         (State::Complete, Step::Done) => ClusterState::Done,
+        (State::NotStarted | State::Initialized | State::Partial | State::Complete, _)
+            if record.needs_admin().is_some() =>
+        {
+            ClusterState::Stalled
+        }
         (State::NotStarted, Step::Held) => ClusterState::Held,
         (State::NotStarted, Step::Queued) if !seen.starts => ClusterState::Waiting,
         (State::NotStarted, Step::PreAction) if seen.waits.is_some() => ClusterState::Waiting,
@@ -119,10 +172,17 @@ fn state(seen: &ClusterOutlook) -> ClusterState {
 }
 
 /// From the word of `status.phase`.
-fn phase(view: &View<'_>, word: &str, counts: &Counts) -> Phase {
-    let is_moving = counts.moving > 0;
+fn phase(
+    view: &View<'_>,
+    (word, health): (&str, &RolloutHealth),
+    (counts, is_underway): (&Counts, bool),
+) -> Phase {
+    let is_moving = counts.moving > 0 || is_underway;
+    // A placement that may still arrive is `Progressing`, unless a cluster is not well.
+    let is_placement_missing = health.stalled && health.reason == "PlacementNotFound";
     match word {
         _ if view.upgrade.deleting => Phase::Deleting,
+        _ if is_placement_missing => Phase::Stopped,
         "Complete" => Phase::Done,
         "Failed" => Phase::Failed,
         "Halted" => Phase::Stopped,
@@ -165,13 +225,22 @@ fn change<E>(spec: &Result<UpgradeSpec, E>) -> Option<Change> {
     })
 }
 
-fn notices<E: std::fmt::Display>(view: &View<'_>, spec: &Result<UpgradeSpec, Vec<E>>) -> Vec<String> {
+fn notices<E: std::fmt::Display>(
+    view: &View<'_>,
+    spec: &Result<UpgradeSpec, Vec<E>>,
+    health: &RolloutHealth,
+) -> Vec<String> {
     let faults = spec.as_ref().err().into_iter().flatten().map(ToString::to_string);
     let refused = view
         .unwritten
         .iter()
         .map(|why| format!("the hub takes no change of the upgrade: {why}"));
-    faults.chain(refused).collect()
+    // What the health says, is said once.
+    let told = health.told();
+    faults
+        .chain(refused)
+        .filter(|text| !told.contains(text.as_str()))
+        .collect()
 }
 
 /// Those that go first, and the others.
@@ -203,7 +272,7 @@ fn waves<E>(spec: &Result<UpgradeSpec, E>, clusters: &mut [ClusterView], phase: 
         wave.state = wave_state(&wave.counts, phase, !ahead.is_empty());
         let names: Vec<&str> = clusters
             .iter()
-            .filter(|cluster| cluster.wave == at && cluster.state == ClusterState::Moving)
+            .filter(|cluster| cluster.wave == at && is_on_the_way(cluster))
             .map(|cluster| cluster.name.as_str())
             .collect();
         let own = few(&names);
@@ -225,6 +294,12 @@ fn waves<E>(spec: &Result<UpgradeSpec, E>, clusters: &mut [ClusterView], phase: 
     }
     waves.retain(|wave| wave.counts.total > 0);
     waves
+}
+
+/// One that has started and cannot go on keeps its slot.
+fn is_on_the_way(cluster: &ClusterView) -> bool {
+    let has_started = cluster.since.is_some();
+    cluster.state == ClusterState::Moving || (cluster.state == ClusterState::Stalled && has_started)
 }
 
 fn wave_state(counts: &Counts, phase: Phase, is_behind: bool) -> WaveState {

@@ -17,7 +17,7 @@ use crate::cli::print::{is_terminal, print, print_above, terminal_size};
 use crate::cli::rollout::{Gallery, Pictures};
 use crate::cli::signals::End;
 use crate::controllers::{Lens, Progress};
-use cockpit::{Phase, Picture, summary};
+use cockpit::{HealthState, Phase, Picture, summary};
 use field::{Shown, cut};
 use snapshot::Settings;
 
@@ -146,8 +146,9 @@ impl Screen {
 
     /// How far every rollout is, for the last line of a terminal.
     fn summary(&self, now: Timestamp) -> String {
-        let is_open =
-            |picture: &&Arc<Picture>| self.pictures.len() <= MOST_TOLD || picture.phase != Phase::Done;
+        let is_well =
+            |picture: &Picture| picture.phase == Phase::Done && picture.health.state == HealthState::Healthy;
+        let is_open = |picture: &&Arc<Picture>| self.pictures.len() <= MOST_TOLD || !is_well(picture);
         let each = self.pictures.iter().filter(is_open);
         let parts: Vec<String> = each.map(|picture| summary(picture, now)).collect();
         let width = terminal_size().map_or(LONGEST, |(width, _)| width.saturating_sub(1));

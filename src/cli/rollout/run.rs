@@ -12,7 +12,7 @@ use super::args::{
 };
 use super::hub::{Source, events, gone, meant, picture, raw, settings, unread};
 use super::show::{painted, width};
-use super::status::{exit_status, watch};
+use super::status::watch;
 use super::write::{Outcome, Request, put};
 use crate::cli::print::{OutputFormat, print};
 use crate::cli::{CliError, connect, live};
@@ -87,7 +87,7 @@ fn one(args: &StatusArgs) -> Result<ExitCode, CliError> {
         OutputFormat::Json => print_json(&value(&picture)?)?,
         OutputFormat::Text => print(&painted(&status(&picture, width(args.ask.all), source.now)))?,
     }
-    Ok(ExitCode::from(exit_status(picture.phase)))
+    Ok(ExitCode::from(picture.phase.exit_status()))
 }
 
 fn remembered(args: &HistoryArgs) -> Result<ExitCode, CliError> {

@@ -21,17 +21,7 @@ use field::Shown;
 /// How often countdowns are drawn anew.
 const TICK: Duration = Duration::from_secs(1);
 /// Exit status of a rollout that is not over.
-const NOT_OVER: u8 = 3;
-
-/// Returns the exit status of a rollout.
-pub(super) fn exit_status(phase: Phase) -> u8 {
-    match phase {
-        Phase::Done => 0,
-        phase if phase.is_failure() => 1,
-        Phase::Progressing | Phase::Waiting | Phase::Paused | Phase::Unapproved | Phase::Deleting => NOT_OVER,
-        Phase::Empty | Phase::NotManaged | Phase::Stopped | Phase::Failed => 1,
-    }
-}
+const NOT_OVER: u8 = Phase::Progressing.exit_status();
 
 /// Follows a rollout until it is over.
 pub(super) async fn watch(args: &StatusArgs) -> Result<ExitCode, CliError> {
@@ -71,7 +61,7 @@ pub(super) async fn watch(args: &StatusArgs) -> Result<ExitCode, CliError> {
                 face.show(picture)?;
                 if !picture.phase.goes_on() {
                     face.end()?;
-                    return Ok(ExitCode::from(exit_status(picture.phase)));
+                    return Ok(ExitCode::from(picture.phase.exit_status()));
                 }
             }
             _ = ticks.tick() => face.tick()?,

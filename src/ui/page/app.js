@@ -2,7 +2,7 @@
 // is done, soaking or failed was decided by the planner. Every text goes into the page as text, never as markup.
 
 import { ask, follow, keep, token, Unknown } from "./live.js";
-import { Grid, STATES, WORDS, paint } from "./grid.js";
+import { Grid, STATES, WORDS, paint, words } from "./grid.js";
 
 const el = (id) => document.getElementById(id);
 const grid = new Grid(el("grid"), el("cells"), el("cell"), (one) => open(one, true));
@@ -31,9 +31,16 @@ function told(target) {
   return target.kind === "ClusterManagementAddOn" ? target.name : `mcu/${target.namespace}/${target.name}`;
 }
 
-function tone(phase) {
-  if (phase === "Done") return "good";
+/** What is done is good only where it is healthy. */
+function tone({ phase, health }) {
+  if (phase === "Done") return health.state === "Healthy" ? "good" : "wait";
   return phase === "Failed" || phase === "Stopped" ? "bad" : "wait";
+}
+
+const TONES = { Healthy: "good", Degraded: "bad" };
+
+function healthOf({ health }) {
+  return make("span", health.state, { class: "phase", "data-tone": TONES[health.state] || "wait", "data-health": health.state });
 }
 
 function length(seconds) {
@@ -92,7 +99,7 @@ function drawList(list) {
     const link = make("a", "", { href: `#/${name}`, "data-rollout": name });
     if (name === here) link.setAttribute("aria-current", "page");
     const { counts } = picture;
-    link.append(make("strong", name), " ", make("span", picture.phase, { class: "phase", "data-tone": tone(picture.phase) }));
+    link.append(make("strong", name), " ", make("span", picture.phase, { class: "phase", "data-tone": tone(picture) }), " ", healthOf(picture));
     link.append(bar(counts), make("span", `${counts.done} of ${counts.total} done`, { class: "faint" }));
     const item = make("li");
     item.append(link);
@@ -112,23 +119,28 @@ function drawList(list) {
 function drawRollout(picture) {
   el("rollout").hidden = false;
   el("rollout").dataset.rollout = told(picture.target);
-  const title = [make("span", told(picture.target)), make("span", picture.phase, { class: "phase", "data-tone": tone(picture.phase), id: "phase" })];
+  const title = [make("span", told(picture.target)), make("span", picture.phase, { class: "phase", "data-tone": tone(picture), id: "phase" }), healthOf(picture)];
   title[0].append(" ");
+  title[2].prepend(" ");
   put(el("name"), title);
   el("message").textContent = picture.message;
-  document.title = `${told(picture.target)}: ${picture.phase} - Tidegate`;
+  document.title = `${told(picture.target)}: ${picture.phase}, ${picture.health.state} - Tidegate`;
   put(el("facts"), facts(picture));
   put(el("notices"), picture.notices.map((notice) => make("li", notice)));
   put(el("waves"), picture.waves.map(wave));
   put(el("changes"), picture.changes.length ? picture.changes.map(change) : [make("li", "Nothing: every cluster was last seen with what it is to run.", { class: "faint" })]);
   drawGrid(picture);
   const { counts } = picture;
-  say(`${told(picture.target)}: ${picture.phase}, ${counts.done} of ${counts.total} done, ${counts.failed + counts.timedOut} failed`);
+  say(`${told(picture.target)}: ${picture.phase}, ${picture.health.state}, ${counts.done} of ${counts.total} done, ${counts.failed + counts.timedOut} failed`);
 }
 
 function facts(picture) {
   const { counts } = picture;
+  const { health } = picture;
   const rows = [["Done", [`${counts.done} of ${counts.total}`]]];
+  const unwell = [[health.unhealthy, "unhealthy"], [health.offline, "offline"]].filter(([count]) => count).map(([count, word]) => `${count} ${word}`);
+  const cause = health.state === "Degraded" && health.message ? `${health.reason}: ${health.message}` : "";
+  rows.push(["Health", [[health.state, unwell.join(", "), cause].filter(Boolean).join("; ")]]);
   const others = [["on the way", counts.moving], ["soaking", counts.soaking], ["waiting", counts.waiting], ["held", counts.held], ["failed", counts.failed], ["timed out", counts.timedOut], ["leaving", counts.leaving]];
   const words = others.filter(([, count]) => count).map(([word, count]) => `${count} ${word}`);
   if (words.length) rows.push(["Others", [words.join(", ")]]);
@@ -136,6 +148,7 @@ function facts(picture) {
   if (picture.paused) rows.push(["Paused by", [picture.paused]]);
   if (picture.next) rows.push(["Next", [`${picture.next.what} in `, countdown(picture.next.at)]]);
   if (picture.eta) rows.push(["Over in", [picture.eta.atLeast ? "at least " : "about ", countdown(picture.eta.at), ` (${picture.eta.basis})`]]);
+  if (picture.etaUnknown) rows.push(["Over in", [`unknown: ${picture.etaUnknown}`]]);
   if (seen.hidden) rows.push(["Left out", [`${seen.hidden} clusters that you may not see`]]);
   return rows.map(([term, value]) => {
     const row = make("div");
@@ -204,7 +217,7 @@ function drawOne(one) {
   el("one").hidden = false;
   el("one").dataset.cluster = one.name;
   el("one-name").textContent = one.name;
-  const state = [make("strong", WORDS[one.state])];
+  const state = [make("strong", words(one))];
   if (one.message || one.reason) state.push(make("span", `: ${one.message || one.reason}`));
   if (one.percent !== undefined) state.push(make("span", ` ${one.percent} %`));
   if (one.version) state.push(make("span", `, ${one.version}`));

@@ -13,6 +13,22 @@ export function paint(state) {
   return state.toLowerCase();
 }
 
+/** Whether a cluster has what it should have, and does not work. */
+function isUnwell(one) {
+  return !one.healthy && (one.state === "Done" || one.state === "Kept" || one.state === "Soaking");
+}
+
+/** The state of a cluster in words. */
+export function words(one) {
+  const unwell = one.offline ? "offline" : "not healthy";
+  return isUnwell(one) ? `${WORDS[one.state]}, ${unwell}` : WORDS[one.state];
+}
+
+/** The state whose colour and mark a cell has: one that does not work is never green. */
+function shownAs(one) {
+  return isUnwell(one) ? "Stalled" : one.state;
+}
+
 export class Grid {
   constructor(box, canvas, option, pick) {
     Object.assign(this, { box, canvas, option, pick, all: [], shown: [], at: 0, only: "", asked: false });
@@ -85,7 +101,7 @@ export class Grid {
     for (const state of STATES) {
       pen.fillStyle = this.fill[state];
       this.shown.forEach((one, index) => {
-        if (one.state === state) pen.fillRect(this.x(index), this.y(index), this.step - 1, this.step - 1);
+        if (shownAs(one) === state) pen.fillRect(this.x(index), this.y(index), this.step - 1, this.step - 1);
       });
     }
     if (this.step > 12) this.marks(pen);
@@ -99,7 +115,7 @@ export class Grid {
     pen.textBaseline = "middle";
     const half = (this.step - 1) / 2;
     this.shown.forEach((one, index) => {
-      const mark = MARKS[one.state];
+      const mark = MARKS[shownAs(one)];
       if (mark) pen.fillText(mark, this.x(index) + half, this.y(index) + half);
     });
   }
@@ -134,7 +150,7 @@ export class Grid {
     this.box.setAttribute("aria-activedescendant", this.option.id);
     this.option.setAttribute("aria-setsize", this.shown.length);
     this.option.setAttribute("aria-posinset", this.at + 1);
-    this.option.textContent = `${one.name}: ${WORDS[one.state]}`;
+    this.option.textContent = `${one.name}: ${words(one)}`;
   }
 
   key(event) {

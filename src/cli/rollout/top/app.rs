@@ -131,7 +131,8 @@ impl App {
             return Vec::new();
         };
         let mut all: Vec<&ClusterView> = picture.clusters.iter().collect();
-        all.sort_by_key(|cluster| cluster.state);
+        // Those that need an administrator come first.
+        all.sort_by_key(|cluster| (cluster.healthy && !cluster.state.is_trouble(), cluster.state));
         all
     }
 
@@ -319,7 +320,7 @@ fn moved(from: usize, by: isize, count: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cockpit::{API_VERSION, ClusterState, Counts, Phase};
+    use cockpit::{API_VERSION, ClusterState, Counts, Phase, RolloutHealth};
     use jiff::Timestamp;
 
     fn cluster(name: &str, state: ClusterState) -> ClusterView {
@@ -334,6 +335,7 @@ mod tests {
             percent: None,
             version: String::new(),
             healthy: true,
+            offline: false,
         }
     }
 
@@ -349,6 +351,7 @@ mod tests {
             target: Target::addon(name),
             phase: Phase::Progressing,
             message: String::new(),
+            health: RolloutHealth::default(),
             counts: Counts {
                 total: clusters.len(),
                 ..Counts::default()
@@ -357,6 +360,7 @@ mod tests {
             approvals: Vec::new(),
             next: None,
             eta: None,
+            eta_unknown: None,
             undone: Vec::new(),
             changes: Vec::new(),
             waves: Vec::new(),
