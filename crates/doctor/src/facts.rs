@@ -114,6 +114,8 @@ pub struct Fleet {
     pub addons: Reading<Vec<Value>>,
     /// `AddOnRollout`s, which have the conditions of add-ons where OCM's definitions keep none.
     pub rollouts: Reading<Vec<Value>>,
+    /// `ManagedClustersUpgrade`s.
+    pub upgrades: Reading<Vec<Value>>,
     /// `ManagedClusterAddOn`s.
     pub instances: Reading<Vec<Value>>,
     /// `ManifestWork`s of add-ons, without their specs.

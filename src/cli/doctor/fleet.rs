@@ -55,6 +55,7 @@ pub(super) async fn fleet(client: &Client, settings: Settings) -> Fleet {
         }
     }
     fleet.rollouts = list(client, Kind::Rollout).await;
+    fleet.upgrades = list(client, Kind::Upgrade).await;
     fleet.works = list(client, Kind::Work).await;
     fleet.policies = reading(POLICIES.list(client, None).await, Reading::NotAsked);
     fleet.malformed = match unread.first() {

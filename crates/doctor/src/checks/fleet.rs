@@ -73,6 +73,10 @@ pub(super) fn placements(fleet: &Fleet) -> Option<Finding> {
         })
         .collect();
     if silent.is_empty() {
+        // One that is named and does not exist is a finding of its own.
+        if missing_placements(fleet).is_some() {
+            return None;
+        }
         let seen = format!("{} decided on", counted(placements.len(), "placement"));
         return Some(Finding::ok(PLACEMENTS, seen));
     }
@@ -86,6 +90,76 @@ pub(super) fn placements(fleet: &Fleet) -> Option<Finding> {
             .cure("start OCM's placement controller, and read its log: without decisions no add-on is installed")
             .command("kubectl get deployment -n open-cluster-management-hub cluster-manager-placement-controller"),
     )
+}
+
+/// Returns the placements that add-ons and upgrades name and that do not exist.
+pub(super) fn missing_placements(fleet: &Fleet) -> Option<Finding> {
+    let Reading::Seen(placements) = &fleet.placements else {
+        return None;
+    };
+    let known: BTreeSet<(&str, &str)> = placements.iter().map(place).collect();
+    let mut missing: BTreeMap<(&str, &str), String> = BTreeMap::new();
+    let addons = read(&fleet.addons).iter().map(|addon| (addon, of_addon(addon)));
+    let upgrades = read(&fleet.upgrades)
+        .iter()
+        .map(|upgrade| (upgrade, of_upgrade(upgrade)));
+    for (object, named) in addons.chain(upgrades) {
+        for place in named.into_iter().filter(|place| !known.contains(place)) {
+            missing
+                .entry(place)
+                .or_insert_with(|| text(object, "/metadata/name").to_owned());
+        }
+    }
+    let words: Vec<String> = missing
+        .iter()
+        .map(|((namespace, name), by)| format!("{namespace}/{name} (named by {by})"))
+        .collect();
+    let first = missing.keys().next()?;
+    let verb = match words.len() {
+        1 => "1 placement does not exist".to_owned(),
+        count => format!("{count} placements do not exist"),
+    };
+    Some(
+        Finding::error(PLACEMENTS, format!("{verb}: {}", several(&words, NAMED)))
+            .cure("create the placement, or name one that exists; until then clusters keep what they have, and no change starts")
+            .command(format!("kubectl get placements -n {}", first.0)),
+    )
+}
+
+fn place(object: &Value) -> (&str, &str) {
+    (
+        text(object, "/metadata/namespace"),
+        text(object, "/metadata/name"),
+    )
+}
+
+fn read(reading: &Reading<Vec<Value>>) -> &[Value] {
+    match reading {
+        Reading::Seen(objects) => objects,
+        Reading::NotAsked | Reading::Refused(_) => &[],
+    }
+}
+
+/// The placements that an add-on follows: a list that another install strategy leaves in the spec does not count.
+fn of_addon(addon: &Value) -> Vec<(&str, &str)> {
+    let mut all = Vec::new();
+    if text(addon, "/spec/installStrategy/type") == "Placements" {
+        all.extend(listed(addon, "/spec/installStrategy/placements"));
+    }
+    let rolling = addon.pointer("/spec/configuration/rolloutStrategy/rollingUpdateWithPlacement");
+    all.extend(rolling.map(|one| (text(one, "/namespace"), text(one, "/name"))));
+    all
+}
+
+fn of_upgrade(upgrade: &Value) -> Vec<(&str, &str)> {
+    listed(upgrade, "/spec/placement").collect()
+}
+
+fn listed<'a>(object: &'a Value, at: &str) -> impl Iterator<Item = (&'a str, &'a str)> {
+    let all = object.pointer(at).and_then(Value::as_array);
+    all.into_iter()
+        .flatten()
+        .map(|one| (text(one, "/namespace"), text(one, "/name")))
 }
 
 pub(super) fn clusters(fleet: &Fleet) -> Option<Finding> {
@@ -229,6 +303,51 @@ mod tests {
             ..Fleet::default()
         };
         assert_eq!(placements(&hidden).expect("said").severity, Severity::Unknown);
+    }
+
+    #[test]
+    fn a_placement_that_is_named_and_does_not_exist_is_an_error() {
+        let named = |name: &str| json!([{"namespace": "default", "name": name}]);
+        let addon = json!({"metadata": {"name": "hello"}, "spec": {
+            "installStrategy": {"type": "Placements", "placements": named("all")}}});
+        let rolling = json!({"metadata": {"name": "rolls"}, "spec": {"configuration": {"rolloutStrategy": {
+            "rollingUpdateWithPlacement": {"namespace": "default", "name": "canary"}}}}});
+        // What another install strategy leaves in the spec is followed by no program.
+        let manual = json!({"metadata": {"name": "manual"}, "spec": {
+            "installStrategy": {"type": "Manual", "placements": named("unused")}}});
+        let upgrade = json!({"metadata": {"name": "to-4-12", "namespace": "default"}, "spec": {"placement": named("edge")}});
+        let said = |there: &[&str]| {
+            let of = |name: &&str| json!({"metadata": {"name": name, "namespace": "default"}, "status": {"conditions": [{}]}});
+            let fleet = Fleet {
+                placements: Reading::Seen(there.iter().map(of).collect()),
+                decisions: Reading::Seen(Vec::new()),
+                addons: Reading::Seen(vec![addon.clone(), rolling.clone(), manual.clone()]),
+                upgrades: Reading::Seen(vec![upgrade.clone()]),
+                ..Fleet::default()
+            };
+            (missing_placements(&fleet), placements(&fleet))
+        };
+        let (missing, decided) = said(&["all", "canary", "edge"]);
+        assert_eq!(missing, None);
+        assert_eq!(decided.expect("said").severity, Severity::Ok);
+        let (missing, decided) = said(&["all"]);
+        let missing = missing.expect("said");
+        assert_eq!((missing.id, missing.severity), (PLACEMENTS, Severity::Error));
+        assert_eq!(
+            missing.seen,
+            "2 placements do not exist: default/canary (named by rolls), default/edge (named by to-4-12)"
+        );
+        assert_eq!(decided, None, "nothing of that id is well");
+        let (missing, _) = said(&["canary", "edge"]);
+        let missing = missing.expect("said");
+        assert!(
+            missing
+                .seen
+                .starts_with("1 placement does not exist: default/all"),
+            "{}",
+            missing.seen
+        );
+        assert_eq!(missing.command, "kubectl get placements -n default");
     }
 
     #[test]

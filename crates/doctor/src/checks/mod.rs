@@ -30,6 +30,7 @@ pub fn examine(facts: &HubFacts) -> Report {
     findings.extend(certificates::shown(facts));
     findings.extend(gate::answers(facts));
     findings.extend(gate::passes(facts));
+    findings.extend(fleet::missing_placements(&facts.fleet));
     findings.extend(fleet::placements(&facts.fleet));
     findings.extend(fleet::clusters(&facts.fleet));
     findings.extend(fleet::agents(facts));

@@ -156,12 +156,13 @@ pub(super) fn stalled(fleet: &Fleet) -> Vec<Finding> {
                 .command(format!("tidegate why {name}")),
         );
     }
-    if !findings.is_empty() {
-        return findings;
+    findings.extend(upgrades(seen(&fleet.upgrades)));
+    if findings.is_empty() {
+        let everywhere = format!("{}, and none stands still", counted(addons.len(), "add-on"));
+        let on_clusters = on_clusters(seen(&fleet.instances));
+        findings.push(on_clusters.unwrap_or_else(|| Finding::ok(STALLED, everywhere)));
     }
-    let everywhere = format!("{}, and none stands still", counted(addons.len(), "add-on"));
-    let on_clusters = on_clusters(seen(&fleet.instances));
-    vec![on_clusters.unwrap_or_else(|| Finding::ok(STALLED, everywhere))]
+    findings
 }
 
 fn seen(reading: &Reading<Vec<Value>>) -> &[Value] {
@@ -171,13 +172,45 @@ fn seen(reading: &Reading<Vec<Value>>) -> &[Value] {
     }
 }
 
+/// Returns what is said of upgrades of clusters that are stalled.
+fn upgrades(upgrades: &[Value]) -> Option<Finding> {
+    let still: Vec<(&Value, &Value)> = upgrades
+        .iter()
+        .filter_map(|upgrade| Some((upgrade, still(upgrade)?)))
+        .collect();
+    let (first, _) = still.first()?;
+    let all = counted(upgrades.len(), "upgrade");
+    let seen = format!(
+        "{} of {all} of clusters stand still: {}",
+        still.len(),
+        told(&still)
+    );
+    let (namespace, name) = (text(first, "/metadata/namespace"), text(first, "/metadata/name"));
+    Some(
+        Finding::warning(STALLED, seen)
+            .cure("each waits for an administrator; ask why")
+            .command(format!("tidegate why mcu/{namespace}/{name}")),
+    )
+}
+
 /// Returns the objects that stand still, each name once, with the condition that says so.
 fn standing<'a>(objects: impl Iterator<Item = &'a Value>) -> Vec<(&'a Value, &'a Value)> {
     let mut names = BTreeSet::new();
-    let with = objects.filter_map(|object| Some((object, condition(object, "Stalled")?)));
-    with.filter(|(_, one)| text(one, "/status") == "True")
+    objects
+        .filter_map(|object| Some((object, still(object)?)))
         .filter(|(object, _)| names.insert(text(object, "/metadata/name")))
         .collect()
+}
+
+/// Returns the condition by which an object stands still. A placement that does not exist is waited for only because it may be applied
+/// next.
+fn still(object: &Value) -> Option<&Value> {
+    let stalled = condition(object, "Stalled").filter(|one| text(one, "/status") == "True");
+    stalled.or_else(|| {
+        let ready = condition(object, "Ready")?;
+        let is_missing = text(ready, "/reason") == "PlacementNotFound";
+        (is_missing && text(ready, "/status") == "False").then_some(ready)
+    })
 }
 
 /// What stands still on single clusters, of add-ons that do not as a whole.
@@ -305,6 +338,35 @@ mod tests {
             ..Fleet::default()
         };
         assert_eq!(stalled(&fleet)[0].severity, Severity::Warning);
+    }
+
+    #[test]
+    fn an_upgrade_that_stands_still_is_told_and_so_is_a_placement_that_may_still_arrive() {
+        let upgrade = object("to-4-12", "Stalled", "True", "ClusterIDUnknown");
+        let fleet = Fleet {
+            addons: Reading::Seen(Vec::new()),
+            upgrades: Reading::Seen(vec![upgrade]),
+            ..Fleet::default()
+        };
+        let found = stalled(&fleet);
+        assert_eq!(found[0].severity, Severity::Warning);
+        assert_eq!(found[0].command, "tidegate why mcu/c1/to-4-12");
+        assert!(
+            found[0]
+                .seen
+                .starts_with("1 of 1 upgrade of clusters stand still: to-4-12: ClusterIDUnknown"),
+            "{}",
+            found[0].seen
+        );
+        let addon = |reason: &str| Fleet {
+            addons: Reading::Seen(vec![object("hello", "Ready", "False", reason)]),
+            ..Fleet::default()
+        };
+        assert_eq!(
+            stalled(&addon("PlacementNotFound"))[0].severity,
+            Severity::Warning
+        );
+        assert_eq!(stalled(&addon("Progressing"))[0].severity, Severity::Ok);
     }
 
     #[test]
