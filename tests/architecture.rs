@@ -139,6 +139,7 @@ const DOORS: &[(&str, &[&str])] = &[
             "audit",
             "certificates",
             "doctor",
+            "field",
             "snapshot",
             "plan",
             "policy",

@@ -14,7 +14,7 @@ use crate::testkit::audited::{
 use crate::testkit::hubs::hub;
 use crate::testkit::waiting::{self, until};
 
-const UNKNOWN: &str = "metadata.name: Not found: \"helo\": no ClusterManagementAddOn has this name; hint: did you mean \"hello\"? \
+const UNKNOWN: &str = "metadata.name: \"helo\": no ClusterManagementAddOn has this name; hint: did you mean \"hello\"? \
      [naming/unknown-addon]";
 
 fn summary(report: &Value) -> String {

@@ -2,6 +2,7 @@
 //!
 //! The planner is the real one; only agents and time are played.
 
+use field::Listing;
 use forecast::{Forecast, Wave, forecast, text};
 use jiff::Timestamp;
 use offline::{Dump, Hub};
@@ -90,7 +91,7 @@ fn every_cluster_gets_the_addon_and_the_course_comes_to_an_end() {
     installed.sort();
     assert_eq!(installed, ["c1", "c2", "c3", "c4"]);
     assert!(course.held.is_empty(), "{:#?}", course.held);
-    assert!(text(&[course], 0).starts_with("hello: 4 installed, "));
+    assert!(text(&[course], 0, Listing::Short).starts_with("hello: 4 installed, "));
 }
 
 #[test]
@@ -110,7 +111,7 @@ fn a_cluster_that_says_nothing_is_held_and_the_others_are_not() {
 #[test]
 fn nobody_both_moves_and_is_held() {
     let course = only(&hub(["True", "Unknown", "True", "True"]));
-    let told = text(std::slice::from_ref(&course), 0);
+    let told = text(std::slice::from_ref(&course), 0, Listing::Short);
     let line = told.lines().find(|line| line.contains("c2:"));
     let line = line.expect("c2 does not arrive").trim_start();
     assert!(line.starts_with("stops "), "{told}");
@@ -132,7 +133,7 @@ fn a_wave_that_follows_at_the_same_time_says_so() {
         held: Vec::new(),
         cut: false,
     };
-    let told = text(&[course], 0);
+    let told = text(&[course], 0, Listing::Short);
     let words: Vec<Vec<&str>> = told
         .lines()
         .skip(1)

@@ -3,6 +3,7 @@
 //! One add-on on one cluster, ready in every respect, then one respect after the other taken away. What the hub looks like
 //! otherwise is not the matter here.
 
+use field::Listing;
 use jiff::Timestamp;
 use offline::Hub;
 use serde_json::{Value, json};
@@ -137,9 +138,9 @@ fn an_add_on_that_nobody_has_deployed_is_not_ready() {
     assert_eq!(bare.cause(), "why/not-deployed");
     let answer = bare.ask(Some("c1"));
     assert!(
-        text(&answer, true).starts_with("hello on c1: NOT READY"),
+        text(&answer, true, Listing::Short).starts_with("hello on c1: NOT READY"),
         "{}",
-        text(&answer, true)
+        text(&answer, true, Listing::Short)
     );
     let waits = manual().say(instance, "ManifestApplied", None);
     assert_eq!(waits.cause(), "why/not-deployed");
@@ -319,7 +320,7 @@ fn an_add_on_that_is_nowhere_says_why() {
         (scene.instance, scene.work, scene.more) = (None, None, more);
         let answer = scene.ask(None);
         assert!(!answer.is_ready() && answer.clusters == 0, "{answer:#?}");
-        let text = text(&answer, false);
+        let text = text(&answer, false, Listing::Short);
         assert!(
             text.starts_with("hello: 0 of 0 clusters ready\n\nthe add-on: "),
             "{text}"
@@ -374,7 +375,7 @@ fn what_stalls_the_add_on_is_told_of_a_cluster_that_has_everything() {
             assert_eq!(answer.is_well(), expected.is_none(), "{reason} {asked:?}");
             assert_eq!(answer.ready, 1, "{reason}");
         }
-        let said = text(&scene.ask(Some("c1")), true);
+        let said = text(&scene.ask(Some("c1")), true, Listing::Short);
         assert_eq!(
             said.contains("but the add-on is stalled"),
             expected.is_some(),
@@ -414,6 +415,11 @@ fn a_chain_stops_at_the_workload_that_the_cause_names_and_not_at_what_suffers_fr
         .filter(|link| link.stops)
         .map(|link| link.object.as_str())
         .collect();
-    assert_eq!(stops, ["Deployment agents/agent"], "{}", text(&answer, true));
+    assert_eq!(
+        stops,
+        ["Deployment agents/agent"],
+        "{}",
+        text(&answer, true, Listing::Short)
+    );
     assert!(chain.detail.contains("agents/agent"), "{}", chain.detail);
 }

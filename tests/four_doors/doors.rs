@@ -39,6 +39,12 @@ impl Answer {
             _ => None,
         };
         let text = |list: &Option<Vec<String>>| list.as_ref().map(|list| format!("{list:#?}"));
+        // Of two warnings about one field no door promises an order.
+        let sorted = |list: &Option<Vec<String>>| {
+            let mut list = list.clone();
+            list.iter_mut().for_each(|list| list.sort());
+            text(&list)
+        };
         let shown = |patch: &Option<Value>| patch.as_ref().map(ToString::to_string);
         let parts = [
             both(
@@ -51,7 +57,7 @@ impl Answer {
                 Some(format!("{:#?}", self.violations)),
                 Some(format!("{:#?}", other.violations)),
             ),
-            both("warnings", text(&self.warnings), text(&other.warnings)),
+            both("warnings", sorted(&self.warnings), sorted(&other.warnings)),
             both(
                 "warnings",
                 text(&self.short_warnings),

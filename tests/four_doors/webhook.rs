@@ -149,7 +149,11 @@ fn review(example: &Example) -> Value {
 }
 
 fn read(response: &Value) -> Answer {
-    let cause = |cause: &Value| format!("{}: {}", text(&cause["field"]), text(&cause["message"]));
+    let cause = |cause: &Value| match text(&cause["field"]).as_str() {
+        // A fault of the whole object.
+        "object" => text(&cause["message"]),
+        field => format!("{field}: {}", text(&cause["message"])),
+    };
     let list = |value: &Value, read: &dyn Fn(&Value) -> String| {
         value
             .as_array()

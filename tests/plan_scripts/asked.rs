@@ -4,6 +4,7 @@
 
 use std::fmt::Write as _;
 
+use field::Listing;
 use offline::Hub;
 use snapshot::Kind;
 use why::{text, why as ask};
@@ -28,7 +29,10 @@ pub(crate) fn why(teller: &mut Teller, clusters: &[&str]) {
     let told = match ask(&hub, settings, asked, teller.world.now) {
         Ok(answer) => {
             let exit = u8::from(!answer.is_well());
-            format!("{}exit {exit}\n", text(&answer, cluster.is_some()))
+            format!(
+                "{}exit {exit}\n",
+                text(&answer, cluster.is_some(), Listing::Short)
+            )
         }
         Err(error) => format!("{error}\nexit 2\n"),
     };

@@ -226,6 +226,7 @@ terms! {
         "addon.open-cluster-management.io/disable-automatic-installation": "Known to old hubs; ignored.";
         "open-cluster-management.io/csr-user": "On a CertificateSigningRequest of the hub's gRPC server: the agent for which it asks. Of any other requester it counts for nothing.";
         "open-cluster-management.io/config-spec-hash": "On a ManifestWork: the hashes of the configurations that it was made from.";
+        "cluster.open-cluster-management.io/mcu-retry": "On a ManagedClustersUpgrade: each new value tries again, once, the clusters that have failed.";
         "open-cluster-management.io/image-registries": "On a ManagedCluster: image mirrors that AddOnTemplates are rendered with.";
         "configSpecHash": "On a ManifestWork: a mirror of open-cluster-management.io/config-spec-hash.";
         "configsSpecHash": "On a ManifestWork: another spelling of configSpecHash that is read, never written.";
