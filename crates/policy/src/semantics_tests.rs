@@ -483,7 +483,14 @@ fn what_is_probably_not_meant_is_noted() {
         "validations": [{"id": "a", "fieldPath": "spec", "message": "m",
             "expression": "object.spec.confgs.size() == 0 && object.spec.configs.all(c, c.nme == '' && c.name == '')"}],
     }));
-    let (notes, native) = super::lint(&load(&[policy], &[]), &|_, _| Some(schema.clone()), None);
+    let (notes, native) = super::lint(
+        &load(&[policy], &[]),
+        (
+            &|_, _| Some(schema.clone()),
+            &[("addon.open-cluster-management.io", "managedclusteraddons")],
+        ),
+        None,
+    );
     let lines: Vec<String> = notes.iter().map(|note| note.fault.one_line()).collect();
     assert_eq!(
         lines,
