@@ -83,7 +83,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("audit", &["admission", "field", "model", "policy", "snapshot"]),
     ("source", &["field"]),
     ("report", &["field"]),
-    ("offline", &["api", "conversion", "hash", "snapshot"]),
+    ("offline", &["api", "conversion", "hash", "schema", "snapshot"]),
     (
         "check",
         &[

@@ -1,9 +1,9 @@
-//! A hub in memory from outside: read once from a live hub, or from a dump of one.
+//! A hub in memory from outside: read once from a live hub, from a dump of one, or from manifests.
 //!
 //! Decides how much is read at once and what is left out. Only lists and gets: a hub cannot be changed from here, and no
 //! Secret is asked for.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use jiff::Timestamp;
@@ -15,14 +15,14 @@ use serde_json::Value;
 use super::print::complain;
 use super::settings::{BehaviourArgs, ControllerArgs, SettingsArgs, SettingsReading, Words};
 use super::terminal::Progress;
-use super::{CliError, HubArgs, LeasePlace, connect};
+use super::{CliError, HubArgs, LeasePlace, check, connect};
 use crate::controllers::{one, page};
 use crate::files;
 use admission::HubDefinitions;
 use api::names::OWN_GROUP;
 use api::v1alpha1::{GROUP, VERSION};
 use field::Shown;
-use offline::{Dump, Hub};
+use offline::{Definition, Dump, Hub};
 use release::{is_alive, is_ours};
 use snapshot::{ConfigLookup, ConfigRef, Event, Fence, Kind, ObservedConfig, Settings, Store, absence};
 
@@ -155,14 +155,65 @@ pub(super) fn dump_or_seen(
     })
 }
 
-/// Reads a dump.
+/// Reads a dump, or a file or folder of manifests that describes a hub.
 pub(super) fn dump(path: &Path) -> Result<Dump, CliError> {
     let unreadable = |source| CliError::ReadFile {
         path: path.to_owned(),
         source,
     };
+    if path.is_dir() {
+        let folder = check::read([&path.to_owned()])?;
+        if let Some(fault) = folder.unreadable.first() {
+            let why = format!("{}: {}", fault.spot.file, fault.message);
+            return Err(unreadable(std::io::Error::other(why)));
+        }
+        let texts = folder
+            .files
+            .iter()
+            .map(|file| (file.path.as_str(), file.text.as_str()));
+        return manifests(texts).map_err(|why| unreadable(std::io::Error::other(why)));
+    }
     let text = files::read_text(path, LARGEST_DUMP).map_err(unreadable)?;
-    Dump::read(&text).map_err(|error| unreadable(std::io::Error::other(error)))
+    Dump::read(&text).or_else(|error| {
+        let objects = has_objects(&text).then(|| manifests([("", text.as_str())]));
+        let read = objects.unwrap_or_else(|| Err(error.to_string()));
+        read.map_err(|why| unreadable(std::io::Error::other(why)))
+    })
+}
+
+/// Tells whether a text that is no dump has manifests.
+fn has_objects(text: &str) -> bool {
+    let reading = source::read(text);
+    let mut objects = reading.documents.iter().flat_map(source::objects);
+    objects.any(|object| {
+        ["apiVersion", "kind"]
+            .iter()
+            .all(|field| object.value.get(field).is_some_and(Value::is_string))
+    })
+}
+
+/// Returns the hub that manifests describe, now.
+fn manifests<'t>(texts: impl IntoIterator<Item = (&'t str, &'t str)>) -> Result<Dump, String> {
+    let mut hub = Hub::default();
+    for (path, text) in texts {
+        let reading = source::read(text);
+        if let Some(fault) = reading.faults.first() {
+            let separator = if path.is_empty() { "" } else { ": " };
+            return Err(format!(
+                "{path}{separator}line {}: {}",
+                fault.at.line, fault.message
+            ));
+        }
+        for object in reading.documents.iter().flat_map(source::objects) {
+            hub.put_file(object.value);
+        }
+    }
+    Ok(Dump {
+        taken_at: Timestamp::now(),
+        hub,
+        controllers: Words::new(),
+        controllers_unread: None,
+    })
 }
 
 /// Reads everything that the store would watch, without telling a terminal how far it is: the user waits elsewhere.
@@ -187,8 +238,35 @@ async fn hub(client: &Client, told: &(dyn Fn(&str) + Sync)) -> Result<Hub, CliEr
     for policy in policies(client).await? {
         hub.put(policy);
     }
-    answer(client, &mut hub).await?;
+    let mut kinds: BTreeSet<String> = BTreeSet::new();
+    for kind in Kind::ALL {
+        let address = kind.address();
+        if [GROUP, OWN_GROUP].contains(&address.group) {
+            kinds.insert(format!("{}.{}", address.resource, address.group));
+        }
+    }
+    kinds.extend(answer(client, &mut hub).await?);
+    define(client, &mut hub, &kinds).await?;
     Ok(hub)
+}
+
+/// Reads how the hub defines kinds: which fields it stores, and their defaults. Where it may not be read, the definitions of this
+/// program count.
+async fn define(client: &Client, hub: &mut Hub, kinds: &BTreeSet<String>) -> Result<(), CliError> {
+    let gvk = GroupVersionKind::gvk("apiextensions.k8s.io", "v1", "CustomResourceDefinition");
+    let resource = ApiResource::from_gvk_with_plural(&gvk, "customresourcedefinitions");
+    for name in kinds {
+        match one(client, &resource, ("", name)).await {
+            Ok(found) => {
+                if let Some(definition) = found.as_ref().and_then(Definition::of) {
+                    hub.define(definition);
+                }
+            }
+            Err(kube::Error::Api(status)) if matches!(status.code, 403 | 404) => return Ok(()),
+            Err(error) => return Err(failed("read the hub", error)),
+        }
+    }
+    Ok(())
 }
 
 /// Returns all objects of a kind; nothing when the hub has no such kind, or does not show one that the others can do without.
@@ -267,8 +345,9 @@ fn whole(kind: Kind, mut value: Value) -> Value {
     value
 }
 
-/// Looks at the configurations of foreign kinds that specs refer to. One that may not be read stays unknown.
-async fn answer(client: &Client, hub: &mut Hub) -> Result<(), CliError> {
+/// Reads the configurations of foreign kinds that specs refer to; returns the names of their definitions. One that may not be read
+/// stays unknown.
+async fn answer(client: &Client, hub: &mut Hub) -> Result<BTreeSet<String>, CliError> {
     // A store that has heard no answers asks for everything.
     let mut store = Store::new(Settings::default());
     for (key, object) in hub.objects() {
@@ -282,8 +361,9 @@ async fn answer(client: &Client, hub: &mut Hub) -> Result<(), CliError> {
         wanted.extend(lookout.begin);
     }
     wanted.retain(|config| !(config.of.group.is_empty() && &*config.of.resource == "secrets"));
+    let mut kinds = BTreeSet::new();
     if wanted.is_empty() {
-        return Ok(());
+        return Ok(kinds);
     }
     let served = served(client).await?;
     for config in wanted {
@@ -291,11 +371,14 @@ async fn answer(client: &Client, hub: &mut Hub) -> Result<(), CliError> {
         let Some((resource, namespaced)) = served.get(&of) else {
             continue;
         };
+        if resource.group.contains('.') {
+            kinds.insert(format!("{}.{}", resource.plural, resource.group));
+        }
         if let Some(answer) = look(client, resource, *namespaced, &config).await? {
             hub.answer(config, answer);
         }
     }
-    Ok(())
+    Ok(kinds)
 }
 
 type Served = BTreeMap<(String, String), (ApiResource, bool)>;

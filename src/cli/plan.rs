@@ -31,7 +31,7 @@ use snapshot::Settings;
     override_usage = "tidegate plan [OPTIONS] <DUMP>\n       tidegate plan [OPTIONS] --live [--context <NAME>]"
 )]
 pub struct PlanArgs {
-    /// Dump of `tidegate snapshot`; `--live` reads the hub instead.
+    /// Dump of `tidegate snapshot`, or a file or folder of manifests; `--live` reads the hub instead.
     #[arg(
         value_name = "DUMP",
         required_unless_present = "live",
@@ -268,6 +268,12 @@ pub(super) fn changed(hub: &Hub, files: &[File]) -> Hub {
         for object in reading.documents.iter().flat_map(source::objects) {
             hub.apply(object.value);
         }
+    }
+    if hub.assumed() > 0 {
+        complain(&Shown::line(&format!(
+            "tidegate: the dump hides {} that the files give: taken for unchanged (--live compares)",
+            field::counted(hub.assumed(), "value")
+        )));
     }
     hub
 }

@@ -18,7 +18,7 @@ use forecast::{RenderedCluster, works, works_json, works_notes};
 
 /// Print the ManifestWorks of an add-on on a cluster as they would be, and where every value in them comes from.
 ///
-/// Works on a dump. The controllers' own planner runs on it in memory until nothing is left to do, and the works that stand there then are
+/// Works on a dump, or on manifests that describe a hub. The controllers' own planner runs on it in memory until nothing is left to do, and the works that stand there then are
 /// printed. Values come from the defaults of the ClusterManagementAddOn, a placement, the cluster's own list, or are built in.
 /// Exit status: 0 there are works, 1 there are none, or they are not what they should be, 2 it cannot be told.
 #[derive(Args, Clone, Debug)]
@@ -28,7 +28,7 @@ use forecast::{RenderedCluster, works, works_json, works_notes};
 pub struct RenderArgs {
     /// Name of the add-on.
     pub addon: String,
-    /// Dump of `tidegate snapshot`; `--live` reads the hub instead.
+    /// Dump of `tidegate snapshot`, or a file or folder of manifests; `--live` reads the hub instead.
     #[arg(
         value_name = "DUMP",
         required_unless_present = "live",

@@ -44,9 +44,10 @@ mod no_kubectl;
 mod overtaken;
 mod own_hub;
 mod pods;
-mod real_addons;
+mod previews;
 #[path = "../testkit/programs.rs"]
 mod programs;
+mod real_addons;
 mod replicas;
 mod rest;
 

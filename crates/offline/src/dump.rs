@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::definitions::Definition;
 use super::hub::Hub;
 use super::redact;
 use snapshot::{Absence, ConfigLookup, ConfigRef, ConfigType, Kind, ObservedConfig};
@@ -54,6 +55,8 @@ struct Written {
     objects: Vec<Value>,
     #[serde(default)]
     configs: Vec<WrittenConfig>,
+    #[serde(default)]
+    definitions: Vec<Value>,
     #[serde(default)]
     controllers: BTreeMap<String, String>,
     #[serde(default)]
@@ -105,9 +108,14 @@ impl Dump {
             let unknown = || DumpError::Malformed(format!("nobody knows the kind {name:?}"));
             hub.complete(known.ok_or_else(unknown)?);
         }
+        for definition in &written.definitions {
+            let known = Definition::read(definition);
+            hub.define(known.ok_or_else(|| DumpError::Malformed("a definition lacks its names".to_owned()))?);
+        }
         for object in written.objects {
             hub.put(object);
         }
+        hub.mark_redacted();
         for config in written.configs {
             let (config, answer) = config.read()?;
             hub.answer(config, answer);
@@ -122,33 +130,80 @@ impl Dump {
 
     /// Returns the dump as text, without bookkeeping and without Secrets.
     pub fn render(&self) -> String {
-        let objects = self.hub.objects().values().chain(self.hub.policies());
-        let mut objects: Vec<Value> = objects.cloned().collect();
-        redact::strip(&mut objects);
+        self.redacted().render()
+    }
+
+    /// Returns the dump without bookkeeping and without Secrets.
+    pub fn redacted(&self) -> RedactedDump {
+        let (keys, objects): (Vec<_>, Vec<_>) = self.hub.objects().iter().unzip();
+        let known = keys.len();
+        let mut all: Vec<Value> = objects.into_iter().chain(self.hub.policies()).cloned().collect();
+        let hides = redact::strip(&mut all);
+        let policies = all.split_off(known);
+        let objects = keys.into_iter().cloned().zip(all).collect();
+        RedactedDump {
+            dump: Self {
+                taken_at: self.taken_at,
+                hub: self.hub.with_objects(objects, policies),
+                controllers: self.controllers.clone(),
+                controllers_unread: self.controllers_unread.clone(),
+            },
+            hides,
+        }
+    }
+}
+
+/// A dump without bookkeeping and without Secrets.
+#[derive(Clone, Debug)]
+pub struct RedactedDump {
+    dump: Dump,
+    hides: bool,
+}
+
+impl RedactedDump {
+    /// Returns the hub; nothing where no credential was in it, so that it plans what the hub plans.
+    pub fn redacted_hub(&mut self) -> Option<&mut Hub> {
+        self.hides.then_some(&mut self.dump.hub)
+    }
+
+    /// Returns the dump as text.
+    pub fn render(&self) -> String {
+        let Dump {
+            taken_at,
+            hub,
+            controllers,
+            controllers_unread,
+        } = &self.dump;
+        let objects: Vec<Value> = hub.objects().values().chain(hub.policies()).cloned().collect();
         let complete: Vec<&str> = Kind::ALL
             .into_iter()
-            .filter(|kind| self.hub.completed().contains(kind))
+            .filter(|kind| hub.completed().contains(kind))
             .map(Kind::word)
             .collect();
-        let configs: Vec<Value> = self.hub.answers().iter().map(config).collect();
+        let configs: Vec<Value> = hub.answers().iter().map(config).collect();
+        let definitions: Vec<Value> = hub.definitions().map(Definition::written).collect();
         let head = [
             ("kind", json!(KIND)),
             ("format", json!(FORMAT)),
-            ("takenAt", json!(self.taken_at.to_string())),
+            ("takenAt", json!(taken_at.to_string())),
             ("complete", json!(complete)),
         ];
-        let told = (!self.controllers.is_empty()).then(|| ("controllers", json!(self.controllers)));
-        let unread = self.controllers_unread.as_ref();
-        let unread = unread.map(|why| ("controllersUnread", json!(why)));
+        let told = (!controllers.is_empty()).then(|| ("controllers", json!(controllers)));
+        let unread = controllers_unread.as_ref().map(|why| ("controllersUnread", json!(why)));
         let head: Vec<String> = head
             .iter()
             .chain(&told)
             .chain(&unread)
             .map(|(field, value)| format!("\"{field}\": {value},\n"))
             .collect();
+        let definitions = if definitions.is_empty() {
+            String::new()
+        } else {
+            format!("\"definitions\": {},\n", lines(&definitions))
+        };
         let (configs, objects) = (lines(&configs), lines(&objects));
         format!(
-            "{{\n{}\"configs\": {configs},\n\"objects\": {objects}\n}}\n",
+            "{{\n{}{definitions}\"configs\": {configs},\n\"objects\": {objects}\n}}\n",
             head.concat()
         )
     }

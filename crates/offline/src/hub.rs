@@ -1,13 +1,16 @@
 //! A hub as a heap of objects.
 //!
-//! Decides how an object of a file takes the place of one that was there, and who answers for configurations of foreign
+//! Decides how an object of a file takes the place of one that was there, and what answers for configurations of foreign
 //! kinds. Never decides what follows from the objects: the store does.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
+use super::definitions::{Definition, Definitions};
+use super::hidden;
 use api::names::OWN_GROUP;
+use api::names::annotations::INSTALL_NAMESPACE;
 use conversion::{Extensions, Version, convert};
 use snapshot::{
     ADDON_GROUP, Absence, Completeness, ConfigLookup, ConfigRef, Event, Facts, Identity, Kind, ObjectKey,
@@ -31,17 +34,22 @@ pub struct Hub {
     others: BTreeMap<Identity, Value>,
     answers: BTreeMap<ConfigRef, ConfigLookup>,
     complete: BTreeSet<Kind>,
+    /// How the hub defines kinds; what it defines otherwise than this program is stored otherwise.
+    definitions: Definitions,
+    /// Whether the objects come from a dump, in which credentials are hidden.
+    is_redacted: bool,
+    /// How many values of files stand where the dump hides one.
+    assumed: usize,
 }
 
 impl Hub {
-    /// Puts an object in, in place of the one of its name; returns its key if its kind is one that the store knows.
+    /// Puts an object of a hub in, in place of the one of its name; returns its key if its kind is one that the store knows.
     ///
-    /// What a file does not say and a hub does stays as it was: identity, revision and status. It is kept in the version that hubs
-    /// store.
+    /// What it does not have and the one before had stays: identity, revision and status. It is kept in the version that hubs store.
     pub fn put(&mut self, object: Value) -> Option<ObjectKey> {
         let mut object = convert(object, Version::V1alpha1, Extensions::Served);
         let Some(kind) = kind_of(&object) else {
-            self.others.insert(Identity::of(&object), object);
+            self.put_other(object);
             return None;
         };
         let key = key(kind, &object);
@@ -50,11 +58,12 @@ impl Hub {
         Some(key)
     }
 
-    /// Puts an object in as a client applies it: a status that is brought along declares nothing, and annotations and labels that
-    /// the object says nothing of stay, unless they were applied with it before.
+    /// Puts an object of a file in as a client applies it: unknown fields are dropped and defaults are filled in as by the definition of
+    /// its kind, a status is ignored, and annotations and labels that the file does not name stay, unless they were applied with it before.
     ///
-    /// That of clusters, placements and decisions is believed, so that a folder can stand for a fleet.
-    pub fn apply(&mut self, mut object: Value) -> Option<ObjectKey> {
+    /// The status of clusters, placements and decisions is kept, so that a folder can represent a fleet.
+    pub fn apply(&mut self, object: Value) -> Option<ObjectKey> {
+        let mut object = self.stored_form(object);
         let ours = [ADDON_GROUP, OWN_GROUP].contains(&Identity::of(&object).group.as_str());
         if let Some(fields) = object.as_object_mut().filter(|_| ours) {
             fields.remove("status");
@@ -62,8 +71,133 @@ impl Hub {
         let known = kind_of(&object).and_then(|kind| self.objects.get(&key(kind, &object)));
         if let Some(known) = known {
             carry_marks(known, &mut object);
+            let specs = known.get("spec").zip(object.get_mut("spec"));
+            if let Some((known, spec)) = specs.filter(|_| self.is_redacted) {
+                self.assumed = self.assumed.saturating_add(hidden::assume(known, spec));
+            }
         }
         self.put(object)
+    }
+
+    /// Says that credentials are hidden in the objects of this hub.
+    pub(super) fn mark_redacted(&mut self) {
+        self.is_redacted = true;
+    }
+
+    /// Returns how many values of applied files could not be compared, because the dump hides what was there; they are taken for
+    /// unchanged.
+    pub fn assumed(&self) -> usize {
+        self.assumed
+    }
+
+    /// Puts an object of a file in as if a hub had stored it whole, its status included: a file of facts describes a hub.
+    pub fn put_file(&mut self, object: Value) -> Option<ObjectKey> {
+        let object = self.stored_form(object);
+        self.put(object)
+    }
+
+    /// Adds how the hub defines a kind.
+    pub fn define(&mut self, definition: Definition) {
+        self.definitions.insert(definition);
+    }
+
+    /// Returns the definitions of the hub that are known, sorted.
+    pub fn definitions(&self) -> impl Iterator<Item = &Definition> {
+        self.definitions.all()
+    }
+
+    /// Returns an object of a file, in its own version, with the fields and defaults that its definition has.
+    pub fn with_defaults(&self, mut object: Value) -> Value {
+        let has_status = object.get("status").is_some();
+        self.definitions.settle(&mut object);
+        if let Some(fields) = object.as_object_mut().filter(|_| !has_status) {
+            // A default of the status is what a new object shows until a controller writes one.
+            fields.remove("status");
+        }
+        object
+    }
+
+    /// Returns an object of a file as this hub would store it.
+    fn stored_form(&self, mut object: Value) -> Value {
+        let leaves_namespace = object
+            .pointer("/spec/installNamespace")
+            .is_none_or(Value::is_null)
+            && object
+                .pointer("/metadata/annotations")
+                .is_none_or(|annotations| annotations.get(INSTALL_NAMESPACE).is_none());
+        // Each version has fields and defaults of its own; the stored one has its own as well.
+        let is_other = kind_of(&object).is_none();
+        if is_other {
+            object = self.with_defaults(object);
+        }
+        let mut object = convert(object, Version::V1alpha1, Extensions::Served);
+        let kind = kind_of(&object);
+        if kind == Some(Kind::Instance) && leaves_namespace {
+            let known = self.objects.get(&key(Kind::Instance, &object));
+            let namespace = known
+                .and_then(|known| known.pointer("/spec/installNamespace"))
+                .cloned();
+            let spec = object.get_mut("spec").and_then(Value::as_object_mut);
+            if let Some((spec, namespace)) = spec.zip(namespace) {
+                // The webhook and other clients give it; an apply without it takes nothing away.
+                spec.insert("installNamespace".to_owned(), namespace);
+            }
+        }
+        if kind.is_some() {
+            object = self.with_defaults(object);
+        }
+        object
+    }
+
+    /// Puts an object in that other objects may refer to; what the hub has answered about it before counts no longer.
+    fn put_other(&mut self, object: Value) {
+        let identity = Identity::of(&object);
+        let definitions = &self.definitions;
+        let answers = self.answers.iter_mut();
+        for (_, answer) in answers.filter(|(config, _)| is_meant(definitions, config, &identity)) {
+            let mut seen = ObservedConfig::of(&object);
+            if let ConfigLookup::Exists(before) = &*answer {
+                let changed = i64::from(before.generation > 0 && before.hash != seen.hash);
+                seen = ObservedConfig {
+                    hash: seen.hash,
+                    generation: before.generation.saturating_add(changed),
+                    ..before.clone()
+                };
+            }
+            *answer = ConfigLookup::Exists(seen);
+        }
+        self.others.insert(identity, object);
+    }
+
+    /// Returns this hub with other objects.
+    pub(super) fn with_objects(&self, objects: BTreeMap<ObjectKey, Value>, others: Vec<Value>) -> Self {
+        let others = others.into_iter().map(|object| (Identity::of(&object), object));
+        Self {
+            objects,
+            others: others.collect(),
+            answers: self.answers.clone(),
+            complete: self.complete.clone(),
+            definitions: self.definitions.clone(),
+            is_redacted: true,
+            assumed: 0,
+        }
+    }
+
+    /// Gives an object another spec, as if the hub had always had it.
+    pub fn set_spec(&mut self, key: &ObjectKey, spec: Value) {
+        let object = self.objects.get_mut(key).and_then(Value::as_object_mut);
+        if let Some(fields) = object {
+            fields.insert("spec".to_owned(), spec);
+        }
+    }
+
+    /// Gives an object another annotation, as if the hub had always had it.
+    pub fn annotate(&mut self, key: &ObjectKey, name: &str, value: String) {
+        let annotations = self.objects.get_mut(key);
+        let annotations = annotations.and_then(|object| object.pointer_mut("/metadata/annotations"));
+        if let Some(annotations) = annotations.and_then(Value::as_object_mut) {
+            annotations.insert(name.to_owned(), Value::String(value));
+        }
     }
 
     /// Takes an object out; returns it if it was there.
@@ -175,17 +309,23 @@ impl Hub {
     }
 
     fn found(&self, config: &ConfigRef) -> Option<ConfigLookup> {
-        let fits = |identity: &&Identity| {
-            *identity.group == *config.of.group
-                && *identity.namespace == *config.namespace
-                && *identity.name == *config.name
-                && plurals(&identity.kind)
-                    .iter()
-                    .any(|plural| **plural == *config.of.resource)
-        };
-        let (_, object) = self.others.iter().find(|(identity, _)| fits(identity))?;
+        let mut others = self.others.iter();
+        let (_, object) = others.find(|(identity, _)| is_meant(&self.definitions, config, identity))?;
         Some(ConfigLookup::Exists(ObservedConfig::of(object)))
     }
+}
+
+/// Tells whether a reference means an object.
+fn is_meant(definitions: &Definitions, config: &ConfigRef, identity: &Identity) -> bool {
+    let resource = &*config.of.resource;
+    let is_of_kind = || {
+        let defined = definitions.is_plural((&identity.group, &identity.kind), resource);
+        defined.unwrap_or_else(|| plurals(&identity.kind).iter().any(|plural| *plural == resource))
+    };
+    *identity.group == *config.of.group
+        && *identity.namespace == *config.namespace
+        && *identity.name == *config.name
+        && is_of_kind()
 }
 
 /// Returns the kind of an object, if the store knows it by name.

@@ -10,12 +10,18 @@
     clippy::wildcard_enum_match_arm
 )]
 
+mod definitions;
 mod dump;
 mod find;
+mod hidden;
 mod hub;
 mod redact;
 mod secret;
 
-pub use dump::{Dump, DumpError, FORMAT};
+pub use definitions::Definition;
+pub use dump::{Dump, DumpError, FORMAT, RedactedDump};
 pub use hub::{Hub, Knowledge};
 pub use snapshot::Identity;
+
+#[cfg(test)]
+mod applied_tests;

@@ -12,12 +12,12 @@ use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE_NO_PAD
 use serde_json::{Map, Value};
 
 use super::find::Finder;
-use super::secret::{TEXT, cleaned, is_sensitive, is_variable};
+use super::secret::{Found, TEXT, cleaned, is_about, is_sensitive, is_variable, variables_in};
 use hash::SpecHash;
 use snapshot::{Kind, trim_owners};
 
 /// Stands for a value of a Secret: base64, as its schema wants.
-const VALUE: &str = "cmVkYWN0ZWQ=";
+pub(super) const VALUE: &str = "cmVkYWN0ZWQ=";
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 /// A credential that is shorter, or a plain word, is only taken out where it was found: it may be a word of something else.
 const SHORTEST: usize = 8;
@@ -26,14 +26,18 @@ const SHORTEST_BASE64: usize = 16;
 /// How often something may be packed into something else.
 const DEEPEST: usize = 4;
 
-/// Takes out of objects what a dump does not hold.
-pub(super) fn strip(objects: &mut [Value]) {
+/// Takes out of objects what a dump does not hold; tells whether a credential was among it.
+pub(super) fn strip(objects: &mut [Value]) -> bool {
     objects.iter_mut().for_each(bookkeeping);
     let hashes: Vec<String> = objects
         .iter()
         .map(|object| SpecHash::of(object).to_string())
         .collect();
     let mut search = Search::default();
+    // A template shows which variables are credentials by where it puts them: they are hidden in configurations and works alike.
+    for template in objects.iter().filter(|object| is_of(object, Kind::Template)) {
+        search.value(&mut template.clone(), 0);
+    }
     for object in objects.iter_mut() {
         search.value(object, 0);
     }
@@ -50,11 +54,12 @@ pub(super) fn strip(objects: &mut [Value]) {
     if !changed.is_empty() {
         replace_all(objects, &changed);
     }
+    search.hides
 }
 
 fn bookkeeping(object: &mut Value) {
     // Who owns what of an add-on on a cluster is what its plan asks about.
-    let owners = is_instance(object).then(|| {
+    let owners = is_of(object, Kind::Instance).then(|| {
         let mut copy = object.clone();
         trim_owners(&mut copy);
         copy.pointer_mut("/metadata/managedFields").map(Value::take)
@@ -68,8 +73,8 @@ fn bookkeeping(object: &mut Value) {
     }
 }
 
-fn is_instance(object: &Value) -> bool {
-    object.get("kind").and_then(Value::as_str) == Some(Kind::Instance.address().kind)
+fn is_of(object: &Value, kind: Kind) -> bool {
+    object.get("kind").and_then(Value::as_str) == Some(kind.address().kind)
 }
 
 fn replace_all(objects: &mut [Value], finder: &Finder) {
@@ -106,6 +111,10 @@ struct Search {
     credentials: BTreeSet<String>,
     /// Names of objects, and of what they are: no credential, even where a password is the same word.
     names: BTreeSet<String>,
+    /// Variables that templates put in the place of a credential.
+    variables: BTreeSet<String>,
+    /// Whether anything was taken out.
+    hides: bool,
 }
 
 impl Search {
@@ -149,7 +158,7 @@ impl Search {
         let is_named = fields
             .get("name")
             .and_then(Value::as_str)
-            .is_some_and(is_sensitive);
+            .is_some_and(|name| is_sensitive(name) || self.variables.contains(name));
         for (key, value) in fields.iter_mut() {
             match (key.as_str(), &mut *value) {
                 ("data", Value::Object(_)) if is_secret => self.all(value, VALUE),
@@ -160,7 +169,14 @@ impl Search {
                     self.all(value, TEXT);
                 }
                 (_, Value::Object(parts)) if is_sensitive(key) && parts.values().all(Value::is_string) => {
-                    self.all(value, TEXT);
+                    // A volume, a selector: what names a Secret or a place is no credential.
+                    for (name, part) in parts.iter_mut() {
+                        if is_about(name) {
+                            self.value(part, depth);
+                        } else {
+                            self.all(part, TEXT);
+                        }
+                    }
                 }
                 (_, _) => self.value(value, depth),
             }
@@ -184,12 +200,16 @@ impl Search {
             Value::String(text) => self.hide(text, stand_in),
             Value::Array(items) => items.iter_mut().for_each(|item| self.all(item, stand_in)),
             Value::Object(fields) => fields.values_mut().for_each(|field| self.all(field, stand_in)),
-            Value::Number(_) => *value = Value::String(stand_in.to_owned()),
+            Value::Number(_) => {
+                self.hides = true;
+                *value = Value::String(stand_in.to_owned());
+            }
             Value::Null | Value::Bool(_) => {}
         }
     }
 
     fn hide(&mut self, text: &mut String, stand_in: &str) {
+        self.variables.extend(variables_in(text));
         if is_variable(text) || text == stand_in {
             return;
         }
@@ -205,7 +225,12 @@ impl Search {
         self.json(text, depth)
             .or_else(|| self.manifest(text))
             .or_else(|| self.base64(text, depth))
-            .or_else(|| cleaned(text, &mut |found| self.found(found)))
+            .or_else(|| {
+                cleaned(text, &mut |found| match found {
+                    Found::Credential(found) => self.found(found),
+                    Found::Variable(text) => self.variables.extend(variables_in(text)),
+                })
+            })
     }
 
     /// A text that is JSON: an object or a list.
@@ -252,6 +277,7 @@ impl Search {
 
     /// Remembers a credential, and what it is when it is packed or unpacked.
     fn found(&mut self, text: &str) {
+        self.hides = true;
         let mut all = Vec::new();
         forms(text, DEEPEST, &mut all);
         for form in all {

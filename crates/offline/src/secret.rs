@@ -38,7 +38,7 @@ const WHOLE: [&str; 7] = ["auth", "creds", "pass", "pwd", "psk", "bearer", "kube
 /// Or ends so, behind a sign that joins words: `DB_PASS`, `mysql-pwd`.
 const ENDS: [&str; 4] = ["_pass", "_pwd", "-pass", "-pwd"];
 /// Unless it ends so: then it is about a credential, and not one.
-const ABOUT: [&str; 34] = [
+const ABOUT: [&str; 37] = [
     "name",
     "names",
     "ref",
@@ -73,6 +73,9 @@ const ABOUT: [&str; 34] = [
     "pullsecret",
     "pullsecrets",
     "secrets",
+    "existingsecret",
+    "fromsecret",
+    "tlssecret",
 ];
 
 /// Tells whether a field of this name holds a credential.
@@ -90,8 +93,34 @@ pub(super) fn is_sensitive(name: &str) -> bool {
     let named = WORDS.iter().any(|word| plain.contains(word));
     let whole = WHOLE.contains(&plain.as_str()) || WHOLE.contains(&last.trim_start_matches('-'));
     let ends = ENDS.iter().any(|end| name.to_ascii_lowercase().ends_with(end));
-    (named || whole || ends) && !ABOUT.iter().any(|end| plain.ends_with(end))
+    (named || whole || ends) && !is_about(name)
 }
+
+/// Tells whether a field of this name is about a credential, or names the object that holds one.
+pub(super) fn is_about(name: &str) -> bool {
+    let letters = name.chars().filter(char::is_ascii_alphanumeric);
+    let plain: String = letters.map(|letter| letter.to_ascii_lowercase()).collect();
+    ABOUT.iter().any(|end| plain.ends_with(end))
+}
+
+/// Returns the variables of a template that a text contains.
+pub(super) fn variables_in(text: &str) -> impl Iterator<Item = String> {
+    let pieces = text.split("{{").skip(1);
+    let names = pieces.filter_map(|piece| Some(piece.split_once("}}")?.0.trim()));
+    names.filter(|name| !name.is_empty()).map(str::to_owned)
+}
+
+/// What was found in a text in the place of a credential.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Found<'t> {
+    /// A credential: it is taken out.
+    Credential(&'t str),
+    /// A text that only names variables: it stays, and their values are credentials.
+    Variable(&'t str),
+}
+
+/// Receives what is found.
+type Finds<'f> = &'f mut dyn FnMut(Found<'_>);
 
 /// Tells whether a text only says where the value comes from: a variable of a template or of a shell.
 pub(super) fn is_variable(text: &str) -> bool {
@@ -103,7 +132,7 @@ pub(super) fn is_variable(text: &str) -> bool {
 }
 
 /// Takes the credentials out of a text, and tells `found` each of them; nothing when there is none.
-pub(super) fn cleaned(text: &str, found: &mut dyn FnMut(&str)) -> Option<String> {
+pub(super) fn cleaned(text: &str, found: Finds<'_>) -> Option<String> {
     let mut out = text.to_owned();
     for (pattern, keep) in PATTERNS.iter() {
         if !pattern.is_match(&out) {
@@ -119,17 +148,18 @@ pub(super) fn cleaned(text: &str, found: &mut dyn FnMut(&str)) -> Option<String>
 }
 
 /// Takes out the lines that stand below `password: |`, as YAML writes texts of several lines.
-fn blocks(text: &str, found: &mut dyn FnMut(&str)) -> String {
+fn blocks(text: &str, found: Finds<'_>) -> String {
     let indent = |line: &str| line.len() - line.trim_start_matches(' ').len();
     let mut below: Option<usize> = None;
     let lines = text.split_inclusive('\n').map(|line| {
         let content = line.trim();
         match below {
             Some(outer) if content.is_empty() || indent(line) > outer => {
-                if content.is_empty() || content == TEXT {
+                if content.is_empty() || is_variable(content) {
+                    found(Found::Variable(content));
                     return line.to_owned();
                 }
-                found(content);
+                found(Found::Credential(content));
                 line.replacen(content, TEXT, 1)
             }
             Some(_) | None => {
@@ -200,30 +230,32 @@ static PAIR: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(text).expect("a constant pattern compiles")
 });
 
-fn replaced(groups: &Captures<'_>, goes: Goes, found: &mut dyn FnMut(&str)) -> String {
+fn replaced(groups: &Captures<'_>, goes: Goes, found: Finds<'_>) -> String {
     let group = |number: usize| groups.get(number).map_or("", |group| group.as_str());
     match goes {
         Goes::All => {
-            found(group(0));
+            found(Found::Credential(group(0)));
             TEXT.to_owned()
         }
         Goes::Word => {
             let word = group(2);
+            found(Found::Variable(word));
             if is_variable(word) || !word.chars().any(|letter| !letter.is_ascii_lowercase()) {
                 return group(0).to_owned();
             }
-            found(word);
+            found(Found::Credential(word));
             format!("{}{TEXT}", group(1))
         }
         Goes::User => {
             let user = group(2);
+            found(Found::Variable(user));
             if user.split(':').all(is_variable) {
                 return group(0).to_owned();
             }
-            found(user);
+            found(Found::Credential(user));
             match user.split_once(':') {
                 Some((_, password)) => {
-                    found(password);
+                    found(Found::Credential(password));
                     format!("{}{TEXT}:{TEXT}@", group(1))
                 }
                 None => format!("{}{TEXT}@", group(1)),
@@ -232,15 +264,14 @@ fn replaced(groups: &Captures<'_>, goes: Goes, found: &mut dyn FnMut(&str)) -> S
     }
 }
 
-fn pair(groups: &Captures<'_>, found: &mut dyn FnMut(&str)) -> String {
+fn pair(groups: &Captures<'_>, found: Finds<'_>) -> String {
     let group = |number: usize| groups.get(number).map_or("", |group| group.as_str());
     let (before, name, between, value) = (format!("{}{}", group(1), group(2)), group(3), group(4), group(5));
     let whole = group(0).to_owned();
     let is_scheme = ["bearer", "basic"]
         .iter()
         .any(|word| value.eq_ignore_ascii_case(word));
-    if is_scheme || !is_sensitive(name) || is_variable(value) || value.starts_with(['=', '$', '{', '(', '<'])
-    {
+    if is_scheme || !is_sensitive(name) {
         return whole;
     }
     // A sentence has words before a colon, and blanks between all of its words.
@@ -254,7 +285,11 @@ fn pair(groups: &Captures<'_>, found: &mut dyn FnMut(&str)) -> String {
     if !joined {
         return whole;
     }
-    found(value);
+    if is_variable(value) || value.starts_with(['=', '$', '{', '(', '<']) {
+        found(Found::Variable(value));
+        return whole;
+    }
+    found(Found::Credential(value));
     format!("{before}{name}{between}{TEXT}")
 }
 
@@ -304,6 +339,8 @@ mod tests {
             "signerName",
             "certificate",
             "secrets",
+            "existingSecret",
+            "cert-manager.io/inject-ca-from-secret",
         ] {
             assert!(!is_sensitive(name), "{name}");
         }
@@ -311,7 +348,10 @@ mod tests {
 
     fn shown(text: &str) -> (String, Vec<String>) {
         let mut all = Vec::new();
-        let out = cleaned(text, &mut |one| all.push(one.to_owned()));
+        let out = cleaned(text, &mut |one| match one {
+            Found::Credential(one) => all.push(one.to_owned()),
+            Found::Variable(_) => {}
+        });
         (out.unwrap_or_else(|| text.to_owned()), all)
     }
 

@@ -20,7 +20,7 @@ pub(super) enum Extent {
 pub(super) fn facts(objects: &[Value], extent: Extent) -> Facts {
     let mut hub = Hub::default();
     for object in objects {
-        hub.put(object.clone());
+        hub.put_file(object.clone());
     }
     match extent {
         Extent::Whole => Kind::ALL.into_iter().for_each(|kind| hub.complete(kind)),

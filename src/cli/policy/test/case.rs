@@ -14,6 +14,7 @@ use crate::cli::CliError;
 use crate::cli::policy::form::ObjectForm;
 use crate::cli::policy::hub::{Extent, facts};
 use admission::{Operation, Request, RequestContext, Rulebook, Trial, try_policies};
+use offline::Hub;
 
 /// Runs a case; returns what was not as expected, and what the policies did.
 pub(super) fn run(
@@ -22,8 +23,11 @@ pub(super) fn run(
     suite: &Path,
     rulebook: &Rulebook,
 ) -> Result<(Vec<String>, Trial), CliError> {
-    let object = case.object.read(suite)?;
+    // The webhook is sent objects with the defaults of their kinds.
+    let hub = Hub::default();
+    let object = hub.with_defaults(case.object.read(suite)?);
     let old = case.old.as_ref().map(|old| old.read(suite)).transpose()?;
+    let old = old.map(|old| hub.with_defaults(old));
     let mut known = Vec::new();
     for document in given.facts.iter().chain(&case.facts) {
         known.extend(document.read_all(suite)?);
