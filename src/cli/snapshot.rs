@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::print::{complain, print};
-use super::{CliError, HubArgs, SettingsArgs, live};
+use super::{CliError, ControllerFlags, HubArgs, SettingsArgs, live};
 use crate::files::{Access, write};
 use field::Shown;
 
@@ -35,7 +35,13 @@ pub(super) fn run(args: &SnapshotArgs) -> Result<(), CliError> {
     if let Some(note) = reading.settings.note() {
         complain(&Shown::line(&format!("tidegate: {note}")));
     }
-    let text = Shown::json(&reading.into_dump().render());
+    let dump = reading.into_dump();
+    let mut redacted = dump.redacted();
+    if let Some(hub) = redacted.redacted_hub() {
+        let settings = ControllerFlags::published(&dump.controllers).map(|published| published.settings());
+        forecast::keep_plans(&dump.hub, hub, &settings.unwrap_or_default(), dump.taken_at);
+    }
+    let text = Shown::json(&redacted.render());
     match &args.output {
         None => print(&text),
         Some(path) => write(path, text.as_str(), Access::Private).map_err(|source| CliError::WriteFile {

@@ -16,6 +16,7 @@ mod changes_text;
 mod course;
 mod difference;
 mod markdown;
+mod redaction;
 mod render;
 mod take_over;
 mod take_over_text;
@@ -29,9 +30,17 @@ pub use changes_text::{changes_json, changes_text};
 pub use course::{Forecast, HeldCluster, Wave, forecast};
 pub use difference::Difference;
 pub use markdown::{fenced, markdown};
+pub use redaction::keep_plans;
 pub use render::{json, text};
 pub use take_over::{Fate, TakeOver, take_over};
 pub use take_over_text::{take_over_json, take_over_text};
 pub use turns::{Ending, ending};
 pub use upgrades::{UpgradeForecast, upgrades, upgrades_json, upgrades_text};
 pub use works::{RenderedCluster, Unknown, works, works_json, works_notes};
+
+#[cfg(test)]
+mod older_rendering_tests;
+#[cfg(test)]
+mod redaction_tests;
+#[cfg(test)]
+mod test_hub;
