@@ -41,6 +41,8 @@ pub struct TakeOver {
     pub changed: BTreeMap<(String, String), Fate>,
     /// How many objects of other kinds would be written.
     pub others: BTreeMap<&'static str, usize>,
+    /// Clusters whose works are written because INSTALL_NAMESPACE has a value where OCM gives it none.
+    pub namespaces: BTreeSet<String>,
     /// Clusters for which no work can be made, with the reason; theirs stay as they are.
     pub unrendered: BTreeMap<String, String>,
 }
@@ -87,7 +89,45 @@ fn one(hub: &Hub, world: &mut World<'_>, addon: &str) -> TakeOver {
         }
     }
     told.others.retain(|_, count| *count > 0);
+    told.namespaces = namespaces(world, &told);
     told
+}
+
+/// The variable that OCM sets only where a configuration has `agentInstallNamespace`.
+const INSTALL_NAMESPACE: &str = "INSTALL_NAMESPACE";
+
+/// Returns the clusters whose works differ in the value of `INSTALL_NAMESPACE` that only the ManagedClusterAddOn gives.
+fn namespaces(world: &World<'_>, told: &TakeOver) -> BTreeSet<String> {
+    let Some(view) = world.store.view(&told.addon) else {
+        return BTreeSet::new();
+    };
+    let instances = view.instances().filter(|instance| {
+        let differs = |(place, fate): (&(String, String), &Fate)| match fate {
+            Fate::Written(differences) => {
+                *place.0 == *instance.cluster
+                    && differences
+                        .iter()
+                        .any(|one| shows(one, &instance.install_namespace))
+            }
+            Fate::Created | Fate::Deleted => false,
+        };
+        told.changed.iter().any(differs)
+            && plan::origins(&view, &instance.cluster).is_some_and(|origins| {
+                let mut variables = origins.variables.iter();
+                variables.any(|one| one.name == INSTALL_NAMESPACE && one.from == plan::FROM_INSTANCE)
+            })
+    });
+    instances.map(|instance| instance.cluster.to_string()).collect()
+}
+
+/// OCM's manager does not decorate StatefulSets at all; their environment is another difference.
+fn shows(difference: &Difference, namespace: &str) -> bool {
+    let has = |text: &str| text.contains(INSTALL_NAMESPACE) || text.contains(namespace);
+    let new = difference.new.as_ref().map(Value::to_string);
+    let old = difference.old.as_ref().map(Value::to_string);
+    !difference.path.starts_with("StatefulSet ")
+        && new.is_some_and(|new| has(&new) || difference.path.contains(INSTALL_NAMESPACE))
+        && !old.is_some_and(|old| has(&old))
 }
 
 /// Returns an object without its revision, which moves with every write in memory.
@@ -130,4 +170,55 @@ fn unrendered(world: &World<'_>, addon: &str) -> BTreeMap<String, String> {
         Some((key.namespace.to_string(), text(says, "message")))
     });
     refused.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::take_over_text::take_over_text;
+    use super::super::test_hub::{asked, at_rest, now, pod};
+    use super::*;
+
+    const NAMESPACE: &str = "open-cluster-management-agent-addon";
+    const TOLD: &str = "3 clusters: INSTALL_NAMESPACE is spec.installNamespace of the ManagedClusterAddOn; \
+        OCM leaves it empty where no AddOnDeploymentConfig gives agentInstallNamespace";
+
+    #[test]
+    fn a_namespace_that_only_the_add_on_of_the_cluster_gives_is_named() {
+        let binding = json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding",
+            "metadata": {"name": "holds-{{INSTALL_NAMESPACE}}"},
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "view"}, "subjects": []});
+        for (namespace, expected) in [("", 3), (NAMESPACE, 0)] {
+            let manifests = json!([binding, pod(&json!({}), &json!({}))]);
+            let hub = at_rest(&asked(&manifests, &json!({"agentInstallNamespace": namespace})));
+            let told = take_over(&hub, Settings::default(), now());
+            assert!(
+                told[0].changed.is_empty() && told[0].namespaces.is_empty(),
+                "{told:#?}"
+            );
+            // As OCM renders it: without a value.
+            let mut stock = hub.clone();
+            let entry = json!({"name": "INSTALL_NAMESPACE", "value": NAMESPACE}).to_string();
+            for (key, work) in hub.objects().iter().filter(|(key, _)| key.kind == Kind::Work) {
+                let text = work["spec"].to_string();
+                let text = text.replace(&format!("holds-{NAMESPACE}"), "holds-");
+                let text = text.replace(&format!(",{entry}"), "");
+                assert!(!text.contains("INSTALL_NAMESPACE"), "{text}");
+                stock.set_spec(key, serde_json::from_str(&text).expect("JSON"));
+            }
+            let told = take_over(&stock, Settings::default(), now());
+            assert_eq!(
+                (told[0].changed.len(), told[0].namespaces.len()),
+                (3, expected),
+                "{namespace:?}"
+            );
+            assert_eq!(
+                take_over_text(&told).contains(TOLD),
+                expected > 0,
+                "{}",
+                take_over_text(&told)
+            );
+        }
+    }
 }

@@ -64,6 +64,16 @@ fn tell(out: &mut String, told: &TakeOver, listing: Listing) {
             &format!("  {}  {path}: {old} -> {new}", counted(count, "work")),
         );
     }
+    if !told.namespaces.is_empty() {
+        let clusters = counted(told.namespaces.len(), "cluster");
+        line(
+            out,
+            &format!(
+                "  {clusters}: INSTALL_NAMESPACE is spec.installNamespace of the ManagedClusterAddOn; \
+                 OCM leaves it empty where no AddOnDeploymentConfig gives agentInstallNamespace"
+            ),
+        );
+    }
     for (why, clusters) in reasons(&told.unrendered) {
         line(
             out,
@@ -135,6 +145,7 @@ pub fn take_over_json(all: &[TakeOver]) -> Value {
             "written": told.changed.len(),
             "changed": works.collect::<Vec<_>>(),
             "unrendered": unrendered.collect::<Vec<_>>(),
+            "installNamespaceOfInstance": told.namespaces,
             "besideWorks": told.others,
         })
     });

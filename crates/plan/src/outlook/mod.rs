@@ -6,5 +6,5 @@ mod origin;
 mod rollout;
 
 pub use crate::rollout::{Asked, AskedGroup};
-pub use origin::{ConfigOrigin, Origins, ValueOrigin, origins};
+pub use origin::{ConfigOrigin, FROM_INSTANCE, Origins, ValueOrigin, origins};
 pub use rollout::*;

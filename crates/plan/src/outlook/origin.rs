@@ -10,6 +10,9 @@ use crate::render_cache::contents;
 use crate::settled::Others;
 use snapshot::{ConfigRef, Content, DeploymentConfig, Instance, Kind, Name, Reference, View};
 
+/// Where a value comes from that the ManagedClusterAddOn gives.
+pub const FROM_INSTANCE: &str = "spec.installNamespace of the ManagedClusterAddOn";
+
 /// What one cluster is rendered with.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Origins {
@@ -147,7 +150,7 @@ impl DeploymentConfigs<'_> {
         match source {
             ValueSource::BuiltIn => "built-in".to_owned(),
             ValueSource::Reserved => "built-in, which nothing overrides".to_owned(),
-            ValueSource::Instance => "spec.installNamespace of the ManagedClusterAddOn".to_owned(),
+            ValueSource::Instance => FROM_INSTANCE.to_owned(),
             ValueSource::Cluster => "the ManagedCluster: a label, a claim or an annotation".to_owned(),
             ValueSource::Config => self.told(says),
             ValueSource::MovedByConfig => {
