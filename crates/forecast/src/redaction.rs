@@ -4,17 +4,16 @@
 //! So works are compared by the planner itself, on the hub and on the dump: one that the hub leaves as it is becomes what the dump
 //! renders, and one that the hub would write keeps a difference.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::world::{Moves, World};
+use super::course::course;
+use super::world::World;
 use offline::Hub;
 use snapshot::{Kind, Name, ObjectKey, Settings, terms};
 
-/// The most plans in a row: agents answer none of them.
-const MOST_WRITES: usize = 16;
 /// A work that was made equal may let another one differ, as works of one add-on share manifests.
 const MOST_ROUNDS: usize = 4;
 /// Takes the place of a text that differs from what is rendered by letters that a dump does not hold.
@@ -88,32 +87,19 @@ pub(super) fn hashes_asked(
     all
 }
 
-/// Returns the specs of stored works that the first plans would write, until agents have to answer.
+/// Returns the specs of stored works that are other ones when nothing is left to do.
 fn specs_written(hub: &Hub, settings: &Settings, now: Timestamp) -> BTreeMap<ObjectKey, Value> {
     let mut world = World::new(hub, settings.clone(), now);
     let addons: Vec<String> = world.store.addons().map(ToString::to_string).collect();
-    let mut touched: BTreeSet<ObjectKey> = BTreeSet::new();
     for addon in &addons {
-        let mut moves = Moves::default();
-        for _ in 0..MOST_WRITES {
-            let Some(view) = world.store.view(addon) else {
-                break;
-            };
-            let (plan, _) = plan::sound(&view, plan::addon(&view, world.now), world.now);
-            let keys = plan.actions.iter().map(|action| action.object());
-            touched.extend(keys.filter(|key| key.kind == Kind::Work).cloned());
-            if !world.write(&plan, &mut moves) {
-                break;
-            }
-        }
+        world.now = now;
+        let _course = course(&mut world, addon, now);
     }
-    let written = touched.into_iter().filter_map(|key| {
-        let (old, new) = (
-            hub.object(&key)?.get("spec"),
-            world.objects.get(&key)?.get("spec"),
-        );
-        let spec = new.filter(|new| Some(*new) != old)?.clone();
-        Some((key, spec))
+    let works = hub.objects().iter().filter(|(key, _)| key.kind == Kind::Work);
+    let written = works.filter_map(|(key, old)| {
+        let new = world.objects.get(key)?.get("spec");
+        let spec = new.filter(|new| Some(*new) != old.get("spec"))?.clone();
+        Some((key.clone(), spec))
     });
     written.collect()
 }
