@@ -169,13 +169,13 @@ mod tests {
         });
         let (newer, older) = (HubDefinitions::of([&newer]), HubDefinitions::of([&older]));
         let none: [&str; 0] = [];
-        let field = json!({"hostedModeAutoDiscovery": {"mode": "Enable", "mood": 1}});
+        let field = json!({"hostedModeAutoDiscovery": {"mode": "Enable", "modes": 1}});
         let dropped =
             "unknown field: the hub's definition does not have it, and drops it when the object is stored";
         assert_eq!(
             said(FieldsKnownBy::Definitions(&newer), "v1alpha1", &field),
             [format!(
-                "spec.hostedModeAutoDiscovery.mood: Invalid value: {dropped}; hint: did you mean \"mode\"? [schema/unknown-field]"
+                "spec.hostedModeAutoDiscovery.modes: Invalid value: {dropped}; hint: did you mean \"mode\"? [schema/unknown-field]"
             )]
         );
         assert_eq!(said(FieldsKnownBy::TheHub, "v1alpha1", &field), none);
