@@ -4,6 +4,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::sync::LazyLock;
 
 use regex::Regex;
 
@@ -29,14 +30,17 @@ pub(crate) fn door_faults(path: &str, text: &str) -> Vec<String> {
         .collect()
 }
 
+// Compiled once: to compile it takes longer than to search a file.
+static BEGINNING: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"(?m)(?:^|[^:\w])(\w+)::").expect("it is right"));
+
 /// Returns the rooms that a text names behind `crate::`, grouped imports included, and the names that paths begin with.
 fn used_rooms(text: &str) -> BTreeSet<String> {
     let behind_crate = text.split("crate::").skip(1).flat_map(|rest| {
         rest.strip_prefix('{')
             .map_or_else(|| vec![first_word(rest)], first_words_of_group)
     });
-    let beginning = Regex::new(r"(?m)(?:^|[^:\w])(\w+)::").expect("it is right");
-    let crates = beginning.captures_iter(text).map(|found| found[1].to_owned());
+    let crates = BEGINNING.captures_iter(text).map(|found| found[1].to_owned());
     behind_crate.chain(crates).collect()
 }
 
@@ -263,9 +267,10 @@ pub(crate) const WRITTEN_ONCE: [(&str, &str); 13] = [
 ];
 
 pub(crate) fn second_copies(path: &str, text: &str) -> Vec<String> {
+    let text = production(text);
     let found = WRITTEN_ONCE
         .iter()
-        .filter(|(word, home)| !path.starts_with(home) && production(text).contains(word));
+        .filter(|(word, home)| !path.starts_with(home) && text.contains(word));
     found
         .map(|(word, home)| format!("{path}: writes {word} again, which is {home}'s"))
         .collect()

@@ -5,8 +5,18 @@
 //! is not seen.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
 
 use regex::Regex;
+
+// Compiled once: to compile them takes longer than to search a file.
+static DECLARATION: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"(?m)^\s*(pub(?:\([^)]*\))?\s+)?use\s+([^;]+);").expect("it is right"));
+static ITEM: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"\b(?:struct|enum|fn|trait|type|const|static|mod)\s+(\w+)").expect("it is right")
+});
+static PATH: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"\b(?:crate|super|self)(?:::\w+)+").expect("it is right"));
 
 /// A module, as the names of the path that leads to it.
 type Module = Vec<String>;
@@ -106,7 +116,6 @@ fn without_comments(text: &str) -> String {
 
 /// Returns every path of every `use` declaration.
 fn uses(text: &str) -> Vec<Use> {
-    let declaration = Regex::new(r"(?m)^\s*(pub(?:\([^)]*\))?\s+)?use\s+([^;]+);").expect("it is right");
     let paths = |found: regex::Captures<'_>| {
         let is_exported = found.get(1).is_some();
         let path = |path: String| Use {
@@ -115,7 +124,7 @@ fn uses(text: &str) -> Vec<Use> {
         };
         expanded(&found[2]).into_iter().map(path).collect::<Vec<_>>()
     };
-    declaration.captures_iter(text).flat_map(paths).collect()
+    DECLARATION.captures_iter(text).flat_map(paths).collect()
 }
 
 /// Returns the paths of a tree: `a::{b, c::d}` is `a::b` and `a::c::d`; new names are left out.
@@ -212,18 +221,15 @@ impl Crate {
 
 /// Returns the names that a text defines.
 fn items(text: &str) -> BTreeSet<String> {
-    let item = r"\b(?:struct|enum|fn|trait|type|const|static|mod)\s+(\w+)";
-    let item = Regex::new(item).expect("it is right");
-    item.captures_iter(text)
+    ITEM.captures_iter(text)
         .map(|found| found[1].to_owned())
         .collect()
 }
 
 /// Returns the paths that stand in a text, those of `use` declarations as far as their first brace.
 fn spelled_out(text: &str) -> Vec<Vec<String>> {
-    let path = Regex::new(r"\b(?:crate|super|self)(?:::\w+)+").expect("it is right");
     let names = |found: regex::Match<'_>| found.as_str().split("::").map(str::to_owned).collect();
-    path.find_iter(text).map(names).collect()
+    PATH.find_iter(text).map(names).collect()
 }
 
 /// Returns the strongly connected components, by Kosaraju's two walks.
