@@ -73,6 +73,7 @@ mod take_over;
 mod testkit;
 mod tide_on_hub;
 mod time;
+mod tools_agree;
 mod troubleshoot;
 mod upgrade_approver;
 mod upgrade_definition;

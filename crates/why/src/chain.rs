@@ -7,6 +7,7 @@ use super::answer::{Cause, Chain, Grade, Link};
 use super::case::{Case, away};
 use super::causes;
 use super::links::{cluster_link, config_name};
+use super::said::Word;
 use super::turn::{LATE, deadline, under_way_since};
 use super::{command, ending, wait, work};
 use api::names::conditions;
@@ -79,6 +80,10 @@ impl Case<'_> {
         let mut note = None;
         if let Some(wait) = held.filter(|wait| !wait::is_about_the_agent(&wait.on)) {
             let cause = self.held(instance, wait);
+            if let Some(failure) = self.failure_behind(&cause, instance) {
+                self.works(cluster, links);
+                return Some(failure);
+            }
             if cause.grade != Grade::Meant {
                 mark(links, wait, &cause);
                 self.works(cluster, links);
@@ -97,6 +102,18 @@ impl Case<'_> {
         self.below(instance, held.filter(|_| note.is_none()), note.is_some(), links)
             .or(note)
             .or_else(|| self.undone(cluster))
+    }
+
+    /// Returns what an administrator has to repair on a cluster that waits for its turn: that turn alone does not make it well.
+    fn failure_behind(&self, wait: &Cause, instance: &Instance) -> Option<Cause> {
+        let words = self.said.words(instance);
+        let is_stalled = |word: &Word| word.kind == conditions::STALLED && word.status == Status::True;
+        if !matches!(wait.grade, Grade::Waits(_)) || !words.iter().any(is_stalled) {
+            return None;
+        }
+        let mut links = Vec::new();
+        let found = self.below(instance, None, false, &mut links)?;
+        (found.grade == Grade::Fault).then_some(found)
     }
 
     /// Why a cluster that runs well does not run with what the specs want. Who failed with that, the add-on says.
