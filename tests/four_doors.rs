@@ -153,7 +153,6 @@ async fn every_example_gets_the_same_verdict_at_every_door() {
         writeln!(counted, "{:?}: {count} {what}", WAYS[*way]).expect("a string");
     }
     expect![[r"
-<<<<<<< ours
         Decide: 433 the same verdict
         Webhook: 433 the same verdict
         Check: 423 the same verdict
@@ -164,17 +163,6 @@ async fn every_example_gets_the_same_verdict_at_every_door() {
         Audit: 305 the same verdict
         Audit: 26 is a deletion
         Audit: 15 is about a kind that is not audited
-=======
-        Decide: 430 the same verdict
-        Webhook: 430 the same verdict
-        Check: 425 the same verdict
-        Check: 1 is about a status
-        Check: 1 is about what its creation moves: here it is there already
-        Check: 3 takes a version from its add-on: a folder has it as it is to be
-        Audit: 306 the same verdict
-        Audit: 26 is a deletion
-        Audit: 13 is about a kind that the gate is not asked about
->>>>>>> theirs
         Audit: 1 is about a status
         Audit: 1 is about what its creation moves: here it is there already
         Audit: 85 is an update: it compares with what was there before
