@@ -60,15 +60,6 @@ impl ControllerFlags {
         parse(&known)
     }
 
-    /// Returns the settings that the hub's controllers publish; a word that this version does not know is left out.
-    pub(in crate::cli) fn published(words: &Words) -> Option<ControllerArgs> {
-        let none = Self {
-            given: Words::new(),
-            args: parse(&[])?,
-        };
-        Some(none.beside(words).0)
-    }
-
     /// Returns what counts beside what the hub's controllers say, and what of that makes no sense to this version.
     pub(in crate::cli) fn beside(&self, told: &Words) -> (ControllerArgs, Vec<String>) {
         let mut strange = Vec::new();

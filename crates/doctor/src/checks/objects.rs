@@ -156,7 +156,7 @@ pub(super) fn stalled(fleet: &Fleet) -> Vec<Finding> {
                 .command(format!("tidegate why {name}")),
         );
     }
-    findings.extend(upgrades(seen(&fleet.upgrades)));
+    findings.extend(upgrades(seen(&fleet.upgrades), fleet.listing));
     if findings.is_empty() {
         let everywhere = format!("{}, and none stands still", counted(addons.len(), "add-on"));
         let on_clusters = on_clusters(seen(&fleet.instances));
@@ -173,7 +173,7 @@ fn seen(reading: &Reading<Vec<Value>>) -> &[Value] {
 }
 
 /// Returns what is said of upgrades of clusters that are stalled.
-fn upgrades(upgrades: &[Value]) -> Option<Finding> {
+fn upgrades(upgrades: &[Value], listing: Listing) -> Option<Finding> {
     let still: Vec<(&Value, &Value)> = upgrades
         .iter()
         .filter_map(|upgrade| Some((upgrade, still(upgrade)?)))
@@ -183,7 +183,7 @@ fn upgrades(upgrades: &[Value]) -> Option<Finding> {
     let seen = format!(
         "{} of {all} of clusters stand still: {}",
         still.len(),
-        told(&still)
+        told(&still, listing)
     );
     let (namespace, name) = (text(first, "/metadata/namespace"), text(first, "/metadata/name"));
     Some(
