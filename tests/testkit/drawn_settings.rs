@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use model::HubNamespaces;
+use model::{HubNamespaces, ReservedSigners};
 use snapshot::{
     AgentGroups, ClusterConfigs, Compat, DiscoveryLabels, EmptyLifecycle, Failures, Fence, HookTimeout,
     Managing, RemovalBudget, RollUps, Settings, TimeoutPolicy, Vocabulary,
@@ -38,6 +38,7 @@ pub(crate) fn drawn(mut below: impl FnMut(usize) -> usize) -> Settings {
         startup: seconds(pick(&mut below, &[120, 5])),
         removal_budget: pick(&mut below, &[RemovalBudget::default(), RemovalBudget::Unlimited]),
         hub_namespaces: HubNamespaces::default(),
+        reserved_signers: ReservedSigners::default(),
     }
 }
 

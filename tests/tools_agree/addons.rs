@@ -1,6 +1,7 @@
 //! The rows of add-ons: one add-on from a template on two clusters.
 
 use cockpit::{Stopwatch, addon};
+use field::Listing;
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 use snapshot::{Compat, Failures, Kind, ObjectKey, Settings};
@@ -350,7 +351,7 @@ fn an_add_on_whose_permissions_are_refused_is_not_ready() {
         ("hello", Some("c1")),
         world.now,
     );
-    let text = why::text(&answer.expect("an answer"), true);
+    let text = why::text(&answer.expect("an answer"), true, Listing::Whole);
     assert!(text.contains("why/not-registered"), "{text}");
     assert!(text.contains("reader"), "{text}");
 }

@@ -1,5 +1,6 @@
 //! The rows of upgrades of clusters: two clusters, the first of which may go first.
 
+use field::Listing;
 use std::collections::BTreeSet;
 
 use cockpit::{Phase, Picture, Target, status, upgrade};
@@ -431,7 +432,10 @@ fn shows_the_cause(facts: Facts, world: &World, picture: &Picture) -> Vec<String
             ("default/to-4-12", Some(name.as_str())),
             world.now,
         );
-        let text = answer.as_ref().map(upgrade_text).unwrap_or_default();
+        let text = answer
+            .as_ref()
+            .map(|answer| upgrade_text(answer, Listing::Whole))
+            .unwrap_or_default();
         let rules = [
             (
                 seen.state == cockpit::ClusterState::Moving,

@@ -1,5 +1,6 @@
 //! Works that an older version rendered otherwise: a plan shows that they will be written, before the new version is installed.
 
+use field::Listing;
 use serde_json::json;
 use snapshot::{Kind, ObjectKey, Settings};
 
@@ -35,7 +36,7 @@ fn works_of_an_older_rendering_are_forecast_to_be_written() {
     let told = forecast(&hub, Settings::default(), now());
     let moved: Vec<&String> = told[0].waves.iter().flat_map(|wave| &wave.moved).collect();
     assert_eq!(moved, ["cluster1", "cluster2", "cluster3"]);
-    let text = changes_text(&changes(&hub, &hub, Settings::default(), now()));
+    let text = changes_text(&changes(&hub, &hub, Settings::default(), now()), Listing::Whole);
     let line = "3 works: Deployment calm/agent: spec.template.spec.tolerations: [{\"key\":\"own\",\"operator\":\"Exists\"}] -> absent";
     assert!(text.contains(line), "{text}");
 }

@@ -174,6 +174,7 @@ fn unrendered(world: &World<'_>, addon: &str) -> BTreeMap<String, String> {
 
 #[cfg(test)]
 mod tests {
+    use field::Listing;
     use serde_json::json;
 
     use super::super::take_over_text::take_over_text;
@@ -214,10 +215,10 @@ mod tests {
                 "{namespace:?}"
             );
             assert_eq!(
-                take_over_text(&told).contains(TOLD),
+                take_over_text(&told, Listing::Whole).contains(TOLD),
                 expected > 0,
                 "{}",
-                take_over_text(&told)
+                take_over_text(&told, Listing::Whole)
             );
         }
     }

@@ -189,7 +189,9 @@ impl RedactedDump {
             ("complete", json!(complete)),
         ];
         let told = (!controllers.is_empty()).then(|| ("controllers", json!(controllers)));
-        let unread = controllers_unread.as_ref().map(|why| ("controllersUnread", json!(why)));
+        let unread = controllers_unread
+            .as_ref()
+            .map(|why| ("controllersUnread", json!(why)));
         let head: Vec<String> = head
             .iter()
             .chain(&told)

@@ -272,7 +272,11 @@ impl Case<'_> {
         let missing = ready.filter(|one| one.reason == "PlacementNotFound");
         let missing = missing.map(|one| {
             let message = one.message.split("; ").next().unwrap_or_default();
-            self.group((&one.reason, message), of_reason(&one.reason, message), Vec::new())
+            self.group(
+                (&one.reason, message),
+                of_reason(&one.reason, message),
+                Vec::new(),
+            )
         });
         // A placement that does not exist explains why nothing is selected.
         let none = none.filter(|_| missing.is_none());

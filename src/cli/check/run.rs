@@ -92,7 +92,9 @@ const BY_SETTINGS: [&str; 2] = ["permission/namespace", "template/signer"];
 
 /// What depends on settings that cannot be read is unknown.
 fn without_settings(report: &mut Report, missing: MissingFacts) {
-    let depends = |finding: &Finding| BY_SETTINGS.contains(&finding.rule.as_str()) && finding.severity != Severity::Unknown;
+    let depends = |finding: &Finding| {
+        BY_SETTINGS.contains(&finding.rule.as_str()) && finding.severity != Severity::Unknown
+    };
     if missing == MissingFacts::Skip {
         report.findings.retain(|finding| !depends(finding));
     }

@@ -110,7 +110,11 @@ impl RightsArgs {
 
 /// Returns the values of a flag where it was given, and the published ones otherwise.
 fn given_or<T: Clone>(given: &[T], published: Vec<T>) -> Vec<T> {
-    if given.is_empty() { published } else { given.to_vec() }
+    if given.is_empty() {
+        published
+    } else {
+        given.to_vec()
+    }
 }
 
 impl BehaviourArgs {
