@@ -203,7 +203,10 @@ fn repetition(conditions: &Value) -> Option<String> {
     let told_twice = |sentence: &&Value| {
         let mut others = kinds.iter().filter_map(|kind| find(conditions, kind));
         others.any(|one| {
-            one["type"] != sentence["type"] && word(one, "message").contains(word(sentence, "message"))
+            // A hook that cannot be made names its cause, which can be that of the rest.
+            one["type"] != sentence["type"]
+                && !word(one, "reason").starts_with("Hook")
+                && word(one, "message").contains(word(sentence, "message"))
         })
     };
     let twice = long.find(told_twice)?;

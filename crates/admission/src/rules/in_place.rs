@@ -365,8 +365,8 @@ mod tests {
     #[test]
     fn a_new_template_that_raises_the_default_moves_everybody() {
         let facts = hub(&["v1", "v2"]);
-        let expected = "metadata.labels[addon.open-cluster-management.io/version]: Forbidden: moves 10 of 10 clusters of add-on \
-                        \"hello\" at once, more than 50 % [blast-radius/move]";
+        let expected = "metadata.labels[addon.open-cluster-management.io/version]: this edit updates 10 of 10 clusters of \
+                        add-on \"hello\" at once (limit 50%) [blast-radius/move]";
         assert_eq!(told(&facts, "v3"), [expected]);
         for silent in ["v1.5", "v3-rc.1", "v2.0"] {
             assert_eq!(told(&facts, silent), [""; 0], "{silent}");
