@@ -282,9 +282,9 @@ fn an_object_that_two_files_define_differently_is_reported() {
     assert_eq!(
         found,
         [
-            "Warning b.yaml:3:18 Duplicate value: \"other\": a.yaml:1 defines this object differently; the one that is applied last \
+            "Warning b.yaml:3:18 \"other\": a.yaml:1 defines this object differently; the one that is applied last \
              remains [metadata/defined-twice]",
-            "Warning d.yaml:3:18 Duplicate value: \"s\": c.yaml:1 defines this object differently; the one that is applied last \
+            "Warning d.yaml:3:18 \"s\": c.yaml:1 defines this object differently; the one that is applied last \
              remains [metadata/defined-twice]"
         ]
     );

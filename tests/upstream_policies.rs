@@ -374,7 +374,7 @@ fn has_of_a_variable_asks_whether_it_is_declared() {
     );
     assert_eq!(
         of_policies(banned.findings.violations()),
-        ["<nil>: Invalid value: banned [policy/labelled/0]"]
+        ["banned [policy/labelled/0]"]
     );
 
     let with = |number: usize, pointer: &str, expression: &str| {

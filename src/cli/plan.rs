@@ -72,6 +72,7 @@ impl PlanArgs {
 }
 
 /// What else is said, or instead.
+#[expect(clippy::struct_excessive_bools, reason = "flags of the command line")]
 #[derive(Args, Clone, Copy, Debug)]
 pub struct PlanQuestion {
     /// Say instead what would be written at once if Tidegate took the hub over from OCM's add-on manager: works whose

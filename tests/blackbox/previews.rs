@@ -135,7 +135,7 @@ fn files_that_were_applied_are_no_difference_and_a_changed_one_is() {
         at(&dev, &["plan", "--live", "--change", &changed]),
         run(&["plan", &dump, "--change", &changed]),
     ] {
-        says(&plan, "app: 0 installed, 3 moved, 0 removed in 3 waves");
+        says(&plan, "app: 0 installed, 3 moved, 0 removed");
     }
     for config in &files[..2] {
         let live = at(

@@ -123,7 +123,8 @@ fn check_tells_with_its_exit_status_how_it_ended() {
         (vec![&clean, "-o", "jason"], 2),
         (vec![&clean, "-o", "json", "-o", "table"], 2),
         (vec![&clean, "--base", "no-such-revision"], 2),
-        (vec![&clean, "--facts", &clean], 2),
+        (vec![&clean, "--facts", &clean], 0),
+        (vec![&clean, "--facts", &latin], 2),
         (vec![], 2),
     ] {
         let ended = run(&[&["check"], &args[..]].concat());

@@ -28,9 +28,8 @@ const WIDEST_NAME: usize = 24;
 pub(super) const fn tone(picture: &Picture) -> Tone {
     match picture.phase {
         Phase::Done if matches!(picture.health.state, HealthState::Healthy) => Tone::Good,
-        Phase::Done => Tone::Soaking,
         Phase::Progressing => Tone::Moving,
-        Phase::Waiting | Phase::Paused | Phase::Unapproved | Phase::Deleting => Tone::Soaking,
+        Phase::Done | Phase::Waiting | Phase::Paused | Phase::Unapproved | Phase::Deleting => Tone::Soaking,
         Phase::Stopped | Phase::Failed => Tone::Bad,
         Phase::Empty | Phase::NotManaged => Tone::Faint,
     }

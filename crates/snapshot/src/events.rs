@@ -225,7 +225,7 @@ mod tests {
                 drop(store.apply(Event::Deleted {
                     kind,
                     object: instance("2"),
-                }))
+                }));
             };
             if is_early {
                 ended(&mut store);

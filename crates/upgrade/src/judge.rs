@@ -263,13 +263,15 @@ mod tests {
         assert!(matches!(found, Platform::Silent(text) if text.contains("has not accepted")));
     }
 
+    type Feedback<'a> = &'a [(&'a str, &'a str)];
+
     #[test]
     fn a_cluster_version_that_is_failing_reports_its_cause() {
         let partial = [("version", "4.12.0"), ("state", "Partial"), ("failing", "True")];
         let old = [("version", "4.11.9"), ("state", "Completed"), ("failing", "True")];
         let progress = ("progressMessage", "Unable to apply 4.12.0: etcd quorum lost");
         let message = ("failingMessage", "etcd quorum lost");
-        let rows: [(&[(&str, &str)], &[(&str, &str)], &str); 5] = [
+        let rows: [(Feedback<'_>, Feedback<'_>, &str); 5] = [
             (&partial, &[message], "etcd quorum lost"),
             (&partial, &[progress], "etcd quorum lost"),
             (&partial, &[("progressMessage", "stuck")], "stuck"),

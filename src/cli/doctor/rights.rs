@@ -45,7 +45,7 @@ pub(super) fn needed(runs: Runs, elect: Option<(&str, &str)>) -> Vec<Right> {
     // The roles that are bound in single namespaces are left out: whether they are bound everywhere means nothing.
     match controllers {
         ControllersMode::On if driving => {
-            roles.extend([Role::Controllers, Role::Election, Role::Registration])
+            roles.extend([Role::Controllers, Role::Election, Role::Registration]);
         }
         ControllersMode::Observe if driving => roles.push(Role::Observer),
         ControllersMode::Off | ControllersMode::Observe | ControllersMode::On => {}

@@ -58,10 +58,10 @@ const SUBJECTS: [Subject; 5] = [
     },
     Subject {
         kind: "ManagedClustersUpgrade",
-        group: "tidegate.io",
-        version: "v1alpha1",
+        group: "cluster.open-cluster-management.io",
+        version: "v1beta1",
         plural: "managedclustersupgrades",
-        namespace: "",
+        namespace: "default",
         spec: "{}",
     },
 ];

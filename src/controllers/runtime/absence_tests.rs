@@ -212,7 +212,7 @@ async fn what_could_not_be_read_is_looked_for_again_with_what_came_meanwhile() {
     assert!(!absences.are_open(), "only what depends on them waits");
     let told = absences.take_unreadable().expect("it is new");
     assert_eq!(
-        BTreeSet::from_iter(told.into_keys()),
+        told.into_keys().collect::<BTreeSet<_>>(),
         BTreeSet::from([one.clone(), other.clone()])
     );
     assert!(absences.take_unreadable().is_none(), "it is told once");

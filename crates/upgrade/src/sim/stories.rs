@@ -77,7 +77,7 @@ fn the_example_begins_with_its_canary() {
     );
     assert_eq!(
         condition(&hub, "Applied"),
-        "False ManagedClustersUpgradeApplied ManagedClusters upgrade applied"
+        "False ManagedClustersUpgradeApplied neither the pre-upgrade action nor the upgrade is applied on any cluster"
     );
     assert_eq!(condition(&hub, "Failed"), "", "of failures nothing is said");
     assert_eq!(
