@@ -20,6 +20,7 @@ use crate::kstatus::{Health, kstatus};
 use crate::testkit::world::World;
 
 /// What is seen of one rollout.
+#[expect(clippy::struct_excessive_bools, reason = "each fact is asserted for itself")]
 #[derive(Clone, Debug)]
 struct Row {
     /// What was done to the hub.
@@ -297,6 +298,8 @@ fn no_tool_reports_better_than_the_conditions_and_the_placement() {
     );
 }
 
+type Change<'a> = &'a dyn Fn(&mut Row);
+
 /// The rule is not satisfied by every row: each tool that reports better is found.
 #[test]
 fn a_tool_that_reports_better_is_found() {
@@ -308,7 +311,7 @@ fn a_tool_that_reports_better_is_found() {
         row.conditions[2].is_true = true;
         row.tools.kstatus = Health::Failed;
     };
-    let changes: [(&str, &dyn Fn(&mut Row)); 6] = [
+    let changes: [(&str, Change<'_>); 6] = [
         ("health", &|row| {
             stalled(row);
             row.tools.exit = 1;

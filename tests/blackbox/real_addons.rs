@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::rig::{Dev, condition, run};
 
-const GIT_AGENT: &str = r#"
+const GIT_AGENT: &str = r"
 apiVersion: addon.open-cluster-management.io/v1alpha1
 kind: AddOnTemplate
 metadata: {name: gitagent}
@@ -32,9 +32,9 @@ apiVersion: addon.open-cluster-management.io/v1alpha1
 kind: ManagedClusterAddOn
 metadata: {name: gitagent, namespace: cluster1}
 spec: {}
-"#;
+";
 
-const TUNNEL: &str = r#"
+const TUNNEL: &str = r"
 apiVersion: addon.open-cluster-management.io/v1beta1
 kind: ClusterManagementAddOn
 metadata: {name: tunnel}
@@ -45,7 +45,7 @@ apiVersion: addon.open-cluster-management.io/v1beta1
 kind: AddOnDeploymentConfig
 metadata: {name: tunnel, namespace: cluster1}
 spec: {agentInstallNamespace: tunnel-agent}
-"#;
+";
 
 fn tunnel(cluster: &str, group: &str, resource: &str) -> String {
     json!({"apiVersion": "addon.open-cluster-management.io/v1beta1", "kind": "ManagedClusterAddOn",

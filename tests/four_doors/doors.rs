@@ -42,7 +42,9 @@ impl Answer {
         // Of two warnings about one field no door promises an order.
         let sorted = |list: &Option<Vec<String>>| {
             let mut list = list.clone();
-            list.iter_mut().for_each(|list| list.sort());
+            if let Some(list) = &mut list {
+                list.sort();
+            }
             text(&list)
         };
         let shown = |patch: &Option<Value>| patch.as_ref().map(ToString::to_string);

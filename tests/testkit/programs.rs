@@ -69,7 +69,7 @@ fn test_program() -> String {
         .to_string_lossy()
         .into_owned();
     stem.rsplit_once('-')
-        .map_or(stem.clone(), |(name, _)| name.to_owned())
+        .map_or_else(|| stem.clone(), |(name, _)| name.to_owned())
 }
 
 fn is_executable(path: &Path) -> bool {

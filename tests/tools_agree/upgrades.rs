@@ -48,6 +48,7 @@ const FATES: [Fate; 8] = [
     Fate::Offline,
 ];
 
+#[expect(clippy::struct_excessive_bools, reason = "each fact is drawn for itself")]
 #[derive(Clone, Copy, Debug)]
 struct Facts {
     clusters: [Fate; 2],
