@@ -427,7 +427,9 @@ fn notices(outlook: &Outlook, plan: &Plan, health: &RolloutHealth) -> Vec<String
     let is_said = |text: &String| {
         let others = all.iter().filter(|other| *other != text);
         let mut longer = others.filter(|other| other.ends_with(text.as_str()));
-        longer.next().is_some() || health.told().contains(text.as_str())
+        longer.next().is_some()
+            || health.told().contains(text.as_str())
+            || *text == format!("{}: {}", health.reason, health.message)
     };
     let news: Vec<bool> = all.iter().map(|text| !is_said(text)).collect();
     let mut news = news.into_iter();
