@@ -38,7 +38,7 @@ pub fn policy(bytes: &[u8]) {
         }
     }
     assert_eq!(loaded.set.len(), 1, "the new one, or the last good one");
-    let _ = lint(&loaded.set, &|_, _| None, None);
+    let _ = lint(&loaded.set, (&|_, _| None, &[]), None);
     let _ = native(&loaded.set);
     assert!(
         mutants(&source.document).len() <= text.len(),
