@@ -153,7 +153,7 @@ pub enum FieldsKnownBy<'a> {
     /// The hub's, which has dropped the others already: an API server does so before it calls a webhook. What is left is stored,
     /// whether this program knows it or not.
     TheHub,
-    /// The hub's, as it is here, for an object that has not been sent. A kind that is not among these goes by our definition.
+    /// Those that were read from the hub, for an object that has not been sent. Other kinds use our definition.
     Definitions(&'a HubDefinitions),
 }
 

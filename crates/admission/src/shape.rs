@@ -42,8 +42,8 @@ pub(super) const DOCS: [(&str, &str); 3] = [
         UNKNOWN_FIELD,
         "Every field is known to the schema.\n\n\
          The API server drops what its definition does not have, so that a misspelt field has no effect. Warns, with the \
-         nearest field beside it. `tidegate check` reads files and goes by the definitions of this version of Tidegate, \
-         `tidegate check --live` by those of the hub: a field that only a newer hub has is fine there, and one that an older hub \
+         nearest field beside it. `tidegate check` reads files and uses the definitions of this version of Tidegate, \
+         `tidegate check --live` those of the hub: a field that only a newer hub has is fine there, and one that an older hub \
          drops warns. The webhook and the audit say nothing: the API server has dropped such a field before, and has warned of it \
          itself.",
     ),

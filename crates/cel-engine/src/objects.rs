@@ -27,7 +27,7 @@ pub(super) fn check(expr: &IdedExpr, purpose: Purpose) -> Option<Misuse> {
 
 /// Returns where a list becomes the value of a field of the object that an expression makes, and the name of the field.
 ///
-/// `is_list` tells which names stand for lists, each by its variable and member.
+/// `is_list` returns whether a member of a variable is a list; it gets the names of both.
 pub(super) fn first_list<'e>(
     expr: &'e IdedExpr,
     is_list: &dyn Fn(&str, &str) -> bool,

@@ -147,7 +147,7 @@ impl Program {
     }
 
     /// Returns where a list becomes the value of a field of the object that the expression makes: line, column and the name of the
-    /// field. `is_list` tells which members of variables are lists.
+    /// field. `is_list` returns whether a member of a variable is a list.
     pub fn list_in_object(&self, is_list: &dyn Fn(&str, &str) -> bool) -> Option<((isize, isize), &str)> {
         let (id, field) = objects::first_list(&self.parsed, is_list)?;
         Some((self.place(id), field))

@@ -108,7 +108,7 @@ fn template(work: &Value, prefix: &[&str]) -> Value {
     })
 }
 
-/// What stands in the namespace of a cluster as a work does.
+/// A ManagedClusterAddOn in the namespace: its rule about the namespace is the rule for works, too.
 fn instance(namespace: &str) -> Value {
     json!({
         "apiVersion": "addon.open-cluster-management.io/v1alpha1",

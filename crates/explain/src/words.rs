@@ -158,7 +158,7 @@ terms! {
         "Waiting": "Of an upgrade: nothing new starts until the window opens, or until those have ended who are on their way to what was asked before.";
         "Pending": "Of an upgrade: no cluster is selected.";
         "Preview": "Of an upgrade: spec.preview is set; status.plan says what would happen, and nothing does.";
-        "Halted": "Of an upgrade: nothing new starts until somebody changes something: one that went first has failed, more failed than may, none goes first, no cluster can start, a placement does not exist, or the spec has no meaning. Those who are on their way go on.";
+        "Halted": "Of an upgrade: no further cluster starts until an administrator acts: a canary failed, more clusters failed than maxFailures, no canary exists, no cluster can start, a placement does not exist, or the spec is invalid. Clusters already upgrading finish.";
         "Complete": "Of an upgrade: every selected cluster is upgraded.";
         "ClustersHeld": "Of an upgrade: no cluster that is left can start until an administrator acts, for several reasons; the message names them.";
         "Failing": "The ClusterVersion of the cluster is failing; the message is that of its condition Failing. The upgrade goes on by itself when the cause is repaired, or fails when its time is over.";

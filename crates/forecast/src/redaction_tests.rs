@@ -122,7 +122,7 @@ fn since() -> impl Strategy<Value = Since> {
     ]
 }
 
-/// Replaces a text wherever it stands in the work of one cluster.
+/// Replaces every occurrence of a text in the work of one cluster.
 fn edit_work(hub: &mut Hub, old: &str, new: &str) {
     let key = ObjectKey::new(Kind::Work, "cluster2", "addon-calm-deploy-0");
     let work = hub.object(&key).expect("a work").to_string().replace(old, new);

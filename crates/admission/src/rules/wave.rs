@@ -1,6 +1,6 @@
 //! How many of those that an edit reaches go in the same moment.
 //!
-//! Decides by what the planner goes by as well: pauses, approvals, the strategies of placements and of `spec.configuration`, and
+//! Uses what the planner uses: pauses, approvals, the strategies of placements and of `spec.configuration`, and
 //! decision groups as they are. Of waves that follow each other the first counts: what limits the others comes before them. Never
 //! decides how many are too many.
 

@@ -327,7 +327,7 @@ fn out_of_turn(members: &[Member<'_>]) -> Option<String> {
         .find(|member| member.standing.starts && member.stage > first.stage)?;
     let (name, first) = (early.name(), first.name());
     Some(format!(
-        "{name} starts while {first} of an earlier group is on its way"
+        "{name} starts while {first} of an earlier group is still updating"
     ))
 }
 
