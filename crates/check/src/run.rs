@@ -306,7 +306,7 @@ fn finding(severity: Severity, violation: &Violation, subject: ObjectReference) 
         Severity::Error => violation.refusal(),
         // It is no error: the object is stored.
         Severity::Warning => violation.advice(),
-        Severity::Unknown => format!("nobody can tell from these files: {}", violation.refusal()),
+        Severity::Unknown => format!("cannot be determined from these files: {}", violation.refusal()),
     };
     let path = violation.path();
     Finding {
