@@ -1,7 +1,7 @@
 //! The convergence simulator: a hub, a manager, agents and a user in one seeded order of events, with everything going wrong
 //! that can; at the end all is as if nothing had.
 //!
-//! `CONVERGENCE_SEEDS=100000` runs more seeds, `CONVERGENCE_SEED=17` one. docs/convergence.md tells what is modelled.
+//! `TIDEGATE_TESTS=full` and `CONVERGENCE_SEEDS=100000` run more seeds, `CONVERGENCE_SEED=17` one. docs/convergence.md tells what is modelled.
 
 mod agents;
 mod case;
@@ -32,12 +32,14 @@ use mutant::Mutant;
 use sim::Sim;
 use user::Ending;
 
-/// Seeds of an ordinary run.
-const SEEDS: u64 = 2_000;
-/// Seeds of an ordinary run with the words and rules of OCM's manager.
-const OCM_SEEDS: u64 = 60;
-/// Seeds of an ordinary run of changes that fail.
-const UNDO_SEEDS: u64 = 150;
+use crate::testkit::search::amount;
+
+/// Seeds of a usual and of a full run (`testkit::search`).
+const SEEDS: [u64; 2] = [400, 2_000];
+/// The same with the words and rules of OCM's manager.
+const OCM_SEEDS: [u64; 2] = [20, 60];
+/// The same of changes that fail.
+const UNDO_SEEDS: [u64; 2] = [40, 150];
 /// Seeds within which a bug that was put in must be found.
 const MUTANT_SEEDS: u64 = 400;
 
@@ -73,6 +75,11 @@ pub(crate) fn run(case: &Case) -> Result<usize, Failure> {
 
 fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
+}
+
+/// Returns the number of seeds that the variable asks for, or that of this run.
+fn seeds(variable: &str, [usual, full]: [u64; 2]) -> u64 {
+    number(variable).unwrap_or_else(|| amount(usual, full))
 }
 
 /// Runs seeds on all processors and returns the first that fails, in the order of their numbers.
@@ -138,7 +145,7 @@ fn report(case: &Case, failure: Failure) -> String {
 fn every_order_of_events_comes_to_the_same_end() {
     let seeds = match number("CONVERGENCE_SEED") {
         Some(seed) => seed..seed + 1,
-        None => 0..number("CONVERGENCE_SEEDS").unwrap_or(SEEDS),
+        None => 0..seeds("CONVERGENCE_SEEDS", SEEDS),
     };
     let failed = first_failure(seeds, Mutant::None).map(|(case, failure)| report(&case, failure));
     assert!(failed.is_none(), "{}", failed.unwrap_or_default());
@@ -149,7 +156,7 @@ fn every_order_of_events_comes_to_the_same_end() {
 fn in_ocm_words_every_order_comes_to_the_same_end_as_well() {
     let seeds = match number("CONVERGENCE_SEED") {
         Some(seed) => seed..seed + 1,
-        None => 0..number("CONVERGENCE_OCM_SEEDS").unwrap_or(OCM_SEEDS),
+        None => 0..seeds("CONVERGENCE_OCM_SEEDS", OCM_SEEDS),
     };
     let in_ocm_words = |seed| Case::new(seed, Mutant::None).in_ocm_words();
     let failed = first_failure_of(seeds, in_ocm_words).map(|(case, failure)| report(&case, failure));
@@ -203,7 +210,7 @@ fn bugs_that_are_put_in_are_found() {
 /// The way back has failures of its own: no cluster keeps what failed all the same, and it does not start again.
 #[test]
 fn a_change_that_fails_is_undone_in_every_order_of_events() {
-    let seeds = || 0..number("CONVERGENCE_UNDO_SEEDS").unwrap_or(UNDO_SEEDS);
+    let seeds = || 0..seeds("CONVERGENCE_UNDO_SEEDS", UNDO_SEEDS);
     let sound = |seed| Case::with_failed_change(seed, Mutant::None);
     let failed = first_failure_of(seeds(), sound).map(|(case, failure)| report(&case, failure));
     assert!(failed.is_none(), "{}", failed.unwrap_or_default());

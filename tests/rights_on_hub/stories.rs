@@ -105,6 +105,7 @@ pub(crate) async fn of_the_controllers(hub: &TestHub, client: Client) {
     let options = TideOptions {
         settings: Settings {
             roll_ups: RollUps::InOwnKind,
+            decision_grace: Duration::from_secs(1),
             ..Settings::default()
         },
         tap: Some(tap),
@@ -189,6 +190,11 @@ async fn works(admin: &Admin) -> Vec<Value> {
 
 async fn an_add_on_comes_and_changes(admin: &Admin) {
     eventually("two works", || async { works(admin).await.len() == 2 }).await;
+    // Of an add-on that has not answered, the label comes after a minute only.
+    let available = json!([{"type": "Available", "status": "True", "reason": "R", "message": "",
+        "lastTransitionTime": "2026-01-01T00:00:00Z"}]);
+    let status = json!({"status": {"conditions": available}});
+    admin.merge(&format!("{}/status", instance()), status).await;
     eventually("the cluster tells of it", || async {
         let cluster = "/apis/cluster.open-cluster-management.io/v1/managedclusters/c1";
         let found = admin.get(cluster).await.unwrap_or_default();

@@ -14,6 +14,7 @@ pub(crate) mod manifests;
 pub(crate) mod neighbour;
 pub(crate) mod pages;
 pub(crate) mod programs;
+pub(crate) mod search;
 pub(crate) mod status_table;
 pub(crate) mod stock;
 pub(crate) mod stock_on_hub;
