@@ -76,29 +76,38 @@ pub(super) fn seen(which: &HubArgs, settings: &SettingsArgs) -> Result<HubReadin
     })
 }
 
-/// Reads the definitions of the kinds that are judged. Those that may not be read are unknown, and a line says so.
+/// Reads how a hub defines the kinds that are judged.
 pub(super) fn definitions(which: &HubArgs) -> Result<HubDefinitions, CliError> {
+    let names = api::crds().into_iter().map(|definition| {
+        let spec = definition.spec;
+        format!("{}.{}", spec.names.plural, spec.group)
+    });
+    let names: BTreeSet<String> = names.collect();
     blocking(which, async |client| {
-        let kind = GroupVersionKind::gvk("apiextensions.k8s.io", "v1", "CustomResourceDefinition");
-        let resource = ApiResource::from_gvk_with_plural(&kind, "customresourcedefinitions");
-        let mut found = Vec::new();
-        for definition in api::crds() {
-            let spec = definition.spec;
-            let name = format!("{}.{}", spec.names.plural, spec.group);
-            match one(&client, &resource, ("", &name)).await {
-                Ok(read) => found.extend(read),
-                Err(kube::Error::Api(status)) if status.code == 403 => {
-                    complain(&Shown::line(&format!(
-                        "tidegate: the hub does not show its definitions, so unknown fields are those of this version's own: {}",
-                        status.message
-                    )));
-                    break;
-                }
-                Err(error) => return Err(failed("read the hub", error)),
-            }
-        }
-        Ok(HubDefinitions::of(&found))
+        Ok(HubDefinitions::of(&stored_definitions(&client, &names).await?))
     })
+}
+
+/// Reads the CustomResourceDefinitions of these names that the hub has. Where the hub does not show them, those of this program
+/// count, and a line says so.
+async fn stored_definitions(client: &Client, names: &BTreeSet<String>) -> Result<Vec<Value>, CliError> {
+    let gvk = GroupVersionKind::gvk("apiextensions.k8s.io", "v1", "CustomResourceDefinition");
+    let resource = ApiResource::from_gvk_with_plural(&gvk, "customresourcedefinitions");
+    let mut found = Vec::new();
+    for name in names {
+        match one(client, &resource, ("", name)).await {
+            Ok(read) => found.extend(read),
+            Err(kube::Error::Api(status)) if status.code == 403 => {
+                complain(&Shown::line(&format!(
+                    "tidegate: the hub does not show its definitions, so those of this version count: {}",
+                    status.message
+                )));
+                break;
+            }
+            Err(error) => return Err(failed("read the hub", error)),
+        }
+    }
+    Ok(found)
 }
 
 /// Reads the settings that count on a hub, and what of them the user should know.
@@ -246,27 +255,12 @@ async fn hub(client: &Client, told: &(dyn Fn(&str) + Sync)) -> Result<Hub, CliEr
         }
     }
     kinds.extend(answer(client, &mut hub).await?);
-    define(client, &mut hub, &kinds).await?;
-    Ok(hub)
-}
-
-/// Reads how the hub defines kinds: which fields it stores, and their defaults. Where it may not be read, the definitions of this
-/// program count.
-async fn define(client: &Client, hub: &mut Hub, kinds: &BTreeSet<String>) -> Result<(), CliError> {
-    let gvk = GroupVersionKind::gvk("apiextensions.k8s.io", "v1", "CustomResourceDefinition");
-    let resource = ApiResource::from_gvk_with_plural(&gvk, "customresourcedefinitions");
-    for name in kinds {
-        match one(client, &resource, ("", name)).await {
-            Ok(found) => {
-                if let Some(definition) = found.as_ref().and_then(Definition::of) {
-                    hub.define(definition);
-                }
-            }
-            Err(kube::Error::Api(status)) if matches!(status.code, 403 | 404) => return Ok(()),
-            Err(error) => return Err(failed("read the hub", error)),
+    for definition in stored_definitions(client, &kinds).await? {
+        if let Some(definition) = Definition::of(&definition) {
+            hub.define(definition);
         }
     }
-    Ok(())
+    Ok(hub)
 }
 
 /// Returns all objects of a kind; nothing when the hub has no such kind, or does not show one that the others can do without.
