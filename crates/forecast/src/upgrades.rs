@@ -94,17 +94,22 @@ fn one(out: &mut String, forecast: &UpgradeForecast, listing: Listing) {
             ),
         );
     }
-    line(out, &format!("  {}", end(course)));
+    line(out, &format!("  {}", end(course, listing)));
     line(out, "");
 }
 
-fn end(course: &Course) -> String {
+fn end(course: &Course, listing: Listing) -> String {
     let each = length(seconds(course.basis.each));
     let basis = match course.basis.observed {
         0 => format!("nothing was seen of how long a cluster takes; {each} is assumed of each"),
         1 => format!("one cluster of this upgrade took {each}"),
         count => format!("{count} clusters of this upgrade took {each} on average"),
     };
+    if !course.stalled.is_empty() {
+        let verb = if course.stalled.len() == 1 { "does" } else { "do" };
+        let clusters = named(&texts(&course.stalled), listing);
+        return format!("it is not known when it ends: {clusters} {verb} not go on without an administrator");
+    }
     match course.ends_after.map(seconds) {
         None => format!("the forecast ends here: there are more waves than are told ({basis})"),
         Some(0) => "nothing is left to wait for".to_owned(),
@@ -133,6 +138,7 @@ pub fn upgrades_json(forecasts: &[UpgradeForecast]) -> Vec<Value> {
             "held": held.collect::<Vec<_>>(),
             "waits": waits.collect::<Vec<_>>(),
             "phase": course.phase,
+            "stalled": texts(&course.stalled),
             "endsAfterSeconds": course.ends_after.map(seconds),
             "basis": {"observedClusters": course.basis.observed, "secondsEach": seconds(course.basis.each)},
         })

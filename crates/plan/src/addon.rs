@@ -45,16 +45,7 @@ pub fn timeless(view: &View<'_>, now: Timestamp) -> Plan {
     if view.addon.meta.deleting || !view.addon.managed {
         return Plan::default();
     }
-    let verdict = health::timeless(view, whole_seconds(now));
-    let summary = rollup::unchanged(view);
-    let own = own_status::timeless(view, &verdict.conditions);
-    Plan {
-        actions: diff::addon(view.addon, &summary, verdict)
-            .into_iter()
-            .chain(own)
-            .collect(),
-        ..Plan::default()
-    }
+    conditions_only(view, health::timeless(view, whole_seconds(now)))
 }
 
 /// Returns what there is to say about an add-on while an object cannot be read on which all of it depends.
@@ -62,7 +53,11 @@ pub fn unread(view: &View<'_>, now: Timestamp) -> Plan {
     if view.addon.meta.deleting || !view.addon.managed || view.is_anothers() {
         return Plan::default();
     }
-    let verdict = health::unread(view, whole_seconds(now));
+    conditions_only(view, health::unread(view, whole_seconds(now)))
+}
+
+/// Returns a plan that writes the conditions of an add-on and nothing else.
+fn conditions_only(view: &View<'_>, verdict: health::Verdict<'_>) -> Plan {
     let recheck_at = verdict.recheck_at;
     let summary = rollup::unchanged(view);
     let own = own_status::timeless(view, &verdict.conditions);

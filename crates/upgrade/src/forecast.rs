@@ -16,7 +16,7 @@ use model::Name;
 use crate::marks::Stage;
 use crate::order::natural;
 use crate::pace::Hold;
-use crate::plan::{Finalizer, Plan, plan};
+use crate::plan::{Finalizer, Plan, plan, plan_with_outlook};
 use crate::view::{Applied, Manifest, View, Work, WorksByName};
 use crate::works::Runs;
 use crate::writes::Write;
@@ -53,7 +53,9 @@ pub struct Course {
     pub waiting: BTreeMap<Hold, Vec<Name>>,
     /// Who cannot, by reason and message.
     pub held: BTreeMap<(String, String), Vec<Name>>,
-    /// When the last cluster that starts has ended; absent when there is more than is told.
+    /// Who does not go on until an administrator acts: when they end, and with them the upgrade, is not known.
+    pub stalled: Vec<Name>,
+    /// When the last cluster that starts has ended; absent when a cluster is stalled, or when there are more waves than were planned.
     pub ends_after: Option<Duration>,
     /// The word of `status.phase` at the end of what is told.
     pub phase: String,
@@ -63,6 +65,13 @@ pub struct Course {
 
 /// Returns how an upgrade would go on from now.
 pub fn forecast(view: &View<'_>, now: Timestamp) -> Course {
+    let (_, outlook) = plan_with_outlook(view, now);
+    let stalled: BTreeSet<Name> = outlook
+        .into_iter()
+        .filter(|seen| seen.record.needs_admin().is_some())
+        .map(|seen| seen.cluster)
+        .collect();
+    let stalled: Vec<Name> = natural(&stalled).into_iter().cloned().collect();
     let mut world = World::of(view, now);
     let mut waves: Vec<CourseWave> = Vec::new();
     let mut last = Plan::default();
@@ -92,7 +101,8 @@ pub fn forecast(view: &View<'_>, now: Timestamp) -> Course {
         waves,
         waiting,
         held,
-        ends_after: (!is_cut).then(|| world.passed(now)),
+        ends_after: (!is_cut && stalled.is_empty()).then(|| world.passed(now)),
+        stalled,
         phase: world.status.phase.clone(),
         basis: world.basis,
     }
@@ -368,6 +378,17 @@ mod tests {
         assert_eq!(waiting, [Hold::Paused]);
         let held: Vec<&str> = found.held.keys().map(|(reason, _)| reason.as_str()).collect();
         assert_eq!(held, ["ClusterUnavailable"]);
+    }
+
+    #[test]
+    fn no_end_is_forecast_while_a_cluster_needs_an_administrator() {
+        let mut hub = Hub::new(3);
+        hub.ask("mcu", spec(&json!({})));
+        assert!(course(&hub, "uid-0").ends_after.is_some());
+        hub.clusters.get_mut("dev2").expect("it").id = String::new();
+        let found = course(&hub, "uid-0");
+        assert_eq!(found.stalled, ["dev2".into()]);
+        assert_eq!(found.ends_after, None);
     }
 
     #[test]
