@@ -16,7 +16,7 @@ use model::Name;
 use crate::marks::Stage;
 use crate::order::natural;
 use crate::pace::Hold;
-use crate::plan::{Finalizer, Plan, plan, plan_with_outlook};
+use crate::plan::{Plan, plan, plan_with_outlook};
 use crate::view::{Applied, Manifest, View, Work, WorksByName};
 use crate::works::Runs;
 use crate::writes::Write;
@@ -197,8 +197,6 @@ impl World {
         if let Some(status) = &plan.status {
             self.status = status.clone();
         }
-        // The finalizer is taken to be there.
-        debug_assert!(plan.finalizer != Some(Finalizer::Add), "it is held");
         started
     }
 

@@ -79,7 +79,7 @@ fn unquoted(header: &str) -> String {
             other => text.push(other),
         }
     }
-    debug_assert!(start < header.len(), "a found quote is inside the header");
+    assert!(start < header.len(), "a found quote is inside the header");
     text
 }
 
