@@ -62,6 +62,17 @@ pub enum WebhookFault {
         /// The second configuration that has it.
         configuration: String,
     },
+    /// A configuration of ours has a webhook that is not ours: it is called with whatever its rules name.
+    Added {
+        /// Its name.
+        webhook: String,
+        /// The kind of the configuration.
+        kind: &'static str,
+        /// The configuration that has it.
+        configuration: String,
+        /// Where it is in the list of the configuration.
+        index: usize,
+    },
     /// A mutating webhook of another program is asked about our kinds.
     Foreign {
         /// Its name.
@@ -73,7 +84,7 @@ pub enum WebhookFault {
 
 impl WebhookFault {
     /// Every word that [`Self::word`] returns.
-    pub const WORDS: [&'static str; 4] = ["missing", "edited", "duplicate", "foreign"];
+    pub const WORDS: [&'static str; 5] = ["missing", "edited", "duplicate", "added", "foreign"];
 
     /// Returns what it is, in one word.
     pub const fn word(&self) -> &'static str {
@@ -81,6 +92,7 @@ impl WebhookFault {
             Self::Missing { .. } => "missing",
             Self::Edited { .. } | Self::Secret { .. } => "edited",
             Self::Duplicate { .. } => "duplicate",
+            Self::Added { .. } => "added",
             Self::Foreign { .. } => "foreign",
         }
     }
@@ -98,6 +110,9 @@ impl WebhookFault {
                 kind, configuration, ..
             }
             | Self::Duplicate {
+                kind, configuration, ..
+            }
+            | Self::Added {
                 kind, configuration, ..
             } => (kind, configuration),
             Self::Foreign { configuration, .. } => (MUTATING, configuration),
@@ -131,11 +146,39 @@ impl WebhookFault {
                 configuration,
                 ..
             } => format!("webhook {webhook} is registered a second time, by {configuration}"),
+            Self::Added {
+                webhook,
+                configuration,
+                ..
+            } => format!(
+                "webhook {webhook} was added to {configuration}: Tidegate registers no such webhook, and it receives every object that its rules name"
+            ),
             Self::Foreign {
                 webhook,
                 configuration,
             } => format!("webhook {webhook} of {configuration} may change add-on objects"),
         }
+    }
+
+    /// Returns the command that removes an added webhook; `None` for other faults. It fails when the list has changed meanwhile.
+    pub fn removal(&self) -> Option<String> {
+        let Self::Added {
+            webhook,
+            kind,
+            configuration,
+            index,
+        } = self
+        else {
+            return None;
+        };
+        let patch = json!([
+            {"op": "test", "path": format!("/webhooks/{index}/name"), "value": webhook},
+            {"op": "remove", "path": format!("/webhooks/{index}")},
+        ]);
+        let kind = kind.to_lowercase();
+        Some(format!(
+            "kubectl patch {kind} {configuration} --type=json -p '{patch}'"
+        ))
     }
 }
 
@@ -220,8 +263,36 @@ pub fn webhook_faults(lists: &WebhookLists, has_conditions: bool) -> Vec<Webhook
         }
     }
     faults.extend(secrets(lists));
+    faults.extend(added(MUTATING, &lists.mutating));
+    faults.extend(added(VALIDATING, &lists.validating));
     faults.extend(foreign(&lists.mutating));
     faults
+}
+
+/// Returns the webhooks in configurations of ours, or with names like ours, that Tidegate registers on no hub.
+fn added(kind: &'static str, live: &[Value]) -> Vec<WebhookFault> {
+    let nowhere = admission::Endpoint::Url("https://gate".to_owned());
+    let ours = configurations(&nowhere, None);
+    let is_home = |configuration: &str| ours.iter().any(|one| name(one) == configuration);
+    let is_known = |webhook: &str| {
+        let all = hooks(&ours);
+        all.iter().any(|(_, one)| text(one, "name") == webhook)
+    };
+    let each = live.iter().flat_map(|one| {
+        let list = one.get("webhooks").and_then(Value::as_array);
+        let entries = list.into_iter().flatten().enumerate();
+        entries.map(move |(index, webhook)| (name(one), index, webhook))
+    });
+    each.filter(|(configuration, _, webhook)| {
+        (is_home(configuration) || is_ours(webhook)) && !is_known(text(webhook, "name"))
+    })
+    .map(|(configuration, index, webhook)| WebhookFault::Added {
+        webhook: text(webhook, "name").to_owned(),
+        kind,
+        configuration: configuration.to_owned(),
+        index,
+    })
+    .collect()
 }
 
 /// Returns the webhooks of ours whose path ends in another secret than the first one's, which is the one that `doctor` sends a question
@@ -347,7 +418,11 @@ fn door(webhook: &Value) -> (&'static str, &str) {
 }
 
 fn foreign(mutating: &[Value]) -> impl Iterator<Item = WebhookFault> {
-    let others = hooks(mutating).into_iter().filter(|(_, one)| !is_ours(one));
+    let nowhere = admission::Endpoint::Url("https://gate".to_owned());
+    let ours = configurations(&nowhere, None).map(|one| name(&one).to_owned());
+    let others = hooks(mutating)
+        .into_iter()
+        .filter(move |(home, one)| !is_ours(one) && !ours.iter().any(|name| name == home));
     let about_us = others.filter(|(_, one)| {
         let rules = one.get("rules").and_then(Value::as_array);
         rules.into_iter().flatten().any(is_about_us)
@@ -465,6 +540,53 @@ pub(crate) mod tests {
             );
             assert!(!told.contains("abc"), "{told}");
         }
+    }
+
+    /// An entry beside ours sends every object that its rules name to another program: Secrets, too.
+    #[test]
+    fn a_webhook_in_a_configuration_of_ours_that_is_not_ours_is_told_with_the_command_that_removes_it() {
+        let rules = json!([{"apiGroups": [""], "resources": ["secrets"], "operations": ["CREATE"]}]);
+        for webhook in ["x.attacker.example", "x.gate.tidegate.io"] {
+            let mut lists = registered();
+            for one in lists.mutating.iter_mut().chain(&mut lists.validating) {
+                let all = one["webhooks"].as_array_mut().expect("webhooks");
+                all.insert(0, json!({"name": webhook, "rules": rules}));
+            }
+            let faults = webhook_faults(&lists, true);
+            let added: Vec<_> = faults.iter().filter(|fault| fault.word() == "added").collect();
+            assert_eq!(added.len(), 2, "{faults:#?}");
+            let kinds: Vec<_> = added.iter().map(|fault| fault.configuration()).collect();
+            assert_eq!(
+                kinds,
+                [(MUTATING, "tidegate-mutate"), (VALIDATING, "tidegate-guard")]
+            );
+            assert_eq!(
+                added[0].removal(),
+                Some(format!(
+                    "kubectl patch mutatingwebhookconfiguration tidegate-mutate --type=json -p '[{{\"op\":\"test\",\"path\":\"/webhooks/0/name\",\"value\":\"{webhook}\"}},{{\"op\":\"remove\",\"path\":\"/webhooks/0\"}}]'"
+                ))
+            );
+        }
+        // One with a name like ours elsewhere; and one of another program, which is foreign.
+        let mut lists = registered();
+        lists
+            .mutating
+            .push(json!({"metadata": {"name": "other"}, "webhooks": [
+            {"name": "y.gate.tidegate.io", "rules": rules}, {"name": "z.other", "rules": rules}]}));
+        assert_eq!(
+            words(&lists),
+            [
+                "webhook y.gate.tidegate.io was added to other: Tidegate registers no such webhook, and it receives every object that its rules name"
+            ]
+        );
+    }
+
+    /// On a hub that keeps no match conditions the webhook that needs them is ours all the same.
+    #[test]
+    fn a_webhook_of_ours_that_this_hub_should_not_have_is_not_called_an_attack() {
+        let lists = registered();
+        let faults = webhook_faults(&lists, false);
+        assert!(faults.iter().all(|fault| fault.word() != "added"), "{faults:#?}");
     }
 
     #[test]

@@ -175,6 +175,7 @@ mod tests {
                 ("missing", 0),
                 ("edited", 1),
                 ("duplicate", 0),
+                ("added", 0),
                 ("foreign", 0)
             ])
         );
@@ -194,6 +195,18 @@ mod tests {
             Some(validating["tidegate-guard"].clone()),
         );
         assert_eq!(words(&standing.news()), ["mended: missing", "mended: missing"]);
+        let mut tapped = validating["tidegate-guard"].clone();
+        let entries = tapped["webhooks"].as_array_mut().expect("webhooks");
+        entries.push(json!({"name": "x.attacker.example",
+            "rules": [{"apiGroups": [""], "resources": ["secrets"], "operations": ["CREATE"]}]}));
+        standing.see(Sort::Validating, "tidegate-guard", Some(tapped));
+        assert_eq!(words(&standing.news()), ["worse: added"]);
+        standing.see(
+            Sort::Validating,
+            "tidegate-guard",
+            Some(validating["tidegate-guard"].clone()),
+        );
+        assert_eq!(words(&standing.news()), ["mended: added"]);
         let foreign = json!({"metadata": {"name": "mesh"}, "webhooks": [{"name": "a.mesh",
             "rules": [{"apiGroups": ["*"], "resources": ["*"], "operations": ["*"]}]}]});
         standing.see(Sort::Mutating, "mesh", Some(foreign));

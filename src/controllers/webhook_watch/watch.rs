@@ -134,6 +134,7 @@ fn tell(
                 warn!(
                     fault = fault.word(),
                     webhook = fault.sentence(),
+                    remove = fault.removal(),
                     "a webhook is not as it should be; see `tidegate doctor`"
                 );
             }

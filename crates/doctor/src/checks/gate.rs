@@ -15,6 +15,7 @@ use super::place::REGISTER;
 const REGISTERED: &str = "webhooks/registered";
 const EDITED: &str = "webhooks/as-registered";
 const CONDITIONS: &str = "webhooks/match-conditions";
+const ADDED: &str = "webhooks/added";
 const FOREIGN: &str = "webhooks/foreign";
 const ANSWERS: &str = "webhooks/answers";
 const PASSES: &str = "webhooks/passes";
@@ -34,7 +35,7 @@ pub(super) fn registered(facts: &HubFacts) -> Vec<Finding> {
     let conditions = keeps_conditions(&facts.kubernetes);
     let faults = webhook_faults(lists, conditions);
     let (mut missing, mut edited, mut dropped) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut twice, mut others) = (Vec::new(), Vec::new());
+    let (mut twice, mut added, mut others) = (Vec::new(), Vec::new(), Vec::new());
     for fault in &faults {
         match fault {
             WebhookFault::Missing { .. } => missing.push(fault),
@@ -44,6 +45,7 @@ pub(super) fn registered(facts: &HubFacts) -> Vec<Finding> {
             } => dropped.push(fault),
             WebhookFault::Duplicate { .. } => twice.push(fault),
             WebhookFault::Edited { .. } | WebhookFault::Secret { .. } => edited.push(fault),
+            WebhookFault::Added { .. } => added.push(fault),
             WebhookFault::Foreign { .. } => others.push(fault),
         }
     }
@@ -73,6 +75,7 @@ pub(super) fn registered(facts: &HubFacts) -> Vec<Finding> {
         ));
     }
     findings.extend(of_twice(&twice));
+    findings.extend(of_added(&added));
     let finding = if others.is_empty() {
         Finding::ok(FOREIGN, "no mutating webhook of others is asked about add-ons")
     } else {
@@ -82,6 +85,16 @@ pub(super) fn registered(facts: &HubFacts) -> Vec<Finding> {
     };
     findings.push(finding);
     findings
+}
+
+/// One finding for each: each is removed by a command of its own, the last of a list first.
+fn of_added(added: &[&WebhookFault]) -> Vec<Finding> {
+    let each = added.iter().rev().map(|fault| {
+        Finding::error(ADDED, fault.sentence())
+            .cure("remove it, and find out in the audit log of the API server who added it: it may have read or changed what was written meanwhile")
+            .command(fault.removal().unwrap_or_default())
+    });
+    each.collect()
 }
 
 fn of_twice(twice: &[&WebhookFault]) -> Option<Finding> {
