@@ -92,7 +92,8 @@ impl Scene {
             "controllers",
             "one-process",
             "registration",
-            "registration-everywhere",
+            "registration-everywhere-policy",
+            "registration-everywhere-binding",
         ];
         let shipped = shipped
             .iter()

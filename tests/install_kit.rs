@@ -337,7 +337,6 @@ fn the_chart_says_what_it_cannot_do() {
         "image.digest=sha256:1",
         "gate.extraArgs={serve}",
         "nobody=knows",
-        "certificates.mode=self-managed,controllers.enabled=false",
         "oneWorkload.enabled=true,controllers.enabled=false",
         "certificates.life=soon",
         "ui.enabled=true,controllers.enabled=false",
@@ -446,7 +445,7 @@ fn every_pod_may_run_where_pods_are_restricted() {
             );
         }
     }
-    assert_eq!(pods, 5);
+    assert_eq!(pods, 6);
 }
 
 /// The API server asks the gate and the kubelet probes it from addresses of nodes; metrics are for labelled namespaces; nothing

@@ -2,17 +2,20 @@
 //! on a hub that checks rights. Nothing that was needed may have been forbidden, and a call without a row in the table is a failure.
 
 mod certificate;
+mod everywhere;
 mod fit;
 mod manifests;
+mod reach;
 mod recorder;
 mod removals;
 mod stories;
+mod takeover;
 
 use std::collections::BTreeSet;
 
 use devhub::{Authz, Controller, DevHub, TestHub};
 use doctor::Right;
-use doctor::calls::Role;
+use doctor::calls::{Account, Role};
 use fit::{all_used, assert_fit};
 use k8s_openapi::api::authorization::v1::SelfSubjectAccessReview;
 use kube::api::PostParams;
@@ -25,6 +28,7 @@ use crate::testkit::hubs;
 
 const GATE: &str = "tidegate-gate";
 const CONTROLLERS: &str = "tidegate-controllers";
+const CERTIFICATES: &str = "tidegate-certificates";
 const OBSERVER: &str = "tidegate-observer";
 const EVERYTHING: [&str; 8] = [
     "certificates.yaml",
@@ -113,6 +117,38 @@ fn every_role_of_the_manifests_is_in_the_table_of_calls() {
     }
 }
 
+/// A role is bound to the one account of the table, and to no other; `one-process.yaml` is the exception that says so.
+#[test]
+fn every_role_is_bound_to_the_account_of_the_table() {
+    let mut bound = BTreeSet::new();
+    for file in files().into_iter().filter(|file| file != "one-process.yaml") {
+        for binding in objects(&file) {
+            let text = |at: &str| binding.pointer(at).and_then(Value::as_str).unwrap_or_default();
+            let (kind, name) = (text("/roleRef/kind"), text("/roleRef/name"));
+            for subject in binding["subjects"].as_array().into_iter().flatten() {
+                let role = Role::ALL.into_iter().find(|role| {
+                    let (_, of, called) = role.manifest();
+                    (of, called) == (kind, name)
+                });
+                let role = role.unwrap_or_else(|| panic!("{file}: {kind} {name} is in no table"));
+                assert_eq!(subject["name"], role.account().name(), "{file}: {kind} {name}");
+                bound.insert(role);
+            }
+        }
+    }
+    // Bound by an administrator, in namespaces of add-ons.
+    let by_hand = BTreeSet::from([Role::Bindings]);
+    let all: BTreeSet<Role> = Role::ALL.into_iter().collect();
+    assert_eq!(all.difference(&bound).copied().collect::<BTreeSet<_>>(), by_hand);
+    for account in Account::ALL {
+        let made = files()
+            .iter()
+            .flat_map(|file| objects(file))
+            .any(|object| object["kind"] == "ServiceAccount" && object["metadata"]["name"] == account.name());
+        assert!(made, "{} is made by no file", account.name());
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_controllers_need_what_they_are_granted_and_nothing_else() {
     let hub = hub(&EVERYTHING).await;
@@ -143,8 +179,8 @@ async fn the_gate_needs_what_it_is_granted_and_writes_nothing() {
 async fn a_certificate_is_kept_by_one_account_and_read_by_the_other() {
     let hub = hub(&EVERYTHING).await;
     let record = Record::default();
-    let [gate, controllers] = [GATE, CONTROLLERS].map(|account| acting_as(account, &hub.client(), &record));
-    certificate::of_a_certificate(&hub, gate, controllers).await;
+    let [gate, certificates] = [GATE, CERTIFICATES].map(|account| acting_as(account, &hub.client(), &record));
+    certificate::of_a_certificate(&hub, gate, certificates).await;
     assert_fit(
         &record,
         &[
@@ -313,54 +349,6 @@ async fn neither_account_can_take_over_the_hub() {
     hubs::load(&hub, objects("one-process.yaml")).await;
     for act in NEVER {
         assert!(!can(&controllers, act).await, "one process can {act:?}");
-    }
-    hub.shutdown().await;
-}
-
-/// Where the role is bound everywhere, the policy of the API server holds it to namespaces of clusters.
-#[tokio::test(flavor = "multi_thread")]
-async fn a_policy_holds_the_controllers_to_namespaces_of_clusters() {
-    let hub = hub(&EVERYTHING).await;
-    hubs::load(&hub, objects("registration-everywhere.yaml")).await;
-    let client = acting_as(CONTROLLERS, &hub.client(), &Record::default());
-    let post = |path: String, body: Value| {
-        let client = client.clone();
-        async move {
-            let request = http::Request::post(path).header("content-type", "application/json");
-            let request = request.body(body.to_string().into_bytes()).expect("a request");
-            client.request::<Value>(request).await
-        }
-    };
-    let binding = json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "metadata": {"name": "x"},
-        "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": "hello-reader"},
-        "subjects": [{"apiGroup": RBAC, "kind": "Group", "name": "agents"}]});
-    let bind = |namespace: &str| {
-        post(
-            format!("/apis/{RBAC}/v1/namespaces/{namespace}/rolebindings"),
-            binding.clone(),
-        )
-    };
-    bind("c1").await.expect("in the namespace of a cluster");
-    for namespace in ["kube-system", "default", "tidegate"] {
-        let refused = bind(namespace)
-            .await
-            .expect_err("elsewhere it is refused")
-            .to_string();
-        assert!(
-            refused.contains("only in namespaces of clusters"),
-            "{namespace}: {refused}"
-        );
-    }
-    if !hub.is_real() {
-        // The dev hub has no admission of requests for tokens.
-        return hub.shutdown().await;
-    }
-    let token =
-        json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"audiences": []}});
-    for namespace in ["c1", "kube-system"] {
-        let path = format!("/api/v1/namespaces/{namespace}/serviceaccounts/default/token");
-        let refused = post(path, token.clone()).await;
-        assert!(refused.is_err(), "a token of {namespace}/default was given");
     }
     hub.shutdown().await;
 }

@@ -72,7 +72,7 @@ pub struct InstallArgs {
 /// Who makes the gate's certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum CertifierArg {
-    /// The controllers.
+    /// Tidegate, in a workload with an account of its own.
     SelfManaged,
     /// cert-manager, which has to be there.
     CertManager,
@@ -85,7 +85,7 @@ pub enum CertifierArg {
 pub enum WorkloadsArg {
     /// The gate and the controllers, with an account each.
     Two,
-    /// Both in one, for a small hub.
+    /// Both in one, for a small hub: one account has the rights of all parts, and with self-managed certificates as much as the hub.
     One,
     /// The gate alone: another manager drives the add-ons.
     Gate,
@@ -229,9 +229,7 @@ fn authority(path: &Path) -> Result<String, CliError> {
 
 fn refused(error: KitError) -> CliError {
     match error {
-        KitError::NobodyCertifies | KitError::NobodyServesThePage => {
-            CliError::Refused(error.to_string().into())
-        }
+        KitError::NobodyServesThePage => CliError::Refused(error.to_string().into()),
         KitError::Missing(_) | KitError::Parse { .. } | KitError::Patch { .. } => CliError::Serve {
             part: "the manifests",
             source: Box::new(error),

@@ -43,13 +43,15 @@ pub(super) fn stock_lease(text: &str) -> Result<StockArg, String> {
     lease(text).map(|place| StockArg(Some(place)))
 }
 
-/// One half of the program.
+/// A part of the program that runs alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Only {
     /// Serves admission, and writes nothing.
     Gate,
     /// Writes, and serves no admission.
     Controllers,
+    /// Makes and renews the certificate of the webhook, and does nothing else.
+    Certificates,
 }
 
 /// Returns a value as it is written on the command line.

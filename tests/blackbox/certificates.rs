@@ -269,16 +269,9 @@ pub(crate) fn gate(kubeconfig: &Path, bind: SocketAddr, way: &str) -> Serve {
     Serve::half("gate", kubeconfig, &words)
 }
 
-fn controllers(kubeconfig: &Path, life: &str) -> Serve {
-    let words = [
-        "--elect=tidegate/leader",
-        "--certificates=self-managed",
-        SECRET,
-        "--certificate-name=127.0.0.1",
-        "--certificate-life",
-        life,
-    ];
-    Serve::half("controllers", kubeconfig, &words)
+fn keeper(kubeconfig: &Path, life: &str) -> Serve {
+    let words = [SECRET, "--certificate-name=127.0.0.1", "--certificate-life", life];
+    Serve::half("certificates", kubeconfig, &words)
 }
 
 pub(crate) async fn scene(folder: &Path) -> (TestHub, PathBuf) {
@@ -300,11 +293,11 @@ async fn no_question_fails_while_certificates_rotate() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (hub, kubeconfig) = scene(folder.path()).await;
     let gates = [free_address(), free_address()];
-    let (leader, replicas) = tokio::task::block_in_place(|| {
-        let leader = controllers(&kubeconfig, "12s");
+    let (keeper, replicas) = tokio::task::block_in_place(|| {
+        let keeper = keeper(&kubeconfig, "12s");
         let replicas = gates.map(|bind| gate(&kubeconfig, bind, "self-managed"));
         apply(&kubeconfig, &webhooks(gates[0]));
-        (leader, replicas)
+        (keeper, replicas)
     });
     let config = follow_bundle(&hub).await;
     let met = Met::default();
@@ -338,7 +331,7 @@ async fn no_question_fails_while_certificates_rotate() {
         answers > begun.elapsed().as_secs() * rate() / 2,
         "{answers} answers"
     );
-    drop((leader, replicas));
+    drop((keeper, replicas));
     hub.shutdown().await;
 }
 
@@ -348,10 +341,10 @@ async fn no_question_fails_while_a_secret_is_damaged_and_healed() {
     let (hub, kubeconfig) = scene(folder.path()).await;
     let bind = free_address();
     let running = tokio::task::block_in_place(|| {
-        let leader = controllers(&kubeconfig, "2160h");
+        let keeper = keeper(&kubeconfig, "2160h");
         let gate = gate(&kubeconfig, bind, "self-managed");
         apply(&kubeconfig, &webhooks(bind));
-        (leader, gate)
+        (keeper, gate)
     });
     let config = follow_bundle(&hub).await;
     let met = Met::default();
@@ -434,14 +427,14 @@ async fn a_gate_without_a_certificate_says_what_it_waits_for() {
         until("the probe says it", || {
             page(&health, "/readyz") == Some((503, told.to_owned()))
         });
-        let leader = controllers(&kubeconfig, "24h");
+        let keeper = keeper(&kubeconfig, "24h");
         let (mut gate, _) = waiting.join().expect("it comes up");
         until("it is ready", || {
             page(&health, "/readyz") == Some((200, "ok".to_owned()))
         });
         gate.kill().expect("it ends");
         gate.wait().expect("it has ended");
-        drop(leader);
+        drop(keeper);
     });
     hub.shutdown().await;
 }

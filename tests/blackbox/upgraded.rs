@@ -42,7 +42,7 @@ fn deployed(site: &Site) -> String {
 }
 
 fn runs(pods: &Pods<'_>, tag: &str) {
-    for half in ["tidegate-gate", "tidegate-controllers"] {
+    for half in ["tidegate-gate", "tidegate-controllers", "tidegate-certificates"] {
         assert_eq!(pods.image(half), format!("registry.example.com/tidegate:{tag}"));
     }
 }

@@ -222,7 +222,8 @@ fn as_installed(admin: &Path) -> PathBuf {
     for file in [
         "controllers",
         "registration",
-        "registration-everywhere",
+        "registration-everywhere-policy",
+        "registration-everywhere-binding",
         "web-page",
     ] {
         let file = repository(&format!("manifests/rbac/{file}.yaml"));

@@ -104,6 +104,13 @@ fn of_monitoring() -> [(String, String); 4] {
     ]
 }
 
+/// The rights over the certificate: one workload has one account.
+fn chart_certificates(text: &str) -> String {
+    let subject = "kind: ServiceAccount, name: tidegate-certificates";
+    let chosen = "kind: ServiceAccount, name: tidegate-{{ if .Values.oneWorkload.enabled }}controllers{{ else }}certificates{{ end }}";
+    template(text, "eq .Values.certificates.mode \"self-managed\"").replace(subject, chosen)
+}
+
 /// The rights of what an installation may choose.
 fn of_choices() -> [(String, String); 7] {
     let certificates = joined(&["manifests/rbac/certificates.yaml".to_owned()]);
@@ -116,10 +123,7 @@ fn of_choices() -> [(String, String); 7] {
         (deploy("one-workload"), one_process.clone()),
         (deploy("web-page"), web_page.clone()),
         (deploy("web-page-one-workload"), web_page.clone()),
-        (
-            chart("certificates"),
-            template(&certificates, "eq .Values.certificates.mode \"self-managed\""),
-        ),
+        (chart("certificates"), chart_certificates(&certificates)),
         (
             chart("one-workload"),
             template(&one_process, ".Values.oneWorkload.enabled"),

@@ -1,4 +1,4 @@
-//! The story of the gate's certificate: both halves use their rights for it.
+//! The story of the gate's certificate: who keeps it and who shows it use their rights for it.
 //!
 //! Decides nothing about rights.
 
@@ -7,9 +7,8 @@ use std::time::Duration;
 use devhub::TestHub;
 use kube::Client;
 use serde_json::json;
-use tidegate::controllers::{
-    CertificateKeeper, CertificateOptions, SecretFollower, SecretState, TideOptions,
-};
+use tidegate::controllers::{CertificateKeeper, CertificateOptions, SecretFollower, SecretState};
+use tidegate::telemetry::Metrics;
 
 use super::stories::{ADDON, Admin};
 use crate::testkit::hubs;
@@ -18,7 +17,7 @@ use crate::testkit::waiting::eventually;
 
 /// A certificate is made, its authority told to the API server in webhooks and in a definition that the gate converts, and the
 /// certificate is read by the gate.
-pub(crate) async fn of_a_certificate(hub: &TestHub, gate: Client, controllers: Client) {
+pub(crate) async fn of_a_certificate(hub: &TestHub, gate: Client, certificates: Client) {
     let admin = Admin(hub.client());
     let mut objects = documents("manifests/deploy/components/self-managed/secret.yaml");
     objects.extend(documents("manifests/deploy/webhooks/base/webhooks.yaml"));
@@ -31,14 +30,15 @@ pub(crate) async fn of_a_certificate(hub: &TestHub, gate: Client, controllers: C
     admin
         .merge(&definition, json!({"spec": {"conversion": conversion}}))
         .await;
-    let tide = hubs::tide(hub.client(), TideOptions::default()).await;
     let options = CertificateOptions {
         namespace: "tidegate".to_owned(),
         secret: "tidegate-tls".to_owned(),
         name: "tidegate.tidegate.svc".to_owned(),
-        lives: certificates::Lives::of(Duration::from_hours(24)),
+        lives: ::certificates::Lives::of(Duration::from_hours(24)),
     };
-    let keeper = CertificateKeeper::start(&controllers, &tide, options);
+    let keeper = CertificateKeeper::alone(&certificates, options, Metrics::default())
+        .await
+        .expect("the hub answers");
     let follower = SecretFollower::start(gate, "tidegate", "tidegate-tls");
     eventually("the gate has a certificate", || async {
         matches!(&*follower.sight().borrow(), SecretState::Holds { key, .. } if !key.is_empty())
@@ -56,6 +56,6 @@ pub(crate) async fn of_a_certificate(hub: &TestHub, gate: Client, controllers: C
         })
         .await;
     }
+    assert_eq!(*keeper.trouble().borrow(), None);
     keeper.shutdown().await;
-    tide.shutdown().await;
 }

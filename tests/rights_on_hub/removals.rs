@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use devhub::{Authz, Controller, DevHub, TestHub};
 use doctor::Right;
-use doctor::calls::Role;
+use doctor::calls::{Account, Role};
 use serde_json::{Value, json};
 use snapshot::Settings;
 use tidegate::controllers::TideOptions;
@@ -196,9 +196,9 @@ fn rights_of(kit: Vec<Value>) -> Vec<Value> {
         .collect()
 }
 
-/// The kits whose controllers have different rights: `manifests/rbac`, and what the program installs. `tests/install_kit.rs` shows that
-/// `manifests/deploy` and the chart install the same as the program.
-fn kits() -> Vec<(&'static str, Vec<Value>)> {
+/// `manifests/rbac`, and what the program installs. `tests/install_kit.rs` shows that `manifests/deploy` and the chart install the same
+/// as the program.
+fn all_kits() -> [(&'static str, Vec<Value>); 4] {
     let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "tidegate"}});
     let mut separate = vec![namespace];
     separate.extend(
@@ -207,7 +207,7 @@ fn kits() -> Vec<(&'static str, Vec<Value>)> {
             .flat_map(objects),
     );
     let program = |flags: &str| rights_of(crate::install_kit::printed(flags));
-    let all = [
+    [
         ("manifests/rbac", separate),
         ("two workloads", program("--webhooks without")),
         (
@@ -215,10 +215,14 @@ fn kits() -> Vec<(&'static str, Vec<Value>)> {
             program("--webhooks without --certificates cert-manager"),
         ),
         ("one workload", program("--webhooks without --workloads one")),
-    ];
+    ]
+}
+
+/// The kits whose controllers have different rights.
+fn kits() -> Vec<(&'static str, Vec<Value>)> {
     let mut seen: BTreeSet<BTreeSet<Right>> = BTreeSet::new();
     let is_new = |(_, kit): &(&str, Vec<Value>)| seen.insert(given(kit, CONTROLLERS));
-    all.into_iter().filter(is_new).collect()
+    all_kits().into_iter().filter(is_new).collect()
 }
 
 #[test]
@@ -231,6 +235,21 @@ fn every_kit_grants_the_controllers_what_the_table_of_calls_has() {
         let given = given(&kit, CONTROLLERS);
         let missing: Vec<&Right> = needed.difference(&given).collect();
         assert!(missing.is_empty(), "{name}: {missing:#?}");
+    }
+}
+
+/// One workload has one account, and can separate nothing; every other kit keeps the webhooks from the controllers and from the process
+/// with the open port.
+#[test]
+fn every_kit_but_one_workload_keeps_the_webhooks_from_all_accounts_but_one() {
+    for (name, kit) in all_kits() {
+        for account in [Account::Gate, Account::Controllers] {
+            let given = given(&kit, account.name());
+            let reserved = account.must_not_have().into_iter();
+            let has: Vec<Right> = reserved.filter(|right| given.contains(right)).collect();
+            let is_one = name.contains("one") && account == Account::Controllers;
+            assert!(has.is_empty() || is_one, "{name}: {account:?} has {has:#?}");
+        }
     }
 }
 

@@ -27,6 +27,7 @@ securityContext:
   runAsUser: 65532
   runAsGroup: 65532
   seccompProfile: {type: RuntimeDefault}
+{{- if ne .half "certificates" }}
 topologySpreadConstraints:
   - maxSkew: 1
     topologyKey: kubernetes.io/hostname
@@ -41,6 +42,7 @@ topologySpreadConstraints:
     labelSelector:
       matchLabels:
         {{- include "tidegate.selector" . | nindent 8 }}
+{{- end }}
 {{- end }}
 {{- with .root.Values.imagePullSecrets }}
 imagePullSecrets:
@@ -96,10 +98,4 @@ spec:
     matchLabels:
       {{- include "tidegate.selector" . | nindent 6 }}
 {{- end }}
-{{- end -}}
-
-{{/* Flags of a certificate that Tidegate makes by itself. */}}
-{{- define "tidegate.certificates" -}}
-- --certificates=self-managed
-- --certificate-secret={{ .Release.Namespace }}/{{ .Values.certificates.secretName }}
 {{- end -}}

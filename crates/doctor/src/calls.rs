@@ -27,9 +27,9 @@ pub enum Role {
     Signing,
     /// The Secret of that signer.
     SigningSecret,
-    /// Certificates of the webhook: what the controllers write on the hub.
+    /// Certificates of the webhook: the authority, in the webhook configurations.
     Certificates,
-    /// Certificates of the webhook: the Secret, for the controllers.
+    /// Certificates of the webhook: the Secret, for the account that writes it.
     CertificatesWritten,
     /// Certificates of the webhook: the Secret, for the webhook.
     CertificatesRead,
@@ -39,6 +39,55 @@ pub enum Role {
     Observer,
     /// What the web page asks.
     WebPage,
+}
+
+/// A service account of `manifests/rbac`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Account {
+    /// The process with the open port.
+    Gate,
+    /// The controllers.
+    Controllers,
+    /// The keeper of the webhook's certificate.
+    Certificates,
+    /// Controllers that only observe.
+    Observer,
+}
+
+impl Account {
+    /// Every account.
+    pub const ALL: [Self; 4] = [Self::Gate, Self::Controllers, Self::Certificates, Self::Observer];
+
+    /// Returns the name of the account.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Gate => "tidegate-gate",
+            Self::Controllers => "tidegate-controllers",
+            Self::Certificates => "tidegate-certificates",
+            Self::Observer => "tidegate-observer",
+        }
+    }
+
+    /// Returns the roles that are bound to the account, or may be.
+    pub fn roles(self) -> impl Iterator<Item = Role> {
+        Role::ALL.into_iter().filter(move |role| role.account() == self)
+    }
+
+    /// Returns the rights of the certificates' account that this one has no need of: with one of them it could reach every other
+    /// right of the hub, or present itself as the webhook.
+    pub fn must_not_have(self) -> Vec<Right> {
+        let own: Vec<Right> = self.roles().flat_map(Role::rights).collect();
+        let is_own = |right: &Right| own.iter().any(|one| one.covers(right));
+        let reserved = Self::Certificates.roles().flat_map(Role::rights);
+        let mut all: Vec<Right> = reserved
+            .filter(|right| !right.reads() || right.resource == "secrets")
+            .filter(|right| !is_own(right))
+            .collect();
+        // The webhooks first: who may change them has everything else.
+        all.sort_by_key(|right| (right.resource == "secrets", right.clone()));
+        all.dedup();
+        all
+    }
 }
 
 impl Role {
@@ -83,6 +132,26 @@ impl Role {
             ),
             Self::Observer => ("observe.yaml", "ClusterRole", "tidegate-observer"),
             Self::WebPage => ("web-page.yaml", "ClusterRole", "tidegate-web-page"),
+        }
+    }
+
+    /// Returns the account that the role is bound to.
+    pub const fn account(self) -> Account {
+        match self {
+            Self::Gate | Self::CertificatesRead => Account::Gate,
+            Self::Controllers
+            | Self::Election
+            | Self::Registration
+            | Self::Cluster
+            | Self::Bindings
+            | Self::HubPermissions
+            | Self::Signing
+            | Self::SigningSecret
+            | Self::WebPage => Account::Controllers,
+            Self::Certificates | Self::CertificatesWritten | Self::CertificatesOfConversion => {
+                Account::Certificates
+            }
+            Self::Observer => Account::Observer,
         }
     }
 
@@ -776,6 +845,33 @@ mod tests {
         for role in Role::ALL {
             assert!(!role.rights().is_empty(), "{role:?}");
         }
+    }
+
+    #[test]
+    fn what_may_change_the_webhooks_is_reserved_for_the_account_of_the_certificates() {
+        let words = |account: Account| {
+            let rights = account.must_not_have();
+            rights.iter().map(Right::words).collect::<Vec<_>>()
+        };
+        let controllers = words(Account::Controllers);
+        for right in [
+            "patch mutatingwebhookconfigurations.admissionregistration.k8s.io/tidegate-mutate -A",
+            "patch validatingwebhookconfigurations.admissionregistration.k8s.io/tidegate-guard -A",
+            "list secrets/tidegate-tls -n tidegate",
+            "update secrets/tidegate-tls -n tidegate",
+        ] {
+            assert!(
+                controllers.contains(&right.to_owned()),
+                "{right} in {controllers:#?}"
+            );
+        }
+        let gate = words(Account::Gate);
+        assert!(gate.contains(&"update secrets/tidegate-tls -n tidegate".to_owned()));
+        assert!(
+            !gate.contains(&"list secrets/tidegate-tls -n tidegate".to_owned()),
+            "the webhook shows this certificate: {gate:#?}"
+        );
+        assert!(words(Account::Certificates).is_empty());
     }
 
     #[test]

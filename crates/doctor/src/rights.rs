@@ -20,6 +20,22 @@ pub struct Right {
 }
 
 impl Right {
+    /// Returns whether an account with this right has another one.
+    pub fn covers(&self, other: &Self) -> bool {
+        let fits = |own: &str, other: &str| own.is_empty() || own == other;
+        self.group == other.group
+            && self.resource == other.resource
+            && self.subresource == other.subresource
+            && self.verb == other.verb
+            && fits(&self.namespace, &other.namespace)
+            && fits(&self.name, &other.name)
+    }
+
+    /// Returns whether it changes nothing on the hub.
+    pub fn reads(&self) -> bool {
+        ["get", "list", "watch"].contains(&self.verb.as_str())
+    }
+
     /// Returns the words with which `kubectl auth can-i` asks for it.
     pub fn words(&self) -> String {
         let dot = if self.group.is_empty() { "" } else { "." };

@@ -19,7 +19,7 @@ const NAMESPACE: &str = "tidegate";
 pub enum Certificates {
     /// cert-manager.
     CertManager,
-    /// Tidegate's controllers.
+    /// Tidegate: a workload with an account of its own, or the one workload that there is.
     SelfManaged,
     /// An administrator, or a tool, that puts it into the Secret `tidegate-tls`, signed by this authority (PEM).
     Secret {
@@ -104,9 +104,6 @@ pub struct Choice {
 
 /// Returns the objects of an installation, in the order in which they are applied.
 pub fn objects(choice: &Choice) -> Result<Vec<Value>, KitError> {
-    if choice.workloads == Workloads::Gate && choice.certificates == Certificates::SelfManaged {
-        return Err(KitError::NobodyCertifies);
-    }
     if choice.workloads == Workloads::Gate && choice.extras.contains(&Extra::WebPage) {
         return Err(KitError::NobodyServesThePage);
     }
@@ -310,14 +307,8 @@ mod tests {
     fn what_the_gate_alone_cannot_do_is_refused() {
         let nobody = Choice {
             workloads: Workloads::Gate,
-            ..choice()
-        };
-        let error = objects(&nobody).expect_err("nobody certifies");
-        assert!(matches!(error, KitError::NobodyCertifies), "{error}");
-        let nobody = Choice {
-            certificates: Certificates::CertManager,
             extras: BTreeSet::from([Extra::WebPage]),
-            ..nobody
+            ..choice()
         };
         let error = objects(&nobody).expect_err("nobody serves the page");
         assert!(matches!(error, KitError::NobodyServesThePage), "{error}");

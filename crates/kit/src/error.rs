@@ -24,11 +24,6 @@ pub enum KitError {
         /// Why not.
         source: json_patch::PatchError,
     },
-    /// No part that runs would make the certificate.
-    #[error(
-        "self-managed certificates are made by the controllers, which --workloads gate leaves out; take --certificates cert-manager or secret"
-    )]
-    NobodyCertifies,
     /// No part that runs would serve the web page.
     #[error(
         "the web page is served by the controllers, which --workloads gate leaves out; leave --with web-page out, or take --workloads two or one"

@@ -24,6 +24,7 @@ files![
     "components/network-policy/network-policy.yaml",
     "components/one-workload/kustomization.yaml",
     "components/one-workload/rights.yaml",
+    "components/self-managed/deployment.yaml",
     "components/self-managed/kustomization.yaml",
     "components/self-managed/rights.yaml",
     "components/self-managed/secret.yaml",

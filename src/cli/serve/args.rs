@@ -28,11 +28,11 @@ pub struct ServeArgs {
     /// Which hub.
     #[command(flatten)]
     pub hub: HubArgs,
-    /// Run one half alone, so that the open port and the writing have an identity each (`docs/operate/replicas.md`).
+    /// Run one part alone, with an account of its own (`docs/operate/replicas.md`).
     ///
     /// The gate alone writes nothing. The controllers alone open no port but that of `--metrics`, which then tells their health
-    /// too, and need no certificate.
-    #[arg(long, value_enum, value_name = "HALF")]
+    /// too, and need no certificate. `certificates` keeps the certificate of the gate: one replica is enough, and it needs no Lease.
+    #[arg(long, value_enum, value_name = "PART")]
     pub only: Option<Only>,
     /// What the controllers do: nothing, which is `--only gate`; observe, which plans and tells what would be written (log,
     /// metrics, and the page `/pending` on the address of `--metrics`) and writes nothing; or write.

@@ -72,7 +72,8 @@ pub enum CertificatesArg {
     Files,
     /// From the Secret of `--certificate-secret`, which another program renews.
     Secret,
-    /// From that Secret, which the controllers make and renew; they tell the webhook configurations whom to trust. A gate alone reads it.
+    /// From that Secret, which `--only certificates` makes and renews, and writes the authority into the webhook configurations. Without
+    /// `--only` this process does both; a gate alone reads the Secret.
     SelfManaged,
 }
 
@@ -130,13 +131,10 @@ impl DoorArgs {
         })
     }
 
-    /// Returns how the certificate is kept, where the controllers of this process do that.
-    pub(super) fn kept(&self) -> Option<CertificateOptions> {
-        if self.certificates != CertificatesArg::SelfManaged {
-            return None;
-        }
+    /// Returns how the certificate is kept, by a process that does that.
+    pub(super) fn kept(&self) -> CertificateOptions {
         let place = &self.certificate_secret;
-        Some(CertificateOptions {
+        CertificateOptions {
             namespace: place.namespace.clone(),
             secret: place.name.clone(),
             name: self
@@ -144,7 +142,7 @@ impl DoorArgs {
                 .clone()
                 .unwrap_or_else(|| SERVICE.to_owned()),
             lives: Lives::of(self.certificate_life),
-        })
+        }
     }
 
     /// Serves the pages that are asked for. Controllers alone have no other door: their health is told where their metrics are.
@@ -154,7 +152,7 @@ impl DoorArgs {
         (health, metrics): (&Health, &Metrics),
     ) -> Result<Pages, CliError> {
         let elsewhere = match only {
-            Some(Only::Controllers) => self.metrics,
+            Some(Only::Controllers | Only::Certificates) => self.metrics,
             None | Some(Only::Gate) => None,
         };
         let at = PagesAt {

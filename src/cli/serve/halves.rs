@@ -1,12 +1,12 @@
-//! Which flags belong to which half of the program.
+//! Which flags belong to which part of the program.
 //!
 //! Decides which flags make no sense beside `--only` and `--controllers`. What is for the other half alone is refused, not
 //! ignored: the administrator who gives it means something that would not happen.
 
-use clap::ArgMatches;
 use clap::parser::ValueSource;
+use clap::{ArgMatches, CommandFactory as _};
 
-use crate::cli::{AuditTo, CertificatesArg, ControllersMode, Only};
+use crate::cli::{AuditTo, CertificatesArg, Cli, ControllersMode, Only};
 
 /// Flags that the gate alone has no use for.
 const OF_CONTROLLERS: [&str; 17] = [
@@ -40,6 +40,26 @@ const OF_THE_GATE: [&str; 8] = [
     "path_secret",
 ];
 
+/// Flags that the keeper of the certificate has a use for; all others are refused.
+const OF_CERTIFICATES: [&str; 16] = [
+    "as",
+    "as_group",
+    "certificate_life",
+    "certificate_name",
+    "certificate_secret",
+    "certificates",
+    "context",
+    "health",
+    "kubeconfig",
+    "linger",
+    "log_format",
+    "log_level",
+    "metrics",
+    "only",
+    "otlp",
+    "otlp_ratio",
+];
+
 /// Flags for controllers that write.
 const OF_WRITERS: [&str; 2] = ["elect", "stock_lease"];
 const CONTROLLERS_REST: &str = "controllers, which do not run";
@@ -53,6 +73,9 @@ pub(in crate::cli) fn nonsense(serve: &ArgMatches) -> Option<String> {
     let only = serve.get_one::<Only>("only");
     if let Some(words) = contradiction(mode, only) {
         return Some(words.to_owned());
+    }
+    if only == Some(&Only::Certificates) {
+        return beside_certificates(serve);
     }
     if mode == Some(&ControllersMode::Observe) {
         let reports = serve.get_one::<AuditTo>("audit") == Some(&AuditTo::Reports) && given(&&"audit");
@@ -71,7 +94,6 @@ pub(in crate::cli) fn nonsense(serve: &ArgMatches) -> Option<String> {
     if let Some(words) = certificates(serve, only) {
         return Some(words);
     }
-    let is_kept = serve.get_one::<CertificatesArg>("certificates") == Some(&CertificatesArg::SelfManaged);
     let (half, flags, rest) = match (mode, only) {
         (Some(ControllersMode::Off), _) => (
             "--controllers off",
@@ -88,12 +110,31 @@ pub(in crate::cli) fn nonsense(serve: &ArgMatches) -> Option<String> {
             OF_THE_GATE.iter().chain(&[]),
             "gate, which does not run",
         ),
-        (_, None) => return None,
+        (_, Some(Only::Certificates) | None) => return None,
     };
-    // Controllers that make a certificate have to know for which name.
-    let is_needed = |flag: &&&str| !(is_kept && **flag == "certificate_name");
-    let flag = flags.filter(is_needed).find(given)?.replace('_', "-");
+    let flag = flags.copied().find(|flag| given(&flag))?.replace('_', "-");
     Some(format!("--{flag} is for the {rest} with {half}; leave it out"))
+}
+
+/// What the keeper of the certificate has no use for: it is one thing, made in one way.
+fn beside_certificates(serve: &ArgMatches) -> Option<String> {
+    let given = |flag: &&str| serve.value_source(flag) == Some(ValueSource::CommandLine);
+    let way = serve.get_one::<CertificatesArg>("certificates")?;
+    if given(&"certificates") && *way != CertificatesArg::SelfManaged {
+        return Some(
+            "--only certificates makes the certificate: write --certificates self-managed, or leave it out"
+                .to_owned(),
+        );
+    }
+    let command = Cli::command();
+    let flags = command.find_subcommand("serve")?.get_arguments();
+    let mut others = flags
+        .map(|flag| flag.get_id().as_str())
+        .filter(|flag| !OF_CERTIFICATES.contains(flag));
+    let flag = others.find(given)?.replace('_', "-");
+    Some(format!(
+        "--{flag} has no use with --only certificates; leave it out"
+    ))
 }
 
 /// What the flags of certificates need of each other, and who makes certificates.
@@ -119,6 +160,10 @@ fn certificates(serve: &ArgMatches, only: Option<&Only>) -> Option<String> {
             "--certificates secret is for the gate, which does not run with --only controllers; leave it out"
                 .to_owned(),
         ),
+        CertificatesArg::SelfManaged if only == Some(&Only::Controllers) => Some(
+            "--certificates self-managed is for a process of its own, with an account of its own: leave it out with --only controllers, and run `tidegate serve --only certificates`"
+                .to_owned(),
+        ),
         CertificatesArg::Files | CertificatesArg::Secret | CertificatesArg::SelfManaged => None,
     }
 }
@@ -131,6 +176,7 @@ fn contradiction(mode: Option<&ControllersMode>, only: Option<&Only>) -> Option<
         (ControllersMode::Observe | ControllersMode::On, Only::Gate) => {
             Some("--only gate is --controllers off; leave one of them out")
         }
+        (_, Only::Certificates) => Some("--only certificates runs no controllers; leave --controllers out"),
         (ControllersMode::Off, Only::Gate)
         | (ControllersMode::Observe | ControllersMode::On, Only::Controllers) => None,
     }
@@ -139,8 +185,6 @@ fn contradiction(mode: Option<&ControllersMode>, only: Option<&Only>) -> Option<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::Cli;
-    use clap::CommandFactory as _;
 
     /// What is said of a line; empty when nothing is wrong.
     fn said(line: &str) -> String {
@@ -179,10 +223,22 @@ mod tests {
             ("--controllers observe --elect a/b", true),
             ("--controllers on --elect a/b", false),
             ("--certificates self-managed --certificate-life 24h", false),
+            ("--only controllers --certificates self-managed", true),
             (
-                "--only controllers --certificates self-managed --certificate-name gate.example --certificate-secret a/b",
+                "--only certificates --certificates self-managed --certificate-name gate.example --certificate-secret a/b",
                 false,
             ),
+            (
+                "--only certificates --certificate-life 24h --metrics 127.0.0.1:0 --health 127.0.0.1:0 --log-format json",
+                false,
+            ),
+            ("--only certificates --certificates files", true),
+            ("--only certificates --certificate c", true),
+            ("--only certificates --bind 127.0.0.1:0", true),
+            ("--only certificates --elect a/b", true),
+            ("--only certificates --audit metrics", true),
+            ("--only certificates --preflight", true),
+            ("--only certificates --controllers on", true),
             ("--only controllers --certificate-name gate.example", true),
             (
                 "--only gate --certificates secret --certificate-secret a/b",
@@ -212,7 +268,8 @@ mod tests {
     fn every_flag_that_is_named_exists() {
         let command = Cli::command();
         let serve = command.find_subcommand("serve").expect("serve");
-        for flag in OF_CONTROLLERS.iter().chain(&OF_THE_GATE).chain(&OF_WRITERS) {
+        let all = OF_CONTROLLERS.iter().chain(&OF_THE_GATE).chain(&OF_WRITERS);
+        for flag in all.chain(&OF_CERTIFICATES) {
             assert!(serve.get_arguments().any(|arg| arg.get_id() == flag), "{flag}");
         }
     }

@@ -2,6 +2,7 @@
 
 mod age;
 mod args;
+mod certificates;
 mod door;
 mod erasure;
 mod halves;

@@ -13,14 +13,14 @@ use tokio::task::JoinSet;
 use tracing::info;
 
 use super::door::Opened;
-use super::{age, erasure, labels, readiness};
+use super::{age, certificates, erasure, labels, readiness};
 use crate::cli::connect::HubConfig;
 use crate::cli::options::word;
 use crate::cli::print::print;
 use crate::cli::settings::{self, Words};
 use crate::cli::{
-    AuditTo, CliError, ControllersMode, LeasePlace, Only, ServeArgs, audit, connect, doctor, policies,
-    rulebook, signals, ui,
+    AuditTo, CertificatesArg, CliError, ControllersMode, LeasePlace, Only, ServeArgs, audit, connect, doctor,
+    policies, rulebook, signals, ui,
 };
 use crate::controllers::{
     Auditor, CertificateKeeper, CertificateOptions, ElectionOptions, Pace, Part, PolicyTells, Sightings,
@@ -48,7 +48,10 @@ pub(in crate::cli) fn run(args: &ServeArgs) -> Result<(), CliError> {
 async fn serve(args: &ServeArgs) -> Result<(), CliError> {
     let metrics = Metrics::default();
     let traces = args.traces.start(&metrics)?;
-    let told = Box::pin(served(args, metrics)).await;
+    let told = match args.only {
+        Some(Only::Certificates) => Box::pin(certificates::serve(args, metrics)).await,
+        None | Some(Only::Gate | Only::Controllers) => Box::pin(served(args, metrics)).await,
+    };
     // The last spans are those of the end itself.
     if let Some(traces) = traces {
         traces.end().await;
@@ -135,7 +138,7 @@ async fn read_all(
 fn driving(args: &ServeArgs) -> String {
     match args.half() {
         Some(Only::Gate) => word(&ControllersMode::Off),
-        None | Some(Only::Controllers) => word(&args.controllers),
+        None | Some(Only::Controllers | Only::Certificates) => word(&args.controllers),
     }
 }
 
@@ -143,7 +146,7 @@ fn driving(args: &ServeArgs) -> String {
 fn following(args: &ServeArgs) -> &'static str {
     match args.half() {
         Some(Only::Gate) => "the facts of the gate",
-        None | Some(Only::Controllers) => "the controllers",
+        None | Some(Only::Controllers | Only::Certificates) => "the controllers",
     }
 }
 
@@ -182,7 +185,7 @@ async fn reached(args: &ServeArgs, config: HubConfig, metrics: &Metrics) -> Resu
 /// Returns where it is told what is wrong with policies.
 fn tells(args: &ServeArgs) -> PolicyTells {
     match (args.controllers, args.half()) {
-        (ControllersMode::On, None | Some(Only::Controllers)) => PolicyTells::OnHub,
+        (ControllersMode::On, None | Some(Only::Controllers | Only::Certificates)) => PolicyTells::OnHub,
         (ControllersMode::Off | ControllersMode::Observe, _) | (ControllersMode::On, Some(Only::Gate)) => {
             PolicyTells::InLog
         }
@@ -211,7 +214,7 @@ fn webhooks_watched(
 /// Reads what the gate shows and whom it lets in, where there is a gate.
 fn opened_door(args: &ServeArgs) -> Result<Option<Opened>, CliError> {
     match args.half() {
-        Some(Only::Controllers) => match args.ui.plain_elsewhere() {
+        Some(Only::Controllers | Only::Certificates) => match args.ui.plain_elsewhere() {
             Some(why) => Err(CliError::Refused(why.into())),
             None => Ok(None),
         },
@@ -219,10 +222,11 @@ fn opened_door(args: &ServeArgs) -> Result<Option<Opened>, CliError> {
     }
 }
 
-/// How the certificate is kept, by controllers that write.
+/// How the certificate is kept, where everything runs in this process.
 fn kept(args: &ServeArgs) -> Option<CertificateOptions> {
-    let writes = args.controllers == ControllersMode::On && args.half() != Some(Only::Gate);
-    args.door.kept().filter(|_| writes)
+    let is_all = args.controllers == ControllersMode::On && args.half().is_none();
+    let is_kept = args.door.certificates == CertificatesArg::SelfManaged;
+    (is_all && is_kept).then(|| args.door.kept())
 }
 
 fn options(args: &ServeArgs, metrics: &Metrics) -> (TideOptions, Option<Sightings>) {
@@ -237,7 +241,7 @@ fn options(args: &ServeArgs, metrics: &Metrics) -> (TideOptions, Option<Sighting
         options.part = Part::Observes;
     }
     match args.half() {
-        None | Some(Only::Controllers) => args.audit.hear(options),
+        None | Some(Only::Controllers | Only::Certificates) => args.audit.hear(options),
         Some(Only::Gate) => {
             options.part = Part::Sees;
             (options, None)
@@ -434,7 +438,7 @@ fn election(place: LeasePlace) -> ElectionOptions {
 }
 
 /// Prints the line that scripts wait for.
-fn announce(what: &str, pages: &Pages) -> Result<(), CliError> {
+pub(super) fn announce(what: &str, pages: &Pages) -> Result<(), CliError> {
     let at = pages.at();
     // One address for both is told once.
     let metrics = at.metrics.filter(|_| at.metrics != at.health);
@@ -444,7 +448,10 @@ fn announce(what: &str, pages: &Pages) -> Result<(), CliError> {
     print(&Shown::line(&format!("READY {what}{health}{metrics}")))
 }
 
-fn cannot_start(part: &'static str, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> CliError {
+pub(super) fn cannot_start(
+    part: &'static str,
+    source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+) -> CliError {
     CliError::Start {
         part,
         source: source.into(),

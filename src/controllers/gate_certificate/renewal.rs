@@ -1,4 +1,4 @@
-//! The leader who renews the gate's certificate.
+//! Renews the webhook's certificate: in a process of its own, or in the controllers that lead.
 //!
 //! Decides when to look: when something it rests on changes, and when the next step is due by the hub's clock. The steps
 //! themselves are decided by `certificates`; each is one write, at the revision that it was decided from, so that two leaders do
@@ -24,9 +24,10 @@ use super::apply::apply_secret;
 use super::issue::issue;
 use super::object_watch::{ObservedObject, observed};
 use super::targets::{self, Target};
-use crate::controllers::runtime::clock::{Clock, Trust};
+use crate::controllers::runtime::clock::{Clock, Trust, keep_time, read_date};
 use crate::controllers::runtime::error_root::root;
 use crate::controllers::tide::Tide;
+use crate::telemetry::Metrics;
 use certificates::{AUTHORITIES, Data, Flaw, Holding, Lives, Step, Trusting, change, next};
 
 /// Nothing is due: something changes before, or it is looked at once more.
@@ -55,15 +56,48 @@ pub struct CertificateOptions {
 pub struct CertificateKeeper {
     stop: CancellationToken,
     task: JoinHandle<()>,
+    trouble: watch::Receiver<Option<String>>,
 }
 
 impl CertificateKeeper {
     /// Begins to keep the certificate, whenever this replica leads.
     pub fn start(client: &Client, tide: &Tide, options: CertificateOptions) -> Self {
+        Self::spawn(
+            client,
+            options,
+            (tide.clock(), tide.leading()),
+            CancellationToken::new(),
+        )
+    }
+
+    /// Begins to keep the certificate without controllers and without an election; fails when the hub does not answer.
+    pub async fn alone(
+        client: &Client,
+        options: CertificateOptions,
+        metrics: Metrics,
+    ) -> Result<Self, kube::Error> {
+        let clock = Clock::new(read_date(client).await?, metrics);
         let stop = CancellationToken::new();
-        let keeper = Renewal::new(client, options, (tide.clock(), tide.leading()));
+        tokio::spawn(keep_time(client.clone(), clock.clone(), stop.clone()));
+        let leads = watch::channel(true).1;
+        Ok(Self::spawn(client, options, (clock, leads), stop))
+    }
+
+    fn spawn(
+        client: &Client,
+        options: CertificateOptions,
+        when: (Clock, watch::Receiver<bool>),
+        stop: CancellationToken,
+    ) -> Self {
+        let (troubled, trouble) = watch::channel(None);
+        let keeper = Renewal::new(client, options, when, troubled);
         let task = tokio::spawn(keeper.run(stop.clone()));
-        Self { stop, task }
+        Self { stop, task, trouble }
+    }
+
+    /// Returns why the certificate cannot be kept, now and whenever that changes; nothing where it can.
+    pub fn trouble(&self) -> watch::Receiver<Option<String>> {
+        self.trouble.clone()
     }
 
     /// Ends: a write under way is finished.
@@ -107,7 +141,7 @@ struct Renewal {
     /// Which bundle every API server is told, and since when.
     agreed: Option<(Vec<u8>, Instant)>,
     failures: u32,
-    told: String,
+    troubled: watch::Sender<Option<String>>,
 }
 
 impl Renewal {
@@ -115,6 +149,7 @@ impl Renewal {
         client: &Client,
         options: CertificateOptions,
         (clock, leading): (Clock, watch::Receiver<bool>),
+        troubled: watch::Sender<Option<String>>,
     ) -> Self {
         Self {
             secrets: Api::namespaced(client.clone(), &options.namespace),
@@ -125,7 +160,7 @@ impl Renewal {
             targets: targets::all(client),
             agreed: None,
             failures: 0,
-            told: String::new(),
+            troubled,
         }
     }
 
@@ -160,7 +195,7 @@ impl Renewal {
             let pause = match self.turn().await {
                 Ok(pause) => {
                     self.failures = 0;
-                    self.told.clear();
+                    self.is_troubled_by(self.unreadable());
                     pause
                 }
                 Err(trouble) => self.complain(&trouble),
@@ -248,6 +283,25 @@ impl Renewal {
     fn unknown_trust(&self) -> bool {
         let mut targets = self.targets.iter();
         targets.any(|target| target.trusting(&self.options.name, &[]).is_none())
+    }
+
+    /// Returns why the Secret cannot be read, if it cannot.
+    fn unreadable(&self) -> Option<String> {
+        match &self.secret {
+            Some(ObservedObject::Unreadable { why, .. }) => {
+                Some(format!("cannot read Secret {}: {why}", self.place()))
+            }
+            Some(ObservedObject::There(_) | ObservedObject::Absent) | None => None,
+        }
+    }
+
+    /// Publishes what is in the way; returns whether that is new.
+    fn is_troubled_by(&self, trouble: Option<String>) -> bool {
+        self.troubled.send_if_modified(|known| {
+            let is_new = *known != trouble;
+            *known = trouble;
+            is_new
+        })
     }
 
     fn place(&self) -> String {
@@ -372,9 +426,8 @@ impl Renewal {
     /// Says once what is in the way; returns when to try again.
     fn complain(&mut self, trouble: &Trouble) -> Duration {
         let text = format!("{trouble}: {}", root(trouble));
-        if self.told != text {
+        if self.is_troubled_by(Some(text.clone())) {
             warn!(error = %text, "the certificate cannot be kept");
-            self.told = text;
         }
         let pause = FIRST.saturating_mul(1 << self.failures.min(6)).min(LONGEST);
         self.failures = self.failures.saturating_add(1);
