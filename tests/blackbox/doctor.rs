@@ -184,6 +184,7 @@ fn the_webhooks(dev: &Dev) {
     fails(dev, ("webhooks/match-conditions", "error"), &[]);
     replace(dev, &guard);
     another_secret(dev, &guard, &mutate);
+    an_added_one(dev);
     others_behind_the_gate(dev);
     let foreign = json!({"apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingWebhookConfiguration",
         "metadata": {"name": "mesh"}, "webhooks": [{"name": "inject.mesh.example", "admissionReviewVersions": ["v1"],
@@ -209,6 +210,30 @@ fn the_webhooks(dev: &Dev) {
         text.contains("type: tidegate reference webhooks | kubectl apply -f -"),
         "{text}"
     );
+}
+
+/// A webhook that another client adds to a configuration of ours; the command of the finding removes it, and nothing else.
+fn an_added_one(dev: &Dev) {
+    let before = configuration(dev, "mutatingwebhookconfiguration", "tidegate-mutate");
+    let mut tapped = before.clone();
+    tapped["webhooks"].as_array_mut().expect("webhooks").push(
+        json!({"name": "x.attacker.example", "admissionReviewVersions": ["v1"], "sideEffects": "None",
+            "failurePolicy": "Ignore", "clientConfig": {"url": "https://127.0.0.1:9/"},
+            "rules": [{"apiGroups": [""], "apiVersions": ["*"], "operations": ["CREATE"], "resources": ["secrets"]}]}),
+    );
+    replace(dev, &tapped);
+    fails(dev, ("webhooks/added", "error"), &[]);
+    let (_, findings) = report(dev, &[]);
+    let added = findings.iter().find(|one| one["id"] == "webhooks/added");
+    let command = added.and_then(|one| one["command"].as_str()).expect("a command");
+    let ran = std::process::Command::new("sh")
+        .args(["-c", command])
+        .env("KUBECONFIG", &dev.kubeconfig)
+        .status();
+    assert!(ran.expect("sh is there").success(), "{command}");
+    let after = configuration(dev, "mutatingwebhookconfiguration", "tidegate-mutate");
+    assert_eq!(after["webhooks"], before["webhooks"]);
+    assert_eq!(severity(&report(dev, &[]).1, "webhooks/added"), "absent");
 }
 
 /// Webhooks of which some ask at a path that the gate does not have: whatever they would judge is stored unseen.
@@ -303,6 +328,58 @@ async fn rights_are_those_of_the_account_that_is_named() {
         );
         // A gate whose webhooks are not registered is not called sound.
         assert_eq!(said(&kubeconfig, "webhooks/answers", &[]).0, "error");
+    });
+    hub.shutdown().await;
+}
+
+/// What an upgrade leaves over, and a role that is bound everywhere on a hub whose API server has refused the policy.
+#[tokio::test(flavor = "multi_thread")]
+async fn rights_with_which_an_account_could_take_over_the_hub_are_found() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let definitions = api::crds()
+        .into_iter()
+        .map(|crd| serde_json::to_value(crd).expect("plain data"));
+    let builder = definitions.fold(DevHub::builder().authz(Authz::Rbac), devhub::Builder::crd);
+    let hub = TestHub::of(builder).await.expect("the hub starts");
+    let file = folder.path().join("kubeconfig");
+    std::fs::write(&file, hub.kubeconfig()).expect("writable");
+    tokio::task::block_in_place(|| {
+        let kubeconfig = file.to_string_lossy();
+        let apply = |text: &str| {
+            let applied = kubectl(&file, &["apply", "-f", "-"], text);
+            assert!(applied.ok, "{}", applied.stderr);
+        };
+        let rights = |name: &str| {
+            let place = repository(&format!("manifests/rbac/{name}.yaml"));
+            std::fs::read_to_string(place).expect(name)
+        };
+        apply(r#"{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "tidegate"}}"#);
+        for name in ["gate", "controllers", "registration"] {
+            apply(&rights(name));
+        }
+        // As 0.1 had it: the controllers kept the certificate.
+        apply(&rights("certificates").replace(
+            "kind: ServiceAccount, name: tidegate-certificates",
+            "kind: ServiceAccount, name: tidegate-controllers",
+        ));
+        let (severity, text) = said(&kubeconfig, "rights/separated", &[]);
+        assert_eq!(severity, "error", "{text}");
+        assert!(
+            text.contains("tidegate-controllers may, and needs not: patch mutatingwebhookconfigurations"),
+            "{text}"
+        );
+        // The name of the binding is the same, so that an upgrade takes the right away.
+        apply(&rights("certificates"));
+        let (severity, text) = said(&kubeconfig, "rights/separated", &[]);
+        assert_eq!(severity, "ok", "{text}");
+        assert_eq!(said(&kubeconfig, "rights/in-clusters", &[]).0, "ok");
+        apply(&rights("registration-everywhere-binding"));
+        let (severity, text) = said(&kubeconfig, "rights/in-clusters", &[]);
+        assert_eq!(severity, "error", "{text}");
+        assert!(text.contains("a token of any service account"), "{text}");
+        apply(&rights("registration-everywhere-policy"));
+        let (severity, text) = said(&kubeconfig, "rights/in-clusters", &[]);
+        assert_eq!(severity, "ok", "{text}");
     });
     hub.shutdown().await;
 }

@@ -7,7 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::rights::Judged;
+use super::calls::Account;
+use super::rights::{Judged, Right};
 use field::Listing;
 
 /// Something that was asked for.
@@ -126,6 +127,23 @@ pub struct Fleet {
     pub malformed: Reading<Vec<(String, String)>>,
 }
 
+/// How far the shipped accounts are confined.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Confinement {
+    /// The namespace of the accounts.
+    pub namespace: String,
+    /// Rights that an account has and has no need of, of those that are reserved for the account of the certificates.
+    pub excess: Vec<(Account, Right)>,
+    /// Whether the webhook and the controllers are installed as one process.
+    pub is_one_process: bool,
+    /// Whether roles let the controllers create tokens outside of namespaces of clusters.
+    pub is_bound_everywhere: bool,
+    /// The policy that confines them to namespaces of clusters, if there is one.
+    pub policy: Option<Value>,
+    /// The binding of that policy, if there is one.
+    pub policy_binding: Option<Value>,
+}
+
 /// Everything that is known of a hub.
 #[derive(Clone, Debug, Default)]
 pub struct HubFacts {
@@ -159,6 +177,8 @@ pub struct HubFacts {
     pub account: String,
     /// The rights that are needed, and whether they are given.
     pub rights: Reading<Vec<Judged>>,
+    /// How far the shipped accounts are confined.
+    pub confinement: Reading<Confinement>,
     /// What lies on the hub.
     pub fleet: Fleet,
 }

@@ -3,6 +3,7 @@
 mod ask;
 mod certificate;
 mod collect;
+mod confinement;
 mod fleet;
 mod options;
 mod preflight;

@@ -29,8 +29,8 @@ pub struct DoctorArgs {
     /// Needs the right to impersonate. Everything else is still asked as oneself.
     #[arg(long = "as", value_name = "USER")]
     pub account: Option<String>,
-    /// Look at the rights of one half alone, as `serve --only` runs it.
-    #[arg(long, value_enum, value_name = "HALF")]
+    /// Look at the rights of one part alone, as `serve --only` runs it.
+    #[arg(long, value_enum, value_name = "PART")]
     pub only: Option<Only>,
     /// What the controllers do, as `serve --controllers` says it.
     #[arg(long, value_enum, value_name = "MODE", default_value_t = ControllersMode::On)]

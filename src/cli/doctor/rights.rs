@@ -2,11 +2,12 @@
 //!
 //! Decides which roles of the table of calls belong to what runs. Never decides what a missing right means.
 
-use doctor::calls::Role;
+use doctor::calls::{Account, Role};
 use doctor::{Judged, Reading, Right};
 use futures::StreamExt as _;
 use k8s_openapi::api::authorization::v1::{
-    ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec,
+    ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec, SubjectAccessReview,
+    SubjectAccessReviewSpec,
 };
 use kube::api::PostParams;
 use kube::{Api, Client};
@@ -36,11 +37,14 @@ pub(super) fn needed(runs: Runs, elect: Option<(&str, &str)>) -> Vec<Right> {
     let Runs {
         controllers, only, ..
     } = runs;
-    let gate = only != Some(Only::Controllers);
-    let driving = only != Some(Only::Gate);
+    let gate = matches!(only, None | Some(Only::Gate));
+    let driving = matches!(only, None | Some(Only::Controllers));
     let mut roles = Vec::new();
     if gate {
         roles.push(Role::Gate);
+    }
+    if only == Some(Only::Certificates) {
+        roles.extend([Role::Certificates, Role::CertificatesWritten]);
     }
     // The roles that are bound in single namespaces are left out: whether they are bound everywhere means nothing.
     match controllers {
@@ -86,19 +90,23 @@ pub(super) async fn judged(client: &Client, rights: Vec<Right>) -> Reading<Vec<J
     }
 }
 
-async fn allowed(client: &Client, right: &Right) -> Result<bool, String> {
+fn attributes(right: &Right) -> ResourceAttributes {
     let text = |part: &str| (!part.is_empty()).then(|| part.to_owned());
+    ResourceAttributes {
+        group: Some(right.group.clone()),
+        resource: Some(right.resource.clone()),
+        subresource: text(&right.subresource),
+        verb: Some(right.verb.clone()),
+        namespace: text(&right.namespace),
+        name: text(&right.name),
+        ..ResourceAttributes::default()
+    }
+}
+
+async fn allowed(client: &Client, right: &Right) -> Result<bool, String> {
     let review = SelfSubjectAccessReview {
         spec: SelfSubjectAccessReviewSpec {
-            resource_attributes: Some(ResourceAttributes {
-                group: Some(right.group.clone()),
-                resource: Some(right.resource.clone()),
-                subresource: text(&right.subresource),
-                verb: Some(right.verb.clone()),
-                namespace: text(&right.namespace),
-                name: text(&right.name),
-                ..ResourceAttributes::default()
-            }),
+            resource_attributes: Some(attributes(right)),
             ..SelfSubjectAccessReviewSpec::default()
         },
         ..SelfSubjectAccessReview::default()
@@ -110,6 +118,31 @@ async fn allowed(client: &Client, right: &Right) -> Result<bool, String> {
         .and_then(|review| review.status)
         .ok_or("the hub has no access reviews")?;
     Ok(status.allowed)
+}
+
+/// Returns whether an account of this namespace has a right, as seen by another account.
+pub(super) async fn has(
+    client: &Client,
+    (namespace, account): (&str, Account),
+    right: &Right,
+) -> Result<bool, String> {
+    let review = SubjectAccessReview {
+        spec: SubjectAccessReviewSpec {
+            user: Some(format!("system:serviceaccount:{namespace}:{}", account.name())),
+            groups: Some(vec![
+                "system:serviceaccounts".to_owned(),
+                format!("system:serviceaccounts:{namespace}"),
+                "system:authenticated".to_owned(),
+            ]),
+            resource_attributes: Some(attributes(right)),
+            ..SubjectAccessReviewSpec::default()
+        },
+        ..SubjectAccessReview::default()
+    };
+    let api: Api<SubjectAccessReview> = Api::all(client.clone());
+    let answer = within(api.create(&PostParams::default(), &review)).await?;
+    let status = answer.and_then(|review| review.status);
+    Ok(status.ok_or("the hub has no access reviews")?.allowed)
 }
 
 /// Returns the name by which the hub knows the account of a client.
@@ -190,6 +223,21 @@ mod tests {
             !alone.iter().any(|one| one.contains("update leases")),
             "nobody elects"
         );
+        let certificates = words_of(
+            ControllersMode::On,
+            Some(Only::Certificates),
+            Some(("here", "mine")),
+        );
+        for right in [
+            "patch mutatingwebhookconfigurations.admissionregistration.k8s.io/tidegate-mutate -A",
+            "update secrets/tidegate-tls -n here",
+        ] {
+            assert!(
+                certificates.contains(&right.to_owned()),
+                "{right} in {certificates:#?}"
+            );
+            assert!(!both.contains(&right.to_owned()), "{right} in {both:#?}");
+        }
         let watching = words_of(ControllersMode::Observe, Some(Only::Controllers), None);
         assert!(
             !watching.iter().any(|one| one.starts_with("patch ")),

@@ -8,7 +8,7 @@ use doctor::{Colours, HubFacts, Reading, Report, Stage, examine, json, text};
 use field::{Listing, Shown};
 
 use super::collect::Named;
-use super::{DoctorArgs, collect, fleet, rights};
+use super::{DoctorArgs, collect, confinement, fleet, rights};
 use crate::cli::hub::HubPlace;
 use crate::cli::print::{is_coloured, listing, print};
 use crate::cli::{CliError, LeasePlace, OutputFormat, connect};
@@ -73,6 +73,7 @@ async fn collected(args: &DoctorArgs) -> Result<HubFacts, CliError> {
         facts.stock = Reading::Refused(error.one_line());
     }
     collect::webhooks(&client, args.gate.as_deref(), &mut facts).await;
+    confinement::confinement(&client, &place.namespace, &mut facts).await;
     collect::answer(&client, &mut facts).await;
     let settings = known.map(|known| known.settings()).unwrap_or_default();
     facts.fleet = fleet::fleet(&client, settings).await;

@@ -2,6 +2,7 @@
 
 mod account;
 mod certificates;
+mod confinement;
 mod fleet;
 mod gate;
 mod hub;
@@ -25,6 +26,8 @@ pub fn examine(facts: &HubFacts) -> Report {
     findings.extend(managers::stock(facts));
     findings.extend(managers::election(facts));
     findings.extend(account::rights(facts));
+    findings.extend(confinement::separated(facts));
+    findings.extend(confinement::in_clusters(facts));
     findings.extend(gate::registered(facts));
     findings.extend(certificates::bundles(facts));
     findings.extend(certificates::shown(facts));
