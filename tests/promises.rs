@@ -49,19 +49,45 @@ fn has_test(path: &str, name: &str) -> bool {
         })
 }
 
-#[test]
-fn every_test_that_the_security_page_names_exists() {
-    let page = std::fs::read_to_string(repository("SECURITY.md")).expect("the page");
+/// Returns how many tests a page names, all of which exist.
+fn named_tests(path: &str) -> usize {
+    let page = std::fs::read_to_string(repository(path)).expect("the page");
     let named: BTreeSet<&str> = page.split('`').skip(1).step_by(2).collect();
+    let tests = named
+        .into_iter()
+        .filter_map(|name| name.split_once("::"))
+        .filter(|(file, _)| file.contains('/'));
     let mut found = 0;
-    for name in named {
-        let Some((path, test)) = name.split_once("::").filter(|(path, _)| path.contains('/')) else {
-            continue;
-        };
-        assert!(has_test(path, test), "there is no test {name}");
+    for (file, test) in tests {
+        assert!(has_test(file, test), "{path}: there is no test {file}::{test}");
         found += 1;
     }
+    found
+}
+
+#[test]
+fn every_test_that_the_security_page_names_exists() {
+    let found = named_tests("SECURITY.md");
+    assert!(found > 9, "only {found} tests were looked up");
+    let page = std::fs::read_to_string(repository("SECURITY.md")).expect("the page");
+    let (_, guarantees) = page.split_once("\n## Guarantees\n").expect("the section");
+    let rows = guarantees
+        .lines()
+        .skip_while(|line| !line.starts_with("|---"))
+        .skip(1)
+        .take_while(|line| line.starts_with('|'));
+    for row in rows {
+        assert!(row.contains("::"), "a guarantee without a test: {row}");
+    }
+    assert!(page.lines().count() <= 60, "SECURITY.md has at most 60 lines");
+}
+
+#[test]
+fn every_test_that_the_page_of_attacks_names_exists() {
+    let path = "docs/internals/attacks.md";
+    let found = named_tests(path);
     assert!(found > 40, "only {found} tests were looked up");
+    let page = std::fs::read_to_string(repository(path)).expect("the page");
     let rows = |head: &str| page.lines().filter(|line| line.starts_with(head)).count();
     for number in (1..=25).filter(|number| ![20, 21].contains(number)) {
         let starts = [format!("| A{number} |"), format!("| A{number}a |")];
