@@ -194,6 +194,20 @@ async fn a_certificate_is_kept_by_one_account_and_read_by_the_other() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_keeper_without_its_rights_says_which_one_it_lacks() {
+    let hub = hub(&EVERYTHING).await;
+    let record = Record::default();
+    // The webhook's account reads the Secret, the controllers' account the configurations.
+    for (account, expected) in [
+        (GATE, "cannot read MutatingWebhookConfiguration tidegate-mutate"),
+        (CONTROLLERS, "cannot read Secret tidegate/tidegate-tls"),
+    ] {
+        certificate::without_rights(acting_as(account, &hub.client(), &record), expected).await;
+    }
+    hub.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn controllers_that_observe_read_and_write_nothing() {
     let hub = hub(&EVERYTHING).await;
     let record = Record::default();

@@ -13,7 +13,7 @@ use tidegate::telemetry::Metrics;
 use super::stories::{ADDON, Admin};
 use crate::testkit::hubs;
 use crate::testkit::manifests::documents;
-use crate::testkit::waiting::eventually;
+use crate::testkit::waiting::{eventually, eventually_or};
 
 /// A certificate is made, its authority told to the API server in webhooks and in a definition that the gate converts, and the
 /// certificate is read by the gate.
@@ -30,13 +30,7 @@ pub(crate) async fn of_a_certificate(hub: &TestHub, gate: Client, certificates: 
     admin
         .merge(&definition, json!({"spec": {"conversion": conversion}}))
         .await;
-    let options = CertificateOptions {
-        namespace: "tidegate".to_owned(),
-        secret: "tidegate-tls".to_owned(),
-        name: "tidegate.tidegate.svc".to_owned(),
-        lives: ::certificates::Lives::of(Duration::from_hours(24)),
-    };
-    let keeper = CertificateKeeper::alone(&certificates, options, Metrics::default())
+    let keeper = CertificateKeeper::alone(&certificates, options(), Metrics::default())
         .await
         .expect("the hub answers");
     let follower = SecretFollower::start(gate, "tidegate", "tidegate-tls");
@@ -57,5 +51,25 @@ pub(crate) async fn of_a_certificate(hub: &TestHub, gate: Client, certificates: 
         .await;
     }
     assert_eq!(*keeper.trouble().borrow(), None);
+    keeper.shutdown().await;
+}
+
+fn options() -> CertificateOptions {
+    CertificateOptions {
+        namespace: "tidegate".to_owned(),
+        secret: "tidegate-tls".to_owned(),
+        name: "tidegate.tidegate.svc".to_owned(),
+        lives: ::certificates::Lives::of(Duration::from_hours(24)),
+    }
+}
+
+/// A keeper that runs as an account without the rights publishes what it lacks, for its probe.
+pub(crate) async fn without_rights(client: Client, expected: &str) {
+    let keeper = CertificateKeeper::alone(&client, options(), Metrics::default())
+        .await
+        .expect("the hub answers");
+    let trouble = keeper.trouble();
+    let words = || trouble.borrow().clone().unwrap_or_default();
+    eventually_or(expected, async || words(), async || words().contains(expected)).await;
     keeper.shutdown().await;
 }

@@ -291,6 +291,10 @@ fn page() -> String {
         text,
         "| one workload with self-managed certificates | {hub} | {clusters} |"
     );
+    text.push_str(
+        "\nA hub that manages itself (a ManagedCluster such as `local-cluster`) is one of its own managed clusters: there, an account that reaches\n\
+         every managed cluster reaches every right on the hub as well, through the work agent.\n",
+    );
     for account in Account::ALL {
         let _ = write!(
             text,

@@ -285,13 +285,15 @@ impl Renewal {
         targets.any(|target| target.trusting(&self.options.name, &[]).is_none())
     }
 
-    /// Returns why the Secret cannot be read, if it cannot.
+    /// Returns why the Secret or a configuration cannot be read, if one cannot.
     fn unreadable(&self) -> Option<String> {
         match &self.secret {
             Some(ObservedObject::Unreadable { why, .. }) => {
                 Some(format!("cannot read Secret {}: {why}", self.place()))
             }
-            Some(ObservedObject::There(_) | ObservedObject::Absent) | None => None,
+            Some(ObservedObject::There(_) | ObservedObject::Absent) | None => {
+                self.targets.iter().find_map(Target::unreadable)
+            }
         }
     }
 

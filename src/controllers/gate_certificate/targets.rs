@@ -145,6 +145,16 @@ impl Target {
         self.sight = Some(sight);
     }
 
+    /// Returns why it cannot be read, where it cannot and that matters.
+    pub(super) fn unreadable(&self) -> Option<String> {
+        match self.sight.as_ref()? {
+            ObservedObject::Unreadable { why, .. } if !self.is_optional => {
+                Some(format!("cannot read {}: {why}", self.place()))
+            }
+            ObservedObject::Unreadable { .. } | ObservedObject::There(_) | ObservedObject::Absent => None,
+        }
+    }
+
     /// Returns whom it has the API server trust; `None` while that has not been read.
     pub(super) fn trusting(&self, service: &str, bundle: &[u8]) -> Option<Trusting> {
         match self.sight.as_ref()? {

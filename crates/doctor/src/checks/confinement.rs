@@ -218,12 +218,8 @@ mod tests {
     }
 
     fn shipped() -> [Value; 2] {
-        let path = concat!(
-            env!("CARGO_MANIFEST_DIR"),
-            "/../../manifests/rbac/registration-everywhere-policy.yaml"
-        );
-        let text = std::fs::read_to_string(path).expect("the policy");
-        let all: Vec<Value> = serde_saphyr::from_multiple(&text).expect("YAML");
+        let text = include_str!("../../../../manifests/rbac/registration-everywhere-policy.yaml");
+        let all: Vec<Value> = serde_saphyr::from_multiple(text).expect("YAML");
         let [policy, binding] = all.try_into().expect("two objects");
         [policy, binding]
     }
@@ -245,11 +241,7 @@ mod tests {
         let [policy, binding] = shipped();
         let sound = bound(Some(policy.clone()), Some(binding.clone()));
         assert_eq!(sound.severity, Severity::Ok, "{}", sound.seen);
-        for (policy, binding) in [
-            (None, None),
-            (Some(policy.clone()), None),
-            (None, Some(binding.clone())),
-        ] {
+        for (policy, binding) in [(None, None), (Some(policy), None), (None, Some(binding))] {
             let open = bound(policy, binding);
             assert_eq!(open.severity, Severity::Error);
             assert!(
