@@ -38,13 +38,14 @@ const CRATES: &[(&str, &[&str])] = &[
     ("spokes", &["apimachinery", "cel-engine", "managed-fields"]),
     ("fleetbench", &["devhub", "spokes"]),
     ("field", &["apimachinery"]),
+    ("bounds", &["field"]),
     ("manifest", &["apimachinery", "field"]),
     ("api", &[]),
     ("hash", &[]),
     ("model", &["api", "apimachinery", "field"]),
     ("rollout", &["model"]),
     ("upgrade", &["api", "field", "hash", "model", "rollout"]),
-    ("conversion", &["api", "apimachinery", "field", "hash"]),
+    ("conversion", &["api", "apimachinery", "bounds", "field", "hash"]),
     (
         "definitions",
         &["api", "apimachinery", "conversion", "field", "hash"],
@@ -70,6 +71,7 @@ const CRATES: &[(&str, &[&str])] = &[
         &[
             "api",
             "apimachinery",
+            "bounds",
             "cel-engine",
             "conversion",
             "field",
@@ -81,9 +83,9 @@ const CRATES: &[(&str, &[&str])] = &[
         ],
     ),
     ("audit", &["admission", "field", "model", "policy", "snapshot"]),
-    ("source", &["field"]),
+    ("source", &["bounds", "field"]),
     ("report", &["field"]),
-    ("offline", &["api", "conversion", "hash", "schema", "snapshot"]),
+    ("offline", &["api", "bounds", "conversion", "hash", "schema", "snapshot"]),
     (
         "check",
         &[
@@ -137,6 +139,7 @@ const DOORS: &[(&str, &[&str])] = &[
         &[
             "api",
             "audit",
+            "bounds",
             "certificates",
             "doctor",
             "field",
@@ -149,7 +152,7 @@ const DOORS: &[(&str, &[&str])] = &[
     ),
     (
         "server",
-        &["admission", "certificates", "conversion", "files", "telemetry"],
+        &["admission", "bounds", "certificates", "conversion", "files", "telemetry"],
     ),
     ("files", &[]),
     ("telemetry", &["field"]),

@@ -1,44 +1,20 @@
-//! How deep, wide and long the parts of an object may be, checked before they are parsed into a tree.
+//! How large the parts of an object may be (`bounds`), checked before they are parsed into a tree.
 //!
-//! Decides what is too large to be judged. That is refused and never waved through: an object must not get past a rule by being
-//! padded. What is stored so keeps its ratchet: each part that is too large may stay as it is and may lose something, and
-//! everything else about the object is judged as ever. One pass a part, and no memory but the way to where it stands.
+//! What is too large to be judged is refused and never admitted unjudged: an object must not get past a rule by being padded. What is
+//! stored so keeps its ratchet: each part that is too large may stay as it is and may lose something, and everything else about the
+//! object is judged as ever. Of an object that was stored with too many values no tree is built: it may keep its spec, and else it must
+//! become small enough.
+
+use std::borrow::Cow;
 
 use serde::Deserialize;
-use serde_json::Value;
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 
 use super::request::{MetadataPart, Operation, Request};
-use field::{Class, Fault, Path, Violation};
-
-/// A part of the object is too large to be judged.
-pub(super) const RULE: &str = "schema/bounds";
-
-/// How deep, wide and long a part of an object may be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Bounds {
-    /// How deep objects and lists may nest.
-    depth: usize,
-    /// How many items a list may have.
-    items: usize,
-    /// How many entries a map may have.
-    entries: usize,
-    /// How many bytes a text may have.
-    text: usize,
-}
-
-/// An API server stores 1.5 MiB an object, and 256 KiB of annotations: that is less than 90,000 of them, however short they are.
-const BOUNDS: Bounds = Bounds {
-    depth: 64,
-    items: 10_000,
-    entries: 100_000,
-    text: 1536 << 10,
-};
-
-/// How many steps of a path are told; one may be as long as objects may be deep.
-const TOLD_STEPS: usize = 8;
-/// The longest name in a path, in letters.
-const TOLD_LETTERS: usize = 80;
+pub(super) use ::bounds::RULE;
+use ::bounds::{Bounds, MOST_VALUES, ReadError, Size, members};
+use field::{Path, Violation};
 
 /// What is too large in an object.
 #[derive(Debug, Default)]
@@ -47,6 +23,15 @@ pub(super) struct Excess {
     pub(super) refused: Vec<Violation>,
     /// What was stored so and has only lost something since.
     pub(super) excused: Vec<Violation>,
+    /// Whether something has too many values to be read, and was stored so.
+    is_unread: bool,
+}
+
+impl Excess {
+    /// Tells whether a tree may be built of the object.
+    pub(super) fn is_readable(&self) -> bool {
+        self.refused.is_empty() && !self.is_unread
+    }
 }
 
 /// Returns what is too large in the object of a request.
@@ -57,17 +42,96 @@ pub(super) fn excess(request: &Request<'_>) -> Excess {
     };
     let (new, old) = (parts(request.object), parts(old));
     let mut excess = Excess::default();
+    let mut values = 0;
     for (part, before) in new.into_iter().zip(old) {
-        let fault = part
-            .text
-            .and_then(|text| BOUNDS.exceeded_by(text.get(), &part.path));
-        match fault {
-            Some(fault) if has_only_lost(before.text, part.text) => excess.excused.push(fault),
-            Some(fault) => excess.refused.push(fault),
-            None => {}
+        let Some(text) = part.text else { continue };
+        let fault = Bounds::JUDGED.beside(values).exceeded_by(text.get(), &part.path);
+        values += Size::of(text.get().as_bytes()).values;
+        let Some(fault) = fault else { continue };
+        let is_unread = values > MOST_VALUES;
+        if has_only_lost(before.text, text, is_unread) {
+            excess.excused.push(fault);
+            excess.is_unread |= is_unread;
+        } else {
+            excess.refused.push(fault);
         }
     }
     excess
+}
+
+/// Reads an object. Where it has too many values as a whole, although its parts have not, what the API server keeps itself is left out
+/// as far as it does not fit: managed fields and the status.
+pub(super) fn read(object: &RawValue) -> Result<Value, ReadError> {
+    let text = object.get();
+    if Size::of(text.as_bytes()).values <= MOST_VALUES {
+        return serde_json::from_str(text).map_err(ReadError::Syntax);
+    }
+    let root = Path::root();
+    let mut left = MOST_VALUES;
+    for part in parts(Some(object)) {
+        let Some(text) = part.text else { continue };
+        let fault = Bounds::JUDGED.beside(MOST_VALUES - left).exceeded_by(text.get(), &part.path);
+        left = left.saturating_sub(Size::of(text.get().as_bytes()).values);
+        if let Some(fault) = fault.filter(|_| left == 0) {
+            return Err(ReadError::TooManyValues(Box::new(fault)));
+        }
+    }
+    let mut metadata = None;
+    let mut fields = what_fits(text, &mut left, |name| match name {
+        "spec" => Fits::Always,
+        "metadata" => Fits::Apart,
+        _ => Fits::WhereThereIsRoom,
+    })
+    .map_err(ReadError::Syntax)?;
+    members(text, |name, member| {
+        if name == "metadata" {
+            metadata = Some(member);
+        }
+    })
+    .map_err(ReadError::Syntax)?;
+    if let Some(metadata) = metadata {
+        let is_part = |name: &str| MetadataPart::EVERY.iter().any(|part| part.name() == name);
+        let read = what_fits(metadata.get(), &mut left, |name| {
+            if is_part(name) { Fits::Always } else { Fits::WhereThereIsRoom }
+        });
+        let read = read.map(Value::Object).or_else(|_| ::bounds::read(metadata.get(), &root));
+        fields.insert("metadata".to_owned(), read?);
+    }
+    Ok(Value::Object(fields))
+}
+
+/// Whether a member of an object is read.
+enum Fits {
+    /// It was counted before.
+    Always,
+    /// Only if there is room for it.
+    WhereThereIsRoom,
+    /// It is read elsewhere.
+    Apart,
+}
+
+fn what_fits(
+    text: &str,
+    left: &mut usize,
+    fits: impl Fn(&str) -> Fits,
+) -> serde_json::Result<Map<String, Value>> {
+    let mut fields = Map::new();
+    let mut fault = None;
+    members(text, |name: Cow<'_, str>, member| {
+        match fits(&name) {
+            Fits::Always => {}
+            Fits::WhereThereIsRoom => match left.checked_sub(Size::of(member.get().as_bytes()).values) {
+                Some(rest) => *left = rest,
+                None => return,
+            },
+            Fits::Apart => return,
+        }
+        match serde_json::from_str(member.get()) {
+            Ok(value) => drop(fields.insert(name.into_owned(), value)),
+            Err(error) => fault = Some(error),
+        }
+    })?;
+    fault.map_or(Ok(fields), Err)
 }
 
 /// Tells whether the spec of an update is the stored one, letter by letter.
@@ -130,12 +194,14 @@ fn parts(object: Option<&RawValue>) -> Vec<Part<'_>> {
     written.into_iter().chain([spec]).collect()
 }
 
-fn has_only_lost(old: Option<&RawValue>, new: Option<&RawValue>) -> bool {
-    let (Some(old), Some(new)) = (old, new) else {
-        return false;
-    };
-    let read = |raw: &RawValue| serde_json::from_str::<Value>(raw.get()).ok();
-    old.get() == new.get() || read(old).is_some_and(|old| read(new).is_some_and(|new| is_left_of(&new, &old)))
+/// Tells whether a part is what was stored, or what is left of it; of one that has too many values only whether it is the same text.
+fn has_only_lost(old: Option<&RawValue>, new: &RawValue, is_unread: bool) -> bool {
+    let Some(old) = old else { return false };
+    if old.get() == new.get() {
+        return true;
+    }
+    let read = |raw: &RawValue| ::bounds::read(raw.get(), &Path::root()).ok();
+    !is_unread && read(old).is_some_and(|old| read(new).is_some_and(|new| is_left_of(&new, &old)))
 }
 
 /// Tells whether one value is what is left of another when something is taken away.
@@ -152,209 +218,12 @@ fn is_left_of(new: &Value, old: &Value) -> bool {
     }
 }
 
-/// A list or a map that is open while a text is read.
-enum Open {
-    List {
-        items: usize,
-    },
-    Map {
-        entries: usize,
-        /// Where the last key stands, without its quotes.
-        key: (usize, usize),
-        expects_key: bool,
-    },
-}
-
-impl Bounds {
-    /// Returns what the text of a part has too much of, if anything.
-    fn exceeded_by(self, text: &str, at: &Path) -> Option<Violation> {
-        let bytes = text.as_bytes();
-        let mut open: Vec<Open> = Vec::new();
-        let mut place = 0;
-        while let Some(byte) = bytes.get(place) {
-            place += 1;
-            match byte {
-                b'"' => {
-                    let begin = place;
-                    place = end_of_text(bytes, begin);
-                    let length = place.saturating_sub(begin + 1);
-                    take_text(&mut open, (begin, begin + length));
-                    if length > self.text {
-                        return Some(self.too_long(&way(at, &open, text)));
-                    }
-                }
-                b'[' | b'{' if open.len() == self.depth => return Some(self.too_deep(&way(at, &open, text))),
-                b'[' => open.push(Open::List { items: 1 }),
-                b'{' => open.push(Open::Map {
-                    entries: 1,
-                    key: (0, 0),
-                    expects_key: true,
-                }),
-                b']' | b'}' => drop(open.pop()),
-                b',' if !self.may_go_on(&mut open) => {
-                    let last = open.pop();
-                    return last.map(|last| self.too_many(&last, &way(at, &open, text)));
-                }
-                _ => {}
-            }
-        }
-        None
-    }
-
-    /// Counts one more item; tells whether there may be one.
-    fn may_go_on(self, open: &mut [Open]) -> bool {
-        match open.last_mut() {
-            Some(Open::List { items }) => {
-                *items += 1;
-                *items <= self.items
-            }
-            Some(Open::Map {
-                entries, expects_key, ..
-            }) => {
-                *expects_key = true;
-                *entries += 1;
-                *entries <= self.entries
-            }
-            None => true,
-        }
-    }
-
-    fn too_many(self, what: &Open, path: &Path) -> Violation {
-        let (words, hint) = match what {
-            Open::List { .. } => (
-                format!("must have at most {} items", self.items),
-                "split it into several objects",
-            ),
-            Open::Map { .. } => (
-                format!("must have at most {} entries", self.entries),
-                "keep data in an object of its own, such as a ConfigMap",
-            ),
-        };
-        Fault::bare(Class::TooMany, words)
-            .hint(hint)
-            .at(path.clone(), RULE)
-    }
-
-    fn too_deep(self, path: &Path) -> Violation {
-        let words = format!("must nest at most {} levels deep", self.depth);
-        Fault::bare(Class::TooMany, words)
-            .hint("flatten it, or keep it as text")
-            .at(path.clone(), RULE)
-    }
-
-    fn too_long(self, path: &Path) -> Violation {
-        let words = format!("must have at most {} bytes", self.text);
-        Fault::bare(Class::TooLong, words)
-            .hint("keep it in an object of its own, such as a ConfigMap")
-            .at(path.clone(), RULE)
-    }
-}
-
-/// Returns the place behind the quote that ends a text.
-fn end_of_text(bytes: &[u8], begin: usize) -> usize {
-    let mut place = begin;
-    while let Some(byte) = bytes.get(place) {
-        place += 1;
-        match byte {
-            b'"' => break,
-            b'\\' => place += 1,
-            _ => {}
-        }
-    }
-    place
-}
-
-fn take_text(open: &mut [Open], text: (usize, usize)) {
-    if let Some(Open::Map { key, expects_key, .. }) = open.last_mut()
-        && *expects_key
-    {
-        *key = text;
-        *expects_key = false;
-    }
-}
-
-/// Returns the way to what is being read.
-fn way(at: &Path, open: &[Open], text: &str) -> Path {
-    open.iter()
-        .take(TOLD_STEPS)
-        .fold(at.clone(), |path, one| match one {
-            Open::List { items } => path.index(items.saturating_sub(1)),
-            Open::Map {
-                key: (begin, end), ..
-            } => step(&path, text.get(*begin..*end).unwrap_or_default()),
-        })
-}
-
-fn step(path: &Path, written: &str) -> Path {
-    let name: String = serde_json::from_str(&format!("\"{written}\"")).unwrap_or_default();
-    let short: String = name.chars().take(TOLD_LETTERS).collect();
-    if short.chars().all(char::is_alphanumeric) {
-        path.key(short)
-    } else {
-        path.entry(short)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::{Door, RequestContext};
     use serde_json::json;
     use serde_json::value::to_raw_value;
-
-    const SMALL: Bounds = Bounds {
-        depth: 3,
-        items: 3,
-        entries: 4,
-        text: 4,
-    };
-
-    fn told(text: &str) -> Option<String> {
-        let found = SMALL.exceeded_by(text, &Path::parse("spec"));
-        found.map(|fault| format!("{}: {}", fault.path(), fault.detail()))
-    }
-
-    #[test]
-    fn bounds_are_met_exactly() {
-        for text in [
-            r#"{"a":[{}]}"#,
-            "[1,2,3]",
-            r#""abcd""#,
-            r#""\"\\""#,
-            "",
-            r#"{"a":1,"b":2,"c":3,"d":4}"#,
-            r#"["[[[[",",,,,","]"]"#,
-            "[[1,2,3],[1,2,3],[1,2,3]]",
-        ] {
-            assert_eq!(told(text), None, "{text}");
-        }
-    }
-
-    #[test]
-    fn one_more_is_too_much_and_told_with_its_place() {
-        for (text, words) in [
-            (
-                r#"{"a":[{"b":[]}]}"#,
-                "spec.a[0].b: must nest at most 3 levels deep",
-            ),
-            ("[1,2,3,4]", "spec: must have at most 3 items"),
-            (
-                r#"{"x":{"a":1},"list":[{},[1,2,3,4]]}"#,
-                "spec.list[1]: must have at most 3 items",
-            ),
-            (
-                r#"{"a":1,"b":2,"c":3,"d":4,"e":5}"#,
-                "spec: must have at most 4 entries",
-            ),
-            (
-                r#"{"a":"b","c/d":["abcde"]}"#,
-                "spec[c/d][0]: must have at most 4 bytes",
-            ),
-            (r#"{"a":{"aaaaa":1}}"#, "spec.a.aaaaa: must have at most 4 bytes"),
-        ] {
-            assert_eq!(told(text).as_deref(), Some(words), "{text}");
-        }
-    }
 
     fn judged(new: &Value, old: Option<&Value>) -> (usize, usize) {
         let raw = |value: &Value| to_raw_value(value).expect("JSON");
@@ -414,9 +283,40 @@ mod tests {
             (0..100_001).map(|n| (format!("f:{n}"), json!({}))).collect();
         let object = with(1, &json!({"managedFields": [{"fieldsV1": fields}]}));
         assert_eq!(judged(&object, None), (0, 0));
+        let raw = to_raw_value(&object).expect("JSON");
+        let seen = read(&raw).expect("the rest of it");
+        assert_eq!(seen, with(1, &json!({})), "and not read where there is no room for it");
         let labels: serde_json::Map<String, Value> =
             (0..100_001).map(|n| (n.to_string(), json!(""))).collect();
-        assert_eq!(judged(&with(1, &json!({"labels": labels})), None), (1, 0));
+        let object = with(1, &json!({"labels": labels}));
+        assert_eq!(judged(&object, None), (1, 0));
+        assert!(read(&to_raw_value(&object).expect("JSON")).is_err());
+    }
+
+    /// A spec with this many values: lists of 9,000 at most, each item a map with one field.
+    fn crowded(values: usize) -> Value {
+        let maps = vec![json!({"a": 0}); 4_500];
+        json!({"spec": {"x": vec![Value::from(maps); values.div_ceil(9_001)]}})
+    }
+
+    #[test]
+    fn what_has_too_many_values_is_refused_although_each_of_its_lists_is_small() {
+        let large = crowded(110_000);
+        assert_eq!(judged(&large, None), (1, 0));
+        assert_eq!(judged(&crowded(90_000), None), (0, 0));
+        assert_eq!(judged(&large, Some(&large)), (0, 1), "it is stored so");
+        assert_eq!(judged(&crowded(105_000), Some(&large)), (1, 0), "less, and still too many");
+        assert_eq!(judged(&crowded(90_000), Some(&large)), (0, 0));
+        assert!(read(&to_raw_value(&large).expect("JSON")).is_err(), "nothing is built of it");
+    }
+
+    #[test]
+    fn the_parts_of_an_object_are_counted_together() {
+        let keys: serde_json::Map<String, Value> = (0..60_000).map(|n| (n.to_string(), json!(""))).collect();
+        let mut object = crowded(60_000);
+        assert_eq!(judged(&object, None), (0, 0));
+        object["metadata"]["annotations"] = Value::Object(keys);
+        assert_eq!(judged(&object, None), (1, 0));
     }
 
     proptest::proptest! {

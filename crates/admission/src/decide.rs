@@ -27,6 +27,7 @@ use super::subject::{
 use super::v1beta1;
 use super::verdict::Verdict;
 use api::v1alpha1::GROUP;
+use ::bounds::ReadError;
 use field::{Class, Fault, Findings, Identity, Path, Violation};
 use snapshot::Facts;
 
@@ -77,7 +78,8 @@ fn decided(request: &Request<'_>, facts: &Facts, rulebook: &Rulebook) -> Verdict
     }
     let documents = match Documents::read(request, shape) {
         Ok(documents) => documents,
-        // It is stored too deep for the parser: it can still be labelled, lose its finalizers and be made smaller.
+        // It is stored too deep for the parser, or with too many values: it can still be labelled, lose its finalizers and be made
+        // smaller.
         Err(_) if bounds::keeps_the_spec(request) => return Verdict::pass(),
         Err(violation) => return refuse(identity(request, &Value::Null), vec![violation]),
     };
@@ -198,10 +200,7 @@ fn by_kind(case: &Case<'_>, object: &Value, old: Option<&Value>) -> Examined {
 
 /// Decides whether an object may be deleted: it refuses what the object's guard, the operator or a policy says, and warns of the rest.
 fn part_with(request: &Request<'_>, shape: &Shape, facts: &Facts, rulebook: &Rulebook) -> Verdict {
-    let stored = request
-        .old
-        .or(request.object)
-        .map(|old| serde_json::from_str(old.get()));
+    let stored = request.old.or(request.object).map(bounds::read);
     let Some(Ok(mut object)) = stored else {
         return Verdict::pass();
     };
@@ -269,7 +268,10 @@ impl Documents {
         let object = request
             .object
             .ok_or_else(|| unreadable("the request carries no object"))?;
-        let object = serde_json::from_str(object.get()).map_err(unreadable)?;
+        let object = bounds::read(object).map_err(|error| match error {
+            ReadError::TooManyValues(violation) => *violation,
+            ReadError::Syntax(error) => unreadable(error),
+        })?;
         let old = match (request.operation, request.old) {
             (Operation::Update, Some(old)) => Some(old),
             (Operation::Create | Operation::Delete | Operation::Connect, _) | (Operation::Update, None) => {
@@ -277,7 +279,7 @@ impl Documents {
             }
         };
         // A stored object that cannot be read excuses nothing, and holds up no update that makes it smaller.
-        let old = old.and_then(|old| serde_json::from_str(old.get()).ok());
+        let old = old.and_then(|old| bounds::read(old).ok());
         let old = old.map(|mut old: Value| {
             shape.apply_defaults(&mut old);
             old

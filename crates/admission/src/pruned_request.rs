@@ -3,7 +3,6 @@
 //! Decides which fields are dropped, and says so. An API server has dropped them before it calls a webhook; a tool that reads files
 //! does it here, so that what is judged is what the hub would store.
 
-use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::bounds;
@@ -34,8 +33,8 @@ impl PrunedRequest {
         // What is too large to be looked into is refused for that.
         let raw = request
             .object
-            .filter(|_| bounds::excess(request).refused.is_empty())?;
-        let mut object: Value = serde_json::from_str(raw.get()).ok()?;
+            .filter(|_| bounds::excess(request).is_readable())?;
+        let mut object = bounds::read(raw).ok()?;
         let renamed = v1beta1::strays_of(request, &object);
         let removed = hub.prune(&mut object);
         let ours = shape::of(request).or_else(|| {
@@ -112,7 +111,7 @@ mod tests {
     use crate::known_fields::HubDefinitions;
     use crate::request::{Door, Operation};
     use field::Warning;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     /// Returns the definition of ClusterManagementAddOns, changed.
     fn definition(change: impl Fn(&mut Value)) -> Value {

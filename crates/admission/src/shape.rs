@@ -34,9 +34,14 @@ pub(super) const DOCS: [(&str, &str); 3] = [
     (
         bounds::RULE,
         "Every part of the object is small enough to be judged.\n\n\
-         A list has at most 10,000 items, a map at most 100,000 entries, a text at most 1.5 MiB, and nothing nests deeper than \
-         64 levels. What is larger is refused, because nobody looks into it, and no setting changes that. What is stored so \
-         warns: it may stay, lose something, and go.",
+         An object has at most 100,000 values: maps, lists, texts, numbers, truths and nulls in its spec and in the metadata \
+         that its authors write, the names of fields not counted. A list has at most 10,000 items, a text at most 1.5 MiB, and \
+         nothing nests deeper than 64 levels. What is larger is refused before it is parsed, because its tree takes up to 90 \
+         times the memory of its text, and no setting changes that. What is stored so warns: it may stay, lose something, and \
+         be deleted. An object that is stored with too many values may keep its spec; any other change must make it small \
+         enough.\n\n\
+         The densest Kubernetes objects have 19 bytes a value. At 1.5 MiB, which is the most that an API server stores, that is \
+         83,000 values.",
     ),
     (
         UNKNOWN_FIELD,

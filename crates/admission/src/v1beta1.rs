@@ -37,10 +37,9 @@ impl AsAlpha {
             return None;
         }
         // What is too large to be looked into is refused for that, in the author's text.
-        let is_small = bounds::excess(request).refused.is_empty();
+        let is_small = bounds::excess(request).is_readable();
         let parsed = |raw: Option<&RawValue>| -> Option<Value> {
-            let raw = raw.filter(|_| is_small)?;
-            serde_json::from_str(raw.get()).ok()
+            bounds::read(raw.filter(|_| is_small)?).ok()
         };
         let object = parsed(request.object);
         let strays = object
@@ -107,10 +106,10 @@ impl Other {
             request.group == GROUP && KINDS.iter().any(|(_, resource)| *resource == request.resource);
         let raw = request.object.filter(|_| is_ours && !request.passes_unseen());
         let raw = raw.filter(|raw| may_differ(request.version, raw.get()));
-        let Some(raw) = raw.filter(|_| bounds::excess(request).refused.is_empty()) else {
+        let Some(raw) = raw.filter(|_| bounds::excess(request).is_readable()) else {
             return Vec::new();
         };
-        let parse = |raw: &RawValue| -> Option<Value> { serde_json::from_str(raw.get()).ok() };
+        let parse = |raw: &RawValue| bounds::read(raw).ok();
         let Some(object) = parse(raw) else {
             return Vec::new();
         };

@@ -201,7 +201,7 @@ fn converted(mut object: Value, to: Version, extensions: Extensions, reading: Re
     let fidelity = (kind.map)(&mut object, to, reading);
     back.put_back(&mut object);
     if fidelity == Fidelity::Lossy {
-        kept.note_exact(was, &object);
+        kept.note_exact(was, &mut object);
     }
     if reading == Reading::Stored {
         kept.write(&mut object, from);

@@ -3,11 +3,15 @@
 //! Decides what goes back to its place, and what does not: a field that the object states itself wins, and what belonged to an
 //! item of a list goes with it. Never brings an item back.
 
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
 
 use super::fields::object;
 use super::version::Version;
 use api::names::annotations::INSTALL_NAMESPACE;
+use bounds::{MOST_VALUES, Size};
+use field::Path;
 use hash::SpecHash;
 
 /// The fields that tell an item of a list from the others.
@@ -18,6 +22,8 @@ const IDENTITY: [&str; 4] = ["group", "name", "namespace", "resource"];
 pub(super) struct KeptFields {
     /// Places, outermost step first, with what stood there. A step is a name, or the identity of an item.
     places: Vec<(Vec<Value>, Value)>,
+    /// The same of values that stay where they are as well: as text, because a copy would take many times the memory.
+    copies: Vec<(Vec<Value>, Box<RawValue>)>,
     /// The object as it was, for as long as what it became is not changed.
     exact: Option<Exact>,
 }
@@ -26,27 +32,56 @@ pub(super) struct KeptFields {
 struct Exact {
     /// Of what the object became.
     digest: String,
-    parts: Value,
+    /// What it was, as text: a tree would take many times the memory.
+    parts: String,
 }
 
-/// Returns what the conversion rests on, in this version's words.
-pub(super) fn parts(whole: &Value) -> Value {
-    let namespace = whole
+/// What the conversion uses of an object, in this version's words.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Parts<'w> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    install_namespace: Option<&'w Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    spec: Option<&'w Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<&'w Value>,
+}
+
+/// Returns the text of what the conversion uses of an object.
+pub(super) fn parts(whole: &Value) -> String {
+    let annotations = whole
         .get("metadata")
-        .and_then(|metadata| metadata.get("annotations")?.get(INSTALL_NAMESPACE));
-    let given = [
-        ("spec", whole.get("spec")),
-        ("status", whole.get("status")),
-        ("installNamespace", namespace),
-    ];
-    let given = given
-        .into_iter()
-        .filter_map(|(name, part)| Some((name.to_owned(), part?.clone())));
-    Value::Object(given.collect())
+        .and_then(|metadata| metadata.get("annotations"));
+    let parts = Parts {
+        install_namespace: annotations.and_then(|annotations| annotations.get(INSTALL_NAMESPACE)),
+        spec: whole.get("spec"),
+        status: whole.get("status"),
+    };
+    serde_json::to_string(&parts).unwrap_or_default()
 }
 
-fn digest(parts: &Value) -> String {
-    SpecHash::of(&json!({"spec": parts})).to_string()
+/// Returns the digest of what the conversion uses of an object. Its parts are moved for it and back again, and not copied.
+fn digest(whole: &mut Value) -> String {
+    const PARTS: [&str; 2] = ["spec", "status"];
+    let annotations = whole
+        .get("metadata")
+        .and_then(|metadata| metadata.get("annotations"));
+    let namespace = annotations.and_then(|annotations| annotations.get(INSTALL_NAMESPACE)?.clone().into());
+    let mut parts: Map<String, Value> = Map::new();
+    parts.extend(namespace.map(|namespace| ("installNamespace".to_owned(), namespace)));
+    if let Some(fields) = whole.as_object_mut() {
+        parts.extend(PARTS.iter().filter_map(|name| fields.remove_entry(*name)));
+    }
+    let mut of = Map::new();
+    of.insert("spec".to_owned(), Value::Object(parts));
+    let mut of = Value::Object(of);
+    let digest = SpecHash::of(&of).to_string();
+    let parts = of.get_mut("spec").and_then(Value::as_object_mut);
+    if let (Some(parts), Some(fields)) = (parts, whole.as_object_mut()) {
+        fields.extend(PARTS.iter().filter_map(|name| parts.remove_entry(*name)));
+    }
+    digest
 }
 
 impl KeptFields {
@@ -97,15 +132,15 @@ impl KeptFields {
             for (name, value) in fields.filter(|(name, _)| !is_known(part, name)) {
                 let place = vec![Value::from(part), Value::from(name.as_str())];
                 if !back.places.iter().any(|(known, _)| *known == place) {
-                    self.places.push((place, value.clone()));
+                    self.copies.extend(to_raw_value(value).ok().map(|text| (place, text)));
                 }
             }
         }
     }
 
     /// Notes the object as it was, for as long as it stays what it became.
-    pub(super) fn note_exact(&mut self, was: Value, became: &Value) {
-        let digest = digest(&parts(became));
+    pub(super) fn note_exact(&mut self, was: String, became: &mut Value) {
+        let digest = digest(became);
         self.exact = Some(Exact { digest, parts: was });
     }
 
@@ -118,14 +153,12 @@ impl KeptFields {
 
     /// Puts the object back as it was, unless what it became has changed; returns whether it did.
     pub(super) fn restore(&mut self, whole: &mut Value) -> bool {
-        let Some(exact) = self
-            .exact
-            .take()
-            .filter(|exact| exact.digest == digest(&parts(whole)))
-        else {
+        let Some(exact) = self.exact.take().filter(|exact| exact.digest == digest(whole)) else {
             return false;
         };
-        let (Value::Object(mut parts), Some(fields)) = (exact.parts, whole.as_object_mut()) else {
+        let (Ok(Value::Object(mut parts)), Some(fields)) =
+            (bounds::read(&exact.parts, &Path::root()), whole.as_object_mut())
+        else {
             return false;
         };
         for name in ["spec", "status"] {
@@ -163,43 +196,76 @@ impl KeptFields {
         let metadata = object(whole, "metadata");
         let annotations = metadata.and_then(|metadata| metadata.get("annotations")?.as_object());
         let text = annotations.and_then(|annotations| annotations.get(of.kept_in())?.as_str());
-        let Some(Ok(mut read)) = text.map(serde_json::from_str::<Value>) else {
+        // What this program wrote has no more values than an object may have, and the three of its own.
+        let is_small = |text: &&str| Size::of(text.as_bytes()).values <= MOST_VALUES + 3;
+        let Some(Ok(read)) = text.filter(is_small).map(serde_json::from_str::<Written<'_>>) else {
             if annotations.is_some_and(|annotations| annotations.contains_key(of.kept_in())) {
                 annotate(whole, of.kept_in(), None);
             }
             return Self::default();
         };
-        annotate(whole, of.kept_in(), None);
-        let places = read.get_mut("fields").map(Value::take).unwrap_or_default();
-        let place = |pair: Value| match <[Value; 2]>::try_from(pair.as_array()?.clone()) {
-            Ok([place, value]) => Some((place.as_array()?.clone(), value)),
-            Err(_) => None,
+        let Written { fields, exact, of: digest } = read;
+        let kept = Self {
+            places: fields.map(places).unwrap_or_default(),
+            copies: Vec::new(),
+            exact: digest.map(|digest| Exact {
+                digest,
+                parts: exact.map_or_else(|| "null".to_owned(), |exact| exact.get().to_owned()),
+            }),
         };
-        let places = places.as_array().cloned().unwrap_or_default();
-        let exact = read.get_mut("exact").map(Value::take).unwrap_or_default();
-        let digest = read.get("of").and_then(Value::as_str).map(str::to_owned);
-        Self {
-            places: places.into_iter().filter_map(place).collect(),
-            exact: digest.map(|digest| Exact { digest, parts: exact }),
-        }
+        annotate(whole, of.kept_in(), None);
+        kept
     }
 
     /// Writes what is kept into the annotations of an object, if there is anything.
     pub(super) fn write(self, whole: &mut Value, of: Version) {
-        let mut all = Map::new();
-        if !self.places.is_empty() {
-            let places = self.places.into_iter();
-            let places = places.map(|(place, value)| json!([place, value])).collect();
-            all.insert("fields".to_owned(), Value::Array(places));
+        let mut all = Vec::new();
+        if let Some(Exact { digest, parts }) = &self.exact {
+            all.push(format!(r#""exact":{parts}"#));
+            all.push(format!(r#""of":{}"#, Value::from(digest.as_str())));
         }
-        if let Some(Exact { digest, parts }) = self.exact {
-            all.insert("exact".to_owned(), parts);
-            all.insert("of".to_owned(), Value::from(digest));
+        let places = self.places.iter().map(|place| serde_json::to_string(place));
+        let copies = self.copies.iter().map(|place| serde_json::to_string(place));
+        let fields: Vec<String> = places.chain(copies).filter_map(Result::ok).collect();
+        if !fields.is_empty() {
+            all.insert(usize::from(self.exact.is_some()), format!(r#""fields":[{}]"#, fields.join(",")));
         }
+        drop(self);
         if !all.is_empty() {
-            annotate(whole, of.kept_in(), Some(Value::Object(all).to_string()));
+            annotate(whole, of.kept_in(), Some(format!("{{{}}}", all.join(","))));
         }
     }
+}
+
+/// The annotation as it is written.
+#[derive(Deserialize)]
+struct Written<'t> {
+    fields: Option<Value>,
+    #[serde(borrow)]
+    exact: Option<&'t RawValue>,
+    #[serde(default, deserialize_with = "text")]
+    of: Option<String>,
+}
+
+/// Reads a text; anything else is none.
+fn text<'t, D: Deserializer<'t>>(reader: D) -> Result<Option<String>, D::Error> {
+    Ok(match Value::deserialize(reader)? {
+        Value::String(text) => Some(text),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => None,
+    })
+}
+
+/// Reads the places of fields; what is none is left out.
+fn places(fields: Value) -> Vec<(Vec<Value>, Value)> {
+    let Value::Array(pairs) = fields else { return Vec::new() };
+    let place = |pair: Value| {
+        let Value::Array(pair) = pair else { return None };
+        match <[Value; 2]>::try_from(pair) {
+            Ok([Value::Array(place), value]) => Some((place, value)),
+            Ok(_) | Err(_) => None,
+        }
+    };
+    pairs.into_iter().filter_map(place).collect()
 }
 
 /// Sets or removes an annotation; the last one takes the list with it.

@@ -1,18 +1,20 @@
 //! `ConversionReview` v1: bytes to bytes.
 //!
-//! Decides how a question is read and an answer written. Holds one object at a time beside question and answer: lists of tens of
-//! megabytes come as one review. One object that cannot be read spoils nothing but itself: it is sent back with the version that was
-//! asked for and otherwise as it came.
+//! One object at a time is in memory beside the review and its response: lists of tens of megabytes come as one review. An object that
+//! is not read, because it nests too deep, has too many values (`bounds`) or too many bytes, affects no other: it is returned with the
+//! requested version and otherwise unchanged.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::fmt;
 
-use serde::Deserialize;
+use serde::de::{SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer as _};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::convert::convert;
 use super::version::{Extensions, Version};
+use field::Path;
 
 /// Path of the conversion webhook of definitions that have not got Tidegate's own fields in `v1beta1`.
 pub const CONVERT_PATH: &str = "/convert";
@@ -20,6 +22,8 @@ pub const CONVERT_PATH: &str = "/convert";
 pub const CONVERT_SERVED_PATH: &str = "/convert-served";
 
 const API_VERSION: &str = "apiextensions.k8s.io/v1";
+/// The largest object that is converted, in bytes; an API server stores 1.5 MiB, and takes requests of 3 MiB.
+const MOST_BYTES: usize = 3 << 20;
 
 /// Why bytes are no question for a conversion.
 #[derive(Debug, thiserror::Error)]
@@ -33,9 +37,6 @@ pub enum ReviewError {
     /// It has no request with a uid.
     #[error("the ConversionReview has no request with a uid")]
     NoRequest,
-    /// The answer cannot be written.
-    #[error("the answer cannot be written")]
-    Write(#[source] serde_json::Error),
 }
 
 #[derive(Deserialize)]
@@ -55,8 +56,9 @@ struct Question<'a> {
     uid: Cow<'a, str>,
     #[serde(borrow, default, rename = "desiredAPIVersion")]
     desired: Cow<'a, str>,
-    #[serde(borrow, default)]
-    objects: Vec<&'a RawValue>,
+    /// A list; a vector of its items would take more memory than their text where they are short.
+    #[serde(borrow)]
+    objects: Option<&'a RawValue>,
 }
 
 /// Answers a review: every object in the version that is asked for, in its order.
@@ -85,27 +87,71 @@ pub fn answer(bytes: &[u8], extensions: Extensions) -> Result<Vec<u8>, ReviewErr
         return Ok(out);
     };
     out.extend_from_slice(br#""result":{"status":"Success"},"convertedObjects":["#);
-    for (index, object) in question.objects.iter().enumerate() {
-        if index > 0 {
-            out.push(b',');
-        }
-        match serde_json::from_str(object.get()) {
-            Ok(object) => serde_json::to_writer(&mut out, &convert(object, to, extensions)),
-            Err(_) => write_as_it_came(&mut out, object, to),
-        }
-        .map_err(ReviewError::Write)?;
+    if let Some(objects) = question.objects.filter(|objects| objects.get() != "null") {
+        let mut reader = serde_json::Deserializer::from_str(objects.get());
+        let items = Items(|index, object: &RawValue| {
+            if index > 0 {
+                out.push(b',');
+            }
+            write_converted(&mut out, object, to, extensions)
+        });
+        reader.deserialize_seq(items).map_err(ReviewError::Parse)?;
     }
     out.extend_from_slice(b"]}}");
     Ok(out)
 }
 
-/// Writes an object that is nested too deeply to be read, or whose numbers nothing holds.
-fn write_as_it_came(out: &mut Vec<u8>, object: &RawValue, to: Version) -> Result<(), serde_json::Error> {
-    let Ok(mut fields) = serde_json::from_str::<BTreeMap<String, &RawValue>>(object.get()) else {
-        out.extend_from_slice(object.get().as_bytes());
-        return Ok(());
+/// The items of a list, one after the other, with their number.
+struct Items<F>(F);
+
+impl<'a, F: FnMut(usize, &'a RawValue)> Visitor<'a> for Items<F> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of objects")
+    }
+
+    fn visit_seq<S: SeqAccess<'a>>(mut self, mut items: S) -> Result<(), S::Error> {
+        let mut index = 0;
+        while let Some(item) = items.next_element()? {
+            (self.0)(index, item);
+            index += 1;
+        }
+        Ok(())
+    }
+}
+
+/// Writes an object in the other version, or as it came.
+fn write_converted(out: &mut Vec<u8>, object: &RawValue, to: Version, extensions: Extensions) {
+    let begin = out.len();
+    let is_small = object.get().len() <= MOST_BYTES;
+    let read = is_small.then(|| bounds::read(object.get(), &Path::root()));
+    let written = match read {
+        Some(Ok(object)) => serde_json::to_writer(&mut *out, &convert(object, to, extensions)).is_ok(),
+        Some(Err(_)) | None => false,
     };
-    let version = RawValue::from_string(Value::from(to.api_version()).to_string())?;
-    fields.insert("apiVersion".to_owned(), &version);
-    serde_json::to_writer(out, &fields)
+    if !written {
+        out.truncate(begin);
+        write_as_it_came(out, object, to);
+    }
+}
+
+/// Writes an object that is not read: its members in their order, with the other version.
+fn write_as_it_came(out: &mut Vec<u8>, object: &RawValue, to: Version) {
+    let begin = out.len();
+    out.extend_from_slice(format!(r#"{{"apiVersion":{}"#, Value::from(to.api_version())).as_bytes());
+    let written = bounds::members(object.get(), |name, member| {
+        if name != "apiVersion" {
+            out.push(b',');
+            out.extend_from_slice(Value::from(&*name).to_string().as_bytes());
+            out.push(b':');
+            out.extend_from_slice(member.get().as_bytes());
+        }
+    });
+    if written.is_ok() {
+        out.push(b'}');
+    } else {
+        out.truncate(begin);
+        out.extend_from_slice(object.get().as_bytes());
+    }
 }

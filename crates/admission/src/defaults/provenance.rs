@@ -83,5 +83,5 @@ fn last_applied(object: &Value) -> Option<Value> {
     let text = annotations
         .get("kubectl.kubernetes.io/last-applied-configuration")?
         .as_str()?;
-    serde_json::from_str(text).ok().filter(Value::is_object)
+    ::bounds::read(text, &field::Path::root()).ok().filter(Value::is_object)
 }

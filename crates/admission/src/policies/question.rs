@@ -6,6 +6,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::request::{Operation, Request};
+use field::Path;
 use policy::Target;
 
 /// Returns the word for an operation.
@@ -55,7 +56,7 @@ pub(super) fn value(request: &Request<'_>, name: &str) -> Value {
         ("options", request.circumstances.options),
     ];
     for (name, raw) in raw {
-        if let Some(value) = raw.and_then(|raw| serde_json::from_str(raw.get()).ok()) {
+        if let Some(value) = raw.and_then(|raw| ::bounds::read(raw.get(), &Path::root()).ok()) {
             put(name, value);
         }
     }

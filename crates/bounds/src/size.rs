@@ -1,0 +1,127 @@
+//! What a text would be as a tree: one pass, no memory.
+
+/// What a map takes beside its fields, in bytes: a node of a B-tree has room for eleven of them.
+const MAP: usize = 640;
+/// What a value takes in its list or its map. A list has room for up to twice its items.
+const VALUE: usize = 64;
+/// What a text or a name takes beside its letters.
+const TEXT: usize = 32;
+
+/// How many values a text has, and how much memory they take as a tree.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Size {
+    /// Maps, lists, texts, numbers, truths and nulls.
+    pub values: usize,
+    /// Bytes of the tree, rather too many than too few.
+    pub tree: usize,
+}
+
+impl Size {
+    /// Measures a text. What is no JSON has some size as well; reading it reports the fault.
+    #[must_use]
+    pub fn of(text: &[u8]) -> Self {
+        let (mut scalars, mut texts, mut names, mut lists, mut maps, mut letters) = (0, 0, 0, 0, 0, 0);
+        let mut rest = text;
+        while let Some((byte, behind)) = rest.split_first() {
+            rest = behind;
+            match byte {
+                b'"' => {
+                    let behind = behind_text(rest);
+                    letters += rest.len() - behind.len();
+                    texts += 1;
+                    rest = behind;
+                }
+                b':' => names += 1,
+                b'[' => lists += 1,
+                b'{' => maps += 1,
+                b',' | b']' | b'}' | b' ' | b'\n' | b'\r' | b'\t' => {}
+                _ => {
+                    scalars += 1;
+                    rest = behind_scalar(rest);
+                }
+            }
+        }
+        // The text before a colon is a name, and no value.
+        let values = usize::saturating_sub(scalars + texts + lists + maps, names);
+        let tree = values * VALUE + texts * TEXT + letters + maps.min(names) * MAP;
+        Self { values, tree }
+    }
+}
+
+/// Returns what follows the quote that ends a text.
+pub(crate) fn behind_text(text: &[u8]) -> &[u8] {
+    let mut rest = text;
+    while let Some((byte, behind)) = rest.split_first() {
+        rest = match byte {
+            b'"' => return behind,
+            b'\\' => behind.get(1..).unwrap_or_default(),
+            _ => behind,
+        };
+    }
+    rest
+}
+
+/// Returns what follows a number or a word.
+pub(crate) fn behind_scalar(text: &[u8]) -> &[u8] {
+    let is_of_it = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'+' | b'-');
+    let end = text.iter().position(|byte| !is_of_it(byte));
+    end.and_then(|end| text.get(end..)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::Value;
+
+    fn counted(value: &Value) -> usize {
+        match value {
+            Value::Array(items) => 1 + items.iter().map(counted).sum::<usize>(),
+            Value::Object(fields) => 1 + fields.values().map(counted).sum::<usize>(),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 1,
+        }
+    }
+
+    #[test]
+    fn values_are_counted_and_names_are_not() {
+        for (text, values) in [
+            ("", 0),
+            ("null", 1),
+            ("-1.5e+3", 1),
+            (r#""a:b,[{""#, 1),
+            (r#""\"""#, 1),
+            (r#"{"a":0}"#, 2),
+            ("[]", 1),
+            ("[1, 2,3 ]", 4),
+            (r#"{"a" : {"b":[true,"c"]}, "d":null}"#, 6),
+        ] {
+            assert_eq!(Size::of(text.as_bytes()).values, values, "{text}");
+        }
+    }
+
+    fn any() -> impl proptest::strategy::Strategy<Value = Value> {
+        use proptest::prelude::*;
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            any::<f64>().prop_map(Value::from),
+            ".*".prop_map(Value::from),
+        ];
+        leaf.prop_recursive(4, 64, 8, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..8).prop_map(Value::from),
+                prop::collection::btree_map(".*", inner, 0..8)
+                    .prop_map(|fields| Value::Object(fields.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn the_text_of_a_value_has_as_many_as_the_value(value in any()) {
+            let (plain, pretty) = (value.to_string(), serde_json::to_string_pretty(&value).expect("JSON"));
+            proptest::prop_assert_eq!(Size::of(plain.as_bytes()).values, counted(&value));
+            proptest::prop_assert_eq!(Size::of(pretty.as_bytes()).values, counted(&value));
+        }
+    }
+}
