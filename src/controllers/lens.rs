@@ -49,12 +49,14 @@ impl<T: Send + Sync + 'static> Lens<T> {
     ) -> Self {
         let mut tasks = JoinSet::new();
         let (sender, events) = mpsc::channel(WAITING);
+        let large = Arc::default();
         for kind in Kind::ALL {
             let ends = Ends {
                 events: sender.clone(),
                 tap: None,
                 metrics: Metrics::default(),
                 again: Arc::new(Notify::new()),
+                large: Arc::clone(&large),
             };
             tasks.spawn(watch_kind(client.clone(), kind, ends));
         }

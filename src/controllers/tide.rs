@@ -192,6 +192,7 @@ fn watched_kinds(
     watches: &mut JoinSet<()>,
 ) -> BTreeMap<Kind, Arc<Notify>> {
     let mut relists = BTreeMap::new();
+    let large = Arc::default();
     for kind in Kind::ALL.into_iter().filter(|kind| options.part.watches(*kind)) {
         let again = Arc::new(Notify::new());
         relists.insert(kind, Arc::clone(&again));
@@ -200,6 +201,7 @@ fn watched_kinds(
             tap: options.tap.clone(),
             metrics: options.metrics.clone(),
             again,
+            large: Arc::clone(&large),
         };
         watches.spawn(watch_kind(client.clone(), kind, ends));
     }

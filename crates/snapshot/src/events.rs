@@ -24,6 +24,15 @@ pub enum Event {
         /// The object.
         object: Value,
     },
+    /// An object is there and cannot be read whole. What is known of it stays.
+    Unreadable {
+        /// Its kind.
+        kind: Kind,
+        /// What can be read of it: its identity at least.
+        object: Value,
+        /// Why it cannot be read.
+        why: String,
+    },
     /// An object is gone.
     Deleted {
         /// Its kind.
@@ -77,6 +86,7 @@ impl Store {
         let mut touched = Touched::new();
         match event {
             Event::Applied { kind, object } => self.apply_object(kind, &object, &mut touched),
+            Event::Unreadable { kind, object, why } => self.skip(ObjectKey::of(kind, &object), why),
             Event::Deleted { kind, object } => {
                 let key = ObjectKey::of(kind, &object);
                 self.delete(&key, &mut touched);
@@ -129,6 +139,9 @@ impl Store {
         for key in self.missing(kind, listed) {
             self.delete(&key, touched);
         }
+        self.pending
+            .faults
+            .retain(|key, _| key.kind != kind || listed.contains(key));
     }
 
     fn apply_object(&mut self, kind: Kind, object: &Value, touched: &mut Touched) {
@@ -140,11 +153,7 @@ impl Store {
                     return;
                 }
             }
-            Err(fault) => {
-                if self.pending.faults.insert(key.clone(), fault.clone()).as_ref() != Some(&fault) {
-                    self.pending.new_faults.push((key.clone(), fault));
-                }
-            }
+            Err(fault) => self.skip(key.clone(), fault),
         }
         let seen = self.meta(&key).cloned();
         self.pending.woken.extend(
@@ -152,6 +161,13 @@ impl Store {
                 .expectations
                 .settle(&key, seen.as_ref().map(observed)),
         );
+    }
+
+    /// Keeps the last record of an object, and remembers why there is no newer one.
+    fn skip(&mut self, key: ObjectKey, fault: String) {
+        if self.pending.faults.insert(key.clone(), fault.clone()).as_ref() != Some(&fault) {
+            self.pending.new_faults.push((key, fault));
+        }
     }
 
     fn delete(&mut self, key: &ObjectKey, touched: &mut Touched) {

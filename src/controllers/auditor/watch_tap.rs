@@ -70,7 +70,7 @@ impl WatchTap {
     /// Tells of an event, if it is about a kind that is audited. Never waits.
     pub(in crate::controllers) fn see(&self, event: &Event) {
         let sighting = match event {
-            Event::Applied { kind, object } if KINDS.contains(kind) => {
+            Event::Applied { kind, object } | Event::Unreadable { kind, object, .. } if KINDS.contains(kind) => {
                 if is_going(object) {
                     Sighting::Gone(key(*kind, object))
                 } else {
@@ -81,6 +81,7 @@ impl WatchTap {
             Event::ListEnded { kind, keys } if KINDS.contains(kind) => Sighting::Listed(*kind, keys.clone()),
             Event::Withheld { kind } if KINDS.contains(kind) => Sighting::Listed(*kind, BTreeSet::new()),
             Event::Applied { .. }
+            | Event::Unreadable { .. }
             | Event::Deleted { .. }
             | Event::Listed { .. }
             | Event::ListEnded { .. }

@@ -216,7 +216,12 @@ impl TypeWatch {
             };
             reads.spawn(async move {
                 let read = api.get(&config.name).await;
-                (config, read.map(|raw| ObservedConfig::of(&raw.object())))
+                let read = read.and_then(|raw| match raw.unread() {
+                    // Its hash is not known; what is known of it stays.
+                    Some(why) => Err(kube::Error::Service(why.into())),
+                    None => Ok(ObservedConfig::of(&raw.object())),
+                });
+                (config, read)
             });
         }
         Ok(())

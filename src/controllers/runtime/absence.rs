@@ -58,9 +58,10 @@ impl Retry {
 /// An object that could not be read.
 #[derive(Debug, Clone)]
 struct Unreadable {
-    /// What the hub answers.
+    /// What the hub answers, or what is wrong with the object.
     why: Name,
-    retry: Retry,
+    /// When it is read again; absent for one that the hub shows, and that the hub would show again as it is.
+    retry: Option<Retry>,
 }
 
 /// What was read in doubt.
@@ -161,7 +162,10 @@ impl Absences {
     fn listed_again(&mut self, kind: Kind, keys: impl FnOnce() -> BTreeSet<ObjectKey>) {
         if self.unreadable.keys().any(|key| key.kind == kind) {
             let keys = keys();
-            self.forget_unreadable(|key| keys.contains(key));
+            self.forget_unreadable(|key, one| match one.retry {
+                Some(_) => keys.contains(key),
+                None => key.kind == kind && !keys.contains(key),
+            });
         }
     }
 
@@ -173,13 +177,28 @@ impl Absences {
         }
         if let Event::Applied { kind, object } | Event::Deleted { kind, object } = event {
             let shown = ObjectKey::of(*kind, object);
-            self.forget_unreadable(|key| *key == shown);
+            self.forget_unreadable(|key, _| *key == shown);
         }
     }
 
-    fn forget_unreadable(&mut self, is_known: impl Fn(&ObjectKey) -> bool) {
+    /// Takes in that an object is there and cannot be read whole: what depends on it is held until it can be.
+    pub(super) fn cannot_read(&mut self, event: &Event) {
+        let Event::Unreadable { kind, object, why } = event else {
+            return;
+        };
+        let key = ObjectKey::of(*kind, object);
+        let one = Unreadable {
+            why: Name::from(why.as_str()),
+            retry: None,
+        };
+        let before = self.unreadable.insert(key, one);
+        let is_news = before.is_none_or(|before| *before.why != **why);
+        self.news += usize::from(is_news);
+    }
+
+    fn forget_unreadable(&mut self, is_known: impl Fn(&ObjectKey, &Unreadable) -> bool) {
         let before = self.unreadable.len();
-        self.unreadable.retain(|key, _| !is_known(key));
+        self.unreadable.retain(|key, one| !is_known(key, one));
         self.news += before - self.unreadable.len();
     }
 
@@ -228,7 +247,7 @@ impl Absences {
 
     /// Returns when there is something to do although nothing happened.
     pub(super) fn next(&self) -> Option<Instant> {
-        let look = self.unreadable.values().map(|one| one.retry.at).min();
+        let look = self.unreadable.values().filter_map(|one| Some(one.retry?.at)).min();
         let look = look.filter(|_| self.retrying.is_none());
         let waiting = self
             .pauses
@@ -275,13 +294,16 @@ impl Absences {
 
     /// Reads again what could not be read, as far as it is still to be looked for.
     fn try_again(&mut self, store: &Store, now: Instant) {
-        let is_due = self.unreadable.values().any(|one| one.retry.at <= now);
+        let is_due_now = |one: &Unreadable| one.retry.is_some_and(|retry| retry.at <= now);
+        let is_due = self.unreadable.values().any(is_due_now);
         if self.retrying.is_some() || !is_due {
             return;
         }
         let unproven = store.unproven();
-        self.forget_unreadable(|key| store.meta(key).is_none() && !unproven.contains(key));
-        let due = self.unreadable.iter().filter(|(_, one)| one.retry.at <= now);
+        self.forget_unreadable(|key, one| {
+            one.retry.is_some() && store.meta(key).is_none() && !unproven.contains(key)
+        });
+        let due = self.unreadable.iter().filter(|(_, one)| is_due_now(one));
         let due: BTreeSet<ObjectKey> = due.map(|(key, _)| key.clone()).collect();
         if due.is_empty() {
             return;
@@ -348,7 +370,8 @@ impl Absences {
         for error in &unread {
             let why = Name::from(root(error).to_string());
             let before = self.unreadable.get(&error.object);
-            let retry = Retry::after(before.map(|before| before.retry), now);
+            let retry = Retry::after(before.and_then(|before| before.retry), now);
+            let retry = Some(retry);
             if before.is_none_or(|before| before.why != why) {
                 self.news += 1;
                 first = first.or(Some(error));
@@ -363,7 +386,7 @@ impl Absences {
             );
         }
         let keys: BTreeSet<ObjectKey> = events.iter().filter_map(about).collect();
-        self.forget_unreadable(|key| keys.contains(key));
+        self.forget_unreadable(|key, _| keys.contains(key));
         let there: BTreeSet<Kind> = events.iter().filter_map(shown).collect();
         for kind in there {
             warn!(
@@ -433,9 +456,9 @@ impl Absences {
 
 fn about(event: &Event) -> Option<ObjectKey> {
     match event {
-        Event::Applied { kind, object } | Event::Deleted { kind, object } => {
-            Some(ObjectKey::of(*kind, object))
-        }
+        Event::Applied { kind, object }
+        | Event::Unreadable { kind, object, .. }
+        | Event::Deleted { kind, object } => Some(ObjectKey::of(*kind, object)),
         Event::Listed { .. }
         | Event::ListEnded { .. }
         | Event::Withheld { .. }
@@ -447,7 +470,7 @@ fn about(event: &Event) -> Option<ObjectKey> {
 
 fn shown(event: &Event) -> Option<Kind> {
     match event {
-        Event::Applied { kind, .. } => Some(*kind),
+        Event::Applied { kind, .. } | Event::Unreadable { kind, .. } => Some(*kind),
         Event::Deleted { .. }
         | Event::Listed { .. }
         | Event::ListEnded { .. }

@@ -60,7 +60,9 @@ impl Looks {
             return;
         }
         match event {
-            Event::Applied { kind, object } | Event::Deleted { kind, object } => self.outrun(*kind, object),
+            Event::Applied { kind, object }
+            | Event::Unreadable { kind, object, .. }
+            | Event::Deleted { kind, object } => self.outrun(*kind, object),
             Event::Listed { kind, objects } => {
                 for object in objects {
                     self.outrun(*kind, object);

@@ -4,26 +4,34 @@
 //! the rest as text: a page of a list holds hundreds of objects, and as trees of maps they would take about ten times as much.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Resource;
 use kube::core::{ApiResource, DynamicResourceScope};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
-use snapshot::{Address, Kind, ObjectKey, trim_owners};
+use bounds::{MOST_VALUES, ReadError, Size, too_many_values};
+use field::Path;
+use snapshot::{Address, Event, Kind, ObjectKey, trim_owners};
 
 /// Annotation in which `kubectl apply` keeps a copy of the object.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+
+/// How many values a part of an object may have that is read although the object as a whole has too many.
+const MOST_OF_A_PART: usize = 1_000;
+/// From how many bytes on, as a tree, an object is large.
+const LARGE: usize = 1 << 20;
 
 /// An object as the API sent it.
 #[derive(Debug, Clone)]
 pub(in crate::controllers) struct Raw {
     meta: ObjectMeta,
     text: Box<RawValue>,
+    /// Why it is not read whole, where it has too many values.
+    unread: Option<Box<str>>,
 }
 
 impl Raw {
@@ -32,6 +40,30 @@ impl Raw {
         Self {
             meta: identity(object),
             text: to_raw_value(object).expect("a value has a text"),
+            unread: None,
+        }
+    }
+
+    /// Returns why the object is not read whole, where it has too many values.
+    pub(in crate::controllers) fn unread(&self) -> Option<&str> {
+        self.unread.as_deref()
+    }
+
+    /// Whether its tree takes so much memory that there should be only one at a time.
+    pub(super) fn is_large(&self) -> bool {
+        Size::of(self.text.get().as_bytes()).tree > LARGE
+    }
+
+    /// Returns that the object, which is of this kind, is there as it is.
+    pub(super) fn event(&self, kind: Kind) -> Event {
+        let object = self.object();
+        match self.unread() {
+            None => Event::Applied { kind, object },
+            Some(why) => Event::Unreadable {
+                kind,
+                object,
+                why: why.to_owned(),
+            },
         }
     }
 
@@ -86,7 +118,9 @@ impl<'de> Deserialize<'de> for Raw {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         // As text first: a reader of trees gives up at some depth, and with it would go the page or the event that holds the object.
         let text = Box::<RawValue>::deserialize(deserializer)?;
+        let unread = crowded(&text).map(|violation| violation.to_string().into_boxed_str());
         let mut object = tree(&text);
+        drop(text);
         // Every item of a list of custom resources says its kind.
         if object.get("kind").and_then(Value::as_str) == Some(Kind::Instance.address().kind) {
             trim_owners(&mut object);
@@ -96,21 +130,38 @@ impl<'de> Deserialize<'de> for Raw {
                 annotations.remove(LAST_APPLIED);
             }
         }
-        Ok(Self::new(&object))
+        Ok(Self {
+            unread,
+            ..Self::new(&object)
+        })
     }
 }
 
 /// Returns an object as a tree; of one that cannot be read whole, what can be read.
 pub(super) fn tree(text: &RawValue) -> Value {
-    serde_json::from_str(text.get()).unwrap_or_else(|_| readable(text))
+    if crowded(text).is_some() {
+        return readable(text, MOST_OF_A_PART);
+    }
+    serde_json::from_str(text.get()).unwrap_or_else(|_| readable(text, MOST_VALUES))
 }
 
-/// Returns what can be read of an object that cannot be read whole: its identity, and each field that is in order. In the place of any
-/// other stands the cause, as text with a digest: no decoder takes that for a spec, and an edit of it is still a change.
-fn readable(text: &RawValue) -> Value {
+/// Returns what is wrong with an object that has too many values; no tree is built of it.
+fn crowded(text: &RawValue) -> Option<field::Violation> {
+    match Size::of(text.get().as_bytes()).values {
+        0..=MOST_VALUES => None,
+        has => Some(too_many_values(has, Path::root())),
+    }
+}
+
+/// Returns what can be read of an object that cannot be read whole: its identity, and each field that is in order and has no more
+/// values than a part may have. In the place of any other is the cause, as text with a digest: no decoder takes that for a spec, and an
+/// edit of it is still a change.
+fn readable(text: &RawValue, most: usize) -> Value {
     members(text, |name, member| {
-        whole(member).unwrap_or_else(|unread| match name {
-            "metadata" => members(member, |_, member| whole(member).unwrap_or_else(|unread| unread)),
+        whole(member, most).unwrap_or_else(|unread| match name {
+            "metadata" => members(member, |_, member| {
+                whole(member, most).unwrap_or_else(|unread| unread)
+            }),
             _ => unread,
         })
     })
@@ -118,16 +169,24 @@ fn readable(text: &RawValue) -> Value {
 
 /// Returns an object made of the members of a text; without any, where the text is none of an object.
 fn members(text: &RawValue, read: impl Fn(&str, &RawValue) -> Value) -> Value {
-    let all: BTreeMap<String, Box<RawValue>> = serde_json::from_str(text.get()).unwrap_or_default();
-    let all = all.into_iter().map(|(name, member)| {
-        let value = read(&name, &member);
-        (name, value)
+    let mut all = Map::new();
+    let done = bounds::members(text.get(), |name, member| {
+        if all.len() < MOST_OF_A_PART {
+            let value = read(&name, member);
+            all.insert(name.into_owned(), value);
+        }
     });
-    Value::Object(all.collect())
+    Value::Object(done.map_or_else(|_| Map::new(), |()| all))
 }
 
-fn whole(text: &RawValue) -> Result<Value, Value> {
-    serde_json::from_str(text.get()).map_err(|error| {
+fn whole(text: &RawValue, most: usize) -> Result<Value, Value> {
+    let has = Size::of(text.get().as_bytes()).values;
+    let read = if has > most {
+        Err(ReadError::TooManyValues(Box::new(too_many_values(has, Path::root()))))
+    } else {
+        serde_json::from_str(text.get()).map_err(ReadError::Syntax)
+    };
+    read.map_err(|error| {
         let [a, b, c, d, ..]: [u8; 32] = Sha256::digest(text.get()).into();
         let digest = u32::from_be_bytes([a, b, c, d]);
         format!("it cannot be read: {error} ({digest:08x})").into()
@@ -240,6 +299,34 @@ mod tests {
         assert_eq!(object["metadata"]["name"], "x");
         assert_eq!(object["metadata"]["labels"]["a"], "b");
         assert_eq!(object["spec"]["n"], 1);
+    }
+
+    #[test]
+    fn an_object_with_too_many_values_is_there_and_is_not_read() {
+        let of = |maps: usize| {
+            let maps = vec![r#"{"a":0}"#; maps].join(",");
+            let text = format!(
+                r#"{{"kind":"ManifestWork","metadata":{{"name":"x","namespace":"c1","uid":"u","resourceVersion":"7","labels":{{"a":"b"}},"managedFields":[]}},"spec":{{"x":[{maps}]}},"status":{{"conditions":[]}}}}"#
+            );
+            serde_json::from_str::<Raw>(&text).expect("an object")
+        };
+        let (small, large) = (of(40_000), of(60_000));
+        assert!(matches!(small.event(Kind::Work), Event::Applied { .. }));
+        let Event::Unreadable { kind, object, why } = large.event(Kind::Work) else {
+            panic!("it is read");
+        };
+        assert_eq!(
+            ObjectKey::of(kind, &object),
+            ObjectKey::new(Kind::Work, "c1", "x")
+        );
+        assert_eq!(object["metadata"]["labels"]["a"], "b");
+        assert_eq!(object["status"], json!({"conditions": []}));
+        assert!(object["spec"].is_string(), "the cause in its place");
+        assert!(
+            why.starts_with("Too many: an object must have at most 100000 values, and this one has 1200"),
+            "{why}"
+        );
+        assert!(large.text.get().len() < 1_000, "its text is not kept");
     }
 
     #[test]

@@ -109,10 +109,7 @@ async fn look(client: &Client, object: &ObjectKey) -> Result<Event, kube::Error>
         Api::all_with(client.clone(), &resource(*kind))
     };
     match api.get(name).await {
-        Ok(raw) => Ok(Event::Applied {
-            kind: *kind,
-            object: raw.object(),
-        }),
+        Ok(raw) => Ok(raw.event(*kind)),
         Err(kube::Error::Api(status)) if is_about(&status, name) => Ok(Event::Deleted {
             kind: *kind,
             object: json!({"metadata": {"namespace": &**namespace, "name": &**name}}),

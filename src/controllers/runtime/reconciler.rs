@@ -258,6 +258,7 @@ impl Reconciler {
 
     /// Takes in an event without taking it for the word of a watch.
     pub(super) fn believe(&mut self, event: Event, at: Instant) {
+        self.absences.cannot_read(&event);
         for owner in self.store.apply(event) {
             self.queue.touch(&owner, at);
             self.note_seen(&owner);

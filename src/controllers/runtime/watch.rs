@@ -12,18 +12,18 @@ use std::time::Duration;
 use futures::StreamExt;
 use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Api, Client};
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::{Mutex, Notify, mpsc};
 use tracing::{debug, info, warn};
 
 use super::definition::{Absent, Definition};
 use super::error_root::root;
 use super::raw::{Raw, resource};
-use super::sign_of_life::listening;
+use super::sign_of_life::{TooLarge, listening};
 use crate::controllers::auditor::WatchTap;
 use crate::telemetry::{Metrics, Restart, Shown};
 use snapshot::{Event, Kind, ObjectKey};
 
-/// Objects of one page of a list: this many are there as JSON at a time, and their text once more.
+/// The most objects of one page of a list; fewer where the page would have too many bytes (`sign_of_life`).
 const PAGE: u32 = 200;
 
 /// How long a kind that must exist is waited for before it is asked for again, whatever its definition says:
@@ -41,6 +41,8 @@ pub(in crate::controllers) struct Ends {
     pub(in crate::controllers) metrics: Metrics,
     /// Asks for a new list.
     pub(in crate::controllers) again: Arc<Notify>,
+    /// Whose turn it is to pass a large object on: the trees of many would take many times the memory of their texts.
+    pub(in crate::controllers) large: Arc<Mutex<()>>,
 }
 
 /// The receiver of events has ended.
@@ -67,7 +69,8 @@ impl Served {
 /// Sends everything that happens to a kind, until the receiver of events has ended.
 pub(in crate::controllers) async fn watch_kind(client: Client, kind: Kind, ends: Ends) {
     let watches = ends.metrics.staleness().clone();
-    let client = listening(&client, move || watches.heard(kind.word()));
+    let too_large = TooLarge::default();
+    let client = listening(&client, move || watches.heard(kind.word()), &too_large);
     let mut watch = Watch {
         kind,
         definition: Definition::new(&client, kind.definition()),
@@ -75,6 +78,8 @@ pub(in crate::controllers) async fn watch_kind(client: Client, kind: Kind, ends:
         served: Served::Unknown,
         vanished: false,
         listed: BTreeSet::new(),
+        page: PAGE,
+        too_large,
     };
     loop {
         let again = Arc::clone(&watch.ends.again);
@@ -84,7 +89,7 @@ pub(in crate::controllers) async fn watch_kind(client: Client, kind: Kind, ends:
                 () = tokio::time::sleep(ASK_AGAIN), if kind.must_exist() => {}
                 () = again.notified() => {}
             },
-            Ok(None) => watch.restarts(Restart::Doubted),
+            Ok(None) => {}
             Err(Over) => return,
         }
         debug!(kind = kind.address().kind, "listing anew");
@@ -100,22 +105,33 @@ struct Watch {
     vanished: bool,
     /// What the list under way has shown.
     listed: BTreeSet<ObjectKey>,
+    /// How many objects a page has.
+    page: u32,
+    too_large: TooLarge,
 }
 
 impl Watch {
-    /// Lists and watches until there is reason to begin anew: because the controllers doubt the list, or because the hub does not
-    /// show the kind, and why.
+    /// Lists and watches until there is reason to begin anew: because the controllers doubt the list, because a page was too large, or
+    /// because the hub does not show the kind, and why.
     async fn follow(&mut self, client: &Client, again: &Notify) -> Result<Option<Absent>, Over> {
         let api: Api<Raw> = Api::all_with(client.clone(), &resource(self.kind));
-        let mut stream = std::pin::pin!(watcher(api, config(self.kind)).default_backoff());
+        let mut stream = std::pin::pin!(watcher(api, config(self.kind, self.page)).default_backoff());
         self.listed.clear();
         loop {
             let next = tokio::select! {
                 next = stream.next() => next.ok_or(Over)?,
-                () = again.notified() => return Ok(None),
+                () = again.notified() => {
+                    self.restarts(Restart::Doubted);
+                    return Ok(None);
+                }
             };
             match next {
                 Ok(event) => self.translate(event).await?,
+                Err(_) if self.too_large.take() && self.page > 1 => {
+                    self.page = (self.page / 4).max(1);
+                    debug!(kind = self.kind.address().kind, page = self.page, "a page was too large; listing in smaller ones");
+                    return Ok(None);
+                }
                 Err(error) => match why_withheld(self.kind, &error) {
                     // The stream's own pauses between lists do not grow: each attempt begins with an event.
                     Some(absent) => {
@@ -229,8 +245,7 @@ impl Watch {
         let event = match event {
             watcher::Event::Apply(raw) => {
                 self.shows(Shown::Applied);
-                let object = raw.object();
-                Event::Applied { kind, object }
+                return self.applied(&raw).await;
             }
             watcher::Event::Delete(raw) => {
                 self.shows(Shown::Deleted);
@@ -243,15 +258,37 @@ impl Watch {
             }
             watcher::Event::InitApply(raw) => {
                 self.shows(Shown::Listed);
-                let object = raw.object();
-                self.listed.insert(ObjectKey::of(kind, &object));
-                Event::Applied { kind, object }
+                self.listed.insert(raw.key(kind));
+                return self.applied(&raw).await;
             }
-            watcher::Event::InitDone => Event::ListEnded {
-                kind,
-                keys: std::mem::take(&mut self.listed),
-            },
+            watcher::Event::InitDone => {
+                self.page = self.page.saturating_mul(2).min(PAGE);
+                Event::ListEnded {
+                    kind,
+                    keys: std::mem::take(&mut self.listed),
+                }
+            }
         };
+        self.pass_on(event).await
+    }
+
+    /// Passes an object on. A large one waits for its turn, and until the loop has taken it in.
+    async fn applied(&mut self, raw: &Raw) -> Result<(), Over> {
+        if !raw.is_large() {
+            return self.pass_on(raw.event(self.kind)).await;
+        }
+        let turn = Arc::clone(&self.ends.large);
+        let _turn = turn.lock().await;
+        self.pass_on(raw.event(self.kind)).await?;
+        let events = self.ends.events.clone();
+        while events.capacity() < events.max_capacity() && !events.is_closed() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        Ok(())
+    }
+
+    async fn pass_on(&mut self, event: Event) -> Result<(), Over> {
+        let kind = self.kind;
         let is_back = std::mem::take(&mut self.vanished);
         if std::mem::replace(&mut self.served, Served::Yes) == Served::No || is_back {
             self.ends.metrics.staleness().lacks(kind.word(), None);
@@ -307,8 +344,8 @@ fn why_withheld(kind: Kind, error: &watcher::Error) -> Option<Absent> {
 }
 
 /// Only objects that count are asked for; a hub has many others.
-fn config(kind: Kind) -> watcher::Config {
-    let config = watcher::Config::default().page_size(PAGE);
+fn config(kind: Kind, page: u32) -> watcher::Config {
+    let config = watcher::Config::default().page_size(page);
     match kind.selector() {
         Some(selector) => config.labels(&selector),
         None => config,
@@ -423,6 +460,7 @@ mod tests {
             tap: None,
             metrics: Metrics::default(),
             again,
+            large: Arc::default(),
         };
         tokio::spawn(watch_kind(hub.client(), Kind::Rollout, ends));
         events

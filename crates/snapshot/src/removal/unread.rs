@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::kind::{Kind, ObjectKey, Owner, Touched};
+use crate::kind::{Kind, ObjectKey, Owner, Place, Touched};
 use crate::store::Store;
 use crate::view::View;
 use model::Name;
@@ -74,12 +74,24 @@ impl Store {
             Kind::Placement => self.indexes.by_placement.of(&place()).cloned().collect(),
             Kind::Decision => {
                 let filed = self.indexes.decision_places.get(&place());
-                let owners = filed.map(|placement| self.indexes.by_placement.of(placement).cloned());
-                owners.into_iter().flatten().collect()
+                // It is not known of which placement one is that was never read: of any of its namespace.
+                let may_be_of = |placement: &&Place| match filed {
+                    Some(filed) => *placement == filed,
+                    None => placement.0 == key.namespace,
+                };
+                let placements = self.indexes.by_placement.keys().filter(may_be_of);
+                placements
+                    .flat_map(|placement| self.indexes.by_placement.of(placement).cloned())
+                    .collect()
             }
             Kind::Work => {
-                let filed = self.indexes.work_places.get(&place());
-                filed.map(|(addon, _)| Owner::addon(addon)).into_iter().collect()
+                if let Some((addon, _)) = self.indexes.work_places.get(&place()) {
+                    return Touched::from([Owner::addon(addon)]);
+                }
+                // One that was never read has its add-on in its name.
+                let rest = key.name.strip_prefix("addon-").unwrap_or_default();
+                let is_of = |addon: &&Name| rest.strip_prefix(&***addon).is_some_and(|rest| rest.starts_with('-'));
+                self.addons().filter(is_of).map(Owner::addon).collect()
             }
             Kind::Upgrade => Touched::from([key.clone()]),
             Kind::ClusterSet | Kind::SetBinding => self.upgrades().collect(),
@@ -118,7 +130,7 @@ impl Store {
     pub fn is_held_write(&self, owner: &Owner, written: &ObjectKey) -> bool {
         let mut parts = self.pending.unreadable.keys().filter(|key| !holds_whole(key));
         parts.any(|key| {
-            if key == written {
+            if key == written || may_be_bound_to(key, written) {
                 return true;
             }
             let of_cluster = key.kind == Kind::Cluster;
@@ -131,6 +143,13 @@ impl Store {
             is_there && (of_cluster || self.dependents(key).contains(owner))
         })
     }
+}
+
+/// Whether a binding may refer to a role of an add-on that cannot be read: none is made and none is removed.
+fn may_be_bound_to(role: &ObjectKey, written: &ObjectKey) -> bool {
+    let is_near = role.kind == Kind::HubClusterRole
+        || role.kind == Kind::HubRole && role.namespace == written.namespace;
+    is_near && written.kind == Kind::RoleBinding
 }
 
 /// Whether an owner as a whole depends on an object of this kind, and not only what it has on one cluster.
