@@ -85,7 +85,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("audit", &["admission", "field", "model", "policy", "snapshot"]),
     ("source", &["bounds", "field"]),
     ("report", &["field"]),
-    ("offline", &["api", "bounds", "conversion", "hash", "schema", "snapshot"]),
+    ("offline", &["api", "bounds", "conversion", "field", "hash", "schema", "snapshot"]),
     (
         "check",
         &[

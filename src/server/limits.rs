@@ -44,6 +44,8 @@ pub struct Limits {
     pub concurrent_large: usize,
     /// From how many bytes on a review is large.
     pub large_bytes: usize,
+    /// How many bytes of trees all decisions together may build; a request that finds no room in its time is answered with 429.
+    pub tree_bytes: usize,
     /// How many requests may wait to be decided, of each size.
     pub waiting: usize,
     /// How long a request may take to be decided after it was read, the wait for its turn included.
@@ -77,13 +79,15 @@ impl Default for Limits {
             body_rate: 16 << 10,
             body_bytes: 7 << 20,
             discarded_bytes: 64 << 20,
-            buffered_bytes: 64 << 20,
+            buffered_bytes: 96 << 20,
             connections: 512,
             modest: 16,
             requests: 1024,
             concurrent: cores * 2,
             concurrent_large: cores.div_ceil(2),
             large_bytes: 64 << 10,
+            // Two objects of the largest size at once.
+            tree_bytes: 192 << 20,
             waiting: 1024,
             // The webhooks wait for two seconds; asking the hub and the network need their part of it.
             decision: Duration::from_millis(1200),

@@ -26,6 +26,7 @@ mod pem;
 mod places;
 mod routes;
 mod shares;
+mod tree_budget;
 mod watched;
 mod wrong_paths;
 

@@ -31,6 +31,7 @@ use super::health::{Health, Word};
 use super::limits::Limits;
 use super::peer::Life;
 use super::shares::{Reserve, Share, Shares};
+use super::tree_budget::TreeBudget;
 use super::wrong_paths::WrongPaths;
 use crate::telemetry::{About, Metrics, Parent, TRACEPARENT};
 use admission::wire::{self, DecodeError, Review, Unjudged};
@@ -50,6 +51,8 @@ pub(super) struct AppState {
     witness: Option<ExistenceReader>,
     pub(super) limits: Limits,
     bench: Bench,
+    /// Memory of decisions.
+    trees: TreeBudget,
     /// Requests that wait for the hub's word; a further one does not queue and is answered without it.
     confirming: AdmissionQueue,
     /// Bytes of bodies.
@@ -85,6 +88,7 @@ impl AppState {
         } = furniture;
         Ok(Self {
             bench: Bench::new(limits, reserve, health.clone(), metrics.clone())?,
+            trees: TreeBudget::new(limits.tree_bytes),
             facts,
             rulebook,
             decide,
@@ -265,9 +269,13 @@ async fn judged(
     asked: &Question,
     facts: Arc<Facts>,
 ) -> Result<Judged, Unjudged> {
+    let is_large = asked.bytes.len() >= desk.limits.large_bytes;
+    let room = desk.trees.take(&asked.bytes, (is_large, asked.until)).await;
+    let room = room.map_err(|()| Unjudged::Crowded)?;
     let work = {
         let (decide, rulebook, asked) = (desk.decide, desk.rulebook.load_full(), asked.clone());
         move |stop: &Stop| {
+            let _room = room;
             let review = match Review::decode(&asked.bytes) {
                 Ok(review) => review,
                 Err(error) => return Judged::NoQuestion(error),

@@ -6,12 +6,15 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use serde::Deserialize;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::definitions::Definition;
 use super::hub::Hub;
 use super::redact;
+use field::Path;
 use snapshot::{Absence, ConfigLookup, ConfigRef, ConfigType, Kind, ObservedConfig};
 
 /// The version of the form; a dump of another one is refused.
@@ -52,7 +55,7 @@ pub enum DumpError {
 struct Written {
     taken_at: Timestamp,
     complete: Vec<String>,
-    objects: Vec<Value>,
+    objects: Vec<Object>,
     #[serde(default)]
     configs: Vec<WrittenConfig>,
     #[serde(default)]
@@ -61,6 +64,17 @@ struct Written {
     controllers: BTreeMap<String, String>,
     #[serde(default)]
     controllers_unread: Option<String>,
+}
+
+/// An object of the hub; no tree is built of one with too many values.
+struct Object(Value);
+
+impl<'de> Deserialize<'de> for Object {
+    fn deserialize<D: Deserializer<'de>>(reader: D) -> Result<Self, D::Error> {
+        let text = Box::<RawValue>::deserialize(reader)?;
+        let read = bounds::read(text.get(), &Path::root());
+        read.map(Self).map_err(D::Error::custom)
+    }
 }
 
 #[derive(Deserialize)]
@@ -112,7 +126,7 @@ impl Dump {
             let known = Definition::read(definition);
             hub.define(known.ok_or_else(|| DumpError::Malformed("a definition lacks its names".to_owned()))?);
         }
-        for object in written.objects {
+        for Object(object) in written.objects {
             hub.put(object);
         }
         hub.mark_redacted();

@@ -13,9 +13,10 @@ use super::lines::Lines;
 use super::node::{Content, Entry, Mark, Node, Span};
 use super::parse::Fault;
 use super::scalar::{Wanted, plain};
-use field::quoted;
+use bounds::{MOST_VALUES, too_many_values};
+use field::{Path, quoted};
 
-/// The most values in one document.
+/// The most values and names in one document, which may be a list of many objects; one object has fewer ([`bounds::MOST_VALUES`]).
 const MOST_NODES: usize = 500_000;
 /// The deepest nesting; the API server stops far earlier.
 const DEEPEST: usize = 200;
@@ -113,7 +114,11 @@ impl<'t> Builder<'t> {
             return Err(fault);
         }
         let is_empty = |node: &Node| matches!(node.content, Content::Scalar(Value::Null));
-        Ok(self.done.filter(|node| !is_empty(node)))
+        let done = self.done.filter(|node| !is_empty(node));
+        match done.as_ref().and_then(|node| crowded(node, &Path::root())) {
+            Some(fault) => Err(fault),
+            None => Ok(done),
+        }
     }
 
     fn scalar(
@@ -209,7 +214,8 @@ impl<'t> Builder<'t> {
     fn end(&mut self, span: Span) -> Result<(), Fault> {
         match self.open.pop() {
             None => Ok(()),
-            Some(Frame::List { start, anchor, items }) => {
+            Some(Frame::List { start, anchor, mut items }) => {
+                items.shrink_to_fit();
                 let end = close(&items, |item| item.span.end, span);
                 let span = Span { start, end };
                 self.add(
@@ -233,6 +239,8 @@ impl<'t> Builder<'t> {
                 for source in merged {
                     merge((&mut entries, &mut names), source)?;
                 }
+                // Room for four entries is three times what most maps have.
+                entries.shrink_to_fit();
                 let span = Span { start, end };
                 self.add(
                     Node {
@@ -291,6 +299,23 @@ impl<'t> Builder<'t> {
         }
         Ok(())
     }
+}
+
+/// Returns the fault of the first object that has too many values.
+fn crowded(node: &Node, at: &Path) -> Option<Fault> {
+    let has = node.size();
+    if has <= MOST_VALUES {
+        return None;
+    }
+    let is_list = node.text("kind").is_some_and(|kind| kind.ends_with("List"));
+    let Some(items) = node.entry("items").filter(|_| is_list) else {
+        return Some(Fault {
+            at: node.span.start,
+            message: too_many_values(has, at.clone()).to_string(),
+        });
+    };
+    let mut items = items.value.items().iter().enumerate();
+    items.find_map(|(index, item)| crowded(item, &at.key("items").index(index)))
 }
 
 fn twice(entries: &[Entry], name: &str, at: Mark) -> Fault {

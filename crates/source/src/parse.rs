@@ -189,6 +189,22 @@ mod tests {
     }
 
     #[test]
+    fn an_object_has_as_many_values_as_it_may_have_and_a_list_of_objects_more() {
+        let object = |items: usize| format!("{{\"kind\": \"A\", \"x\": [{}]}}", vec!["0"; items].join(","));
+        assert_eq!(faults(&object(99_997)), Vec::<String>::new());
+        let told = "Too many: an object must have at most 100000 values, and this one has 100001; hint: split it into several objects \
+            [schema/bounds]";
+        assert_eq!(faults(&format!("a: 1\n---\n{}", object(99_998))), [format!("3:1 {told}")]);
+        let list = |last: usize| {
+            let items = [object(90_000), object(90_000), object(last)].join(",");
+            format!("{{\"kind\": \"List\", \"items\": [{items}]}}")
+        };
+        assert_eq!(faults(&list(90_000)), Vec::<String>::new());
+        let found = faults(&list(99_998));
+        assert!(found[0].ends_with(&format!("items[2]: {told}")), "{found:?}");
+    }
+
+    #[test]
     fn what_nests_without_end_is_not_read_on() {
         for opening in [": ", "? ", "- "] {
             let text = |levels: usize| format!("{}\n---\na: 1\n", opening.repeat(levels));
