@@ -85,7 +85,18 @@ const CRATES: &[(&str, &[&str])] = &[
     ("audit", &["admission", "field", "model", "policy", "snapshot"]),
     ("source", &["bounds", "field"]),
     ("report", &["field"]),
-    ("offline", &["api", "bounds", "conversion", "field", "hash", "schema", "snapshot"]),
+    (
+        "offline",
+        &[
+            "api",
+            "bounds",
+            "conversion",
+            "field",
+            "hash",
+            "schema",
+            "snapshot",
+        ],
+    ),
     (
         "check",
         &[
@@ -152,7 +163,14 @@ const DOORS: &[(&str, &[&str])] = &[
     ),
     (
         "server",
-        &["admission", "bounds", "certificates", "conversion", "files", "telemetry"],
+        &[
+            "admission",
+            "bounds",
+            "certificates",
+            "conversion",
+            "files",
+            "telemetry",
+        ],
     ),
     ("files", &[]),
     ("telemetry", &["field"]),

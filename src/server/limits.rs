@@ -79,7 +79,8 @@ impl Default for Limits {
             body_rate: 16 << 10,
             body_bytes: 7 << 20,
             discarded_bytes: 64 << 20,
-            buffered_bytes: 96 << 20,
+            // Two conversions of a whole list, which one caller sends: alone it may have half of it.
+            buffered_bytes: 144 << 20,
             connections: 512,
             modest: 16,
             requests: 1024,

@@ -88,7 +88,10 @@ mod tests {
         let two = budget.take(&largest, (true, until())).await.expect("room");
         assert!(one.is_some() && two.is_some());
         assert!(budget.take(&largest, (true, until())).await.is_err());
-        let small = budget.take(&text(100), (false, until())).await.expect("it needs none");
+        let small = budget
+            .take(&text(100), (false, until()))
+            .await
+            .expect("it needs none");
         assert!(small.is_none());
         drop(one);
         assert!(budget.take(&largest, (true, until())).await.is_ok());

@@ -38,6 +38,7 @@ mod logs;
 mod lossy;
 mod lsp;
 mod main_job;
+mod memory;
 mod modes;
 mod namespaces;
 mod no_kubectl;

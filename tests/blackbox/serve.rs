@@ -366,6 +366,10 @@ impl Serve {
         Self { child, url }
     }
 
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     pub(crate) fn end(&mut self) {
         let sent = Command::new("kill")
             .args(["-TERM", &self.child.id().to_string()])

@@ -70,7 +70,9 @@ pub(super) fn read(object: &RawValue) -> Result<Value, ReadError> {
     let mut left = MOST_VALUES;
     for part in parts(Some(object)) {
         let Some(text) = part.text else { continue };
-        let fault = Bounds::JUDGED.beside(MOST_VALUES - left).exceeded_by(text.get(), &part.path);
+        let fault = Bounds::JUDGED
+            .beside(MOST_VALUES - left)
+            .exceeded_by(text.get(), &part.path);
         left = left.saturating_sub(Size::of(text.get().as_bytes()).values);
         if let Some(fault) = fault.filter(|_| left == 0) {
             return Err(ReadError::TooManyValues(Box::new(fault)));
@@ -92,9 +94,15 @@ pub(super) fn read(object: &RawValue) -> Result<Value, ReadError> {
     if let Some(metadata) = metadata {
         let is_part = |name: &str| MetadataPart::EVERY.iter().any(|part| part.name() == name);
         let read = what_fits(metadata.get(), &mut left, |name| {
-            if is_part(name) { Fits::Always } else { Fits::WhereThereIsRoom }
+            if is_part(name) {
+                Fits::Always
+            } else {
+                Fits::WhereThereIsRoom
+            }
         });
-        let read = read.map(Value::Object).or_else(|_| ::bounds::read(metadata.get(), &root));
+        let read = read
+            .map(Value::Object)
+            .or_else(|_| ::bounds::read(metadata.get(), &root));
         fields.insert("metadata".to_owned(), read?);
     }
     Ok(Value::Object(fields))
@@ -285,7 +293,11 @@ mod tests {
         assert_eq!(judged(&object, None), (0, 0));
         let raw = to_raw_value(&object).expect("JSON");
         let seen = read(&raw).expect("the rest of it");
-        assert_eq!(seen, with(1, &json!({})), "and not read where there is no room for it");
+        assert_eq!(
+            seen,
+            with(1, &json!({})),
+            "and not read where there is no room for it"
+        );
         let labels: serde_json::Map<String, Value> =
             (0..100_001).map(|n| (n.to_string(), json!(""))).collect();
         let object = with(1, &json!({"labels": labels}));
@@ -305,9 +317,16 @@ mod tests {
         assert_eq!(judged(&large, None), (1, 0));
         assert_eq!(judged(&crowded(90_000), None), (0, 0));
         assert_eq!(judged(&large, Some(&large)), (0, 1), "it is stored so");
-        assert_eq!(judged(&crowded(105_000), Some(&large)), (1, 0), "less, and still too many");
+        assert_eq!(
+            judged(&crowded(105_000), Some(&large)),
+            (1, 0),
+            "less, and still too many"
+        );
         assert_eq!(judged(&crowded(90_000), Some(&large)), (0, 0));
-        assert!(read(&to_raw_value(&large).expect("JSON")).is_err(), "nothing is built of it");
+        assert!(
+            read(&to_raw_value(&large).expect("JSON")).is_err(),
+            "nothing is built of it"
+        );
     }
 
     #[test]

@@ -26,8 +26,8 @@ use super::subject::{
 };
 use super::v1beta1;
 use super::verdict::Verdict;
-use api::v1alpha1::GROUP;
 use ::bounds::ReadError;
+use api::v1alpha1::GROUP;
 use field::{Class, Fault, Findings, Identity, Path, Violation};
 use snapshot::Facts;
 

@@ -31,9 +31,7 @@ impl PrunedRequest {
         };
         let hub = definitions.shape(request.group, request.version, request.resource)?;
         // What is too large to be looked into is refused for that.
-        let raw = request
-            .object
-            .filter(|_| bounds::excess(request).is_readable())?;
+        let raw = request.object.filter(|_| bounds::excess(request).is_readable())?;
         let mut object = bounds::read(raw).ok()?;
         let renamed = v1beta1::strays_of(request, &object);
         let removed = hub.prune(&mut object);

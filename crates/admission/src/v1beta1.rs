@@ -38,9 +38,8 @@ impl AsAlpha {
         }
         // What is too large to be looked into is refused for that, in the author's text.
         let is_small = bounds::excess(request).is_readable();
-        let parsed = |raw: Option<&RawValue>| -> Option<Value> {
-            bounds::read(raw.filter(|_| is_small)?).ok()
-        };
+        let parsed =
+            |raw: Option<&RawValue>| -> Option<Value> { bounds::read(raw.filter(|_| is_small)?).ok() };
         let object = parsed(request.object);
         let strays = object
             .iter()

@@ -91,7 +91,9 @@ struct Scan<'t> {
 
 impl Scan<'_> {
     fn fault(&self) -> Option<Violation> {
-        let Bounds { depth, text: longest, .. } = self.bounds;
+        let Bounds {
+            depth, text: longest, ..
+        } = self.bounds;
         let bytes = self.text.as_bytes();
         let mut open: Vec<Open> = Vec::new();
         let mut rest = bytes;
@@ -133,7 +135,10 @@ impl Scan<'_> {
                 }
             }
             if let Some(has) = self.crowded.filter(|_| values > self.bounds.values) {
-                return Some(too_many_values(has.saturating_add(self.beside()), self.way(&open)));
+                return Some(too_many_values(
+                    has.saturating_add(self.beside()),
+                    self.way(&open),
+                ));
             }
         }
         None
@@ -197,7 +202,10 @@ impl Scan<'_> {
 
 /// Takes a text as the name of a field, where one is expected; returns whether it was.
 fn take_name(open: &mut [Open], text: (usize, usize)) -> bool {
-    let Some(Open::Map { name, expects_name, .. }) = open.last_mut() else {
+    let Some(Open::Map {
+        name, expects_name, ..
+    }) = open.last_mut()
+    else {
         return false;
     };
     if *expects_name {

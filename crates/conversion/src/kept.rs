@@ -132,7 +132,8 @@ impl KeptFields {
             for (name, value) in fields.filter(|(name, _)| !is_known(part, name)) {
                 let place = vec![Value::from(part), Value::from(name.as_str())];
                 if !back.places.iter().any(|(known, _)| *known == place) {
-                    self.copies.extend(to_raw_value(value).ok().map(|text| (place, text)));
+                    self.copies
+                        .extend(to_raw_value(value).ok().map(|text| (place, text)));
                 }
             }
         }
@@ -204,7 +205,11 @@ impl KeptFields {
             }
             return Self::default();
         };
-        let Written { fields, exact, of: digest } = read;
+        let Written {
+            fields,
+            exact,
+            of: digest,
+        } = read;
         let kept = Self {
             places: fields.map(places).unwrap_or_default(),
             copies: Vec::new(),
@@ -228,7 +233,10 @@ impl KeptFields {
         let copies = self.copies.iter().map(|place| serde_json::to_string(place));
         let fields: Vec<String> = places.chain(copies).filter_map(Result::ok).collect();
         if !fields.is_empty() {
-            all.insert(usize::from(self.exact.is_some()), format!(r#""fields":[{}]"#, fields.join(",")));
+            all.insert(
+                usize::from(self.exact.is_some()),
+                format!(r#""fields":[{}]"#, fields.join(",")),
+            );
         }
         drop(self);
         if !all.is_empty() {
@@ -257,7 +265,9 @@ fn text<'t, D: Deserializer<'t>>(reader: D) -> Result<Option<String>, D::Error> 
 
 /// Reads the places of fields; what is none is left out.
 fn places(fields: Value) -> Vec<(Vec<Value>, Value)> {
-    let Value::Array(pairs) = fields else { return Vec::new() };
+    let Value::Array(pairs) = fields else {
+        return Vec::new();
+    };
     let place = |pair: Value| {
         let Value::Array(pair) = pair else { return None };
         match <[Value; 2]>::try_from(pair) {

@@ -214,7 +214,11 @@ impl<'t> Builder<'t> {
     fn end(&mut self, span: Span) -> Result<(), Fault> {
         match self.open.pop() {
             None => Ok(()),
-            Some(Frame::List { start, anchor, mut items }) => {
+            Some(Frame::List {
+                start,
+                anchor,
+                mut items,
+            }) => {
                 items.shrink_to_fit();
                 let end = close(&items, |item| item.span.end, span);
                 let span = Span { start, end };

@@ -13,6 +13,8 @@ use super::node::{Mark, Node};
 const MOST_DOCUMENTS: usize = 100_000;
 /// The most values in all documents of one text.
 const MOST_NODES: usize = 2_000_000;
+/// The most lists, maps and commas in one text. In one line of them the parser keeps all of it until it knows that none is a key.
+const MOST_IN_FLOW: usize = 1_000_000;
 /// A text that nests deeper is not read on, not even to find its next document: whatever reads it keeps every level that is open, and
 /// two bytes open one.
 const DEEPEST: usize = 10_000;
@@ -43,6 +45,11 @@ pub fn read(text: &str) -> Reading {
 /// Reads a text whose lines are known.
 pub fn read_lines(lines: &Lines<'_>) -> Reading {
     let mut reading = Reading::default();
+    if let Some(message) = too_much_in_flow(lines.text()) {
+        let at = Mark { line: 1, column: 1 };
+        reading.faults.push(Fault { at, message });
+        return reading;
+    }
     let mut parser = Parser::new_from_str(lines.text());
     let (mut documents, mut nodes) = (0, 0);
     let mut depth: usize = 0;
@@ -89,6 +96,15 @@ pub fn read_lines(lines: &Lines<'_>) -> Reading {
         }
     }
     reading
+}
+
+fn too_much_in_flow(text: &str) -> Option<String> {
+    let marks = text
+        .bytes()
+        .filter(|byte| matches!(byte, b',' | b'[' | b'{'))
+        .count();
+    (marks > MOST_IN_FLOW)
+        .then(|| format!("the file has more than {MOST_IN_FLOW} values; write them into several files"))
 }
 
 fn too_much(documents: usize, nodes: usize) -> Option<String> {
@@ -194,7 +210,10 @@ mod tests {
         assert_eq!(faults(&object(99_997)), Vec::<String>::new());
         let told = "Too many: an object must have at most 100000 values, and this one has 100001; hint: split it into several objects \
             [schema/bounds]";
-        assert_eq!(faults(&format!("a: 1\n---\n{}", object(99_998))), [format!("3:1 {told}")]);
+        assert_eq!(
+            faults(&format!("a: 1\n---\n{}", object(99_998))),
+            [format!("3:1 {told}")]
+        );
         let list = |last: usize| {
             let items = [object(90_000), object(90_000), object(last)].join(",");
             format!("{{\"kind\": \"List\", \"items\": [{items}]}}")

@@ -70,7 +70,9 @@ impl WatchTap {
     /// Tells of an event, if it is about a kind that is audited. Never waits.
     pub(in crate::controllers) fn see(&self, event: &Event) {
         let sighting = match event {
-            Event::Applied { kind, object } | Event::Unreadable { kind, object, .. } if KINDS.contains(kind) => {
+            Event::Applied { kind, object } | Event::Unreadable { kind, object, .. }
+                if KINDS.contains(kind) =>
+            {
                 if is_going(object) {
                     Sighting::Gone(key(*kind, object))
                 } else {

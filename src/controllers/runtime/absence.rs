@@ -247,7 +247,11 @@ impl Absences {
 
     /// Returns when there is something to do although nothing happened.
     pub(super) fn next(&self) -> Option<Instant> {
-        let look = self.unreadable.values().filter_map(|one| Some(one.retry?.at)).min();
+        let look = self
+            .unreadable
+            .values()
+            .filter_map(|one| Some(one.retry?.at))
+            .min();
         let look = look.filter(|_| self.retrying.is_none());
         let waiting = self
             .pauses

@@ -707,3 +707,84 @@ async fn a_read_that_fails_holds_only_what_depends_on_the_object() {
         assert!(!depends || told.contains(&missing.to_string()), "{what}: {told}");
     }
 }
+
+/// A start: every object is listed, and one of them has too many values to be read.
+#[tokio::test(start_paused = true)]
+async fn an_object_that_cannot_be_read_at_the_start_is_not_taken_for_absent() {
+    for (unread, _) in fleet() {
+        if matches!(&*unread.name, "o1" | "other") {
+            continue;
+        }
+        let metrics = Metrics::default();
+        let mut driver = driver_with(Fault::Broken.client(), metrics.clone());
+        let now = Instant::now();
+        for (key, object) in fleet() {
+            let kind = key.kind;
+            let why = "it has too many values".to_owned();
+            driver.take_one(
+                if key == unread {
+                    Event::Unreadable { kind, object, why }
+                } else {
+                    Event::Applied { kind, object }
+                },
+                now,
+            );
+        }
+        for kind in Kind::ALL {
+            let keys = fleet().into_keys().filter(|key| key.kind == kind).collect();
+            driver.take_one(Event::ListEnded { kind, keys }, now);
+        }
+        driver.note_unreadable();
+        let line = format!(
+            "tidegate_unreadable_objects{{resource=\"{}\"}} 1",
+            unread.kind.address().resource
+        );
+        assert!(metrics.text().contains(&line), "{unread}: {line}");
+        assert!(
+            driver.store.faults().contains_key(&unread),
+            "{unread} is reported"
+        );
+        let depends = driver
+            .store
+            .dependents(&unread)
+            .contains(&ObjectKey::addon(&"hello".into()));
+        let (written, told) = planned(&mut driver, "hello");
+        let on_cluster = written
+            .iter()
+            .filter(|key| *key.namespace == *"c1" || *key.name == *"c1");
+        assert!(!depends || on_cluster.count() == 0, "{unread}: {written:?}");
+        assert!(!written.contains(&unread), "{unread} is written");
+        let has_status = driver.store.meta(&ObjectKey::addon(&"hello".into())).is_some();
+        assert_eq!(
+            told.contains("ReadFailed"),
+            depends && has_status,
+            "{unread}: {told}"
+        );
+        let matters = [
+            Kind::Cluster,
+            Kind::Placement,
+            Kind::Decision,
+            Kind::Template,
+            Kind::Instance,
+            Kind::Work,
+        ];
+        assert!(
+            depends || !matters.contains(&unread.kind),
+            "{unread} concerns the add-on"
+        );
+        // A later list shows it as it may be.
+        let (key, object) = fleet()
+            .into_iter()
+            .find(|(key, _)| *key == unread)
+            .expect("it is there");
+        driver.take_one(
+            Event::Applied {
+                kind: key.kind,
+                object,
+            },
+            now,
+        );
+        driver.note_unreadable();
+        assert!(!metrics.text().contains(&line), "{unread} is read");
+    }
+}

@@ -182,7 +182,10 @@ fn members(text: &RawValue, read: impl Fn(&str, &RawValue) -> Value) -> Value {
 fn whole(text: &RawValue, most: usize) -> Result<Value, Value> {
     let has = Size::of(text.get().as_bytes()).values;
     let read = if has > most {
-        Err(ReadError::TooManyValues(Box::new(too_many_values(has, Path::root()))))
+        Err(ReadError::TooManyValues(Box::new(too_many_values(
+            has,
+            Path::root(),
+        ))))
     } else {
         serde_json::from_str(text.get()).map_err(ReadError::Syntax)
     };

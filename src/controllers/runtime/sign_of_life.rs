@@ -37,7 +37,10 @@ pub(in crate::controllers) fn listening(
     let client = client.clone();
     let service = tower::service_fn(move |request: Request<Body>| {
         let (client, heard, too_large) = (client.clone(), heard.clone(), too_large.clone());
-        let is_watch = request.uri().query().is_some_and(|query| query.contains("watch=true"));
+        let is_watch = request
+            .uri()
+            .query()
+            .is_some_and(|query| query.contains("watch=true"));
         async move {
             let answer: Response<Body> = client.send(request).await?;
             let is_good = answer.status().is_success();

@@ -129,7 +129,11 @@ impl Watch {
                 Ok(event) => self.translate(event).await?,
                 Err(_) if self.too_large.take() && self.page > 1 => {
                     self.page = (self.page / 4).max(1);
-                    debug!(kind = self.kind.address().kind, page = self.page, "a page was too large; listing in smaller ones");
+                    debug!(
+                        kind = self.kind.address().kind,
+                        page = self.page,
+                        "a page was too large; listing in smaller ones"
+                    );
                     return Ok(None);
                 }
                 Err(error) => match why_withheld(self.kind, &error) {

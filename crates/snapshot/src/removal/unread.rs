@@ -90,7 +90,10 @@ impl Store {
                 }
                 // One that was never read has its add-on in its name.
                 let rest = key.name.strip_prefix("addon-").unwrap_or_default();
-                let is_of = |addon: &&Name| rest.strip_prefix(&***addon).is_some_and(|rest| rest.starts_with('-'));
+                let is_of = |addon: &&Name| {
+                    rest.strip_prefix(&***addon)
+                        .is_some_and(|rest| rest.starts_with('-'))
+                };
                 self.addons().filter(is_of).map(Owner::addon).collect()
             }
             Kind::Upgrade => Touched::from([key.clone()]),
