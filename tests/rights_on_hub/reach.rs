@@ -195,11 +195,13 @@ fn resource(right: &Right) -> String {
     }
 }
 
-fn row(right: &Right) -> Option<&'static Row> {
+/// Returns where the row of a right is.
+fn row(right: &Right) -> Option<usize> {
     let resource = resource(right);
-    ROWS.iter().find(|(resources, verbs, ..)| {
+    let is_it = |(resources, verbs, ..): &Row| {
         resources.contains(&resource.as_str()) && verbs.contains(&right.verb.as_str())
-    })
+    };
+    ROWS.iter().position(is_it)
 }
 
 /// What the manifests grant the account of a role.
@@ -211,7 +213,10 @@ fn of_role(role: Role) -> BTreeSet<Right> {
 /// How far an account gets with these roles, in the words of the page.
 fn far(roles: &[Role]) -> [&'static str; 2] {
     let rights = roles.iter().flat_map(|role| of_role(*role));
-    let reached: BTreeSet<Far> = rights.filter_map(|right| row(&right)).map(|row| row.2).collect();
+    let reached: BTreeSet<Far> = rights
+        .filter_map(|right| row(&right))
+        .map(|at| ROWS[at].2)
+        .collect();
     let hub = if reached.contains(&Far::Hub) {
         "**yes**"
     } else if reached.contains(&Far::WithHelp) {
@@ -238,12 +243,13 @@ fn rows_of(role: Role) -> String {
             reads.insert(resource(&right));
             continue;
         }
-        let found =
-            row(&right).unwrap_or_else(|| panic!("{}: nothing says what follows from it", right.words()));
-        let at = ROWS
-            .iter()
-            .position(|one| std::ptr::eq(one, found))
-            .expect("it is there");
+        let at = row(&right);
+        assert!(
+            at.is_some(),
+            "{}: nothing says what follows from it",
+            right.words()
+        );
+        let Some(at) = at else { continue };
         let name = if right.name.is_empty() {
             resource(&right)
         } else {

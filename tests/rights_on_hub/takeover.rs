@@ -207,11 +207,14 @@ async fn refused(client: &Client, attempt: &Attempt) -> Option<String> {
         .header("content-type", attempt.content);
     let body = attempt.body.as_ref().map(|body| body.to_string().into_bytes());
     let request = request.body(body.unwrap_or_default()).expect("a request");
-    match client.request::<Value>(request).await {
-        Ok(_) => None,
-        Err(kube::Error::Api(status)) if status.code == 403 => Some(status.message.clone()),
-        Err(error) => panic!("{}: neither done nor forbidden: {error}", attempt.what),
-    }
+    let error = client.request::<Value>(request).await.err()?;
+    let is_forbidden = matches!(&error, kube::Error::Api(status) if status.code == 403);
+    assert!(
+        is_forbidden,
+        "{}: neither done nor forbidden: {error}",
+        attempt.what
+    );
+    Some(error.to_string())
 }
 
 async fn attacked() -> TestHub {
