@@ -2,8 +2,11 @@
 
 /// What a map takes beside its fields, in bytes: a node of a B-tree has room for eleven of them.
 const MAP: usize = 640;
-/// What a value takes in its list or its map. A list has room for up to twice its items.
+/// What a value takes in its list, which has room for up to twice its items, but for four at least.
 const VALUE: usize = 64;
+const LIST: usize = 128;
+/// What a field takes in its map, whose nodes are half empty where fields come in their order.
+const FIELD: usize = 128;
 /// What a text or a name takes beside its letters.
 const TEXT: usize = 32;
 
@@ -43,7 +46,8 @@ impl Size {
         }
         // The text before a colon is a name, and no value.
         let values = usize::saturating_sub(scalars + texts + lists + maps, names);
-        let tree = values * VALUE + texts * TEXT + letters + maps.min(names) * MAP;
+        let tree =
+            values * VALUE + texts * TEXT + letters + names * FIELD + lists * LIST + maps.min(names) * MAP;
         Self { values, tree }
     }
 }
@@ -116,7 +120,55 @@ mod tests {
         })
     }
 
+    /// What a tree takes at most: a node of a map has five fields at least, but for the last one.
+    fn resident(value: &Value) -> usize {
+        match value {
+            Value::Array(items) => 32 * items.capacity() + items.iter().map(resident).sum::<usize>(),
+            Value::Object(fields) => {
+                let nodes = if fields.is_empty() {
+                    0
+                } else {
+                    1 + fields.len() / 6
+                };
+                let names: usize = fields.keys().map(String::len).sum();
+                nodes * 640 + names + fields.values().map(resident).sum::<usize>()
+            }
+            Value::String(text) => text.len(),
+            Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+        }
+    }
+
+    #[test]
+    fn no_tree_takes_more_than_its_size() {
+        let fields: Vec<String> = (0..1_000).map(|n| format!("\"{n}\":0")).collect();
+        for text in [
+            "[]".to_owned(),
+            format!("[{}]", vec!["0"; 1_025].join(",")),
+            format!("[{}]", vec!["[[]]"; 1_000].join(",")),
+            format!("[{}]", vec![r#"{"":0}"#; 1_000].join(",")),
+            format!("[{}]", vec!["{}"; 1_000].join(",")),
+            format!("{{{}}}", fields.join(",")),
+        ] {
+            let value: Value = serde_json::from_str(&text).expect("JSON");
+            let size = Size::of(text.as_bytes()).tree;
+            assert!(
+                resident(&value) <= size,
+                "{} > {size}: {:.60}",
+                resident(&value),
+                text
+            );
+        }
+    }
+
     proptest::proptest! {
+        /// Searches for a text that takes more memory than it is charged for.
+        #[test]
+        fn no_tree_takes_more_than_its_text_is_charged_for(value in any()) {
+            let text = value.to_string();
+            let read: Value = serde_json::from_str(&text).expect("JSON");
+            proptest::prop_assert!(resident(&read) <= Size::of(text.as_bytes()).tree, "{}", text);
+        }
+
         #[test]
         fn the_text_of_a_value_has_as_many_as_the_value(value in any()) {
             let (plain, pretty) = (value.to_string(), serde_json::to_string_pretty(&value).expect("JSON"));
