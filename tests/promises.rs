@@ -219,7 +219,7 @@ fn the_webhooks_have_no_side_effects_and_wait_two_seconds() {
     assert_eq!(all.len(), 3);
     for webhook in all {
         assert_eq!(webhook["sideEffects"], "None", "{webhook}");
-        assert_eq!(webhook["timeoutSeconds"], 2, "{webhook}");
+        assert_eq!(webhook["timeoutSeconds"], admission::TIMEOUT_SECONDS, "{webhook}");
     }
 }
 

@@ -24,8 +24,8 @@ const BEGINNING: usize = 64 << 10;
 pub(super) enum Broken {
     /// It is too large; this is how it begins.
     TooLarge(Bytes),
-    /// It took too long, or came too slowly.
-    TooSlow,
+    /// It took too long, or came too slowly; this is how it begins.
+    TooSlow(Bytes),
     /// It ended early.
     EndedEarly,
     /// There is no room for it; this is how it begins.
@@ -51,7 +51,7 @@ pub(super) async fn read(
             Ok(None) if received > limits.body_bytes => return Err(Broken::TooLarge(bytes.freeze())),
             Ok(None) if !has_room => return Err(Broken::NoRoom(bytes.freeze())),
             Ok(None) => return Ok(bytes.freeze()),
-            Err(_) => return Err(Broken::TooSlow),
+            Err(_) => return Err(Broken::TooSlow(bytes.freeze())),
         };
         let Some(data) = frame.data_ref() else {
             continue;

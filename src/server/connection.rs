@@ -28,6 +28,7 @@ use super::limits::Limits;
 use super::outbound::Outbound;
 use super::peer::{Life, Overdue};
 use super::places::Place;
+use super::review_deadline::HeadArrived;
 use super::watched::Watched;
 use crate::telemetry::{Closed, Metrics};
 
@@ -71,8 +72,10 @@ pub(super) async fn serve(hall: ConnectionContext, tcp: TcpStream, place: Place)
     let service = service_fn(move |mut request: hyper::Request<Incoming>| {
         let (router, signal, life) = (router.clone(), signal.clone(), Arc::clone(&asked));
         let parts = !h2 && health.is_draining();
-        let asking = life.request(Instant::now());
+        let arrived = Instant::now();
+        let asking = life.request(arrived);
         request.extensions_mut().insert(Arc::clone(&life));
+        request.extensions_mut().insert(HeadArrived(arrived));
         async move {
             if h2 {
                 // One h2 connection carries many requests: only the first is waited for, then pings and bounds watch.

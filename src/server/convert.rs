@@ -98,7 +98,7 @@ pub(super) async fn convert(
 fn refused(broken: &Broken) -> Response<Body> {
     match broken {
         Broken::TooLarge(_) => plain(StatusCode::PAYLOAD_TOO_LARGE, "the review is larger than 64 MiB"),
-        Broken::TooSlow => plain(StatusCode::REQUEST_TIMEOUT, "the body took too long"),
+        Broken::TooSlow(_) => plain(StatusCode::REQUEST_TIMEOUT, "the body took too long"),
         Broken::EndedEarly => plain(StatusCode::BAD_REQUEST, "the body ended early"),
         Broken::NoRoom(_) => busy(),
     }

@@ -48,7 +48,10 @@ pub struct Limits {
     pub tree_bytes: usize,
     /// How many requests may wait to be decided, of each size.
     pub waiting: usize,
-    /// How long a request may take to be decided after it was read, the wait for its turn included.
+    /// How long a caller waits for its answer from the head of its request on, unless it says so itself.
+    pub caller_timeout: Duration,
+    /// How long a request may take to be decided after it was read, the wait for its turn included; never longer than its caller
+    /// waits, less a margin.
     pub decision: Duration,
     /// How long a decision that was stopped may take to end.
     pub decision_grace: Duration,
@@ -75,7 +78,8 @@ impl Default for Limits {
             write: Duration::from_secs(5),
             write_rate: 1 << 20,
             body: Duration::from_secs(5),
-            body_grace: Duration::from_secs(1),
+            // Bodies on one connection share its window: on a busy machine one may come late that its caller has sent in time.
+            body_grace: Duration::from_secs(3),
             body_rate: 16 << 10,
             body_bytes: 7 << 20,
             discarded_bytes: 64 << 20,
@@ -90,7 +94,8 @@ impl Default for Limits {
             // Two objects of the largest size at once.
             tree_bytes: 192 << 20,
             waiting: 1024,
-            // The webhooks wait for two seconds; asking the hub and the network need their part of it.
+            caller_timeout: Duration::from_secs(admission::TIMEOUT_SECONDS),
+            // Far shorter than a caller waits: what cannot be judged soon is refused soon.
             decision: Duration::from_millis(1200),
             decision_grace: Duration::from_millis(150),
             patience: Duration::from_millis(200),

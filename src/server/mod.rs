@@ -24,6 +24,7 @@ mod pages;
 mod peer;
 mod pem;
 mod places;
+mod review_deadline;
 mod routes;
 mod shares;
 mod tree_budget;

@@ -30,6 +30,7 @@ use super::existence::{Asker, ExistenceReader};
 use super::health::{Health, Word};
 use super::limits::Limits;
 use super::peer::Life;
+use super::review_deadline::answer_by;
 use super::shares::{Reserve, Share, Shares};
 use super::tree_budget::TreeBudget;
 use super::wrong_paths::WrongPaths;
@@ -197,7 +198,8 @@ async fn question(
     let (peer, standing) = (life.peer(), life.standing());
     let _under_way = desk.requests.one(peer, standing).ok_or_else(busy)?;
     let mut held = desk.buffering.open(peer, standing);
-    let bytes = read((desk, door), request, (&mut held, life)).await?;
+    let answer_by = answer_by(&request, &desk.limits);
+    let bytes = read((desk, door), (request, answer_by), (&mut held, life)).await?;
     if bytes.is_empty() {
         return Err(plain(StatusCode::BAD_REQUEST, "the body is empty"));
     }
@@ -206,7 +208,7 @@ async fn question(
         bytes: held.keeps(bytes),
         door,
         now: Timestamp::now(),
-        until: begun + desk.limits.decision,
+        until: answer_by.min(begun + desk.limits.decision),
     };
     let judged = match judged(desk, life, &asked, desk.facts.load_full()).await {
         Ok(Judged::Verdict(first)) if first.verdict.is_open() => confirmed(desk, life, &asked, first).await,
@@ -389,16 +391,24 @@ async fn unjudged(
 
 async fn read(
     (desk, door): (&AppState, Door),
-    request: Request<Body>,
+    (request, answer_by): (Request<Body>, Instant),
     (held, life): (&mut Share, &Life),
 ) -> Result<Bytes, Response<Body>> {
-    let read = body::read(request.into_body(), &desk.limits, held, life).await;
+    let limits = Limits {
+        body: desk.limits.body.min(answer_by - Instant::now()),
+        ..desk.limits
+    };
+    let read = body::read(request.into_body(), &limits, held, life).await;
     read.map_err(|broken| match broken {
         Broken::TooLarge(beginning) => {
             tell_unread(door, "none: too large to be read");
             told_too_large(&beginning, desk.limits.body_bytes)
         }
-        Broken::TooSlow => plain(StatusCode::REQUEST_TIMEOUT, "the body took too long"),
+        Broken::TooSlow(beginning) => {
+            tell_unread(door, "none: not read in time");
+            let slow = || plain(StatusCode::REQUEST_TIMEOUT, "the body took too long");
+            wire::encode_unread(&beginning).map_or_else(slow, |bytes| json(StatusCode::OK, bytes))
+        }
         Broken::EndedEarly => plain(StatusCode::BAD_REQUEST, "the body ended early"),
         // Readable as far as it has to be: refused, not left to a failure policy.
         Broken::NoRoom(beginning) => {

@@ -49,7 +49,7 @@ pub use shape::prepare;
 pub use subject::Operations;
 pub use verdict::Verdict;
 pub use webhook_configurations::{
-    BREAK_GLASS, Endpoint, MUTATE_PATH, POLICY_RESOURCES, VALIDATE_PATH, configurations,
+    BREAK_GLASS, Endpoint, MUTATE_PATH, POLICY_RESOURCES, TIMEOUT_SECONDS, VALIDATE_PATH, configurations,
     configurations_without_conditions,
 };
 

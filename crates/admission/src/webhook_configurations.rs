@@ -30,6 +30,10 @@ pub const MUTATE_PATH: &str = "/mutate";
 /// Path of the validating webhook.
 pub const VALIDATE_PATH: &str = "/validate";
 
+/// How long the API server waits for the answer of a webhook, in seconds. The gate answers far earlier; the rest is for an API server
+/// and a network that are busy.
+pub const TIMEOUT_SECONDS: u64 = 10;
+
 /// Where the API server finds the gate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Endpoint {
@@ -224,7 +228,7 @@ impl Webhook {
             "failurePolicy": self.failure,
             "matchPolicy": "Equivalent",
             "sideEffects": "None",
-            "timeoutSeconds": 2,
+            "timeoutSeconds": TIMEOUT_SECONDS,
             "namespaceSelector": {},
             "objectSelector": {},
             "rules": self.rules,
@@ -358,7 +362,7 @@ mod tests {
     fn only_named_resources_are_asked_about_and_never_a_status_or_a_namespace() {
         let mut seen = Vec::new();
         for webhook in webhooks() {
-            assert_eq!(webhook["timeoutSeconds"], json!(2));
+            assert_eq!(webhook["timeoutSeconds"], json!(TIMEOUT_SECONDS));
             for rule in webhook["rules"].as_array().expect("rules") {
                 let resources = rule["resources"].as_array().expect("resources");
                 let names: Vec<&str> = resources.iter().filter_map(Value::as_str).collect();

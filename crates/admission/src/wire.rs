@@ -342,23 +342,35 @@ fn unjudged(why: Unjudged) -> BTreeMap<String, String> {
 pub fn encode_unjudged(review: &Review<'_>, why: Unjudged) -> Vec<u8> {
     match why {
         Unjudged::Crowded => encode_crowded(review.uid()),
-        Unjudged::TooSlow if review.may_pass_unjudged() => bytes(ReviewResponse {
-            uid: review.uid(),
-            allowed: true,
-            status: None,
-            patch_type: None,
-            patch: None,
-            warnings: vec![
-                "the gate could not judge this request in time, and let it pass: it takes nothing in"
-                    .to_owned(),
-            ],
-            audit_annotations: unjudged(why),
-        }),
-        Unjudged::TooSlow => {
-            let message = "the gate could not judge this object in time, so it is refused; try again, or make the object smaller";
-            refusal(review.uid(), Status::failure(504, "Timeout", message), why)
-        }
+        Unjudged::TooSlow => encode_too_slow(review.uid(), review.may_pass_unjudged()),
     }
+}
+
+/// Returns the bytes of the answer to a question that did not arrive in time, by its beginning: a deletion passes, everything else is
+/// refused. Nothing when the beginning does not tell whose answer it is.
+pub fn encode_unread(beginning: &[u8]) -> Option<Vec<u8>> {
+    let told = beginning::read(beginning);
+    let uid = told.uid.filter(|uid| is_uid(uid.as_bytes()))?;
+    Some(encode_too_slow(&uid, told.operation.as_deref() == Some("DELETE")))
+}
+
+fn encode_too_slow(uid: &str, may_pass: bool) -> Vec<u8> {
+    let why = Unjudged::TooSlow;
+    if !may_pass {
+        let message = "the gate could not judge this object in time, so it is refused; try again, or make the object smaller";
+        return refusal(uid, Status::failure(504, "Timeout", message), why);
+    }
+    bytes(ReviewResponse {
+        uid,
+        allowed: true,
+        status: None,
+        patch_type: None,
+        patch: None,
+        warnings: vec![
+            "the gate could not judge this request in time, and let it pass: it takes nothing in".to_owned(),
+        ],
+        audit_annotations: unjudged(why),
+    })
 }
 
 /// What the audit log of the API server keeps: the rules that spoke, and the whole text of the findings that are recorded there.

@@ -6,9 +6,11 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use hyper::client::conn::http2;
+use bytes::Bytes;
+use http_body_util::Full;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use serde_json::{Value, json};
-use tokio::io::AsyncWriteExt as _;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio_rustls::client::TlsStream;
 
@@ -54,6 +56,69 @@ async fn a_decision_is_stopped_when_its_time_is_up_and_its_verdict_counts() {
     let text = rig.metrics.text();
     assert!(text.contains("tidegate_decisions_stopped_total 1"), "{text}");
     assert!(text.contains("tidegate_decisions_overdue 0"), "{text}");
+}
+
+/// What an API server would store if the answer came after its timeout.
+async fn refused_in_time(rig: &Rig, request: http::Request<Full<Bytes>>) {
+    let (status, body) = tokio::time::timeout(PATIENCE, rig.send(request))
+        .await
+        .expect("the answer comes before the caller gives up");
+    assert_eq!(status, 200, "{body}");
+    assert_eq!(answer(&body)["uid"], "u-1");
+}
+
+#[tokio::test]
+async fn a_decision_ends_before_the_timeout_that_the_api_server_announces() {
+    let rig = Rig::deciding(unhurried(), obedient).await;
+    refused_in_time(&rig, post("/validate?timeout=1s", review(&json!({})))).await;
+}
+
+#[tokio::test]
+async fn a_caller_that_announces_no_timeout_has_that_of_the_registered_webhooks() {
+    let rig = Rig::deciding(unhurried(), obedient).await;
+    refused_in_time(&rig, post("/validate", review(&json!({})))).await;
+}
+
+/// Limits that end nothing within the time of a test.
+fn unhurried() -> Limits {
+    Limits {
+        decision: Duration::from_hours(1),
+        decision_grace: Duration::from_hours(1),
+        body: Duration::from_hours(1),
+        body_grace: Duration::from_hours(1),
+        ..quick()
+    }
+}
+
+#[tokio::test]
+async fn a_review_that_has_not_arrived_in_time_is_refused_and_a_deletion_passes() {
+    let rig = Rig::start(unhurried()).await;
+    for (operation, allowed) in [("CREATE", false), ("UPDATE", false), ("DELETE", true)] {
+        let text = String::from_utf8(review(&json!({}))).expect("text");
+        let head = format!(r#"{{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{{"uid":"u-1","operation":"{operation}","object":"#);
+        let head = format!(
+            "POST /validate?timeout=1s HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{head}",
+            head.len() + text.len()
+        );
+        let mut stream = rig.tls(&[b"http/1.1"]).await;
+        stream.write_all(head.as_bytes()).await.expect("sent");
+        stream.flush().await.expect("sent");
+        let mut got = Vec::new();
+        let reading = async {
+            let mut some = [0; 4096];
+            while !String::from_utf8_lossy(&got).ends_with('}') {
+                let count = stream.read(&mut some).await.expect("an answer");
+                assert!(count > 0, "{operation}: hung up on after {:?}", String::from_utf8_lossy(&got));
+                got.extend_from_slice(&some[..count]);
+            }
+        };
+        let read = tokio::time::timeout(PATIENCE, reading).await;
+        read.expect("the answer comes before the caller gives up");
+        let got = String::from_utf8_lossy(&got);
+        assert!(got.starts_with("HTTP/1.1 200"), "{operation}: {got}");
+        let body = got.split("\r\n\r\n").nth(1).expect("a body");
+        assert_eq!(answer(body)["allowed"], allowed, "{operation}: {body}");
+    }
 }
 
 /// Whether `deaf` may end.

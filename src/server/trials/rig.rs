@@ -147,7 +147,8 @@ pub(super) fn post(path: &str, body: impl Into<Bytes>) -> http::Request<Full<Byt
 
 /// Returns a request as HTTP/2 has it.
 pub(super) fn over_h2(mut request: http::Request<Full<Bytes>>) -> http::Request<Full<Bytes>> {
-    let uri = format!("https://localhost{}", request.uri().path());
+    let path = request.uri().path_and_query().expect("a path");
+    let uri = format!("https://localhost{path}");
     *request.uri_mut() = uri.parse().expect("a URI");
     request.headers_mut().remove("host");
     request
