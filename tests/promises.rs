@@ -214,7 +214,7 @@ fn webhooks() -> Vec<Value> {
 }
 
 #[test]
-fn the_webhooks_have_no_side_effects_and_wait_two_seconds() {
+fn the_webhooks_have_no_side_effects_and_wait_ten_seconds() {
     let all = webhooks();
     assert_eq!(all.len(), 3);
     for webhook in all {

@@ -23,7 +23,7 @@ pub struct Limits {
     pub body: Duration,
     /// How long a body may come as slowly as it likes.
     pub body_grace: Duration,
-    /// How many bytes of a body must come in each second after that, on average.
+    /// How many bytes of a body, or of others on its connection, must come in each second after that, on average.
     pub body_rate: usize,
     /// The largest body that is read, in bytes. An API server stores objects of 1.5 MiB, lets 3 MiB in,
     /// and sends an update with both versions.
@@ -77,9 +77,8 @@ impl Default for Limits {
             unproven: Duration::from_secs(10),
             write: Duration::from_secs(5),
             write_rate: 1 << 20,
-            body: Duration::from_secs(5),
-            // Bodies on one connection share its window: on a busy machine one may come late that its caller has sent in time.
-            body_grace: Duration::from_secs(3),
+            body: Duration::from_secs(8),
+            body_grace: Duration::from_secs(1),
             body_rate: 16 << 10,
             body_bytes: 7 << 20,
             discarded_bytes: 64 << 20,

@@ -100,6 +100,8 @@ struct State {
     next: u64,
     /// How many bytes may still come that no request explains.
     credit: usize,
+    /// How many bytes of bodies have come.
+    body_bytes: usize,
     earned: Instant,
 }
 
@@ -141,6 +143,7 @@ impl Life {
                 unwritten: BTreeMap::new(),
                 next: 0,
                 credit: FREE_BYTES,
+                body_bytes: 0,
                 earned: now,
             }),
         }
@@ -225,7 +228,14 @@ impl Life {
 
     /// Notes bytes of a body: they, and as many of the frames around them, are explained.
     pub(super) fn explained(&self, bytes: usize) {
-        self.state().earn(bytes.saturating_mul(2));
+        let mut state = self.state();
+        state.body_bytes = state.body_bytes.wrapping_add(bytes);
+        state.earn(bytes.saturating_mul(2));
+    }
+
+    /// Returns how many bytes of bodies have come so far.
+    pub(super) fn body_bytes(&self) -> usize {
+        self.state().body_bytes
     }
 
     /// Returns what the connection is doing, and since when.

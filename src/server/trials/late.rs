@@ -2,19 +2,23 @@
 //!
 //! Never tests a rule: what is decided here takes as long as its test wants.
 
+use std::convert::Infallible;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use hyper::client::conn::http2;
 use bytes::Bytes;
-use http_body_util::Full;
+use futures::StreamExt as _;
+use futures::stream::BoxStream;
+use http_body_util::{Full, StreamBody};
+use hyper::body::Frame;
+use hyper::client::conn::http2;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio_rustls::client::TlsStream;
 
-use super::rig::{Rig, get, over_h2, post, quick, review};
+use super::rig::{Rig, get, over_h2, post, quick, read, review};
 use crate::server::Limits;
 use crate::server::health::Word;
 use admission::{Facts, Request, Rulebook, Verdict};
@@ -95,7 +99,9 @@ async fn a_review_that_has_not_arrived_in_time_is_refused_and_a_deletion_passes(
     let rig = Rig::start(unhurried()).await;
     for (operation, allowed) in [("CREATE", false), ("UPDATE", false), ("DELETE", true)] {
         let text = String::from_utf8(review(&json!({}))).expect("text");
-        let head = format!(r#"{{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{{"uid":"u-1","operation":"{operation}","object":"#);
+        let head = format!(
+            r#"{{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{{"uid":"u-1","operation":"{operation}","object":"#
+        );
         let head = format!(
             "POST /validate?timeout=1s HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{head}",
             head.len() + text.len()
@@ -108,7 +114,11 @@ async fn a_review_that_has_not_arrived_in_time_is_refused_and_a_deletion_passes(
             let mut some = [0; 4096];
             while !String::from_utf8_lossy(&got).ends_with('}') {
                 let count = stream.read(&mut some).await.expect("an answer");
-                assert!(count > 0, "{operation}: hung up on after {:?}", String::from_utf8_lossy(&got));
+                assert!(
+                    count > 0,
+                    "{operation}: hung up on after {:?}",
+                    String::from_utf8_lossy(&got)
+                );
                 got.extend_from_slice(&some[..count]);
             }
         };
@@ -118,6 +128,48 @@ async fn a_review_that_has_not_arrived_in_time_is_refused_and_a_deletion_passes(
         assert!(got.starts_with("HTTP/1.1 200"), "{operation}: {got}");
         let body = got.split("\r\n\r\n").nth(1).expect("a body");
         assert_eq!(answer(body)["allowed"], allowed, "{operation}: {body}");
+    }
+}
+
+/// A body whose pieces come so long after one another.
+fn pieces(
+    rest: Duration,
+    pieces: Vec<Bytes>,
+) -> StreamBody<BoxStream<'static, Result<Frame<Bytes>, Infallible>>> {
+    let later = futures::stream::iter(pieces).then(move |piece| async move {
+        tokio::time::sleep(rest).await;
+        Ok(Frame::data(piece))
+    });
+    StreamBody::new(later.boxed())
+}
+
+#[tokio::test]
+async fn a_body_that_waits_behind_others_on_its_connection_is_not_slow() {
+    let limits = Limits {
+        body: PATIENCE,
+        body_grace: Duration::from_secs(1),
+        body_rate: 1000,
+        ..quick()
+    };
+    let rig = Rig::start(limits).await;
+    let io = TokioIo::new(rig.tls(&[b"h2"]).await);
+    let (mut sender, connection) = http2::handshake(TokioExecutor::new(), io).await.expect("h2");
+    tokio::spawn(connection);
+    let question = Bytes::from(review(&json!({})));
+    let mut many = vec![Bytes::from(" ".repeat(500)); 60];
+    many.push(question.clone());
+    let bodies = [
+        pieces(Duration::from_millis(50), many),
+        pieces(Duration::from_secs(3), vec![question]),
+    ];
+    let answers = bodies.map(|body| {
+        let request = over_h2(post("/validate?timeout=30s", "")).map(|_| body);
+        sender.send_request(request)
+    });
+    for response in answers {
+        let answered = tokio::time::timeout(PATIENCE, response).await;
+        let (status, body) = read(answered.expect("in time").expect("a response")).await;
+        assert_eq!((status, &answer(&body)["allowed"]), (200, &json!(true)), "{body}");
     }
 }
 
