@@ -213,7 +213,7 @@ fn references() -> impl Strategy<Value = Value> {
 }
 
 /// Objects whose every leaf may be right or wrong, with right ones frequent enough to be accepted whole at times.
-fn addons() -> impl Strategy<Value = Value> {
+pub(crate) fn addons() -> impl Strategy<Value = Value> {
     let namespace = pick(["agents", "a-b", "Not_A_Name", ""].map(Value::from).into());
     let update = (amounts(), pick(vec![json!("p"), json!("")])).prop_map(|(at_once, name)| {
         json!({"type": "RollingUpdateWithPlacement", "rollingUpdateWithPlacement":

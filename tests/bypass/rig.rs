@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
-use admission::{BREAK_GLASS, Endpoint, Facts, Rulebook, configurations};
+use admission::{BREAK_GLASS, Endpoint, Facts, Rulebook, backstop, configurations};
 use arc_swap::ArcSwap;
 use devhub::{DevHub, TestHub};
 use http_body_util::BodyExt as _;
@@ -15,6 +15,7 @@ use kube::client::Body;
 use serde_json::{Value, json};
 use tidegate::server::{Authority, Gate, GateOptions};
 use tidegate::telemetry::Metrics;
+use tokio::runtime::Handle;
 use tokio::sync::Mutex;
 
 use super::cases::Case;
@@ -66,6 +67,11 @@ fn definitions() -> Vec<Value> {
 
 impl Rig {
     pub(crate) async fn start() -> Self {
+        Self::with_gate_on(&Handle::current()).await
+    }
+
+    /// The same with the gate on another runtime, as another process would be.
+    pub(crate) async fn with_gate_on(runtime: &Handle) -> Self {
         let builder = definitions()
             .into_iter()
             .fold(DevHub::builder(), devhub::Builder::crd);
@@ -89,7 +95,8 @@ impl Rig {
             facts: Arc::clone(&facts),
             rulebook: Arc::clone(&rulebook),
         };
-        let gate = Gate::start(options).await.expect("the gate starts");
+        let gate = runtime.spawn(async { Gate::start(options).await }).await;
+        let gate = gate.expect("no panic").expect("the gate starts");
         Self {
             client: hub.client(),
             hub,
@@ -118,6 +125,19 @@ impl Rig {
         }
     }
 
+    /// Puts the policies in force that the API server evaluates itself; the gate is not asked.
+    pub(crate) async fn raise_the_backstop(&self) {
+        for one in backstop() {
+            for object in [&one.policy, &one.binding] {
+                self.hub.preload(object).await.expect("a policy");
+            }
+        }
+        // A real API server takes a moment until it has them.
+        if self.hub.is_real() {
+            tokio::time::sleep(std::time::Duration::from_secs(5)).await;
+        }
+    }
+
     /// Makes the world what a case needs it to be, with nothing stored of the kind.
     pub(crate) async fn enter(&self, case: &Case) {
         self.facts.store(Arc::clone(&case.facts));
@@ -130,6 +150,16 @@ impl Rig {
                     .await;
             }
         }
+    }
+
+    /// Puts other rules and policies in force.
+    pub(crate) fn put_in_force(&self, rulebook: Rulebook) {
+        self.rulebook.store(Arc::new(rulebook));
+    }
+
+    /// Sends a request once, whatever the answer; returns the status and what came back.
+    pub(crate) async fn send_once(&self, ask: &Ask) -> (u16, Value) {
+        self.transmit_once(ask, false).await
     }
 
     /// Sends a request; returns the status and what came back.

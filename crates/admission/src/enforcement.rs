@@ -7,6 +7,7 @@ use std::fmt;
 
 use serde_json::{Map, Value};
 
+use super::bounds;
 use super::catalogue;
 use field::{Class, Fault, Findings, Path, Violation, listed, nearest, quoted};
 
@@ -125,6 +126,13 @@ impl Enforcement {
         last_first
             .find(|setting| setting.holds(rule, scope))
             .map(|setting| setting.action)
+    }
+
+    /// Tells whether findings of a rule refuse in every place, for a rule that refuses when nothing is set. No setting changes
+    /// [`bounds::RULE`].
+    pub fn always_denies(&self, rule: &str) -> bool {
+        let softens = |setting: &Setting| setting.action != Action::Deny && setting.rule.matches(rule);
+        rule == bounds::RULE || !self.settings.iter().any(softens)
     }
 
     /// Returns the findings as the settings want them.

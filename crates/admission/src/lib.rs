@@ -10,6 +10,7 @@
     clippy::wildcard_enum_match_arm
 )]
 
+mod backstop;
 mod beginning;
 mod blast_radius;
 mod body;
@@ -37,6 +38,7 @@ mod verdict;
 mod webhook_configurations;
 pub mod wire;
 
+pub use backstop::{BACKSTOP_SINCE_MINOR, BackstopPolicy, backstop};
 pub use blast_radius::BlastRadius;
 pub use catalogue::{Entry, catalogue, reference_page};
 pub use decide::decide;
@@ -50,7 +52,7 @@ pub use subject::Operations;
 pub use verdict::Verdict;
 pub use webhook_configurations::{
     BREAK_GLASS, Endpoint, MUTATE_PATH, POLICY_RESOURCES, TIMEOUT_SECONDS, VALIDATE_PATH, configurations,
-    configurations_without_conditions,
+    configurations_that_fail_closed, configurations_without_conditions,
 };
 
 pub use model::InstallNamespace;

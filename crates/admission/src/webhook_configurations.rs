@@ -53,6 +53,8 @@ pub enum Endpoint {
 /// The group whose writes the API server does not ask the gate about.
 pub const BREAK_GLASS: &str = "tidegate:break-glass";
 
+/// The condition of the webhook that fails closed, unless everything does.
+const MAY_BE_POISON: &str = "may-be-poison";
 const CLUSTER_GROUP: &str = "cluster.open-cluster-management.io";
 /// Durations that every reader of a rollout understands: short enough that none of them overflows.
 const PLAIN_SOAK: &str = "^(0|([0-9]{1,5}([.][0-9]{1,5})?(h|m|s|ms|us|ns)){1,4})$";
@@ -66,7 +68,10 @@ pub fn configurations(endpoint: &Endpoint, ca_pem: Option<&str>) -> [Value; 2] {
     let mut mutating = Webhook {
         name: "mutate.gate.tidegate.io",
         failure: "Ignore",
-        rules: json!([rule(&ALL, &["CREATE", "UPDATE"]), upgrades(&["CREATE", "UPDATE"])]),
+        rules: json!([
+            rule_of_addons(&ADDON_RESOURCES, &["CREATE", "UPDATE"]),
+            upgrades(&["CREATE", "UPDATE"])
+        ]),
         conditions: conditions(what_may_be_judged()),
     }
     .render(&endpoint.client(MUTATE_PATH, ca_pem));
@@ -76,18 +81,18 @@ pub fn configurations(endpoint: &Endpoint, ca_pem: Option<&str>) -> [Value; 2] {
     }
     let validate = endpoint.client(VALIDATE_PATH, ca_pem);
     let mut narrow = conditions(("changes-the-spec", a_new_spec()));
-    narrow.push(("may-be-poison", may_be_poison()));
+    narrow.push((MAY_BE_POISON, may_be_poison()));
     let guard = Webhook {
         name: "guard.gate.tidegate.io",
         failure: "Fail",
-        rules: json!([rule(&[Addon::RESOURCE], &["CREATE", "UPDATE"])]),
+        rules: json!([rule_of_addons(&[Addon::RESOURCE], &["CREATE", "UPDATE"])]),
         conditions: narrow,
     };
     let advice = Webhook {
         name: "advice.gate.tidegate.io",
         failure: "Ignore",
         rules: json!([
-            rule(&ALL, &["CREATE", "UPDATE", "DELETE"]),
+            rule_of_addons(&ADDON_RESOURCES, &["CREATE", "UPDATE", "DELETE"]),
             deletions("v1beta2", SetBinding::RESOURCE),
             deletions("v1beta1", Placement::RESOURCE),
             upgrades(&["CREATE", "UPDATE", "DELETE"]),
@@ -100,6 +105,25 @@ pub fn configurations(endpoint: &Endpoint, ca_pem: Option<&str>) -> [Value; 2] {
         configuration("MutatingWebhookConfiguration", "tidegate-mutate", &[mutating]),
         configuration("ValidatingWebhookConfiguration", "tidegate-guard", &validating),
     ]
+}
+
+/// The same for hubs where nothing is stored that the gate has not judged: `guard` is asked about every new and changed spec, and not only
+/// about what may be poison. Labels, annotations, finalizers, owners, statuses and deletions pass while the gate is away, as ever.
+pub fn configurations_that_fail_closed(endpoint: &Endpoint, ca_pem: Option<&str>) -> [Value; 2] {
+    let mut both = configurations(endpoint, ca_pem);
+    let [_, validating] = &mut both;
+    if let Some(guard) = validating
+        .pointer_mut("/webhooks/0")
+        .and_then(Value::as_object_mut)
+    {
+        let changes = ["CREATE", "UPDATE"];
+        let rules = json!([rule_of_addons(&ADDON_RESOURCES, &changes), upgrades(&changes)]);
+        guard.insert("rules".to_owned(), rules);
+        if let Some(conditions) = guard.get_mut("matchConditions").and_then(Value::as_array_mut) {
+            conditions.retain(|condition| condition.get("name") != Some(&json!(MAY_BE_POISON)));
+        }
+    }
+    both
 }
 
 /// The same for hubs that drop match conditions, as Kubernetes before 1.28 does. The webhook that fails closed is left out:
@@ -118,16 +142,16 @@ pub fn configurations_without_conditions(endpoint: &Endpoint, ca_pem: Option<&st
 
 /// The resources that policies are evaluated for, each by its group and plural name.
 pub const POLICY_RESOURCES: [(&str, &str); 6] = [
-    (GROUP, ALL[0]),
-    (GROUP, ALL[1]),
-    (GROUP, ALL[2]),
-    (GROUP, ALL[3]),
-    (GROUP, ALL[4]),
+    (GROUP, ADDON_RESOURCES[0]),
+    (GROUP, ADDON_RESOURCES[1]),
+    (GROUP, ADDON_RESOURCES[2]),
+    (GROUP, ADDON_RESOURCES[3]),
+    (GROUP, ADDON_RESOURCES[4]),
     (CLUSTER_GROUP, Upgrade::RESOURCE),
 ];
 
 /// Every resource of add-ons that the gate is asked about whole, in alphabetical order; beside them `upgrades` and `DELETE`s of others.
-const ALL: [&str; 5] = [
+pub(super) const ADDON_RESOURCES: [&str; 5] = [
     DeploymentConfig::RESOURCE,
     HubConfig::RESOURCE,
     Template::RESOURCE,
@@ -163,7 +187,7 @@ fn configuration(kind: &str, name: &str, webhooks: &[Value]) -> Value {
     })
 }
 
-fn rule(resources: &[&str], operations: &[&str]) -> Value {
+pub(super) fn rule_of_addons(resources: &[&str], operations: &[&str]) -> Value {
     json!({
         "apiGroups": [GROUP],
         "apiVersions": [VERSION, Version::V1beta1.name()],
@@ -239,7 +263,7 @@ impl Webhook {
 
 /// What no webhook is asked about: updates that change nothing which may be judged, what Kubernetes itself cleans up, and what
 /// users of the break-glass group do. No condition may fail: of a deletion there is no object, and a user may have no groups.
-fn conditions(change: (&'static str, String)) -> Vec<(&'static str, String)> {
+pub(super) fn conditions(change: (&'static str, String)) -> Vec<(&'static str, String)> {
     let cleaners = [
         "system:kube-controller-manager",
         "system:serviceaccount:kube-system:generic-garbage-collector",
@@ -260,7 +284,7 @@ fn conditions(change: (&'static str, String)) -> Vec<(&'static str, String)> {
 }
 
 /// The spec is new or changed, on an object that is on its way out as well: a finalizer may keep it for any time.
-fn a_new_spec() -> String {
+pub(super) fn a_new_spec() -> String {
     format!("request.operation != 'UPDATE' || {}", differs("spec"))
 }
 
@@ -326,6 +350,9 @@ mod tests {
         let [mutating, validating] = configurations(&service, None);
         expect_file!["../../../manifests/webhook/mutating.yaml"].assert_eq(&yaml(&mutating));
         expect_file!["../../../manifests/webhook/validating.yaml"].assert_eq(&yaml(&validating));
+        let [same, closed] = configurations_that_fail_closed(&service, None);
+        assert_eq!(same, mutating);
+        expect_file!["../../../manifests/webhook/validating-fail-closed.yaml"].assert_eq(&yaml(&closed));
     }
 
     fn webhooks() -> Vec<Value> {
@@ -359,6 +386,32 @@ mod tests {
     }
 
     #[test]
+    fn what_fails_closed_is_asked_about_every_new_spec_and_nothing_else() {
+        let endpoint = Endpoint::Url("https://127.0.0.1:1".into());
+        let [_, closed] = configurations_that_fail_closed(&endpoint, Some("pem"));
+        let [_, open] = configurations(&endpoint, Some("pem"));
+        let (guard, advice) = (&closed["webhooks"][0], &closed["webhooks"][1]);
+        assert_eq!(guard["failurePolicy"], json!("Fail"));
+        assert_eq!(*advice, open["webhooks"][1], "deletions and labels fail open");
+        let (one, two) = (
+            json!({"metadata": {}, "spec": {"a": 1}}),
+            json!({"metadata": {}, "spec": {"a": 2}}),
+        );
+        let labelled = json!({"metadata": {"labels": {"a": "b"}, "finalizers": ["a/b"]}, "spec": {"a": 1}});
+        let request = |operation: &str| json!({"operation": operation, "userInfo": {}});
+        assert!(asks(guard, &request("CREATE"), &one, &Value::Null));
+        assert!(asks(guard, &request("UPDATE"), &two, &one));
+        assert!(!asks(guard, &request("UPDATE"), &labelled, &one));
+        let rules = guard["rules"].as_array().expect("rules");
+        assert_eq!(rules[0]["resources"], json!(ADDON_RESOURCES));
+        assert!(
+            rules
+                .iter()
+                .all(|rule| rule["operations"] == json!(["CREATE", "UPDATE"]))
+        );
+    }
+
+    #[test]
     fn only_named_resources_are_asked_about_and_never_a_status_or_a_namespace() {
         let mut seen = Vec::new();
         for webhook in webhooks() {
@@ -377,7 +430,10 @@ mod tests {
                     assert!([Placement::RESOURCE, SetBinding::RESOURCE].contains(&names[0]));
                 } else {
                     assert_eq!(rule["apiGroups"], json!([GROUP]), "nothing but add-ons");
-                    assert!(names.iter().all(|name| ALL.contains(name)), "{names:?}");
+                    assert!(
+                        names.iter().all(|name| ADDON_RESOURCES.contains(name)),
+                        "{names:?}"
+                    );
                 }
                 seen.push(format!(
                     "{} {} {}",
@@ -568,7 +624,7 @@ mod tests {
 
     #[test]
     fn our_definitions_serve_the_version_that_is_asked_about() {
-        for resource in ALL {
+        for resource in ADDON_RESOURCES {
             let served = api::crds().into_iter().any(|crd| {
                 crd.spec.names.plural == resource
                     && crd

@@ -25,5 +25,8 @@ pub use size::Size;
 /// of that size.
 pub const MOST_VALUES: usize = 100_000;
 
+/// The most items of one list.
+pub const MOST_ITEMS: usize = 10_000;
+
 /// The rule that refuses what is larger.
 pub const RULE: &str = "schema/bounds";

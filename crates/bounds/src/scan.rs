@@ -3,7 +3,7 @@
 //! One pass, and no memory but the way to the place that is read.
 
 use super::size::{Size, behind_scalar, behind_text};
-use super::{MOST_VALUES, RULE, too_many_values};
+use super::{MOST_ITEMS, MOST_VALUES, RULE, too_many_values};
 use field::{Class, Fault, Path, Violation};
 
 /// How deep, wide and long a part of an object may be, and how many values it may have.
@@ -43,7 +43,7 @@ impl Bounds {
     pub const JUDGED: Self = Self {
         depth: 64,
         reports_depth: true,
-        items: 10_000,
+        items: MOST_ITEMS,
         text: 1536 << 10,
         values: MOST_VALUES,
     };

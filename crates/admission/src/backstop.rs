@@ -1,0 +1,362 @@
+//! The backstop: rules that the API server evaluates itself, as ValidatingAdmissionPolicies, so that they hold while no webhook answers.
+//!
+//! A policy here refuses a part of what its rule refuses, and nothing else. It leaves alone what the webhooks are not called for,
+//! and every list or value that was stored with the fault before. Loops stay within the cost that an API server allows for one
+//! expression, so that no policy fails on an object that its rule admits.
+
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
+    JSONSchemaProps, JSONSchemaPropsOrArray,
+};
+use serde_json::{Value, json};
+
+use super::bounds;
+use super::webhook_configurations::{ADDON_RESOURCES, a_new_spec, conditions, rule_of_addons};
+use ::bounds::{MOST_ITEMS, MOST_VALUES};
+use conversion::place_in_v1beta1;
+use field::{Fault, Path};
+use model::{Limit, ProgressDeadline, RolloutKind, Scalar, Soak, Tolerance, rule};
+
+/// One rule as the API server evaluates it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BackstopPolicy {
+    /// The rule.
+    pub rule: &'static str,
+    /// The name of both objects.
+    pub name: String,
+    /// The ValidatingAdmissionPolicy.
+    pub policy: Value,
+    /// The ValidatingAdmissionPolicyBinding.
+    pub binding: Value,
+}
+
+/// The first minor version of Kubernetes 1 that serves ValidatingAdmissionPolicies in a stable version.
+pub const BACKSTOP_SINCE_MINOR: u32 = 30;
+
+/// Texts up to this length are compared with the whole form of a duration, and longer ones with its beginning: a longer text costs
+/// more, and an add-on may have ten thousand.
+const SHORT: usize = 10;
+/// Every duration that Go reads, and some that it does not.
+const DURATION: &str = "^[-+]?(0|(([0-9]+[.]?[0-9]*|[.][0-9]+)([nuµμm]?s|m|h))+)$";
+/// Every deadline begins so.
+const DEADLINE: &str = "^(None|[0-9]+(h|ms?|s)([0-9.]+([nuµμm]?s|m|h))*)$";
+const DURATION_BEGINS: &str = "^[-+.0-9]";
+const DEADLINE_BEGINS: &str = "^[0-9]";
+const SHARE: &str = "^([0-9]{1,2}|100)%$";
+
+/// Returns the policies, in the order of their rules.
+pub fn backstop() -> Vec<BackstopPolicy> {
+    let placements = "clustermanagementaddons";
+    let field = |field| validations_of_field(&field);
+    vec![
+        policy(rule::MAX_CONCURRENCY, &[placements], field(Field::MaxConcurrency)),
+        policy(rule::MAX_FAILURES, &[placements], field(Field::MaxFailures)),
+        policy(
+            rule::MIN_SUCCESS_TIME,
+            &[placements],
+            field(Field::MinSuccessTime),
+        ),
+        policy(
+            rule::PROGRESS_DEADLINE,
+            &[placements],
+            field(Field::ProgressDeadline),
+        ),
+        policy(bounds::RULE, &ADDON_RESOURCES, validations_of_bounds()),
+    ]
+}
+
+fn policy(rule: &'static str, resources: &[&str], validations: Vec<Value>) -> BackstopPolicy {
+    let name = format!("tidegate-{}", rule.replace('/', "-"));
+    let metadata = json!({"name": name, "labels": {"app.kubernetes.io/name": "tidegate"}});
+    let conditions = conditions(("changes-the-spec", a_new_spec())).into_iter();
+    let conditions: Vec<Value> = conditions
+        .map(|(name, expression)| json!({"name": name, "expression": expression}))
+        .collect();
+    BackstopPolicy {
+        rule,
+        name: name.clone(),
+        policy: json!({
+            "apiVersion": "admissionregistration.k8s.io/v1",
+            "kind": "ValidatingAdmissionPolicy",
+            "metadata": metadata,
+            "spec": {
+                "failurePolicy": "Fail",
+                "matchConstraints": {
+                    "matchPolicy": "Equivalent",
+                    "namespaceSelector": {},
+                    "objectSelector": {},
+                    "resourceRules": [rule_of_addons(resources, &["CREATE", "UPDATE"])],
+                },
+                "matchConditions": conditions,
+                "validations": validations,
+            },
+        }),
+        binding: json!({
+            "apiVersion": "admissionregistration.k8s.io/v1",
+            "kind": "ValidatingAdmissionPolicyBinding",
+            "metadata": metadata,
+            "spec": {"policyName": name, "validationActions": ["Deny"]},
+        }),
+    }
+}
+
+/// Returns a validation that holds when `holds` does for the object, or did not for the stored one. The reason is `Forbidden`, because
+/// clients that force their changes delete an object and create it again after `Invalid`.
+fn validation(holds: impl Fn(&str) -> String, message: &str, message_expression: Option<String>) -> Value {
+    let (new, old) = (holds("object"), holds("oldObject"));
+    let mut validation = json!({
+        "expression": format!("{new} || request.operation == 'UPDATE' && !({old})"),
+        "message": message,
+        "reason": "Forbidden",
+    });
+    if let (Some(expression), Some(fields)) = (message_expression, validation.as_object_mut()) {
+        fields.insert("messageExpression".to_owned(), expression.into());
+    }
+    validation
+}
+
+/// Returns the expression that each step of a path from `root` is there.
+fn has(root: &str, path: &[&str]) -> String {
+    let mut at = root.to_owned();
+    let steps = path.iter().map(|step| {
+        at = format!("{at}.{step}");
+        format!("has({at})")
+    });
+    steps.collect::<Vec<_>>().join(" && ")
+}
+
+/// A field of a rollout strategy.
+#[derive(Clone, Copy)]
+enum Field {
+    MaxConcurrency,
+    MaxFailures,
+    MinSuccessTime,
+    ProgressDeadline,
+}
+
+impl Field {
+    fn name(self) -> &'static str {
+        match self {
+            Self::MaxConcurrency => "maxConcurrency",
+            Self::MaxFailures => "maxFailures",
+            Self::MinSuccessTime => "minSuccessTime",
+            Self::ProgressDeadline => "progressDeadline",
+        }
+    }
+
+    fn rule(self) -> &'static str {
+        match self {
+            Self::MaxConcurrency => rule::MAX_CONCURRENCY,
+            Self::MaxFailures => rule::MAX_FAILURES,
+            Self::MinSuccessTime => rule::MIN_SUCCESS_TIME,
+            Self::ProgressDeadline => rule::PROGRESS_DEADLINE,
+        }
+    }
+
+    /// What the rule says of a value without a meaning.
+    fn detail(self) -> String {
+        let value = Scalar::Text("?");
+        let fault: Option<Fault> = match self {
+            Self::MaxConcurrency => Limit::parse(value).err(),
+            Self::MaxFailures => Tolerance::parse(value).err(),
+            Self::MinSuccessTime => Soak::parse(value).err(),
+            Self::ProgressDeadline => ProgressDeadline::parse(value).err(),
+        };
+        fault.map(|fault| fault.detail().to_owned()).unwrap_or_default()
+    }
+
+    /// Returns the expression that a value may have a meaning.
+    fn may_mean_something(self, value: &str) -> String {
+        let text = |whole: &str, begin: &str| {
+            format!("(size({value}) > {SHORT} ? {value}.matches('{begin}') : {value}.matches('{whole}'))")
+        };
+        match self {
+            Self::MaxConcurrency | Self::MaxFailures => format!(
+                "(type({value}) == int ? {value} >= 0 && {value} <= {} : size({value}) <= 4 && {value}.matches('{SHARE}'))",
+                i32::MAX
+            ),
+            Self::MinSuccessTime => text(DURATION, DURATION_BEGINS),
+            Self::ProgressDeadline => text(DEADLINE, DEADLINE_BEGINS),
+        }
+    }
+}
+
+const PLACEMENTS: [&str; 3] = ["spec", "installStrategy", "placements"];
+
+fn validations_of_field(field: &Field) -> Vec<Value> {
+    let blocks = RolloutKind::EVERY.map(RolloutKind::block);
+    let of_block = |block: &str| {
+        let way = ["rolloutStrategy", block, field.name()];
+        let is_given = has("p", &way);
+        let way = way.join(".");
+        let sound = field.may_mean_something(&format!("p.{way}"));
+        let placements = PLACEMENTS.join(".");
+        let holds = |root: &str| {
+            format!(
+                "!({}) || {root}.{placements}.all(p, !({is_given}) || {sound})",
+                has(root, &PLACEMENTS)
+            )
+        };
+        let (detail, rule) = (field.detail(), field.rule());
+        let message = format!("{placements}[].{way}: Invalid value: {detail} [{rule}]");
+        let shown = format!(
+            "'{placements}[].{way}: Invalid value: \"' + string(object.{placements}.filter(p, {is_given} && !{sound})[0].{way}) + '\": {detail} [{rule}]'"
+        );
+        validation(holds, &message, Some(shown))
+    };
+    blocks.map(of_block).into()
+}
+
+/// A list or a map of a kind, by its path below the object; in at most one list.
+struct Collection {
+    kind: String,
+    outer: Vec<String>,
+    inner: Vec<String>,
+    most: usize,
+    what: &'static str,
+}
+
+fn validations_of_bounds() -> Vec<Value> {
+    collections().iter().map(Collection::validation).collect()
+}
+
+impl Collection {
+    fn validation(&self) -> Value {
+        let (outer, inner) = (words(&self.outer), words(&self.inner));
+        let most = self.most;
+        let within = |root: &str, path: &[&str]| {
+            format!(
+                "!({}) || size({root}.{}) <= {most}",
+                has(root, path),
+                path.join(".")
+            )
+        };
+        let holds = |root: &str| {
+            let all = if inner.is_empty() {
+                within(root, &outer)
+            } else {
+                let list = format!("{root}.{}", outer.join("."));
+                format!(
+                    "!({}) || {list}.all(i, {})",
+                    has(root, &outer),
+                    within("i", &inner)
+                )
+            };
+            format!("{root}.kind != '{}' || {all}", self.kind)
+        };
+        let path = if inner.is_empty() {
+            outer.join(".")
+        } else {
+            format!("{}[].{}", outer.join("."), inner.join("."))
+        };
+        let message = format!(
+            "{path}: Too many: must have at most {most} {} [{}]",
+            self.what,
+            bounds::RULE
+        );
+        validation(holds, &message, None)
+    }
+}
+
+fn words(path: &[String]) -> Vec<&str> {
+    path.iter().map(String::as_str).collect()
+}
+
+/// Returns the lists and maps of the specs of add-on kinds, in both versions.
+fn collections() -> Vec<Collection> {
+    let mut found = Vec::new();
+    for crd in api::crds() {
+        let names = &crd.spec.names;
+        if !ADDON_RESOURCES.contains(&names.plural.as_str()) {
+            continue;
+        }
+        let versions = crd.spec.versions.iter();
+        let schemas = versions.filter_map(|version| version.schema.as_ref()?.open_api_v3_schema.as_ref());
+        let specs = schemas.filter_map(|schema| schema.properties.as_ref()?.get("spec"));
+        let mut of_kind = Vec::new();
+        for spec in specs {
+            collect(spec, &mut vec!["spec".to_owned()], None, &mut of_kind);
+        }
+        let twins: Vec<_> = of_kind
+            .iter()
+            .filter_map(|one| in_v1beta1(&names.plural, one))
+            .collect();
+        of_kind.extend(twins);
+        for (outer, inner, is_list) in of_kind {
+            let (most, what) = if is_list {
+                (MOST_ITEMS, "items")
+            } else {
+                (MOST_VALUES, "entries")
+            };
+            found.push(Collection {
+                kind: names.kind.clone(),
+                outer,
+                inner,
+                most,
+                what,
+            });
+        }
+    }
+    found
+}
+
+/// Where a list or map is: the path to it or to the list around it, the path from an item of that, and whether it is a list.
+type Place = (Vec<String>, Vec<String>, bool);
+
+fn collect(
+    schema: &JSONSchemaProps,
+    path: &mut Vec<String>,
+    within: Option<&[String]>,
+    found: &mut Vec<Place>,
+) {
+    let place = |path: &[String], is_list| match within {
+        None => (path.to_vec(), Vec::new(), is_list),
+        Some(outer) => (outer.to_vec(), path.to_vec(), is_list),
+    };
+    if schema.type_.as_deref() == Some("array") {
+        found.push(place(path, true));
+        if let (None, Some(JSONSchemaPropsOrArray::Schema(item))) = (within, schema.items.as_ref()) {
+            let outer = path.clone();
+            collect(item, &mut Vec::new(), Some(&outer), found);
+        }
+        return;
+    }
+    if schema.additional_properties.is_some() {
+        found.push(place(path, false));
+    }
+    for (name, property) in schema.properties.iter().flatten() {
+        path.push(name.clone());
+        collect(property, path, within, found);
+        path.pop();
+    }
+}
+
+/// Returns where a list is in `v1beta1`, if that is elsewhere.
+fn in_v1beta1(resource: &str, (outer, inner, is_list): &Place) -> Option<Place> {
+    let path = outer
+        .iter()
+        .fold(Path::root(), |path, name| path.key(name.clone()));
+    let other = place_in_v1beta1(resource, &path);
+    if other == path {
+        return None;
+    }
+    let steps = other.to_string();
+    let steps = steps.split('.').map(str::to_owned).collect();
+    Some((steps, inner.clone(), *is_list))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::expect_file;
+
+    #[test]
+    fn the_manifest_is_up_to_date() {
+        let objects = backstop().into_iter().flat_map(|one| [one.policy, one.binding]);
+        let documents = objects.map(|object| {
+            let body = serde_saphyr::to_string(&object).expect("a policy is plain data");
+            format!("# Generated from crates/admission/src/backstop.rs; change that instead.\n{body}")
+        });
+        let text = documents.collect::<Vec<_>>().join("---\n");
+        expect_file!["../../../manifests/webhook/backstop.yaml"].assert_eq(&text);
+    }
+}
