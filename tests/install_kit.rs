@@ -247,6 +247,69 @@ fn components_are_the_same_by_kustomize() {
     }
 }
 
+/// What holds while no gate answers, by the program, the chart and kustomize.
+#[test]
+fn the_backstop_and_webhooks_that_fail_closed_are_the_same_in_every_way() {
+    let endpoint = admission::Endpoint::Service {
+        namespace: "tidegate".into(),
+        name: "tidegate".into(),
+        port: 443,
+    };
+    let [_, closed] = admission::configurations_that_fail_closed(&endpoint, None);
+    let guard = "ValidatingWebhookConfiguration /tidegate-guard";
+    let policies = |objects: &BTreeMap<String, Value>| {
+        let names = objects
+            .keys()
+            .filter(|name| name.starts_with("ValidatingAdmissionPolic"));
+        names.cloned().collect::<Vec<String>>()
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let settings = folder.path().join("enforcement.yaml");
+    std::fs::write(&settings, "[{rule: rollout/min-success-time, action: Warn}]").expect("writable");
+    let all = by_name(printed("--webhooks only --while-unavailable refuse"));
+    assert_eq!(all[guard], closed);
+    assert_eq!(policies(&all).len(), 2 * admission::backstop().len());
+    let softened = by_name(printed(&format!(
+        "--webhooks only --enforcement {}",
+        settings.display()
+    )));
+    let kept = policies(&all)
+        .into_iter()
+        .filter(|name| !name.ends_with("min-success-time"));
+    assert_eq!(policies(&softened), kept.collect::<Vec<_>>());
+    let none = by_name(printed("--webhooks only --backstop without"));
+    assert!(policies(&none).is_empty());
+    if !HELM.is_missing() {
+        let values = "certificates.mode=self-managed,webhooks.whileUnavailable=refuse,backstop.without={rollout/min-success-time}";
+        let chart = by_name(rendered(&["--set", values]));
+        assert_eq!(chart[guard], closed);
+        assert_eq!(policies(&chart), policies(&softened));
+        let old = by_name(rendered(&[
+            "--set",
+            "certificates.mode=self-managed",
+            "--kube-version",
+            "1.29.4",
+        ]));
+        assert!(policies(&old).is_empty());
+    }
+    if KUBECTL.is_missing() {
+        return;
+    }
+    let copied = Command::new("cp")
+        .arg("-r")
+        .arg(repository("manifests/deploy"))
+        .arg(folder.path())
+        .status();
+    assert!(copied.expect("cp is there").success());
+    let text = "resources: [deploy/webhooks/base]\ncomponents: [deploy/components/fail-closed, deploy/components/without-backstop]\n";
+    std::fs::write(folder.path().join("kustomization.yaml"), text).expect("writable");
+    let built = objects(&run(Command::new("kubectl").arg("kustomize").arg(folder.path())));
+    equal(
+        printed("--webhooks only --while-unavailable refuse --backstop without"),
+        built,
+    );
+}
+
 /// What Prometheus and Grafana get is what `manifests/monitoring` has, byte for byte, and nothing of it is taken for Helm's.
 #[test]
 fn rules_and_dashboards_arrive_as_they_are_written() {

@@ -10,10 +10,14 @@ use clap::Args;
 
 use super::CliError;
 use super::print::print;
+use super::rulebook::left_out_of_backstop;
 use crate::files::read_text;
 use crate::server::ClientAuthority;
 use field::Shown;
-use kit::{Certificates, Choice, Definitions, Extra, KitError, Place, Webhooks, Workloads, objects};
+use kit::{
+    Backstop, Certificates, Choice, Definitions, Extra, KitError, Place, Webhooks, WhileUnavailable,
+    Workloads, objects,
+};
 
 /// The namespace that is Tidegate's own.
 const TIDEGATE: &str = "tidegate";
@@ -64,6 +68,16 @@ pub struct InstallArgs {
     /// Whether the API server is told to ask the gate: with all the rest, not yet, or only that.
     #[arg(long, value_enum, value_name = "WHETHER", default_value_t = WebhooksArg::With)]
     pub webhooks: WebhooksArg,
+    /// What happens to new and changed specs while no gate answers: `admit` stores them, unless the backstop or the webhook `guard` refuses
+    /// them; `refuse` stores none of them.
+    #[arg(long, value_enum, value_name = "WHAT", default_value_t = UnavailableArg::Admit)]
+    pub while_unavailable: UnavailableArg,
+    /// Whether the policies that the API server evaluates itself come with the webhooks; without them before Kubernetes 1.30.
+    #[arg(long, value_enum, value_name = "WHETHER", default_value_t = BackstopArg::With)]
+    pub backstop: BackstopArg,
+    /// Enforcement file of the gate (`docs/enforcement.md`): a rule that it does not refuse everywhere gets no policy.
+    #[arg(long, value_name = "FILE")]
+    pub enforcement: Option<PathBuf>,
     /// Whether the definitions of Tidegate's kinds come with it; without them for the way back to an older program.
     #[arg(long, value_enum, value_name = "WHETHER", default_value_t = DefinitionsArg::With)]
     pub definitions: DefinitionsArg,
@@ -113,6 +127,24 @@ pub enum WebhooksArg {
     Without,
     /// That and nothing else: the last step of an installation, and the first to take away.
     Only,
+}
+
+/// What happens to new and changed specs while no gate answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum UnavailableArg {
+    /// They are stored, unless the backstop or the webhook `guard` refuses them.
+    Admit,
+    /// They are refused: fail closed.
+    Refuse,
+}
+
+/// Whether the policies that the API server evaluates itself come with the webhooks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum BackstopArg {
+    /// They do.
+    With,
+    /// They do not: the hub is older than Kubernetes 1.30.
+    Without,
 }
 
 /// Whether the definitions of Tidegate's kinds come with it.
@@ -202,7 +234,20 @@ fn choice(args: &InstallArgs) -> Result<Choice, CliError> {
             DefinitionsArg::With => Definitions::With,
             DefinitionsArg::Without => Definitions::Without,
         },
+        while_unavailable: match args.while_unavailable {
+            UnavailableArg::Admit => WhileUnavailable::Admit,
+            UnavailableArg::Refuse => WhileUnavailable::Refuse,
+        },
+        backstop: backstop(args)?,
     })
+}
+
+fn backstop(args: &InstallArgs) -> Result<Backstop, CliError> {
+    if args.backstop == BackstopArg::Without {
+        return Ok(Backstop::Without);
+    }
+    let left_out = left_out_of_backstop(args.enforcement.as_deref())?;
+    Ok(Backstop::Except(left_out.into_iter().collect()))
 }
 
 fn extra(with: ExtraArg) -> Extra {

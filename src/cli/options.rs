@@ -367,6 +367,12 @@ pub struct ReferenceArgs {
     /// closed, which would then hold up every add-on while the gate is away.
     #[arg(long)]
     pub without_conditions: bool,
+    /// Webhooks that refuse every new and changed spec while no gate answers, as `tidegate install --while-unavailable refuse` has them.
+    #[arg(long, conflicts_with = "without_conditions")]
+    pub fail_closed: bool,
+    /// Enforcement file of the gate: the backstop has no policy for a rule that it does not refuse everywhere.
+    #[arg(long, value_name = "FILE")]
+    pub enforcement: Option<PathBuf>,
     /// File with the secret that ends the path of every question, as `tidegate serve --path-secret` reads it; its first line counts.
     #[arg(long, value_name = "FILE")]
     pub path_secret: Option<PathBuf>,
@@ -397,6 +403,8 @@ pub enum Topic {
     Cli,
     /// The webhook configurations, for a gate behind a service or at `--url` (YAML).
     Webhooks,
+    /// The policies that the API server evaluates itself, from Kubernetes 1.30 on (YAML).
+    Backstop,
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use clap::{Command, CommandFactory};
 use serde_json::Value;
 
 use super::print::print;
+use super::rulebook::left_out_of_backstop;
 use super::serve::secrets;
 use super::{Cli, CliError, ReferenceArgs, Topic};
 use admission::{self, Endpoint};
@@ -19,6 +20,7 @@ pub(super) fn run(args: &ReferenceArgs) -> Result<(), CliError> {
         Topic::Rules => admission::reference_page(),
         Topic::Cli => command_line(),
         Topic::Webhooks => webhooks(args)?,
+        Topic::Backstop => backstop(args)?,
     };
     print(&Shown::page(&text))
 }
@@ -35,9 +37,10 @@ fn webhooks(args: &ReferenceArgs) -> Result<String, CliError> {
         },
         Endpoint::Url,
     );
-    let mut text = String::new();
     let mut configurations = if args.without_conditions {
         admission::configurations_without_conditions(&endpoint, None)
+    } else if args.fail_closed {
+        admission::configurations_that_fail_closed(&endpoint, None)
     } else {
         admission::configurations(&endpoint, None)
     };
@@ -50,15 +53,31 @@ fn webhooks(args: &ReferenceArgs) -> Result<String, CliError> {
             end_paths(configuration, secrets.first());
         }
     }
-    for configuration in configurations {
-        let body = serde_saphyr::to_string(&configuration).map_err(|error| CliError::Serve {
+    documents(&configurations, "webhook_configurations")
+}
+
+/// Renders the policies that the API server evaluates itself.
+fn backstop(args: &ReferenceArgs) -> Result<String, CliError> {
+    let left_out = left_out_of_backstop(args.enforcement.as_deref())?;
+    let kept = admission::backstop()
+        .into_iter()
+        .filter(|one| !left_out.contains(&one.name));
+    let objects: Vec<Value> = kept.flat_map(|one| [one.policy, one.binding]).collect();
+    documents(&objects, "backstop")
+}
+
+fn documents(objects: &[Value], file: &str) -> Result<String, CliError> {
+    let mut text = String::new();
+    for object in objects {
+        let body = serde_saphyr::to_string(object).map_err(|error| CliError::Serve {
             part: "the YAML writer",
             source: Box::new(error),
         })?;
-        text.push_str(
-            "---\n# Generated from crates/admission/src/webhook_configurations.rs; change that instead.\n",
-        );
-        text.push_str(&body);
+        write!(
+            text,
+            "---\n# Generated from crates/admission/src/{file}.rs; change that instead.\n{body}"
+        )
+        .expect("writing into a string cannot fail");
     }
     Ok(text)
 }
@@ -124,6 +143,8 @@ mod tests {
         let args = |url: &str| ReferenceArgs {
             topic: Topic::Webhooks,
             without_conditions: false,
+            fail_closed: false,
+            enforcement: None,
             path_secret: Some(file.clone()),
             url: (!url.is_empty()).then(|| url.to_owned()),
         };

@@ -59,6 +59,15 @@ fn take_up(path: &Path, rulebook: &ArcSwap<Rulebook>) -> Result<(), String> {
     Ok(())
 }
 
+/// Returns the names of the policies of the backstop whose rules do not refuse everywhere under an enforcement file.
+pub(super) fn left_out_of_backstop(file: Option<&Path>) -> Result<Vec<String>, CliError> {
+    let settings = file.map(enforcement).transpose()?.unwrap_or_default();
+    let left_out = admission::backstop()
+        .into_iter()
+        .filter(|one| !settings.always_denies(one.rule));
+    Ok(left_out.map(|one| one.name).collect())
+}
+
 fn enforcement(path: &Path) -> Result<Enforcement, CliError> {
     let wrong = |reason: String| CliError::ReadFlag {
         flag: "enforcement",

@@ -63,15 +63,45 @@ fn definitions() -> Vec<String> {
 
 /// The webhook configurations as the chart has them: cert-manager's annotation, or the bundle that the values give.
 fn chart_webhooks() -> String {
-    let text = joined(&[
-        "manifests/webhook/mutating.yaml".into(),
-        "manifests/webhook/validating.yaml".into(),
-    ]);
+    let one = |name: &str| joined(&[format!("manifests/webhook/{name}.yaml")]);
+    let text = format!(
+        "{}---\n{{OPEN}}{}{{CLOSED}}{}{{END}}",
+        one("mutating"),
+        one("validating"),
+        one("validating-fail-closed")
+    );
     let annotated = text.replace("metadata:\n  labels:\n", "metadata:\n  {INJECTED}\n  labels:\n");
     let bundled = annotated.replace("  clientConfig:\n", "  clientConfig:\n    {BUNDLE}\n");
     template(&bundled, ".Values.webhooks.enabled")
+        .replace("{OPEN}", "{{- if eq (default \"admit\" .Values.webhooks.whileUnavailable) \"admit\" }}\n")
+        .replace("{CLOSED}", "{{- else }}\n")
+        .replace("{END}", "{{- end }}\n")
         .replace("{INJECTED}", "{{- if eq .Values.certificates.mode \"cert-manager\" }}\n  annotations:\n    cert-manager.io/inject-ca-from: {{ .Release.Namespace }}/tidegate\n  {{- end }}")
         .replace("{BUNDLE}", "{{- with .Values.certificates.caBundle }}\n    caBundle: {{ b64enc . }}\n    {{- end }}")
+}
+
+/// The backstop as the chart has it: where the hub serves the kind, and without the rules that the values name. The values of an older
+/// release, which `helm upgrade --reuse-values` keeps, do not name it.
+fn chart_backstop() -> String {
+    let mut text = "# Generated from crates/admission/src/backstop.rs; change that instead.\n".to_owned();
+    for one in admission::backstop() {
+        let is_kept = format!(
+            "{{{{- if not (has \"{}\" (default (list) $backstop.without)) }}}}\n",
+            one.rule
+        );
+        text.push_str(&is_kept);
+        for object in [one.policy, one.binding] {
+            let body = serde_saphyr::to_string(&object).expect("plain data");
+            assert!(!body.contains("{{"), "Helm would read it");
+            text.push_str("---\n");
+            text.push_str(&body);
+        }
+        text.push_str("{{- end }}\n");
+    }
+    let served = "semverCompare \">=1.30-0\" .Capabilities.KubeVersion.Version";
+    format!(
+        "{{{{- $backstop := default (dict \"enabled\" true) .Values.backstop }}}}\n{{{{- if and .Values.webhooks.enabled $backstop.enabled ({served}) }}}}\n{text}{{{{- end }}}}\n"
+    )
 }
 
 /// The dashboards as objects that Grafana's sidecar finds by their label.
@@ -176,6 +206,11 @@ pub(super) fn derived() -> BTreeMap<String, String> {
             template(&certificate, "eq .Values.certificates.mode \"cert-manager\""),
         ),
         (chart("templates/webhooks.yaml"), chart_webhooks()),
+        (chart("templates/backstop.yaml"), chart_backstop()),
+        (
+            deploy("webhooks/base/backstop.yaml"),
+            joined(&["manifests/webhook/backstop.yaml".into()]),
+        ),
     ]);
     files.extend(of_choices());
     files.extend(of_monitoring());

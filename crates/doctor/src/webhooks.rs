@@ -12,6 +12,8 @@ use admission::configurations;
 
 /// The end of the names of our webhooks.
 const OURS: &str = ".gate.tidegate.io";
+/// The webhook that fails closed.
+const GUARD: &str = "guard.gate.tidegate.io";
 /// Groups whose kinds no webhook but ours should change on the way in.
 const GROUPS: [&str; 3] = [
     api::v1alpha1::GROUP,
@@ -246,10 +248,12 @@ pub(crate) fn has_secret(lists: &WebhookLists) -> bool {
 /// Returns what is not as Tidegate registers it. A hub that drops match conditions has neither them nor the webhook that needs them.
 pub fn webhook_faults(lists: &WebhookLists, has_conditions: bool) -> Vec<WebhookFault> {
     let nowhere = admission::Endpoint::Url("https://gate".to_owned());
-    let wanted = if has_conditions {
-        configurations(&nowhere, None)
-    } else {
+    let wanted = if !has_conditions {
         admission::configurations_without_conditions(&nowhere, None)
+    } else if fails_closed(lists) {
+        admission::configurations_that_fail_closed(&nowhere, None)
+    } else {
+        configurations(&nowhere, None)
     };
     let mut faults = Vec::new();
     for (configuration, (kind, live)) in wanted
@@ -293,6 +297,22 @@ fn added(kind: &'static str, live: &[Value]) -> Vec<WebhookFault> {
         index,
     })
     .collect()
+}
+
+/// Returns whether the administrator has chosen that nothing is stored while no gate answers: the webhook that fails closed is then called
+/// for every kind.
+fn fails_closed(lists: &WebhookLists) -> bool {
+    let kinds = |webhook: &Value| {
+        let rules = webhook
+            .get("rules")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten();
+        let resources = rules.filter_map(|rule| rule.get("resources")?.as_array());
+        resources.map(Vec::len).sum::<usize>()
+    };
+    let mut all = hooks(&lists.validating).into_iter().map(|(_, webhook)| webhook);
+    all.any(|webhook| text(webhook, "name") == GUARD && kinds(webhook) > 1)
 }
 
 /// Returns the webhooks of ours whose path ends in another secret than the first one's, which is the one that `doctor` sends a question
@@ -512,6 +532,22 @@ pub(crate) mod tests {
         assert_eq!(words(&lists), Vec::<String>::new());
         assert_eq!(endpoints(&lists).len(), 1);
         assert_eq!(endpoints(&lists)[0].text(), "service tidegate/tidegate:443");
+    }
+
+    #[test]
+    fn webhooks_that_fail_closed_have_no_fault_and_half_of_it_is_one() {
+        let nowhere = admission::Endpoint::Url("https://gate".to_owned());
+        let [mutating, validating] = admission::configurations_that_fail_closed(&nowhere, Some("pem"));
+        let mut lists = WebhookLists {
+            mutating: vec![mutating],
+            validating: vec![validating],
+        };
+        assert_eq!(words(&lists), Vec::<String>::new());
+        lists.validating[0]["webhooks"][0]["failurePolicy"] = json!("Ignore");
+        assert_eq!(words(&lists).len(), 1);
+        let mut lists = registered();
+        lists.validating[0]["webhooks"][0]["matchConditions"] = json!([]);
+        assert_eq!(words(&lists).len(), 1, "for one kind only it is an edit");
     }
 
     fn webhooks_of(lists: &mut WebhookLists) -> impl Iterator<Item = &mut Value> {

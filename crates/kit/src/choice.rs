@@ -72,6 +72,24 @@ pub enum Definitions {
     Without,
 }
 
+/// What is stored of that which the gate has not judged, because it does not answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WhileUnavailable {
+    /// Everything that the backstop and the webhook `guard` do not refuse.
+    Admit,
+    /// No new and no changed spec.
+    Refuse,
+}
+
+/// The policies that the API server evaluates itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Backstop {
+    /// All of them but those with these names.
+    Except(BTreeSet<String>),
+    /// None: the hub does not serve their kind.
+    Without,
+}
+
 /// Whose the namespace is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
@@ -100,6 +118,10 @@ pub struct Choice {
     pub webhooks: Webhooks,
     /// Whether the definitions come with it.
     pub definitions: Definitions,
+    /// What is stored while no gate answers.
+    pub while_unavailable: WhileUnavailable,
+    /// The policies that the API server evaluates itself.
+    pub backstop: Backstop,
 }
 
 /// Returns the objects of an installation, in the order in which they are applied.
@@ -125,6 +147,16 @@ pub fn objects(choice: &Choice) -> Result<Vec<Value>, KitError> {
                 add("webhooks/base", &mut webhooks)?;
                 trust(&mut webhooks, authority.as_deref());
             }
+        }
+        if choice.while_unavailable == WhileUnavailable::Refuse {
+            add("components/fail-closed", &mut webhooks)?;
+        }
+        match &choice.backstop {
+            Backstop::Without => add("components/without-backstop", &mut webhooks)?,
+            Backstop::Except(names) => webhooks.retain(|object| {
+                let name = object.pointer("/metadata/name").and_then(Value::as_str);
+                name.is_none_or(|name| !names.contains(name))
+            }),
         }
         objects.extend(webhooks);
     }
@@ -240,6 +272,8 @@ mod tests {
             extras: BTreeSet::new(),
             webhooks: Webhooks::With,
             definitions: Definitions::With,
+            while_unavailable: WhileUnavailable::Admit,
+            backstop: Backstop::Without,
         }
     }
 

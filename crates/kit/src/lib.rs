@@ -14,6 +14,8 @@ mod error;
 mod files;
 mod kustomization;
 
-pub use choice::{Certificates, Choice, Definitions, Extra, Place, Webhooks, Workloads, objects};
+pub use choice::{
+    Backstop, Certificates, Choice, Definitions, Extra, Place, Webhooks, WhileUnavailable, Workloads, objects,
+};
 pub use error::KitError;
 pub use files::FILES;
