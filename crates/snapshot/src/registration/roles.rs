@@ -68,9 +68,14 @@ impl View<'_> {
         })
     }
 
-    /// Returns whether a namespace is that of a cluster. An instance may stand in any namespace; that makes it no cluster's.
+    /// Returns whether a namespace is that of a cluster. Only a cluster that the hub has accepted has one: a bootstrap token may
+    /// register a ManagedCluster with any name. An instance in a namespace does not make it a cluster's.
     pub fn is_clusters_own(&self, namespace: &Name) -> bool {
-        self.cluster(namespace).is_some() && !is_reserved(namespace)
+        self.is_accepted(namespace) && !is_reserved(namespace)
+    }
+
+    fn is_accepted(&self, cluster: &Name) -> bool {
+        self.cluster(cluster).is_some_and(|cluster| cluster.accepted)
     }
 
     /// Returns why the agent of this add-on on a cluster is not given a role in a namespace.
@@ -84,7 +89,7 @@ impl View<'_> {
             return Some(Unbindable::Name);
         }
         let addon = &self.addon.name;
-        let own = is_addons_own(namespace, addon) && self.cluster(addon).is_none();
+        let own = is_addons_own(namespace, addon) && !self.is_accepted(addon);
         let clusters = namespace == cluster && self.is_clusters_own(cluster);
         if !clusters && !own && !self.settings().hub_namespaces.lists(namespace) {
             return Some(Unbindable::Namespace);
