@@ -314,6 +314,72 @@ fn the_operator_decides_what_findings_of_policies_do() {
     );
 }
 
+/// `fieldPath` is where the message points. It must not excuse a change that the policy is about.
+#[test]
+fn a_field_path_excuses_no_change_that_a_policy_is_about() {
+    let who = "request.userInfo.username == 'root'";
+    let when = "timestamp(facts.now) < timestamp('2020-01-01T00:00:00Z')";
+    let old_value = "object.spec.installNamespace == oldObject.spec.installNamespace || object.spec.installNamespace == 'z'";
+    let other_field = "object.spec.installNamespace == 'z'";
+    let mut wrong = Vec::new();
+    for expression in [who, when, old_value, other_field, "false"] {
+        for path in [
+            "",
+            "spec",
+            "spec.installNamespace",
+            "spec.desiredVersion",
+            "metadata.name",
+        ] {
+            for conditional in [false, true] {
+                let mut spec =
+                    json!({"validations": [{"id": "a", "expression": expression, "message": "no"}]});
+                if conditional {
+                    spec["matchConditions"] =
+                        json!([{"name": "others", "expression": "request.userInfo.username != 'root'"}]);
+                }
+                if !path.is_empty() {
+                    spec["validations"][0]["fieldPath"] = json!(path);
+                }
+                if expression == when {
+                    spec["facts"] = json!(["now"]);
+                }
+                let rulebook = rulebook(&[policy("p", &spec)], "[]");
+                let verdict = verdict(&addon("b"), Some(&addon("a")), &rulebook);
+                if verdict.allowed() {
+                    wrong.push(format!("{expression} | {path:?} | {conditional}"));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "stored:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn an_old_fault_that_a_change_does_not_concern_only_warns() {
+    let rows = [
+        (
+            "object.spec.installNamespace.startsWith('addon-')",
+            "spec.installNamespace",
+        ),
+        (
+            "request.namespace == 'c2' || object.spec.installNamespace == 'z'",
+            "spec.installNamespace",
+        ),
+    ];
+    for (expression, path) in rows {
+        let spec = json!({"failurePolicy": "Fail", "validations": [{"id": "a", "expression": expression, "message": "no", "fieldPath": path}]});
+        let rulebook = rulebook(&[policy("p", &spec)], "[]");
+        let mut new = addon("a");
+        new["spec"]["desiredVersion"] = json!("1.2.3");
+        let verdict = verdict(&new, Some(&addon("a")), &rulebook);
+        let found = refusals(&verdict);
+        assert!(
+            found.iter().all(|one| !one.contains("policy/p")),
+            "{expression}: {found:?}"
+        );
+    }
+}
+
 #[test]
 fn mutations_come_before_the_rules_and_travel_in_the_patch() {
     let label = policy(

@@ -181,8 +181,18 @@ fn unnamed(policy: &Policy, faults: &mut Vec<PolicyFault>) {
         if raw.field_path.is_empty() {
             faults.push(PolicyFault::at(
                 path.clone(),
-                "has no fieldPath: the message names no field, and an old fault is refused on every update",
+                "has no fieldPath: the message names no field",
             ));
+        } else if let Some(read) = policy
+            .validations
+            .get(index)
+            .and_then(|one| policy.change_read_by(&one.id))
+        {
+            let words = format!(
+                "reads {read}: the policy is about the change, so an old fault is refused on every update that it judges, and \
+                 fieldPath only names the field in the message"
+            );
+            faults.push(PolicyFault::at(path.key("fieldPath"), words));
         }
         if raw.message.is_empty() && raw.message_expression.is_empty() {
             faults.push(PolicyFault::at(

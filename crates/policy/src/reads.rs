@@ -7,11 +7,23 @@ use std::collections::BTreeSet;
 
 use admission_policy::MatchResources;
 use cel_engine::{Reference, Step};
+use field::{Path, Segment};
 use serde_json::{Map, Value};
 
 use super::compile::Policy;
 use super::expression::Expression;
 use super::set::PolicySet;
+
+/// What of a request is the same for every change of an object.
+const OF_THE_OBJECT: [&str; 7] = [
+    "kind",
+    "name",
+    "namespace",
+    "requestKind",
+    "requestResource",
+    "resource",
+    "subResource",
+];
 
 /// What the API server itself keeps in the metadata of an object.
 const BOOKKEEPING: [&str; 8] = [
@@ -32,17 +44,18 @@ impl PolicySet {
         self.only(|policy| policy.sees_a_difference(object, old))
     }
 
-    /// Tells whether everything that a rule of a policy looks at is the same in both versions of an object.
+    /// Returns whether everything that a rule of a policy reads is the same in both versions of an object. `at` is the field that
+    /// the rule names as the one at fault, or the root.
     ///
-    /// A rule that also looks at who asks, when, or at the stored object is about the change itself: for it nothing is the same
-    /// unless everything is.
-    pub fn sees_the_same(&self, rule: &str, object: &Value, old: &Value) -> bool {
+    /// A rule that also reads who changes the object, when, or what is stored is about the change itself: for it nothing is the same
+    /// unless the whole object is. So is one that reads nothing.
+    pub fn sees_the_same(&self, rule: &str, at: &Path, object: &Value, old: &Value) -> bool {
         let named = rule.strip_prefix("policy/").and_then(|rest| rest.split_once('/'));
         let Some((name, part)) = named else {
             return false;
         };
         let mut all = self.policies().filter(|policy| *policy.name == *name);
-        all.all(|policy| policy.part_sees_the_same(part, object, old))
+        all.all(|policy| policy.part_sees_the_same((part, at), object, old))
     }
 
     /// Tells whether the text of the policy that a rule is part of has one of these words. A rule of no policy here has them.
@@ -71,28 +84,34 @@ impl Policy {
             || references.any(|reference| is_of_object(reference) && !is_same(reference, object, old))
     }
 
-    fn part_sees_the_same(&self, part: &str, object: &Value, old: &Value) -> bool {
+    fn part_sees_the_same(&self, (part, at): (&str, &Path), object: &Value, old: &Value) -> bool {
         let references = self.read_by(part);
-        let is_about_the_change = |reference: &&Reference| {
-            let first = reference.steps.first();
-            match reference.name.as_str() {
-                "object" | "params" | "variables" | "namespaceObject" => false,
-                "facts" => matches!(first, Some(Step::Member(name)) if name == "now"),
-                _ => true,
-            }
-        };
-        let mut read = references
-            .iter()
-            .copied()
-            .filter(|reference| reference.name == "object")
-            .peekable();
-        if read.peek().is_none() || references.iter().any(is_about_the_change) {
+        let reads = |name: &str| references.iter().any(|reference| reference.name == name);
+        let names_a_field = *at != Path::root();
+        // The namespace of an object does not change with the object.
+        let reads_what_is_stored =
+            reads("object") || (names_a_field && (reads("namespaceObject") || reads("facts")));
+        if !reads_what_is_stored || references.iter().any(|reference| is_about_the_change(reference)) {
             return is_whole_the_same(object, old);
         }
-        // What is known of the fleet is looked up by what stands in the spec.
-        let asks_the_fleet = references.iter().any(|reference| reference.name == "facts");
-        (!asks_the_fleet || object.get("spec") == old.get("spec"))
+        // Facts of the fleet are found by values of the spec: by those at the field, if the rule names one of the spec.
+        let is_of_spec = matches!(at.segments().first(), Some(Segment::Key(name)) if name == "spec");
+        let mut read = references.iter().filter(|reference| reference.name == "object");
+        (!reads("facts") || is_of_spec || object.get("spec") == old.get("spec"))
             && read.all(|reference| is_same(reference, object, old))
+    }
+
+    /// Returns the first thing that a part reads that makes it a rule about who changes an object, when, or from what.
+    pub(super) fn change_read_by(&self, part: &str) -> Option<String> {
+        let references = self.read_by(part);
+        let about = references
+            .into_iter()
+            .find(|reference| is_about_the_change(reference))?;
+        let member = about.steps.first().and_then(|step| match step {
+            Step::Member(name) => Some(name.as_str()),
+            Step::Each => None,
+        });
+        Some(member.map_or_else(|| about.name.clone(), |member| format!("{}.{member}", about.name)))
     }
 
     /// Returns everything that the text of one part names, conditions and variables included; of the whole policy where no part has
@@ -121,6 +140,20 @@ impl Policy {
             }
         }
         found
+    }
+}
+
+/// Tells whether something is different for every change of an object: who asks, when, and what was stored before.
+fn is_about_the_change(reference: &Reference) -> bool {
+    let first = match reference.steps.first() {
+        Some(Step::Member(name)) => name.as_str(),
+        Some(Step::Each) | None => "",
+    };
+    match reference.name.as_str() {
+        "object" | "params" | "variables" | "namespaceObject" => false,
+        "facts" => first == "now",
+        "request" => !OF_THE_OBJECT.contains(&first),
+        _ => true,
     }
 }
 
@@ -264,7 +297,7 @@ mod tests {
         ];
         for (spec, expected) in rows {
             assert_eq!(
-                set(&spec).sees_the_same("policy/p/a", &new, &old),
+                set(&spec).sees_the_same("policy/p/a", &Path::root(), &new, &old),
                 expected,
                 "{spec}"
             );
@@ -273,15 +306,15 @@ mod tests {
             "object.metadata.?name.orValue('') == 'x' || facts.configs.all(c, c.supported)"}]});
         let mut moved = old.clone();
         moved["spec"]["a"] = json!(2);
-        assert!(set(&asking).sees_the_same("policy/p/a", &new, &old));
+        assert!(set(&asking).sees_the_same("policy/p/a", &Path::root(), &new, &old));
         assert!(
-            !set(&asking).sees_the_same("policy/p/a", &moved, &old),
+            !set(&asking).sees_the_same("policy/p/a", &Path::root(), &moved, &old),
             "other references may stand there"
         );
         let any = set(&checks("request.userInfo.username == 'a'"));
         let touched = object(&json!({"labels": {"owner": "evil"}, "resourceVersion": "9"}));
         assert!(
-            any.sees_the_same("policy/p/a", &touched, &old),
+            any.sees_the_same("policy/p/a", &Path::root(), &touched, &old),
             "the server's own books do not count"
         );
     }

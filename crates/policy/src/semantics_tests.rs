@@ -503,3 +503,48 @@ fn what_is_probably_not_meant_is_noted() {
     );
     assert!(native.is_empty());
 }
+
+#[test]
+fn a_field_path_of_a_policy_about_the_change_is_noted() {
+    let noted = |expression: &str, more: &Value| {
+        let mut spec = json!({"validations": [{"id": "a", "fieldPath": "metadata.name", "message": "m", "expression": expression}]});
+        json_patch::merge(&mut spec, more);
+        let (notes, _) = super::lint(&load(&[ours(&spec)], &[]), (&|_, _| None, &[]), None);
+        let lines = notes.iter().map(|note| note.fault.one_line());
+        let of_the_path = lines.filter(|line| line.starts_with("spec.validations[0].fieldPath: reads "));
+        of_the_path
+            .map(|line| line.split(": ").nth(1).unwrap_or_default().to_owned())
+            .collect::<Vec<_>>()
+    };
+    let rows = [
+        (
+            "'system:masters' in request.userInfo.groups",
+            json!({}),
+            Some("reads request.userInfo"),
+        ),
+        (
+            "object.spec.a == oldObject.spec.a",
+            json!({}),
+            Some("reads oldObject.spec"),
+        ),
+        (
+            "facts.now != ''",
+            json!({"facts": ["now"]}),
+            Some("reads facts.now"),
+        ),
+        (
+            "object.spec.a == 1",
+            json!({"matchConditions": [{"name": "c", "expression": "request.operation == 'UPDATE'"}]}),
+            Some("reads request.operation"),
+        ),
+        (
+            "variables.who == 'a'",
+            json!({"variables": [{"name": "who", "expression": "request.userInfo.username"}]}),
+            Some("reads request.userInfo"),
+        ),
+        ("object.metadata.name != request.namespace", json!({}), None),
+    ];
+    for (expression, more, expected) in rows {
+        assert_eq!(noted(expression, &more), Vec::from_iter(expected), "{expression}");
+    }
+}

@@ -100,7 +100,7 @@ pub(crate) fn examine(
                 &asked.collected(&was.findings),
                 |new| {
                     about(new, &mut values, || {
-                        policies.sees_the_same(new.rule(), object, before)
+                        policies.sees_the_same(new.rule(), new.path(), object, before)
                     })
                 },
                 |was| about(was, &mut stored, || true),
@@ -212,15 +212,20 @@ impl PolicyAttributes<'_> {
     }
 }
 
-/// Returns what a fault is about, as text. A policy that names no field speaks of all that its text reads: the whole object
-/// changes with every label.
+/// Returns what a fault is about, as text. Nothing is untouched where something changes that the policy reads, whatever field it
+/// names: `fieldPath` is where the message points. A policy that names no field is about all that it reads: the whole object changes
+/// with every label.
 fn about(
     violation: &Violation,
     values: &mut Values<'_>,
     sees_the_same: impl FnOnce() -> bool,
 ) -> Option<Rc<str>> {
+    if !sees_the_same() {
+        // No JSON value is written like this, so it equals that of no old fault.
+        return Some(Rc::from("changed"));
+    }
     if *violation.path() == Path::root() {
-        return sees_the_same().then(|| Rc::from("what it reads"));
+        return Some(Rc::from("what it reads"));
     }
     values.at(violation.path())
 }

@@ -189,8 +189,10 @@ fn namespace(subject: &Subject<'_, Template>, findings: &mut Findings) {
         let Some(namespace) = permission.namespace.filter(|namespace| !namespace.is_empty()) else {
             continue;
         };
-        let is_cluster = subject.facts.cluster(namespace).is_some();
-        let own = is_addons_own(namespace, subject.body.addon) && !is_cluster;
+        let cluster = subject.facts.cluster(namespace);
+        let is_cluster = cluster.is_some();
+        let has_a_cluster = cluster.is_some_and(|cluster| cluster.accepted);
+        let own = is_addons_own(namespace, subject.body.addon) && !has_a_cluster;
         if own || subject.hub_namespaces.lists(namespace) {
             continue;
         }
