@@ -37,5 +37,5 @@ fn a_review_of_addons_of_clusters(bencher: divan::Bencher<'_, '_>, objects: usiz
     bencher
         .counter(divan::counter::ItemsCount::new(objects))
         .counter(divan::counter::BytesCount::new(bytes.len()))
-        .bench(|| conversion::answer(&bytes, Extensions::Kept).expect("an answer"));
+        .bench(|| conversion::answer(&bytes, Extensions::Kept, &hash::Keys::default()).expect("an answer"));
 }

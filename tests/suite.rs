@@ -76,6 +76,7 @@ mod tide_on_hub;
 mod time;
 mod tools_agree;
 mod troubleshoot;
+mod upgrade_access;
 mod upgrade_approver;
 mod upgrade_definition;
 mod upgrade_page;

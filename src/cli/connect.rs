@@ -270,7 +270,7 @@ pub(super) fn counted_client(reached: HubConfig, metrics: &Metrics) -> Result<Cl
 pub(super) fn witness(client: Client) -> ExistenceReader {
     let same = client.clone();
     ExistenceReader::new(move |object| controllers::ask(client.clone(), object).boxed())
-        .vouching(move |user, question| controllers::may_bind(same.clone(), user, question).boxed())
+        .vouching(move |user, question| controllers::is_allowed(same.clone(), user, question).boxed())
 }
 
 type Cause = Box<dyn std::error::Error + Send + Sync>;

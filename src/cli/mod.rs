@@ -26,6 +26,7 @@ mod plugin;
 mod policies;
 pub mod policy;
 mod print;
+mod record_keys;
 mod reference;
 mod release;
 mod render;

@@ -27,6 +27,7 @@ pub(super) fn read(args: &GateArgs, rights: &RightsArgs) -> Result<Rulebook, Cli
         blast_radius: args.blast_radius.unwrap_or_default(),
         hub_namespaces: rights.namespaces(),
         reserved_signers: rights.signers(),
+        ..Rulebook::default()
     })
 }
 

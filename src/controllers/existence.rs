@@ -16,7 +16,7 @@ use kube::{Api, Client};
 use super::runtime::raw::{Raw, resource};
 use api::names::labels;
 use snapshot::{
-    AddonFacts, AddonPlacement, Facts, Kind, LiveFact, MayBind, Names, NamespaceFacts, ObjectKey, RoleFacts,
+    AddonFacts, AddonPlacement, Facts, Kind, LiveFact, Names, NamespaceFacts, ObjectKey, RoleFacts, UserRight,
 };
 
 /// Where reviews of access are asked for.
@@ -110,14 +110,14 @@ async fn role(client: Client, object: &ObjectKey) -> Option<LiveFact> {
     }
 }
 
-/// Returns whether a user (`userInfo` of a review) may bind a role, if the hub says so. An answer that rests on an error of the
+/// Returns whether a user (`userInfo` of a review) has a right, if the hub says so. An answer that rests on an error of the
 /// hub's own is none.
-pub async fn may_bind(client: Client, user: Arc<str>, question: MayBind) -> Option<bool> {
+pub async fn is_allowed(client: Client, user: Arc<str>, question: UserRight) -> Option<bool> {
     let user: UserInfo = serde_json::from_str(&user).ok()?;
     if user.username.as_deref().unwrap_or_default().is_empty() {
         return None;
     }
-    let address = question.role.kind.address();
+    let address = question.object.kind.address();
     let review = SubjectAccessReview {
         spec: SubjectAccessReviewSpec {
             user: user.username,
@@ -127,8 +127,8 @@ pub async fn may_bind(client: Client, user: Arc<str>, question: MayBind) -> Opti
             resource_attributes: Some(ResourceAttributes {
                 group: Some(address.group.to_owned()),
                 resource: Some(address.resource.to_owned()),
-                verb: Some("bind".to_owned()),
-                name: Some(question.role.name.to_string()),
+                verb: Some(question.verb().to_owned()),
+                name: Some(question.object.name.to_string()),
                 namespace: Some(question.namespace.to_string()),
                 ..ResourceAttributes::default()
             }),

@@ -20,7 +20,7 @@ mod webhook_watch;
 
 pub use auditor::{AuditOptions, AuditPace, Auditor, Reports, Sightings, WatchTap, tap};
 pub use election::{ElectionOptions, Pace, StockLease, identity};
-pub use existence::{ask, may_bind};
+pub use existence::{ask, is_allowed};
 pub use gate_certificate::{CertificateKeeper, CertificateOptions, SecretFollower, SecretState};
 pub use lens::{Lens, Look};
 pub use policies::{PolicyDocuments, PolicyTells, PolicyWatch};

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
+use hash::Keys;
 use kube::Client;
 use tokio::sync::{Notify, broadcast, mpsc, watch};
 use tokio::task::{JoinHandle, JoinSet};
@@ -54,6 +55,8 @@ pub struct TideOptions {
     pub part: Part,
     /// Where the controllers count what they do.
     pub metrics: Metrics,
+    /// The keys of records of the webhook, such as that of placements of an upgrade; without them no record is needed.
+    pub keys: Option<Arc<ArcSwap<Keys>>>,
     /// Where an audit hears what the watches show; absent where nothing is audited.
     pub tap: Option<WatchTap>,
 }
@@ -70,6 +73,7 @@ impl Default for TideOptions {
             stock: None,
             part: Part::Drives,
             metrics: Metrics::default(),
+            keys: None,
             tap: None,
         }
     }
@@ -177,10 +181,10 @@ fn watched_fence(
 }
 
 /// One controller for each kind of owner.
-fn controllers() -> Controllers {
+fn controllers(keys: Option<Arc<ArcSwap<Keys>>>) -> Controllers {
     Controllers::from([
         (Kind::AddOn, Box::<Planning>::default() as Box<dyn Controller>),
-        (Kind::Upgrade, Box::new(Upgrading)),
+        (Kind::Upgrade, Box::new(Upgrading { keys })),
     ])
 }
 
@@ -235,11 +239,12 @@ impl Tide {
         };
         watches.spawn(keep_time(client.clone(), clock.clone(), stop.clone()));
         let ends = (stop.clone(), leading.clone(), fence);
+        let keys = options.keys.clone();
         let driver = Reconciler::new(
             term.fenced(&client),
             options,
             outlets,
-            (clock.clone(), controllers()),
+            (clock.clone(), controllers(keys)),
             ends,
         );
         let recorder = driver.recorder();

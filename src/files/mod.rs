@@ -7,6 +7,6 @@ mod read;
 mod walk;
 mod write;
 
-pub use read::{inspect, read, read_text};
+pub use read::{inspect, names, read, read_text};
 pub use walk::{Found, Refused, Walk};
 pub use write::{Access, create, write};

@@ -4,6 +4,7 @@
 //! is empty: so nothing is believed of a size, and nothing but a regular file is opened. What the program was given as a
 //! descriptor of its own (`/dev/stdin`, `<(…)` of a shell) is read up to the same size.
 
+use std::ffi::OsString;
 use std::fs::{self, File, FileType};
 use std::io::{self, Read as _};
 use std::os::unix::fs::FileTypeExt as _;
@@ -32,6 +33,16 @@ pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
 pub fn read_text(path: &Path, most: u64) -> io::Result<String> {
     let text = String::from_utf8(read(path, most)?);
     text.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.utf8_error()))
+}
+
+/// Returns the names in a folder, sorted.
+pub fn names(folder: &Path) -> io::Result<Vec<OsString>> {
+    let entries = fs::read_dir(folder)?;
+    let mut names: Vec<OsString> = entries
+        .map(|entry| Ok(entry?.file_name()))
+        .collect::<io::Result<_>>()?;
+    names.sort();
+    Ok(names)
 }
 
 /// Tells what keeps a file from being read, for a caller that has a library read it whole, or reads it later.

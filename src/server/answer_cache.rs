@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use admission::{LiveFact, MayBind, ObjectKey};
+use admission::{LiveFact, ObjectKey, UserRight};
 
 /// The most answers that are kept.
 const MOST: usize = 1024;
@@ -20,7 +20,7 @@ pub(super) enum Question {
     /// What it has of an object.
     Object(ObjectKey),
     /// Whether a user, of whom this is a digest, may bind a role.
-    Right([u8; 32], MayBind),
+    Right([u8; 32], UserRight),
 }
 
 /// What the hub says.

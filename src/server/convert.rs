@@ -1,7 +1,7 @@
 //! `/convert`: objects in the other version.
 //!
-//! Decides how large a review may be and how many are converted at once; what becomes of an object `conversion` says. Asks no hub and
-//! needs no fact, so that it answers before anything else of this program is ready: a hub whose conversions wait for its own
+//! Decides how large a review may be and how many are converted at once, in turns by address; what becomes of an object
+//! `conversion` says. Asks no hub and needs no fact, so that it answers before anything else of this program is ready: a hub whose conversions wait for its own
 //! controllers would never start.
 
 use std::sync::Arc;
@@ -10,13 +10,13 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{Request, Response, StatusCode};
-use tokio::sync::Semaphore;
 use tokio::task::JoinError;
-use tokio::time::timeout;
 
 use super::body::{self, Broken};
 use super::limits::Limits;
+use super::peer::Peer;
 use super::routes::{AppState, admitted, busy, is_json, json, plain};
+use super::turns::Turns;
 use conversion::{self, Extensions};
 
 /// The largest review that is read, in bytes: a list of ten thousand add-ons comes as one.
@@ -28,11 +28,11 @@ const AT_ONCE: usize = 2;
 const TURN: Duration = Duration::from_secs(5);
 
 /// The places for conversions.
-pub(super) struct Converting(Arc<Semaphore>);
+pub(super) struct Converting(Turns);
 
 impl Default for Converting {
     fn default() -> Self {
-        Self(Arc::new(Semaphore::new(AT_ONCE)))
+        Self(Turns::new(AT_ONCE))
     }
 }
 
@@ -41,13 +41,12 @@ impl Converting {
     /// or not its caller still waits.
     async fn work<T: Send + 'static>(
         &self,
-        patience: Duration,
+        (peer, patience): (Peer, Duration),
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Option<Result<T, JoinError>> {
-        let place = Arc::clone(&self.0).acquire_owned();
-        let place = timeout(patience, place).await.ok()?.ok()?;
+        let turn = self.0.take(peer, patience).await?;
         let job = tokio::task::spawn_blocking(move || {
-            let _place = place;
+            let _turn = turn;
             work()
         });
         Some(job.await)
@@ -83,8 +82,9 @@ pub(super) async fn convert(
         Err(broken) => return refused(&broken),
     };
     // The answer is about as large as the review, and has its room until the caller has taken it.
-    let work = move || conversion::answer(&bytes, extensions).map(|answer| held.keeps(answer));
-    match desk.converting.work(TURN, work).await {
+    let keys = Arc::clone(&desk.rulebook.load().keys);
+    let work = move || conversion::answer(&bytes, extensions, &keys).map(|answer| held.keeps(answer));
+    match desk.converting.work((peer, TURN), work).await {
         Some(Ok(Ok(answer))) => {
             life.reviewed();
             json(StatusCode::OK, answer)
@@ -113,11 +113,12 @@ mod tests {
     #[tokio::test]
     async fn a_conversion_whose_caller_has_hung_up_keeps_its_place_until_it_has_ended() {
         let converting = Converting::default();
+        let peer = Peer::from(std::net::IpAddr::from([127, 0, 0, 1]));
         let mut ends = Vec::new();
         for _ in 0..AT_ONCE {
             let (begins, begun) = oneshot::channel();
             let (end, ended) = mpsc::channel::<()>();
-            let work = converting.work(TURN, move || {
+            let work = converting.work((peer, TURN), move || {
                 begins.send(()).expect("it is waited for");
                 ended.recv().ok();
             });
@@ -127,10 +128,10 @@ mod tests {
             }
             ends.push(end);
         }
-        let further = converting.work(Duration::ZERO, || ()).await;
+        let further = converting.work((peer, Duration::ZERO), || ()).await;
         assert!(further.is_none(), "as many as there may be are under way");
         drop(ends);
-        let next = converting.work(Duration::from_mins(1), || ()).await;
+        let next = converting.work((peer, Duration::from_mins(1)), || ()).await;
         assert!(next.is_some(), "they have ended");
     }
 }

@@ -17,7 +17,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::allowance::{Allowance, OnBehalf};
 use super::answer_cache::{AnswerCache, Question, Word};
-use admission::{Facts, LiveFact, MayBind, ObjectKey, Verdict};
+use admission::{Facts, LiveFact, ObjectKey, UserRight, Verdict};
 
 /// The most that is asked on behalf of one request.
 const MOST_ASKED: usize = 10;
@@ -25,7 +25,7 @@ const MOST_ASKED: usize = 10;
 const LONGEST_USER: usize = 16 << 10;
 
 type Ask = dyn Fn(ObjectKey) -> BoxFuture<'static, Option<LiveFact>> + Send + Sync;
-type Vouch = dyn Fn(Arc<str>, MayBind) -> BoxFuture<'static, Option<bool>> + Send + Sync;
+type Vouch = dyn Fn(Arc<str>, UserRight) -> BoxFuture<'static, Option<bool>> + Send + Sync;
 
 /// Asks the hub what it has of an object, and what a user may do there.
 #[derive(Clone)]
@@ -56,7 +56,7 @@ pub(super) struct Asker<'a> {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Answers {
     objects: BTreeMap<ObjectKey, LiveFact>,
-    rights: BTreeMap<MayBind, bool>,
+    rights: BTreeMap<UserRight, bool>,
 }
 
 impl Answers {
@@ -105,7 +105,7 @@ impl ExistenceReader {
     #[must_use]
     pub fn vouching(
         self,
-        vouch: impl Fn(Arc<str>, MayBind) -> BoxFuture<'static, Option<bool>> + Send + Sync + 'static,
+        vouch: impl Fn(Arc<str>, UserRight) -> BoxFuture<'static, Option<bool>> + Send + Sync + 'static,
     ) -> Self {
         Self {
             vouch: Some(Arc::new(vouch)),
@@ -138,7 +138,7 @@ impl ExistenceReader {
     fn questions(
         &self,
         objects: &BTreeSet<ObjectKey>,
-        rights: &BTreeSet<MayBind>,
+        rights: &BTreeSet<UserRight>,
         asker: Asker<'_>,
     ) -> Vec<Question> {
         let known = asker.user.filter(|user| user.len() <= LONGEST_USER);

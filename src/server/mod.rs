@@ -28,6 +28,7 @@ mod review_deadline;
 mod routes;
 mod shares;
 mod tree_budget;
+mod turns;
 mod watched;
 mod wrong_paths;
 

@@ -45,7 +45,7 @@ pub(super) type Decide = fn(&admission::Request<'_>, &Facts, &Rulebook) -> Verdi
 /// What every request shares.
 pub(super) struct AppState {
     pub(super) facts: Arc<ArcSwap<Facts>>,
-    rulebook: Arc<ArcSwap<Rulebook>>,
+    pub(super) rulebook: Arc<ArcSwap<Rulebook>>,
     decide: Decide,
     health: Health,
     pub(super) secrets: ArcSwapOption<PathSecrets>,

@@ -5,14 +5,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use admission::{MayBind, ObjectKey};
+use admission::{ObjectKey, UserRight};
 use devhub::TestHub;
 use kube::Client;
 use serde_json::{Value, json};
 use snapshot::{Kind, LiveFact, RollUps, Settings};
 use tidegate::controllers::{
     AuditOptions, AuditPace, Auditor, ElectionOptions, Pace, Part, PolicyDocuments, PolicyTells, PolicyWatch,
-    Reports, StockLease, Tide, TideOptions, ask, may_bind, tap, watch_webhooks,
+    Reports, StockLease, Tide, TideOptions, ask, is_allowed, tap, watch_webhooks,
 };
 use tidegate::telemetry::Metrics;
 use tokio::sync::watch;
@@ -474,12 +474,12 @@ pub(crate) async fn of_the_gate(hub: &TestHub, client: Client, used: impl Future
     }
     let role = ObjectKey::new(Kind::HubClusterRole, "", "hello-reader");
     for (user, namespace, expected) in [("alice", "", true), ("alice", "c1", true), ("bob", "c1", false)] {
-        let question = MayBind {
-            role: role.clone(),
+        let question = UserRight {
+            object: role.clone(),
             namespace: namespace.into(),
         };
         let user = json!({"username": user, "groups": ["system:authenticated"]}).to_string();
-        let may = may_bind(client.clone(), user.as_str().into(), question).await;
+        let may = is_allowed(client.clone(), user.as_str().into(), question).await;
         assert_eq!(may, Some(expected), "{user} {namespace:?}");
     }
     used.await;

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 use snapshot::{
-    AddonFacts, Completeness, Event, Facts, Kind, MayBind, Name, ObjectKey, Settings, Store, role_key,
+    AddonFacts, Completeness, Event, Facts, Kind, Name, ObjectKey, Settings, Store, UserRight, role_key,
 };
 
 /// What is asked about one object.
@@ -131,7 +131,7 @@ pub(crate) struct WrittenFacts {
     pub(crate) objects: Vec<Value>,
     /// What the hub itself says about objects: `Kind namespace/name`, and whether it exists.
     pub(crate) asked_hub: BTreeMap<String, bool>,
-    /// What the hub says the one who asks may bind: `Kind name namespace`, without the namespace everywhere.
+    /// What the hub says the one who asks may bind, or get of placements: `Kind name namespace`, without the namespace everywhere.
     pub(crate) may_bind: BTreeMap<String, bool>,
 }
 
@@ -174,8 +174,11 @@ impl WrittenFacts {
             let mut words = text.split(' ');
             let (kind, name) = (words.next().expect("a kind"), words.next().expect("a name"));
             let namespace = Name::from(words.next().unwrap_or_default());
-            let role = role_key(kind, &namespace, &name.into()).expect("a kind of role");
-            (MayBind { role, namespace }, *may)
+            let object = match kind {
+                "Placement" => ObjectKey::new(Kind::Placement, &*namespace, name),
+                _ => role_key(kind, &namespace, &name.into()).expect("a kind of role"),
+            };
+            (UserRight { object, namespace }, *may)
         });
         facts = facts.entitled(rights.collect());
         if self.asked_hub.is_empty() {

@@ -24,6 +24,7 @@ use super::subject::{
     Addon, AddonPolicy, ClusterAddon, DeploymentConfig, HubConfig, Kind, Placement, SetBinding, Template,
     Upgrade,
 };
+use super::upgrade_record;
 use super::v1beta1;
 use super::verdict::Verdict;
 use ::bounds::ReadError;
@@ -53,7 +54,10 @@ pub fn decide(request: &Request<'_>, facts: &Facts, rulebook: &Rulebook) -> Verd
     let others = others
         .iter()
         .map(|other| decided(&other.request(request), facts, rulebook));
+    let unsigned = v1beta1::unsigned(request, &rulebook.keys);
+    let unsigned = unsigned.map(|fault| refuse(identity(request, &Value::Null), vec![fault]));
     others
+        .chain(unsigned)
         .fold(verdict, Verdict::refusing_as_well)
         .of_stored(is_stored)
 }
@@ -155,6 +159,9 @@ fn judge(request: &Request<'_>, opened: Opened, facts: &Facts, rulebook: &Rulebo
     let added = policies::mutate(&asking, &documents, &patch);
     form.add(&added.patch);
     patch.0.extend(added.patch.0);
+    let record = upgrade_record::addition(request, (&form.stored, old), facts, &rulebook.keys);
+    form.add(&record);
+    patch.0.extend(record.0);
     let faults = form.faults(shape, &documents, request.circumstances.stop);
     let found = by_kind(&case, form.seen(), documents.old.as_ref());
     let shapely = rulebook

@@ -19,7 +19,7 @@ use super::step_budget::StepBudget;
 use super::subject::{Addon, ClusterAddon, Kind, Rule, Subject};
 use super::unconfirmed::Unconfirmed;
 use field::{Class, Fault, Findings, Path, Violation};
-use snapshot::{Facts, MayBind, ObjectKey};
+use snapshot::{Facts, ObjectKey, UserRight};
 
 /// The most findings of one rule; a document can hold a mistake ten thousand times.
 pub(super) const MOST_OF_A_RULE: usize = 100;
@@ -54,7 +54,7 @@ pub(super) struct Examined {
     pub(super) findings: Findings,
     pub(super) asked: BTreeSet<ObjectKey>,
     /// What the one who asks must be allowed.
-    pub(super) rights: BTreeSet<MayBind>,
+    pub(super) rights: BTreeSet<UserRight>,
     /// What cannot be decided without the user of a request.
     pub(super) undecided: Vec<Violation>,
 }

@@ -33,6 +33,7 @@ mod subject;
 mod template_body;
 mod unconfirmed;
 mod upgrade_body;
+mod upgrade_record;
 mod v1beta1;
 mod verdict;
 mod webhook_configurations;
@@ -58,4 +59,4 @@ pub use webhook_configurations::{
 pub use model::InstallNamespace;
 pub use policy::{is_former, is_policy};
 pub use schema::Stop;
-pub use snapshot::{Facts, LiveFact, MayBind, ObjectKey};
+pub use snapshot::{Facts, LiveFact, ObjectKey, UserRight};

@@ -2,6 +2,9 @@
 //!
 //! Decides nothing. The default holds every built-in rule as it is documented, and nothing else.
 
+use std::sync::Arc;
+
+use hash::Keys;
 use serde_json::Value;
 
 use super::blast_radius::BlastRadius;
@@ -23,6 +26,8 @@ pub struct Rulebook {
     pub hub_namespaces: HubNamespaces,
     /// Signers that only certain add-ons may have.
     pub reserved_signers: ReservedSigners,
+    /// The keys by which replicas recognise what one of them has written into an object.
+    pub keys: Arc<Keys>,
 }
 
 /// What is wrong with a policy that does not compile.

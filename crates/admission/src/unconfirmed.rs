@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::request::UnknownFacts;
 use field::{Findings, Path, Violation};
-use snapshot::{MayBind, ObjectKey};
+use snapshot::{ObjectKey, UserRight};
 
 /// The doubts that the rules of one question have.
 #[derive(Debug, Default)]
@@ -24,7 +24,7 @@ pub(super) struct Unconfirmed {
 struct Right {
     rule: &'static str,
     path: Path,
-    question: MayBind,
+    question: UserRight,
 }
 
 /// What is left of findings when their doubts are known.
@@ -34,7 +34,7 @@ pub(super) struct Settled {
     /// The objects that the hub should be asked for.
     pub(super) objects: BTreeSet<ObjectKey>,
     /// The rights that the hub should be asked for.
-    pub(super) rights: BTreeSet<MayBind>,
+    pub(super) rights: BTreeSet<UserRight>,
     /// What hangs on rights, where there is no user to ask about.
     pub(super) undecided: Vec<Violation>,
 }
@@ -58,7 +58,7 @@ impl Unconfirmed {
     }
 
     /// Notes that what a rule says about a path rests on what the one who asks may do.
-    pub(super) fn ask(&self, rule: &'static str, path: &Path, question: MayBind) {
+    pub(super) fn ask(&self, rule: &'static str, path: &Path, question: UserRight) {
         self.rights.borrow_mut().push(Right {
             rule,
             path: path.clone(),
@@ -78,7 +78,7 @@ impl Unconfirmed {
             let about = rights
                 .iter()
                 .filter(|right| right.rule == violation.rule() && right.path == *violation.path());
-            let questions: Vec<MayBind> = about.map(|right| right.question.clone()).collect();
+            let questions: Vec<UserRight> = about.map(|right| right.question.clone()).collect();
             let open = !questions.is_empty() && unknown == UnknownFacts::SetAside;
             if open {
                 settled.undecided.push(violation.clone());

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::step_budget::Items;
+use super::upgrade_record::Asks;
 use api::cluster::{ManagedClustersUpgradeSpec, ManagedClustersUpgradeStatus, OperatorRef};
 use field::{Class, Path, Violation};
 use model::upgrade::UpgradeSpec;
@@ -26,6 +27,8 @@ pub(super) struct UpgradeBody {
     pub(super) approves_all: bool,
     /// What every cluster is asked for: version, operators and actions.
     pub(super) asked: Value,
+    /// What needs a record that the author may use placements.
+    pub(super) asks: Asks,
     /// How many clusters are on their way, as the status tells it.
     pub(super) underway: i64,
 }
@@ -62,6 +65,7 @@ impl UpgradeBody {
             exclude: operators.exclude.iter().cloned().collect(),
             approves_all: operators.approve_all_upgrades.unwrap_or_default(),
             asked: asked(&written),
+            asks: Asks::read(object),
             underway: counts.initialized.saturating_add(counts.partial),
         }
     }

@@ -10,14 +10,15 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use super::bounds;
 use super::request::Request;
-use super::shape::UNKNOWN_FIELD;
+use super::shape::{self, UNKNOWN_FIELD};
 use super::verdict::Verdict;
 use api::v1alpha1::{GROUP, VERSION};
 use conversion::{
-    Extensions, KINDS, OLD_NAMES, OtherReading, Version, convert, place_in_v1beta1, read_as_written,
-    words_of_v1beta1,
+    Extensions, KINDS, OLD_NAMES, OtherReading, Version, convert, is_signed, place_in_v1beta1,
+    read_as_written, words_of_v1beta1,
 };
 use field::{Class, Fault, Path, Violation};
+use hash::Keys;
 
 /// The objects of a request in the version that rules speak.
 pub(super) struct AsAlpha {
@@ -90,6 +91,50 @@ impl AsAlpha {
             Err(_) => Patch::default(),
         }
     }
+}
+
+/// Returns what is wrong with an annotation for fields that only the other version has, where the request brings one that the hub's
+/// conversion has not signed: it would put nothing back, and the fields would be lost.
+pub(super) fn unsigned(request: &Request<'_>, keys: &Keys) -> Option<Violation> {
+    let version = Version::EVERY
+        .into_iter()
+        .find(|version| version.name() == request.version)?;
+    let other = Version::EVERY.into_iter().find(|other| *other != version)?;
+    let is_ours = request.group == GROUP && KINDS.iter().any(|(_, resource)| *resource == request.resource);
+    let raw = request
+        .object
+        .filter(|_| is_ours && !keys.is_empty() && !request.passes_unseen());
+    let signs = [other.kept_in(), "\\u", "\\/"];
+    let raw = raw.filter(|raw| signs.iter().any(|sign| raw.get().contains(sign)))?;
+    if !bounds::excess(request).refused.is_empty() {
+        return None;
+    }
+    let object: Value = serde_json::from_str(raw.get()).ok()?;
+    let old: Option<Value> = request.old.and_then(|old| serde_json::from_str(old.get()).ok());
+    let kept = |object: &Value| {
+        object
+            .get("metadata")?
+            .get("annotations")?
+            .get(other.kept_in())
+            .cloned()
+    };
+    let is_stored = old.as_ref().and_then(kept) == kept(&object);
+    if is_stored || is_signed(&object, keys) != Some(false) {
+        return None;
+    }
+    let fault = Fault::bare(
+        Class::Invalid,
+        "was not written by the conversion of this hub, or for another object or state: it would restore nothing",
+    );
+    let hint = format!(
+        "remove the annotation, and write its fields in {}; on a hub of its own keys, restore those (--record-keys)",
+        other.api_version()
+    );
+    let path = Path::root()
+        .key("metadata")
+        .key("annotations")
+        .entry(other.kept_in());
+    Some(fault.hint(hint).at(path, shape::VALUE))
 }
 
 /// What else a hub may make of the object of a request than what was read.

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use json_patch::Patch;
 
 use field::{Findings, Identity, Status, Violation, Warning};
-use snapshot::{MayBind, ObjectKey};
+use snapshot::{ObjectKey, UserRight};
 
 /// Whether an object may be stored, why not, what else to say, and what to add to it.
 #[must_use = "a verdict does nothing until it is answered"]
@@ -23,7 +23,7 @@ pub struct Verdict {
     annotations: BTreeMap<String, String>,
     undecided: Vec<Violation>,
     asks: BTreeSet<ObjectKey>,
-    rights: BTreeSet<MayBind>,
+    rights: BTreeSet<UserRight>,
 }
 
 impl Verdict {
@@ -157,13 +157,13 @@ impl Verdict {
     }
 
     /// Returns this verdict with what the hub should be asked about the user of the request.
-    pub(super) fn asking_whether(self, rights: BTreeSet<MayBind>) -> Self {
+    pub(super) fn asking_whether(self, rights: BTreeSet<UserRight>) -> Self {
         Self { rights, ..self }
     }
 
     /// Returns what the user of the request must be allowed on the hub. Until the hub has said so, the verdict refuses what hangs
     /// on it.
-    pub fn asks_whether(&self) -> &BTreeSet<MayBind> {
+    pub fn asks_whether(&self) -> &BTreeSet<UserRight> {
         &self.rights
     }
 

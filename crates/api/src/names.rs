@@ -80,6 +80,9 @@ pub mod annotations {
     /// Kept for its meaning to old hubs; ignored.
     pub const DISABLE_AUTOMATIC_INSTALLATION: &str =
         "addon.open-cluster-management.io/disable-automatic-installation";
+    /// The record that the author of a ManagedClustersUpgrade may use placements of other namespaces. The webhook writes it; a
+    /// user who may use them sets it to another value to renew it.
+    pub const PLACEMENT_ACCESS: &str = "tidegate.io/placement-access";
     /// On a ManagedClustersUpgrade: a new value tries the clusters again that have failed.
     pub const UPGRADE_RETRY: &str = "cluster.open-cluster-management.io/mcu-retry";
     /// Image mirrors of a ManagedCluster.

@@ -8,15 +8,23 @@ use serde_json::Value;
 use super::fields::Fidelity;
 use super::kept::{KeptFields, parts};
 use super::places::OLD_NAMES;
+use super::trust::Trust;
 use super::version::{Extensions, Version};
 use super::{addon, cluster_addon};
+use hash::Keys;
 
 /// Converts an object. Without loss: converted back it is what it was, and what was changed in between keeps what the change did
 /// not touch.
 #[must_use]
 pub fn convert(object: Value, to: Version, extensions: Extensions) -> Value {
+    convert_trusting(object, to, extensions, Trust::Everything)
+}
+
+/// The same for a hub, whose authors may write annotations: only those that its conversion has signed are put back.
+#[must_use]
+pub fn convert_trusting(object: Value, to: Version, extensions: Extensions, trust: Trust<'_>) -> Value {
     match Version::of(&object) {
-        Some(from) if from != to => converted(object, to, extensions, Reading::Stored),
+        Some(from) if from != to => converted(object, to, (extensions, trust), Reading::Stored),
         Some(_) | None => object,
     }
 }
@@ -26,7 +34,12 @@ pub fn convert(object: Value, to: Version, extensions: Extensions) -> Value {
 #[must_use]
 pub fn read_as_written(object: Value) -> Value {
     match Version::of(&object) {
-        Some(Version::V1beta1) => converted(object, Version::V1alpha1, Extensions::Served, Reading::Written),
+        Some(Version::V1beta1) => converted(
+            object,
+            Version::V1alpha1,
+            (Extensions::Served, Trust::Everything),
+            Reading::Written,
+        ),
         Some(Version::V1alpha1) | None => object,
     }
 }
@@ -180,20 +193,34 @@ impl Kind {
     }
 }
 
-fn converted(mut object: Value, to: Version, extensions: Extensions, reading: Reading) -> Value {
+/// Returns whether an annotation of an object for what only the other version can hold counts on a hub with these keys; nothing where
+/// there is none.
+#[must_use]
+pub fn is_signed(object: &Value, keys: &Keys) -> Option<bool> {
+    let of = Version::of(object)?.other();
+    let text = KeptFields::text(object, of)?;
+    Some(Trust::Keys(keys).open(object, of, &text).is_some())
+}
+
+fn converted(
+    mut object: Value,
+    to: Version,
+    (extensions, trust): (Extensions, Trust<'_>),
+    reading: Reading,
+) -> Value {
     let kind = kind_of(&object);
     if let Some(fields) = object.as_object_mut() {
         fields.insert("apiVersion".to_owned(), Value::from(to.api_version()));
     }
     let Some(kind) = kind else { return object };
-    let mut back = KeptFields::read(&mut object, to);
+    let mut back = KeptFields::read(&mut object, to, trust);
     if back.restore(&mut object) {
-        KeptFields::forget(&mut object, to.other());
+        KeptFields::forget_counted(&mut object, to.other(), trust);
         return object;
     }
     let from = to.other();
     // Written by hand: a version keeps nothing for itself. Left there, it would come true on the way back.
-    KeptFields::forget(&mut object, from);
+    KeptFields::forget_counted(&mut object, from, trust);
     let was = parts(&object);
     // Such a field of a `v1beta1` object is none of its own, and means nothing.
     let mut kept = KeptFields::take(&mut object, kind.only(extensions));
@@ -204,7 +231,7 @@ fn converted(mut object: Value, to: Version, extensions: Extensions, reading: Re
         kept.note_exact(was, &mut object);
     }
     if reading == Reading::Stored {
-        kept.write(&mut object, from);
+        kept.write(&mut object, from, trust);
     }
     object
 }

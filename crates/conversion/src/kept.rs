@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
 
-use super::fields::object;
+use super::trust::Trust;
 use super::version::Version;
 use api::names::annotations::INSTALL_NAMESPACE;
 use bounds::{MOST_VALUES, Size};
@@ -187,19 +187,32 @@ impl KeptFields {
         annotate(whole, of.kept_in(), text);
     }
 
+    /// Takes that annotation away, unless it does not count: it may be the only place of what it keeps.
+    pub(super) fn forget_counted(whole: &mut Value, of: Version, trust: Trust<'_>) {
+        if Self::text(whole, of).is_none_or(|text| trust.open(whole, of, &text).is_some()) {
+            Self::forget(whole, of);
+        }
+    }
+
     /// Takes that annotation away.
     pub(super) fn forget(whole: &mut Value, of: Version) {
         annotate(whole, of.kept_in(), None);
     }
 
     /// Takes what is kept out of the annotations of an object. What cannot be read is dropped: nothing of ours is in it.
-    pub(super) fn read(whole: &mut Value, of: Version) -> Self {
-        let metadata = object(whole, "metadata");
+    /// What does not count stays where it is.
+    pub(super) fn read(whole: &mut Value, of: Version, trust: Trust<'_>) -> Self {
+        let metadata = whole.get("metadata").and_then(Value::as_object);
         let annotations = metadata.and_then(|metadata| metadata.get("annotations")?.as_object());
         let text = annotations.and_then(|annotations| annotations.get(of.kept_in())?.as_str());
+        let kept = text.map(|text| trust.open(whole, of, text));
+        if kept == Some(None) {
+            return Self::default();
+        }
         // What this program wrote has no more values than an object may have, and the three of its own.
         let is_small = |text: &&str| Size::of(text.as_bytes()).values <= MOST_VALUES + 3;
-        let Some(Ok(read)) = text.filter(is_small).map(serde_json::from_str::<Written<'_>>) else {
+        let kept = kept.flatten().filter(is_small);
+        let Some(Ok(read)) = kept.map(serde_json::from_str::<Written<'_>>) else {
             if annotations.is_some_and(|annotations| annotations.contains_key(of.kept_in())) {
                 annotate(whole, of.kept_in(), None);
             }
@@ -223,7 +236,7 @@ impl KeptFields {
     }
 
     /// Writes what is kept into the annotations of an object, if there is anything.
-    pub(super) fn write(self, whole: &mut Value, of: Version) {
+    pub(super) fn write(self, whole: &mut Value, of: Version, trust: Trust<'_>) {
         let mut all = Vec::new();
         if let Some(Exact { digest, parts }) = &self.exact {
             all.push(format!(r#""exact":{parts}"#));
@@ -240,7 +253,8 @@ impl KeptFields {
         }
         drop(self);
         if !all.is_empty() {
-            annotate(whole, of.kept_in(), Some(format!("{{{}}}", all.join(","))));
+            let text = trust.close(whole, of, format!("{{{}}}", all.join(",")));
+            annotate(whole, of.kept_in(), Some(text));
         }
     }
 }

@@ -17,12 +17,14 @@ mod fields;
 mod kept;
 mod places;
 mod review;
+mod trust;
 mod version;
 
 #[cfg(test)]
 mod round_trip_tests;
 
-pub use convert::{OtherReading, convert, own_fields, read_as_written};
+pub use convert::{OtherReading, convert, convert_trusting, is_signed, own_fields, read_as_written};
 pub use places::{OLD_NAMES, place_in_v1beta1, words_of_v1beta1};
 pub use review::{CONVERT_PATH, CONVERT_SERVED_PATH, ReviewError, answer};
+pub use trust::{PROBE, Trust};
 pub use version::{Extensions, KINDS, Version};

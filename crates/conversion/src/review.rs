@@ -12,9 +12,11 @@ use serde::{Deserialize, Deserializer as _};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::convert::convert;
+use super::convert::convert_trusting;
+use super::trust::Trust;
 use super::version::{Extensions, Version};
 use field::Path;
+use hash::Keys;
 
 /// Path of the conversion webhook of definitions that have not got Tidegate's own fields in `v1beta1`.
 pub const CONVERT_PATH: &str = "/convert";
@@ -62,7 +64,8 @@ struct Question<'a> {
 }
 
 /// Answers a review: every object in the version that is asked for, in its order.
-pub fn answer(bytes: &[u8], extensions: Extensions) -> Result<Vec<u8>, ReviewError> {
+/// Only annotations that one of the keys has signed are put back.
+pub fn answer(bytes: &[u8], extensions: Extensions, keys: &Keys) -> Result<Vec<u8>, ReviewError> {
     let envelope: Envelope<'_> = serde_json::from_slice(bytes).map_err(ReviewError::Parse)?;
     if envelope.api_version != API_VERSION || envelope.kind != "ConversionReview" {
         return Err(ReviewError::WrongKind);
@@ -93,7 +96,7 @@ pub fn answer(bytes: &[u8], extensions: Extensions) -> Result<Vec<u8>, ReviewErr
             if index > 0 {
                 out.push(b',');
             }
-            write_converted(&mut out, object, to, extensions)
+            write_converted(&mut out, object, to, (extensions, Trust::Keys(keys)))
         });
         reader.deserialize_seq(items).map_err(ReviewError::Parse)?;
     }
@@ -122,12 +125,19 @@ impl<'a, F: FnMut(usize, &'a RawValue)> Visitor<'a> for Items<F> {
 }
 
 /// Writes an object in the other version, or as it came.
-fn write_converted(out: &mut Vec<u8>, object: &RawValue, to: Version, extensions: Extensions) {
+fn write_converted(
+    out: &mut Vec<u8>,
+    object: &RawValue,
+    to: Version,
+    (extensions, trust): (Extensions, Trust<'_>),
+) {
     let begin = out.len();
     let is_small = object.get().len() <= MOST_BYTES;
     let read = is_small.then(|| bounds::read(object.get(), &Path::root()));
     let written = match read {
-        Some(Ok(object)) => serde_json::to_writer(&mut *out, &convert(object, to, extensions)).is_ok(),
+        Some(Ok(object)) => {
+            serde_json::to_writer(&mut *out, &convert_trusting(object, to, extensions, trust)).is_ok()
+        }
         Some(Err(_)) | None => false,
     };
     if !written {

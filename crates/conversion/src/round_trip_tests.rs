@@ -3,7 +3,8 @@
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-use super::{Extensions, Version};
+use super::{Extensions, Trust, Version, convert_trusting};
+use hash::Keys;
 
 /// The conversion of a hub with Open Cluster Management's definitions.
 fn convert(object: Value, to: Version) -> Value {
@@ -344,7 +345,7 @@ fn an_object_that_is_too_deep_spoils_no_other() {
         {{"apiVersion":"addon.open-cluster-management.io/v1alpha1","kind":"ClusterManagementAddOn","spec":{deep}}}]}}}}"#,
         alpha_addon()
     );
-    let answer = super::answer(review.as_bytes(), Extensions::Kept).expect("an answer");
+    let answer = super::answer(review.as_bytes(), Extensions::Kept, &Keys::default()).expect("an answer");
     let answer = String::from_utf8(answer).expect("a text");
     assert!(answer.contains(&convert(alpha_addon(), Version::V1beta1).to_string()));
     let kept = format!(
@@ -362,7 +363,8 @@ fn a_review_answers_every_object_in_its_order() {
     ];
     let review = json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview", "request": {
         "uid": "u", "desiredAPIVersion": "addon.open-cluster-management.io/v1beta1", "objects": objects}});
-    let answer = super::answer(review.to_string().as_bytes(), Extensions::Kept).expect("an answer");
+    let answer =
+        super::answer(review.to_string().as_bytes(), Extensions::Kept, &Keys::default()).expect("an answer");
     let answer: Value = serde_json::from_slice(&answer).expect("JSON");
     assert_eq!(answer["response"]["uid"], json!("u"));
     assert_eq!(answer["response"]["result"], json!({"status": "Success"}));
@@ -371,10 +373,77 @@ fn a_review_answers_every_object_in_its_order() {
         answer["response"]["convertedObjects"],
         json!([convert(first, Version::V1beta1), second, third])
     );
-    assert!(super::answer(b"{}", Extensions::Kept).is_err());
+    assert!(super::answer(b"{}", Extensions::Kept, &Keys::default()).is_err());
     let wrong = review.to_string().replace("v1beta1\"", "v9\"");
-    let answer: Value =
-        serde_json::from_slice(&super::answer(wrong.as_bytes(), Extensions::Kept).expect("an answer"))
-            .expect("JSON");
+    let answer: Value = serde_json::from_slice(
+        &super::answer(wrong.as_bytes(), Extensions::Kept, &Keys::default()).expect("an answer"),
+    )
+    .expect("JSON");
     assert_eq!(answer["response"]["result"]["status"], json!("Failure"));
+}
+
+/// An author who may write an object may write its annotations, but not its status.
+#[test]
+fn a_hub_puts_back_nothing_that_its_conversion_has_not_signed() {
+    let (ours, theirs) = (Keys::new([vec![1; 32]]), Keys::new([vec![2; 32]]));
+    let to =
+        |object: Value, version, keys| convert_trusting(object, version, Extensions::Kept, Trust::Keys(keys));
+    let mut stored = both(
+        "ManagedClusterAddOn",
+        Version::V1alpha1,
+        json!({"spec": {"desiredVersion": "1.0.0"},
+        "status": {"currentVersion": "1.0.0", "namespace": "x"}}),
+    );
+    let shown = to(stored.clone(), Version::V1beta1, &ours);
+    let key = Version::V1alpha1.kept_in();
+    let kept = shown["metadata"]["annotations"][key]
+        .as_str()
+        .expect("it is kept")
+        .to_owned();
+    assert_eq!(
+        to(shown.clone(), Version::V1alpha1, &ours),
+        stored,
+        "its own comes back, the status too"
+    );
+    let json = kept.split_once(' ').expect("a signature").1;
+    let forged = json!({"fields": [[["status", "conditions"], [{"type": "Available", "status": "True"}]], [["spec", "desiredVersion"], "9"]]}).to_string();
+    let exact = json!({"exact": {"spec": {"installNamespace": "kube-system"}, "status": {"currentVersion": "9"}}, "of": "x"}).to_string();
+    let signature = kept.split_once(' ').expect("a signature").0;
+    for text in [
+        json.to_owned(),
+        forged.clone(),
+        exact,
+        format!("{signature} {forged}"),
+        format!(" {json}"),
+        "x".to_owned(),
+        String::new(),
+    ] {
+        let mut written = both("ManagedClusterAddOn", Version::V1beta1, json!({"spec": {}}));
+        written["metadata"]["annotations"] = json!({key: text});
+        let alpha = to(written.clone(), Version::V1alpha1, &ours);
+        assert_eq!(alpha["spec"], json!({}), "{text}");
+        assert_eq!(alpha.get("status"), None, "{text}");
+        assert_eq!(
+            alpha["metadata"]["annotations"][key],
+            json!(text),
+            "what does not count stays where it is"
+        );
+        assert_eq!(super::is_signed(&written, &ours), Some(false), "{text}");
+        assert_eq!(to(alpha, Version::V1beta1, &ours), written, "and is shown again");
+    }
+    let mut copied = shown.clone();
+    copied["metadata"]["name"] = json!("other");
+    assert_eq!(
+        to(copied, Version::V1alpha1, &ours).get("status"),
+        None,
+        "the signature of another object"
+    );
+    let alpha = to(shown.clone(), Version::V1alpha1, &theirs);
+    assert_eq!(alpha["spec"], json!({}), "the key of another hub");
+    stored["metadata"]["annotations"] = json!({Version::V1beta1.kept_in(): forged});
+    assert_eq!(
+        to(stored, Version::V1beta1, &ours)["status"].get("conditions"),
+        None,
+        "nor what v1beta1 is shown"
+    );
 }

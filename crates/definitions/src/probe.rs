@@ -8,7 +8,7 @@
 use serde_json::{Value, json};
 
 use super::live::annotations;
-use conversion::Version;
+use conversion::{PROBE, Version};
 
 /// The same as below but for one blank, which no conversion of ours writes.
 const ASKED: &str = r#"{ "fields":[[["spec","addOnConfiguration"],{"crName":"tidegate-conversion-probe"}]]}"#;
@@ -21,7 +21,7 @@ pub fn probe() -> Value {
         "apiVersion": Version::V1beta1.api_version(),
         "kind": "ClusterManagementAddOn",
         "metadata": {
-            "name": "tidegate-conversion-probe",
+            "name": PROBE,
             "annotations": {Version::V1alpha1.kept_in(): ASKED},
         },
         "spec": {"installStrategy": {"type": "Manual"}},
@@ -31,7 +31,8 @@ pub fn probe() -> Value {
 /// Tells from the answer whether what only `v1alpha1` has came through.
 pub fn is_answered_by_tidegate(answer: &Value) -> bool {
     let kept = annotations(answer).and_then(|all| all.get(Version::V1alpha1.kept_in())?.as_str());
-    kept == Some(ANSWERED)
+    // A hub's conversion signs what it writes.
+    kept.is_some_and(|text| text.ends_with(ANSWERED))
 }
 
 #[cfg(test)]

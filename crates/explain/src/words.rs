@@ -165,6 +165,7 @@ terms! {
         "AlreadyAtVersion": "The cluster had the version before the upgrade came to it.";
         "NotAccepted": "The cluster does not take the version; the message is that of its version operator, and `tidegate why mcu/NAME` has the fix: the channel does not offer the version, or an operator of the cluster is not upgradeable.";
         "WorkRefused": "The hub takes no work for the cluster; the message is the hub's. It is tried again, and the cluster takes no slot meanwhile.";
+        "PlacementAccessUnproven": "A placement of another namespace selects the cluster, and no valid record shows that the author of the upgrade may use it: the upgrade was stored while the webhook was unavailable, or its spec has changed since. A user who may get the placement sets the annotation tidegate.io/placement-access to \"renew\".";
         "Withdrawing": "Works of an earlier run or try are on their way out; then the cluster waits for its turn.";
         "Conflict": "Another upgrade has the cluster, or a work of that name is there which is nobody's upgrade.";
         "ClusterUnavailable": "The cluster does not answer. It is upgraded when it does.";
@@ -226,6 +227,7 @@ terms! {
         "addon.open-cluster-management.io/disable-automatic-installation": "Known to old hubs; ignored.";
         "open-cluster-management.io/csr-user": "On a CertificateSigningRequest of the hub's gRPC server: the agent for which it asks. Of any other requester it counts for nothing.";
         "open-cluster-management.io/config-spec-hash": "On a ManifestWork: the hashes of the configurations that it was made from.";
+        "tidegate.io/placement-access": "On a ManagedClustersUpgrade: the signed record that its author may use the placements of other namespaces. A user who may get them renews it with the value renew.";
         "cluster.open-cluster-management.io/mcu-retry": "On a ManagedClustersUpgrade: each new value tries again, once, the clusters that have failed.";
         "open-cluster-management.io/image-registries": "On a ManagedCluster: image mirrors that AddOnTemplates are rendered with.";
         "configSpecHash": "On a ManifestWork: a mirror of open-cluster-management.io/config-spec-hash.";

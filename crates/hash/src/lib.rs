@@ -1,6 +1,6 @@
-//! The hash of a configuration, as Open Cluster Management computes it, and how it is written on a `ManifestWork`.
+//! The hash of a configuration, as Open Cluster Management computes it, and how it is written on a `ManifestWork`; signatures.
 //!
-//! A table of contents: `spec_hash` and `content_hash` decide. Never depends on the order of a map.
+//! A table of contents: `spec_hash`, `content_hash` and `keys` decide. Never depends on the order of a map.
 #![deny(
     clippy::disallowed_methods,
     clippy::disallowed_types,
@@ -9,9 +9,11 @@
 )]
 
 mod content_hash;
+mod keys;
 mod spec_hash;
 
 pub use content_hash::content_hash;
+pub use keys::Keys;
 pub use spec_hash::{
     AnnotationError, ConfigKey, NotAHash, SpecHash, parse_config_spec_hash, render_config_spec_hash,
     render_go_json,

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use api::names::labels::CLUSTER_SET;
 use model::Name;
 use model::upgrade::PlacementKey;
-use upgrade::{Refusal, Upgrade, View, marks};
+use upgrade::{Refusal, UNPROVEN, Upgrade, View, marks};
 
 use crate::kind::{Kind, Owner, Touched};
 use crate::kinds::cluster_set::{ClusterSet, Members};
@@ -64,19 +64,22 @@ impl Store {
                 unwritten = Some(why.to_string());
             }
         }
+        let upgrade = Upgrade {
+            namespace,
+            name,
+            uid: &found.meta.uid,
+            generation: found.meta.generation,
+            retry: &found.retry,
+            record: &found.record,
+            deleting: found.meta.deleting,
+            held: found.finalizers.iter().any(|one| one == marks::FINALIZER),
+            spec: &found.spec,
+            status: &found.status,
+        };
         Some(View {
-            upgrade: Upgrade {
-                namespace,
-                name,
-                uid: &found.meta.uid,
-                generation: found.meta.generation,
-                retry: &found.retry,
-                deleting: found.meta.deleting,
-                held: found.finalizers.iter().any(|one| one == marks::FINALIZER),
-                spec: &found.spec,
-                status: &found.status,
-            },
+            upgrade,
             placements: self.decided_for(found),
+            unproven: reported_unproven(&upgrade),
             undecided: self.has_undecided(found),
             sets: self.bound_sets(namespace),
             clusters: Cow::Borrowed(&self.upgrades.clusters),
@@ -173,6 +176,16 @@ impl Store {
         }
         let all = self.objects.clusters.iter();
         self.upgrades.clusters = all.map(|(name, cluster)| (name.clone(), read(cluster))).collect();
+    }
+}
+
+/// The placements that the controllers found unproven, as the status shows it: a record cannot be checked without the keys.
+fn reported_unproven(upgrade: &Upgrade<'_>) -> BTreeSet<PlacementKey> {
+    let mut clusters = upgrade.status.clusters.iter();
+    if clusters.any(|cluster| cluster.reason == UNPROVEN) {
+        upgrade.access().foreign()
+    } else {
+        BTreeSet::new()
     }
 }
 

@@ -9,6 +9,7 @@
     clippy::wildcard_enum_match_arm
 )]
 
+mod access;
 mod blocked;
 mod check;
 mod decode;
@@ -31,6 +32,7 @@ mod view;
 pub mod works;
 mod writes;
 
+pub use access::{PlacementAccess, UNPROVEN};
 pub use check::check;
 pub use events::{Event, Grade};
 pub use forecast::{Basis, Course, CourseWave, forecast};

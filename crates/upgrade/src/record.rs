@@ -5,14 +5,16 @@
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
+use crate::access::UNPROVEN;
 use api::cluster::UpgradeClusterStatus;
 use field::{short_digests, shortened};
 
 /// The reasons for which a cluster that has not ended does not go on until an administrator acts.
-const NEEDS_ADMIN: [&str; 7] = [
+const NEEDS_ADMIN: [&str; 8] = [
     "ClusterIDUnknown",
     "Failing",
     "NotAccepted",
+    UNPROVEN,
     "PreActionDegraded",
     "PrecheckFailed",
     "WorkNotApplied",

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::Name;
-use model::upgrade::{ClusterSelector, UpgradeSpec};
+use model::upgrade::{ClusterSelector, PlacementKey, UpgradeSpec};
 
 use crate::marks::Stage;
 use crate::memory::Memory;
@@ -19,6 +19,8 @@ pub(crate) struct Member<'a> {
     pub(crate) cluster: Option<&'a Cluster>,
     /// Whether it is selected now.
     pub(crate) selected: bool,
+    /// The placement that selects it, where that is one without a valid record and nothing else selects the cluster.
+    pub(crate) unproven: Option<&'a PlacementKey>,
     /// Whether it belongs to those that go first, by its labels.
     pub(crate) first: bool,
 }
@@ -34,7 +36,7 @@ pub(crate) fn members<'a>(
         selector,
         among: (!selector.sets().is_empty()).then(|| bound(view, selector)),
     });
-    let mut add = |name: &Name, selected: bool| {
+    let mut add = |name: &Name, selected: bool, unproven: Option<&'a PlacementKey>| {
         let cluster = view.clusters.get(name);
         let is_there = cluster.is_some_and(|cluster| !cluster.deleting);
         if selected && !is_there {
@@ -45,26 +47,31 @@ pub(crate) fn members<'a>(
         let member = all.entry(name.clone()).or_insert(Member {
             cluster,
             selected: false,
+            unproven,
             first,
         });
+        if selected {
+            member.unproven = member.unproven.and(unproven);
+        }
         member.selected |= selected;
     };
     for place in &spec.placements {
+        let unproven = view.unproven.get(place);
         for name in view.placements.get(place).into_iter().flatten() {
-            add(name, true);
+            add(name, true, unproven);
         }
     }
     if let Some(selector) = &spec.selector {
         for name in bound(view, selector) {
             let cluster = view.clusters.get(name);
             if cluster.is_some_and(|cluster| selector.matches(name, &cluster.labels)) {
-                add(name, true);
+                add(name, true, None);
             }
         }
     }
     for (name, record) in &memory.records {
         if record.state != State::NotStarted {
-            add(name, false);
+            add(name, false, None);
         }
     }
     for (name, works) in view.works.iter() {
@@ -74,7 +81,7 @@ pub(crate) fn members<'a>(
             is_stage && work.owner == view.upgrade.uid && work.run == mark
         };
         if works.values().any(is_flight) {
-            add(name, false);
+            add(name, false, None);
         }
     }
     all
@@ -112,7 +119,6 @@ mod tests {
     use super::*;
     use crate::view::Upgrade;
     use api::cluster::ManagedClustersUpgradeStatus;
-    use model::upgrade::PlacementKey;
 
     /// The clusters that a spec selects of a hub with two placements, a bound set, a cluster that goes, and one in no set.
     fn selected(spec: serde_json::Value) -> String {
@@ -142,6 +148,7 @@ mod tests {
                 uid: "u",
                 generation: 1,
                 retry: "",
+                record: "",
                 deleting: false,
                 held: true,
                 spec: &raw,
@@ -151,6 +158,7 @@ mod tests {
                 (place("one"), names(&["a", "b", "unknown"])),
                 (place("two"), names(&["b", "c", "gone"])),
             ]),
+            unproven: BTreeSet::new(),
             undecided: false,
             sets: BTreeMap::from([
                 ("bound".to_owned(), names(&["c", "d"])),

@@ -7,9 +7,11 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use model::upgrade::{OcpVersion, UpgradeSpec};
+use api::names::annotations::PLACEMENT_ACCESS;
+use model::upgrade::{OcpVersion, PlacementKey, UpgradeSpec};
 use rollout::end;
 
+use crate::access::UNPROVEN;
 use crate::judge::{self, Platform};
 use crate::marks::Stage;
 use crate::record::{ActionState, Phase, Record, State};
@@ -423,6 +425,14 @@ fn before(record: Record, work: &Work, timeout: Option<Duration>, now: Timestamp
     }
 }
 
+fn unproven(placement: &PlacementKey) -> String {
+    let PlacementKey { namespace, name } = placement;
+    format!(
+        "no valid record shows that the author of the upgrade may use placement {namespace}/{name}: as a user who may get it, set \
+         the annotation {PLACEMENT_ACCESS} of the upgrade to \"renew\""
+    )
+}
+
 /// A cluster that has no work: whether it could have a turn.
 fn checked(case: Case<'_>, spec: &UpgradeSpec, now: Timestamp) -> ClusterStanding {
     let record = Record {
@@ -433,6 +443,9 @@ fn checked(case: Case<'_>, spec: &UpgradeSpec, now: Timestamp) -> ClusterStandin
     let Some(cluster) = case.member.cluster else {
         return ClusterStanding::of(record);
     };
+    if let Some(placement) = case.member.unproven {
+        return held(record, UNPROVEN, unproven(placement));
+    }
     if !cluster.available {
         return held(record, "ClusterUnavailable", "the cluster does not answer");
     }

@@ -8,9 +8,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 
 use api::cluster::{ManagedClustersUpgradeSpec, ManagedClustersUpgradeStatus};
+use hash::Keys;
 use model::Name;
 use model::upgrade::PlacementKey;
 
+use crate::access::PlacementAccess;
 use crate::marks::Stage;
 use crate::works::{Mode, Runs};
 
@@ -24,6 +26,8 @@ pub struct View<'a> {
     pub upgrade: Upgrade<'a>,
     /// The clusters that placements have decided for. A placement that is not here does not exist.
     pub placements: BTreeMap<PlacementKey, BTreeSet<Name>>,
+    /// The placements of other namespaces for which no valid record shows that the author may use them: no cluster starts by them.
+    pub unproven: BTreeSet<PlacementKey>,
     /// Whether some placement names fewer clusters than its scheduler has selected: who is absent may be selected all the same,
     /// and may be one of those that go first.
     pub undecided: bool,
@@ -40,11 +44,24 @@ pub struct View<'a> {
 }
 
 impl View<'_> {
+    /// Returns this view with the placements of other namespaces counted as unproven, unless the record of the upgrade is valid.
+    #[must_use]
+    pub fn proven_by(self, keys: &Keys) -> Self {
+        let access = self.upgrade.access();
+        let unproven = if access.is_recorded(self.upgrade.record, keys) {
+            BTreeSet::new()
+        } else {
+            access.foreign()
+        };
+        Self { unproven, ..self }
+    }
+
     /// Returns the same view without copies of clusters and works: the caller has its own.
     pub(crate) fn clone_sources(&self) -> Self {
         Self {
             upgrade: self.upgrade,
             placements: self.placements.clone(),
+            unproven: self.unproven.clone(),
             undecided: self.undecided,
             sets: self.sets.clone(),
             clusters: Cow::Owned(BTreeMap::new()),
@@ -77,6 +94,8 @@ pub struct Upgrade<'a> {
     pub generation: i64,
     /// The annotation that asks for another try; empty when absent.
     pub retry: &'a str,
+    /// The record that its author may use placements of other namespaces; empty when absent.
+    pub record: &'a str,
     /// Whether it is being deleted.
     pub deleting: bool,
     /// Whether it has the finalizer.
@@ -85,6 +104,17 @@ pub struct Upgrade<'a> {
     pub spec: &'a ManagedClustersUpgradeSpec,
     /// What was told last: the memory of the plan.
     pub status: &'a ManagedClustersUpgradeStatus,
+}
+
+impl Upgrade<'_> {
+    /// Returns what the record of its placements is about.
+    pub fn access(&self) -> PlacementAccess<'_> {
+        PlacementAccess {
+            namespace: self.namespace,
+            name: self.name,
+            spec: self.spec,
+        }
+    }
 }
 
 /// A cluster of the hub.

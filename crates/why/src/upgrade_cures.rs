@@ -49,6 +49,11 @@ pub(super) fn of_reason(reason: &str, detail: &str) -> Cure {
             "let the other upgrade end, or take the cluster out of one of them; a work of nobody's upgrade has to be deleted by hand",
             WORKS,
         ),
+        "PlacementAccessUnproven" => (
+            Needed,
+            "set the annotation tidegate.io/placement-access of the upgrade to \"renew\" as a user who may get its placements",
+            PLACEMENTS,
+        ),
         "WorkRefused" => (
             Needed,
             "remove what the hub refuses the work by; it is tried again by itself",

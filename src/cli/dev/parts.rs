@@ -20,7 +20,7 @@ use super::folder::Folder;
 use super::hub::{Hub, Registered};
 use super::settings;
 use crate::cli::policies::{self, Policies};
-use crate::cli::{CliError, DevArgs, audit, connect, rulebook, ui};
+use crate::cli::{CliError, DevArgs, audit, connect, record_keys, rulebook, ui};
 use crate::controllers::{Auditor, PolicyTells, Progress, Sightings, Tide, TideOptions};
 use crate::server::{Authority, Callers, Gate, GateOptions, Health};
 use crate::telemetry::Metrics;
@@ -58,7 +58,9 @@ pub(super) async fn start(
         reason: error.to_string(),
     })?;
     let openshift = openshift(args)?;
-    let rulebook = rulebook::read(&args.gate, &args.rights)?;
+    let keys = record_keys::open(None)?;
+    let mut rulebook = rulebook::read(&args.gate, &args.rights)?;
+    rulebook.keys = keys.load_full();
     let opened = policies::open(args.gate.policies.as_deref())?;
     let hub = Hub::start(args, folder).await?;
     let client = hub.client();
@@ -73,6 +75,7 @@ pub(super) async fn start(
         .map_err(|error| cannot_start("the simulated clusters", error))?;
     let mut options = TideOptions::from(&args.tide);
     options.settings = args.rights.applied_to(options.settings);
+    options.keys = Some(keys);
     let (options, sightings) = args.audit.hear(options);
     let settings = options.settings.clone();
     let tide = Tide::start(client.clone(), options)

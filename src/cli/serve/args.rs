@@ -3,6 +3,7 @@
 //! Decides only how words become values.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use clap::Args;
 
@@ -53,6 +54,14 @@ pub struct ServeArgs {
     /// annotation `addon.open-cluster-management.io/lifecycle` is absent or `addon-manager`. `none` looks at nothing.
     #[arg(long, value_name = "NAMESPACE/NAME", default_value = STOCK_LEASE, value_parser = stock_lease)]
     pub stock_lease: StockArg,
+    /// Folder with the keys by which replicas recognise what one of them has recorded in an object, such as that the author of an
+    /// upgrade may use its placements: one file a key, at least 32 bytes, the same folder for all replicas of the gate and of the
+    /// controllers. The last one by name signs, every one verifies; replaced files are taken up.
+    ///
+    /// Without it, or while it is empty, this process makes a key of its own: no other replica accepts its records, and a restart
+    /// ends them (`docs/operate/replicas.md`).
+    #[arg(long, value_name = "DIR")]
+    pub record_keys: Option<PathBuf>,
     /// What the gate decides by.
     #[command(flatten)]
     pub gate: GateArgs,

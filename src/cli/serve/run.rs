@@ -10,13 +10,14 @@ use jiff::Timestamp;
 use kube::Client;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
-use tracing::info;
+use tracing::{info, warn};
 
 use super::door::Opened;
 use super::{age, certificates, erasure, labels, readiness};
 use crate::cli::connect::HubConfig;
 use crate::cli::options::word;
 use crate::cli::print::print;
+use crate::cli::record_keys::{self, SharedKeys};
 use crate::cli::settings::{self, Words};
 use crate::cli::{
     AuditTo, CertificatesArg, CliError, ControllersMode, LeasePlace, Only, ServeArgs, audit, connect, doctor,
@@ -61,13 +62,16 @@ async fn serve(args: &ServeArgs) -> Result<(), CliError> {
 
 async fn served(args: &ServeArgs, metrics: Metrics) -> Result<(), CliError> {
     let mut end = signals::end_requested()?;
-    let ((rulebook, opened), (door, config)) = read_all(args).await?;
+    let keys = record_keys::open(args.record_keys.as_deref())?;
+    let ((mut rulebook, opened), (door, config)) = read_all(args).await?;
+    rulebook.keys = keys.load_full();
     let health = Health::default();
     health.hears(&metrics);
     let client = reached(args, config, &metrics).await?;
     // Probes are answered from the first moment on: that reading a fleet takes long is no reason to be killed.
     let pages = args.door.pages(args.half(), (&health, &metrics))?;
     let (mut options, sightings) = options(args, &metrics);
+    options.keys = Some(Arc::clone(&keys));
     labels::leave_to_ocm(&client, args, &mut options.settings).await;
     let (words, settings) = (told_words(args, &options.settings), options.settings.clone());
     let tide = Tide::start(client.clone(), options)
@@ -84,6 +88,7 @@ async fn served(args: &ServeArgs, metrics: Metrics) -> Result<(), CliError> {
             return Ok(());
         }
     };
+    let _keys = keys_followed(args, keys, &rulebook);
     let keeper = kept(args).map(|kept| CertificateKeeper::start(&client, &tide, kept));
     let (page, shows) = shown(args, &client, settings, sightings.is_some()).await?;
     let auditor = audited(args, (&client, &tide), sightings, (&rulebook, &metrics, shows));
@@ -209,6 +214,14 @@ fn webhooks_watched(
         watch.spawn(watch_webhooks(client.clone(), !is_old, told, metrics.clone()));
     }
     watch
+}
+
+/// Follows the keys of records; ends when it is dropped.
+fn keys_followed(args: &ServeArgs, keys: SharedKeys, rulebook: &Arc<ArcSwap<Rulebook>>) -> JoinSet<()> {
+    let (folder, rulebook) = (args.record_keys.clone(), Arc::clone(rulebook));
+    let mut followed = JoinSet::new();
+    followed.spawn(async move { record_keys::follow(folder.as_deref(), &keys, &rulebook).await });
+    followed
 }
 
 /// Reads what the gate shows and whom it lets in, where there is a gate.
@@ -348,14 +361,12 @@ impl Running<'_> {
         );
         let announced = async {
             readiness::ready(&self.health, self.fields.metrics.staleness()).await;
-            match announce(&what, self.pages) {
-                Ok(()) => std::future::pending().await,
-                Err(error) => error,
-            }
+            announce(&what, self.pages);
+            std::future::pending::<()>().await;
         };
         let told = tokio::select! {
             () = self.end.requested() => Ok(()),
-            error = announced => Err(error),
+            () = announced => Ok(()),
             () = files.follow(&gate) => Ok(()),
             () = rulebook::follow(&self.args.gate, &self.rulebook) => Ok(()),
             () = self.fields.follow() => Ok(()),
@@ -387,7 +398,7 @@ impl Running<'_> {
             () = readiness::ready(&self.health, self.fields.metrics.staleness()) => {}
         }
         let what = format!("controllers{}{}", observing(self.args), at(page.as_ref()));
-        announce(&what, self.pages)?;
+        announce(&what, self.pages);
         tokio::select! {
             () = self.end.requested() => {}
             () = rulebook::follow(&self.args.gate, &self.rulebook) => {}
@@ -437,15 +448,20 @@ fn election(place: LeasePlace) -> ElectionOptions {
     }
 }
 
-/// Prints the line that scripts wait for.
-pub(super) fn announce(what: &str, pages: &Pages) -> Result<(), CliError> {
+/// Prints the line that scripts wait for. A hub is served all the same where it cannot be printed: a full disk is no reason to stop.
+pub(super) fn announce(what: &str, pages: &Pages) {
     let at = pages.at();
     // One address for both is told once.
     let metrics = at.metrics.filter(|_| at.metrics != at.health);
     let [health, metrics] = [("health", at.health), ("metrics", metrics)].map(|(page, address)| {
         address.map_or_else(String::new, |address| format!(" {page}=http://{address}"))
     });
-    print(&Shown::line(&format!("READY {what}{health}{metrics}")))
+    if let Err(error) = print(&Shown::line(&format!("READY {what}{health}{metrics}"))) {
+        warn!(
+            error = &error as &dyn std::error::Error,
+            "cannot print to standard output"
+        );
+    }
 }
 
 pub(super) fn cannot_start(

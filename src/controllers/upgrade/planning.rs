@@ -3,6 +3,10 @@
 //! Nothing is planned while it is not known what time it is, because deadlines would end what has only begun.
 
 use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use hash::Keys;
 
 use super::actions::actions;
 use crate::controllers::runtime::{Controller, Moment, Planned};
@@ -11,7 +15,10 @@ use snapshot::{Owner, Store};
 
 /// Makes plans of upgrades.
 #[derive(Debug)]
-pub(in crate::controllers) struct Upgrading;
+pub(in crate::controllers) struct Upgrading {
+    /// The keys of records; without them every placement may be used.
+    pub(in crate::controllers) keys: Option<Arc<ArcSwap<Keys>>>,
+}
 
 impl Controller for Upgrading {
     fn plan(&mut self, store: &mut Store, owner: &Owner, at: Moment) -> Planned {
@@ -23,6 +30,10 @@ impl Controller for Upgrading {
             return Planned::Whole(Plan::default());
         }
         let made = std::panic::catch_unwind(AssertUnwindSafe(|| {
+            let view = match &self.keys {
+                Some(keys) => view.proven_by(&keys.load()),
+                None => view,
+            };
             let made = upgrade::plan(&view, at.time);
             actions(store, owner, &view, made)
         }));

@@ -10,7 +10,7 @@ use crate::subject::{Operations, Rule, Subject, Template};
 use crate::template_body::PermissionAt;
 use field::{Class, Fault, Findings, nearest, quoted};
 use model::{is_addons_own, is_never_bound, is_reserved};
-use snapshot::{Kind, MayBind, Name, ObjectKey, role_key, terms};
+use snapshot::{Kind, Name, ObjectKey, UserRight, role_key, terms};
 
 const FORM: &str = "permission/form";
 const ROLE: &str = "permission/role";
@@ -223,8 +223,8 @@ fn author(subject: &Subject<'_, Template>, findings: &mut Findings) {
         let Some(role) = key(permission) else {
             continue;
         };
-        let question = MayBind {
-            role,
+        let question = UserRight {
+            object: role,
             namespace: Name::from(permission.namespace.unwrap_or_default()),
         };
         let path = permission.role_path.clone();

@@ -6,7 +6,7 @@ use super::{
     addon_policy, approval, blast_radius, config, config_objects, config_protected, config_types, deletion,
     dependency, deployment_config, in_place, install, install_namespace, install_strategy, lifecycle, naming,
     permission, placing, rolling_update, rollout, rollout_progress, steering, template, upgrade,
-    upgrade_advice, version, version_effect, version_order,
+    upgrade_access, upgrade_advice, version, version_effect, version_order,
 };
 use crate::subject::{
     Addon, AddonPolicy, ClusterAddon, DeploymentConfig, HubConfig, Kind, Placement, Rule, SetBinding,
@@ -76,6 +76,7 @@ pub(crate) const READ_METADATA: &[(&str, &str, &str)] = &[
     (Addon::RESOURCE, "annotations", steering::OWN),
     (ClusterAddon::RESOURCE, "annotations", steering::OWN),
     (Template::RESOURCE, "labels", labels::TEMPLATE_VERSION),
+    (Upgrade::RESOURCE, "annotations", annotations::PLACEMENT_ACCESS),
 ];
 
 /// A kind that has rules.
@@ -195,7 +196,11 @@ impl Ruled for AddonPolicy {
 }
 
 impl Ruled for Upgrade {
-    const RULES: &'static [&'static [Rule<Self>]] = &[upgrade::ON_UPGRADES, upgrade_advice::ON_UPGRADES];
+    const RULES: &'static [&'static [Rule<Self>]] = &[
+        upgrade::ON_UPGRADES,
+        upgrade_access::ON_UPGRADES,
+        upgrade_advice::ON_UPGRADES,
+    ];
 }
 
 impl Ruled for SetBinding {

@@ -13,7 +13,7 @@ use super::confirmed::{Confirmed, LiveFact};
 use super::namespace::NamespaceFacts;
 use super::peers::PeerFacts;
 use super::placement::PlacementFacts;
-use super::rights::{MayBind, Rights};
+use super::rights::{Rights, UserRight};
 use super::sharded_map::ShardedMap;
 use crate::kind::{Kind, ObjectKey, Place};
 use crate::parts::config_watch::Absence;
@@ -178,7 +178,7 @@ impl Facts {
 
     /// Returns these facts with what the hub has said about the rights of the one who asks.
     #[must_use]
-    pub fn entitled(mut self, answers: BTreeMap<MayBind, bool>) -> Self {
+    pub fn entitled(mut self, answers: BTreeMap<UserRight, bool>) -> Self {
         self.rights = Rights::of(answers);
         self
     }

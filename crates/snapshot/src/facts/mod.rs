@@ -23,7 +23,7 @@ pub use fleet::{ByTwoNames, Facts};
 pub use namespace::{NAMESPACE_NAME, NamespaceFacts};
 pub use peers::{PeerFacts, PeerInstance};
 pub use placement::{GroupFacts, PlacementFacts};
-pub use rights::{MayBind, Rights};
+pub use rights::{Rights, UserRight};
 pub use sharded_map::ShardedMap;
 
 pub(super) use peers::Peer;

@@ -13,6 +13,7 @@ use crate::parts::kept::keeps;
 use crate::record::Meta;
 use crate::store::Store;
 use api::cluster::{ManagedClustersUpgrade, ManagedClustersUpgradeSpec, ManagedClustersUpgradeStatus};
+use api::names::annotations::PLACEMENT_ACCESS;
 use model::Name;
 
 /// The row of the kind.
@@ -25,6 +26,8 @@ pub(crate) struct UpgradeRecord {
     pub(crate) meta: Meta,
     /// The annotation that asks for another try; empty when absent.
     pub(crate) retry: String,
+    /// The record that its author may use placements of other namespaces; empty when absent.
+    pub(crate) record: String,
     /// `metadata.finalizers`
     pub(crate) finalizers: Vec<String>,
     /// What is asked.
@@ -41,9 +44,11 @@ impl Plain for Upgrade {
     fn read(_store: &mut Store, object: &Value) -> Result<UpgradeRecord, String> {
         let object: ManagedClustersUpgrade = parse(object)?;
         let retry = annotation(&object.metadata, marks::RETRY);
+        let record = annotation(&object.metadata, PLACEMENT_ACCESS);
         Ok(UpgradeRecord {
             meta: meta(&object.metadata)?,
             retry: retry.cloned().unwrap_or_default(),
+            record: record.cloned().unwrap_or_default(),
             finalizers: object.metadata.finalizers.unwrap_or_default(),
             spec: object.spec,
             status: object.status.unwrap_or_default(),

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use api::cluster::{ManagedClustersUpgradeSpec, ManagedClustersUpgradeStatus};
 use model::Name;
+use model::upgrade::PlacementKey;
 
 use crate::plan::{Finalizer, Plan, plan};
 use crate::view::{Cluster, Refusal, Upgrade, View, Work};
@@ -94,6 +95,10 @@ pub(crate) struct Hub {
     pub(crate) history: BTreeMap<Name, (String, String)>,
     /// Works that the hub refuses to create, by cluster.
     pub(crate) refused: BTreeMap<Name, Refusal>,
+    /// The clusters of placements.
+    pub(crate) placements: BTreeMap<PlacementKey, BTreeSet<Name>>,
+    /// Placements without a valid record.
+    pub(crate) unproven: BTreeSet<PlacementKey>,
     /// Whether a placement is not decided as a whole.
     pub(crate) undecided: bool,
     revision: u64,
@@ -110,6 +115,8 @@ impl Hub {
             works: BTreeMap::new(),
             history: BTreeMap::new(),
             refused: BTreeMap::new(),
+            placements: BTreeMap::new(),
+            unproven: BTreeSet::new(),
             undecided: false,
             revision: 0,
         };
@@ -181,12 +188,14 @@ impl Hub {
                 uid,
                 generation: asked.generation,
                 retry: &asked.retry,
+                record: "",
                 deleting: asked.life == Life::Goes,
                 held: asked.held,
                 spec: &asked.spec,
                 status: &asked.status,
             },
-            placements: BTreeMap::new(),
+            placements: self.placements.clone(),
+            unproven: self.unproven.clone(),
             undecided: self.undecided,
             sets: BTreeMap::from([("dev".to_owned(), self.set.clone())]),
             clusters: Cow::Borrowed(&self.clusters),

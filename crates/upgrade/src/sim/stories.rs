@@ -2,11 +2,14 @@
 //!
 //! Every plan on the way is checked, and every story ends with a plan that writes nothing.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::{Hub, Job};
 use crate::pace::Hold;
+use model::upgrade::PlacementKey;
 
 pub(super) fn job(name: &str) -> Value {
     json!({"manifestWork": {"workload": {"manifests": [
@@ -371,4 +374,51 @@ fn another_version_is_another_run_once_nobody_is_on_its_way() {
     assert!(hub.run(20, 100, |hub| phase(hub) == "Complete"
         && hub.asked[0].status.run != run));
     assert!(hub.history.values().all(|(version, _)| version == "4.12.3"));
+}
+
+/// What an author in one namespace may not do with a placement of another: nothing starts, and what has begun ends.
+#[test]
+fn without_a_valid_record_no_cluster_of_a_foreign_placement_starts_and_those_that_upgrade_finish() {
+    let mut hub = Hub::new(4);
+    let foreign = PlacementKey {
+        namespace: "other".to_owned(),
+        name: "all".to_owned(),
+    };
+    hub.placements.insert(foreign.clone(), hub.set.clone());
+    hub.set.retain(|name| **name == *"dev4");
+    let mut spec = json!({"placement": [{"namespace": "other", "name": "all"}], "clusterSelector": {},
+        "clusterVersion": {"channel": "stable-4.12", "version": "4.12.0"}});
+    spec["upgradeStrategy"] = json!({"maxConcurrency": 2});
+    hub.ask("mcu", spec);
+    hub.unproven.insert(foreign);
+    assert!(
+        hub.run(60, 100, |hub| hub.told(0, "dev4") == "Complete/Done"),
+        "selected by a bound set as well"
+    );
+    for cluster in ["dev1", "dev2", "dev3"] {
+        assert_eq!(hub.told(0, cluster), "NotStarted/Held PlacementAccessUnproven");
+        assert!(
+            hub.works.get(cluster).is_none_or(BTreeMap::is_empty),
+            "nothing reaches {cluster}"
+        );
+    }
+    assert_eq!(phase(&hub), "Halted");
+    let stalled = condition(&hub, "Stalled");
+    assert!(stalled.starts_with("True PlacementAccessUnproven"), "{stalled}");
+    for part in ["other/all", "tidegate.io/placement-access", "renew"] {
+        assert!(stalled.contains(part), "{stalled}");
+    }
+    let unproven = std::mem::take(&mut hub.unproven);
+    assert!(
+        hub.run(20, 60, |hub| hub.told(0, "dev1").starts_with("Partial")),
+        "{}",
+        hub.told(0, "dev1")
+    );
+    hub.unproven = unproven;
+    assert!(
+        hub.run(60, 100, |hub| counts(hub)[3] == 3),
+        "those on their way finish: {:?}",
+        counts(&hub)
+    );
+    assert_eq!(hub.told(0, "dev3"), "NotStarted/Held PlacementAccessUnproven");
 }

@@ -1,0 +1,119 @@
+//! The record that the author of an upgrade may use the placements of other namespaces.
+//!
+//! Decides when the author is asked about, and when a record is written: when all of the placements may be used. What a record is,
+//! `upgrade` says.
+
+use hash::Keys;
+use json_patch::{AddOperation, Patch, PatchOperation};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::request::{Door, Request};
+use super::subject::{Kind as _, Upgrade};
+use api::cluster::ManagedClustersUpgradeSpec;
+use api::names::annotations::PLACEMENT_ACCESS;
+use apimachinery::json_pointer::escape;
+use snapshot::{Facts, Kind, Name, ObjectKey, UserRight};
+use upgrade::PlacementAccess;
+
+/// What of an upgrade needs a record.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Asks {
+    /// Its spec; absent where it has a wrong type, which the schema refuses.
+    spec: Option<ManagedClustersUpgradeSpec>,
+    /// The record that it has; empty when absent.
+    record: String,
+}
+
+impl Asks {
+    /// Reads an object.
+    pub(super) fn read(object: &Value) -> Self {
+        let record = object.get("metadata").and_then(|metadata| {
+            let annotations = metadata.get("annotations")?;
+            annotations.get(PLACEMENT_ACCESS)?.as_str()
+        });
+        Self {
+            spec: object
+                .get("spec")
+                .and_then(|spec| serde_json::from_value(spec.clone()).ok()),
+            record: record.unwrap_or_default().to_owned(),
+        }
+    }
+}
+
+/// Returns what the author of an upgrade has to be allowed, with the index of each placement. What an update leaves alone was asked
+/// about when it came.
+pub(super) fn questions(asks: &Asks, before: Option<&Asks>, namespace: &str) -> Vec<(usize, UserRight)> {
+    let spec = asks.spec.as_ref().filter(|_| before != Some(asks));
+    let all = spec
+        .into_iter()
+        .flat_map(|spec| spec.placement.iter().enumerate());
+    all.filter(|(_, place)| place.namespace != namespace && !place.name.is_empty())
+        .map(|(index, place)| {
+            let question = UserRight {
+                object: ObjectKey::new(Kind::Placement, place.namespace.as_str(), place.name.as_str()),
+                namespace: Name::from(place.namespace.as_str()),
+            };
+            (index, question)
+        })
+        .collect()
+}
+
+#[derive(Deserialize)]
+struct User {
+    #[serde(default)]
+    username: String,
+}
+
+/// Returns the record for an upgrade whose author may use every placement of another namespace that it names.
+pub(super) fn addition(
+    request: &Request<'_>,
+    (object, old): (&Value, Option<&Value>),
+    facts: &Facts,
+    keys: &Keys,
+) -> Patch {
+    let wanted = (request.resource == Upgrade::RESOURCE && request.door == Door::Mutate)
+        .then(|| record(request, (object, old), facts, keys));
+    let Some(record) = wanted.flatten() else {
+        return Patch::default();
+    };
+    let has_annotations = object
+        .pointer("/metadata/annotations")
+        .is_some_and(Value::is_object);
+    let (path, value) = if has_annotations {
+        let key = escape(PLACEMENT_ACCESS);
+        (format!("/metadata/annotations/{key}"), Value::from(record))
+    } else {
+        (
+            "/metadata/annotations".to_owned(),
+            json!({PLACEMENT_ACCESS: record}),
+        )
+    };
+    let added = path
+        .parse()
+        .map(|path| PatchOperation::Add(AddOperation { path, value }));
+    Patch(added.into_iter().collect())
+}
+
+fn record(
+    request: &Request<'_>,
+    (object, old): (&Value, Option<&Value>),
+    facts: &Facts,
+    keys: &Keys,
+) -> Option<String> {
+    let (asks, before) = (Asks::read(object), old.map(Asks::read));
+    let questions = questions(&asks, before.as_ref(), request.namespace);
+    let is_allowed = |right: &UserRight| facts.rights.word_about(right) == Some(true);
+    if questions.is_empty() || !questions.iter().all(|(_, right)| is_allowed(right)) {
+        return None;
+    }
+    let user: User = serde_json::from_str(request.circumstances.user?.get()).ok()?;
+    let access = PlacementAccess {
+        namespace: request.namespace,
+        name: request.name,
+        spec: asks.spec.as_ref()?,
+    };
+    access
+        .record(&user.username, keys)
+        .filter(|record| *record != asks.record)
+}
