@@ -7,6 +7,7 @@ mod access;
 mod answer;
 mod assets;
 mod delta;
+mod followers;
 mod guard;
 mod interest;
 mod listener;

@@ -19,6 +19,7 @@ use tracing::warn;
 use super::access::{Access, Person};
 use super::answer::{answer, found, refused};
 use super::assets;
+use super::followers::Followers;
 use super::guard::stranger;
 use super::interest::Interest;
 use super::packed::{packed, reads_gzip};
@@ -36,8 +37,6 @@ const FIRST_SIGHT: Duration = Duration::from_secs(20);
 const READINGS: usize = 2;
 /// How long one may take.
 const READING: Duration = Duration::from_secs(30);
-/// How many pages follow at once.
-const FOLLOWERS: usize = 32;
 
 /// All pictures at one time.
 pub type Pictures = Vec<Arc<Picture>>;
@@ -92,7 +91,7 @@ pub(super) struct PageState {
     pub(super) hosts: BTreeSet<String>,
     pub(super) stop: CancellationToken,
     readings: Semaphore,
-    pub(super) followers: Arc<Semaphore>,
+    pub(super) followers: Followers,
 }
 
 impl PageState {
@@ -109,7 +108,7 @@ impl PageState {
             hosts,
             stop: CancellationToken::new(),
             readings: Semaphore::new(READINGS),
-            followers: Arc::new(Semaphore::new(FOLLOWERS)),
+            followers: Followers::default(),
         }
     }
 
@@ -157,7 +156,7 @@ impl PageState {
         self.sources.interest.note();
         let told = match route {
             Route::Asset(_) => return refused(StatusCode::NOT_FOUND, "there is no such page"),
-            Route::Stream(target) => return self.stream(token, target),
+            Route::Stream(target) => return self.stream(&person, token, target),
             Route::Findings => self.findings(&person).await,
             Route::List => self.list(&person).await,
             Route::Rollout(target) => self.rollout(&person, &target).await,

@@ -40,8 +40,17 @@ struct Followed {
 
 impl PageState {
     /// Begins to tell a page what changes.
-    pub(super) fn stream(self: &Arc<Self>, token: Option<Token>, target: Option<Target>) -> Response<Body> {
-        let Ok(place) = Arc::clone(&self.followers).try_acquire_owned() else {
+    pub(super) fn stream(
+        self: &Arc<Self>,
+        person: &Person,
+        token: Option<Token>,
+        target: Option<Target>,
+    ) -> Response<Body> {
+        let name = match person {
+            Person::Anybody => None,
+            Person::Known(_, user) => Some(user.username.clone().unwrap_or_default()),
+        };
+        let Some(place) = self.followers.take(name) else {
             return refused(StatusCode::SERVICE_UNAVAILABLE, "too many pages follow this hub");
         };
         let (told, mut heard) = mpsc::channel::<Bytes>(1);
