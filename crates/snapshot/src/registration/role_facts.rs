@@ -130,7 +130,9 @@ fn danger(rule: &PolicyRule) -> Option<Danger> {
         .verbs
         .iter()
         .any(|verb| !["get", "list", "watch"].contains(&verb.as_str()));
-    let names = rule.resource_names.iter().flatten().count() > 0;
+    // An empty name is that of requests without a name, such as a list: Kubernetes lets them pass.
+    let mut named = rule.resource_names.iter().flatten().peekable();
+    let names = named.peek().is_some() && named.all(|name| !name.is_empty());
     if verb(&["escalate", "bind", "impersonate"]) {
         Some(Danger::Escalates)
     } else if resource(&["serviceaccounts/token"]) {
@@ -192,6 +194,11 @@ mod tests {
         let rule = |resource: &str, verbs: &[&str], names: &[&str]| json!({"apiGroups": [""], "resources": [resource], "verbs": verbs, "resourceNames": names});
         let rows = [
             (rule("*", &["get"], &[]), Some(Danger::Star)),
+            (rule("secrets", &["list"], &[""]), Some(Danger::Secrets)),
+            (
+                rule("secrets", &["get", "watch"], &["one", ""]),
+                Some(Danger::Secrets),
+            ),
             (rule("pods/*", &["get"], &[]), Some(Danger::Star)),
             (rule("configmaps", &["*"], &["one"]), Some(Danger::Star)),
             (rule("clusterroles", &["bind"], &["x"]), Some(Danger::Escalates)),
