@@ -82,10 +82,10 @@ fn stored(verdict: &Verdict, object: &Value) -> Value {
 /// Returns how many placements the controllers do not accept.
 fn unproven(object: &Value, keys: &Keys) -> usize {
     let mut store = Store::new(Settings::default());
-    let _ = store.apply(Event::Applied {
+    drop(store.apply(Event::Applied {
         kind: Kind::Upgrade,
         object: object.clone(),
-    });
+    }));
     let name = object["metadata"]["name"].as_str().expect("a name");
     let owner = Owner::new(Kind::Upgrade, "tenant", name);
     let view = store.upgrade_view(&owner).expect("it is there");

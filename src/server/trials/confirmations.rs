@@ -114,7 +114,7 @@ fn vouching(may: Option<bool>) -> ExistenceReader {
             user.contains("alice") && user.contains("writers") && user.contains("scopes"),
             "{user}"
         );
-        assert_eq!((&*question.role.name, &*question.namespace), ("cmreader", ""));
+        assert_eq!((&*question.object.name, &*question.namespace), ("cmreader", ""));
         async move { may }.boxed()
     })
 }
