@@ -30,7 +30,7 @@ pub(super) async fn serve(args: &ServeArgs, metrics: Metrics) -> Result<(), CliE
         .map_err(|error| cannot_start("the keeper of the certificate", error))?;
     // It needs no facts of the fleet: it is ready unless something is in the way of the certificate.
     health.rests_on(Arc::new(ArcSwap::from_pointee(Facts::default().completed())));
-    announce("certificates", &pages)?;
+    announce("certificates", &pages);
     let mut trouble = keeper.trouble();
     loop {
         let words = trouble.borrow_and_update().clone();
