@@ -139,9 +139,11 @@ impl Store {
         for key in self.missing(kind, listed) {
             self.delete(&key, touched);
         }
-        self.pending
-            .faults
-            .retain(|key, _| key.kind != kind || listed.contains(key));
+        let faulty = self.pending.faults.keys();
+        let gone = faulty.filter(|key| key.kind == kind && !listed.contains(*key));
+        for key in gone.cloned().collect::<Vec<_>>() {
+            self.pending.faults.remove(&key);
+        }
     }
 
     fn apply_object(&mut self, kind: Kind, object: &Value, touched: &mut Touched) {
