@@ -32,7 +32,7 @@ impl Compiled {
         let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
         let program = |value: &Value| {
             let text = value.as_str().expect("an expression");
-            Program::compile(text).unwrap_or_else(|error| panic!("{text}: {error}"))
+            Program::compile(text).expect("an expression of the backstop compiles")
         };
         let all = |name: &str| {
             let parts = list(&spec[name]);
@@ -363,6 +363,9 @@ fn of_size(
     object
 }
 
+/// Makes the spec of an object of a list.
+type Build<'a> = &'a dyn Fn(Value) -> Value;
+
 #[test]
 fn the_bounds_are_those_of_the_rule_in_both_versions() {
     let configs = |list: Value| json!({"configs": list});
@@ -370,7 +373,6 @@ fn the_bounds_are_those_of_the_rule_in_both_versions() {
     let of_placement = |list: Value| json!({"installStrategy": {"type": "Placements", "placements": [{"name": "a", "namespace": "n"}, {"name": "p", "namespace": "n", "configs": list}]}});
     let reference =
         |n: usize| json!({"group": "g", "resource": "rs", "name": format!("n{n}"), "namespace": "x"});
-    type Build<'a> = &'a dyn Fn(Value) -> Value;
     let rows: [(&str, Option<&str>, &str, Build<'_>, &str); 4] = [
         (
             "ManagedClusterAddOn",

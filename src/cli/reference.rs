@@ -73,11 +73,10 @@ fn documents(objects: &[Value], file: &str) -> Result<String, CliError> {
             part: "the YAML writer",
             source: Box::new(error),
         })?;
-        write!(
-            text,
-            "---\n# Generated from crates/admission/src/{file}.rs; change that instead.\n{body}"
-        )
-        .expect("writing into a string cannot fail");
+        text.push_str("---\n# Generated from crates/admission/src/");
+        text.push_str(file);
+        text.push_str(".rs; change that instead.\n");
+        text.push_str(&body);
     }
     Ok(text)
 }

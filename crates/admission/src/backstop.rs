@@ -17,7 +17,7 @@ use field::{Fault, Path};
 use model::{Limit, ProgressDeadline, RolloutKind, Scalar, Soak, Tolerance, rule};
 
 /// One rule as the API server evaluates it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BackstopPolicy {
     /// The rule.
     pub rule: &'static str,
@@ -46,25 +46,32 @@ const SHARE: &str = "^([0-9]{1,2}|100)%$";
 /// Returns the policies, in the order of their rules.
 pub fn backstop() -> Vec<BackstopPolicy> {
     let placements = "clustermanagementaddons";
-    let field = |field| validations_of_field(&field);
     vec![
-        policy(rule::MAX_CONCURRENCY, &[placements], field(Field::MaxConcurrency)),
-        policy(rule::MAX_FAILURES, &[placements], field(Field::MaxFailures)),
+        policy(
+            rule::MAX_CONCURRENCY,
+            &[placements],
+            &validations_of_field(Field::MaxConcurrency),
+        ),
+        policy(
+            rule::MAX_FAILURES,
+            &[placements],
+            &validations_of_field(Field::MaxFailures),
+        ),
         policy(
             rule::MIN_SUCCESS_TIME,
             &[placements],
-            field(Field::MinSuccessTime),
+            &validations_of_field(Field::MinSuccessTime),
         ),
         policy(
             rule::PROGRESS_DEADLINE,
             &[placements],
-            field(Field::ProgressDeadline),
+            &validations_of_field(Field::ProgressDeadline),
         ),
-        policy(bounds::RULE, &ADDON_RESOURCES, validations_of_bounds()),
+        policy(bounds::RULE, &ADDON_RESOURCES, &validations_of_bounds()),
     ]
 }
 
-fn policy(rule: &'static str, resources: &[&str], validations: Vec<Value>) -> BackstopPolicy {
+fn policy(rule: &'static str, resources: &[&str], validations: &[Value]) -> BackstopPolicy {
     let name = format!("tidegate-{}", rule.replace('/', "-"));
     let metadata = json!({"name": name, "labels": {"app.kubernetes.io/name": "tidegate"}});
     let conditions = conditions(("changes-the-spec", a_new_spec())).into_iter();
@@ -182,7 +189,7 @@ impl Field {
 
 const PLACEMENTS: [&str; 3] = ["spec", "installStrategy", "placements"];
 
-fn validations_of_field(field: &Field) -> Vec<Value> {
+fn validations_of_field(field: Field) -> Vec<Value> {
     let blocks = RolloutKind::EVERY.map(RolloutKind::block);
     let of_block = |block: &str| {
         let way = ["rolloutStrategy", block, field.name()];

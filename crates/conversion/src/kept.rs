@@ -242,8 +242,8 @@ impl KeptFields {
             all.push(format!(r#""exact":{parts}"#));
             all.push(format!(r#""of":{}"#, Value::from(digest.as_str())));
         }
-        let places = self.places.iter().map(|place| serde_json::to_string(place));
-        let copies = self.copies.iter().map(|place| serde_json::to_string(place));
+        let places = self.places.iter().map(serde_json::to_string);
+        let copies = self.copies.iter().map(serde_json::to_string);
         let fields: Vec<String> = places.chain(copies).filter_map(Result::ok).collect();
         if !fields.is_empty() {
             all.insert(

@@ -96,7 +96,7 @@ pub fn answer(bytes: &[u8], extensions: Extensions, keys: &Keys) -> Result<Vec<u
             if index > 0 {
                 out.push(b',');
             }
-            write_converted(&mut out, object, to, (extensions, Trust::Keys(keys)))
+            write_converted(&mut out, object, to, (extensions, Trust::Keys(keys)));
         });
         reader.deserialize_seq(items).map_err(ReviewError::Parse)?;
     }

@@ -438,7 +438,7 @@ fn a_hub_puts_back_nothing_that_its_conversion_has_not_signed() {
         None,
         "the signature of another object"
     );
-    let alpha = to(shown.clone(), Version::V1alpha1, &theirs);
+    let alpha = to(shown, Version::V1alpha1, &theirs);
     assert_eq!(alpha["spec"], json!({}), "the key of another hub");
     stored["metadata"]["annotations"] = json!({Version::V1beta1.kept_in(): forged});
     assert_eq!(

@@ -50,7 +50,7 @@ pub(in crate::controllers) fn listening(
                     if is_good {
                         heard();
                     }
-                    let more = frame.data_ref().map_or(0, |data| data.len());
+                    let more = frame.data_ref().map_or(0, bytes::Bytes::len);
                     if !is_watch && seen.fetch_add(more, Ordering::Relaxed) + more > MOST_OF_A_PAGE {
                         too_large.0.store(true, Ordering::Relaxed);
                     }
