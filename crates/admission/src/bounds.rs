@@ -46,9 +46,13 @@ pub(super) fn excess(request: &Request<'_>) -> Excess {
     for (part, before) in new.into_iter().zip(old) {
         let Some(text) = part.text else { continue };
         let fault = Bounds::JUDGED.beside(values).exceeded_by(text.get(), &part.path);
-        values += Size::of(text.get().as_bytes()).values;
+        let with_it = values + Size::of(text.get().as_bytes()).values;
+        let is_unread = with_it > MOST_VALUES;
+        if !is_unread {
+            // A part that does not fit is reported itself, and makes no other part too large.
+            values = with_it;
+        }
         let Some(fault) = fault else { continue };
-        let is_unread = values > MOST_VALUES;
         if has_only_lost(before.text, text, is_unread) {
             excess.excused.push(fault);
             excess.is_unread |= is_unread;

@@ -188,10 +188,13 @@ mod tests {
     fn store() -> Store {
         let mut store = Store::new(Settings::default());
         let objects = [
-            (Kind::Cluster, json!({"metadata": {"name": "c1"}, "spec": {}})),
             (
                 Kind::Cluster,
-                json!({"metadata": {"name": "kube-system"}, "spec": {}}),
+                json!({"metadata": {"name": "c1"}, "spec": {"hubAcceptsClient": true}}),
+            ),
+            (
+                Kind::Cluster,
+                json!({"metadata": {"name": "kube-system"}, "spec": {"hubAcceptsClient": true}}),
             ),
             (Kind::AddOn, json!({"metadata": {"name": "hello"}, "spec": {}})),
             (
