@@ -203,7 +203,7 @@ async fn siege(rig: &Rig, cases: &[Case]) -> Vec<String> {
         let is_every_kind = cases.len() > 5;
         assert!(
             held > 0 || through > 0 || !is_every_kind,
-            "nobody goes this way: {}",
+            "no case goes this way: {}",
             way.name
         );
         writeln!(table, "{:<42} {held:>5} {shut:>7} {through:>7}", way.name).expect("a string");

@@ -1,4 +1,4 @@
-//! What is stored, and what a write costs, while the webhooks are slow, hang or are gone.
+//! What is stored, and what a write costs, while the webhooks are slow, hang or do not exist.
 //!
 //! Nothing here asserts that something is fast: only that a write ends, and what became of it.
 

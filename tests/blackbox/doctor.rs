@@ -2,6 +2,8 @@
 //!
 //! Decides that the checks can fail on a hub. What each says is decided by `crates/doctor`, whose own tests break every one.
 
+use std::path::{Path, PathBuf};
+
 use devhub::{Authz, DevHub, TestHub};
 use serde_json::{Value, json};
 
@@ -295,16 +297,22 @@ fn said(kubeconfig: &str, id: &str, words: &[&str]) -> (String, String) {
     (text("severity"), format!("{} {}", text("seen"), text("command")))
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn rights_are_those_of_the_account_that_is_named() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
+/// Starts a hub that has this program's definitions and checks rights; returns it and its kubeconfig.
+async fn hub_with_rights(folder: &Path) -> (TestHub, PathBuf) {
     let definitions = api::crds()
         .into_iter()
         .map(|crd| serde_json::to_value(crd).expect("plain data"));
     let builder = definitions.fold(DevHub::builder().authz(Authz::Rbac), devhub::Builder::crd);
     let hub = TestHub::of(builder).await.expect("the hub starts");
-    let file = folder.path().join("kubeconfig");
+    let file = folder.join("kubeconfig");
     std::fs::write(&file, hub.kubeconfig()).expect("writable");
+    (hub, file)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rights_are_those_of_the_account_that_is_named() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (hub, file) = hub_with_rights(folder.path()).await;
     tokio::task::block_in_place(|| {
         let kubeconfig = file.to_string_lossy();
         let account = "system:serviceaccount:tidegate:tidegate-gate";
@@ -336,13 +344,7 @@ async fn rights_are_those_of_the_account_that_is_named() {
 #[tokio::test(flavor = "multi_thread")]
 async fn rights_with_which_an_account_could_take_over_the_hub_are_found() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let definitions = api::crds()
-        .into_iter()
-        .map(|crd| serde_json::to_value(crd).expect("plain data"));
-    let builder = definitions.fold(DevHub::builder().authz(Authz::Rbac), devhub::Builder::crd);
-    let hub = TestHub::of(builder).await.expect("the hub starts");
-    let file = folder.path().join("kubeconfig");
-    std::fs::write(&file, hub.kubeconfig()).expect("writable");
+    let (hub, file) = hub_with_rights(folder.path()).await;
     tokio::task::block_in_place(|| {
         let kubeconfig = file.to_string_lossy();
         let apply = |text: &str| {

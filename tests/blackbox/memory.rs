@@ -223,7 +223,7 @@ fn sends(id: u32, address: SocketAddr, config: &Arc<ClientConfig>, rows: Vec<Sen
             after / 1024
         );
         println!("{line}");
-        // One that finds no room, or takes too long on a busy machine, is told to come again.
+        // One that finds no room, or takes too long on a busy machine, is asked to try again later.
         let is_later = |answer: &str| {
             row.path != "/convert" && [":429,", ":504,"].iter().any(|code| answer.contains(code))
         };
@@ -243,25 +243,24 @@ fn sends(id: u32, address: SocketAddr, config: &Arc<ClientConfig>, rows: Vec<Sen
     faults
 }
 
+/// Writes a certificate of this machine and its key into a folder; returns the authority and both files.
+fn certificate(folder: &Path) -> (Authority, String, String) {
+    let authority = Authority::generate().expect("an authority");
+    let issued = authority.issue(["127.0.0.1"]).expect("a certificate");
+    let (chain, key) = (folder.join("tls.crt"), folder.join("tls.key"));
+    issued.write(&chain, &key).expect("writable");
+    let [chain, key] = [chain, key].map(|file| file.to_string_lossy().into_owned());
+    (authority, chain, key)
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn no_request_takes_more_memory_than_the_webhook_has() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (hub, kubeconfig) = defined_hub(folder.path()).await;
-    let authority = Authority::generate().expect("an authority");
-    let issued = authority.issue(["127.0.0.1"]).expect("a certificate");
-    let (chain, key) = (folder.path().join("tls.crt"), folder.path().join("tls.key"));
-    issued.write(&chain, &key).expect("writable");
+    let (authority, chain, key) = certificate(folder.path());
     let config = trust(authority.ca_pem().as_bytes());
     tokio::task::block_in_place(|| {
-        let files = [chain.to_string_lossy(), key.to_string_lossy()];
-        let words = [
-            "--bind",
-            "127.0.0.1:0",
-            "--certificate",
-            &files[0],
-            "--key",
-            &files[1],
-        ];
+        let words = ["--bind", "127.0.0.1:0", "--certificate", &chain, "--key", &key];
         let webhook = Serve::half("gate", &kubeconfig, &words);
         let address = webhook
             .url
@@ -354,19 +353,15 @@ async fn stored_objects_stop_neither_the_controllers_nor_a_starting_webhook() {
         client.request::<Value>(request).await.expect("it is stored");
     }
     drop(large);
-    let authority = Authority::generate().expect("an authority");
-    let issued = authority.issue(["127.0.0.1"]).expect("a certificate");
-    let (chain, key) = (folder.path().join("tls.crt"), folder.path().join("tls.key"));
-    issued.write(&chain, &key).expect("writable");
+    let (_, chain, key) = certificate(folder.path());
     tokio::task::block_in_place(|| {
-        let files = [chain.to_string_lossy(), key.to_string_lossy()];
         let gate = [
             "--bind",
             "127.0.0.1:0",
             "--certificate",
-            &files[0],
+            &chain,
             "--key",
-            &files[1],
+            &key,
             "--metrics",
             "127.0.0.1:0",
         ];

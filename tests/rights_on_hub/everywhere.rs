@@ -88,22 +88,22 @@ async fn a_policy_keeps_the_controllers_from_deleting_what_is_not_theirs() {
     let (hub, client) = bound_everywhere().await;
     let admin = hub.client();
     let account = |namespace: &str| format!("/api/v1/namespaces/{namespace}/serviceaccounts");
-    let made = json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "somebody"}});
-    let role = json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {"name": "somebody"}, "rules": []});
+    let made = json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "other"}});
+    let role = json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {"name": "other"}, "rules": []});
     for namespace in ["kube-system", "open-cluster-management-hub", "c1"] {
         let roles = format!("/apis/{RBAC}/v1/namespaces/{namespace}/roles");
-        let bound = binding("somebody", &json!({}));
+        let bound = binding("other", &json!({}));
         for (path, object) in [
             (account(namespace), &made),
             (roles, &role),
             (bindings(namespace), &bound),
         ] {
             assert_eq!(refusal(&admin, "POST", &path, Some(object)).await, None, "{path}");
-            let refused = refusal(&client, "DELETE", &format!("{path}/somebody"), None).await;
+            let refused = refusal(&client, "DELETE", &format!("{path}/other"), None).await;
             if namespace == "c1" {
                 assert_eq!(refused, None, "{path}");
             } else {
-                let refused = refused.unwrap_or_else(|| panic!("{path}/somebody was deleted"));
+                let refused = refused.unwrap_or_else(|| panic!("{path}/other was deleted"));
                 assert!(refused.contains("namespaces of"), "{path}: {refused}");
             }
         }

@@ -21,7 +21,7 @@ pub struct Bounds {
     values: usize,
 }
 
-/// How many steps of a path are told; one may be as long as objects may be deep.
+/// How many steps of a path are shown; one may be as long as objects may be deep.
 const TOLD_STEPS: usize = 8;
 /// The longest name in a path, in letters.
 const TOLD_LETTERS: usize = 80;

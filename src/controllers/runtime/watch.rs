@@ -111,7 +111,7 @@ struct Watch {
 }
 
 impl Watch {
-    /// Lists and watches until there is reason to begin anew: because the controllers doubt the list, because a page was too large, or
+    /// Lists and watches until there is a reason to start over: because the controllers doubt the list, because a page was too large, or
     /// because the hub does not show the kind, and why.
     async fn follow(&mut self, client: &Client, again: &Notify) -> Result<Option<Absent>, Over> {
         let api: Api<Raw> = Api::all_with(client.clone(), &resource(self.kind));
