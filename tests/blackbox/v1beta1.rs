@@ -80,6 +80,7 @@ async fn authors_of_v1beta1_are_told_in_their_words_and_lose_nothing() {
         addons(&author);
         addons_come_and_go_between_versions(&author);
         addons_of_clusters(&author);
+        server_side_apply_changes_the_version(&author);
         program.end();
     });
     hub.shutdown().await;
@@ -180,4 +181,76 @@ fn addons_of_clusters(author: &Author<'_>) {
     let read = author.read(CLUSTER_BETA, "written");
     assert_eq!(read["metadata"]["annotations"][NAMESPACE], json!("somewhere"));
     assert_eq!(read["spec"].get("installNamespace"), None);
+}
+
+/// What Git says may change its version although another field manager has written a status in the version before.
+fn server_side_apply_changes_the_version(author: &Author<'_>) {
+    let metadata =
+        json!({"name": "applied", "namespace": "default", "labels": {"a": "b"}, "annotations": {"c": "d"}});
+    let config = json!({"group": "a.b", "resource": "things", "name": "x", "namespace": "ns"});
+    let manual = json!({"type": "Manual"});
+    let addon = json!({"supportedConfigs": [{"group": "a.b", "resource": "things", "defaultConfig": {"name": "x", "namespace": "ns"}}],
+        "installStrategy": manual});
+    let of_hash = json!({"name": "x", "namespace": "ns", "specHash": "z"});
+    let reference = json!({"group": "a.b", "resource": "things", "desiredConfig": of_hash});
+    let named = json!({"group": "a.b", "resource": "things", "name": "x", "namespace": "ns", "lastObservedGeneration": 1,
+        "desiredConfig": of_hash});
+    let condition = json!({"type": "Available", "status": "True", "reason": "r", "message": "m",
+        "lastTransitionTime": "2026-01-01T00:00:00Z"});
+    for (kind, [old, new], [old_spec, new_spec], status) in [
+        (
+            "ClusterManagementAddOn",
+            [ALPHA, BETA],
+            [
+                addon,
+                json!({"defaultConfigs": [config], "installStrategy": manual}),
+            ],
+            json!({"defaultconfigReferences": [reference]}),
+        ),
+        (
+            "ManagedClusterAddOn",
+            [CLUSTER_ALPHA, CLUSTER_BETA],
+            [json!({"configs": [config]}), json!({"configs": [config]})],
+            json!({"conditions": [condition], "configReferences": [named]}),
+        ),
+    ] {
+        let of = |version: &str, spec: &Value| json!({"apiVersion": format!("addon.open-cluster-management.io/{version}"), "kind": kind, "metadata": metadata, "spec": spec});
+        let (old_object, new_object) = (of("v1alpha1", &old_spec), of("v1beta1", &new_spec));
+        let apply = |object: &Value| {
+            author.succeeds(&["apply", "--server-side", "-f", "-"], &format!("---\n{object}"));
+        };
+        let report = |resource: &str| {
+            let status = json!({"status": status}).to_string();
+            let patch = [
+                "patch",
+                resource,
+                "applied",
+                "-n",
+                "default",
+                "--subresource",
+                "status",
+                "--type",
+                "merge",
+            ];
+            author.succeeds(
+                &[&patch[..], &["--field-manager", "other", "-p", &status]].concat(),
+                "",
+            );
+        };
+        for ([before, after], resource) in [
+            ([&old_object, &new_object], old),
+            ([&new_object, &old_object], new),
+        ] {
+            apply(before);
+            report(resource);
+            let reported = author.read(old, "applied");
+            apply(after);
+            let live = author.read(old, "applied");
+            for pointer in ["/spec", "/status", "/metadata/labels", "/metadata/annotations"] {
+                let [was, is] = [&reported, &live].map(|object| object.pointer(pointer));
+                assert_eq!(is, was, "{kind} by way of {resource}: {pointer}");
+            }
+        }
+        author.succeeds(&["delete", old, "applied", "-n", "default"], "");
+    }
 }

@@ -9,8 +9,8 @@ use std::fmt;
 
 use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer as _};
-use serde_json::Value;
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 
 use super::convert::convert_trusting;
 use super::trust::Trust;
@@ -136,7 +136,9 @@ fn write_converted(
     let read = is_small.then(|| bounds::read(object.get(), &Path::root()));
     let written = match read {
         Some(Ok(object)) => {
-            serde_json::to_writer(&mut *out, &convert_trusting(object, to, extensions, trust)).is_ok()
+            let mut converted = convert_trusting(object, to, extensions, trust);
+            add_metadata(&mut converted);
+            serde_json::to_writer(&mut *out, &converted).is_ok()
         }
         Some(Err(_)) | None => false,
     };
@@ -146,11 +148,21 @@ fn write_converted(
     }
 }
 
+/// Gives an object metadata where it has none. In a server-side apply, an API server also asks for the parts of an object that one
+/// field manager owns; they may have no metadata, and it refuses a converted object without.
+fn add_metadata(object: &mut Value) {
+    if let Some(members) = object.as_object_mut() {
+        members.entry("metadata").or_insert_with(|| json!({}));
+    }
+}
+
 /// Writes an object that is not read: its members in their order, with the other version.
 fn write_as_it_came(out: &mut Vec<u8>, object: &RawValue, to: Version) {
     let begin = out.len();
     out.extend_from_slice(format!(r#"{{"apiVersion":{}"#, Value::from(to.api_version())).as_bytes());
+    let mut has_metadata = false;
     let written = bounds::members(object.get(), |name, member| {
+        has_metadata |= name == "metadata";
         if name != "apiVersion" {
             out.push(b',');
             out.extend_from_slice(Value::from(&*name).to_string().as_bytes());
@@ -159,9 +171,43 @@ fn write_as_it_came(out: &mut Vec<u8>, object: &RawValue, to: Version) {
         }
     });
     if written.is_ok() {
-        out.push(b'}');
+        out.extend_from_slice(if has_metadata { b"}" } else { br#","metadata":{}}"# });
     } else {
         out.truncate(begin);
         out.extend_from_slice(object.get().as_bytes());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Objects of which a kube-apiserver 1.36.2 asked while field managers changed the version that they apply (server-side), with
+    /// another manager's status in between: whole ones, and the parts of one manager. Without their `managedFields`.
+    const ASKED: &str = include_str!("asked_by_an_api_server.jsonl");
+
+    #[test]
+    fn what_an_api_server_asks_for_in_a_server_side_apply_is_an_object_that_it_takes() {
+        let mut without_metadata = 0;
+        for line in ASKED.lines() {
+            let asked: Value = serde_json::from_str(line).expect("JSON");
+            let (to, object) = (&asked["desiredAPIVersion"], &asked["object"]);
+            let request = json!({"uid": "u", "desiredAPIVersion": to, "objects": [object]});
+            let review = json!({"apiVersion": API_VERSION, "kind": "ConversionReview", "request": request});
+            let answered = answer(review.to_string().as_bytes(), Extensions::Kept, &Keys::default());
+            let answered: Value = serde_json::from_slice(&answered.expect("a review")).expect("JSON");
+            let converted = &answered["response"]["convertedObjects"][0];
+            assert_eq!(
+                (&converted["apiVersion"], &converted["kind"]),
+                (to, &object["kind"]),
+                "{line}"
+            );
+            assert!(converted["metadata"].is_object(), "{line}");
+            for name in ["name", "namespace", "uid", "resourceVersion"] {
+                assert_eq!(converted["metadata"][name], object["metadata"][name], "{line}");
+            }
+            without_metadata += usize::from(object.get("metadata").is_none());
+        }
+        assert!(without_metadata > 0);
     }
 }

@@ -349,7 +349,7 @@ fn an_object_that_is_too_deep_spoils_no_other() {
     let answer = String::from_utf8(answer).expect("a text");
     assert!(answer.contains(&convert(alpha_addon(), Version::V1beta1).to_string()));
     let kept = format!(
-        r#"{{"apiVersion":"addon.open-cluster-management.io/v1beta1","kind":"ClusterManagementAddOn","spec":{deep}}}"#
+        r#"{{"apiVersion":"addon.open-cluster-management.io/v1beta1","kind":"ClusterManagementAddOn","spec":{deep},"metadata":{{}}}}"#
     );
     assert!(answer.contains(&kept), "{answer}");
 }
@@ -359,7 +359,7 @@ fn a_review_answers_every_object_in_its_order() {
     let objects = [
         alpha_addon(),
         json!("no object"),
-        json!({"kind": "Other", "apiVersion": "a/v1"}),
+        json!({"kind": "Other", "apiVersion": "a/v1", "metadata": {}}),
     ];
     let review = json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview", "request": {
         "uid": "u", "desiredAPIVersion": "addon.open-cluster-management.io/v1beta1", "objects": objects}});

@@ -71,8 +71,7 @@ impl VersionViews {
 
 impl Views for VersionViews {
     fn view<'v>(&self, object: &'v Value, from: &str, to: &str) -> Result<Cow<'v, Value>, Unseen> {
-        // An object of which nothing is said looks the same everywhere.
-        if !self.differ || from == to || object.get("metadata").is_none() {
+        if !self.differ || from == to || is_bare(object) {
             return Ok(Cow::Borrowed(object));
         }
         let key = (to.to_owned(), object.to_string());
@@ -89,6 +88,12 @@ impl Views for VersionViews {
             version: to.to_owned(),
         })
     }
+}
+
+/// Says whether an object has no fields but its version and kind: it looks the same in every version.
+fn is_bare(object: &Value) -> bool {
+    let mut members = object.as_object().into_iter().flatten();
+    members.all(|(name, _)| ["apiVersion", "kind"].contains(&name.as_str()))
 }
 
 #[cfg(test)]
