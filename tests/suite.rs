@@ -32,6 +32,7 @@ mod endings_on_hub;
 mod enforcement;
 mod events_on_hub;
 mod fleet_faults;
+mod forced;
 mod forecast;
 mod four_doors;
 mod generated;

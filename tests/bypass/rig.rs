@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use admission::{BREAK_GLASS, Endpoint, Facts, Rulebook, backstop, configurations};
 use arc_swap::ArcSwap;
+use base64::Engine as _;
 use devhub::{DevHub, TestHub};
 use http_body_util::BodyExt as _;
 use kube::Client;
@@ -72,7 +73,29 @@ impl Rig {
 
     /// The same with the gate on another runtime, as another process would be.
     pub(crate) async fn with_gate_on(runtime: &Handle) -> Self {
-        let builder = definitions()
+        Self::of(definitions(), runtime).await
+    }
+
+    /// The same with other definitions; those that are converted by a webhook are converted by the gate.
+    pub(crate) async fn with_definitions(definitions: Vec<Value>) -> Self {
+        let rig = Self::of(definitions.clone(), &Handle::current()).await;
+        let (url, bundle) = (
+            format!("https://{}/convert", rig.gate.address()),
+            rig.authority.ca_pem(),
+        );
+        let bundle = base64::engine::general_purpose::STANDARD.encode(bundle);
+        for mut crd in definitions {
+            if crd["spec"]["conversion"]["strategy"] == "Webhook" {
+                crd["spec"]["conversion"]["webhook"]["clientConfig"] =
+                    json!({"url": url, "caBundle": bundle});
+                rig.hub.preload(&crd).await.expect("a definition");
+            }
+        }
+        rig
+    }
+
+    async fn of(definitions: Vec<Value>, runtime: &Handle) -> Self {
+        let builder = definitions
             .into_iter()
             .fold(DevHub::builder(), devhub::Builder::crd);
         let hub = TestHub::of(builder).await.expect("the hub starts");

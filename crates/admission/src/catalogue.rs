@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use super::metadata;
 use super::rules::{ADVICE, Ruled};
 use super::shape;
 use super::subject::{
@@ -32,7 +33,7 @@ pub struct Entry {
 /// Returns every rule, sorted by id.
 pub fn catalogue() -> Vec<Entry> {
     let mut entries: BTreeMap<&'static str, Entry> = BTreeMap::new();
-    for (id, doc) in shape::DOCS {
+    for (id, doc) in shape::DOCS.into_iter().chain([metadata::DOC]) {
         entries.insert(id, entry(id, doc, Operations::CreateAndUpdate));
     }
     collect::<Addon>(&mut entries);

@@ -13,6 +13,7 @@ use serde_json::Value;
 use super::bounds;
 use super::defaults::{self, Filled};
 use super::examine::{Case, Examined, MOST_OF_A_RULE, bounded, examine};
+use super::metadata;
 use super::policies;
 use super::pruned_request::PrunedRequest;
 use super::ratchet;
@@ -55,9 +56,11 @@ pub fn decide(request: &Request<'_>, facts: &Facts, rulebook: &Rulebook) -> Verd
         .iter()
         .map(|other| decided(&other.request(request), facts, rulebook));
     let unsigned = v1beta1::unsigned(request, &rulebook.keys);
-    let unsigned = unsigned.map(|fault| refuse(identity(request, &Value::Null), vec![fault]));
+    let unnamed = v1beta1::unnamed_defaults(request);
+    let refused: Vec<Violation> = unsigned.into_iter().chain(unnamed).collect();
+    let refused = (!refused.is_empty()).then(|| refuse(identity(request, &Value::Null), refused));
     others
-        .chain(unsigned)
+        .chain(refused)
         .fold(verdict, Verdict::refusing_as_well)
         .of_stored(is_stored)
 }
@@ -90,11 +93,11 @@ fn decided(request: &Request<'_>, facts: &Facts, rulebook: &Rulebook) -> Verdict
     let form = StoredForm::of(shape, &documents, request.circumstances.fields);
     let narrowed;
     let rulebook = match documents.touch(form.seen()) {
-        Touch::Nothing => return Verdict::pass(),
+        Touch::Nothing => return metadata_alone(request, &documents),
         Touch::Metadata(old) => {
             narrowed = rulebook.for_the_difference(&documents.object, old);
             if narrowed.policies.is_empty() && !rules_read_what_differs(request, &documents.object, old) {
-                return Verdict::pass();
+                return metadata_alone(request, &documents);
             }
             &narrowed
         }
@@ -107,6 +110,14 @@ fn decided(request: &Request<'_>, facts: &Facts, rulebook: &Rulebook) -> Verdict
         excused: excess.excused,
     };
     judge(request, opened, facts, rulebook)
+}
+
+/// Decides about an update that no rule or policy judges.
+fn metadata_alone(request: &Request<'_>, Documents { object, old }: &Documents) -> Verdict {
+    match metadata::faults(request, object, old.as_ref()) {
+        faults if faults.is_empty() => Verdict::pass(),
+        faults => refuse(identity(request, object), faults),
+    }
 }
 
 fn rules_read_what_differs(request: &Request<'_>, object: &Value, old: &Value) -> bool {
@@ -172,6 +183,10 @@ fn judge(request: &Request<'_>, opened: Opened, facts: &Facts, rulebook: &Rulebo
     let judged = policies::examine(&asking, &form.stored, documents.old.as_ref(), shaped);
     for fault in excused {
         findings.warn(fault);
+    }
+    // Of the stored form: a mutating policy may have added a label.
+    for fault in metadata::faults(request, &form.stored, old) {
+        findings.deny(fault);
     }
     let mut of_policies = added.findings;
     of_policies.extend(judged.findings);

@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 
 use super::bounds;
 use super::catalogue;
+use super::metadata::METADATA_VALUE;
 use field::{Class, Fault, Findings, Path, Violation, listed, nearest, quoted};
 
 /// The most settings of one file: every finding is held against all of them.
@@ -129,10 +130,10 @@ impl Enforcement {
     }
 
     /// Tells whether findings of a rule refuse in every place, for a rule that refuses when nothing is set. No setting changes
-    /// [`bounds::RULE`].
+    /// [`bounds::RULE`] and [`METADATA_VALUE`].
     pub fn always_denies(&self, rule: &str) -> bool {
         let softens = |setting: &Setting| setting.action != Action::Deny && setting.rule.matches(rule);
-        rule == bounds::RULE || !self.settings.iter().any(softens)
+        [bounds::RULE, METADATA_VALUE].contains(&rule) || !self.settings.iter().any(softens)
     }
 
     /// Returns the findings as the settings want them.

@@ -11,6 +11,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use super::bounds;
 use super::request::Request;
 use super::shape::{self, UNKNOWN_FIELD};
+use super::subject::{Addon, Kind as _};
 use super::verdict::Verdict;
 use api::v1alpha1::{GROUP, VERSION};
 use conversion::{
@@ -91,6 +92,37 @@ impl AsAlpha {
             Err(_) => Patch::default(),
         }
     }
+}
+
+/// Returns which default configurations of an add-on have no name. Only `v1beta1` requires one: its schema, which the API server
+/// checks after the mutating webhook.
+pub(super) fn unnamed_defaults(request: &Request<'_>) -> Vec<Violation> {
+    let is_ours = request.group == GROUP
+        && request.version == Version::V1beta1.name()
+        && request.resource == Addon::RESOURCE;
+    if !is_ours || request.passes_unseen() || !bounds::excess(request).is_readable() {
+        return Vec::new();
+    }
+    let defaults = |raw: Option<&RawValue>| -> Option<Vec<Value>> {
+        let object = bounds::read(raw?).ok()?;
+        object.pointer("/spec/defaultConfigs")?.as_array().cloned()
+    };
+    let stored = defaults(request.old);
+    let Some(written) = defaults(request.object).filter(|written| Some(written) != stored.as_ref()) else {
+        return Vec::new();
+    };
+    let root = Path::root().key("spec").key("defaultConfigs");
+    let faults = written.iter().enumerate().filter_map(|(index, config)| {
+        let name = config.get("name").unwrap_or(&Value::Null);
+        let fault = match name {
+            Value::String(text) if !text.is_empty() => return None,
+            Value::Null => Fault::bare(Class::Required, ""),
+            other => Fault::of(Class::Invalid, other, "must be a text that is not empty"),
+        };
+        let hint = "the name of the default configuration; __reserved_no_default__ where there is none";
+        Some(fault.hint(hint).at(root.index(index).key("name"), shape::VALUE))
+    });
+    faults.collect()
 }
 
 /// Returns what is wrong with an annotation for fields that only the other version has, where the request brings one that the hub's

@@ -15,6 +15,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
+use super::metadata::IMMUTABLE;
 use super::request::MetadataPart;
 use super::subject::{
     Addon, AddonPolicy, ClusterAddon, DeploymentConfig, HubConfig, Kind, Placement, SetBinding, Template,
@@ -70,7 +71,8 @@ pub fn configurations(endpoint: &Endpoint, ca_pem: Option<&str>) -> [Value; 2] {
         failure: "Ignore",
         rules: json!([
             rule_of_addons(&ADDON_RESOURCES, &["CREATE", "UPDATE"]),
-            upgrades(&["CREATE", "UPDATE"])
+            upgrades(&["CREATE", "UPDATE"]),
+            policies(),
         ]),
         conditions: conditions(what_may_be_judged()),
     }
@@ -293,8 +295,16 @@ pub(super) fn a_new_spec() -> String {
 fn what_may_be_judged() -> (&'static str, String) {
     let metadata = MetadataPart::EVERY.map(|part| differs(&part.path()));
     let metadata = metadata.join(" || ");
+    let immutable = IMMUTABLE.map(|name| {
+        let (new, old) = (
+            format!("object.metadata.{name}"),
+            format!("oldObject.metadata.{name}"),
+        );
+        format!("has({new}) && (!has({old}) || {new} != {old})")
+    });
+    let immutable = immutable.join(" || ");
     let changes = format!(
-        "{} || !has(object.metadata.deletionTimestamp) && ({metadata})",
+        "{} || !has(object.metadata.deletionTimestamp) && ({metadata}) || {immutable}",
         a_new_spec()
     );
     ("changes-what-may-be-judged", changes)

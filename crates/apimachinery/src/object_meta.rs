@@ -128,12 +128,8 @@ impl MetaFault {
 
 /// Returns the faults of `metadata`; `names` is the syntax of the kind's names. An object without a name is at fault.
 pub fn faults(metadata: &Value, names: NameRule, namespacing: Namespacing) -> Vec<MetaFault> {
-    let mut found = Vec::new();
     let (name, prefix) = (text(metadata, "name"), text(metadata, "generateName"));
-    if !prefix.is_empty() {
-        let faults = names.prefix_faults(prefix).into_iter();
-        found.extend(faults.map(|fault| MetaFault::invalid("generateName", prefix, fault)));
-    }
+    let mut found = prefix_faults(prefix, names);
     if name.is_empty() {
         let detail = "name or generateName is required";
         found.push(MetaFault::bare("name", ErrorClass::Required, detail));
@@ -165,6 +161,18 @@ pub fn faults(metadata: &Value, names: NameRule, namespacing: Namespacing) -> Ve
     }
     found.extend(content_faults(metadata));
     found
+}
+
+/// Returns the faults of a `generateName`; an empty one is none.
+pub fn prefix_faults(prefix: &str, names: NameRule) -> Vec<MetaFault> {
+    let faults = match prefix {
+        "" => Vec::new(),
+        prefix => names.prefix_faults(prefix),
+    };
+    let faults = faults.into_iter();
+    faults
+        .map(|fault| MetaFault::invalid("generateName", prefix, fault))
+        .collect()
 }
 
 /// Returns the faults of labels, annotations, owners and finalizers.

@@ -12,11 +12,9 @@ use serde_json::Value;
 
 use super::kinds::KnownKind;
 use super::works::work_of;
-use admission::is_policy;
+use admission::{METADATA_VALUE, is_policy, metadata_violation};
 use report::Severity;
 
-/// A name, a namespace, a label or another part of the metadata is one that an API server refuses.
-const VALUE: &str = "metadata/value";
 /// An object of a kind with namespaces names none.
 const NO_NAMESPACE: &str = "metadata/no-namespace";
 /// Two documents define one object differently.
@@ -40,9 +38,12 @@ pub(super) fn faults(object: &Value, kind: Option<&KnownKind>) -> Vec<(Severity,
     let prefix = metadata.get("generateName").and_then(Value::as_str);
     let is_named = prefix.is_some_and(|prefix| !prefix.is_empty());
     let is_open = |fault: &&MetaFault| is_named && (fault.field, fault.class) == ("name", Class::Required);
+    // The rest of the metadata of kinds that the webhook judges is in its verdict.
+    let is_ours =
+        |fault: &&MetaFault| kind.is_none() || ["name", "namespace", "generation"].contains(&fault.field);
     found
         .iter()
-        .filter(|fault| !is_open(fault))
+        .filter(|fault| !is_open(fault) && is_ours(fault))
         .map(violation)
         .collect()
 }
@@ -72,33 +73,7 @@ fn violation(found: &MetaFault) -> (Severity, Violation) {
         let fault = Fault::bare(Class::Required, detail);
         return (Severity::Warning, fault.at(root().key("namespace"), NO_NAMESPACE));
     }
-    let steps = found.field.split('.');
-    let path = steps.fold(root(), |path, step| path.key(step));
-    let path = match &found.key {
-        Some(key) => path.entry(key),
-        None => path,
-    };
-    let detail = match &found.value {
-        Some(value) => format!("{value}: {}", found.detail),
-        None => found.detail.clone(),
-    };
-    let hint = found
-        .value
-        .as_deref()
-        .filter(|value| is_placeholder(value))
-        .map(|_| "replace the placeholder");
-    let fault = Fault::bare(found.class, detail).hint_if(hint);
-    (Severity::Error, fault.at(path, VALUE))
-}
-
-/// Tells whether a text has a part that a program was to replace: `<name>`, `${NAME}`, `$(NAME)`, `{{name}}`.
-fn is_placeholder(text: &str) -> bool {
-    [("<", ">"), ("${", "}"), ("$(", ")"), ("{{", "}}")]
-        .into_iter()
-        .any(|(open, close)| {
-            text.split_once(open)
-                .is_some_and(|(_, rest)| rest.contains(close))
-        })
+    (Severity::Error, metadata_violation(found))
 }
 
 /// Returns the parts that are no texts: YAML reads `true` and `1` as something else.
@@ -110,7 +85,7 @@ fn wrong_types(metadata: &Value) -> Vec<Violation> {
             Value::Bool(_) | Value::Number(_) => fault.hint("write it in quotes"),
             Value::Null | Value::String(_) | Value::Array(_) | Value::Object(_) => fault,
         };
-        fault.at(path, VALUE)
+        fault.at(path, METADATA_VALUE)
     };
     let mut found = Vec::new();
     if !matches!(metadata, Value::Object(_) | Value::Null) {

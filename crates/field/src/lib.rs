@@ -25,7 +25,7 @@ pub use layout::{folded, natural};
 pub use path::{Path, Segment};
 pub use selector::selector_fault;
 pub use shown::Shown;
-pub use status::{Identity, MESSAGE_LIMIT, MOST_CAUSES, Status};
+pub use status::{Identity, MESSAGE_LIMIT, MOST_CAUSES, Status, WORDS_OF_IMMUTABLE_FIELDS};
 pub use suggest::nearest;
 pub use text::{
     Listing, acts, counted, cut, json_escaped, lines, listed, listed_of, one_line, quoted, same_width,

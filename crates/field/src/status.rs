@@ -74,7 +74,7 @@ impl Status {
     /// Returns the refusal of a change or deletion of an object that is stored, with these faults: no client takes it for a
     /// reason to delete the object.
     pub fn forbidden(identity: &Identity, violations: &[Violation]) -> Self {
-        let message = message(identity, violations, MESSAGE_LIMIT, bullets);
+        let message = with_joined_words(message(identity, violations, MESSAGE_LIMIT, bullets));
         Self::refusal((403, "Forbidden"), message, identity, violations)
     }
 
@@ -196,6 +196,23 @@ fn bullets(parts: &[String]) -> String {
     format!("\n* {}", parts.join("\n* "))
 }
 
+/// Flux with `force` deletes an object whose refusal has one of these words in it, whatever the code: it takes them for an immutable
+/// field.
+pub const WORDS_OF_IMMUTABLE_FIELDS: [&str; 2] = ["is immutable", "immutable field"];
+
+/// Joins these words by a no-break space, which looks the same and is another text; the space may be any that patterns know.
+fn with_joined_words(mut message: String) -> String {
+    for words in WORDS_OF_IMMUTABLE_FIELDS {
+        for space in [" ", "\t", "\n", "\r", "\u{c}"] {
+            let [found, joined] = [space, "\u{a0}"].map(|between| words.replace(' ', between));
+            if message.contains(&found) {
+                message = message.replace(&found, &joined);
+            }
+        }
+    }
+    message
+}
+
 fn capped(message: String) -> String {
     if message.len() <= MESSAGE_LIMIT {
         return message;
@@ -254,6 +271,24 @@ mod tests {
         // A change of what is stored is Forbidden: of that kubectl, too, shows the message alone.
         let changed = Status::forbidden(&identity(), &faults(18));
         assert_eq!(changed.message().matches("[family/rule]").count(), 18);
+    }
+
+    #[test]
+    fn no_refusal_of_a_change_reads_like_one_of_an_immutable_field() {
+        for text in [
+            "the owner is immutable",
+            "is\timmutable",
+            "an immutable field",
+            "is immutable field",
+        ] {
+            let fault = Fault::bare(Class::Invalid, text).at(Path::root().key("spec"), "policy/owner");
+            let message = Status::forbidden(&identity(), &[fault]).message().to_owned();
+            // As Flux looks for it: `\s` of Go's regular expressions is white space of ASCII.
+            let seen = message.replace(|letter: char| letter.is_ascii_whitespace(), " ");
+            let read = WORDS_OF_IMMUTABLE_FIELDS.map(|words| seen.contains(words));
+            assert_eq!(read, [false, false], "{message}");
+            assert!(message.contains("immutable"), "{message}");
+        }
     }
 
     #[test]

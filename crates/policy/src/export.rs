@@ -159,7 +159,12 @@ fn validating(policy: &Policy) -> Value {
             message.split_whitespace().collect::<Vec<_>>().join(" "),
         );
         put("messageExpression", validation.message_expression.clone());
-        put("reason", validation.reason.clone());
+        // Without a reason the API server answers 422, and force modes delete an object whose change is answered so.
+        let reason = match validation.reason.as_str() {
+            "" => "Forbidden".to_owned(),
+            reason => reason.to_owned(),
+        };
+        put("reason", reason);
         Value::Object(out)
     });
     spec.insert("validations".to_owned(), validations.collect());

@@ -17,7 +17,7 @@ use super::fault::PolicyFault;
 use super::set::PolicySet;
 use api::names::OWN_GROUP;
 use api::v1alpha1::{GROUP, ResourceRule, VERSION};
-use field::{Path, nearest, quoted};
+use field::{Path, WORDS_OF_IMMUTABLE_FIELDS, nearest, quoted};
 
 /// Loops inside each other from which on a policy may run out of its budget on an ordinary object.
 const DEEP: usize = 5;
@@ -59,6 +59,7 @@ pub fn lint(
         former(policy, &mut faults);
         unread(policy, &mut faults);
         unnamed(policy, &mut faults);
+        like_immutable(policy, &mut faults);
         strange_fields(policy, schemas, &mut faults);
         calls(policy, &mut faults);
         times(policy, now, &mut faults);
@@ -162,6 +163,27 @@ fn unread(policy: &Policy, faults: &mut Vec<PolicyFault>) {
             root,
             "no binding names this policy: it has no effect",
         ));
+    }
+}
+
+/// Messages that Flux takes for those of immutable fields.
+fn like_immutable(policy: &Policy, faults: &mut Vec<PolicyFault>) {
+    for (index, raw) in policy.spec.validations.iter().enumerate() {
+        let path = Path::parse("spec").key("validations").index(index);
+        for (name, text) in [
+            ("message", &raw.message),
+            ("messageExpression", &raw.message_expression),
+        ] {
+            let mut words = WORDS_OF_IMMUTABLE_FIELDS.iter();
+            if let Some(words) = words.find(|words| text.contains(*words)) {
+                let said = format!(
+                    "says {}: Flux with force deletes an object whose refusal has these words; the webhook joins them by a no-break \
+                     space, a native policy does not; write \"cannot be changed\"",
+                    quoted(words)
+                );
+                faults.push(PolicyFault::at(path.key(name), said));
+            }
+        }
     }
 }
 

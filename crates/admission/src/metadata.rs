@@ -1,0 +1,85 @@
+//! The metadata stage: what an API server checks in the metadata of every object.
+//!
+//! An API server checks metadata after the mutating webhooks and answers 422 (`Invalid`). `kubectl apply --force`, Argo CD's `Force` and
+//! Flux's `force` delete an object whose change is answered so. Reported here, a change is refused with 403, which deletes nothing.
+
+use apimachinery::object_meta::{self, MetaFault, NameRule};
+use serde_json::Value;
+
+use super::request::{Operation, Request};
+use field::{Class, Fault, Path, Violation};
+
+/// A name, a label, an annotation, a finalizer, an owner or another part of the metadata is one that an API server refuses.
+pub const METADATA_VALUE: &str = "metadata/value";
+
+/// Id and documentation of the rule.
+pub(super) const DOC: (&str, &str) = (
+    METADATA_VALUE,
+    "The metadata is what an API server takes.\n\n\
+     Keys and values of labels, keys and the size of annotations, finalizers, owner references, the prefix of a generated name, and \
+     fields that never change once an object is stored, with the words of Kubernetes. The API server checks the same after the \
+     webhook, but answers a wrong change with code 422: tools with a force mode then delete the object and create it again, with \
+     everything that depends on it. The webhook refuses the change with code 403, and no setting changes that. Refused.\n\n\
+     `tidegate check` also reports names and namespaces.",
+);
+
+/// Fields of the metadata that an update may repeat or leave out, and never change.
+pub(super) const IMMUTABLE: [&str; 3] = ["uid", "deletionTimestamp", "deletionGracePeriodSeconds"];
+
+/// Returns what an API server will refuse in the metadata of an object that is created or replaces `old`.
+pub(super) fn faults(request: &Request<'_>, object: &Value, old: Option<&Value>) -> Vec<Violation> {
+    let nothing = Value::Null;
+    let metadata = object.get("metadata").unwrap_or(&nothing);
+    let prefix = metadata.get("generateName").and_then(Value::as_str);
+    let prefix = prefix.unwrap_or_default();
+    let of_prefix = object_meta::prefix_faults(prefix, NameRule::Subdomain);
+    let found = of_prefix.into_iter().chain(object_meta::content_faults(metadata));
+    let mut found: Vec<Violation> = found.map(|fault| metadata_violation(&fault)).collect();
+    let before = old
+        .filter(|_| request.operation == Operation::Update)
+        .and_then(|old| old.get("metadata"));
+    for name in before.map_or(&[][..], |_| &IMMUTABLE) {
+        let (is, was) = (metadata.get(*name), before.and_then(|before| before.get(*name)));
+        if let Some(value) = is.filter(|is| !is.is_null() && Some(*is) != was) {
+            let fault = Fault::of(Class::Invalid, value, "cannot be changed");
+            found.push(fault.hint("leave it out").at(root().key(*name), METADATA_VALUE));
+        }
+    }
+    found
+}
+
+fn root() -> Path {
+    Path::root().key("metadata")
+}
+
+/// Returns a fault of metadata as a finding of [`METADATA_VALUE`].
+pub fn metadata_violation(found: &MetaFault) -> Violation {
+    let steps = found.field.split('.');
+    let path = steps.fold(root(), |path, step| path.key(step));
+    let path = match &found.key {
+        Some(key) => path.entry(key),
+        None => path,
+    };
+    let detail = match &found.value {
+        Some(value) => format!("{value}: {}", found.detail),
+        None => found.detail.clone(),
+    };
+    let hint = found
+        .value
+        .as_deref()
+        .filter(|value| is_placeholder(value))
+        .map(|_| "replace the placeholder");
+    Fault::bare(found.class, detail)
+        .hint_if(hint)
+        .at(path, METADATA_VALUE)
+}
+
+/// Tells whether a text has a part that a program was to replace: `<name>`, `${NAME}`, `$(NAME)`, `{{name}}`.
+fn is_placeholder(text: &str) -> bool {
+    [("<", ">"), ("${", "}"), ("$(", ")"), ("{{", "}}")]
+        .into_iter()
+        .any(|(open, close)| {
+            text.split_once(open)
+                .is_some_and(|(_, rest)| rest.contains(close))
+        })
+}
