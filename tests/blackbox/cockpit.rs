@@ -185,8 +185,24 @@ fn what_a_program_owns_is_left_to_it_and_a_reference_is_put_back() {
         read["spec"]["supportedConfigs"][1]["defaultConfig"]["name"],
         "helloworld"
     );
+    let forged = json!({
+        "apiVersion": "v1", "kind": "Event", "metadata": {"name": "forged", "namespace": "cluster1"},
+        "involvedObject": {"kind": "ManagedClusterAddOn", "name": "helloworld", "namespace": "cluster1"},
+        "reason": "Forged", "message": "by the agent", "type": "Normal", "eventTime": "2099-01-01T00:00:00.000000Z",
+        "reportingComponent": "tidegate.io/controllers", "reportingInstance": "x", "action": "Rollout",
+    });
+    assert!(dev.apply(&forged.to_string()).ok);
     let history = at(&dev, &["rollout", "history", "helloworld"]);
     assert!(history.stdout.contains("undo: too loud"), "{}", history.stdout);
+    let (before, after) = history
+        .stdout
+        .split_once("events in namespaces of clusters")
+        .unwrap_or((&history.stdout, ""));
+    assert!(
+        !before.contains("Forged") && after.contains("Forged"),
+        "an agent wrote it: {}",
+        history.stdout
+    );
 }
 
 /// Where the add-on names its default configuration.

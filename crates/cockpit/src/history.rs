@@ -12,11 +12,19 @@ use super::line::{Line, Tone, WHOLE, between, padded};
 use super::steer::CHANGE_CAUSE;
 use snapshot::terms;
 
+/// The heading of events that agents of clusters can have written.
+const OF_CLUSTERS: &str =
+    "events in namespaces of clusters (written by the controllers or by the cluster's agent)";
 /// The most events that are told.
 const MOST_EVENTS: usize = 20;
 
-/// Returns the history of a rollout from its object and the events about it.
-pub fn history(object: &Value, events: &[Value], width: usize, now: Timestamp) -> Vec<Line> {
+/// Returns the history of a rollout from its object and the events about it: of the controllers, and in namespaces of clusters.
+pub fn history(
+    object: &Value,
+    (own, of_clusters): (&[Value], &[Value]),
+    width: usize,
+    now: Timestamp,
+) -> Vec<Line> {
     let mut page = Vec::new();
     let annotations = object.pointer("/metadata/annotations");
     if let Some(cause) = annotations
@@ -27,16 +35,30 @@ pub fn history(object: &Value, events: &[Value], width: usize, now: Timestamp) -
     }
     page.extend(progressions(object));
     page.extend(upgrade(object, width, now));
+    page.extend(section("events", own, width, now));
+    page.extend(section(OF_CLUSTERS, of_clusters, width, now));
+    if page.is_empty() {
+        page.push(Line::of(
+            Tone::Faint,
+            "the hub remembers nothing of this rollout yet",
+        ));
+    }
+    page.into_iter().map(|line| line.cut(width)).collect()
+}
+
+/// Returns events under a heading, the last first.
+fn section(heading: &str, events: &[Value], width: usize, now: Timestamp) -> Vec<Line> {
     let mut told: Vec<(Timestamp, &Value)> = events
         .iter()
         .filter_map(|event| Some((time(event)?, event)))
         .collect();
-    told.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
-    if !told.is_empty() {
-        page.push(Line::of(Tone::Strong, "events"));
+    if told.is_empty() {
+        return Vec::new();
     }
+    told.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
     let most = if width == WHOLE { usize::MAX } else { MOST_EVENTS };
     let more = told.len().saturating_sub(most);
+    let mut page = vec![Line::of(Tone::Strong, heading)];
     page.extend(
         told.iter()
             .take(most)
@@ -45,13 +67,7 @@ pub fn history(object: &Value, events: &[Value], width: usize, now: Timestamp) -
     if more > 0 {
         page.push(Line::of(Tone::Faint, format!("  and {more} earlier ones")));
     }
-    if page.is_empty() {
-        page.push(Line::of(
-            Tone::Faint,
-            "the hub remembers nothing of this rollout yet",
-        ));
-    }
-    page.into_iter().map(|line| line.cut(width)).collect()
+    page
 }
 
 fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {

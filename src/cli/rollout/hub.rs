@@ -8,7 +8,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use kube::api::{ApiResource, DynamicObject, GroupVersionKind, ListParams};
 use kube::{Api, Client};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::args::{AskArgs, RolloutHubArgs};
 use crate::cli::print::complain;
@@ -155,32 +155,91 @@ pub(in crate::cli) async fn raw(client: &Client, target: &Target) -> Result<Valu
     serde_json::to_value(object).map_err(unread)
 }
 
+/// The events of a hub about a rollout, by who can have written them.
+#[derive(Debug, Default)]
+pub(in crate::cli) struct Events {
+    /// About the rollout itself, in a namespace in which no agent of a cluster writes.
+    pub(in crate::cli) own: Vec<Value>,
+    /// In namespaces of clusters. The agents of these clusters can write events there in the name of any component.
+    pub(in crate::cli) of_clusters: Vec<Value>,
+}
+
+impl Events {
+    /// Returns the history of a rollout as programs read it.
+    pub(in crate::cli) fn history(self, target: &Target, object: &Value) -> Value {
+        let progressions = object.pointer("/status/installProgressions").cloned();
+        json!({
+            "apiVersion": cockpit::API_VERSION,
+            "kind": "RolloutHistory",
+            "target": target,
+            "installProgressions": progressions.unwrap_or(Value::Array(Vec::new())),
+            "events": self.own,
+            "clusterEvents": self.of_clusters,
+        })
+    }
+}
+
+/// The most events of one list.
+const MOST_EVENTS: u32 = 500;
+
 /// Returns the events of a hub about a rollout, and about what it has on clusters.
-pub(in crate::cli) async fn events(client: &Client, target: &Target) -> Result<Vec<Value>, CliError> {
+pub(in crate::cli) async fn events(client: &Client, target: &Target) -> Result<Events, CliError> {
+    let kind = match target.kind {
+        TargetKind::ClusterManagementAddOn => Kind::AddOn,
+        TargetKind::ManagedClustersUpgrade => Kind::Upgrade,
+    };
+    // Events about objects without a namespace are in this one.
+    let home = match target.namespace.as_str() {
+        "" => "default",
+        namespace => namespace,
+    };
+    let clusters: Api<DynamicObject> = Api::all_with(client.clone(), &resource(Kind::Cluster));
+    // Where the user may not read clusters, the namespace can be one of a cluster.
+    let is_of_a_cluster = match clusters.get_opt(home).await {
+        Ok(found) => found.is_some(),
+        Err(kube::Error::Api(status)) if status.code == 403 => true,
+        Err(error) => return Err(unread(error)),
+    };
+    // A list of its own: a flood of events in other namespaces leaves none of these out.
+    let own = listed(client, Some(home), (kind, target)).await?;
+    let mut events = Events::default();
+    if is_of_a_cluster {
+        events.of_clusters = own;
+    } else {
+        events.own = own;
+    }
+    if kind == Kind::AddOn {
+        let instances = listed(client, None, (Kind::Instance, target)).await?;
+        events.of_clusters.extend(instances);
+    }
+    Ok(events)
+}
+
+async fn listed(
+    client: &Client,
+    namespace: Option<&str>,
+    (kind, target): (Kind, &Target),
+) -> Result<Vec<Value>, CliError> {
     let gvk = GroupVersionKind::gvk("", "v1", "Event");
-    let resource = ApiResource::from_gvk_with_plural(&gvk, "events");
-    let api: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
+    let events = ApiResource::from_gvk_with_plural(&gvk, "events");
+    let api: Api<DynamicObject> = match namespace {
+        Some(namespace) => Api::namespaced_with(client.clone(), namespace, &events),
+        None => Api::all_with(client.clone(), &events),
+    };
+    let of = kind.address().kind;
+    let name = &target.name;
     let params = ListParams::default()
-        .fields(&format!("involvedObject.name={}", target.name))
-        .limit(500);
+        .fields(&format!("involvedObject.kind={of},involvedObject.name={name}"))
+        .limit(MOST_EVENTS);
     let found = match api.list(&params).await {
         Ok(found) => found.items,
         // Where the user may not read events, or the hub keeps none, the history is without them.
         Err(kube::Error::Api(status)) if matches!(status.code, 403 | 404) => Vec::new(),
         Err(error) => return Err(unread(error)),
     };
-    let kinds = match target.kind {
-        TargetKind::ClusterManagementAddOn => ["ClusterManagementAddOn", "ManagedClusterAddOn"],
-        TargetKind::ManagedClustersUpgrade => ["ManagedClustersUpgrade", "ManagedClustersUpgrade"],
-    };
-    let values = found
+    Ok(found
         .into_iter()
-        .filter_map(|event| serde_json::to_value(event).ok());
-    Ok(values
-        .filter(|event| {
-            let kind = event.pointer("/involvedObject/kind").and_then(Value::as_str);
-            kind.is_some_and(|kind| kinds.contains(&kind))
-        })
+        .filter_map(|event| serde_json::to_value(event).ok())
         .collect())
 }
 
@@ -235,5 +294,63 @@ pub(super) fn unread(source: impl Into<Box<dyn std::error::Error + Send + Sync>>
     CliError::Act {
         act: "read the hub",
         source: source.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use k8s_openapi::api::core::v1::{Event, Namespace};
+    use kube::api::PostParams;
+
+    /// An event in the name of the controllers.
+    fn told(namespace: &str, kind: &str, about: &str, name: &str) -> Event {
+        let event = json!({
+            "metadata": {"name": name, "namespace": namespace},
+            "involvedObject": {"apiVersion": "addon.open-cluster-management.io/v1alpha1", "kind": kind, "name": "hello", "namespace": about},
+            "reason": "Ready", "message": name, "type": "Normal", "eventTime": "2026-11-27T10:00:00.000000Z",
+            "reportingComponent": "tidegate.io/controllers", "reportingInstance": "x", "action": "Rollout",
+        });
+        serde_json::from_value(event).expect("an event")
+    }
+
+    fn messages(events: &[Value]) -> Vec<&str> {
+        events
+            .iter()
+            .filter_map(|event| event["message"].as_str())
+            .collect()
+    }
+
+    /// The agent of a cluster may write events in the namespace of its cluster, with any reporting controller.
+    #[tokio::test]
+    async fn what_a_cluster_can_have_written_is_not_among_the_events_of_the_controllers() {
+        let hub = devhub::DevHub::builder().start().await.expect("the hub starts");
+        let client = hub.client();
+        let namespaces: Api<Namespace> = Api::all(client.clone());
+        let cluster = serde_json::from_value(json!({"metadata": {"name": "cluster1"}})).expect("a namespace");
+        namespaces
+            .create(&PostParams::default(), &cluster)
+            .await
+            .expect("stored");
+        for (namespace, kind, about, name) in [
+            ("default", "ClusterManagementAddOn", "", "genuine"),
+            ("cluster1", "ManagedClusterAddOn", "cluster1", "of-a-cluster"),
+            ("cluster1", "ClusterManagementAddOn", "cluster1", "forged"),
+        ] {
+            let events: Api<Event> = Api::namespaced(client.clone(), namespace);
+            let event = told(namespace, kind, about, name);
+            events
+                .create(&PostParams::default(), &event)
+                .await
+                .expect("stored");
+        }
+        let addon = Target::addon("hello");
+        let found = events(&client, &addon).await.expect("they can be read");
+        assert_eq!(messages(&found.own), ["genuine"]);
+        assert_eq!(messages(&found.of_clusters), ["of-a-cluster"]);
+        let written = found.history(&addon, &json!({}));
+        assert_eq!(written["events"][0]["message"], "genuine");
+        assert_eq!(written["clusterEvents"][0]["message"], "of-a-cluster");
+        hub.shutdown().await;
     }
 }

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use super::args::{
     ApproveArgs, HistoryArgs, ListArgs, RolloutArgs, RolloutCommand, RolloutHubArgs, StatusArgs, SteerArgs,
 };
-use super::hub::{Source, events, gone, meant, picture, raw, settings, unread};
+use super::hub::{Events, Source, events, gone, meant, picture, raw, settings, unread};
 use super::show::{painted, width};
 use super::status::watch;
 use super::write::{Outcome, Request, put};
@@ -104,7 +104,7 @@ fn remembered(args: &HistoryArgs) -> Result<ExitCode, CliError> {
                 .find(|(key, _)| is_it(key))
                 .map(|(_, object)| object.clone());
             // A dump has no events.
-            (found.ok_or_else(|| gone(&target))?, Vec::new())
+            (found.ok_or_else(|| gone(&target))?, Events::default())
         }
         None => runtime()?.block_on(async {
             let place = &args.ask.hub.place;
@@ -114,19 +114,10 @@ fn remembered(args: &HistoryArgs) -> Result<ExitCode, CliError> {
         })?,
     };
     match args.ask.output {
-        OutputFormat::Json => {
-            let progressions = object.pointer("/status/installProgressions").cloned();
-            print_json(&json!({
-                "apiVersion": cockpit::API_VERSION,
-                "kind": "RolloutHistory",
-                "target": serde_json::to_value(&target).map_err(unread)?,
-                "installProgressions": progressions.unwrap_or(Value::Array(Vec::new())),
-                "events": told,
-            }))?;
-        }
+        OutputFormat::Json => print_json(&told.history(&target, &object))?,
         OutputFormat::Text => print(&painted(&history(
             &object,
-            &told,
+            (&told.own, &told.of_clusters),
             width(args.ask.all),
             source.now,
         )))?,

@@ -53,14 +53,7 @@ impl Reader {
     async fn read_history(self, token: Option<Token>, target: Target) -> Result<Value, CliError> {
         let client = self.client(token.as_ref())?;
         let object = raw(&client, &target).await?;
-        let progressions = object.pointer("/status/installProgressions").cloned();
-        Ok(json!({
-            "apiVersion": cockpit::API_VERSION,
-            "kind": "RolloutHistory",
-            "target": target,
-            "installProgressions": progressions.unwrap_or(Value::Array(Vec::new())),
-            "events": events(&client, &target).await?,
-        }))
+        Ok(events(&client, &target).await?.history(&target, &object))
     }
 }
 

@@ -268,14 +268,16 @@ async function events(name) {
     const told = await ask(`/api/history/${name}`);
     if (where() !== name) return;
     const at = (event) => event.lastTimestamp || event.eventTime || event.firstTimestamp || event.metadata.creationTimestamp || "";
-    const sorted = told.events.sort((one, other) => at(other).localeCompare(at(one))).slice(0, 50);
-    const items = sorted.map((event) => {
-      const item = make("li");
-      const on = event.metadata.namespace && event.metadata.namespace !== "default" ? ` ${event.metadata.namespace}` : "";
-      item.append(make("time", at(event).slice(0, 19).replace("T", " "), { datetime: at(event), class: "faint" }), ` ${event.type === "Warning" ? "Warning: " : ""}`, make("strong", event.reason), `${on}: ${event.note || event.message || ""}`);
-      return item;
-    });
-    put(el("events"), items.length ? items : [make("li", "None that the hub keeps and you may see.", { class: "faint" })]);
+    for (const [id, events] of [["events", told.events], ["cluster-events", told.clusterEvents]]) {
+      const sorted = events.sort((one, other) => at(other).localeCompare(at(one))).slice(0, 50);
+      const items = sorted.map((event) => {
+        const item = make("li");
+        const on = event.metadata.namespace && event.metadata.namespace !== "default" ? ` ${event.metadata.namespace}` : "";
+        item.append(make("time", at(event).slice(0, 19).replace("T", " "), { datetime: at(event), class: "faint" }), ` ${event.type === "Warning" ? "Warning: " : ""}`, make("strong", event.reason), `${on}: ${event.note || event.message || ""}`);
+        return item;
+      });
+      put(el(id), items.length ? items : [make("li", "None that the hub keeps and you may see.", { class: "faint" })]);
+    }
   } catch (error) {
     put(el("events"), [make("li", `They cannot be read: ${error.message}`, { class: "faint" })]);
   }
@@ -346,7 +348,7 @@ function door(why) {
   el("door").hidden = false;
   el("door-why").textContent = why;
   el("link").textContent = "not looking";
-  for (const id of ["list", "waves", "changes", "events", "findings", "facts", "notices", "legend", "name", "one-state"]) el(id).replaceChildren();
+  for (const id of ["list", "waves", "changes", "events", "cluster-events", "findings", "facts", "notices", "legend", "name", "one-state"]) el(id).replaceChildren();
   for (const id of ["list-note", "findings-note", "message", "why", "said", "one-name"]) el(id).textContent = "";
   Object.assign(seen, { list: null, picture: null, cluster: null, hidden: 0, words: "" });
   document.title = "Tidegate: rollouts";
