@@ -1,4 +1,4 @@
-//! What is counted of a question that came to an end, and the line of the log for each one that is refused.
+//! What is counted of a question that came to an end, and the line of the log for one that is refused.
 //!
 //! Decides what such a line has: who asked for what, at which door, and the rules that refused. Never a word of the object, and
 //! never what a rule says of it: messages quote values.
@@ -9,12 +9,10 @@ use std::collections::BTreeSet;
 use tokio::time::Instant;
 use tracing::info;
 
+use super::denial_log;
 use crate::telemetry::{About, Decision, Fact, Metrics, Open};
 use admission::wire::Unjudged;
 use admission::{Door, Operation, Request, Verdict};
-
-/// Refusals have a target of their own: `TIDEGATE_LOG=warn,tidegate::denied=info` shows them alone.
-const TARGET: &str = "tidegate::denied";
 
 /// The word for a door in metrics and logs.
 pub(super) const fn label(door: Door) -> &'static str {
@@ -81,9 +79,12 @@ impl Subject {
             operation,
             dry_run,
         } = self;
-        info!(
-            target: TARGET, user, operation, kind, namespace, name, dry_run, door = label(door), rules, uid, "request denied"
-        );
+        let door = label(door);
+        denial_log::note(door, user, rules, || {
+            info!(
+                target: denial_log::TARGET, user, operation, kind, namespace, name, dry_run, door, rules, uid, "request denied"
+            );
+        });
     }
 
     /// Tells of the refusal of a request that was not judged.
@@ -98,7 +99,10 @@ impl Subject {
 
 /// Tells of the refusal of a request whose body was not read: who asked for what is not known.
 pub(super) fn tell_unread(door: Door, why: &'static str) {
-    info!(target: TARGET, door = label(door), rules = why, "request denied");
+    let door = label(door);
+    denial_log::note(door, "", why, || {
+        info!(target: denial_log::TARGET, door, rules = why, "request denied");
+    });
 }
 
 /// Where one request is counted.

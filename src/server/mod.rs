@@ -13,6 +13,7 @@ mod certificate;
 mod connection;
 mod convert;
 mod counted;
+mod denial_log;
 mod existence;
 mod gate;
 mod header_timeout;
