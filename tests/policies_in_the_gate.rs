@@ -400,6 +400,54 @@ fn mutations_come_before_the_rules_and_travel_in_the_patch() {
     );
 }
 
+/// The API server generates the name between the two doors, so validations see it, as those of Kubernetes do.
+#[test]
+fn an_object_with_generate_name_is_judged_by_the_name_that_it_gets() {
+    let named = policy(
+        "named",
+        &json!({"validations": [{"id": "a", "message": "must begin with team-",
+            "expression": "object.metadata.name.startsWith('team-') && object.metadata.name != 'team-'"}]}),
+    );
+    let rulebook = rulebook(&[named], "[]");
+    let generated = |prefix: &str, name: Option<&str>| {
+        let mut object = addon("addon-x");
+        object["metadata"] = json!({"generateName": prefix, "name": name, "namespace": "c1"});
+        object
+    };
+    let mutating = verdict(&generated("other-", None), None, &rulebook);
+    assert!(mutating.allowed(), "{:?}", refusals(&mutating));
+    let refused = verdict(&generated("other-", Some("other-abcde")), None, &rulebook);
+    assert_eq!(
+        refused.rules().into_iter().collect::<Vec<_>>(),
+        ["policy/named/a"]
+    );
+    // Files have no second door: a generated name is assumed.
+    let of_files = |prefix: &str| {
+        let judgement = judge(&generated(prefix, None), None, &Knowledge::default(), &rulebook);
+        refusals(&judgement.expect("a kind of ours").verdict)
+    };
+    assert!(of_files("team-").is_empty(), "{:?}", of_files("team-"));
+    assert!(of_files("other-")[0].ends_with("must begin with team- [policy/named/a]"));
+}
+
+#[test]
+fn a_mutation_that_reads_a_name_which_is_not_generated_yet_says_so() {
+    let label = policy(
+        "label",
+        &json!({"mutations": [{"patchType": "ApplyConfiguration", "applyConfiguration":
+            {"expression": "Object{metadata: Object.metadata{labels: {'of': object.metadata.name}}}"}}]}),
+    );
+    let rulebook = rulebook(&[label], "[]");
+    let mut object = addon("addon-x");
+    object["metadata"] = json!({"generateName": "team-", "namespace": "c1"});
+    let said = refusals(&verdict(&object, None, &rulebook));
+    assert_eq!(said.len(), 1, "{said:?}");
+    assert!(
+        said[0].contains("no such key: name") && said[0].contains("write object.metadata.?name.orValue('')"),
+        "{said:?}"
+    );
+}
+
 #[test]
 fn an_object_that_does_not_fit_its_schema_is_told_its_own_faults_only() {
     let rulebook = rulebook(&[prefix()], "[]");

@@ -43,7 +43,7 @@ pub use fact::{Fact, KnownFacts, NoFacts};
 pub use fault::{Caret, PolicyFault};
 pub use lint::{Note, Resources, Schemas, lint, lint_scope};
 pub use mutant::{Mutant, mutants};
-pub use mutate::Mutated;
+pub use mutate::{Mutated, awaits_name};
 pub use outcome::{EvaluatedValidation, Finding, Judgement, Outcome, Saw};
 pub use question::{Question, Target};
 pub use set::{InForce, Loaded, PolicySet, Report};

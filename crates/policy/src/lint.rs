@@ -14,6 +14,7 @@ use super::compile::Policy;
 use super::document::{Kind, Origin};
 use super::export::{hindrances, is_foreign};
 use super::fault::PolicyFault;
+use super::mutate::NO_NAME_YET;
 use super::set::PolicySet;
 use api::names::OWN_GROUP;
 use api::v1alpha1::{GROUP, ResourceRule, VERSION};
@@ -61,6 +62,7 @@ pub fn lint(
         unnamed(policy, &mut faults);
         like_immutable(policy, &mut faults);
         strange_fields(policy, schemas, &mut faults);
+        name_in_mutations(policy, &mut faults);
         calls(policy, &mut faults);
         times(policy, now, &mut faults);
         not_evaluated(policy, evaluated, &mut faults);
@@ -250,6 +252,29 @@ fn strange_fields(policy: &Policy, schemas: &Schemas<'_>, faults: &mut Vec<Polic
                 let source = expression.program.source();
                 faults.push(PolicyFault::in_text(path.clone(), reference.place, words, source));
             }
+        }
+    }
+}
+
+/// Mutations that read the name of the object: with `generateName` it has none yet.
+fn name_in_mutations(policy: &Policy, faults: &mut Vec<PolicyFault>) {
+    if policy.mutations.is_empty() {
+        return;
+    }
+    let name = [
+        Step::Member("metadata".to_owned()),
+        Step::Member("name".to_owned()),
+    ];
+    for (path, expression) in policy.expressions() {
+        let reads = |tested: bool| {
+            let mut all = expression.references.iter();
+            all.find(|one| one.name == "object" && one.steps == name && one.tested == tested)
+        };
+        let source = expression.program.source();
+        let is_guarded = reads(true).is_some() || source.contains("metadata.?name");
+        if let Some(reference) = reads(false).filter(|_| !is_guarded) {
+            let words = format!("fails for an object with generateName: {NO_NAME_YET}");
+            faults.push(PolicyFault::in_text(path, reference.place, words, source));
         }
     }
 }

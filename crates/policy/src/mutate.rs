@@ -61,13 +61,31 @@ impl PolicySet {
                     mutated.patch.0.extend(changes);
                 }
                 Err((part, trouble)) => {
-                    let finding = troubled(policy, Actions::DENY, (&part, &Path::root()), &trouble);
+                    let mut finding = troubled(policy, Actions::DENY, (&part, &Path::root()), &trouble);
+                    let lacks_name = awaits_name(&object) && is_about_the_name(&trouble);
+                    finding.fault = finding.fault.hint_if(lacks_name.then_some(NO_NAME_YET));
                     mutated.findings.push(finding);
                 }
             }
         }
         mutated
     }
+}
+
+/// What an author of a mutation does about an object that has no name yet.
+pub(super) const NO_NAME_YET: &str = "the API server replaces generateName with a name after mutations; write object.metadata.?name.orValue('')";
+
+/// Reports whether the API server has yet to generate the name of an object.
+pub fn awaits_name(object: &Value) -> bool {
+    let is_given = |field: &str| {
+        let name = object.pointer(field).and_then(Value::as_str);
+        name.is_some_and(|name| !name.is_empty())
+    };
+    !is_given("/metadata/name") && is_given("/metadata/generateName")
+}
+
+fn is_about_the_name(trouble: &Trouble) -> bool {
+    matches!(trouble, Trouble::Failed(words) if words.ends_with("no such key: name"))
 }
 
 fn is_about(policy: &Policy, question: &Question<'_>) -> bool {

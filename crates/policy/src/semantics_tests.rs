@@ -505,6 +505,21 @@ fn what_is_probably_not_meant_is_noted() {
 }
 
 #[test]
+fn a_mutation_that_reads_the_name_is_noted() {
+    let noted = |value: &str| {
+        let spec = json!({"mutations": [{"patchType": "ApplyConfiguration", "applyConfiguration":
+            {"expression": format!("Object{{metadata: Object.metadata{{labels: {{'of': {value}}}}}}}")}}]});
+        let (notes, _) = super::lint(&load(&[ours(&spec)], &[]), (&|_, _| None, &[]), None);
+        let mut lines = notes.iter().map(|note| note.fault.one_line());
+        lines.any(|line| line.contains("fails for an object with generateName"))
+    };
+    assert!(noted("object.metadata.name"));
+    assert!(!noted("object.metadata.?name.orValue('')"));
+    assert!(!noted("has(object.metadata.name) ? object.metadata.name : ''"));
+    assert!(!noted("object.metadata.namespace"));
+}
+
+#[test]
 fn a_field_path_of_a_policy_about_the_change_is_noted() {
     let noted = |expression: &str, more: &Value| {
         let mut spec = json!({"validations": [{"id": "a", "fieldPath": "metadata.name", "message": "m", "expression": expression}]});

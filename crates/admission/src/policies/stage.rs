@@ -20,6 +20,9 @@ use field::{Findings, Path, Violation};
 use policy::{Finding, Judgement, Mutated, Outcome, PolicySet, Question};
 use snapshot::{Confirmed, Facts, Kind, ObjectKey};
 
+/// The end of a name that the API server could have generated.
+const GENERATED: &str = "x7k2q";
+
 /// What policies are asked about.
 #[derive(Clone, Copy)]
 pub(crate) struct PolicyAttributes<'a> {
@@ -82,6 +85,17 @@ pub(crate) fn examine(
     if policies.is_empty() {
         return PolicyFindings::default();
     }
+    if let Some(named) = with_a_name(object).filter(|_| asked.request.door == Door::Mutate) {
+        return match asked.request.circumstances.unknown {
+            // The API server generates the name between the two doors: the second one decides.
+            UnknownFacts::Fail => PolicyFindings::default(),
+            UnknownFacts::SetAside => {
+                let name = named.pointer("/metadata/name").and_then(Value::as_str);
+                let name = name.unwrap_or_default();
+                examine(&PolicyAttributes { name, ..*asked }, &named, old, shaped)
+            }
+        };
+    }
     let mut outcome = asked.validate(policies, (Some(object), old));
     let place = asked.place(&outcome.findings);
     if !shaped {
@@ -114,6 +128,19 @@ pub(crate) fn examine(
         undecided,
         asked: place,
     }
+}
+
+/// Returns an object with a name such as the API server generates, if it has to.
+pub(super) fn with_a_name(object: &Value) -> Option<Value> {
+    if !policy::awaits_name(object) {
+        return None;
+    }
+    let mut named = object.clone();
+    let metadata = named.get_mut("metadata").and_then(Value::as_object_mut)?;
+    let prefix = metadata.get("generateName").and_then(Value::as_str)?;
+    let name = format!("{prefix}{GENERATED}");
+    metadata.insert("name".to_owned(), name.into());
+    Some(named)
 }
 
 /// Returns what policies say of a deletion: of the object there is only what is stored.

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use json_patch::Patch;
 use serde_json::Value;
 
-use super::stage::PolicyAttributes;
+use super::stage::{PolicyAttributes, with_a_name};
 use crate::enforcement::Scope;
 use crate::ratchet;
 use crate::request::{Operation, Request};
@@ -75,7 +75,13 @@ pub fn try_policies(
     let mut object = object.clone();
     // They were made for this object a moment ago.
     let _fits = json_patch::patch(&mut object, &added.patch);
-    let outcome = asked.validate(policies, (Some(&object), old));
+    let named = with_a_name(&object);
+    let name = named.as_ref().and_then(|named| named.pointer("/metadata/name"));
+    let asked = PolicyAttributes {
+        name: name.and_then(Value::as_str).unwrap_or(asked.name),
+        ..asked
+    };
+    let outcome = asked.validate(policies, (Some(named.as_ref().unwrap_or(&object)), old));
     let mut each = added.findings;
     each.extend(outcome.findings);
     let mut findings = asked.collected(&each);
