@@ -2,6 +2,7 @@
 //! on a hub that checks rights. Nothing that was needed may have been forbidden, and a call without a row in the table is a failure.
 
 mod certificate;
+mod cluster_labels;
 mod everywhere;
 mod fit;
 mod manifests;
