@@ -13,6 +13,17 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
 /// What JSON is.
 pub(super) const JSON: &str = "application/json";
 
+/// What a stream of events is.
+pub(super) const EVENTS: &str = "text/event-stream";
+
+/// Reports whether an answer is a stream of events.
+pub(super) fn is_stream<B>(answer: &Response<B>) -> bool {
+    answer
+        .headers()
+        .get(header::CONTENT_TYPE)
+        .is_some_and(|kind| kind == EVENTS)
+}
+
 /// Returns an answer with all its headers.
 pub(super) fn answer(status: StatusCode, kind: &'static str, body: Body) -> Response<Body> {
     let mut response = Response::new(body);

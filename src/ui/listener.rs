@@ -1,6 +1,7 @@
 //! The page's own door: an address, and connections to it.
 //!
-//! Decides how many there are and how long they may take. Shares no thread place, socket or limit with the gate.
+//! Decides how many there are, how long they may take, and whose place a further one gets: connections that have shown no token
+//! give up theirs first, and no stream of a person whom the hub knows does. Shares no thread, socket or limit with the gate.
 
 use std::collections::BTreeSet;
 use std::convert::Infallible;
@@ -16,16 +17,17 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use kube::Client;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::{debug, info, warn};
 
 use super::access::Access;
-use super::state::{Ask, PageState, Sources};
+use super::answer::is_stream;
+use super::places::{Connection, Places};
+use super::state::{Ask, Known, PageState, Sources};
 
-/// Connections at once; a further one waits in the kernel.
+/// Connections at once; a further one gets the place of one that has shown no token, or has rested longest.
 const CONNECTIONS: usize = 128;
 /// How long a handshake may take, and how long a request may take to come.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -136,50 +138,65 @@ async fn accept(
     state: Arc<PageState>,
     connections: TaskTracker,
 ) {
-    let places = Arc::new(Semaphore::new(CONNECTIONS));
+    let places = Places::new(CONNECTIONS);
     loop {
-        let accepted = async {
-            let place = Arc::clone(&places).acquire_owned().await;
-            (place, listener.accept().await)
-        };
-        let (place, accepted) = tokio::select! {
-            accepted = accepted => accepted,
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
             () = state.stop.cancelled() => return,
         };
-        let tcp = match accepted {
-            Ok((tcp, _)) => tcp,
+        let (tcp, from) = match accepted {
+            Ok(accepted) => accepted,
             Err(error) => {
                 warn!(%error, "cannot accept a connection for the page");
                 tokio::time::sleep(Duration::from_millis(50)).await;
                 continue;
             }
         };
+        let Some(place) = places.take(from.ip()) else {
+            continue;
+        };
         let (tls, state) = (tls.clone(), Arc::clone(&state));
         connections.spawn(async move {
-            let _place = place;
-            connect(tcp, tls, &state).await;
+            let connection = &place.connection;
+            tokio::select! {
+                () = connect(tcp, tls, &state, connection) => {}
+                () = connection.leave.cancelled() => debug!("a connection of the page made room"),
+            }
         });
     }
 }
 
-async fn connect(tcp: TcpStream, tls: Option<TlsAcceptor>, state: &Arc<PageState>) {
+async fn connect(
+    tcp: TcpStream,
+    tls: Option<TlsAcceptor>,
+    state: &Arc<PageState>,
+    connection: &Arc<Connection>,
+) {
     let Some(tls) = tls else {
-        return serve(tcp, state).await;
+        return serve(tcp, state, connection).await;
     };
     match tokio::time::timeout(PATIENCE, tls.accept(tcp)).await {
-        Ok(Ok(stream)) => serve(stream, state).await,
+        Ok(Ok(stream)) => serve(stream, state, connection).await,
         Ok(Err(error)) => debug!(%error, "TLS handshake of the page failed"),
         Err(_) => debug!("TLS handshake of the page timed out"),
     }
 }
 
-async fn serve(io: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, state: &Arc<PageState>) {
+async fn serve(
+    io: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    state: &Arc<PageState>,
+    connection: &Arc<Connection>,
+) {
     let service = service_fn(move |request: Request<Incoming>| {
-        let state = Arc::clone(state);
+        let (state, connection) = (Arc::clone(state), Arc::clone(connection));
         async move {
             // Nothing is read but the head: the page only reads.
             let (parts, _) = request.into_parts();
-            Ok::<_, Infallible>(state.answer(parts).await)
+            let answer = state.answer(parts).await;
+            if answer.extensions().get::<Known>().is_some() {
+                connection.answered(is_stream(&answer));
+            }
+            Ok::<_, Infallible>(answer)
         }
     });
     let mut builder = http1::Builder::new();

@@ -12,6 +12,7 @@ mod guard;
 mod interest;
 mod listener;
 mod packed;
+mod places;
 mod reviews;
 mod route;
 mod state;

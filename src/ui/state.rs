@@ -82,6 +82,10 @@ pub struct Sources {
     pub interest: Interest,
 }
 
+/// An answer to a person whom the hub knows, or to any visitor where the hub does not authenticate.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Known;
+
 /// What every request shares.
 pub(super) struct PageState {
     pub(super) sources: Sources,
@@ -137,7 +141,11 @@ impl PageState {
         }
         let token = token(&request.headers);
         match self.person(token.as_ref()).await {
-            Ok(Some(person)) => self.tell(route, person, token).await,
+            Ok(Some(person)) => {
+                let mut told = self.tell(route, person, token).await;
+                told.extensions_mut().insert(Known);
+                told
+            }
             Ok(None) => refused(StatusCode::UNAUTHORIZED, "the hub does not know this token"),
             Err(unanswered) => unsaid(&unanswered),
         }

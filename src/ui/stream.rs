@@ -14,7 +14,7 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::access::Person;
-use super::answer::{answer, refused};
+use super::answer::{EVENTS, answer, refused};
 use super::delta::{change, whole};
 use super::state::{PageState, Pictures, Token, find};
 use super::visibility;
@@ -67,7 +67,7 @@ impl PageState {
             let next = heard.poll_recv(context);
             next.map(|event| event.map(Ok::<_, Infallible>))
         });
-        answer(StatusCode::OK, "text/event-stream", Body::from_stream(events))
+        answer(StatusCode::OK, EVENTS, Body::from_stream(events))
     }
 
     async fn follow(&self, token: Option<Token>, target: Option<Target>, told: mpsc::Sender<Bytes>) {

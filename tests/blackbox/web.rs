@@ -105,6 +105,7 @@ fn the_page_of_a_dev_hub_says_what_the_command_line_says_and_follows_a_change() 
         assert_eq!(told(&address, file, &[HOST]).0, 200, "{file}");
     }
     strangers_get_nothing(&address);
+    silent_connections_keep_no_request_out(&address);
 
     until("it is installed, on the page as on the command line", || {
         let cli = cli(
@@ -145,6 +146,31 @@ fn the_page_of_a_dev_hub_says_what_the_command_line_says_and_follows_a_change() 
     let findings = parsed(&told(&address, "/api/findings", &[HOST]).2);
     assert_eq!(findings["audited"], true);
     assert_eq!(told(&address, "/api/rollouts/nobody", &[HOST]).0, 404);
+}
+
+/// Connections that send nothing, or half a request, give up their places; a stream keeps its own.
+fn silent_connections_keep_no_request_out(address: &str) {
+    let mut stream = ask(address, "/api/stream", &[HOST]);
+    heard(&mut stream, "event: list");
+    let connect = |_| TcpStream::connect(address).expect("the kernel accepts it");
+    let mut silent: Vec<TcpStream> = (0..300).map(connect).collect();
+    for tcp in silent.iter_mut().step_by(2) {
+        let _closed = write!(tcp, "GET / HTTP/1.1\r\n");
+    }
+    let begun = Instant::now();
+    assert_eq!(told(address, "/api/rollouts", &[HOST]).0, 200);
+    let took = begun.elapsed();
+    assert!(
+        took < Duration::from_secs(3),
+        "it waited {took:?} for silent connections"
+    );
+    stream
+        .set_read_timeout(Some(Duration::from_millis(200)))
+        .expect("a time-out");
+    let mut more = vec![0; 65536];
+    while let Ok(read) = stream.read(&mut more) {
+        assert!(read > 0, "the stream has lost its place");
+    }
 }
 
 fn strangers_get_nothing(address: &str) {
