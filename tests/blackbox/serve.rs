@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use spokes::{Fleet, FleetOptions};
 use tidegate::server::Authority;
 
+use crate::addresses::free_address;
 use crate::rig::{Dev, PATIENCE, defined_hub, kubectl, repository, run, tidegate};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -66,6 +67,7 @@ async fn its_halves_run_as_two_processes() {
     let (chain, key) = (folder.path().join("tls.crt"), folder.path().join("tls.key"));
     issued.write(&chain, &key).expect("writable");
     tokio::task::block_in_place(|| {
+        starts_with_a_full_standard_output(&kubeconfig, &[&chain, &key]);
         let words = ["--progressing-reasons", "ocm", "--metrics", "127.0.0.1:0"];
         let mut controllers = Serve::half("controllers", &kubeconfig, &words);
         let health = controllers.url.strip_prefix("controllers health=http://");
@@ -327,6 +329,43 @@ pub(crate) fn page(address: &str, path: &str) -> Option<(u16, String)> {
     let status = all.split(' ').nth(1)?.parse().ok()?;
     let (_, text) = all.split_once("\r\n\r\n")?;
     Some((status, text.trim().to_owned()))
+}
+
+/// A full disk behind standard output keeps no part from starting, and ends none.
+fn starts_with_a_full_standard_output(kubeconfig: &Path, [chain, key]: &[&Path; 2]) {
+    let (chain, key) = (chain.to_string_lossy(), key.to_string_lossy());
+    let of_gate = [
+        "--bind",
+        "127.0.0.1:0",
+        "--linger",
+        "0",
+        "--certificate",
+        &chain,
+        "--key",
+        &key,
+    ];
+    for (only, words) in [("controllers", &[][..]), ("gate", &of_gate[..])] {
+        let health = free_address().to_string();
+        let full = std::fs::File::create("/dev/full").expect("Linux has it");
+        let mut command = tidegate();
+        let command = command.args(["serve", "--only", only, "--health", &health, "--kubeconfig"]);
+        let command = command.arg(kubeconfig).args(words).stdout(full);
+        let mut program = Serve {
+            child: command.spawn().expect("the binary starts"),
+            url: String::new(),
+        };
+        until("it is ready", || {
+            assert_eq!(
+                program.child.try_wait().expect("a child"),
+                None,
+                "{only} has ended"
+            );
+            page(&health, "/readyz") == Some((200, "ok".to_owned()))
+        });
+        // Standard output is written when it is ready.
+        std::thread::sleep(Duration::from_millis(300));
+        program.end();
+    }
 }
 
 /// A running `tidegate serve`; ended when dropped.
