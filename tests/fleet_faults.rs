@@ -2,6 +2,7 @@
 //! controllers start and while they run. Nothing is deleted; when the fault is over, what should go goes and what should come comes.
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use devhub::TestHub;
@@ -478,4 +479,82 @@ async fn a_read_that_fails_holds_the_add_ons_that_depend_on_it_and_no_other() {
         scene.hub.shutdown().await;
     });
     futures::future::join_all(each).await;
+}
+
+/// How many lists and watches were read, by path.
+type Reads = Arc<Mutex<BTreeMap<String, [usize; 2]>>>;
+
+/// A client of a hub, or of a proxy before it, that sends no bookmarks and ends every watch after a second; with the lists and the
+/// watches that were read, by path.
+fn without_bookmarks(client: &Client) -> (Client, Reads) {
+    let (client, counts) = (client.clone(), Reads::default());
+    let seen = Arc::clone(&counts);
+    let service = tower::service_fn(move |mut request: http::Request<kube::client::Body>| {
+        let (path, query) = (
+            request.uri().path().to_owned(),
+            request.uri().query().unwrap_or_default(),
+        );
+        let is_watch = query.contains("watch=true");
+        if is_watch || query.contains("limit=") {
+            let mut seen = seen.lock().expect("no other test panicked");
+            let count: &mut [usize; 2] = seen.entry(path.clone()).or_default();
+            count[usize::from(is_watch)] += 1;
+        }
+        if is_watch {
+            let kept = query.split('&').filter(|part| {
+                !part.starts_with("allowWatchBookmarks") && !part.starts_with("timeoutSeconds")
+            });
+            let query = kept.chain(["timeoutSeconds=1"]).collect::<Vec<_>>().join("&");
+            *request.uri_mut() = format!("{path}?{query}").parse().expect("an address");
+        }
+        let client = client.clone();
+        async move { client.send(request).await }
+    });
+    (Client::new(service, "default"), counts)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_bookmarks_the_hub_is_followed_and_listed_once() {
+    let hub = hubs::hub().await;
+    hubs::load(&hub, before()).await;
+    let (client, counts) = without_bookmarks(&hub.client());
+    let tide = hubs::tide(client, options()).await;
+    let scene = Scene {
+        client: hub.client(),
+        faulty: Faulty::new(hub.client()),
+        hub,
+    };
+    let watches = |path: &str| {
+        counts
+            .lock()
+            .expect("no panic")
+            .get(path)
+            .map_or(0, |[_, watches]| *watches)
+    };
+    // While nothing happens: a watch that ends goes on where it was.
+    let quiet = path(Kind::AddOn);
+    waiting::eventually("watches end", || async { watches(&quiet) > 2 }).await;
+    scene.give().await;
+    assert!(
+        waiting::comes(|| scene.is_settled()).await,
+        "{:?}",
+        scene.standing().await
+    );
+    // Works are watched twice: those of add-ons and those of upgrades.
+    for kind in [
+        Kind::AddOn,
+        Kind::Cluster,
+        Kind::Instance,
+        Kind::Placement,
+        Kind::Decision,
+    ] {
+        let counts = counts.lock().expect("no panic");
+        let [lists, watches] = counts.get(&path(kind)).copied().unwrap_or_default();
+        assert!(
+            lists == 1 && (3..30).contains(&watches),
+            "{kind:?}: {lists} lists, {watches} watches"
+        );
+    }
+    tide.shutdown().await;
+    scene.hub.shutdown().await;
 }

@@ -4,7 +4,7 @@
 
 mod derived;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
 use clap::Parser as _;
@@ -536,10 +536,32 @@ fn the_network_policy_lets_in_what_asks_and_probes() {
             ("\"metrics\"".to_owned(), labelled)
         ]
     );
-    // It holds for every pod of the kit.
+    // It holds for every pod of the kit, and lets in each port that a pod has: a port by another name would be closed.
     let chosen = &policy["podSelector"]["matchLabels"];
+    let mut named = BTreeSet::new();
     for (_, object) in objects.iter().filter(|(name, _)| name.starts_with("Deployment ")) {
-        let labels = &object["spec"]["template"]["metadata"]["labels"];
+        let pod = &object["spec"]["template"];
+        let labels = &pod["metadata"]["labels"];
         assert_eq!(labels["app.kubernetes.io/name"], chosen["app.kubernetes.io/name"]);
+        let container = &pod["spec"]["containers"][0];
+        let ports = container["ports"].as_array().expect("ports");
+        named.extend(ports.iter().map(|port| port["name"].to_string()));
+        for probe in ["livenessProbe", "readinessProbe"] {
+            assert_eq!(container[probe]["httpGet"]["port"], "health", "{object:#}");
+        }
     }
+    let let_in: BTreeSet<String> = ["health", "metrics", "webhook"]
+        .map(|port| json!(port).to_string())
+        .into();
+    assert_eq!(named, let_in);
+    // Names are resolved, and the API server is reached.
+    let egress: Vec<String> = policy["egress"]
+        .as_array()
+        .expect("rules")
+        .iter()
+        .map(ports)
+        .collect();
+    assert_eq!(egress, ["53 53", "443 6443"]);
+    let service = &objects["Service tidegate/tidegate"]["spec"]["ports"][0];
+    assert_eq!(service["targetPort"], "webhook");
 }
