@@ -109,6 +109,11 @@ pub(super) fn run(args: &PlanArgs) -> Result<ExitCode, CliError> {
         return Ok(status);
     }
     let settings = controllers.settings();
+    for (key, fault) in hub.store(settings.clone()).faults() {
+        complain(&Shown::line(&format!(
+            "tidegate: {key} cannot be read, and the plan is made without it: {fault}"
+        )));
+    }
     if args.question.take_over {
         let all = forecast::take_over(&hub, settings, now);
         let text = forecast::take_over_text(&all, args.listing());

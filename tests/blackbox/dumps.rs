@@ -57,6 +57,7 @@ fn a_hub_explains_itself_and_what_a_change_would_do() {
     dump_is_for_its_owner_and_goes_through_no_link(&dev, &dump, &path("link.json"));
     why_ends_at_the_cluster_that_refuses(&dev, &dump);
     plan_tells_the_waves_of_a_change(&dump, &path("change.yaml"));
+    plan_names_what_it_cannot_read(&dump, &path("broken.json"));
     check_knows_what_the_hub_has(&dev, &dump, &path("mca.yaml"));
 }
 
@@ -226,6 +227,20 @@ fn the_difference_is_told(dump: &str, change: &str) {
         "{}",
         quiet.stdout
     );
+}
+
+fn plan_names_what_it_cannot_read(dump: &str, broken: &str) {
+    let text = std::fs::read_to_string(dump).expect("a dump");
+    let mut whole: Value = serde_json::from_str(&text).expect("JSON");
+    for object in whole["objects"].as_array_mut().expect("objects") {
+        if object["kind"] == "AddOnTemplate" {
+            object["spec"] = 5.into();
+        }
+    }
+    std::fs::write(broken, whole.to_string()).expect("writable");
+    let planned = run(&["plan", broken]);
+    let named = "AddOnTemplate helloworld cannot be read, and the plan is made without it: ";
+    assert!(planned.ok && planned.stderr.contains(named), "{}", planned.stderr);
 }
 
 fn plan_tells_the_waves_of_a_change(dump: &str, change: &str) {

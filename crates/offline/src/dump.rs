@@ -72,8 +72,21 @@ struct Object(Value);
 impl<'de> Deserialize<'de> for Object {
     fn deserialize<D: Deserializer<'de>>(reader: D) -> Result<Self, D::Error> {
         let text = Box::<RawValue>::deserialize(reader)?;
-        let read = bounds::read(text.get(), &Path::root());
-        read.map(Self).map_err(D::Error::custom)
+        let read: Value = bounds::read(text.get(), &Path::root()).map_err(D::Error::custom)?;
+        let lacks_text = |field: &&str| {
+            read.pointer(field)
+                .and_then(Value::as_str)
+                .is_none_or(str::is_empty)
+        };
+        match ["/apiVersion", "/kind", "/metadata/name"]
+            .into_iter()
+            .find(lacks_text)
+        {
+            Some(field) => Err(D::Error::custom(format!(
+                "every item of objects must be an object of a hub; one has no text at {field}"
+            ))),
+            None => Ok(Self(read)),
+        }
     }
 }
 
@@ -349,6 +362,15 @@ mod tests {
             (
                 "{\"kind\": \"TidegateSnapshot\", \"format\": 1, \"takenAt\": \"2026-01-01T00:00:00Z\", \"complete\": [\"X\"], \"objects\": []}",
                 "\"X\"",
+            ),
+            (
+                "{\"kind\": \"TidegateSnapshot\", \"format\": 1, \"takenAt\": \"2026-01-01T00:00:00Z\", \"complete\": [], \"objects\": [1]}",
+                "no text at /apiVersion",
+            ),
+            (
+                "{\"kind\": \"TidegateSnapshot\", \"format\": 1, \"takenAt\": \"2026-01-01T00:00:00Z\", \"complete\": [],
+                  \"objects\": [{\"apiVersion\": \"v1\", \"kind\": \"Namespace\", \"metadata\": 3}]}",
+                "no text at /metadata/name",
             ),
         ] {
             let error = Dump::read(text).expect_err(text).to_string();
