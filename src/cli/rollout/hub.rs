@@ -197,7 +197,8 @@ pub(in crate::cli) async fn events(client: &Client, target: &Target) -> Result<E
     // Where the user may not read clusters, the namespace can be one of a cluster.
     let is_of_a_cluster = match clusters.get_opt(home).await {
         Ok(found) => found.is_some(),
-        Err(kube::Error::Api(status)) if status.code == 403 => true,
+        // Without the definition there are no clusters, and the answer is no Status.
+        Err(kube::Error::Api(status)) if matches!(status.code, 403 | 404) => status.code == 403,
         Err(error) => return Err(unread(error)),
     };
     // A list of its own: a flood of events in other namespaces leaves none of these out.
