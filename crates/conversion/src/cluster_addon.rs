@@ -190,7 +190,7 @@ fn subject_to_beta(subject: Value, is_client: bool) -> (Value, Fidelity) {
 
 fn registrations_to_alpha(status: &mut Map<String, Value>) -> Fidelity {
     let mut fidelity = Fidelity::only_if(status.remove(DRIVER).is_none());
-    let mut drivers: Vec<Option<Value>> = Vec::new();
+    let mut drivers: Vec<Driver> = Vec::new();
     if let Some(Value::Array(all)) = status.get_mut("registrations") {
         for one in all {
             let Some(entry) = one.as_object_mut() else {
@@ -200,17 +200,29 @@ fn registrations_to_alpha(status: &mut Map<String, Value>) -> Fidelity {
             fidelity = fidelity.and(registration_to_alpha(entry, &mut drivers));
         }
     }
-    let same = drivers.windows(2).all(|pair| pair.first() == pair.last());
-    let first = drivers.into_iter().flatten().next();
-    status.extend(first.map(|driver| (DRIVER.to_owned(), driver)));
+    let same = drivers
+        .windows(2)
+        .all(|pair| pair.first().map(|one| &one.driver) == pair.last().map(|one| &one.driver));
+    // As Open Cluster Management's conversion: that of the first one that says anything about itself.
+    let first = drivers.into_iter().find(|one| one.is_written);
+    let driver = first.and_then(|first| first.driver);
+    status.extend(driver.map(|driver| (DRIVER.to_owned(), driver)));
     fidelity.and(Fidelity::only_if(same))
 }
 
-fn registration_to_alpha(entry: &mut Map<String, Value>, drivers: &mut Vec<Option<Value>>) -> Fidelity {
+/// The driver of a registration as a client of the hub.
+struct Driver {
+    /// Whether the registration has a block of its type.
+    is_written: bool,
+    driver: Option<Value>,
+}
+
+fn registration_to_alpha(entry: &mut Map<String, Value>, drivers: &mut Vec<Driver>) -> Fidelity {
     let kind = entry.remove("type");
     let is_client = kind.as_ref().and_then(Value::as_str) == Some(KUBE_CLIENT);
     let is_custom = kind.as_ref().and_then(Value::as_str) == Some(CUSTOM_SIGNER);
     let content = entry.remove(if is_client { KUBE_CLIENT } else { CUSTOM_SIGNER });
+    let is_written = content.is_some();
     let is_plain = (is_client || is_custom) && entry.is_empty();
     entry.clear();
     let (mut content, is_object) = match content {
@@ -225,7 +237,10 @@ fn registration_to_alpha(entry: &mut Map<String, Value>, drivers: &mut Vec<Optio
     let mut fidelity = Fidelity::only_if(is_plain && is_object);
     let subject = content.remove("subject");
     let signer = if is_client {
-        drivers.push(content.remove("driver"));
+        drivers.push(Driver {
+            is_written,
+            driver: content.remove("driver"),
+        });
         Some(Value::from(KUBE_CLIENT_SIGNER))
     } else {
         content.remove("signerName")

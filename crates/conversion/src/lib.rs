@@ -21,6 +21,8 @@ mod trust;
 mod version;
 
 #[cfg(test)]
+mod recorded_tests;
+#[cfg(test)]
 mod round_trip_tests;
 
 pub use convert::{OtherReading, convert, convert_trusting, is_signed, own_fields, read_as_written};
