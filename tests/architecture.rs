@@ -52,7 +52,15 @@ const CRATES: &[(&str, &[&str])] = &[
     ),
     (
         "snapshot",
-        &["api", "apimachinery", "field", "hash", "model", "upgrade"],
+        &[
+            "api",
+            "apimachinery",
+            "bounds",
+            "field",
+            "hash",
+            "model",
+            "upgrade",
+        ],
     ),
     ("plan", &["api", "field", "hash", "model", "rollout", "snapshot"]),
     (

@@ -19,7 +19,7 @@ use crate::telemetry::Metrics;
 use snapshot::{Event, Kind, Settings, Store, Touched};
 
 /// How many events may wait: each holds a whole object.
-const WAITING: usize = 512;
+const WAITING: usize = 64;
 /// Events taken in at once.
 const BATCH: usize = 1024;
 /// The shortest time between two looks.
@@ -64,7 +64,7 @@ impl<T: Send + Sync + 'static> Lens<T> {
         tasks.spawn(look_out(client, watch_lists, sender));
         let (told, seen) = watch::channel(None);
         let follower = Follower {
-            store: Store::new(settings),
+            store: Store::bounded(settings),
             listed: BTreeSet::new(),
             touched: Touched::new(),
             due: None,

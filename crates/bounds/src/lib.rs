@@ -17,7 +17,7 @@ mod size;
 pub use members::members;
 pub use read::{ReadError, read, too_many_values};
 pub use scan::Bounds;
-pub use size::Size;
+pub use size::{Size, tree_size};
 
 /// The most values of one object: maps, lists, texts, numbers, truths and nulls; the names of fields do not count.
 ///

@@ -1,5 +1,7 @@
 //! What a text would be as a tree: one pass, no memory.
 
+use serde_json::Value;
+
 /// What a map takes beside its fields, in bytes: a node of a B-tree has room for eleven of them.
 const MAP: usize = 640;
 /// What a value takes in its list, which has room for up to twice its items, but for four at least.
@@ -52,6 +54,22 @@ impl Size {
     }
 }
 
+/// Returns how much memory a tree takes, rather too much than too little.
+#[must_use]
+pub fn tree_size(value: &Value) -> usize {
+    VALUE
+        + match value {
+            Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+            Value::String(text) => TEXT + text.len(),
+            Value::Array(items) => LIST + items.iter().map(tree_size).sum::<usize>(),
+            Value::Object(fields) if fields.is_empty() => 0,
+            Value::Object(fields) => {
+                let field = |(name, field): (&String, &Value)| FIELD + TEXT + name.len() + tree_size(field);
+                MAP + fields.iter().map(field).sum::<usize>()
+            }
+        }
+}
+
 /// Returns what follows the quote that ends a text.
 pub(crate) fn behind_text(text: &[u8]) -> &[u8] {
     let mut rest = text;
@@ -75,7 +93,6 @@ pub(crate) fn behind_scalar(text: &[u8]) -> &[u8] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::Value;
 
     fn counted(value: &Value) -> usize {
         match value {
@@ -151,6 +168,7 @@ mod tests {
         ] {
             let value: Value = serde_json::from_str(&text).expect("JSON");
             let size = Size::of(text.as_bytes()).tree;
+            assert!(resident(&value) <= tree_size(&value), "{text:.60}");
             assert!(
                 resident(&value) <= size,
                 "{} > {size}: {:.60}",
@@ -167,6 +185,7 @@ mod tests {
             let text = value.to_string();
             let read: Value = serde_json::from_str(&text).expect("JSON");
             proptest::prop_assert!(resident(&read) <= Size::of(text.as_bytes()).tree, "{}", text);
+            proptest::prop_assert!(resident(&read) <= tree_size(&read), "{}", text);
         }
 
         #[test]

@@ -143,11 +143,22 @@ impl Store {
         let gone = faulty.filter(|key| key.kind == kind && !listed.contains(*key));
         for key in gone.cloned().collect::<Vec<_>>() {
             self.pending.faults.remove(&key);
+            self.free(&key);
+        }
+    }
+
+    fn free(&mut self, key: &ObjectKey) {
+        if let Some(room) = &mut self.room {
+            room.free(key);
         }
     }
 
     fn apply_object(&mut self, kind: Kind, object: &Value, touched: &mut Touched) {
         let key = ObjectKey::of(kind, object);
+        let room = self.room.as_mut().map_or(Ok(()), |room| room.take(&key, object));
+        if let Err(why) = room {
+            return self.skip(key, why);
+        }
         match (stores(kind).apply)(self, &key, object, touched) {
             Ok(outcome) => {
                 self.pending.faults.remove(&key);
@@ -174,6 +185,7 @@ impl Store {
 
     fn delete(&mut self, key: &ObjectKey, touched: &mut Touched) {
         self.pending.faults.remove(key);
+        self.free(key);
         (stores(key.kind).unfile)(self, key, touched);
         self.pending
             .woken

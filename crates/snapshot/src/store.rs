@@ -2,9 +2,9 @@
 //!
 //! Decides nothing: what it is made of stands in `parts`, what happens to it in the files that know it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::kind::{ObjectKey, Owner};
+use super::kind::{Kind, ObjectKey, Owner};
 use super::names::Names;
 use super::parts::changes::Changes;
 use super::parts::config_watch::ConfigWatch;
@@ -12,6 +12,7 @@ use super::parts::indexes::Indexes;
 use super::parts::kept::KeptByPlace;
 use super::parts::objects::Objects;
 use super::parts::pending::Pending;
+use super::parts::room::Room;
 use super::parts::standings::Standings;
 use super::parts::tombstones::Tombstones;
 use super::parts::unpublished::Published;
@@ -34,6 +35,8 @@ pub struct Store {
     pub(super) published: Published,
     pub(super) upgrades: Upgrades,
     pub(super) standings: Standings,
+    /// Absent where everything is kept.
+    pub(super) room: Option<Room>,
 }
 
 impl Store {
@@ -43,6 +46,27 @@ impl Store {
             settings,
             ..Self::default()
         }
+    }
+
+    /// Returns an empty store that leaves large objects out where there is no room for them: one that lives as long as the program.
+    #[must_use]
+    pub fn bounded(settings: Settings) -> Self {
+        Self {
+            room: Some(Room::default()),
+            ..Self::new(settings)
+        }
+    }
+
+    /// Returns why an object is left out, if there is no room for it.
+    pub fn left_out(&self, key: &ObjectKey) -> Option<&str> {
+        let is_left_out = self.room.as_ref().is_some_and(|room| room.is_left_out(key));
+        let why = is_left_out.then(|| self.pending.faults.get(key));
+        why.flatten().map(String::as_str)
+    }
+
+    /// Returns the kinds of which objects are left out for which there is room now.
+    pub fn fitting(&self) -> BTreeSet<Kind> {
+        self.room.iter().flat_map(Room::fitting).collect()
     }
 
     /// Returns the names of all add-ons.

@@ -6,7 +6,7 @@ use doctor::{Fleet, Reading};
 use kube::Client;
 use offline::Hub;
 use serde_json::Value;
-use snapshot::{Kind, Settings};
+use snapshot::{Event, Kind, Settings, Store};
 
 use super::ask::{Of, reading};
 
@@ -79,7 +79,12 @@ async fn list(client: &Client, kind: Kind) -> Reading<Vec<Value>> {
 }
 
 fn malformed(hub: &Hub, settings: Settings) -> Vec<(String, String)> {
-    let store = hub.store(settings);
+    // As the controllers keep them: a large object for which there is no room is reported as well.
+    let mut store = Store::bounded(settings);
+    for (key, object) in hub.objects() {
+        let (kind, object) = (key.kind, object.clone());
+        drop(store.apply(Event::Applied { kind, object }));
+    }
     let faults = store.faults().iter().map(|(key, why)| {
         let namespace: &str = &key.namespace;
         let place = if namespace.is_empty() {

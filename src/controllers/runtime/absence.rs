@@ -99,6 +99,8 @@ pub(super) struct Absences {
     /// Kinds that the hub has shown and shows no longer, and since when.
     hidden: BTreeMap<Kind, Instant>,
     pauses: BTreeMap<Kind, Retry>,
+    /// When kinds are listed anew of which objects were left out for which there is room now.
+    fitting: BTreeMap<Kind, Instant>,
     /// When decisions are listed anew, because placements have more clusters than their decisions name.
     undecided: Option<Retry>,
     /// Reasons for removals that were read, and when.
@@ -123,6 +125,7 @@ impl Absences {
             lied: BTreeMap::new(),
             hidden: BTreeMap::new(),
             pauses: BTreeMap::new(),
+            fitting: BTreeMap::new(),
             undecided: None,
             confirmed: BTreeMap::new(),
             confirming: BTreeSet::new(),
@@ -182,18 +185,22 @@ impl Absences {
     }
 
     /// Takes in that an object is there and cannot be read whole: what depends on it is held until it can be.
-    pub(super) fn cannot_read(&mut self, event: &Event) {
-        let Event::Unreadable { kind, object, why } = event else {
-            return;
-        };
-        let key = ObjectKey::of(*kind, object);
+    pub(super) fn cannot_read(&mut self, key: ObjectKey, why: &str) {
         let one = Unreadable {
-            why: Name::from(why.as_str()),
+            why: Name::from(why),
             retry: None,
         };
         let before = self.unreadable.insert(key, one);
-        let is_news = before.is_none_or(|before| *before.why != **why);
+        let is_news = before.is_none_or(|before| *before.why != *why);
         self.news += usize::from(is_news);
+    }
+
+    /// Takes in of which kinds objects are left out for which there is room now: these are listed anew, but not again and again.
+    pub(super) fn may_fit(&mut self, kinds: &BTreeSet<Kind>, now: Instant) {
+        self.fitting.retain(|kind, _| kinds.contains(kind));
+        for kind in kinds {
+            self.fitting.entry(*kind).or_insert(now + LONGEST);
+        }
     }
 
     fn forget_unreadable(&mut self, is_known: impl Fn(&ObjectKey, &Unreadable) -> bool) {
@@ -263,6 +270,7 @@ impl Absences {
             .map(|(_, retry)| retry.at)
             .chain(look)
             .chain(undecided)
+            .chain(self.fitting.values().copied())
             .chain(hidden.map(|since| *since + TAKEN_AWAY))
             .min()
     }
@@ -325,6 +333,14 @@ impl Absences {
             let is_due = self.pauses.get(kind).is_none_or(|retry| retry.at <= now);
             if !*asked && is_due {
                 *asked = true;
+                if let Some(again) = self.relists.get(kind) {
+                    again.notify_one();
+                }
+            }
+        }
+        for (kind, at) in &mut self.fitting {
+            if *at <= now {
+                *at = now + LONGEST;
                 if let Some(again) = self.relists.get(kind) {
                     again.notify_one();
                 }
@@ -458,7 +474,7 @@ impl Absences {
     }
 }
 
-fn about(event: &Event) -> Option<ObjectKey> {
+pub(super) fn about(event: &Event) -> Option<ObjectKey> {
     match event {
         Event::Applied { kind, object }
         | Event::Unreadable { kind, object, .. }

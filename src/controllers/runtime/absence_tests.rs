@@ -788,3 +788,73 @@ async fn an_object_that_cannot_be_read_at_the_start_is_not_taken_for_absent() {
         assert!(!metrics.text().contains(&line), "{unread} is read");
     }
 }
+
+/// An object for which there is no room is there: what depends on it is held until there is room, and then it is listed anew.
+#[tokio::test(start_paused = true)]
+async fn an_object_for_which_there_is_no_room_holds_what_depends_on_it_until_there_is() {
+    let metrics = Metrics::default();
+    let mut driver = driver_with(Fault::Broken.client(), metrics.clone());
+    let again = Arc::new(tokio::sync::Notify::new());
+    let relists = BTreeMap::from([(Kind::Template, Arc::clone(&again))]);
+    driver.absences = Absences::new(Fault::Broken.client(), metrics.clone(), relists);
+    let now = Instant::now();
+    let large = |name: &str| {
+        let manifest = json!({"apiVersion": "v1", "kind": "ConfigMap", "x": vec![json!({"a": 0}); 49_900]});
+        json!({"metadata": {"name": name, "uid": name, "resourceVersion": "1"},
+            "spec": {"addonName": "hello", "agentSpec": {"workload": {"manifests": [manifest]}}}})
+    };
+    let kind = Kind::Template;
+    let of_another = ObjectKey::new(kind, "", "a");
+    let take = |driver: &mut Reconciler, event| driver.take_one(event, now);
+    take(
+        &mut driver,
+        Event::Applied {
+            kind,
+            object: large("a"),
+        },
+    );
+    for (key, object) in fleet() {
+        let object = if key.kind == kind {
+            large(&key.name)
+        } else {
+            object
+        };
+        take(
+            &mut driver,
+            Event::Applied {
+                kind: key.kind,
+                object,
+            },
+        );
+    }
+    for kind in Kind::ALL {
+        let keys = fleet().into_keys().chain([of_another.clone()]);
+        let keys = keys.filter(|key| key.kind == kind).collect();
+        take(&mut driver, Event::ListEnded { kind, keys });
+    }
+    driver.note_unreadable();
+    let line = "tidegate_unreadable_objects{resource=\"addontemplates\"} 1";
+    assert!(metrics.text().contains(line), "it is counted");
+    let (_, told) = planned(&mut driver, "hello");
+    assert!(told.contains("ReadFailed"), "{told}");
+    take(
+        &mut driver,
+        Event::Deleted {
+            kind,
+            object: large("a"),
+        },
+    );
+    driver.note_unreadable();
+    let due = driver.absences.next().expect("a list is due");
+    driver.absences.pursue(&driver.store, due);
+    again.notified().await;
+    take(
+        &mut driver,
+        Event::Applied {
+            kind,
+            object: large("t"),
+        },
+    );
+    driver.note_unreadable();
+    assert!(!metrics.text().contains(line), "it is read");
+}

@@ -18,7 +18,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
 
-use super::absence::Absences;
+use super::absence::{Absences, about};
 use super::backoff::Backoff;
 use super::clock::{Clock, Trust};
 use super::controller::{Controller, Moment, Planned};
@@ -134,7 +134,7 @@ impl Reconciler {
         let queue = Queue::new(options.metrics.queue().clone());
         Self {
             writer,
-            store: Store::new(options.settings.clone()),
+            store: Store::bounded(options.settings.clone()),
             options,
             outlets,
             queue,
@@ -258,10 +258,20 @@ impl Reconciler {
 
     /// Takes in an event without taking it for the word of a watch.
     pub(super) fn believe(&mut self, event: Event, at: Instant) {
-        self.absences.cannot_read(&event);
+        let unread = match &event {
+            Event::Unreadable { why, .. } => Some(why.clone()),
+            _ => None,
+        };
+        let key = about(&event);
         for owner in self.store.apply(event) {
             self.queue.touch(&owner, at);
             self.note_seen(&owner);
+        }
+        if let Some(key) = key {
+            let left_out = || self.store.left_out(&key).map(ToOwned::to_owned);
+            if let Some(why) = unread.or_else(left_out) {
+                self.absences.cannot_read(key, &why);
+            }
         }
     }
 

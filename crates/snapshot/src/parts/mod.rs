@@ -12,6 +12,7 @@ pub(super) mod mentions;
 pub(super) mod objects;
 pub(super) mod pending;
 pub(super) mod removals;
+pub(super) mod room;
 pub(super) mod slot;
 pub(super) mod standings;
 pub(super) mod tombstones;
