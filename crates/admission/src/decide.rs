@@ -17,7 +17,7 @@ use super::metadata;
 use super::policies;
 use super::pruned_request::PrunedRequest;
 use super::ratchet;
-use super::request::{FieldsKnownBy, MetadataPart, Operation, Request};
+use super::request::{Door, FieldsKnownBy, MetadataPart, Operation, Request};
 use super::rulebook::Rulebook;
 use super::rules;
 use super::shape::{self, Shape};
@@ -83,21 +83,23 @@ fn decided(request: &Request<'_>, facts: &Facts, rulebook: &Rulebook) -> Verdict
     if !excess.refused.is_empty() {
         return refuse(identity(request, &Value::Null), excess.refused);
     }
-    let documents = match Documents::read(request, shape) {
+    let Documents { object, old } = match Documents::read(request, shape) {
         Ok(documents) => documents,
         // It is stored too deep for the parser, or with too many values: it can still be labelled, lose its finalizers and be made
         // smaller.
         Err(_) if bounds::keeps_the_spec(request) => return Verdict::pass(),
         Err(violation) => return refuse(identity(request, &Value::Null), vec![violation]),
     };
-    let form = StoredForm::of(shape, &documents, request.circumstances.fields);
+    let is_added_to = request.door == Door::Mutate
+        && (request.resource == ClusterAddon::RESOURCE || !rulebook.policies.is_empty());
+    let form = StoredForm::of(shape, object, (request.circumstances.fields, is_added_to));
     let narrowed;
-    let rulebook = match documents.touch(form.seen()) {
-        Touch::Nothing => return metadata_alone(request, &documents),
-        Touch::Metadata(old) => {
-            narrowed = rulebook.for_the_difference(&documents.object, old);
-            if narrowed.policies.is_empty() && !rules_read_what_differs(request, &documents.object, old) {
-                return metadata_alone(request, &documents);
+    let rulebook = match touch(form.seen(), old.as_ref()) {
+        Touch::Nothing => return metadata_alone(request, form.given(), old.as_ref()),
+        Touch::Metadata(before) => {
+            narrowed = rulebook.for_the_difference(form.given(), before);
+            if narrowed.policies.is_empty() && !rules_read_what_differs(request, form.given(), before) {
+                return metadata_alone(request, form.given(), old.as_ref());
             }
             &narrowed
         }
@@ -105,7 +107,7 @@ fn decided(request: &Request<'_>, facts: &Facts, rulebook: &Rulebook) -> Verdict
     };
     let opened = Opened {
         shape,
-        documents,
+        old,
         form,
         excused: excess.excused,
     };
@@ -113,8 +115,8 @@ fn decided(request: &Request<'_>, facts: &Facts, rulebook: &Rulebook) -> Verdict
 }
 
 /// Decides about an update that no rule or policy judges.
-fn metadata_alone(request: &Request<'_>, Documents { object, old }: &Documents) -> Verdict {
-    match metadata::faults(request, object, old.as_ref()) {
+fn metadata_alone(request: &Request<'_>, object: &Value, old: Option<&Value>) -> Verdict {
+    match metadata::faults(request, object, old) {
         faults if faults.is_empty() => Verdict::pass(),
         faults => refuse(identity(request, object), faults),
     }
@@ -136,7 +138,8 @@ fn rules_read_what_differs(request: &Request<'_>, object: &Value, old: &Value) -
 /// An object that is to be judged.
 struct Opened {
     shape: &'static Shape,
-    documents: Documents,
+    /// The stored object, with the defaults that the API server would show.
+    old: Option<Value>,
     form: StoredForm,
     /// What is too large in it and was stored so.
     excused: Vec<Violation>,
@@ -145,14 +148,15 @@ struct Opened {
 fn judge(request: &Request<'_>, opened: Opened, facts: &Facts, rulebook: &Rulebook) -> Verdict {
     let Opened {
         shape,
-        documents,
+        ref old,
         mut form,
         excused,
     } = opened;
-    let name = name_of(request, &documents.object).to_owned();
-    let old = documents.old.as_ref();
+    let old = old.as_ref();
+    let name = name_of(request, form.given()).to_owned();
+    let identity = identity(request, form.given());
     let only_keepers_differ = old.is_some_and(|old| ratchet::only_keepers_differ(form.seen(), old));
-    let Filled { mut patch, asked } = defaults::fill(request, &documents, &name, facts);
+    let Filled { mut patch, asked } = defaults::fill(request, (form.given(), old), &name, facts);
     form.add(&patch);
     let case = Case {
         request,
@@ -167,20 +171,20 @@ fn judge(request: &Request<'_>, opened: Opened, facts: &Facts, rulebook: &Rulebo
         rulebook,
         scope: case.scope(),
     };
-    let added = policies::mutate(&asking, &documents, &patch);
+    let added = policies::mutate(&asking, (form.given(), old), &patch);
     form.add(&added.patch);
     patch.0.extend(added.patch.0);
     let record = upgrade_record::addition(request, (&form.stored, old), facts, &rulebook.keys);
     form.add(&record);
     patch.0.extend(record.0);
-    let faults = form.faults(shape, &documents, request.circumstances.stop);
-    let found = by_kind(&case, form.seen(), documents.old.as_ref());
+    let faults = form.faults(shape, old, request.circumstances.stop);
+    let found = by_kind(&case, form.seen(), old);
     let shapely = rulebook
         .enforcement
         .apply(shape_findings(faults, form.unknown), &case.scope());
     let shaped = shapely.allows();
     let mut findings = merge(found.findings, shapely);
-    let judged = policies::examine(&asking, &form.stored, documents.old.as_ref(), shaped);
+    let judged = policies::examine(&asking, &form.stored, old, shaped);
     for fault in excused {
         findings.warn(fault);
     }
@@ -198,7 +202,7 @@ fn judge(request: &Request<'_>, opened: Opened, facts: &Facts, rulebook: &Rulebo
     let asked = asked.chain(judged.asked).collect();
     let undecided = found.undecided.into_iter().chain(added.undecided);
     let undecided = undecided.chain(judged.undecided).collect();
-    Verdict::of(identity(request, &documents.object), findings, patch)
+    Verdict::of(identity, findings, patch)
         .asking(asked)
         .asking_whether(found.rights)
         .noting(judged.annotations)
@@ -278,11 +282,11 @@ enum Touch<'a> {
 }
 
 /// The object and its stored predecessor.
-pub(super) struct Documents {
+struct Documents {
     /// The object exactly as it came.
-    pub(super) object: Value,
+    object: Value,
     /// The stored object, with the defaults that the API server would show.
-    pub(super) old: Option<Value>,
+    old: Option<Value>,
 }
 
 impl Documents {
@@ -308,28 +312,22 @@ impl Documents {
         });
         Ok(Self { object, old })
     }
+}
 
-    /// Tells which part of an object is touched that a rule or a policy may judge. Of an object on its way out that is its spec
-    /// alone: a client that removes a finalizer cannot be asked to repair anything first, a client that writes the spec can.
-    fn touch(&self, defaulted: &Value) -> Touch<'_> {
-        let Some(old) = &self.old else {
-            return Touch::Spec;
-        };
-        let differs = |pointer: &str| defaulted.pointer(pointer) != old.pointer(pointer);
-        let mut metadata = MetadataPart::EVERY.iter();
-        if differs("/spec") {
-            Touch::Spec
-        } else if !is_going(&self.object) && metadata.any(|part| differs(&part.pointer())) {
-            Touch::Metadata(old)
-        } else {
-            Touch::Nothing
-        }
-    }
-
-    fn spec_is_untouched(&self, defaulted: &Value) -> bool {
-        self.old
-            .as_ref()
-            .is_some_and(|old| old.get("spec") == defaulted.get("spec"))
+/// Tells which part of an object is touched that a rule or a policy may judge. Of an object on its way out that is its spec
+/// alone: a client that removes a finalizer cannot be asked to repair anything first, a client that writes the spec can.
+fn touch<'a>(defaulted: &Value, old: Option<&'a Value>) -> Touch<'a> {
+    let Some(old) = old else {
+        return Touch::Spec;
+    };
+    let differs = |pointer: &str| defaulted.pointer(pointer) != old.pointer(pointer);
+    let mut metadata = MetadataPart::EVERY.iter();
+    if differs("/spec") {
+        Touch::Spec
+    } else if !is_going(defaulted) && metadata.any(|part| differs(&part.pointer())) {
+        Touch::Metadata(old)
+    } else {
+        Touch::Nothing
     }
 }
 
@@ -339,29 +337,31 @@ struct StoredForm {
     stored: Value,
     /// Defaulted only: what the user wrote, for rules about fields that the API server drops. Absent when nothing was.
     written: Option<Value>,
+    /// Exactly as it came, where something may be added to it or where fields were pruned.
+    given: Option<Value>,
     unknown: Vec<Violation>,
 }
 
 impl StoredForm {
-    fn of(shape: &Shape, documents: &Documents, fields: FieldsKnownBy<'_>) -> Self {
-        let mut stored = documents.object.clone();
-        if matches!(fields, FieldsKnownBy::TheHub) {
+    fn of(shape: &Shape, object: Value, (fields, is_added_to): (FieldsKnownBy<'_>, bool)) -> Self {
+        let is_known = matches!(fields, FieldsKnownBy::TheHub);
+        let given = (is_added_to || !is_known).then(|| object.clone());
+        let mut stored = object;
+        let unknown = if is_known {
             shape.apply_defaults(&mut stored);
-            return Self {
-                stored,
-                written: None,
-                unknown: Vec::new(),
-            };
-        }
-        let unknown = shape.settle(&mut stored);
-        let written = (!unknown.is_empty()).then(|| {
-            let mut written = documents.object.clone();
+            Vec::new()
+        } else {
+            shape.settle(&mut stored)
+        };
+        let written = given.as_ref().filter(|_| !unknown.is_empty()).cloned();
+        let written = written.map(|mut written| {
             shape.apply_defaults(&mut written);
             written
         });
         Self {
             stored,
             written,
+            given,
             unknown,
         }
     }
@@ -380,11 +380,16 @@ impl StoredForm {
         self.written.as_ref().unwrap_or(&self.stored)
     }
 
-    fn faults(&self, shape: &Shape, documents: &Documents, stop: &Stop) -> Vec<Violation> {
-        if documents.spec_is_untouched(&self.stored) {
+    /// As it came, but for defaults where nothing depends on them.
+    fn given(&self) -> &Value {
+        self.given.as_ref().unwrap_or(&self.stored)
+    }
+
+    fn faults(&self, shape: &Shape, old: Option<&Value>, stop: &Stop) -> Vec<Violation> {
+        if old.is_some_and(|old| old.get("spec") == self.stored.get("spec")) {
             return Vec::new();
         }
-        shape.check(&self.stored, documents.old.as_ref(), stop)
+        shape.check(&self.stored, old, stop)
     }
 }
 

@@ -11,9 +11,9 @@ use std::collections::BTreeSet;
 
 use json_patch::Patch;
 
-use super::decide::Documents;
 use super::request::{Door, Request};
 use super::subject::{ClusterAddon, Kind as _};
+use serde_json::Value;
 use snapshot::{Facts, Kind, ObjectKey};
 
 /// What is added, and what the hub should be asked about before it is relied on.
@@ -24,7 +24,12 @@ pub(super) struct Filled {
 }
 
 /// Returns the additions to the object of a request.
-pub(super) fn fill(request: &Request<'_>, documents: &Documents, name: &str, facts: &Facts) -> Filled {
+pub(super) fn fill(
+    request: &Request<'_>,
+    (object, old): (&Value, Option<&Value>),
+    name: &str,
+    facts: &Facts,
+) -> Filled {
     let mut asked = BTreeSet::new();
     let addition = match (request.door, request.resource) {
         (Door::Mutate, ClusterAddon::RESOURCE) => {
@@ -36,7 +41,7 @@ pub(super) fn fill(request: &Request<'_>, documents: &Documents, name: &str, fac
                 asked.extend(Some(key).filter(|key| !key.name.is_empty()));
                 facts.install_namespace(name, request.namespace).cloned()
             };
-            install_namespace::addition(&documents.object, documents.old.as_ref(), template)
+            install_namespace::addition(object, old, template)
         }
         (Door::Mutate | Door::Validate, _) => None,
     };

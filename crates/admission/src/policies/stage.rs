@@ -11,7 +11,6 @@ use serde_json::Value;
 
 use super::facts::FleetFacts;
 use super::question::{target, value};
-use crate::decide::Documents;
 use crate::enforcement::Scope;
 use crate::ratchet::{self, Values};
 use crate::request::{Door, Request, UnknownFacts};
@@ -54,17 +53,20 @@ pub(crate) struct PolicyFindings {
 }
 
 /// Returns what policies add; `patch` is what the built-in defaults add.
-pub(crate) fn mutate(asked: &PolicyAttributes<'_>, documents: &Documents, patch: &Patch) -> Added {
+pub(crate) fn mutate(
+    asked: &PolicyAttributes<'_>,
+    (object, old): (&Value, Option<&Value>),
+    patch: &Patch,
+) -> Added {
     let policies = &asked.rulebook.policies;
     if policies.is_empty() || asked.request.door != Door::Mutate {
         return Added::default();
     }
-    let mut object = documents.object.clone();
+    let mut object = object.clone();
     // They were made for this object a moment ago.
     let _fits = json_patch::patch(&mut object, patch);
-    let Mutated { patch, mut findings } = asked.ask((Some(&object), documents.old.as_ref()), |question| {
-        policies.mutate(question)
-    });
+    let Mutated { patch, mut findings } =
+        asked.ask((Some(&object), old), |question| policies.mutate(question));
     Added {
         patch,
         asked: asked.place(&findings),
