@@ -15,13 +15,16 @@ use tokio::time::{Instant, MissedTickBehavior, interval};
 use tracing::{info, warn};
 
 use super::compliance_events::ComplianceEvents;
-use super::fetch::{FEW, page, some};
+use super::fetch::{FEW, Text, page, some};
 use super::report_watch::News;
 use super::standing_reports::StandingReports;
 use super::start::AuditOptions;
 use super::watch_tap::{Carried, Sighting, Sightings, Spotted, seen};
 use crate::controllers::runtime::error_root::root;
-use audit::{Asks, Facts, Finding, Inputs, KINDS, Ledger, ObjectKey, Rulebook, Shift, Told, is_going, judge};
+use audit::{
+    Asks, AuditedObject, Facts, Finding, Inputs, KINDS, Ledger, ObjectKey, Rulebook, Shift, Told, is_going,
+    judge,
+};
 use snapshot::Kind;
 
 /// Objects that are judged in one go.
@@ -51,7 +54,7 @@ pub(super) struct JudgeLoop {
 }
 
 /// What came of one object.
-type Judged = (ObjectKey, Vec<Finding>, Inputs);
+type Judged = (AuditedObject, Vec<Finding>, Inputs);
 
 impl JudgeLoop {
     pub(super) fn new(client: Client, options: AuditOptions) -> Self {
@@ -206,7 +209,7 @@ impl JudgeLoop {
         let carried = std::mem::take(&mut self.carried);
         let mut batch = Vec::new();
         for (key, carried) in carried {
-            batch.push((key, carried.object()));
+            batch.push((key, carried.into_text()));
             if batch.len() == BATCH {
                 self.judge(std::mem::take(&mut batch)).await;
             }
@@ -261,7 +264,7 @@ impl JudgeLoop {
             let mut batch = Vec::new();
             for (key, raw) in found {
                 if self.stale.contains(&key) {
-                    batch.push((key, raw.object()));
+                    batch.push((key, raw.into_text()));
                 }
                 if batch.len() == BATCH {
                     self.judge(std::mem::take(&mut batch)).await;
@@ -280,34 +283,35 @@ impl JudgeLoop {
         Ok(())
     }
 
-    /// Judges away from the threads that answer the API server.
-    async fn judge(&mut self, mut objects: Vec<(ObjectKey, Value)>) {
-        objects.retain(|(key, object)| {
+    /// Judges away from the threads that answer the API server. One object at a time is more than its text.
+    async fn judge(&mut self, objects: Vec<Text>) {
+        for (key, _) in &objects {
             self.stale.remove(key);
-            // It may have changed, or begun to go, since it was told of.
-            !is_going(object) && {
-                self.ledger.see(&seen(key.kind, object));
-                true
-            }
-        });
+        }
         if objects.is_empty() {
             return;
         }
         let (facts, rulebook) = (Arc::clone(&self.facts), Arc::clone(&self.rulebook));
         let judging = tokio::task::spawn_blocking(move || {
             let now = Timestamp::now();
-            let one = |(key, object): (ObjectKey, Value)| -> Judged {
-                let findings = judge(key.kind, &object, &facts, &rulebook, now);
-                let inputs = Inputs::of(&key, &object, &facts);
-                (key, findings, inputs)
+            let one = |(key, text): Text| -> Option<Judged> {
+                let object: Value = serde_json::from_str(&text).ok()?;
+                // It may have changed, or begun to go, since it was told of.
+                (!is_going(&object)).then(|| {
+                    let findings = judge(key.kind, &object, &facts, &rulebook, now);
+                    let inputs = Inputs::of(&key, &object, &facts);
+                    (seen(key.kind, &object), findings, inputs)
+                })
             };
-            objects.into_iter().map(one).collect::<Vec<Judged>>()
+            objects.into_iter().filter_map(one).collect::<Vec<Judged>>()
         });
         let Ok(judged) = judging.await else {
             tracing::error!("judging stored objects panicked; these are left out until they change");
             return;
         };
-        for (key, findings, inputs) in judged {
+        for (seen, findings, inputs) in judged {
+            self.ledger.see(&seen);
+            let key = seen.key;
             let was = self.ledger.bearing(&key);
             if self.ledger.judge(&key, &findings, inputs) {
                 self.crier.note(&key, was);

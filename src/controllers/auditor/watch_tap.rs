@@ -12,8 +12,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use audit::{AuditedObject, Digest, KINDS, is_going};
 use snapshot::{Event, Kind, Name, ObjectKey};
 
-/// Objects that may travel at the same time.
-const ROOM: usize = 512;
+/// How much text may travel at the same time, in KiB.
+const ROOM: usize = 4 << 10;
 
 /// The end at which the watches tell.
 #[derive(Clone, Debug)]
@@ -53,9 +53,9 @@ pub(super) struct Carried {
 }
 
 impl Carried {
-    /// Returns the object, made anew.
-    pub(super) fn object(&self) -> Value {
-        serde_json::from_str(&self.text).expect("its text was made from a value")
+    /// Returns the text of the object.
+    pub(super) fn into_text(self) -> Box<str> {
+        self.text
     }
 }
 
@@ -97,13 +97,15 @@ impl WatchTap {
     }
 
     fn spot(&self, kind: Kind, object: &Value) -> Spotted {
-        let room = Arc::clone(&self.room).try_acquire_owned().ok();
+        let carry = || {
+            let text = object.to_string().into_boxed_str();
+            let size = u32::try_from(text.len() / 1024 + 1).ok()?;
+            let room = Arc::clone(&self.room).try_acquire_many_owned(size).ok()?;
+            Some(Carried { text, _room: room })
+        };
         Spotted {
             seen: seen(kind, object),
-            object: room.map(|room| Carried {
-                text: object.to_string().into_boxed_str(),
-                _room: room,
-            }),
+            object: (self.room.available_permits() > 0).then(carry).flatten(),
         }
     }
 }

@@ -22,9 +22,13 @@ use super::status::wanted;
 use crate::controllers::runtime::definition::{Absent, Definition};
 use crate::controllers::runtime::error_root::root;
 use crate::controllers::runtime::raw::Raw;
+use crate::controllers::runtime::sign_of_life::{TooLarge, listening, smaller};
 use api::names::OWN_GROUP;
 use api::v1alpha1::{GROUP, VERSION};
 use policy::{Origin, PolicySet, Report, Source, is_former};
+
+/// The most objects of one page of a list; fewer where the page would have too many bytes.
+const PAGE: u32 = 200;
 
 /// What a folder holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -106,6 +110,10 @@ struct Follower {
 struct GroupWatch {
     api_group: &'static str,
     stream: BoxStream<'static, watcher::Result<watcher::Event<Raw>>>,
+    client: Client,
+    /// How many objects a page of a list has.
+    page: u32,
+    too_large: TooLarge,
     definition: Definition,
     /// Why the hub shows nothing of it.
     absent: Option<Absent>,
@@ -210,12 +218,15 @@ impl Follower {
 
 impl GroupWatch {
     fn new(client: &Client, group: &'static str) -> Self {
-        let resource = resource(group);
-        let api: Api<Raw> = Api::all_with(client.clone(), &resource);
+        let too_large = TooLarge::default();
+        let client = listening(client, || {}, &too_large);
         Self {
             api_group: group,
-            stream: watcher(api, watcher::Config::default()).default_backoff().boxed(),
-            definition: Definition::new(client, Some(format!("{}.{group}", resource.plural))),
+            stream: follow(&client, group, PAGE),
+            definition: Definition::new(&client, Some(format!("{}.{group}", resource(group).plural))),
+            client,
+            page: PAGE,
+            too_large,
             absent: None,
             known: BTreeMap::new(),
             listing: BTreeMap::new(),
@@ -240,6 +251,13 @@ impl GroupWatch {
                 Some(self.take(event))
             }
             Err(error) => {
+                if self.too_large.take()
+                    && let Some(page) = smaller(self.page)
+                {
+                    self.page = page;
+                    self.stream = follow(&self.client, self.api_group, page);
+                    return Some(false);
+                }
                 self.absent = Absent::of(&error);
                 Some(self.interrupted(&error))
             }
@@ -324,6 +342,17 @@ impl GroupWatch {
         self.is_withheld = answer == 403;
         !std::mem::replace(&mut self.listed, true)
     }
+}
+
+/// Lists the policies of a group in pages of so many, and watches them.
+fn follow(
+    client: &Client,
+    group: &str,
+    page: u32,
+) -> BoxStream<'static, watcher::Result<watcher::Event<Raw>>> {
+    let api: Api<Raw> = Api::all_with(client.clone(), &resource(group));
+    let config = watcher::Config::default().page_size(page);
+    watcher(api, config).default_backoff().boxed()
 }
 
 fn name(object: &Value) -> String {

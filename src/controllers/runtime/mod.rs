@@ -22,7 +22,7 @@ mod queue;
 pub(super) mod raw;
 pub(super) mod read_again;
 pub(super) mod reconciler;
-mod sign_of_life;
+pub(super) mod sign_of_life;
 pub(super) mod watch;
 pub(super) mod write;
 mod written;

@@ -73,6 +73,11 @@ impl Raw {
         ObjectKey::new(kind, text(&self.meta.namespace), text(&self.meta.name))
     }
 
+    /// Returns the text of the object.
+    pub(in crate::controllers) fn into_text(self) -> Box<str> {
+        self.text.into()
+    }
+
     /// Returns the object, made anew: without managed fields; those of an add-on on a cluster are there as far as plans ask about them.
     pub(in crate::controllers) fn object(&self) -> Value {
         serde_json::from_str(self.text.get()).expect("its text was made from a value")

@@ -15,13 +15,18 @@ use tower::BoxError;
 /// The largest page of a list that is read, in bytes; ten objects of the largest size are smaller.
 pub(super) const MOST_OF_A_PAGE: usize = 16 << 20;
 
+/// Returns how many objects a page has after one of this many was too large; nothing where a page cannot be smaller.
+pub(in crate::controllers) fn smaller(page: u32) -> Option<u32> {
+    (page > 1).then_some((page / 4).max(1))
+}
+
 /// Whether a page was too large.
 #[derive(Debug, Clone, Default)]
 pub(in crate::controllers) struct TooLarge(Arc<AtomicBool>);
 
 impl TooLarge {
     /// Returns whether a page was too large since the last call.
-    pub(super) fn take(&self) -> bool {
+    pub(in crate::controllers) fn take(&self) -> bool {
         self.0.swap(false, Ordering::Relaxed)
     }
 }

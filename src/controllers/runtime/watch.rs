@@ -18,7 +18,7 @@ use tracing::{debug, info, warn};
 use super::definition::{Absent, Definition};
 use super::error_root::root;
 use super::raw::{Raw, resource};
-use super::sign_of_life::{TooLarge, listening};
+use super::sign_of_life::{TooLarge, listening, smaller};
 use crate::controllers::auditor::WatchTap;
 use crate::telemetry::{Metrics, Restart, Shown};
 use snapshot::{Event, Kind, ObjectKey};
@@ -125,17 +125,17 @@ impl Watch {
                     return Ok(None);
                 }
             };
+            if next.is_err()
+                && self.too_large.take()
+                && let Some(page) = smaller(self.page)
+            {
+                self.page = page;
+                let kind = self.kind.address().kind;
+                debug!(kind, page, "a page was too large; listing in smaller ones");
+                return Ok(None);
+            }
             match next {
                 Ok(event) => self.translate(event).await?,
-                Err(_) if self.too_large.take() && self.page > 1 => {
-                    self.page = (self.page / 4).max(1);
-                    debug!(
-                        kind = self.kind.address().kind,
-                        page = self.page,
-                        "a page was too large; listing in smaller ones"
-                    );
-                    return Ok(None);
-                }
                 Err(error) => match why_withheld(self.kind, &error) {
                     // The stream's own pauses between lists do not grow: each attempt begins with an event.
                     Some(absent) => {
