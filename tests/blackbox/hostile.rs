@@ -21,11 +21,10 @@ fn hostile() -> Vec<String> {
     let acting = "\u{1b}[2J\u{1b}[31mPWN\u{1b}]0;title\u{7}\u{8}\u{7f}\u{9b}2J";
     let breaks = "\nFORGED\rFORGED\r\nFORGED\u{85}FORGED\u{2028}FORGED\u{2029}FORGED";
     let unseen = "\u{202e}\u{2066}\u{200b}\u{feff}\u{ad}\u{e0041}\u{fff9}\u{61c}";
+    let commands = "\n::error title=FORGED::FORGED\n##[error]FORGED\nFORGED=1";
     vec![
-        format!("{WORD}{acting}"),
-        format!("{WORD}{breaks}"),
-        format!("{WORD}{unseen}"),
-        format!("{WORD}\n::error title=FORGED::FORGED\n##[error]FORGED\nFORGED=1"),
+        // In one text: each costs a process for each command.
+        format!("{WORD}{acting}{unseen}{breaks}{commands}"),
         format!("::stop-commands::{WORD}"),
         format!("{WORD}{}", "\u{1b}[31mx".repeat(20_000)),
     ]
@@ -191,8 +190,24 @@ fn policies_show_nothing_that_acts() {
             &["policy", "test", "p.test.yaml", "-o", "json"],
             &["policy", "test", "n.test.yaml"],
             &["policy", "test", "m.test.yaml"],
-            &["policy", "bench", "named.yaml", "--object", "wrong.yaml"],
-            &["policy", "bench", "policy.yaml", "--object", "wrong.yaml"],
+            &[
+                "policy",
+                "bench",
+                "named.yaml",
+                "--object",
+                "wrong.yaml",
+                "--rounds",
+                "1",
+            ],
+            &[
+                "policy",
+                "bench",
+                "policy.yaml",
+                "--object",
+                "wrong.yaml",
+                "--rounds",
+                "1",
+            ],
             &["policy", "export", "--native", "named.yaml"],
             &["policy", "export", "--native", "policy.yaml"],
             &["check", "object.yaml", "--policies", "named.yaml"],

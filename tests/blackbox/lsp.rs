@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::memory::{lists, status, template};
 use crate::rig::{PATIENCE, repository, run, tidegate};
 
 const WRONG: &str = "manifests/examples/wrong/01-rollout.yaml";
@@ -381,6 +382,17 @@ fn a_huge_file_is_judged_or_told_and_the_conversation_goes_on() {
     );
     editor.change("many.yaml", 3, &"[".repeat(1 << 20));
     assert_eq!(editor.found("many.yaml", Some(3)).len(), 1);
+}
+
+#[test]
+fn a_file_of_small_values_takes_no_many_times_its_size() {
+    let mut editor = Editor::of(&[]);
+    editor.open("maps.json", &template(&lists(6_000_000)));
+    let found = editor.found("maps.json", Some(1));
+    let told = found.iter().filter_map(|one| one["message"].as_str());
+    assert!(told.clone().any(|text| text.contains("values")), "{found:#?}");
+    let peak = status(editor.child.id(), "VmHWM:") / 1024;
+    assert!(peak < 300, "{peak} MiB");
 }
 
 #[test]

@@ -57,6 +57,8 @@ mod roads;
 mod robust;
 mod rolling;
 mod rollouts;
+#[path = "../testkit/search.rs"]
+mod search;
 mod seeds;
 mod serve;
 mod server_side;
