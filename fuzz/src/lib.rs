@@ -1,5 +1,6 @@
 //! Targets for fuzzing: what takes bytes from outside must take any bytes.
 
+pub mod amplification;
 pub mod grammars;
 pub mod hub;
 pub mod merge;

@@ -20,7 +20,7 @@ use snapshot::AddonFacts;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All targets, in the order of the smoke run.
-pub const TARGETS: [Target; 14] = [
+pub const TARGETS: [Target; 15] = [
     ("review", review),
     ("kinds", kinds),
     ("policy", crate::policies::policy),
@@ -35,6 +35,7 @@ pub const TARGETS: [Target; 14] = [
     ("structured_merge", merge::program),
     ("owned_paths", merge::owned_paths),
     ("grammars", grammars::grammars),
+    ("amplification", crate::amplification::amplification),
 ];
 
 static FACTS: LazyLock<Facts> = LazyLock::new(|| {

@@ -1,0 +1,93 @@
+//! How much memory a text takes while it is read and answered: both endpoints of reviews, conversion, and lists of the hub.
+
+use std::sync::LazyLock;
+
+use admission::{Door, Rulebook, decide, wire};
+use conversion::Extensions;
+use hash::Keys;
+use kube::Client;
+use kube::api::{ApiResource, ListParams};
+use peak_alloc::PeakAlloc;
+use serde_json::value::RawValue;
+use snapshot::Facts;
+use tokio::runtime::Runtime;
+
+#[global_allocator]
+static ALLOCATOR: PeakAlloc = PeakAlloc;
+
+/// What any answer may take.
+const FIXED: usize = 4 << 20;
+/// What a byte may take: the tree of `{"a":0}` takes 90 bytes a byte, and a decision has a few of them.
+const A_BYTE: usize = 400;
+/// Beyond this no text may take anything: nothing is built of an object with more than 100,000 values.
+const MOST: usize = 192 << 20;
+
+static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    runtime.build().expect("a runtime")
+});
+
+/// A review of admission, a review of conversion, or an object of a list: whichever it is, and as each.
+pub fn amplification(bytes: &[u8]) {
+    let readers: [(&str, fn(&[u8])); 4] = [
+        ("/validate", |bytes| review(bytes, Door::Validate)),
+        ("/mutate", |bytes| review(bytes, Door::Mutate)),
+        ("/convert", convert),
+        ("list", list),
+    ];
+    LazyLock::force(&RUNTIME);
+    for (name, read) in readers {
+        // What is made once, such as schemas, belongs to no text.
+        read(bytes);
+        let before = ALLOCATOR.current_usage();
+        ALLOCATOR.reset_peak_usage();
+        read(bytes);
+        let peak = ALLOCATOR.peak_usage().saturating_sub(before);
+        let most = FIXED + (bytes.len() * A_BYTE).min(MOST);
+        assert!(
+            peak <= most,
+            "{name}: {} bytes take {peak}, and may take {most}",
+            bytes.len()
+        );
+    }
+}
+
+fn review(bytes: &[u8], door: Door) {
+    let Ok(review) = wire::Review::decode(bytes) else {
+        return;
+    };
+    let verdict = decide(&review.request(door), &Facts::default(), &Rulebook::default());
+    drop(wire::encode(review.uid(), &verdict));
+}
+
+fn convert(bytes: &[u8]) {
+    for extensions in [Extensions::Kept, Extensions::Served] {
+        drop(conversion::answer(bytes, extensions, &Keys::default()));
+    }
+}
+
+/// The text as the one item of a page.
+fn list(bytes: &[u8]) {
+    if serde_json::from_slice::<&RawValue>(bytes).is_err() {
+        return;
+    }
+    let mut page = br#"{"metadata":{},"items":["#.to_vec();
+    page.extend_from_slice(bytes);
+    page.extend_from_slice(b"]}");
+    let resource = ApiResource {
+        group: "work.open-cluster-management.io".to_owned(),
+        version: "v1".to_owned(),
+        api_version: "work.open-cluster-management.io/v1".to_owned(),
+        kind: "ManifestWork".to_owned(),
+        plural: "manifestworks".to_owned(),
+    };
+    RUNTIME.block_on(async {
+        let page = std::sync::Arc::new(page);
+        let hub = tower::service_fn(move |_: http::Request<kube::client::Body>| {
+            let body = kube::client::Body::from(page.to_vec());
+            async move { Ok::<_, std::io::Error>(http::Response::new(body)) }
+        });
+        let client = Client::new(hub, "default");
+        drop(tidegate::controllers::page(&client, &resource, &ListParams::default()).await);
+    });
+}
