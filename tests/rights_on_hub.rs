@@ -5,6 +5,7 @@ mod certificate;
 mod cluster_labels;
 mod everywhere;
 mod fit;
+mod keys;
 mod manifests;
 mod reach;
 mod recorder;

@@ -26,7 +26,6 @@ mod plugin;
 mod policies;
 pub mod policy;
 mod print;
-mod record_keys;
 mod reference;
 mod release;
 mod render;

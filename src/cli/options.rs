@@ -46,7 +46,7 @@ pub(super) fn stock_lease(text: &str) -> Result<StockArg, String> {
 /// A part of the program that runs alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Only {
-    /// Serves admission, and writes nothing.
+    /// Serves admission, and writes nothing but the first key of records.
     Gate,
     /// Writes, and serves no admission.
     Controllers,

@@ -34,6 +34,8 @@ struct State {
     wedged: Mutex<Option<Instant>>,
     /// What has to come before the gate can open.
     awaited: Mutex<Option<String>>,
+    /// What is missing although the gate can open.
+    lacking: Mutex<Option<String>>,
 }
 
 /// What a probe hears.
@@ -63,6 +65,11 @@ impl Health {
     /// Notes what has to come before the gate can open; `None` when it has come.
     pub fn waits_for(&self, what: Option<String>) {
         *self.0.awaited.lock().unwrap_or_else(PoisonError::into_inner) = what;
+    }
+
+    /// Notes what is missing although the gate can open; `None` when it has come.
+    pub fn lacks(&self, what: Option<String>) {
+        *self.0.lacking.lock().unwrap_or_else(PoisonError::into_inner) = what;
     }
 
     /// Is ready as soon as these facts are complete.
@@ -185,6 +192,13 @@ impl Health {
         let missing = self.0.watches.get().map(StalenessMetrics::missing);
         let missing = missing.filter(|kinds| !kinds.is_empty());
         notes.extend(missing.map(|kinds| format!("the hub no longer serves {}", kinds.join(", "))));
+        notes.extend(
+            self.0
+                .lacking
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .clone(),
+        );
         let validity = self.0.validity.load_full();
         let now = self.on_hub(now);
         if let Some(fault) = validity.as_ref().and_then(|validity| validity.fault(now)) {

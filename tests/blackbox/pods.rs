@@ -144,10 +144,7 @@ impl<'a> Pods<'a> {
             let word = word.as_str().expect("a word");
             let flag = word.split('=').next().unwrap_or_default();
             let own = own.iter().find(|(name, _)| *name == flag);
-            own.map_or_else(
-                || self.mounted(word, &pod["containers"][0]["volumeMounts"]),
-                |(name, address)| format!("{name}={address}"),
-            )
+            own.map_or_else(|| word.to_owned(), |(name, address)| format!("{name}={address}"))
         });
         let log = std::fs::File::create(self.folder.join(format!("{account}.log"))).expect("writable");
         let child = tidegate()
@@ -164,22 +161,6 @@ impl<'a> Pods<'a> {
             health,
             page,
         }
-    }
-
-    /// Returns a word of a container in which the folder of a mount is one of this machine; a Secret that does not exist and may be
-    /// absent is an empty folder.
-    fn mounted(&self, word: &str, mounts: &Value) -> String {
-        let mounts = mounts.as_array().into_iter().flatten();
-        let mut places =
-            mounts.filter_map(|mount| Some((mount["mountPath"].as_str()?, mount["name"].as_str()?)));
-        let named = |(path, name): (&str, &str)| {
-            let (flag, rest) = word.split_once('=')?;
-            let rest = rest.strip_prefix(path)?;
-            let folder = self.folder.join("mounts").join(name);
-            std::fs::create_dir_all(&folder).expect("writable");
-            Some(format!("{flag}={}{rest}", folder.display()))
-        };
-        places.find_map(named).unwrap_or_else(|| word.to_owned())
     }
 
     /// A kubeconfig of a service account alone.

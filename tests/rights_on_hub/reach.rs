@@ -37,7 +37,7 @@ type Row = (
 
 const ANY: &[&str] = &["create", "update", "patch", "delete"];
 
-const ROWS: [Row; 23] = [
+const ROWS: [Row; 25] = [
     (
         &["mutatingwebhookconfigurations", "validatingwebhookconfigurations"],
         ANY,
@@ -49,6 +49,18 @@ const ROWS: [Row; 23] = [
         ANY,
         Far::Clusters,
         "a conversion webhook of its own reads and changes every ClusterManagementAddOn and ManagedClusterAddOn",
+    ),
+    (
+        &["secrets/tidegate-record-keys"],
+        &["update"],
+        Far::Itself,
+        "which records are valid: with a key of its own it signs some, and makes those that are stored invalid",
+    ),
+    (
+        &["secrets/tidegate-record-keys"],
+        &["get", "list", "watch"],
+        Far::Itself,
+        "the keys that sign records: that an author may use a placement of another namespace, and what `/convert` restores",
     ),
     (
         &["secrets"],
@@ -198,8 +210,10 @@ fn resource(right: &Right) -> String {
 /// Returns where the row of a right is.
 fn row(right: &Right) -> Option<usize> {
     let resource = resource(right);
+    let named = format!("{resource}/{}", right.name);
     let is_it = |(resources, verbs, ..): &Row| {
-        resources.contains(&resource.as_str()) && verbs.contains(&right.verb.as_str())
+        let is_listed = |one: &&str| *one == resource || *one == named;
+        resources.iter().any(is_listed) && verbs.contains(&right.verb.as_str())
     };
     ROWS.iter().position(is_it)
 }

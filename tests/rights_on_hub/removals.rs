@@ -228,7 +228,12 @@ fn kits() -> Vec<(&'static str, Vec<Value>)> {
 #[test]
 fn every_kit_grants_the_controllers_what_the_table_of_calls_has() {
     let mut needed: BTreeSet<Right> = BTreeSet::new();
-    for role in [Role::Controllers, Role::Election, Role::Registration] {
+    for role in [
+        Role::Controllers,
+        Role::Election,
+        Role::Registration,
+        Role::RecordKeysRead,
+    ] {
         needed.extend(role.rights());
     }
     for (name, kit) in kits() {

@@ -14,6 +14,7 @@ use crate::testkit::hubs;
 use crate::testkit::manifests::documents;
 
 const ADMISSION: &str = "/apis/admissionregistration.k8s.io/v1";
+const KEYS: &str = "/api/v1/namespaces/tidegate/secrets/tidegate-record-keys";
 const SECRET: &str = "/api/v1/namespaces/tidegate/secrets/tidegate-tls";
 const TLS: &str = "/api/v1/namespaces/tidegate/secrets?fieldSelector=metadata.name%3Dtidegate-tls";
 
@@ -129,6 +130,11 @@ fn of_secrets() -> Vec<Attempt> {
         Attempt::new("write the certificate's Secret", "PUT", SECRET)
             .sends(secret.clone())
             .granted_to(&[CERTIFICATES]),
+        Attempt::new("get the keys of records", "GET", KEYS),
+        Attempt::new("write the keys of records", "PUT", KEYS)
+            .sends(json!({"apiVersion": "v1", "kind": "Secret",
+                "metadata": {"name": "tidegate-record-keys", "namespace": "tidegate"}}))
+            .granted_to(&[GATE]),
         Attempt::new("list Secrets", "GET", "/api/v1/namespaces/kube-system/secrets"),
         Attempt::new("list all Secrets", "GET", "/api/v1/secrets"),
         Attempt::new("create a Secret", "POST", "/api/v1/namespaces/tidegate/secrets").sends(secret),
@@ -221,6 +227,7 @@ async fn attacked() -> TestHub {
     let hub = hub(&EVERYTHING).await;
     let mut stored = vec![bound_in("c1")];
     stored.extend(documents("manifests/deploy/components/self-managed/secret.yaml"));
+    stored.extend(documents("manifests/deploy/gate/secret.yaml"));
     stored.extend(documents("manifests/deploy/webhooks/base/webhooks.yaml"));
     hubs::load(&hub, stored).await;
     hub
@@ -303,6 +310,10 @@ async fn one_process_with_certificates_from_elsewhere_reaches_no_more() {
     let hub = attacked().await;
     hubs::load(&hub, objects("one-process.yaml")).await;
     let found = wrong(&hub, CONTROLLERS).await;
-    assert!(found.is_empty(), "{found:#?}");
+    let of_the_gate = "tidegate-controllers can write the keys of records";
+    assert!(
+        found.len() == 1 && found[0].starts_with(of_the_gate),
+        "{found:#?}"
+    );
     hub.shutdown().await;
 }

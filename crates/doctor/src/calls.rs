@@ -35,6 +35,10 @@ pub enum Role {
     CertificatesRead,
     /// Certificates of the webhook, in definitions that it converts.
     CertificatesOfConversion,
+    /// The keys of records, for the webhook, which puts a first one into their Secret.
+    RecordKeys,
+    /// The keys of records, for the controllers.
+    RecordKeysRead,
     /// What controllers read that only observe.
     Observer,
     /// What the web page asks.
@@ -92,7 +96,7 @@ impl Account {
 
 impl Role {
     /// Every role.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 17] = [
         Self::Gate,
         Self::Controllers,
         Self::Election,
@@ -106,6 +110,8 @@ impl Role {
         Self::CertificatesWritten,
         Self::CertificatesRead,
         Self::CertificatesOfConversion,
+        Self::RecordKeys,
+        Self::RecordKeysRead,
         Self::Observer,
         Self::WebPage,
     ];
@@ -130,6 +136,8 @@ impl Role {
                 "ClusterRole",
                 "tidegate-certificates-conversion",
             ),
+            Self::RecordKeys => ("gate.yaml", "Role", "tidegate-record-keys"),
+            Self::RecordKeysRead => ("controllers.yaml", "Role", "tidegate-record-keys-read"),
             Self::Observer => ("observe.yaml", "ClusterRole", "tidegate-observer"),
             Self::WebPage => ("web-page.yaml", "ClusterRole", "tidegate-web-page"),
         }
@@ -138,8 +146,9 @@ impl Role {
     /// Returns the account that the role is bound to.
     pub const fn account(self) -> Account {
         match self {
-            Self::Gate | Self::CertificatesRead => Account::Gate,
+            Self::Gate | Self::CertificatesRead | Self::RecordKeys => Account::Gate,
             Self::Controllers
+            | Self::RecordKeysRead
             | Self::Election
             | Self::Registration
             | Self::Cluster
@@ -158,7 +167,11 @@ impl Role {
     /// Returns the namespace of a role that counts in one namespace only; empty for the others.
     pub const fn namespace(self) -> &'static str {
         match self {
-            Self::Election | Self::CertificatesWritten | Self::CertificatesRead => "tidegate",
+            Self::Election
+            | Self::CertificatesWritten
+            | Self::CertificatesRead
+            | Self::RecordKeys
+            | Self::RecordKeysRead => "tidegate",
             Self::SigningSecret => "open-cluster-management-hub",
             Self::Gate
             | Self::Controllers
@@ -335,6 +348,7 @@ const NO_DEFINITIONS: &str = "kinds that come later are noticed within a minute"
 const NO_ERASURE: &str = "it is not noticed that the hub's conversion erases fields";
 const NO_WEBHOOKS: &str = "edits of the webhooks are not noticed";
 const NO_UPGRADES: &str = "clusters are not upgraded";
+const NO_KEYS: &str = "replicas do not accept each other's records";
 const NO_REPORTS: &str = "the audit writes no reports";
 const NO_EVENTS: &str = "no events are written";
 const NO_SETTINGS: &str = "`plan --live` and `why` need flags for the settings";
@@ -395,7 +409,7 @@ pub static CALLS: std::sync::LazyLock<Vec<Call>> = std::sync::LazyLock::new(|| {
         of_reports_and_events(),
         of_election(),
         of_registration(),
-        of_certificates(),
+        of_secrets(),
         of_observers(),
         of_the_page(),
     ]
@@ -749,9 +763,10 @@ fn of_registration() -> Vec<Call> {
     all
 }
 
-fn of_certificates() -> Vec<Call> {
+fn of_secrets() -> Vec<Call> {
     const TRUST: &str = "the authority of the webhook's certificate";
     const PAIR: &str = "the webhook's certificate";
+    const KEYS: &str = "the keys of records";
     const APPLY: &[&str] = &["list", "watch", "patch"];
     let secret = ("", "secrets");
     vec![
@@ -763,6 +778,12 @@ fn of_certificates() -> Vec<Call> {
         )
         .named(&["tidegate-tls"]),
         Call::new(Role::CertificatesRead, secret, SEE, PAIR).named(&["tidegate-tls"]),
+        Call::new(Role::RecordKeys, secret, &["list", "watch", "update"], KEYS)
+            .named(&["tidegate-record-keys"])
+            .lost(NO_KEYS),
+        Call::new(Role::RecordKeysRead, secret, SEE, KEYS)
+            .named(&["tidegate-record-keys"])
+            .lost(NO_KEYS),
         Call::new(Role::Certificates, MUTATING, APPLY, TRUST).named(&["tidegate-mutate"]),
         Call::new(Role::Certificates, VALIDATING, APPLY, TRUST).named(&["tidegate-guard"]),
         Call::new(Role::CertificatesOfConversion, DEFINITIONS, APPLY, TRUST).named(CONVERTED),

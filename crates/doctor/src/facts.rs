@@ -144,6 +144,15 @@ pub struct Confinement {
     pub policy_binding: Option<Value>,
 }
 
+/// The Secret of the keys of records.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KeySecret {
+    /// `namespace/name`.
+    pub place: String,
+    /// How many keys it has, or what is wrong with one; absent where there is no such Secret.
+    pub keys: Option<Result<usize, String>>,
+}
+
 /// Everything that is known of a hub.
 #[derive(Clone, Debug, Default)]
 pub struct HubFacts {
@@ -179,6 +188,8 @@ pub struct HubFacts {
     pub rights: Reading<Vec<Judged>>,
     /// How far the shipped accounts are confined.
     pub confinement: Reading<Confinement>,
+    /// The keys of records, where Tidegate is installed with its accounts.
+    pub record_keys: Reading<KeySecret>,
     /// What lies on the hub.
     pub fleet: Fleet,
 }

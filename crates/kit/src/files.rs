@@ -43,6 +43,7 @@ files![
     "gate/kustomization.yaml",
     "gate/namespace.yaml",
     "gate/rights.yaml",
+    "gate/secret.yaml",
     "webhooks/base/backstop.yaml",
     "webhooks/base/kustomization.yaml",
     "webhooks/base/webhooks.yaml",

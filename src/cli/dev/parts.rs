@@ -20,8 +20,8 @@ use super::folder::Folder;
 use super::hub::{Hub, Registered};
 use super::settings;
 use crate::cli::policies::{self, Policies};
-use crate::cli::{CliError, DevArgs, audit, connect, record_keys, rulebook, ui};
-use crate::controllers::{Auditor, PolicyTells, Progress, Sightings, Tide, TideOptions};
+use crate::cli::{CliError, DevArgs, audit, connect, rulebook, ui};
+use crate::controllers::{Auditor, PolicyTells, Progress, Sightings, Tide, TideOptions, own_keys};
 use crate::server::{Authority, Callers, Gate, GateOptions, Health};
 use crate::telemetry::Metrics;
 use crate::ui::Visitors;
@@ -58,7 +58,7 @@ pub(super) async fn start(
         reason: error.to_string(),
     })?;
     let openshift = openshift(args)?;
-    let keys = record_keys::open(None)?;
+    let keys = own_keys();
     let mut rulebook = rulebook::read(&args.gate, &args.rights)?;
     rulebook.keys = keys.load_full();
     let opened = policies::open(args.gate.policies.as_deref())?;

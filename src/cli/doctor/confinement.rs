@@ -4,15 +4,16 @@
 //! Decides which questions are sent. Never decides what a left-over right means.
 
 use doctor::calls::Account;
-use doctor::{Confinement, HubFacts, Reading, Right, endpoints};
+use doctor::{Confinement, HubFacts, KeySecret, Reading, Right, endpoints};
 use futures::{StreamExt as _, TryStreamExt as _};
-use k8s_openapi::api::core::v1::ServiceAccount;
+use k8s_openapi::api::core::v1::{Secret, ServiceAccount};
 use k8s_openapi::api::rbac::v1::ClusterRoleBinding;
 use kube::{Api, Client};
 use serde_json::Value;
 
 use super::ask::{Of, within};
 use super::rights::has;
+use crate::controllers::secret_keys;
 
 const POLICIES: Of = Of(
     "admissionregistration.k8s.io",
@@ -31,6 +32,9 @@ const POLICY: &str = "tidegate-stays-in-clusters";
 /// The namespace of the shipped roles.
 const SHIPPED: &str = "tidegate";
 
+/// The Secret of the keys of records.
+const RECORD_KEYS: &str = "tidegate-record-keys";
+
 /// How many questions are sent at the same time.
 const AT_ONCE: usize = 16;
 
@@ -41,11 +45,26 @@ pub(super) async fn confinement(client: &Client, lease_namespace: &str, facts: &
         Reading::NotAsked | Reading::Refused(_) => None,
     };
     let namespace = namespace.map_or_else(|| lease_namespace.to_owned(), |(namespace, ..)| namespace);
-    facts.confinement = match read(client, namespace).await {
+    facts.confinement = match read(client, namespace.clone()).await {
         Ok(Some(found)) => Reading::Seen(found),
         Ok(None) => Reading::NotAsked,
         Err(why) => Reading::Refused(why),
     };
+    if !matches!(facts.confinement, Reading::NotAsked) {
+        facts.record_keys = match record_keys(client, &namespace).await {
+            Ok(found) => Reading::Seen(found),
+            Err(why) => Reading::Refused(format!("Secret {namespace}/{RECORD_KEYS}: {why}")),
+        };
+    }
+}
+
+async fn record_keys(client: &Client, namespace: &str) -> Result<KeySecret, String> {
+    let api: Api<Secret> = Api::namespaced(client.clone(), namespace);
+    let found = within(api.get(RECORD_KEYS)).await?;
+    Ok(KeySecret {
+        place: format!("{namespace}/{RECORD_KEYS}"),
+        keys: found.map(|secret| secret_keys(&secret).map(|keys| keys.len())),
+    })
 }
 
 /// Returns the accounts of the kit that the hub has: none where Tidegate runs outside of it, as another account.

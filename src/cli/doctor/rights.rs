@@ -41,7 +41,7 @@ pub(super) fn needed(runs: Runs, elect: Option<(&str, &str)>) -> Vec<Right> {
     let driving = matches!(only, None | Some(Only::Controllers));
     let mut roles = Vec::new();
     if gate {
-        roles.push(Role::Gate);
+        roles.extend([Role::Gate, Role::RecordKeys]);
     }
     if only == Some(Only::Certificates) {
         roles.extend([Role::Certificates, Role::CertificatesWritten]);
@@ -49,7 +49,12 @@ pub(super) fn needed(runs: Runs, elect: Option<(&str, &str)>) -> Vec<Right> {
     // The roles that are bound in single namespaces are left out: whether they are bound everywhere means nothing.
     match controllers {
         ControllersMode::On if driving => {
-            roles.extend([Role::Controllers, Role::Election, Role::Registration]);
+            roles.extend([
+                Role::Controllers,
+                Role::Election,
+                Role::Registration,
+                Role::RecordKeysRead,
+            ]);
         }
         ControllersMode::Observe if driving => roles.push(Role::Observer),
         ControllersMode::Off | ControllersMode::Observe | ControllersMode::On => {}
@@ -202,7 +207,7 @@ mod tests {
         );
         assert!(
             !gate.iter().any(|one| one.starts_with("delete ")),
-            "the gate writes nothing"
+            "the gate deletes nothing"
         );
         let both = words_of(ControllersMode::On, None, Some(("here", "mine")));
         for right in [

@@ -3,7 +3,6 @@
 //! Decides only how words become values.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
 
 use clap::Args;
 
@@ -31,7 +30,7 @@ pub struct ServeArgs {
     pub hub: HubArgs,
     /// Run one part alone, with an account of its own (`docs/operate/replicas.md`).
     ///
-    /// The gate alone writes nothing. The controllers alone open no port but that of `--metrics`, which then tells their health
+    /// The gate alone writes nothing but the first key of records. The controllers alone open no port but that of `--metrics`, which then tells their health
     /// too, and need no certificate. `certificates` keeps the certificate of the gate: one replica is enough, and it needs no Lease.
     #[arg(long, value_enum, value_name = "PART")]
     pub only: Option<Only>,
@@ -54,14 +53,14 @@ pub struct ServeArgs {
     /// annotation `addon.open-cluster-management.io/lifecycle` is absent or `addon-manager`. `none` looks at nothing.
     #[arg(long, value_name = "NAMESPACE/NAME", default_value = STOCK_LEASE, value_parser = stock_lease)]
     pub stock_lease: StockArg,
-    /// Folder with the keys by which replicas recognise what one of them has recorded in an object, such as that the author of an
-    /// upgrade may use its placements: one file a key, at least 32 bytes, the same folder for all replicas of the gate and of the
-    /// controllers. The last one by name signs, every one verifies; replaced files are taken up.
+    /// Secret with the keys by which replicas recognise what one of them has recorded in an object, such as that the author of an
+    /// upgrade may use its placements. The same Secret for all replicas of the webhook and of the controllers.
     ///
-    /// Without it, or while it is empty, this process makes a key of its own: no other replica accepts its records, and a restart
-    /// ends them (`docs/operate/replicas.md`).
-    #[arg(long, value_name = "DIR")]
-    pub record_keys: Option<PathBuf>,
+    /// One entry is one key of at least 32 bytes: the last one by name signs, every one verifies. The webhook puts a first key into an
+    /// empty Secret; a change is applied at once. Without the flag this process makes a key of its own: no other replica accepts its
+    /// records, and they are not valid after a restart (`docs/operate/replicas.md`).
+    #[arg(long, value_name = "NAMESPACE/NAME", value_parser = lease)]
+    pub record_keys: Option<LeasePlace>,
     /// What the gate decides by.
     #[command(flatten)]
     pub gate: GateArgs,

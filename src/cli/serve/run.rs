@@ -17,15 +17,15 @@ use super::{age, certificates, erasure, labels, readiness};
 use crate::cli::connect::HubConfig;
 use crate::cli::options::word;
 use crate::cli::print::print;
-use crate::cli::record_keys::{self, SharedKeys};
 use crate::cli::settings::{self, Words};
 use crate::cli::{
     AuditTo, CertificatesArg, CliError, ControllersMode, LeasePlace, Only, ServeArgs, audit, connect, doctor,
     policies, rulebook, signals, ui,
 };
 use crate::controllers::{
-    Auditor, CertificateKeeper, CertificateOptions, ElectionOptions, Pace, Part, PolicyTells, Sightings,
-    StockLease, Tide, TideOptions, identity, watch_webhooks,
+    Auditor, CertificateKeeper, CertificateOptions, ElectionOptions, KeyFollower, KeySecret, KeyState, Pace,
+    Part, PolicyTells, SharedKeys, Sightings, StockLease, Tide, TideOptions, identity, own_keys,
+    watch_webhooks,
 };
 use crate::server::{Gate, GateOptions, Health, Limits, Pages};
 use crate::telemetry::Metrics;
@@ -34,6 +34,9 @@ use ::audit::Told;
 use admission::Rulebook;
 use field::Shown;
 use snapshot::{DiscoveryLabels, Settings};
+
+/// How long the start waits for a first look at the keys of records.
+const KEYS_WITHIN: Duration = Duration::from_secs(10);
 
 /// Who tells the web page what the audit finds.
 type Shows = Option<watch::Sender<Arc<Told>>>;
@@ -62,14 +65,14 @@ async fn serve(args: &ServeArgs) -> Result<(), CliError> {
 
 async fn served(args: &ServeArgs, metrics: Metrics) -> Result<(), CliError> {
     let mut end = signals::end_requested()?;
-    let keys = record_keys::open(args.record_keys.as_deref())?;
     let ((mut rulebook, opened), (door, config)) = read_all(args).await?;
-    rulebook.keys = keys.load_full();
     let health = Health::default();
     health.hears(&metrics);
     let client = reached(args, config, &metrics).await?;
     // Probes are answered from the first moment on: that reading a fleet takes long is no reason to be killed.
     let pages = args.door.pages(args.half(), (&health, &metrics))?;
+    let (keys, followed) = record_keys(args, &client).await;
+    rulebook.keys = keys.load_full();
     let (mut options, sightings) = options(args, &metrics);
     options.keys = Some(Arc::clone(&keys));
     labels::leave_to_ocm(&client, args, &mut options.settings).await;
@@ -88,7 +91,7 @@ async fn served(args: &ServeArgs, metrics: Metrics) -> Result<(), CliError> {
             return Ok(());
         }
     };
-    let _keys = keys_followed(args, keys, &rulebook);
+    let _keys = followed.map(|followed| keys_applied((followed, keys), &rulebook, &health));
     let keeper = kept(args).map(|kept| CertificateKeeper::start(&client, &tide, kept));
     let (page, shows) = shown(args, &client, settings, sightings.is_some()).await?;
     let auditor = audited(args, (&client, &tide), sightings, (&rulebook, &metrics, shows));
@@ -216,12 +219,56 @@ fn webhooks_watched(
     watch
 }
 
-/// Follows the keys of records; ends when it is dropped.
-fn keys_followed(args: &ServeArgs, keys: SharedKeys, rulebook: &Arc<ArcSwap<Rulebook>>) -> JoinSet<()> {
-    let (folder, rulebook) = (args.record_keys.clone(), Arc::clone(rulebook));
-    let mut followed = JoinSet::new();
-    followed.spawn(async move { record_keys::follow(folder.as_deref(), &keys, &rulebook).await });
-    followed
+/// Returns the keys of records, and what follows their Secret where one is named. A first look at it comes before anything is judged.
+async fn record_keys(args: &ServeArgs, client: &Client) -> (SharedKeys, Option<KeyFollower>) {
+    let keys = own_keys();
+    let Some(place) = &args.record_keys else {
+        return (keys, None);
+    };
+    let secret = KeySecret {
+        namespace: place.namespace.clone(),
+        name: place.name.clone(),
+        is_filled: match args.half() {
+            Some(Only::Gate) => true,
+            Some(Only::Controllers | Only::Certificates) => false,
+            None => args.controllers == ControllersMode::On,
+        },
+    };
+    let followed = KeyFollower::start(client.clone(), secret, Arc::clone(&keys));
+    let mut state = followed.state();
+    let read = state.wait_for(|state| *state != KeyState::Unread);
+    if tokio::time::timeout(KEYS_WITHIN, read).await.is_err() {
+        warn!("the Secret of --record-keys has not been read yet");
+    }
+    (keys, Some(followed))
+}
+
+/// Brings every new key to the webhook, and to the probes that there is none; ends when it is dropped.
+fn keys_applied(
+    (followed, keys): (KeyFollower, SharedKeys),
+    rulebook: &Arc<ArcSwap<Rulebook>>,
+    health: &Health,
+) -> JoinSet<()> {
+    let (rulebook, health) = (Arc::clone(rulebook), health.clone());
+    let mut applied = JoinSet::new();
+    applied.spawn(async move {
+        let mut state = followed.state();
+        loop {
+            let why = match &*state.borrow_and_update() {
+                KeyState::Unusable(why) => Some(format!("there are no shared keys of records: {why}")),
+                KeyState::Unread | KeyState::Used => None,
+            };
+            health.lacks(why);
+            rulebook.rcu(|old| Rulebook {
+                keys: keys.load_full(),
+                ..Rulebook::clone(old)
+            });
+            if state.changed().await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        }
+    });
+    applied
 }
 
 /// Reads what the gate shows and whom it lets in, where there is a gate.

@@ -1,4 +1,4 @@
-//! Writes the Secret of the gate's certificate, and who trusts it, and nothing else.
+//! Writes the Secrets of the installation, and whom the API server trusts, and nothing else.
 //!
 //! Decides nothing. A Secret is written at the revision that was read; of a webhook configuration or a definition one field is
 //! applied, under a field manager of its own, so that the client that applies the rest sees no difference.
@@ -12,9 +12,13 @@ use serde_json::Value;
 pub(super) const FIELD_MANAGER: &str = "tidegate-certificates";
 
 /// Writes a Secret; one that has no revision yet is made. Returns it as it is stored.
-pub(super) async fn apply_secret(api: &Api<Secret>, secret: &Secret) -> kube::Result<Secret> {
+pub(in crate::controllers) async fn apply_secret(
+    api: &Api<Secret>,
+    secret: &Secret,
+    manager: &str,
+) -> kube::Result<Secret> {
     let params = PostParams {
-        field_manager: Some(FIELD_MANAGER.to_owned()),
+        field_manager: Some(manager.to_owned()),
         ..PostParams::default()
     };
     if secret.metadata.resource_version.is_none() {

@@ -1,12 +1,12 @@
 //! The gate's certificate in a Secret: who follows it, and the leader who renews it.
 //!
 //! A table of contents. `sight` watches a single object, `follow` tells a gate what the Secret holds, `keeper` renews it, `issue` makes
-//! pairs, `apply` writes. What is to be done next, the crate `certificates` decides.
+//! pairs, `apply` writes, also for `record_keys`. What is to be done next, the crate `certificates` decides.
 
-mod apply;
+pub(super) mod apply;
 mod follow;
 mod issue;
-mod object_watch;
+pub(super) mod object_watch;
 mod renewal;
 mod targets;
 

@@ -15,7 +15,7 @@ use crate::controllers::runtime::error_root::root;
 
 /// What is known of an object.
 #[derive(Clone, Debug)]
-pub(super) enum ObservedObject<K> {
+pub(in crate::controllers) enum ObservedObject<K> {
     /// It is there.
     There(Box<K>),
     /// It is not.
@@ -30,7 +30,7 @@ pub(super) enum ObservedObject<K> {
 }
 
 /// Watches the object of this name: what it is at first, and each change.
-pub(super) fn observed<K>(api: Api<K>, name: &str) -> BoxStream<'static, ObservedObject<K>>
+pub(in crate::controllers) fn observed<K>(api: Api<K>, name: &str) -> BoxStream<'static, ObservedObject<K>>
 where
     K: Resource + Clone + DeserializeOwned + Debug + Send + 'static,
 {

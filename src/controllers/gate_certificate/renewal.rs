@@ -20,7 +20,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use super::apply::apply_secret;
+use super::apply::{FIELD_MANAGER, apply_secret};
 use super::issue::issue;
 use super::object_watch::{ObservedObject, observed};
 use super::targets::{self, Target};
@@ -383,7 +383,7 @@ impl Renewal {
         change(&mut data, step, made, &known, now);
         let bytes = data.into_iter().map(|(key, bytes)| (key, ByteString(bytes)));
         secret.data = Some(bytes.collect());
-        match apply_secret(&self.secrets, &secret).await {
+        match apply_secret(&self.secrets, &secret, FIELD_MANAGER).await {
             Ok(stored) => {
                 self.tell(step, &stored);
                 self.secret = Some(ObservedObject::There(Box::new(stored)));

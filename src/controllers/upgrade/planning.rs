@@ -7,11 +7,15 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use hash::Keys;
+use jiff::{SignedDuration, Timestamp};
 
 use super::actions::actions;
 use crate::controllers::runtime::{Controller, Moment, Planned};
 use plan::Plan;
 use snapshot::{Owner, Store};
+
+/// When an upgrade without a valid record is looked at again: keys are no objects that plans are made from.
+const KEYS_AGAIN: SignedDuration = SignedDuration::from_secs(10);
 
 /// Makes plans of upgrades.
 #[derive(Debug)]
@@ -35,7 +39,13 @@ impl Controller for Upgrading {
                 None => view,
             };
             let made = upgrade::plan(&view, at.time);
-            actions(store, owner, &view, made)
+            let mut plan = actions(store, owner, &view, made);
+            if !view.unproven.is_empty() {
+                // The keys that verify its record may still come.
+                let again = at.time.saturating_add(KEYS_AGAIN).unwrap_or(Timestamp::MAX);
+                plan.recheck_at = Some(plan.recheck_at.map_or(again, |at| at.min(again)));
+            }
+            plan
         }));
         let Ok(plan) = made else {
             tracing::error!(%owner, "planning panicked");

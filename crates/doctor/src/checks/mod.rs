@@ -6,6 +6,7 @@ mod confinement;
 mod fleet;
 mod gate;
 mod hub;
+mod keys;
 mod kinds;
 mod managers;
 mod objects;
@@ -28,6 +29,7 @@ pub fn examine(facts: &HubFacts) -> Report {
     findings.extend(account::rights(facts));
     findings.extend(confinement::separated(facts));
     findings.extend(confinement::in_clusters(facts));
+    findings.extend(keys::shared(facts));
     findings.extend(gate::registered(facts));
     findings.extend(certificates::bundles(facts));
     findings.extend(certificates::shown(facts));
