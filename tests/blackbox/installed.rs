@@ -23,6 +23,13 @@ use crate::serve::{Serve, until};
 use crate::v1beta1::Author;
 use crate::web::told;
 
+/// How long a command may take on a slow machine.
+const COMMAND_SECONDS: &str = "180";
+/// The exit status of `timeout` for a command that it has ended.
+const TIMED_OUT: i32 = 124;
+/// How many lines of a pod's log a failure shows.
+const LOG_LINES: usize = 20;
+
 /// A hub with two clusters and without anything of ours.
 pub(crate) struct Site {
     pub(crate) admin: PathBuf,
@@ -81,11 +88,11 @@ impl Site {
         Pods::new(self.folder.path(), &self.admin, self.gate)
     }
 
-    /// Runs a command as a person types it.
+    /// Runs a command as a person types it. What waits for a pod that never becomes ready, such as `kubectl rollout status`, is ended.
     pub(crate) fn types(&self, command: &str) -> Run {
         let path = std::env::var("PATH").unwrap_or_default();
-        let ran = Command::new("bash")
-            .args(["-o", "pipefail", "-c", command])
+        let ran = Command::new("timeout")
+            .args([COMMAND_SECONDS, "bash", "-o", "pipefail", "-c", command])
             .current_dir(self.folder.path())
             .env("HOME", self.folder.path())
             .env("KUBECONFIG", &self.admin)
@@ -94,7 +101,29 @@ impl Site {
                 format!("{}:{path}", self.folder.path().join("bin").display()),
             )
             .output();
-        Run::from(ran.expect("bash is there"))
+        let ran = Run::from(ran.expect("timeout and bash are there"));
+        assert!(
+            ran.code != Some(TIMED_OUT),
+            "{command}: has not ended within {COMMAND_SECONDS} s:\n{}{}{}",
+            ran.stdout,
+            ran.stderr,
+            self.pod_logs()
+        );
+        ran
+    }
+
+    /// Returns the last lines that each pod has logged.
+    fn pod_logs(&self) -> String {
+        let folder = std::fs::read_dir(self.folder.path()).expect("readable");
+        let logs = folder.filter_map(|entry| Some(entry.ok()?.path()));
+        let logs = logs.filter(|path| path.extension().is_some_and(|ends| ends == "log"));
+        let shown = logs.map(|path| {
+            let text = std::fs::read_to_string(&path).unwrap_or_default();
+            let lines: Vec<&str> = text.lines().collect();
+            let last = &lines[lines.len().saturating_sub(LOG_LINES)..];
+            format!("{}:\n{}\n", path.display(), last.join("\n"))
+        });
+        shown.collect()
     }
 
     /// Runs a command that must succeed; returns what it printed.
@@ -183,6 +212,7 @@ async fn comes_works_and_goes(heading: &str) {
                 site.typed(command);
             }
             works(&site);
+            upgrades(&site);
             changes_nothing_again(&site, heading);
             is_sound(&site, "");
         });
@@ -291,6 +321,27 @@ pub(crate) fn works(site: &Site) {
     });
 }
 
+/// An upgrade reaches the clusters of a placement of another namespace, by a record that the webhook has signed with the key
+/// of the installation.
+fn upgrades(site: &Site) {
+    site.typed("kubectl label managedclusters cluster1 cluster2 clusterID=x");
+    let upgrade = json!({"apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "ManagedClustersUpgrade",
+        "metadata": {"name": "elsewhere", "namespace": "default"},
+        "spec": {"placement": [{"name": "all-clusters", "namespace": "open-cluster-management"}],
+            "clusterVersion": {"version": "4.12.0"}}});
+    site.typed(&format!("kubectl apply -f - <<< '{upgrade}'"));
+    let mut seen = String::new();
+    let started = "kubectl get mcu elsewhere -n default -o 'jsonpath={range .status.clusters[*]}{.state}/{.reason} {end}'";
+    let is_started = || {
+        seen = site.typed(started);
+        seen.split_whitespace().any(|one| one.starts_with("Initialized"))
+    };
+    until("the upgrade has started on a cluster", is_started);
+    assert!(!seen.contains("PlacementAccessUnproven"), "{seen}");
+    site.typed("kubectl delete mcu elsewhere -n default");
+    site.typed("kubectl label managedclusters cluster1 cluster2 clusterID-");
+}
+
 /// Waits until both clusters have the add-on, ready, with this greeting.
 fn arrives(site: &Site, greeting: &str) {
     for cluster in ["cluster1", "cluster2"] {
@@ -307,14 +358,13 @@ fn arrives(site: &Site, greeting: &str) {
 /// Installed once more, nothing that is there moves, whatever Tidegate has written into it meanwhile.
 fn changes_nothing_again(site: &Site, heading: &str) {
     let kinds = "clusterroles,clusterrolebindings,roles,rolebindings,serviceaccounts,services,deployments,poddisruptionbudgets,crd,\
-                 validatingwebhookconfigurations,mutatingwebhookconfigurations,secrets/tidegate-tls";
+                 validatingwebhookconfigurations,mutatingwebhookconfigurations";
     let seen = || {
         let ours = format!(
-            "kubectl get -n tidegate {} -o 'jsonpath={{range .items[*]}}{{.kind}} {{.metadata.name}} {{.metadata.resourceVersion}}{{\"\\n\"}}{{end}}'",
-            kinds.trim_end_matches(",secrets/tidegate-tls")
+            "kubectl get -n tidegate {kinds} -o 'jsonpath={{range .items[*]}}{{.kind}} {{.metadata.name}} {{.metadata.resourceVersion}}{{\"\\n\"}}{{end}}'"
         );
-        let secret = "kubectl get secret tidegate-tls -n tidegate -o 'jsonpath={.metadata.resourceVersion}'";
-        site.typed(&ours) + &site.typed(secret)
+        let secrets = "kubectl get secret tidegate-tls tidegate-record-keys -n tidegate -o 'jsonpath={.items[*].metadata.resourceVersion}'";
+        site.typed(&ours) + &site.typed(secrets)
     };
     let before = seen();
     let commands = commands(INSTALL, heading);
