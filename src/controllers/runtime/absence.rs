@@ -184,6 +184,14 @@ impl Absences {
         }
     }
 
+    /// Takes in which objects the store has skipped without an earlier record of them: they are there.
+    pub(super) fn skipped(&mut self, store: &Store) {
+        let faults = store.faults();
+        for (key, why) in faults.iter().filter(|(key, _)| store.meta(key).is_none()) {
+            self.cannot_read(key.clone(), why);
+        }
+    }
+
     /// Takes in that an object is there and cannot be read whole: what depends on it is held until it can be.
     pub(super) fn cannot_read(&mut self, key: ObjectKey, why: &str) {
         let one = Unreadable {

@@ -116,6 +116,7 @@ impl Reconciler {
     /// Has the store hold what depends on objects that cannot be read.
     pub(super) fn note_unreadable(&mut self) {
         self.absences.may_fit(&self.store.fitting(), Instant::now());
+        self.absences.skipped(&self.store);
         if let Some(unreadable) = self.absences.take_unreadable() {
             let now = Instant::now();
             for owner in self.store.set_unreadable(unreadable) {
