@@ -1,18 +1,23 @@
 //! `tidegate install`: prints the manifests that install Tidegate.
 //!
-//! Decides only how flags become a choice; `kit` decides what is installed. Never talks to a hub: the administrator sees first
-//! what it is.
+//! Decides only how flags become a choice; `kit` decides what is installed. Writes nothing to a hub, and reads nothing but its version:
+//! the administrator sees first what it is.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use apimachinery::names::is_dns1123_label;
 use clap::Args;
+use tokio::time::timeout;
 
 use super::CliError;
-use super::print::print;
+use super::connect;
+use super::hub::HubPlace;
+use super::print::{complain, print};
 use super::rulebook::left_out_of_backstop;
 use crate::files::read_text;
 use crate::server::ClientAuthority;
+use admission::BACKSTOP_SINCE_MINOR;
 use field::Shown;
 use kit::{
     Backstop, Certificates, Choice, Definitions, Extra, KitError, Place, Webhooks, WhileUnavailable,
@@ -30,6 +35,9 @@ const OF_OTHERS: [&str; 6] = [
     "open-cluster-management",
     "open-cluster-management-hub",
 ];
+
+/// How long the hub may take to answer which version it is.
+const VERSION_WITHIN: Duration = Duration::from_secs(5);
 
 /// The largest authority, in bytes.
 const LARGEST: u64 = 1 << 20;
@@ -72,8 +80,8 @@ pub struct InstallArgs {
     /// them; `refuse` stores none of them.
     #[arg(long, value_enum, value_name = "WHAT", default_value_t = UnavailableArg::Admit)]
     pub while_unavailable: UnavailableArg,
-    /// Whether the policies that the API server evaluates itself come with the webhooks; without them before Kubernetes 1.30.
-    #[arg(long, value_enum, value_name = "WHETHER", default_value_t = BackstopArg::With)]
+    /// Whether the policies that the API server evaluates itself come with the webhooks; a hub before Kubernetes 1.30 does not serve them.
+    #[arg(long, value_enum, value_name = "WHETHER", default_value_t = BackstopArg::Auto)]
     pub backstop: BackstopArg,
     /// Enforcement file of the gate (`docs/enforcement.md`): a rule that it does not refuse everywhere gets no policy.
     #[arg(long, value_name = "FILE")]
@@ -141,9 +149,12 @@ pub enum UnavailableArg {
 /// Whether the policies that the API server evaluates itself come with the webhooks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum BackstopArg {
-    /// They do.
+    /// They do, unless the hub of the kubeconfig (KUBECONFIG, else the service account of the pod) answers and is older. Nothing else is
+    /// read from the hub.
+    Auto,
+    /// They do; no hub is asked.
     With,
-    /// They do not: the hub is older than Kubernetes 1.30.
+    /// They do not; no hub is asked.
     Without,
 }
 
@@ -174,7 +185,10 @@ fn namespace(text: &str) -> Result<String, String> {
 }
 
 pub(super) fn run(args: &InstallArgs) -> Result<(), CliError> {
-    let choice = args.choice()?;
+    let mut choice = args.choice()?;
+    if args.backstop == BackstopArg::Auto && choice.webhooks != Webhooks::Without && is_too_old() {
+        choice.backstop = Backstop::Without;
+    }
     let mut text = String::new();
     for object in objects(&choice).map_err(refused)? {
         let body = serde_saphyr::to_string(&object).map_err(|source| CliError::Serve {
@@ -248,6 +262,33 @@ fn backstop(args: &InstallArgs) -> Result<Backstop, CliError> {
     }
     let left_out = left_out_of_backstop(args.enforcement.as_deref())?;
     Ok(Backstop::Except(left_out.into_iter().collect()))
+}
+
+/// Returns whether the hub of the kubeconfig does not serve the policies, and says so. One that does not answer counts as new.
+fn is_too_old() -> bool {
+    let version = async {
+        let config = connect::config_of(HubPlace::default()).await.ok()?;
+        let client = connect::client(config).ok()?;
+        client.apiserver_version().await.ok()
+    };
+    let found = connect::runtime()
+        .ok()
+        .and_then(|runtime| runtime.block_on(async { timeout(VERSION_WITHIN, version).await.ok()? }));
+    let Some(found) = found.filter(|found| found.major == "1") else {
+        return false;
+    };
+    let minor = found.minor.trim_end_matches(|one: char| !one.is_ascii_digit());
+    let is_too_old = minor
+        .parse::<u32>()
+        .is_ok_and(|minor| minor < BACKSTOP_SINCE_MINOR);
+    if is_too_old {
+        complain(&Shown::line(&format!(
+            "the backstop is left out: the hub of the kubeconfig is Kubernetes {}, and 1.{BACKSTOP_SINCE_MINOR} is the first version that serves \
+             its policies (--backstop with prints them)",
+            found.git_version
+        )));
+    }
+    is_too_old
 }
 
 fn extra(with: ExtraArg) -> Extra {
