@@ -359,6 +359,17 @@ async fn rights_with_which_an_account_could_take_over_the_hub_are_found() {
         for name in ["gate", "controllers", "registration"] {
             apply(&rights(name));
         }
+        let (severity, text) = said(&kubeconfig, "records/keys", &[]);
+        assert_eq!(severity, "error", "{text}");
+        assert!(
+            text.contains("there is no Secret tidegate/tidegate-record-keys"),
+            "{text}"
+        );
+        let secret = repository("manifests/deploy/gate/secret.yaml");
+        apply(&std::fs::read_to_string(secret).expect("the Secret"));
+        let (severity, text) = said(&kubeconfig, "records/keys", &[]);
+        assert_eq!(severity, "error", "{text}");
+        assert!(text.contains("is empty"), "{text}");
         // As 0.1 had it: the controllers kept the certificate.
         apply(&rights("certificates").replace(
             "kind: ServiceAccount, name: tidegate-certificates",

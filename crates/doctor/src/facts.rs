@@ -153,6 +153,15 @@ pub struct KeySecret {
     pub keys: Option<Result<usize, String>>,
 }
 
+/// The policies that the API server evaluates itself, by their names.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BackstopObjects {
+    /// ValidatingAdmissionPolicies.
+    pub policies: BTreeMap<String, Value>,
+    /// ValidatingAdmissionPolicyBindings.
+    pub bindings: BTreeMap<String, Value>,
+}
+
 /// Everything that is known of a hub.
 #[derive(Clone, Debug, Default)]
 pub struct HubFacts {
@@ -176,6 +185,8 @@ pub struct HubFacts {
     pub election: Reading<Election>,
     /// The webhook configurations.
     pub webhooks: Reading<WebhookLists>,
+    /// The backstop, where webhooks are registered.
+    pub backstop: Reading<BackstopObjects>,
     /// The certificates of the gate, by where they were looked for.
     pub certificates: BTreeMap<String, Reading<ShownCertificate>>,
     /// What the question through the API server came back with.

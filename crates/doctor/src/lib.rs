@@ -19,8 +19,8 @@ mod webhooks;
 
 pub use checks::examine;
 pub use facts::{
-    Answered, Confinement, Dates, Election, Fleet, HubFacts, KeySecret, Reading, Served, ShownCertificate,
-    Stage, Trust, WebhookLists,
+    Answered, BackstopObjects, Confinement, Dates, Election, Fleet, HubFacts, KeySecret, Reading, Served,
+    ShownCertificate, Stage, Trust, WebhookLists,
 };
 pub use finding::{Finding, Report, Severity};
 pub use page::{Colours, SCHEMA, json, text};

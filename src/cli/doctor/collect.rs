@@ -6,7 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use doctor::{
-    Answered, Dates, Election, HubFacts, Reading, Served, ShownCertificate, Stage, WebhookLists, endpoints,
+    Answered, BackstopObjects, Dates, Election, HubFacts, Reading, Served, ShownCertificate, Stage,
+    WebhookLists, endpoints,
 };
 use jiff::Timestamp;
 use k8s_openapi::api::coordination::v1::Lease;
@@ -17,6 +18,7 @@ use snapshot::Kind;
 
 use super::ask::{Of, reading, within, words};
 use super::certificate::{Question, look};
+use super::confinement::{POLICIES, POLICY_BINDINGS};
 use crate::cli::LeasePlace;
 use api::v1alpha1::{GROUP, VERSION};
 
@@ -242,6 +244,14 @@ pub(super) async fn webhooks(client: &Client, gate: Option<&str>, facts: &mut Hu
     let Reading::Seen(lists) = &facts.webhooks else {
         return;
     };
+    if !endpoints(lists).is_empty() {
+        let found = async {
+            let policies = POLICIES.list(client, None).await?.unwrap_or_default();
+            let bindings = POLICY_BINDINGS.list(client, None).await?.unwrap_or_default();
+            Ok::<_, String>(BackstopObjects::of(policies, bindings))
+        };
+        facts.backstop = found.await.map_or_else(Reading::Refused, Reading::Seen);
+    }
     for place in endpoints(lists) {
         let shown = shown(&place, gate).await;
         facts.certificates.insert(place.text(), shown);

@@ -15,13 +15,13 @@ use super::ask::{Of, within};
 use super::rights::has;
 use crate::controllers::secret_keys;
 
-const POLICIES: Of = Of(
+pub(super) const POLICIES: Of = Of(
     "admissionregistration.k8s.io",
     "v1",
     "ValidatingAdmissionPolicy",
     "validatingadmissionpolicies",
 );
-const POLICY_BINDINGS: Of = Of(
+pub(super) const POLICY_BINDINGS: Of = Of(
     "admissionregistration.k8s.io",
     "v1",
     "ValidatingAdmissionPolicyBinding",

@@ -21,11 +21,14 @@ const NEAR: SignedDuration = SignedDuration::from_secs(60);
 
 /// Returns whether a hub of this version keeps match conditions; one that does not tell its version counts as new.
 pub(crate) fn keeps_conditions(version: &Reading<(String, String, String)>) -> bool {
+    minor(version).is_none_or(|minor| minor >= MATCH_CONDITIONS)
+}
+
+/// Returns the minor version of a hub of Kubernetes 1, where it is known.
+pub(super) fn minor(version: &Reading<(String, String, String)>) -> Option<u32> {
     match version {
-        Reading::Seen((major, minor, _)) => {
-            number(major, minor).is_none_or(|minor| minor >= MATCH_CONDITIONS)
-        }
-        Reading::NotAsked | Reading::Refused(_) => true,
+        Reading::Seen((major, minor, _)) => number(major, minor),
+        Reading::NotAsked | Reading::Refused(_) => None,
     }
 }
 

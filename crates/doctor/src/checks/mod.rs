@@ -1,6 +1,7 @@
 //! What is looked at, in the order in which it should be cured: a table of contents.
 
 mod account;
+mod backstop;
 mod certificates;
 mod confinement;
 mod fleet;
@@ -31,6 +32,7 @@ pub fn examine(facts: &HubFacts) -> Report {
     findings.extend(confinement::in_clusters(facts));
     findings.extend(keys::shared(facts));
     findings.extend(gate::registered(facts));
+    findings.extend(backstop::current(facts));
     findings.extend(certificates::bundles(facts));
     findings.extend(certificates::shown(facts));
     findings.extend(gate::answers(facts));
