@@ -18,7 +18,7 @@ use crate::testkit::manifests::documents;
 const CLUSTERS: usize = 3;
 
 /// Applies an object as Flux does.
-async fn apply(client: &Client, object: &Value) {
+pub(crate) async fn apply(client: &Client, object: &Value) {
     let text = |field: &str| object[field].as_str().unwrap_or_default();
     let (api_version, kind) = (text("apiVersion"), text("kind"));
     let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
@@ -35,7 +35,7 @@ async fn apply(client: &Client, object: &Value) {
         .expect("it is applied");
 }
 
-fn of(kind: &str) -> ApiResource {
+pub(crate) fn of(kind: &str) -> ApiResource {
     ApiResource::from_gvk(&GroupVersionKind::gvk(
         "addon.open-cluster-management.io",
         "v1alpha1",

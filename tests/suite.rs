@@ -77,6 +77,7 @@ mod tide_on_hub;
 mod time;
 mod tools_agree;
 mod troubleshoot;
+mod undo_on_hub;
 mod upgrade_access;
 mod upgrade_approver;
 mod upgrade_definition;

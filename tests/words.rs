@@ -129,6 +129,7 @@ const NO_REASONS: &[&str] = &[
     "RoleBinding",
     "Rollback",
     "Rollout",
+    "Secret",
     "Selected",
     "SelectivelyOrphan",
     "ServerSideApply",

@@ -39,6 +39,7 @@ pub(crate) fn drawn(mut below: impl FnMut(usize) -> usize) -> Settings {
         removal_budget: pick(&mut below, &[RemovalBudget::default(), RemovalBudget::Unlimited]),
         hub_namespaces: HubNamespaces::default(),
         reserved_signers: ReservedSigners::default(),
+        namespace: default.namespace,
     }
 }
 

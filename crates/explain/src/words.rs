@@ -214,6 +214,7 @@ terms! {
         "tidegate.io/deselected-at": "On a ManagedClusterAddOn, written by the controllers: since when nothing selects its cluster. It goes when the decision grace is over.";
         "tidegate.io/copied-annotations": "On a ManagedClusterAddOn, written by the controllers: which annotations came from its cluster.";
         "tidegate.io/given-version": "On a ManagedClusterAddOn, written by the controllers: the version that its placement gave. While spec.desiredVersion is the same and no other field manager owns it, it follows the placement; so it does where the manager that applies the add-on leaves it out.";
+        "tidegate.io/kept-content": "On a ControllerRevision, written by the controllers: it holds content that an add-on ran well, to which a rollout can go back. The value is the name of the add-on.";
         "tidegate.io/signs-for": "On a Secret with a signer's certificate and key: the add-ons, separated by commas, that it may sign for.";
         "tidegate.io/audit-content": "On a report of the audit: a digest of what it says.";
         "tidegate.io/audit-left-out": "On a report of the audit: how many findings did not fit.";

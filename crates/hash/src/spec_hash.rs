@@ -57,6 +57,11 @@ impl SpecHash {
         Self::of_text(&canonical_json(object))
     }
 
+    /// Returns the text of an object that is hashed: JSON, with all that counts.
+    pub fn text(object: &Value) -> String {
+        canonical_json(object)
+    }
+
     /// Returns the hash of a text.
     pub(super) fn of_text(text: &str) -> Self {
         Self(Sha256::digest(text).into())

@@ -262,8 +262,9 @@ impl Hub {
             let here = self.objects.iter().filter(|(key, _)| key.kind == kind);
             let objects: Vec<Value> = here.map(|(_, object)| object.clone()).collect();
             // Which roles agents may have, and have, is not guessed: what was not listed is withheld, not absent.
-            let is_for_agents = kind.is_hub_role() || kind.is_for_registration();
-            let unknown = is_for_agents && objects.is_empty() && !self.complete.contains(&kind);
+            // Nor is it that no content is kept.
+            let is_unguessed = kind.is_hub_role() || kind.is_for_registration() || kind == Kind::KeptContent;
+            let unknown = is_unguessed && objects.is_empty() && !self.complete.contains(&kind);
             store.apply(if unknown {
                 Event::Withheld { kind }
             } else {

@@ -29,13 +29,14 @@ const DEEPEST: usize = 4;
 /// Takes out of objects what a dump does not hold; tells whether a credential was among it.
 pub(super) fn strip(objects: &mut [Value]) -> bool {
     objects.iter_mut().for_each(bookkeeping);
-    let hashes: Vec<String> = objects
-        .iter()
-        .map(|object| SpecHash::of(object).to_string())
-        .collect();
+    let hashes: Vec<String> = objects.iter().map(hashed).collect();
     let mut search = Search::default();
     // A template shows which variables are credentials by where it puts them: they are hidden in configurations and works alike.
-    for template in objects.iter().filter(|object| is_of(object, Kind::Template)) {
+    for template in objects
+        .iter()
+        .map(copied)
+        .filter(|object| is_of(object, Kind::Template))
+    {
         search.value(&mut template.clone(), 0);
     }
     for object in objects.iter_mut() {
@@ -45,7 +46,7 @@ pub(super) fn strip(objects: &mut [Value]) -> bool {
     if !everywhere.is_empty() {
         replace_all(objects, &everywhere);
     }
-    let after = objects.iter().map(|object| SpecHash::of(object).to_string());
+    let after = objects.iter().map(hashed);
     let changed = hashes
         .into_iter()
         .zip(after)
@@ -55,6 +56,16 @@ pub(super) fn strip(objects: &mut [Value]) -> bool {
         replace_all(objects, &changed);
     }
     search.hides
+}
+
+/// Returns what an object is a copy of, or itself: a copy has the hash of the content in it.
+fn copied(object: &Value) -> &Value {
+    let copy = object.get("data").filter(|_| is_of(object, Kind::KeptContent));
+    copy.unwrap_or(object)
+}
+
+fn hashed(object: &Value) -> String {
+    SpecHash::of(copied(object)).to_string()
 }
 
 fn bookkeeping(object: &mut Value) {
@@ -409,6 +420,19 @@ mod tests {
             {"manager": "flux", "operation": "Apply", "fieldsV1": {}},
             {"manager": "kubectl apply", "operation": "Apply", "fieldsV1": version}]});
         assert_eq!(object["metadata"], kept);
+    }
+
+    #[test]
+    fn a_copy_of_content_keeps_the_hash_that_is_noted() {
+        let variable = json!({"name": "PASSWORD", "value": "Hunter2Hunter2"});
+        let data = json!({"kind": "AddOnDeploymentConfig", "metadata": {"name": "a"}, "spec": {"customizedVariables": [variable]}});
+        let noted =
+            json!({"kind": "ClusterManagementAddOn", "status": {"noted": SpecHash::of(&data).to_string()}});
+        let mut objects = [json!({"kind": "ControllerRevision", "data": data}), noted];
+        assert!(strip(&mut objects));
+        let [copy, noted] = objects;
+        assert!(!copy.to_string().contains("Hunter2"), "{copy}");
+        assert_eq!(noted["status"]["noted"], SpecHash::of(&copy["data"]).to_string());
     }
 
     #[test]

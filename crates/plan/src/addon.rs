@@ -11,7 +11,7 @@ use super::outlook::Outlook;
 use super::settled::{Heard, Others};
 use super::types::{Action, Plan, Wait, WaitOn, earliest};
 use super::{
-    config, diff, discovery, health, install, own_status, registration, rollout, rollup, uninstall,
+    config, diff, discovery, health, install, kept, own_status, registration, rollout, rollup, uninstall,
     unreachable,
 };
 use snapshot::View;
@@ -196,6 +196,7 @@ fn managed(
         actions: settle(membership.actions, seen_to.actions)
             .chain(diff::addon(view.addon, &summary, verdict))
             .chain(own)
+            .chain(kept::actions(view))
             .collect(),
         waits: membership
             .waits

@@ -157,6 +157,8 @@ pub struct Settings {
     pub hub_namespaces: HubNamespaces,
     /// Signers that only certain add-ons may have.
     pub reserved_signers: ReservedSigners,
+    /// The namespace of the controllers, where content of cluster-scoped objects is kept.
+    pub namespace: Name,
 }
 
 /// Returns the user by which a hub knows a service account.
@@ -211,6 +213,7 @@ impl Default for Settings {
             removal_budget: RemovalBudget::default(),
             hub_namespaces: HubNamespaces::default(),
             reserved_signers: ReservedSigners::default(),
+            namespace: Name::from("tidegate"),
         }
     }
 }

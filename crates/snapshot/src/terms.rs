@@ -9,7 +9,8 @@ pub use api::names::annotations::{
 };
 pub use api::names::finalizers;
 pub use api::names::labels::{
-    ADDON_NAME, ADDON_NAMESPACE, ADDON_VERSION, CLUSTER_NAME, FEATURE_PREFIX, TOKEN_ADDON_NAME,
+    ADDON_NAME, ADDON_NAMESPACE, ADDON_VERSION, CLUSTER_NAME, FEATURE_PREFIX, TEMPLATE_VERSION,
+    TOKEN_ADDON_NAME,
 };
 
 /// Name under which the API server records what the controllers write.
@@ -71,6 +72,11 @@ pub const REMOVALS_ALLOWED_UNTIL: &str = "tidegate.io/removals-allowed-until";
 
 /// Annotation on a `ClusterManagementAddOn`: `"true"` refuses to delete it while clusters have the add-on.
 pub const DELETION_GUARD: &str = "tidegate.io/deletion-guard";
+
+/// Label on a `ControllerRevision` in which Tidegate keeps content of an add-on: the name of the add-on, as far as it fits.
+pub const KEPT_CONTENT: &str = "tidegate.io/kept-content";
+/// Field of the data of such an object that says why there is no copy.
+pub const NOT_KEPT: &str = "notKept";
 
 /// Annotation on a `ManagedClusterAddOn`: `"true"` lets it go without its pre-delete hooks.
 pub const SKIP_HOOKS: &str = "tidegate.io/skip-hooks";

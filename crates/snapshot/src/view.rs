@@ -6,12 +6,13 @@
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, btree_map};
 
-use super::kind::Owner;
-use super::kinds::placement;
+use super::kind::{Kind, Owner, Place};
+use super::kinds::kept_content::KeptContent as KeptKind;
 use super::kinds::rollout::Rollout;
+use super::kinds::{namespace, placement};
 use super::parts::config_watch::ConfigWatch;
 use super::record::{
-    AddOn, Cluster, Config, ConfigRef, Decision, Instance, Lifecycle, Placement, RollUp, Work,
+    AddOn, Cluster, Config, ConfigRef, Decision, Instance, KeptContent, Lifecycle, Placement, RollUp, Work,
 };
 use super::settings::{Fence, Managing, RollUps, Settings};
 use super::store::Store;
@@ -114,7 +115,7 @@ impl<'s> View<'s> {
 
     /// Returns whether the roll-up is kept in an object of our own: it is asked for, and the hub serves the kind.
     pub fn keeps_roll_ups(&self) -> bool {
-        self.settings().roll_ups == RollUps::InOwnKind && self.store.objects.shows_roll_ups
+        self.settings().roll_ups == RollUps::InOwnKind && self.store.objects.shown.contains(&Kind::Rollout)
     }
 
     /// Returns the roll-up of the add-on in an object of our own.
@@ -193,10 +194,50 @@ impl<'s> View<'s> {
         self.store.objects.configs.get(config)
     }
 
-    /// Returns the object of a reference only if its present content is the one with `hash`: a cluster is never given
-    /// content that its rollout has not assigned to it.
-    pub fn content(&self, config: &ConfigRef, hash: &str) -> Option<&'s Config> {
-        self.config(config).filter(|found| &*found.hash == hash)
+    /// Returns the object of a reference only if its present content is the one with `hash`, or the copy of that content that is
+    /// kept: a cluster is never given content that its rollout has not assigned to it.
+    pub fn content(&self, config: &ConfigRef, hash: &Name) -> Option<&'s Config> {
+        let present = self.config(config).filter(|found| found.hash == *hash);
+        present.or_else(|| self.kept_content(config, hash).map(|(.., content)| content))
+    }
+
+    /// Returns the copy that is kept of the content that an object had when its hash was `hash`, with its number and its place.
+    pub fn kept_content(
+        &self,
+        config: &ConfigRef,
+        hash: &Name,
+    ) -> Option<(&'s Place, &'s KeptContent, &'s Config)> {
+        let wanted = (config.clone(), hash.clone());
+        let mut places = self.store.indexes.kept.of(&wanted);
+        places.find_map(|place| {
+            let (place, kept) = self.store.kept.entry::<KeptKind>(place)?;
+            let (_, content) = kept.content.as_ref().ok()?;
+            Some((place, kept, content))
+        })
+    }
+
+    /// Returns what is kept in a place, whatever it says.
+    pub fn kept(&self, place: &Place) -> Option<&'s KeptContent> {
+        self.store.kept.get::<KeptKind>(place)
+    }
+
+    /// Returns everything that is kept of the add-on, sorted by place.
+    pub fn all_kept(&self) -> impl Iterator<Item = (&'s Place, &'s KeptContent)> + use<'s> {
+        let name = &self.addon.name;
+        let all = self.store.kept.all::<KeptKind>();
+        all.filter(move |(_, kept)| kept.addon == *name)
+    }
+
+    /// Returns whether the hub shows the objects in which content is kept.
+    pub fn keeps_content(&self) -> bool {
+        self.store.objects.shown.contains(&Kind::KeptContent)
+    }
+
+    /// Returns whether a namespace is not there, or is being deleted, as far as the hub shows namespaces.
+    pub fn lacks_namespace(&self, name: &Name) -> bool {
+        let place = (Name::default(), name.clone());
+        let known = self.store.kept.get::<namespace::Namespace>(&place);
+        self.store.objects.shown.contains(&Kind::Namespace) && known.is_none_or(|known| known.meta.deleting)
     }
 
     /// Returns the content that the object of a reference had when its hash was `hash`, even if it has been edited or

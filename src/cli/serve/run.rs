@@ -297,6 +297,7 @@ fn options(args: &ServeArgs, metrics: &Metrics) -> (TideOptions, Option<Sighting
         ..TideOptions::from(&args.tide)
     };
     options.settings = args.rights.applied_to(options.settings);
+    options.settings.namespace = settings::place(args.elect.as_ref()).namespace.into();
     if args.controllers == ControllersMode::Observe {
         options.part = Part::Observes;
     }

@@ -6,6 +6,7 @@
 mod approval;
 mod beside;
 mod grants;
+mod kept;
 mod pace;
 mod pinned;
 mod removals;

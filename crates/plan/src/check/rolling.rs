@@ -194,9 +194,7 @@ fn of_type<'g>(all: &'g [AssignedConfig], of: &ConfigType) -> Vec<(&'g str, &'g 
 fn is_nothing(view: &View<'_>, instance: &Instance, reference: &Reference) -> bool {
     let config = &reference.config;
     let can_be = Kind::of_config(&config.of.group, &config.of.resource).is_none()
-        || view
-            .config(config)
-            .is_some_and(|found| found.hash == reference.desired);
+        || view.content(config, &reference.desired).is_some();
     let is_made = view.works(&instance.cluster).any(|work| deploys(instance, work));
     let is_lost = reference.desired.is_empty() || !(can_be || is_made);
     reference.applied.is_none() && is_lost && !runs_another(view, instance, config)

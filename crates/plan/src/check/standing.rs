@@ -283,9 +283,7 @@ fn starts_up(view: &View<'_>, instance: &Instance, now: Timestamp) -> bool {
 fn can_arrive(view: &View<'_>, instance: &Instance) -> bool {
     let is_there = |one: &Reference| {
         Kind::of_config(&one.config.of.group, &one.config.of.resource).is_none()
-            || view
-                .config(&one.config)
-                .is_some_and(|found| found.hash == one.desired)
+            || view.content(&one.config, &one.desired).is_some()
     };
     let mut works = view.works(&instance.cluster);
     instance.references.iter().all(is_there)

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::{beside, grants, pace, pinned, removals, rolling, standing, unchanged, undone};
+use super::{beside, grants, kept, pace, pinned, removals, rolling, standing, unchanged, undone};
 use crate::types::{Action, Plan, Revision};
 use crate::work::is_hook_work;
 use snapshot::{InstallStrategy, Kind, Name, ObjectKey, PlacementUse, View, terms};
@@ -75,6 +75,9 @@ fn fault(view: &View<'_>, plan: &Plan, action: &Action) -> Option<&'static str> 
         }
         Action::Create { object, body, .. } if object.kind == Kind::Rollout => {
             created_roll_up(view, object, &body.value())
+        }
+        Action::Create { object, body, .. } if object.kind == Kind::KeptContent => {
+            kept::created(view, object, &body.value())
         }
         Action::Create { .. } => Some("this kind is never created"),
         Action::Replace {
@@ -288,6 +291,9 @@ fn deleted(view: &View<'_>, object: &ObjectKey, uid: &str) -> Option<&'static st
     if object.kind == Kind::Rollout {
         let kept = view.addon.managed && !view.is_anothers();
         return anothers_roll_up(view, object).or_else(|| kept.then_some("the add-on is managed here"));
+    }
+    if object.kind == Kind::KeptContent {
+        return kept::deleted(view, object);
     }
     if object.kind != Kind::Instance {
         return Some("this kind is never deleted");

@@ -21,6 +21,8 @@ pub(crate) struct Desired {
     pub generation: Option<i64>,
     /// Why the hash is unknown, or cannot be verified.
     pub fault: Option<ConfigFault>,
+    /// The copy that its content is taken from; where it can be given to no cluster any more, why no copy helps.
+    pub copy: Option<Name>,
 }
 
 /// The effective configuration of one instance.
@@ -85,6 +87,7 @@ impl Entry {
             hash: Name::from(""),
             generation: Some(0),
             fault: Some(fault),
+            copy: None,
         }
     }
 }
@@ -195,6 +198,7 @@ mod tests {
                 hash: hash.into(),
                 generation: Some(1),
                 fault: None,
+                copy: None,
             }
         };
         Effective {

@@ -8,7 +8,10 @@ use std::collections::BTreeSet;
 use super::desired::{Desired, Effective};
 use super::fault::ConfigFault;
 use super::layers::{Entry, Source, is_template};
-use snapshot::{AddOn, ConfigRef, ConfigState, ConfigType, Instance, Name, PlacementUse, TypeFault, View};
+use crate::kept;
+use snapshot::{
+    AddOn, Config, ConfigRef, ConfigState, ConfigType, Content, Instance, Name, PlacementUse, TypeFault, View,
+};
 
 /// What is noted of one reference.
 #[derive(Debug, Clone, Copy)]
@@ -144,10 +147,25 @@ pub(super) fn look_up(view: &View<'_>, entry: &Entry, note: Note<'_>, deployed: 
         hash: hash.map_or_else(|| Name::from(""), Name::clone),
         generation,
         fault,
+        copy: None,
     };
     if let Source::KnownGood(hash) = &entry.source {
-        let (generation, fault) = known_good(view, (&entry.config, hash), deployed || !note.by_others);
-        return desired(Some(hash), generation, fault);
+        let wanted = (&entry.config, hash);
+        let copy = view.kept_content(&entry.config, hash);
+        // A program that reads the object by its name finds no copy.
+        let copy = copy.filter(|(.., content)| deployed && is_for(view.addon, content));
+        let (generation, fault) = known_good(view, wanted, deployed || !note.by_others);
+        return match (fault, copy) {
+            (Some(_), Some((place, kept, _))) => Desired {
+                copy: Some(kept::told(place, kept).into()),
+                ..desired(Some(hash), None, None)
+            },
+            (Some(_), None) => Desired {
+                copy: Some(kept::lost(view, &entry.config, hash).into()),
+                ..desired(Some(hash), generation, fault)
+            },
+            (None, _) => desired(Some(hash), generation, None),
+        };
     }
     if is_of_another(view, &entry.config) {
         return desired(None, Some(0), Some(ConfigFault::OfAnotherAddon));
@@ -204,7 +222,11 @@ fn known_good(
 /// A template gives its agents certificates and permissions; whose they are, its author says.
 fn is_of_another(view: &View<'_>, config: &ConfigRef) -> bool {
     let found = is_template(&config.of).then(|| view.config(config)).flatten();
-    found.is_some_and(|found| found.addon != view.addon.name)
+    found.is_some_and(|found| !is_for(view.addon, found))
+}
+
+fn is_for(addon: &AddOn, content: &Config) -> bool {
+    !matches!(*content.content, Content::Template(_)) || content.addon == addon.name
 }
 
 /// Another program has computed another hash of what is there now: it knows its kind better, and writing ours would only

@@ -301,14 +301,22 @@ impl Notice {
 pub(crate) fn gone(lost: &Desired) -> String {
     let hash = lost.hash.get(..SHORT).unwrap_or(&lost.hash);
     let what = lost.config.told();
+    let copy = lost.copy.as_deref().unwrap_or_default();
     match lost.fault {
         Some(ConfigFault::Superseded) => format!(
-            "{what} was edited in place, and the content that was good (hash {hash}) is not on the hub any more; apply that content again"
+            "{what} was edited in place, and the content that was good (hash {hash}) is not on the hub any more; apply that content again: \
+             {copy}"
         ),
-        Some(_) | None => format!(
-            "{what} with the content that was good (hash {hash}) cannot be used: it {}",
-            lost.why().unwrap_or_default()
-        ),
+        fault => {
+            let told = format!(
+                "{what} with the content that was good (hash {hash}) cannot be used: it {}",
+                lost.why().unwrap_or_default()
+            );
+            match fault {
+                Some(ConfigFault::Absent(_)) => format!("{told}; create it again: {copy}"),
+                _ => told,
+            }
+        }
     }
 }
 

@@ -193,6 +193,7 @@ fn as_desired(reference: &Reference) -> Desired {
         hash: reference.desired.clone(),
         generation: None,
         fault: None,
+        copy: None,
     }
 }
 

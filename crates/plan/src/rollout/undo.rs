@@ -182,8 +182,15 @@ fn told(undone: &Undone, good: &Effective) -> String {
     if news.len() > NAMED {
         what.push_str(", …");
     }
+    let copies = good.refs.iter().filter_map(|one| one.copy.as_deref());
+    let copies = copies.take(NAMED).collect::<Vec<_>>().join(", ");
+    let kept = if copies.is_empty() {
+        String::new()
+    } else {
+        format!(", kept in {copies}")
+    };
     format!(
-        "clusters run with what was last known to be good, because too many failed with {what}: {}; other content travels anew, and `tidegate \
+        "clusters run with what was last known to be good{kept}, because too many failed with {what}: {}; other content travels anew, and `tidegate \
          rollout retry` tries this one again",
         undone.why
     )

@@ -41,7 +41,7 @@ impl Kind {
         let is_written_alone = matches!(self, Self::Work | Self::Rollout);
         let is_asked_for = match self.need() {
             Need::Always | Need::WhereServed | Need::ForRights | Need::ForRollUps | Need::ForPolicies => true,
-            Need::ForRegistration | Need::ForUpgrades => false,
+            Need::ForRegistration | Need::ForUpgrades | Need::ForUndo => false,
         };
         is_asked_for && !is_written_alone
     }
@@ -54,7 +54,8 @@ impl Kind {
             | Need::ForRights
             | Need::ForRollUps
             | Need::ForPolicies
-            | Need::ForUpgrades => true,
+            | Need::ForUpgrades
+            | Need::ForUndo => true,
         }
     }
 
@@ -73,7 +74,9 @@ impl Kind {
         if name == "ManifestWork" && labels.is_some_and(|labels| labels.get(upgrade::marks::UID).is_some()) {
             return Some(Self::UpgradeWork);
         }
-        Self::ALL.into_iter().find(|kind| kind.word() == name)
+        let is_kept = labels.is_some_and(|labels| labels.get(terms::KEPT_CONTENT).is_some());
+        let mut all = Self::ALL.into_iter();
+        all.find(|kind| kind.word() == name && (*kind != Self::KeptContent || is_kept))
     }
 
     /// Returns whether there is no hub without the kind (Open Cluster Management's own have no `AddOnHubConfig`). An answer that
@@ -94,7 +97,7 @@ impl Kind {
     /// Returns the name of the definition that a hub needs to serve the kind; none for kinds that are part of Kubernetes.
     pub fn definition(self) -> Option<String> {
         let Address { group, resource, .. } = self.address();
-        let is_built_in = group.is_empty() || group.ends_with(".k8s.io");
+        let is_built_in = !group.contains('.') || group.ends_with(".k8s.io");
         (!is_built_in).then(|| format!("{resource}.{group}"))
     }
 

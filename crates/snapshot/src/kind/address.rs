@@ -34,6 +34,8 @@ pub(super) enum Need {
     ForUpgrades,
     /// What policies ask about namespaces.
     ForPolicies,
+    /// Content that rollouts go back to.
+    ForUndo,
 }
 
 /// A label that an object must have to count.

@@ -45,7 +45,7 @@ impl ObjectKey {
     }
 
     /// Builds the key of the object of a kind in a place.
-    pub(crate) fn at(kind: Kind, (namespace, name): &Place) -> Self {
+    pub fn at(kind: Kind, (namespace, name): &Place) -> Self {
         Self::new(kind, namespace.clone(), name.clone())
     }
 
@@ -56,7 +56,7 @@ impl ObjectKey {
     }
 
     /// Returns namespace and name.
-    pub(crate) fn place(&self) -> Place {
+    pub fn place(&self) -> Place {
         (self.namespace.clone(), self.name.clone())
     }
 }

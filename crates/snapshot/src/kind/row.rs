@@ -148,4 +148,7 @@ kinds! {
     UpgradeWork = Row::new(namespaced(WORK_GROUP, "v1", "ManifestWork", "manifestworks"), Need::ForUpgrades)
         .selected_by(&[Label::Has(upgrade::marks::UID)])
         .called("UpgradeWork");
+    /// `ControllerRevision` in which content is kept that a rollout may go back to
+    KeptContent = Row::new(namespaced("apps", "v1", "ControllerRevision", "controllerrevisions"), Need::ForUndo)
+        .selected_by(&[Label::Has(terms::KEPT_CONTENT)]);
 }

@@ -35,6 +35,7 @@ pub(super) fn record(
         is_version: version.is_some_and(|version| AddonVersion::parse(version).is_ok()),
         addon: names.share(""),
         content: Arc::new(content),
+        text: SpecHash::text(object).into(),
     })
 }
 

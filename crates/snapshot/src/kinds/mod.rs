@@ -12,6 +12,7 @@ pub(super) mod hub_cluster_role;
 mod hub_config;
 pub(super) mod hub_role;
 mod instance;
+pub(super) mod kept_content;
 pub(super) mod namespace;
 pub(super) mod placement;
 mod plain;
@@ -32,7 +33,7 @@ pub(super) use stored::Outcome;
 stored::list! {
     addon::AddOn, cluster::Cluster, cluster_set::ClusterSet, decision::Decision, deployment_config::DeploymentConfig,
     hub_cluster_role::HubClusterRole, hub_config::HubConfig, hub_role::HubRole, instance::Instance,
-    namespace::Namespace, placement::Placement, role::Role, role_binding::RoleBinding, rollout::Rollout,
+    kept_content::KeptContent, namespace::Namespace, placement::Placement, role::Role, role_binding::RoleBinding, rollout::Rollout,
     service_account::ServiceAccount, set_binding::SetBinding, signing_request::SigningRequest,
     template::Template, upgrade::Upgrade, upgrade_work::UpgradeWork, work::Work,
 }

@@ -40,12 +40,13 @@ impl Plain for Namespace {
         })
     }
 
-    fn changed(
-        store: &mut Store,
-        key: &ObjectKey,
-        _before: Option<&NamespaceRecord>,
-        _touched: &mut Touched,
-    ) {
+    fn changed(store: &mut Store, key: &ObjectKey, before: Option<&NamespaceRecord>, touched: &mut Touched) {
         store.published.namespace_changed(&key.name);
+        let is_open = |known: &NamespaceRecord| !known.meta.deleting;
+        let now = store.kept.get::<Self>(&key.place()).is_some_and(is_open);
+        // Content of templates is kept there.
+        if key.name == store.settings.namespace && now != before.is_some_and(is_open) {
+            store.touch_all(touched);
+        }
     }
 }

@@ -25,6 +25,8 @@ pub(crate) struct Indexes {
     pub(crate) by_placement: Mentions<Place, Owner>,
     /// Who refers to a configuration.
     pub(crate) by_config: Mentions<ConfigRef, Owner>,
+    /// Where content is kept, by the object and its hash.
+    pub(crate) kept: Mentions<(ConfigRef, Name), Place>,
     /// The add-ons that depend on an add-on.
     pub(crate) dependents: Mentions<Name, Name>,
     /// The add-ons that have something on a cluster.

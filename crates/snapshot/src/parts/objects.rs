@@ -33,8 +33,8 @@ pub(crate) struct Objects {
     pub(crate) grants: Filed<ObjectKey, Grant>,
     /// Certificate signing requests by add-on and name.
     pub(crate) requests: Filed<Name, Request>,
-    /// Whether the hub shows `AddOnRollout`s: where it lacks the kind, none is written.
-    pub(crate) shows_roll_ups: bool,
+    /// Kinds that the hub shows: of a kind that it lacks nothing is written.
+    pub(crate) shown: BTreeSet<Kind>,
     /// Kinds that the hub does not show.
     pub(crate) withheld: BTreeSet<Kind>,
 }

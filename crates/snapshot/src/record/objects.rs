@@ -5,9 +5,11 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use serde_json::{Map, Value, json};
 
 use crate::content::{DeploymentConfig, Template};
 use crate::facts::{AddonFacts, ClusterFacts};
+use crate::kind::Kind;
 use crate::label_map::LabelMap;
 use crate::record::claims::Claims;
 use crate::record::meta::{Condition, Meta, OwnerReference, Status};
@@ -362,9 +364,43 @@ pub struct Config {
     pub addon: Name,
     /// What it says.
     pub content: Arc<Content>,
+    /// The text of which `hash` is the hash: all of it that counts, as JSON.
+    pub text: Arc<str>,
+}
+
+/// Content that is kept in a `ControllerRevision`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeptContent {
+    /// Identity and revision.
+    pub meta: Meta,
+    /// The add-on that owns it.
+    pub addon: Name,
+    /// Its number: later content has a higher one.
+    pub revision: i64,
+    /// The object whose content it is, as it was, or why there is none.
+    pub content: Result<(ConfigRef, Config), Name>,
 }
 
 impl Config {
+    /// Returns the object as it is written: its content, its names and, of a template, its version.
+    pub fn object(&self, config: &ConfigRef) -> Value {
+        let mut metadata = Map::from_iter([("name".to_owned(), json!(&*config.name))]);
+        if !config.namespace.is_empty() {
+            metadata.insert("namespace".to_owned(), json!(&*config.namespace));
+        }
+        if let Some(version) = self.version.as_ref().filter(|_| !self.addon.is_empty()) {
+            let labels = json!({(terms::TEMPLATE_VERSION): &**version});
+            metadata.insert("labels".to_owned(), labels);
+        }
+        let mut object: Map<String, Value> = serde_json::from_str(&self.text).unwrap_or_default();
+        object.insert("metadata".to_owned(), Value::Object(metadata));
+        if let Some(kind) = Kind::of_config(&config.of.group, &config.of.resource) {
+            object.insert("apiVersion".to_owned(), json!(kind.api_version()));
+            object.insert("kind".to_owned(), json!(kind.address().kind));
+        }
+        Value::Object(object)
+    }
+
     /// Returns the version, if it can be read as one.
     pub fn readable_version(&self) -> Option<&Name> {
         self.version.as_ref().filter(|_| self.is_version)

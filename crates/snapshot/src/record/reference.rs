@@ -43,7 +43,7 @@ impl std::fmt::Display for ConfigRef {
 
 impl ConfigRef {
     /// Returns the reference under which a configuration object is filed.
-    pub(crate) fn of(key: &ObjectKey) -> Self {
+    pub fn of(key: &ObjectKey) -> Self {
         let address = key.kind.address();
         Self {
             of: ConfigType {

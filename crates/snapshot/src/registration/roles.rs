@@ -45,16 +45,20 @@ impl Store {
         } else {
             self.objects.withheld.insert(kind)
         };
-        let begins =
-            kind == Kind::Rollout && std::mem::replace(&mut self.objects.shows_roll_ups, shown) != shown;
-        let matters = begins && self.settings.roll_ups == RollUps::InOwnKind;
+        let begins = if shown {
+            self.objects.shown.insert(kind)
+        } else {
+            self.objects.shown.remove(&kind)
+        };
+        let is_rolled_up = kind == Kind::Rollout && self.settings.roll_ups == RollUps::InOwnKind;
+        let matters = begins && (is_rolled_up || kind == Kind::KeptContent);
         if matters || (news && kind.is_hub_role()) {
             self.touch_all(touched);
         }
     }
 
     /// Which add-ons ask for a role stands in contents that may be gone: labels of roles change rarely.
-    fn touch_all(&self, touched: &mut Touched) {
+    pub(crate) fn touch_all(&self, touched: &mut Touched) {
         touched.extend(self.objects.addons.keys().map(Owner::addon));
     }
 }

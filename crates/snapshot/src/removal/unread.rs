@@ -116,7 +116,8 @@ impl Store {
             | Kind::SigningRequest
             | Kind::Rollout
             | Kind::Namespace
-            | Kind::UpgradeWork => Touched::new(),
+            | Kind::UpgradeWork
+            | Kind::KeptContent => Touched::new(),
         }
     }
 
