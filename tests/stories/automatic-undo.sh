@@ -49,9 +49,12 @@ helloworld first
 done_on InstallSucceed cluster1 cluster2 cluster3 cluster4
 until_is True noted KnownGood
 
-say "the next settings fail on the clusters that get them first"
+say "the next settings fail on the clusters that get them first, and the old ones are pruned with the same commit"
+kept() { kubectl get controllerrevisions -A -l "tidegate.io/kept-content=$addon" -o name | wc -l; }
+until_is 2 kept
 settings second broken
 helloworld second
+kubectl delete addondeploymentconfig first -n "$namespace" >/dev/null
 until_is RolledBack says Ready
 is RolledBack says Stalled
 for cluster in cluster1 cluster2 cluster3 cluster4; do
@@ -68,10 +71,31 @@ for cluster in cluster1 cluster2 cluster3 cluster4; do
 done
 is "" noted Undone
 
-say "an edit in place that fails leaves nothing to go back to"
+say "an edit in place that fails is undone as well"
+until_is 3 kept
 settings second broken
-until_is UndoImpossible says Stalled
-is better agent cluster4
+until_is RolledBack says Ready
+for cluster in cluster1 cluster2 cluster3 cluster4; do
+  until_is better agent "$cluster"
+done
+
+say "tidegate rollout undo gives the object its content back, and names the revision"
+tidegate rollout undo "$addon" | grep -q "from ControllerRevision $namespace/$addon-.* (revision 3)"
+until_is Ready says Ready
+is better kubectl get addondeploymentconfig second -n "$namespace" -o 'jsonpath={.spec.customizedVariables[0].value}'
+
+say "tidegate rollout undo creates an object again that was pruned"
+desired() { kubectl get cma "$addon" -o 'jsonpath={.status.installProgressions[0].configReferences[0].desiredConfig.name}'; }
+kubectl annotate cma "$addon" tidegate.io/paused='*' >/dev/null
+settings third other
+helloworld third
+kubectl delete addondeploymentconfig second -n "$namespace" >/dev/null
+until_is third desired
+tidegate rollout undo "$addon" | grep -q "second\" from ControllerRevision $namespace/$addon-.* (revision 3)"
+is better kubectl get addondeploymentconfig second -n "$namespace" -o 'jsonpath={.spec.customizedVariables[0].value}'
+until_is second desired
+kubectl annotate cma "$addon" tidegate.io/paused- >/dev/null
+until_is Ready says Ready
 
 say "a word that means nothing is refused"
 refused "did you mean \"undo\"?" <<YAML
@@ -80,3 +104,7 @@ kind: ClusterManagementAddOn
 metadata: {name: $addon, annotations: {tidegate.io/on-failure: und}}
 spec: {}
 YAML
+
+say "what is kept goes with the add-on"
+kubectl delete cma "$addon" --wait=false >/dev/null
+until_is 0 kept

@@ -12,6 +12,9 @@ applied=0
 # say TEXT: what happens next, for the reader of the log.
 say() { printf -- '-- %s\n' "$*"; }
 
+# tidegate …: the binary of the story.
+tidegate() { "$STORY_BINARY" "$@"; }
+
 fail() { printf 'NOT SO: %s\n' "$*" >&2; exit 1; }
 
 # apply: stores the manifests on standard input; they are removed when the story is over.

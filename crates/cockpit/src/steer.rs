@@ -73,6 +73,8 @@ pub struct Writing {
     pub says: Vec<String>,
     /// What is taken away, field by field.
     pub takes: Vec<String>,
+    /// Objects that get the content back that was kept of them, before anything else is written.
+    pub restores: Vec<Value>,
     /// What the user of the verb should know.
     pub note: Option<String>,
 }
@@ -154,6 +156,7 @@ impl Writing {
             form: Form::Apply,
             says,
             takes: Vec::new(),
+            restores: Vec::new(),
             note: None,
         }
     }
@@ -307,6 +310,7 @@ fn resume(ask: Steer<'_>, place: Option<&str>) -> Result<Writing, String> {
         form: Form::Merge,
         says: Vec::new(),
         takes,
+        restores: Vec::new(),
         note: None,
     })
 }

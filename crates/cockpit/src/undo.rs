@@ -1,6 +1,7 @@
 //! Back to what was last known to be good: the reference that a rollout has brought is put back to the object before it.
 //!
-//! Decides where the reference stands, and when there is no way back: an object that was edited in place has no content but its present one.
+//! Decides where the reference stands, which objects get content back that was kept of them, and when there is no way back: an object that
+//! was edited or deleted, and of whose content nothing was kept.
 
 use serde_json::{Map, Value, json};
 
@@ -24,14 +25,21 @@ pub(super) fn undo(ask: Steer<'_>) -> Result<Writing, String> {
             None => unknown = true,
         }
     }
-    if back.is_empty() {
-        return Err(nothing(&edited, unknown));
+    let mut says = Vec::new();
+    let mut restores = Vec::new();
+    for (change, from) in &edited {
+        restore(&view, change, from, (&mut restores, &mut says));
+    }
+    if back.is_empty() && restores.is_empty() {
+        return Err(nothing(&view, &edited, unknown));
     }
     let mut spec = Value::Object(Map::new());
-    let mut says = Vec::new();
     let mut notes = Vec::new();
     for (change, from) in back {
-        notes.extend(exists(&view, change, from)?);
+        match exists(&view, change, from) {
+            Err(_) if restore(&view, change, from, (&mut restores, &mut says)) => {}
+            found => notes.extend(found?),
+        }
         let place = place_of(ask, change, from)?;
         place.put(&mut spec, from);
         let told = format!("{}={}", place.told, quoted(&from.object));
@@ -44,6 +52,7 @@ pub(super) fn undo(ask: Steer<'_>) -> Result<Writing, String> {
     }
     as_on_the_hub(&mut spec, ask.object);
     let mut writing = Writing::apply(json!({"spec": spec}), says);
+    writing.restores = restores;
     writing.note = (!notes.is_empty()).then(|| notes.join("; "));
     Ok(writing)
 }
@@ -88,7 +97,27 @@ fn as_on_the_hub(spec: &mut Value, object: &Value) {
     }
 }
 
-fn nothing(edited: &[(&Change, &Content)], unknown: bool) -> String {
+/// Adds the object with the content that was kept of it; returns whether there is such content.
+fn restore(
+    view: &View<'_>,
+    change: &Change,
+    from: &Content,
+    (restores, says): (&mut Vec<Value>, &mut Vec<String>),
+) -> bool {
+    let config = reference(&change.what, &from.object);
+    let Some((place, kept, content)) = view.kept_content(&config, &from.hash.as_str().into()) else {
+        return false;
+    };
+    let object = content.object(&config);
+    if !restores.contains(&object) {
+        let (what, kept) = (&change.what, plan::kept_in(place, kept));
+        says.push(format!("{what} {} from {kept}", quoted(&from.object)));
+        restores.push(object);
+    }
+    true
+}
+
+fn nothing(view: &View<'_>, edited: &[(&Change, &Content)], unknown: bool) -> String {
     let Some((change, from)) = edited.first() else {
         if unknown {
             return "nobody has noted what was good before".to_owned();
@@ -96,9 +125,14 @@ fn nothing(edited: &[(&Change, &Content)], unknown: bool) -> String {
         return "nothing differs from what was last known to be good".to_owned();
     };
     let hash: String = from.hash.chars().take(8).collect();
+    let lost = plan::lost_content(
+        view,
+        &reference(&change.what, &from.object),
+        &from.hash.as_str().into(),
+    );
     format!(
-        "{} {} was edited in place, and the content that was good (hash {hash}) is not on the hub any more; apply that content again, it \
-         travels as any change does",
+        "{} {} was edited in place, and the content that was good (hash {hash}) is not on the hub any more ({lost}); apply that content \
+         again, it travels as any change does",
         change.what, change.to.object
     )
 }
@@ -112,7 +146,10 @@ fn exists(view: &View<'_>, change: &Change, from: &Content) -> Result<Option<Str
         (Some(hash), _) => hash,
         (None, ConfigState::Exists { hash, .. }) => hash.to_string(),
         (None, ConfigState::Absent(_)) => {
-            return Err(format!("{object} does not exist any more; create it again first"));
+            let lost = plan::lost_content(view, &config, &from.hash.as_str().into());
+            return Err(format!(
+                "{object} does not exist any more ({lost}); create it again first"
+            ));
         }
         // Not looked at, because nothing refers to it now or its type cannot be read: its content cannot be compared.
         (None, ConfigState::Unanswered | ConfigState::Faulty(_)) => String::new(),

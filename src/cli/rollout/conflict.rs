@@ -33,6 +33,20 @@ pub(super) fn managers(causes: &[StatusCause]) -> Vec<String> {
     all
 }
 
+/// Returns the other field managers that own anything of the spec of an object.
+pub(super) fn owners_of_spec(object: &Value, own: &str) -> Vec<String> {
+    let entries = object
+        .pointer("/metadata/managedFields")
+        .and_then(Value::as_array);
+    let has_spec = |entry: &&Value| entry.pointer("/fieldsV1/f:spec").is_some();
+    let managers = entries.into_iter().flatten().filter(has_spec);
+    let managers = managers.filter_map(|entry| entry.get("manager")?.as_str());
+    managers
+        .filter(|manager| *manager != own)
+        .map(str::to_owned)
+        .collect()
+}
+
 /// Returns the field managers that own an annotation.
 pub(super) fn owners(object: &Value, annotation: &str) -> Vec<String> {
     let entries = object

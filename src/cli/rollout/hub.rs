@@ -143,7 +143,7 @@ pub(in crate::cli) fn api(client: &Client, target: &Target) -> Api<DynamicObject
     }
 }
 
-fn resource(kind: Kind) -> ApiResource {
+pub(super) fn resource(kind: Kind) -> ApiResource {
     let address = kind.address();
     let gvk = GroupVersionKind::gvk(address.group, address.version, address.kind);
     ApiResource::from_gvk_with_plural(&gvk, address.resource)

@@ -1,18 +1,18 @@
 //! Writes what a verb means.
 //!
 //! Decides how a conflict of field managers ends, and tells apart a conflict of revisions, which is its caller's to decide anew.
-//! Writes one object, by server-side apply or, to take a field away, by a merge patch; the gate judges it as it judges every
-//! other write.
+//! Writes one object, by server-side apply or, to take a field away, by a merge patch, and before it those that an undo gives their
+//! content back; the gate judges all of it as it judges every other write.
 
-use kube::api::{DynamicObject, Patch, PatchParams};
+use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
 use kube::{Api, Client};
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::conflict::{is_by_hand, managers, owners};
-use super::hub::api;
+use super::conflict::{is_by_hand, managers, owners, owners_of_spec};
+use super::hub::{api, resource, unread};
 use crate::cli::CliError;
 use cockpit::{Form, Target, Verb, Writing};
-use snapshot::terms;
+use snapshot::{Kind, ObjectKey, terms};
 
 /// How a verb is written.
 #[derive(Clone, Copy, Debug, Default)]
@@ -55,6 +55,7 @@ pub(in crate::cli) async fn put(
     (verb, writing): (&Verb, &Writing),
     request: Request,
 ) -> Result<Outcome, CliError> {
+    restore(client, (verb, writing), request).await?;
     let hub = Hub {
         api: api(client, target),
         name: &target.name,
@@ -97,6 +98,56 @@ pub(in crate::cli) async fn put(
             Ok(Outcome::Written { taken_from: owners })
         }
     }
+}
+
+/// Gives objects the content back that was kept of them: first, so that nothing refers to what is not there.
+async fn restore(
+    client: &Client,
+    (verb, writing): (&Verb, &Writing),
+    request: Request,
+) -> Result<(), CliError> {
+    let manager = Some(verb.manager().to_owned());
+    for wanted in &writing.restores {
+        let Some(kind) = Kind::of_object(wanted) else {
+            continue;
+        };
+        let key = ObjectKey::of(kind, wanted);
+        let resource = resource(kind);
+        let api: Api<DynamicObject> = if key.namespace.is_empty() {
+            Api::all_with(client.clone(), &resource)
+        } else {
+            Api::namespaced_with(client.clone(), &key.namespace, &resource)
+        };
+        let Some(found) = api.get_opt(&key.name).await.map_err(refused)? else {
+            let params = PostParams {
+                dry_run: request.dry_run,
+                field_manager: manager.clone(),
+            };
+            let object = serde_json::from_value(wanted.clone()).map_err(unread)?;
+            api.create(&params, &object).await.map_err(refused)?;
+            continue;
+        };
+        let found = serde_json::to_value(found).map_err(unread)?;
+        let spec = &wanted["spec"];
+        if found.get("spec") == Some(spec) {
+            continue;
+        }
+        allowed(&owners_of_spec(&found, verb.manager()), request)?;
+        let version = &found["metadata"]["resourceVersion"];
+        let patch: json_patch::Patch = serde_json::from_value(json!([
+            {"op": "test", "path": "/metadata/resourceVersion", "value": version},
+            {"op": "add", "path": "/spec", "value": spec},
+        ]))
+        .map_err(unread)?;
+        let params = PatchParams {
+            dry_run: request.dry_run,
+            field_manager: manager.clone(),
+            ..PatchParams::default()
+        };
+        let patched = api.patch(&key.name, &params, &Patch::Json::<()>(patch)).await;
+        patched.map_err(refused)?;
+    }
+    Ok(())
 }
 
 /// Where something is written, and how.
