@@ -37,7 +37,7 @@ type Row = (
 
 const ANY: &[&str] = &["create", "update", "patch", "delete"];
 
-const ROWS: [Row; 25] = [
+const ROWS: [Row; 26] = [
     (
         &["mutatingwebhookconfigurations", "validatingwebhookconfigurations"],
         ANY,
@@ -120,6 +120,12 @@ const ROWS: [Row; 25] = [
         "upgrades of every cluster",
     ),
     (&["addonrollouts"], ANY, Far::Itself, "the roll-ups of add-ons"),
+    (
+        &["controllerrevisions"],
+        ANY,
+        Far::Itself,
+        "what add-ons, DaemonSets and StatefulSets can go back to; a rollout goes back only to content with the hash that its status names",
+    ),
     (
         &[
             "policyreports",

@@ -326,6 +326,7 @@ const RBAC: &str = "rbac.authorization.k8s.io";
 const CERTIFICATES: &str = "certificates.k8s.io";
 const LEASES: &str = "coordination.k8s.io";
 const DEFINITIONS: (&str, &str) = ("apiextensions.k8s.io", "customresourcedefinitions");
+const COPIES: (&str, &str) = ("apps", "controllerrevisions");
 const MUTATING: (&str, &str) = ("admissionregistration.k8s.io", "mutatingwebhookconfigurations");
 const VALIDATING: (&str, &str) = ("admissionregistration.k8s.io", "validatingwebhookconfigurations");
 
@@ -349,6 +350,8 @@ const NO_ERASURE: &str = "it is not noticed that the hub's conversion erases fie
 const NO_WEBHOOKS: &str = "edits of the webhooks are not noticed";
 const NO_UPGRADES: &str = "clusters are not upgraded";
 const NO_KEYS: &str = "replicas do not accept each other's records";
+const NO_COPIES: &str =
+    "no content is kept that a rollout could go back to when its object is edited or deleted";
 const NO_REPORTS: &str = "the audit writes no reports";
 const NO_EVENTS: &str = "no events are written";
 const NO_SETTINGS: &str = "`plan --live` and `why` need flags for the settings";
@@ -498,9 +501,16 @@ fn of_the_controllers() -> Vec<Call> {
     all.extend(seen.into_iter().flat_map(|of| watched(OF, of)));
     all.extend(sets.into_iter().flat_map(|of| optional(OF, of, NO_UPGRADES)));
     all.extend(optional(OF, ("", "namespaces"), NO_NAMESPACES));
+    all.extend(optional(OF, COPIES, NO_COPIES));
     all.extend(of_configurations(OF));
     all.extend(of_policies(OF));
     all.extend([
+        Call::new(OF, COPIES, CREATE, "content that ran well")
+            .lost(NO_COPIES)
+            .when("all clusters of a placement run a template add-on well"),
+        Call::new(OF, COPIES, &["delete"], "content that is no longer needed")
+            .lost(NO_COPIES)
+            .when("an add-on has more than ten, or one was replaced"),
         Call::new(
             OF,
             (CLUSTER, "managedclusters"),
@@ -806,6 +816,7 @@ fn of_observers() -> Vec<Call> {
         ((CLUSTER, "managedclustersetbindings"), NO_UPGRADES),
         ((CLUSTER, "managedclustersupgrades"), NO_UPGRADES),
         (("", "namespaces"), NO_NAMESPACES),
+        (COPIES, NO_COPIES),
         (("", "serviceaccounts"), NO_REGISTRATION),
         ((RBAC, "clusterroles"), NO_ROLES),
         ((RBAC, "roles"), NO_ROLES),
