@@ -205,6 +205,7 @@ async fn search_among(definitions: Vec<Value>) -> Tally {
     tally
 }
 
+#[expect(clippy::print_stdout, reason = "how many were tried is said")]
 fn judge(name: &str, tally: &Tally) {
     println!("{name}: {:?}", tally.statuses);
     assert!(

@@ -47,19 +47,16 @@ impl Fault {
 }
 
 fn at_step<'v>(value: &'v mut Value, step: &Value) -> &'v mut Value {
-    match step {
-        Value::String(name) => {
-            if !value.is_object() {
-                *value = json!({});
-            }
-            &mut value[name.as_str()]
+    if let Value::String(name) = step {
+        if !value.is_object() {
+            *value = json!({});
         }
-        _ => {
-            if !value.as_array().is_some_and(|items| !items.is_empty()) {
-                *value = json!([null]);
-            }
-            &mut value[0]
+        &mut value[name.as_str()]
+    } else {
+        if value.as_array().is_none_or(Vec::is_empty) {
+            *value = json!([null]);
         }
+        &mut value[0]
     }
 }
 
@@ -211,8 +208,8 @@ pub(super) fn sample(schema: &Value) -> Value {
                 .map(|text| Regex::new(text).expect("a pattern"));
             let fits = |text: &&str| pattern.as_ref().is_none_or(|pattern| pattern.is_match(text));
             let is_time = schema["format"] == "date-time";
-            let texts = TEXTS.into_iter().filter(|text| !is_time || text.ends_with('Z'));
-            json!(texts.filter(|text| fits(text)).next().unwrap_or("a"))
+            let mut texts = TEXTS.into_iter().filter(|text| !is_time || text.ends_with('Z'));
+            json!(texts.find(|text| fits(text)).unwrap_or("a"))
         }
         Some("integer" | "number") => json!(number(schema, "minimum").unwrap_or(1)),
         Some("boolean") => json!(true),

@@ -114,10 +114,13 @@ pub(super) fn unnamed_defaults(request: &Request<'_>) -> Vec<Violation> {
     let root = Path::root().key("spec").key("defaultConfigs");
     let faults = written.iter().enumerate().filter_map(|(index, config)| {
         let name = config.get("name").unwrap_or(&Value::Null);
-        let fault = match name {
-            Value::String(text) if !text.is_empty() => return None,
-            Value::Null => Fault::bare(Class::Required, ""),
-            other => Fault::of(Class::Invalid, other, "must be a text that is not empty"),
+        if name.as_str().is_some_and(|text| !text.is_empty()) {
+            return None;
+        }
+        let fault = if name.is_null() {
+            Fault::bare(Class::Required, "")
+        } else {
+            Fault::of(Class::Invalid, name, "must be a text that is not empty")
         };
         let hint = "the name of the default configuration; __reserved_no_default__ where there is none";
         Some(fault.hint(hint).at(root.index(index).key("name"), shape::VALUE))

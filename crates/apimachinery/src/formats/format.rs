@@ -285,7 +285,7 @@ fn is_base64(text: &str) -> bool {
     let letters = text.trim_end_matches('=');
     let is_letter = |letter: u8| letter.is_ascii_alphanumeric() || matches!(letter, b'+' | b'/');
     !text.is_empty()
-        && text.len() % 4 == 0
+        && text.len().is_multiple_of(4)
         && text.len() - letters.len() <= 2
         && letters.bytes().all(is_letter)
 }

@@ -15,6 +15,8 @@ use model::Name;
 const OF_CONTENT: usize = 128 << 20;
 /// Room for what the agents of a namespace write, and for what they write outside of namespaces, by kind.
 const OF_AGENTS: usize = 16 << 20;
+/// Room for all copies of content that ran well.
+const OF_COPIES: usize = 32 << 20;
 /// Content that takes less is not counted.
 const SMALL_CONTENT: usize = 32 << 10;
 /// An object of an agent that takes less is not counted: nearly none takes more, and a fleet has many.
@@ -99,6 +101,7 @@ fn share(key: &ObjectKey) -> Option<(Share, usize, usize)> {
         Kind::Template | Kind::DeploymentConfig => {
             Some(((Kind::Template, Name::from("")), OF_CONTENT, SMALL_CONTENT))
         }
+        Kind::KeptContent => Some(((key.kind, Name::from("")), OF_COPIES, SMALL_CONTENT)),
         Kind::Cluster | Kind::Instance | Kind::Work | Kind::UpgradeWork | Kind::SigningRequest => {
             Some(((key.kind, key.namespace.clone()), OF_AGENTS, SMALL))
         }
