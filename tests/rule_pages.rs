@@ -183,6 +183,8 @@ fn is_known(object: &Value, path: &Path) -> bool {
         "metadata.namespace",
         "metadata.labels[",
         "metadata.annotations[",
+        "metadata.finalizers",
+        "metadata.ownerReferences",
     ];
     if metadata.iter().any(|known| path.to_string().starts_with(known)) {
         return true;

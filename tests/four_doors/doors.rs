@@ -135,8 +135,11 @@ pub(crate) fn at_check(example: &Example) -> Answer {
             .findings
             .iter()
             .filter(|finding| finding.severity == severity)
-            // An API server checks metadata itself, before it calls a webhook.
-            .filter(|finding| !finding.rule.starts_with("metadata/"))
+            // Names and namespaces are of files: an API server has checked them before it calls a webhook.
+            .filter(|finding| {
+                let is_of_files = ["metadata.name", "metadata.namespace"].contains(&finding.path.as_str());
+                !finding.rule.starts_with("metadata/") || !is_of_files
+            })
             .collect();
         all.sort_by_key(|finding| (field::Path::parse(&finding.path), finding.rule.clone()));
         all.into_iter().map(said).collect::<Vec<String>>()

@@ -456,6 +456,7 @@ mod tests {
         let expected = [
             r#""Ignore" ["CREATE","UPDATE"] 5"#,
             r#""Ignore" ["CREATE","UPDATE"] 1"#,
+            r#""Ignore" ["CREATE","UPDATE"] 1"#,
             r#""Fail" ["CREATE","UPDATE"] 1"#,
             r#""Ignore" ["CREATE","UPDATE","DELETE"] 5"#,
             r#""Ignore" ["DELETE"] 1"#,

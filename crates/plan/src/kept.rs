@@ -248,8 +248,9 @@ mod tests {
         let spec = json!({"addonName": addon, "agentSpec": {"workload": {"manifests": manifests}}});
         let template = json!({"metadata": meta("t"), "spec": spec});
         let hash = hash::SpecHash::of(&template).to_string();
-        let reference = json!({"group": GROUP, "resource": "addontemplates",
-            "lastKnownGoodConfig": {"name": "t", "specHash": hash}});
+        let content = json!({"name": "t", "specHash": hash});
+        let reference = json!({"group": GROUP, "resource": "addontemplates", "desiredConfig": content,
+            "lastKnownGoodConfig": content});
         let placement = json!({"namespace": "default", "name": "all"});
         let mut progression = placement.clone();
         progression["configReferences"] = json!([reference]);

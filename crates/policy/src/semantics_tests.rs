@@ -453,7 +453,7 @@ fn what_kubernetes_can_say_as_well_is_exported() {
     let objects = exported[0].as_ref().expect("it has a native form");
     assert_eq!(
         objects[0]["spec"]["validations"],
-        json!([{"expression": "object.a == 1", "message": "m; hint: do"}])
+        json!([{"expression": "object.a == 1", "message": "m; hint: do", "reason": "Forbidden"}])
     );
     assert_eq!(
         objects[1]["spec"],

@@ -82,7 +82,7 @@ async fn a_question_over_the_cap_is_refused_in_so_many_words_and_a_deletion_pass
 #[tokio::test]
 async fn two_objects_as_large_as_an_api_server_takes_fit() {
     let rig = Rig::start(quick()).await;
-    let with = |name: &str, size: usize| json!({"metadata": {"name": "a", "annotations": {name: "x".repeat(size)}}, "spec": {}});
+    let with = |name: &str, size: usize| json!({"metadata": {"name": "a"}, "spec": {"addOnMeta": {name: "x".repeat(size)}}});
     let (new, old) = (with("new", 1500 << 10), with("old", 1500 << 10));
     let response = answered(&rig, question("UPDATE", &new, &old)).await;
     assert_eq!(response["allowed"], true);
