@@ -99,7 +99,7 @@ pub(super) struct Absences {
     /// Kinds that the hub has shown and shows no longer, and since when.
     hidden: BTreeMap<Kind, Instant>,
     pauses: BTreeMap<Kind, Retry>,
-    /// When kinds are listed anew of which objects were left out for which there is room now.
+    /// When kinds are listed again of which objects were left out for which there is room now.
     fitting: BTreeMap<Kind, Instant>,
     /// When decisions are listed anew, because placements have more clusters than their decisions name.
     undecided: Option<Retry>,
@@ -203,7 +203,7 @@ impl Absences {
         self.news += usize::from(is_news);
     }
 
-    /// Takes in of which kinds objects are left out for which there is room now: these are listed anew, but not again and again.
+    /// Takes in of which kinds objects are left out for which there is room now: these are listed again, but not again and again.
     pub(super) fn may_fit(&mut self, kinds: &BTreeSet<Kind>, now: Instant) {
         self.fitting.retain(|kind, _| kinds.contains(kind));
         for kind in kinds {

@@ -794,7 +794,7 @@ async fn an_object_that_cannot_be_read_at_the_start_is_not_taken_for_absent() {
     }
 }
 
-/// An object for which there is no room is there: what depends on it is held until there is room, and then it is listed anew.
+/// An object for which there is no room is there: what depends on it is held until there is room, and then it is listed again.
 #[tokio::test(start_paused = true)]
 async fn an_object_for_which_there_is_no_room_holds_what_depends_on_it_until_there_is() {
     let metrics = Metrics::default();

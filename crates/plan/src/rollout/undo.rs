@@ -182,7 +182,9 @@ fn told(undone: &Undone, good: &Effective) -> String {
     if news.len() > NAMED {
         what.push_str(", …");
     }
-    let copies = good.refs.iter().filter_map(|one| one.copy.as_deref());
+    // Without a fault there is a copy that is used; with one the text says why there is none.
+    let used = good.refs.iter().filter(|one| one.fault.is_none());
+    let copies = used.filter_map(|one| one.copy.as_deref());
     let copies = copies.take(NAMED).collect::<Vec<_>>().join(", ");
     let kept = if copies.is_empty() {
         String::new()
