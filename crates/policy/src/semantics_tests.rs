@@ -462,7 +462,7 @@ fn what_kubernetes_can_say_as_well_is_exported() {
     let again = load(objects, &[]);
     assert_eq!(
         said(&ask(&json!({"a": 2}), &json!({}), |question| again.validate(question))),
-        ["warn m; hint: do [policy/p/0]"],
+        ["warn Forbidden: m; hint: do [policy/p/0]"],
         "the exported objects say the same"
     );
     let asking = ours(&json!({"facts": ["now"], "validations": [{"expression": "facts.now != ''"}]}));
