@@ -440,7 +440,8 @@ async fn stored_objects_stop_neither_the_controllers_nor_a_starting_webhook() {
             });
             let peak = status(program.id(), "VmHWM:") / 1024;
             println!("{half}: {LARGE} objects of 90,000 values: {peak} MiB");
-            assert!(peak < 300, "{half}: {peak} MiB");
+            // The manifests give 512 MiB; the audit of the controllers has one more object as a tree.
+            assert!(peak < 400, "{half}: {peak} MiB");
         }
     });
     hub.shutdown().await;
