@@ -268,6 +268,7 @@ async fn what_a_rule_denies_is_stored_in_no_way() {
         install/duplicate-placement
         install/namespace
         install/placement-space
+        metadata/value
         rollout/unknown-type
         schema/bounds
         schema/value
