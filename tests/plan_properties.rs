@@ -496,7 +496,8 @@ proptest! {
             act(&mut world, step);
         }
         let before = world.plan("hello");
-        for kind in Kind::ALL {
+        // Content is kept from the first list of copies on, which is news.
+        for kind in Kind::ALL.into_iter().filter(|kind| *kind != Kind::KeptContent) {
             let here = world.objects.iter().filter(|(key, _)| key.kind == kind);
             let objects = here.map(|(_, object)| object.clone()).collect();
             let touched = world.store.apply(Event::Listed { kind, objects });

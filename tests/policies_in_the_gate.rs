@@ -152,10 +152,12 @@ fn a_policy_about_labels_is_asked_when_they_change() {
     assert!(kept.allowed(), "{:?}", refusals(&kept));
     let mended = verdict(&none, Some(&other), &rulebook);
     assert!(mended.allowed(), "{:?}", refusals(&mended));
-    let mut going = evil;
-    going["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+    let [going, before] = [evil, none].map(|mut object| {
+        object["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+        object
+    });
     assert!(
-        is_silent(&verdict(&going, Some(&none), &rulebook)),
+        is_silent(&verdict(&going, Some(&before), &rulebook)),
         "what goes is not held up"
     );
 }
@@ -175,7 +177,9 @@ fn a_policy_may_read_finalizers_and_whoever_takes_them_off_what_goes_is_not_aske
         1
     );
     let mut going = addon("addon-x");
-    going["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+    for object in [&mut going, &mut with] {
+        object["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+    }
     assert!(is_silent(&verdict(&going, Some(&with), &rulebook)));
     going["spec"]["installNamespace"] = json!("y");
     assert_eq!(
