@@ -102,7 +102,9 @@ fn share(key: &ObjectKey) -> Option<(Share, usize, usize)> {
             Some(((Kind::Template, Name::from("")), OF_CONTENT, SMALL_CONTENT))
         }
         Kind::KeptContent => Some(((key.kind, Name::from("")), OF_COPIES, SMALL_CONTENT)),
-        Kind::Cluster | Kind::Instance | Kind::Work | Kind::UpgradeWork | Kind::SigningRequest => {
+        // One that names thousands of configurations, and says so of each in its status, takes more than half of the room of others.
+        Kind::Instance => Some(((key.kind, key.namespace.clone()), 4 * OF_AGENTS, SMALL)),
+        Kind::Cluster | Kind::Work | Kind::UpgradeWork | Kind::SigningRequest => {
             Some(((key.kind, key.namespace.clone()), OF_AGENTS, SMALL))
         }
         Kind::AddOn
