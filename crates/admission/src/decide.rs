@@ -314,7 +314,7 @@ impl Documents {
     }
 }
 
-/// Tells which part of an object is touched that a rule or a policy may judge. Of an object on its way out that is its spec
+/// Returns which part of an object is touched that a rule or a policy may judge. Of an object that is being deleted that is its spec
 /// alone: a client that removes a finalizer cannot be asked to repair anything first, a client that writes the spec can.
 fn touch<'a>(defaulted: &Value, old: Option<&'a Value>) -> Touch<'a> {
     let Some(old) = old else {

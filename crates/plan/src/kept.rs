@@ -192,7 +192,7 @@ pub fn told(place: &Place, kept: &KeptContent) -> String {
     )
 }
 
-/// Says why no copy stands in for a content that the object itself does not have any more.
+/// Says why no copy replaces a content that the object itself no longer has.
 pub fn lost(view: &View<'_>, config: &ConfigRef, hash: &Name) -> String {
     if kind(config).is_none() || !is_rendered(view) {
         return "another program reads it by its name, so no copy is kept".to_owned();

@@ -192,7 +192,7 @@ fn told(undone: &Undone, good: &Effective) -> String {
         format!(", kept in {copies}")
     };
     format!(
-        "clusters run with what was last known to be good{kept}, because too many failed with {what}: {}; other content travels anew, and `tidegate \
+        "clusters run with what was last known to be good{kept}, because too many failed with {what}: {}; other content begins a new rollout, and `tidegate \
          rollout retry` tries this one again",
         undone.why
     )
