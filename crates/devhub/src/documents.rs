@@ -89,22 +89,16 @@ pub(crate) fn resources(hub: &Hub, group: &str, version: &str) -> Reply {
     }
 }
 
+/// Returns the storage version of each definition that is served. Every client reads discovery, so no definition is decoded for it.
 fn stored_versions(registry: &Registry) -> StorageVersions {
-    let Some(definitions) = registry.find("apiextensions.k8s.io", "v1", "customresourcedefinitions") else {
-        return StorageVersions::default();
-    };
-    let Ok(snapshot) = definitions.table.list(&crate::store::Page::default()) else {
-        return StorageVersions::default();
-    };
     // Kubernetes' own first storage version; clients only see that the hash stays the same.
     let own = (
         "customresourcedefinitions.apiextensions.k8s.io".to_owned(),
         "v1beta1".to_owned(),
     );
-    let custom = snapshot.records.iter().filter_map(|record| {
-        let definition = definitions.decode(record, record.version);
-        let storage = crate::crd::storage_version(&definition)?.to_owned();
-        Some((record.name().to_owned(), storage))
+    let custom = registry.all().filter_map(|served| {
+        let custom = served.custom.as_ref()?;
+        Some((custom.definition.clone(), custom.versions.storage.clone()))
     });
     custom.chain([own]).collect()
 }

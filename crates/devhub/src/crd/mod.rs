@@ -13,7 +13,7 @@ mod served;
 mod status;
 
 pub(crate) use check::{check_changed, check_new, check_status};
-pub(crate) use prepare::{fill, prepare_changed, prepare_new, storage_version};
+pub(crate) use prepare::{fill, prepare_changed, prepare_new};
 pub(crate) use react::react;
 pub(crate) use recover::recover;
 pub(crate) use status::mark_terminating;
