@@ -20,7 +20,6 @@ use sources::{root, sources};
 const CRATES: &[(&str, &[&str])] = &[
     ("apimachinery", &[]),
     // Below CEL's library, which takes it for a library, too.
-    ("chrono-tz", &[]),
     ("cel-engine", &["apimachinery"]),
     ("admission-policy", &["apimachinery", "cel-engine"]),
     ("schema", &["apimachinery", "cel-engine"]),
