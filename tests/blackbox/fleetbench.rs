@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use fleetbench::{Call, GateLoad, Options, load, run};
+use fleetbench::{Call, Options, run};
 
 /// Clusters of the small fleet.
 const CLUSTERS: usize = 10;
@@ -56,31 +56,4 @@ async fn a_small_fleet_is_installed_changed_and_then_left_alone() {
     let writes = restart.requests.keys().filter(|call| call.is_write()).count();
     assert_eq!(writes, 0, "a new process writes to a settled hub:\n{told}");
     assert!(report.phases.iter().any(|phase| phase.peak_kib > 0), "{told}");
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_gate_under_load_answers_everything_as_it_must() {
-    let options = GateLoad {
-        rate: vec![60, 120],
-        seconds: 1,
-        connections: 3,
-        clusters: 2,
-        policies: 5,
-        program: Some(env!("CARGO_BIN_EXE_tidegate").into()),
-        timeout: 60,
-        json: false,
-    };
-    let report = load(&options)
-        .await
-        .unwrap_or_else(|error| panic!("{}", error.whole()));
-    let told = report.table();
-    for load in &report.loads {
-        assert_eq!((load.wrong, load.lost), (0, 0), "{told}");
-        assert_eq!(load.answers, usize::try_from(load.rate).expect("small"), "{told}");
-        assert!(
-            load.own.iter().all(Option::is_some),
-            "the gate tells its own times:\n{told}"
-        );
-        assert!(load.peak_kib > 0, "{told}");
-    }
 }

@@ -33,9 +33,6 @@ pub enum BenchError {
         /// What went wrong.
         reason: String,
     },
-    /// The gate does not answer, or not as a gate.
-    #[error("cannot ask the gate: {0}")]
-    Gate(String),
     /// An object could not be written.
     #[error("cannot write {object}")]
     Write {

@@ -5,7 +5,6 @@
 mod counts;
 mod error;
 mod files;
-mod gate;
 mod hub;
 mod options;
 mod picture;
@@ -17,7 +16,6 @@ mod scene;
 
 pub use counts::{Call, Counter, Counts};
 pub use error::BenchError;
-pub use gate::{GateLoad, GateReport, Load, load};
 pub use options::Options;
 pub use proxy::Proxy;
 pub use report::{Phase, Report};
