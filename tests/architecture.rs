@@ -139,10 +139,6 @@ const CRATES: &[(&str, &[&str])] = &[
         ],
     ),
     ("explain", &["admission", "api", "field", "why"]),
-    (
-        "lsp",
-        &["api", "check", "explain", "field", "offline", "report", "source"],
-    ),
     ("release", &["api", "snapshot"]),
     ("certificates", &[]),
     ("kit", &[]),

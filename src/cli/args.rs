@@ -67,9 +67,6 @@ pub enum Command {
     Doctor(Box<DoctorArgs>),
     /// Explain a rule, a cause, a word or a field.
     Explain(ExplainArgs),
-    /// Tell an editor what the gate would say about manifests while they are written: a language server.
-    #[cfg(feature = "lsp")]
-    Lsp(super::LspArgs),
     /// Write a dump of a hub, for `check`, `plan` and `why`.
     Snapshot(SnapshotArgs),
     /// Test, look over, measure and export policies: rules that users write themselves.

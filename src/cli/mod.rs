@@ -18,8 +18,6 @@ mod hub;
 mod install;
 mod live;
 mod logs;
-#[cfg(feature = "lsp")]
-mod lsp;
 mod options;
 mod plan;
 mod plugin;
@@ -43,8 +41,6 @@ mod watch;
 mod why;
 mod words;
 
-#[cfg(feature = "lsp")]
-pub use self::lsp::LspArgs;
 pub use self::{
     about::*, crds::*, explain::*, hub::*, install::*, logs::*, options::*, plan::*, settings::*,
 };

@@ -22,14 +22,6 @@ pub(super) fn print_above(line: &Shown, last: &Shown) -> Result<(), CliError> {
     put(&mut std::io::stdout().lock(), &text).map_err(CliError::Print)
 }
 
-/// Prints a message to an editor, with its length before it.
-#[cfg(feature = "lsp")]
-pub(super) fn print_framed(message: &Shown) -> Result<(), CliError> {
-    let text = message.as_str();
-    let framed = format!("Content-Length: {}\r\n\r\n{text}", text.len());
-    put(&mut std::io::stdout().lock(), &framed).map_err(CliError::Print)
-}
-
 /// A page that is drawn anew in its place.
 #[derive(Debug, Default)]
 pub(super) struct Redrawn {

@@ -67,8 +67,6 @@ fn logs_of(command: &Command) -> (LogArgs, Usual) {
         Command::Serve(args) => (args.logs, Usual::Serves),
         #[cfg(feature = "top")]
         Command::Top(_) => (LogArgs::default(), Usual::Fills),
-        #[cfg(feature = "lsp")]
-        Command::Lsp(_) => (LogArgs::default(), Usual::Answers),
         Command::Check(_)
         | Command::Why(_)
         | Command::Plan(_)
@@ -115,8 +113,6 @@ fn perform(command: Command) -> Result<ExitCode, CliError> {
         Command::Rollout(args) => return super::rollout::run(&args),
         #[cfg(feature = "top")]
         Command::Top(args) => return super::rollout::top::run(&args),
-        #[cfg(feature = "lsp")]
-        Command::Lsp(args) => return super::lsp::run(&args),
         Command::Definitions(args) => return definitions::run(&args.command),
         Command::Install(args) => super::install::run(&args),
     }

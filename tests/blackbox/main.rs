@@ -36,7 +36,6 @@ mod kill;
 mod kubectl;
 mod logs;
 mod lossy;
-mod lsp;
 mod main_job;
 mod memory;
 mod modes;

@@ -8,7 +8,6 @@ use std::sync::LazyLock;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use serde_json::Value;
 
-use api::{Converter, serve_v1beta1};
 use field::nearest;
 
 /// A kind and its schema.
@@ -42,30 +41,6 @@ pub(super) enum Meaning {
 /// Kinds in the version in which they are stored: that is what words name.
 static DEFINITIONS: LazyLock<Vec<Definition>> =
     LazyLock::new(|| api::crds().iter().filter_map(stored).collect());
-
-/// Kinds in every version that files may be written in.
-static VERSIONS: LazyLock<Vec<Definition>> = LazyLock::new(|| {
-    // Who converts is no part of a schema.
-    let nobody = Converter { url: "", ca_pem: "" };
-    let mut all = api::crds();
-    for definition in &mut all {
-        serve_v1beta1(definition, &nobody);
-    }
-    all.iter().flat_map(versions).collect()
-});
-
-/// Returns every kind in every version: `apiVersion`, then `kind`.
-pub fn versions_of_kinds() -> impl Iterator<Item = (&'static str, &'static str)> {
-    let all = VERSIONS.iter();
-    all.map(|definition| (definition.api_version.as_str(), definition.kind.as_str()))
-}
-
-/// Returns the field at a path of a kind in a version; positions in lists are left out.
-pub(super) fn field(of: (&str, &str), path: &[String]) -> Option<Field> {
-    let mut all = VERSIONS.iter();
-    let definition = all.find(|one| (one.api_version.as_str(), one.kind.as_str()) == of)?;
-    walk(definition, path).ok()
-}
 
 /// Returns what stands inside of lists and maps: the schema of their values.
 pub(super) fn innermost(schema: &Value) -> &Value {
@@ -209,13 +184,6 @@ pub(super) fn first_sentence(text: &str) -> String {
 }
 
 fn stored(definition: &CustomResourceDefinition) -> Option<Definition> {
-    let storage = definition.spec.versions.iter().find(|version| version.storage)?;
-    let name = storage.name.clone();
-    let mut all = versions(definition).into_iter();
-    all.find(|one| one.api_version.rsplit('/').next() == Some(name.as_str()))
-}
-
-fn versions(definition: &CustomResourceDefinition) -> Vec<Definition> {
     let spec = &definition.spec;
     let names = &spec.names;
     let called = [
@@ -225,15 +193,12 @@ fn versions(definition: &CustomResourceDefinition) -> Vec<Definition> {
     ];
     let short = names.short_names.iter().flatten().map(String::as_str);
     let called = called.into_iter().flatten().chain(short).map(str::to_lowercase);
-    let called: Vec<String> = called.collect();
-    let each = spec.versions.iter().filter_map(|version| {
-        let schema = version.schema.as_ref()?.open_api_v3_schema.as_ref()?;
-        Some(Definition {
-            api_version: format!("{}/{}", spec.group, version.name),
-            names: called.clone(),
-            kind: names.kind.clone(),
-            schema: serde_json::to_value(schema).ok()?,
-        })
-    });
-    each.collect()
+    let version = spec.versions.iter().find(|version| version.storage)?;
+    let schema = version.schema.as_ref()?.open_api_v3_schema.as_ref()?;
+    Some(Definition {
+        api_version: format!("{}/{}", spec.group, version.name),
+        names: called.collect(),
+        kind: names.kind.clone(),
+        schema: serde_json::to_value(schema).ok()?,
+    })
 }

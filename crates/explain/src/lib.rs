@@ -10,7 +10,6 @@
     clippy::wildcard_enum_match_arm
 )]
 
-mod editor;
 mod fields;
 mod glossary;
 mod own;
@@ -18,6 +17,4 @@ mod render;
 mod topic;
 mod words;
 
-pub use editor::{Offer, annotations, field_page, fields_below, values_at};
-pub use fields::versions_of_kinds;
 pub use topic::{Unknown, explain, list};

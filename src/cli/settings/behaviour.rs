@@ -200,7 +200,7 @@ mod tests {
             .iter()
             .map(|(name, verb)| (name.as_str(), verb))
             .filter(|(name, verb)| {
-                let is_excused = *name == "lsp" || WITHOUT.iter().any(|(known, _)| known == name);
+                let is_excused = WITHOUT.iter().any(|(known, _)| known == name);
                 has(verb, "settings") == is_excused
             })
             .map(|(name, _)| name)
