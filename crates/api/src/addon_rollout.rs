@@ -11,6 +11,7 @@ use super::lenient::{absent_is_default, null_is_default};
 use super::{Condition, schemas};
 
 /// Which add-on it is about.
+#[serde_with::apply(String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")])]
 #[derive(CustomResource, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[kube(
     group = "tidegate.io",
@@ -50,49 +51,40 @@ use super::{Condition, schemas};
 #[serde(default, rename_all = "camelCase", remote = "Self")]
 pub struct AddOnRolloutSpec {
     /// Name of the ClusterManagementAddOn, which is also the name of this object.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub addon: String,
 }
 
 absent_is_default!(AddOnRolloutSpec);
 
 /// How the add-on stands.
+#[serde_with::apply(
+    Option => #[serde(skip_serializing_if = "Option::is_none")],
+    String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")],
+    Vec => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")],
+)]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct AddOnRolloutStatus {
     /// The generation of this object that the status is about.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
 
     /// The generation of the ClusterManagementAddOn that the status is about.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub addon_generation: Option<i64>,
 
     /// Ready, Reconciling and Stalled, with the words that the ClusterManagementAddOn has where its definition holds them.
-    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "schemas::conditions")]
     pub conditions: Vec<Condition>,
 
     /// The version that clusters get for which nothing else is said; absent when no template names one.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub default_version: String,
 
     /// The versions that templates offer, the newest last.
-    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     pub supported_versions: Vec<String>,
 
     /// The clusters, counted by how they stand.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub clusters: Option<RolloutClusters>,
 
     /// The placements of the install strategy, in its order.
-    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     pub placements: Vec<RolloutPlacement>,
 }
 
@@ -126,26 +118,21 @@ pub struct RolloutClusters {
 }
 
 /// How one placement of the install strategy stands.
+#[serde_with::apply(String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")])]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct RolloutPlacement {
     /// Namespace of the placement.
+    #[serde_with(skip_apply)]
     pub namespace: String,
 
     /// Name of the placement.
+    #[serde_with(skip_apply)]
     pub name: String,
 
     /// What it is about in one word: Completed, Progressing, RolloutPaused, or why nothing new starts.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub reason: String,
 
     /// The same in a sentence, with numbers.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub message: String,
 }

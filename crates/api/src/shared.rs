@@ -11,123 +11,86 @@ use serde_json::Value;
 use super::lenient::null_is_default;
 
 /// The type of a configuration: API group and plural resource name.
+#[serde_with::apply(String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")])]
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 #[schemars(extend("required" = ["resource"]))]
 pub struct GroupResource {
     /// API group of the configuration type; empty for the core group.
     #[serde(deserialize_with = "null_is_default")]
+    #[serde_with(skip_apply)]
     pub group: String,
 
     /// Plural name of the configuration type, such as addondeploymentconfigs.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     #[schemars(length(min = 1))]
     pub resource: String,
 }
 
 /// The place of one configuration object.
+#[serde_with::apply(String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")])]
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 #[schemars(extend("required" = ["name"]))]
 pub struct ConfigReferent {
     /// Namespace of the configuration; empty for a cluster-scoped one.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub namespace: String,
 
     /// Name of the configuration.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     #[schemars(length(min = 1))]
     pub name: String,
 }
 
 /// A reference to one configuration: its type and its place.
+#[serde_with::apply(String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")])]
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 #[schemars(extend("required" = ["name", "resource"]))]
 pub struct AddOnConfig {
     /// API group of the configuration type; empty for the core group.
     #[serde(deserialize_with = "null_is_default")]
+    #[serde_with(skip_apply)]
     pub group: String,
 
     /// Plural name of the configuration type, such as addondeploymentconfigs.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     #[schemars(length(min = 1))]
     pub resource: String,
 
     /// Namespace of the configuration; empty for a cluster-scoped one.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub namespace: String,
 
     /// Name of the configuration.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     #[schemars(length(min = 1))]
     pub name: String,
 }
 
 /// A configuration together with the hash of its content.
+#[serde_with::apply(String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")])]
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 #[schemars(extend("required" = ["name"]))]
 pub struct ConfigSpecHash {
     /// Namespace of the configuration; empty for a cluster-scoped one.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub namespace: String,
 
     /// Name of the configuration.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     #[schemars(length(min = 1))]
     pub name: String,
 
     /// SHA-256 of the configuration's content in lower-case hex; empty while the configuration does not exist.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub spec_hash: String,
 }
 
 /// The place of a Placement.
+#[serde_with::apply(String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")])]
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 #[schemars(extend("required" = ["name", "namespace"]))]
 pub struct PlacementRef {
     /// Namespace of the placement.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     #[schemars(length(min = 1))]
     pub namespace: String,
 
     /// Name of the placement.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     #[schemars(length(min = 1))]
     pub name: String,
 }

@@ -71,52 +71,34 @@ pub struct ManagedClusterSpec {
 absent_is_default!(ManagedClusterSpec);
 
 /// An address of the cluster's API server.
+#[serde_with::apply(String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")])]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 #[schemars(extend("required" = ["url"]))]
 pub struct ClientConfig {
     /// The address.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub url: String,
 
     /// Certificate authorities of the API server, PEM in base64.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     #[schemars(extend("format" = "byte"))]
     pub ca_bundle: String,
 }
 
 /// A mark that keeps placements away unless they tolerate it.
+#[serde_with::apply(String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")])]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 #[schemars(extend("required" = ["effect", "key"]))]
 pub struct Taint {
     /// Key of the taint.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     #[schemars(length(max = 316), extend("pattern" = QUALIFIED_NAME))]
     pub key: String,
 
     /// Value of the taint.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     #[schemars(length(max = 1024))]
     pub value: String,
 
     /// NoSelect, PreferNoSelect or NoSelectIfNew.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     #[schemars(extend("enum" = ["NoSelect", "PreferNoSelect", "NoSelectIfNew"]))]
     pub effect: String,
 
@@ -126,27 +108,22 @@ pub struct Taint {
 }
 
 /// What the cluster's agents report.
+#[serde_with::apply(
+    Vec => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")],
+    BTreeMap => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "BTreeMap::is_empty")],
+)]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ManagedClusterStatus {
     /// State of the cluster.
-    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "schemas::conditions")]
     pub conditions: Vec<Condition>,
 
     /// Everything that the cluster's nodes have.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "BTreeMap::is_empty"
-    )]
     #[schemars(schema_with = "schemas::quantities")]
     pub capacity: BTreeMap<String, IntOrString>,
 
     /// What of it is left for workloads.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "BTreeMap::is_empty"
-    )]
     #[schemars(schema_with = "schemas::quantities")]
     pub allocatable: BTreeMap<String, IntOrString>,
 
@@ -155,65 +132,46 @@ pub struct ManagedClusterStatus {
     pub version: Option<ClusterVersion>,
 
     /// Facts that the cluster claims about itself.
-    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     pub cluster_claims: Vec<ClusterClaim>,
 
     /// Namespaces on the cluster that the hub manages.
-    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["clusterSet", "name"]))]
     pub managed_namespaces: Vec<ManagedNamespaceStatus>,
 }
 
 /// Versions that the cluster runs.
+#[serde_with::apply(String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")])]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ClusterVersion {
     /// Version of Kubernetes.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub kubernetes: String,
 }
 
 /// A fact that the cluster claims about itself.
+#[serde_with::apply(String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")])]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ClusterClaim {
     /// Name of the claim.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     #[schemars(length(min = 1, max = 253))]
     pub name: String,
 
     /// Value of the claim.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     #[schemars(length(min = 1, max = 1024))]
     pub value: String,
 }
 
 /// State of a namespace on the cluster that the hub manages.
+#[serde_with::apply(String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")])]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 #[schemars(extend("required" = ["clusterSet", "name"]))]
 pub struct ManagedNamespaceStatus {
     /// Name of the cluster set that asks for the namespace.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub cluster_set: String,
 
     /// Name of the namespace.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     #[schemars(length(max = 63), extend("pattern" = DNS_LABEL))]
     pub name: String,
 

@@ -47,15 +47,12 @@ pub struct ManagedClusterSetSpec {
 absent_is_default!(ManagedClusterSetSpec);
 
 /// How the clusters of a set are found.
+#[serde_with::apply(String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")])]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 #[schemars(extend("required" = ["selectorType"]))]
 pub struct ManagedClusterSelector {
     /// ExclusiveClusterSetLabel follows the cluster's own label, LabelSelector the selector below.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     #[schemars(extend(
         "default" = "ExclusiveClusterSetLabel",
         "enum" = ["ExclusiveClusterSetLabel", "LabelSelector"]
@@ -69,15 +66,12 @@ pub struct ManagedClusterSelector {
 }
 
 /// A namespace that the hub manages on the clusters of a set.
+#[serde_with::apply(String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")])]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 #[schemars(extend("required" = ["name"]))]
 pub struct ManagedNamespace {
     /// Name of the namespace.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     #[schemars(length(max = 63), extend("pattern" = DNS_LABEL))]
     pub name: String,
 }

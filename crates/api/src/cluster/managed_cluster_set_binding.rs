@@ -11,6 +11,7 @@ use crate::lenient::{absent_is_default, null_is_default};
 use crate::schemas;
 
 /// Which set is bound.
+#[serde_with::apply(String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")])]
 #[derive(CustomResource, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[kube(
     group = "cluster.open-cluster-management.io",
@@ -28,10 +29,6 @@ use crate::schemas;
 #[serde(default, rename_all = "camelCase", remote = "Self")]
 pub struct ManagedClusterSetBindingSpec {
     /// Name of the set.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     #[schemars(length(min = 1))]
     pub cluster_set: String,
 }

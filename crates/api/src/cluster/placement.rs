@@ -15,6 +15,11 @@ use crate::{Condition, IntOrString, LabelSelector, LabelSelectorRequirement};
 const TOPOLOGY_KEY: &str = r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$";
 
 /// Which clusters are selected.
+#[serde_with::apply(
+    Option => #[serde(skip_serializing_if = "Option::is_none")],
+    String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")],
+    Vec => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")],
+)]
 #[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[kube(
     group = "cluster.open-cluster-management.io",
@@ -45,46 +50,31 @@ const TOPOLOGY_KEY: &str = r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9
 #[serde(default, rename_all = "camelCase", remote = "Self")]
 pub struct PlacementSpec {
     /// Names of the sets to select from; every bound set when empty.
-    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     pub cluster_sets: Vec<String>,
 
     /// How many clusters to select; all that match when absent.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub number_of_clusters: Option<i32>,
 
     /// Selections, any of which is enough.
-    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     pub predicates: Vec<ClusterPredicate>,
 
     /// Which clusters are preferred.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub prioritizer_policy: Option<PrioritizerPolicy>,
 
     /// How the selected clusters are spread.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub spread_policy: Option<SpreadPolicy>,
 
     /// Taints that the placement tolerates.
-    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     pub tolerations: Vec<PlacementToleration>,
 
     /// How the selected clusters are divided into groups.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub decision_strategy: Option<DecisionStrategy>,
 
     /// How often a change of scores alone may change the selection.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     #[schemars(extend("default" = "1m", "pattern" = "^[0-9]+[hms]$"))]
     pub score_rate_limit: String,
 
     /// Order of the clusters within the decisions.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     #[schemars(extend("default" = "ClusterName", "enum" = ["ClusterName", "Score"]))]
     pub sort_by: String,
 }
@@ -101,20 +91,18 @@ pub struct ClusterPredicate {
 }
 
 /// What a cluster must satisfy.
+#[serde_with::apply(Option => #[serde(skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ClusterSelector {
     /// Requirements on labels.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schemas::label_selector")]
     pub label_selector: Option<LabelSelector>,
 
     /// Requirements on claims.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub claim_selector: Option<ClaimSelector>,
 
     /// Requirements as expressions.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub cel_selector: Option<CelSelector>,
 }
 
@@ -138,14 +126,11 @@ pub struct CelSelector {
 }
 
 /// Which clusters are preferred.
+#[serde_with::apply(String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")])]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct PrioritizerPolicy {
     /// Additive keeps the default prioritizers, Exact uses only the listed ones.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     #[schemars(extend("default" = "Additive"))]
     pub mode: String,
 
@@ -170,6 +155,7 @@ pub struct PrioritizerConfig {
 }
 
 /// Where a score comes from.
+#[serde_with::apply(String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")])]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 #[schemars(extend("required" = ["type"]))]
@@ -181,13 +167,10 @@ pub struct ScoreCoordinate {
         skip_serializing_if = "String::is_empty"
     )]
     #[schemars(extend("default" = "BuiltIn", "enum" = ["BuiltIn", "AddOn"]))]
+    #[serde_with(skip_apply)]
     pub type_: String,
 
     /// Name of a built-in prioritizer.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub built_in: String,
 
     /// A score that an add-on gives.
@@ -196,22 +179,15 @@ pub struct ScoreCoordinate {
 }
 
 /// A score that an add-on gives.
+#[serde_with::apply(String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")])]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 #[schemars(extend("required" = ["resourceName", "scoreName"]))]
 pub struct AddOnScore {
     /// Name of the object that holds the score.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub resource_name: String,
 
     /// Name of the score in it.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub score_name: String,
 }
 
@@ -226,23 +202,16 @@ pub struct SpreadPolicy {
 }
 
 /// A constraint of the spread.
+#[serde_with::apply(String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")])]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 #[schemars(extend("required" = ["topologyKey", "topologyKeyType"]))]
 pub struct SpreadConstraint {
     /// The label or claim over whose values the clusters are spread.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     #[schemars(length(max = 316), extend("pattern" = TOPOLOGY_KEY))]
     pub topology_key: String,
 
     /// Label or Claim.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     #[schemars(extend("enum" = ["Label", "Claim"]))]
     pub topology_key_type: String,
 
@@ -252,47 +221,28 @@ pub struct SpreadConstraint {
     pub max_skew: Option<i32>,
 
     /// What to do when the constraint cannot hold.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     #[schemars(extend("default" = "ScheduleAnyway", "enum" = ["DoNotSchedule", "ScheduleAnyway"]))]
     pub when_unsatisfiable: String,
 }
 
 /// A taint that the placement tolerates.
+#[serde_with::apply(String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")])]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct PlacementToleration {
     /// Key of the taint; every key when empty.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     #[schemars(length(max = 316), extend("pattern" = QUALIFIED_NAME))]
     pub key: String,
 
     /// Exists or Equal.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     #[schemars(extend("default" = "Equal"))]
     pub operator: String,
 
     /// Value of the taint.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     #[schemars(length(max = 1024))]
     pub value: String,
 
     /// Effect of the taint; every effect when empty.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     #[schemars(extend("enum" = ["NoSelect", "PreferNoSelect", "NoSelectIfNew"]))]
     pub effect: String,
 
@@ -325,15 +275,12 @@ pub struct GroupStrategy {
 }
 
 /// A named group.
+#[serde_with::apply(String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")])]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 #[schemars(extend("required" = ["groupClusterSelector", "groupName"]))]
 pub struct DecisionGroup {
     /// Name of the group.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     #[schemars(extend("pattern" = "^[a-zA-Z0-9][-A-Za-z0-9_.]{0,61}[a-zA-Z0-9]$"))]
     pub group_name: String,
 
@@ -380,6 +327,7 @@ pub struct PlacementStatus {
 }
 
 /// A group that the selected clusters were divided into.
+#[serde_with::apply(String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")])]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct DecisionGroupStatus {
@@ -389,10 +337,6 @@ pub struct DecisionGroupStatus {
     pub decision_group_index: i32,
 
     /// Name of the group; empty for groups by size.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub decision_group_name: String,
 
     /// Names of the PlacementDecisions of the group.

@@ -36,20 +36,18 @@ pub struct PlacementDecisionStatus {
 }
 
 /// A selected cluster.
+#[serde_with::apply(String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")])]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 #[schemars(extend("required" = ["clusterName", "reason"]))]
 pub struct ClusterDecision {
     /// Name of the cluster.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub cluster_name: String,
 
     /// Why it was selected; may be empty.
     #[serde(deserialize_with = "null_is_default")]
     #[schemars(skip_serializing_if = "no_default")]
+    #[serde_with(skip_apply)]
     pub reason: String,
 
     /// Score of the cluster.

@@ -14,6 +14,10 @@ use crate::lenient::{absent_is_default, no_default, null_is_default};
 use crate::schemas;
 
 /// Settings of an add-on's agent.
+#[serde_with::apply(
+    Option => #[serde(skip_serializing_if = "Option::is_none")],
+    Vec => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")],
+)]
 #[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[kube(
     group = "addon.open-cluster-management.io",
@@ -28,24 +32,19 @@ use crate::schemas;
 #[serde(default, rename_all = "camelCase", remote = "Self")]
 pub struct AddOnDeploymentConfigSpec {
     /// Variables that the add-on's manifests may use.
-    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"]))]
     pub customized_variables: Vec<CustomizedVariable>,
 
     /// On which nodes the agent runs.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub node_placement: Option<NodePlacement>,
 
     /// Mirrors that the agent's images are pulled from.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub registries: Option<Vec<ImageMirror>>,
 
     /// Proxy that the agent uses.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub proxy_config: Option<ProxyConfig>,
 
     /// Namespace on the managed cluster that the agent is installed into; explicitly empty to leave the manifests alone.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(
         length(max = 63),
         extend(
@@ -56,7 +55,6 @@ pub struct AddOnDeploymentConfigSpec {
     pub agent_install_namespace: Option<String>,
 
     /// Resources of the agent's containers. The last entry that matches a container wins.
-    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["containerID"]))]
     pub resource_requirements: Vec<ContainerResourceRequirements>,
 }
@@ -64,23 +62,16 @@ pub struct AddOnDeploymentConfigSpec {
 absent_is_default!(AddOnDeploymentConfigSpec);
 
 /// A variable that the add-on's manifests may use.
+#[serde_with::apply(String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")])]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 #[schemars(extend("required" = ["name"]))]
 pub struct CustomizedVariable {
     /// Name of the variable, as a C identifier.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     #[schemars(length(max = 255), extend("pattern" = "^[a-zA-Z_][_a-zA-Z0-9]*$"))]
     pub name: String,
 
     /// Value of the variable.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     #[schemars(length(max = 1024))]
     pub value: String,
 }
@@ -100,41 +91,27 @@ pub struct NodePlacement {
 }
 
 /// A mirror for images that start with a source.
+#[serde_with::apply(String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")])]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 #[schemars(extend("required" = ["mirror"]))]
 pub struct ImageMirror {
     /// What the source is replaced with.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub mirror: String,
 
     /// The beginning of the image names that are replaced; every image when empty.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub source: String,
 }
 
 /// Proxy that the agent uses.
+#[serde_with::apply(String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")])]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ProxyConfig {
     /// Proxy for HTTP requests.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub http_proxy: String,
 
     /// Proxy for HTTPS requests.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub https_proxy: String,
 
     /// Certificate authorities of the proxy, PEM in base64.
@@ -144,13 +121,10 @@ pub struct ProxyConfig {
         skip_serializing_if = "String::is_empty"
     )]
     #[schemars(extend("format" = "byte"))]
+    #[serde_with(skip_apply)]
     pub ca_bundle: String,
 
     /// Hosts that are reached without the proxy, separated by commas.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub no_proxy: String,
 }
 
@@ -177,6 +151,7 @@ pub struct ContainerResourceRequirements {
 }
 
 /// Resources of a container.
+#[serde_with::apply(BTreeMap => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "BTreeMap::is_empty")])]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ResourceRequirements {
@@ -186,38 +161,23 @@ pub struct ResourceRequirements {
     pub claims: Vec<ResourceClaim>,
 
     /// The most that the container may use.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "BTreeMap::is_empty"
-    )]
     #[schemars(schema_with = "schemas::quantities")]
     pub limits: BTreeMap<String, IntOrString>,
 
     /// The least that the container needs.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "BTreeMap::is_empty"
-    )]
     #[schemars(schema_with = "schemas::quantities")]
     pub requests: BTreeMap<String, IntOrString>,
 }
 
 /// A claim on a device of the pod.
+#[serde_with::apply(String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")])]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 #[schemars(extend("required" = ["name"]))]
 pub struct ResourceClaim {
     /// Name of the claim in the pod.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub name: String,
 
     /// Name of the request in the claim; all of them when empty.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub request: String,
 }

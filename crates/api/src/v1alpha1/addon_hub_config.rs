@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::lenient::{absent_is_default, null_is_default};
 
 /// Settings of an add-on that hold for the whole hub.
+#[serde_with::apply(String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")])]
 #[derive(CustomResource, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[kube(
     group = "addon.open-cluster-management.io",
@@ -27,10 +28,6 @@ use crate::lenient::{absent_is_default, null_is_default};
 #[serde(default, rename_all = "camelCase", remote = "Self")]
 pub struct AddOnHubConfigSpec {
     /// Version of the add-on to install.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub desired_version: String,
 }
 

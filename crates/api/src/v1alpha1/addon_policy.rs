@@ -13,6 +13,11 @@ use crate::lenient::{absent_is_default, null_is_default};
 use crate::{Condition, schemas};
 
 /// What is checked or added, about which objects, and what happens then.
+#[serde_with::apply(
+    Option => #[serde(skip_serializing_if = "Option::is_none")],
+    String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")],
+    Vec => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")],
+)]
 #[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[kube(
     group = "tidegate.io",
@@ -46,226 +51,149 @@ use crate::{Condition, schemas};
 #[serde(default, rename_all = "camelCase", remote = "Self")]
 pub struct AddOnPolicySpec {
     /// The objects and operations that the policy is about.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub match_constraints: Option<MatchConstraints>,
 
     /// Expressions that must all hold for the policy to be about an object.
-    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"]))]
     pub match_conditions: Vec<MatchCondition>,
 
     /// Kind of the objects that are read as params by a binding of Kubernetes.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub param_kind: Option<ParamKind>,
 
     /// The params themselves, where no other object holds them.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schemas::any_object")]
     pub params: Option<Value>,
 
     /// JSON schema that the params must fit.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schemas::any_object")]
     pub params_schema: Option<Value>,
 
     /// What the policy may ask about the fleet: addon, cluster, configs, placements, peers, now.
-    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "schemas::facts")]
     pub facts: Vec<String>,
 
     /// Values with a name, worked out when they are first read: variables.name.
-    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"]))]
     pub variables: Vec<Variable>,
 
     /// Expressions that must hold.
-    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     pub validations: Vec<Validation>,
 
     /// Values that must fit a JSON schema, such as the variables of a configuration.
-    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     pub schemas: Vec<SchemaCheck>,
 
     /// What is added to an object before it is checked.
-    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     pub mutations: Vec<Mutation>,
 
     /// What is recorded with a request.
-    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["key"]))]
     pub audit_annotations: Vec<AuditAnnotation>,
 
     /// What an expression means that cannot be evaluated: Fail refuses (the default), Ignore lets pass.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     #[schemars(extend("enum" = ["Fail", "Ignore"]))]
     pub failure_policy: String,
 
     /// Kubernetes' word for mutations that are asked again; this gate's are the same every time.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     #[schemars(extend("enum" = ["Never", "IfNeeded"]))]
     pub reinvocation_policy: String,
 
     /// What happens when an expression does not hold: Deny (the default), Warn, Audit.
-    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "schemas::validation_actions")]
     pub validation_actions: Vec<String>,
 
     /// Narrows matchConstraints, as a binding of Kubernetes does.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub match_resources: Option<MatchResources>,
 
     /// Objects that may break the policy for a while.
-    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     pub exceptions: Vec<PolicyException>,
 }
 
 absent_is_default!(AddOnPolicySpec);
 
 /// An expression that says whether the policy is about an object.
+#[serde_with::apply(String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")])]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 #[schemars(extend("required" = ["expression", "name"]))]
 pub struct MatchCondition {
     /// Name of the condition.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     #[schemars(length(min = 1))]
     pub name: String,
 
     /// Expression (CEL) of a truth value.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     #[schemars(length(min = 1))]
     pub expression: String,
 }
 
 /// Kind of the objects that are read as params.
+#[serde_with::apply(String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")])]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ParamKind {
     /// Group and version.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub api_version: String,
 
     /// Kind.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub kind: String,
 }
 
 /// A value with a name.
+#[serde_with::apply(String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")])]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 #[schemars(extend("required" = ["expression", "name"]))]
 pub struct Variable {
     /// Name of the variable: a word of letters, digits and underscores.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     #[schemars(length(min = 1))]
     pub name: String,
 
     /// Expression (CEL) of any value.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     #[schemars(length(min = 1))]
     pub expression: String,
 }
 
 /// An expression that must hold, and what is said when it does not.
+#[serde_with::apply(String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")])]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 #[schemars(extend("required" = ["expression"]))]
 pub struct Validation {
     /// Stable name of the validation; its position when absent.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     #[schemars(schema_with = "schemas::part_id")]
     pub id: String,
 
     /// Expression (CEL) of a truth value.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     #[schemars(length(min = 1))]
     pub expression: String,
 
     /// What is said when it does not hold.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub message: String,
 
     /// Expression (CEL) of a text that is said instead.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub message_expression: String,
 
     /// Class of the refusal; Invalid when absent.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     #[schemars(extend("enum" = ["Unauthorized", "Forbidden", "Invalid", "RequestEntityTooLarge"]))]
     pub reason: String,
 
     /// The field that is wrong, such as spec.configs. It stands in the message, and an old fault there only warns.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub field_path: String,
 
     /// What to do about it.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub suggestion: String,
 }
 
 /// A value that must fit a JSON schema.
+#[serde_with::apply(String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")])]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 #[schemars(extend("required" = ["expression", "schema"]))]
 pub struct SchemaCheck {
     /// Stable name of the check; its position when absent.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     #[schemars(schema_with = "schemas::part_id")]
     pub id: String,
 
     /// Expression (CEL) of the value; nothing is checked when it is null.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     #[schemars(length(min = 1))]
     pub expression: String,
 
@@ -276,6 +204,7 @@ pub struct SchemaCheck {
         skip_serializing_if = "String::is_empty"
     )]
     #[schemars(extend("enum" = ["Value", "Pairs"]))]
+    #[serde_with(skip_apply)]
     pub form: String,
 
     /// The JSON schema.
@@ -284,39 +213,29 @@ pub struct SchemaCheck {
     pub schema: Value,
 
     /// Where the value stands in the object.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub field_path: String,
 
     /// What to do about a fault.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub suggestion: String,
 }
 
 /// What is added to an object.
+#[serde_with::apply(
+    Option => #[serde(skip_serializing_if = "Option::is_none")],
+    String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")],
+)]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 #[schemars(extend("required" = ["patchType"]))]
 pub struct Mutation {
     /// JSONPatch or ApplyConfiguration.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     #[schemars(extend("enum" = ["JSONPatch", "ApplyConfiguration"]))]
     pub patch_type: String,
 
     /// The operations, for JSONPatch.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub json_patch: Option<Patched>,
 
     /// The fields, for ApplyConfiguration.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub apply_configuration: Option<Patched>,
 
     /// Whether fields that the author of the object wrote may change. Without it only absent fields are added.
@@ -328,78 +247,64 @@ pub struct Mutation {
 }
 
 /// An expression that makes a patch.
+#[serde_with::apply(String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")])]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Patched {
     /// Expression (CEL): a list of JSONPatch objects, or an Object.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub expression: String,
 }
 
 /// What is recorded with a request.
+#[serde_with::apply(String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")])]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 #[schemars(extend("required" = ["key", "valueExpression"]))]
 pub struct AuditAnnotation {
     /// Key of the annotation.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     #[schemars(length(min = 1))]
     pub key: String,
 
     /// Expression (CEL) of a text, or of null for none.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     #[schemars(length(min = 1))]
     pub value_expression: String,
 }
 
 /// Objects that may break the policy for a while.
+#[serde_with::apply(
+    String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")],
+    Vec => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")],
+)]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 #[schemars(extend("required" = ["reason"]))]
 pub struct PolicyException {
     /// Names of the objects; a star stands for any text. Every name when empty.
-    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<String>,
 
     /// Namespaces of the objects; a star stands for any text. Every namespace when empty.
-    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     pub namespaces: Vec<String>,
 
     /// The validations that may be broken, by id; all of them when empty.
-    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     pub validations: Vec<String>,
 
     /// The last day (2027-01-31) or the end (2027-01-31T12:00:00Z); for ever when absent.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub until: String,
 
     /// Why, for people.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     #[schemars(length(min = 1))]
     pub reason: String,
 }
 
 /// What became of the policy.
+#[serde_with::apply(
+    Option => #[serde(skip_serializing_if = "Option::is_none")],
+    String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")],
+)]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct AddOnPolicyStatus {
     /// The metadata.generation that this status speaks about.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
 
     /// Compiled tells whether this generation compiles, Ready whether it is in force.
@@ -408,13 +313,8 @@ pub struct AddOnPolicyStatus {
     pub conditions: Vec<Condition>,
 
     /// The generation that is in force; an older one while the newest does not compile, absent when none is.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub active_generation: Option<i64>,
 
     /// What happens when an expression does not hold, defaults included: Deny, Warn, Audit, or two of them.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub actions: String,
 }

@@ -11,6 +11,7 @@ use crate::schemas::SIGNER_NAME;
 use crate::work::ManifestWorkSpec;
 
 /// The manifests of an add-on's agent and its registration with the hub.
+#[serde_with::apply(String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")])]
 #[derive(CustomResource, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[kube(
     group = "addon.open-cluster-management.io",
@@ -32,10 +33,6 @@ use crate::work::ManifestWorkSpec;
 #[schemars(extend("required" = ["addonName", "agentSpec"]))]
 pub struct AddOnTemplateSpec {
     /// Name of the add-on that the template is for.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub addon_name: String,
 
     /// The manifests that are applied on managed clusters, and how. Text such as {{CLUSTER_NAME}} is replaced.
@@ -106,28 +103,22 @@ pub struct HubPermission {
 }
 
 /// A binding in the cluster's namespace.
+#[serde_with::apply(String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")])]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 #[schemars(extend("required" = ["clusterRoleName"]))]
 pub struct CurrentClusterBinding {
     /// Name of the cluster role that is bound.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub cluster_role_name: String,
 }
 
 /// A binding in one given namespace.
+#[serde_with::apply(String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")])]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 #[schemars(extend("required" = ["namespace", "roleRef"]))]
 pub struct SingleNamespaceBinding {
     /// The namespace.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub namespace: String,
 
     /// The role that is bound.
@@ -137,42 +128,28 @@ pub struct SingleNamespaceBinding {
 }
 
 /// A role or a cluster role.
+#[serde_with::apply(String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")])]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 #[schemars(extend("required" = ["apiGroup", "kind", "name"]))]
 pub struct RoleRef {
     /// API group of the role.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub api_group: String,
 
     /// Role or ClusterRole.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub kind: String,
 
     /// Name of the role.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub name: String,
 }
 
 /// A certificate from a signer of the add-on's own.
+#[serde_with::apply(String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")])]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 #[schemars(extend("required" = ["signerName", "signingCA"]))]
 pub struct CustomSignerRegistration {
     /// Name of the signer.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     #[schemars(length(min = 5, max = 571), extend("pattern" = SIGNER_NAME))]
     pub signer_name: String,
 
@@ -187,34 +164,24 @@ pub struct CustomSignerRegistration {
 }
 
 /// The secret with the key pair that signs.
+#[serde_with::apply(String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")])]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 #[schemars(extend("required" = ["name"]))]
 pub struct SigningCa {
     /// Namespace of the secret.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub namespace: String,
 
     /// Name of the secret.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub name: String,
 }
 
 /// Subject of a certificate.
+#[serde_with::apply(String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")])]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Subject {
     /// User name.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub user: String,
 
     /// Groups of the user.

@@ -15,6 +15,7 @@ use crate::{
 };
 
 /// What the add-on is, where it is installed and how it is configured.
+#[serde_with::apply(Option => #[serde(skip_serializing_if = "Option::is_none")])]
 #[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[kube(
     group = "addon.open-cluster-management.io",
@@ -65,11 +66,9 @@ use crate::{
 #[serde(default, rename_all = "camelCase", remote = "Self")]
 pub struct ClusterManagementAddOnSpec {
     /// Name and description of the add-on, for people.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub add_on_meta: Option<AddOnMeta>,
 
     /// Deprecated: use supportedConfigs.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub add_on_configuration: Option<ConfigCoordinates>,
 
     /// Types of configuration that the add-on understands, each with at most one default.
@@ -78,31 +77,27 @@ pub struct ClusterManagementAddOnSpec {
     pub supported_configs: Vec<ConfigMeta>,
 
     /// On which clusters the add-on is installed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = {"type": "Manual"}))]
     pub install_strategy: Option<InstallStrategy>,
 
     /// Configurations of the add-on on every cluster, and how a change of them travels.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub configuration: Option<Configuration>,
 }
 
 absent_is_default!(ClusterManagementAddOnSpec);
 
 /// A type of configuration, with the default object of that type.
+#[serde_with::apply(String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")])]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 #[schemars(extend("required" = ["resource"]))]
 pub struct ConfigMeta {
     /// API group of the configuration type; empty for the core group.
     #[serde(deserialize_with = "null_is_default")]
+    #[serde_with(skip_apply)]
     pub group: String,
 
     /// Plural name of the configuration type, such as addondeploymentconfigs.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     #[schemars(length(min = 1))]
     pub resource: String,
 
@@ -136,23 +131,16 @@ pub struct InstallStrategy {
 }
 
 /// A placement, with the configurations and the rollout of its clusters.
+#[serde_with::apply(String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")])]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 #[schemars(extend("required" = ["name", "namespace"]))]
 pub struct PlacementStrategy {
     /// Namespace of the placement.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     #[schemars(length(min = 1))]
     pub namespace: String,
 
     /// Name of the placement.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     #[schemars(length(min = 1))]
     pub name: String,
 
@@ -188,6 +176,10 @@ pub struct Configuration {
 }
 
 /// What the controllers observed about the add-on.
+#[serde_with::apply(
+    String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")],
+    Vec => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")],
+)]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ClusterManagementAddOnStatus {
@@ -196,7 +188,6 @@ pub struct ClusterManagementAddOnStatus {
     pub observed_generation: Option<i64>,
 
     /// State of the add-on on all its clusters.
-    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "schemas::conditions")]
     pub conditions: Vec<Condition>,
 
@@ -206,38 +197,31 @@ pub struct ClusterManagementAddOnStatus {
         deserialize_with = "null_is_default",
         skip_serializing_if = "Vec::is_empty"
     )]
+    #[serde_with(skip_apply)]
     pub default_config_references: Vec<DefaultConfigReference>,
 
     /// Progress of the rollout, one entry per placement.
-    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     pub install_progressions: Vec<InstallProgression>,
 
     /// Versions of the add-on that can be asked for, lowest first.
-    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     pub supported_versions: Vec<String>,
 
     /// Version that is installed where none is asked for.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub default_version: String,
 }
 
 /// A default configuration and the hash of its content.
+#[serde_with::apply(String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")])]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 #[schemars(extend("required" = ["resource"]))]
 pub struct DefaultConfigReference {
     /// API group of the configuration type; empty for the core group.
     #[serde(deserialize_with = "null_is_default")]
+    #[serde_with(skip_apply)]
     pub group: String,
 
     /// Plural name of the configuration type.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     #[schemars(length(min = 1))]
     pub resource: String,
 
@@ -247,63 +231,55 @@ pub struct DefaultConfigReference {
 }
 
 /// Progress of the rollout over the clusters of one placement.
+#[serde_with::apply(
+    String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")],
+    Vec => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")],
+)]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 #[schemars(extend("required" = ["name", "namespace"]))]
 pub struct InstallProgression {
     /// Namespace of the placement.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     #[schemars(length(min = 1))]
     pub namespace: String,
 
     /// Name of the placement.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     #[schemars(length(min = 1))]
     pub name: String,
 
     /// Configurations of the placement's clusters.
-    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     pub config_references: Vec<InstallConfigReference>,
 
     /// State of the rollout.
-    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "schemas::conditions")]
     pub conditions: Vec<Condition>,
 }
 
 /// One configuration of a placement: wanted, applied everywhere, and last known to be good.
+#[serde_with::apply(
+    Option => #[serde(skip_serializing_if = "Option::is_none")],
+    String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")],
+)]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 #[schemars(extend("required" = ["resource"]))]
 pub struct InstallConfigReference {
     /// API group of the configuration type; empty for the core group.
     #[serde(deserialize_with = "null_is_default")]
+    #[serde_with(skip_apply)]
     pub group: String,
 
     /// Plural name of the configuration type.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     #[schemars(length(min = 1))]
     pub resource: String,
 
     /// The configuration that is wanted.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub desired_config: Option<ConfigSpecHash>,
 
     /// The configuration that every cluster of the placement last confirmed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub last_applied_config: Option<ConfigSpecHash>,
 
     /// The configuration of the last rollout that completed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub last_known_good_config: Option<ConfigSpecHash>,
 }
 

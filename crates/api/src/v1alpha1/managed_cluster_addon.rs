@@ -12,6 +12,7 @@ use crate::schemas::{self, DNS_LABEL, SIGNER_NAME};
 use crate::{AddOnConfig, Condition, ConfigReferent, ConfigSpecHash, GroupResource};
 
 /// What the add-on should be like on this cluster.
+#[serde_with::apply(String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")])]
 #[derive(CustomResource, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[kube(
     group = "addon.open-cluster-management.io",
@@ -84,88 +85,65 @@ pub struct ManagedClusterAddOnSpec {
     pub configs: Vec<AddOnConfig>,
 
     /// Version of the add-on that this cluster should run; the add-on's default version when empty.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub desired_version: String,
 }
 
 absent_is_default!(ManagedClusterAddOnSpec);
 
 /// What the controllers and the agent observed about the add-on on this cluster.
+#[serde_with::apply(
+    Option => #[serde(skip_serializing_if = "Option::is_none")],
+    String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")],
+    Vec => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")],
+)]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ManagedClusterAddOnStatus {
     /// The metadata.generation that this status speaks about.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
 
     /// State of the add-on on this cluster.
-    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "schemas::conditions")]
     pub conditions: Vec<Condition>,
 
     /// Namespace on the managed cluster that the agent registers and reports from.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub namespace: String,
 
     /// Objects on the hub that belong to this add-on.
-    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     pub related_objects: Vec<ObjectReference>,
 
     /// Name and description of the add-on, for people.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub add_on_meta: Option<AddOnMeta>,
 
     /// Deprecated: use configReferences.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub add_on_configuration: Option<ConfigCoordinates>,
 
     /// Types of configuration that may be overridden on this cluster.
-    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["group", "resource"]))]
     pub supported_configs: Vec<GroupResource>,
 
     /// Configurations in effect on this cluster, wanted and applied.
-    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     pub config_references: Vec<ConfigReference>,
 
     /// How the agent registers with the hub.
-    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     pub registrations: Vec<RegistrationConfig>,
 
     /// How the agent authenticates to the hub.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     #[schemars(extend("enum" = ["csr", "token"]))]
     pub kube_client_driver: String,
 
     /// How the health of the agent is found out.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub health_check: Option<HealthCheck>,
 
     /// Version that is running; unknown while it changes.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub current_version: String,
 
     /// Version that was asked for before; unknown when that was not a valid one.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub last_version: String,
 }
 
 /// An object on the hub.
+#[serde_with::apply(String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")])]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 #[schemars(extend("required" = ["group", "name", "resource"]))]
@@ -173,65 +151,40 @@ pub struct ObjectReference {
     /// API group of the object; empty for the core group.
     #[serde(deserialize_with = "null_is_default")]
     #[schemars(skip_serializing_if = "no_default")]
+    #[serde_with(skip_apply)]
     pub group: String,
 
     /// Plural name of the object's type.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub resource: String,
 
     /// Namespace of the object; empty for a cluster-scoped one.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub namespace: String,
 
     /// Name of the object.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub name: String,
 }
 
 /// Name and description of an add-on, for people.
+#[serde_with::apply(String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")])]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct AddOnMeta {
     /// Name to show.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub display_name: String,
 
     /// What the add-on does.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub description: String,
 }
 
 /// Deprecated way to name the configuration of an add-on.
+#[serde_with::apply(String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")])]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ConfigCoordinates {
     /// Name of the CRD of the configuration.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub crd_name: String,
 
     /// Name of the configuration.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub cr_name: String,
 
     /// Generation of the configuration that was last seen.
@@ -240,74 +193,53 @@ pub struct ConfigCoordinates {
 }
 
 /// One configuration in effect on a cluster: which one is wanted and which one the agent confirmed.
+#[serde_with::apply(
+    Option => #[serde(skip_serializing_if = "Option::is_none")],
+    String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")],
+)]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 #[schemars(extend("required" = ["name", "resource"]))]
 pub struct ConfigReference {
     /// API group of the configuration type; empty for the core group.
     #[serde(deserialize_with = "null_is_default")]
+    #[serde_with(skip_apply)]
     pub group: String,
 
     /// Plural name of the configuration type.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     #[schemars(length(min = 1))]
     pub resource: String,
 
     /// Mirror of the wanted configuration's namespace.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub namespace: String,
 
     /// Mirror of the wanted configuration's name.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     #[schemars(length(min = 1))]
     pub name: String,
 
     /// The configuration that is wanted.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub desired_config: Option<ConfigSpecHash>,
 
     /// The configuration that the agent last confirmed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub last_applied_config: Option<ConfigSpecHash>,
 
     /// Generation of the configuration that was last seen.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub last_observed_generation: Option<i64>,
 
     /// Mirror of desiredConfig.specHash.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub desired_config_spec_hash: String,
 
     /// Mirror of lastAppliedConfig.specHash.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub last_applied_config_spec_hash: String,
 }
 
 /// How the agent registers with the hub.
+#[serde_with::apply(String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")])]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 #[schemars(extend("required" = ["signerName"]))]
 pub struct RegistrationConfig {
     /// Signer of the agent's certificate.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     #[schemars(length(min = 5, max = 571), extend("pattern" = SIGNER_NAME))]
     pub signer_name: String,
 
@@ -317,14 +249,11 @@ pub struct RegistrationConfig {
 }
 
 /// How the health of the agent is found out.
+#[serde_with::apply(String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")])]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct HealthCheck {
     /// Lease reads a lease that the agent renews; Customized leaves it to the add-on.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     #[schemars(extend("default" = "Lease", "enum" = ["Lease", "Customized"]))]
     pub mode: String,
 }

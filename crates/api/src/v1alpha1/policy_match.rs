@@ -9,32 +9,29 @@ use crate::lenient::null_is_default;
 use crate::{LabelSelector, schemas};
 
 /// The objects and operations that a policy is about.
+#[serde_with::apply(
+    Option => #[serde(skip_serializing_if = "Option::is_none")],
+    String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")],
+    Vec => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")],
+)]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct MatchConstraints {
     /// Labels of the namespace; objects without namespace always match.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schemas::label_selector")]
     pub namespace_selector: Option<LabelSelector>,
 
     /// Labels of the object before or after the change.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schemas::label_selector")]
     pub object_selector: Option<LabelSelector>,
 
     /// Resources and operations, one of which must match.
-    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     pub resource_rules: Vec<ResourceRule>,
 
     /// Resources and operations, none of which may match.
-    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     pub exclude_resource_rules: Vec<ResourceRule>,
 
     /// Exact looks at the version as it is asked, Equivalent (the default) at every version of the resource.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     #[schemars(extend("enum" = ["Exact", "Equivalent"]))]
     pub match_policy: String,
 }
@@ -43,35 +40,30 @@ pub struct MatchConstraints {
 pub type MatchResources = MatchConstraints;
 
 /// Resources and operations.
+#[serde_with::apply(
+    String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")],
+    Vec => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")],
+)]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ResourceRule {
     /// API groups; a star for all.
-    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     pub api_groups: Vec<String>,
 
     /// API versions; a star for all.
-    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     pub api_versions: Vec<String>,
 
     /// CREATE, UPDATE, DELETE, CONNECT, or a star for all.
-    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "schemas::operations")]
     pub operations: Vec<String>,
 
     /// Plural names of resources; a star for all.
-    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     pub resources: Vec<String>,
 
     /// Names of objects; every name when empty.
-    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     pub resource_names: Vec<String>,
 
     /// Cluster, Namespaced, or a star for both.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     #[schemars(extend("enum" = ["Cluster", "Namespaced", "*"]))]
     pub scope: String,
 }

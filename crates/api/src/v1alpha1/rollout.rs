@@ -10,6 +10,7 @@ use crate::schemas::{self, PROGRESS_DEADLINE};
 use crate::{AddOnConfig, IntOrString};
 
 /// How a change of configuration travels over the clusters of one placement.
+#[serde_with::apply(Option => #[serde(skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct RolloutStrategy {
@@ -23,39 +24,35 @@ pub struct RolloutStrategy {
     pub type_: String,
 
     /// Settings of type All.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub all: Option<RolloutAll>,
 
     /// Settings of type Progressive.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub progressive: Option<RolloutProgressive>,
 
     /// Settings of type ProgressivePerGroup.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub progressive_per_group: Option<RolloutProgressivePerGroup>,
 }
 
 /// Settings of the strategy that moves every cluster at once.
+#[serde_with::apply(Option => #[serde(skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct RolloutAll {
     /// How long a cluster must stay successful before it counts, as a duration such as 5m.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "0"))]
     pub min_success_time: Option<String>,
 
     /// How long to wait for a cluster to succeed, as one number and unit (h, m or s), or None for no limit.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "None", "pattern" = PROGRESS_DEADLINE))]
     pub progress_deadline: Option<String>,
 
     /// How many clusters may fail before the rollout stops: a count or a percentage.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schemas::int_or_percent_zero")]
     pub max_failures: Option<IntOrString>,
 }
 
 /// Settings of the strategy that moves cluster by cluster.
+#[serde_with::apply(Option => #[serde(skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct RolloutProgressive {
@@ -64,27 +61,24 @@ pub struct RolloutProgressive {
     pub mandatory_decision_groups: Vec<MandatoryDecisionGroup>,
 
     /// How many clusters may move at once: a count or a percentage.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schemas::int_or_percent")]
     pub max_concurrency: Option<IntOrString>,
 
     /// How long a cluster must stay successful before it counts, as a duration such as 5m.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "0"))]
     pub min_success_time: Option<String>,
 
     /// How long to wait for a cluster to succeed, as one number and unit (h, m or s), or None for no limit.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "None", "pattern" = PROGRESS_DEADLINE))]
     pub progress_deadline: Option<String>,
 
     /// How many clusters may fail before the rollout stops: a count or a percentage.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schemas::int_or_percent_zero")]
     pub max_failures: Option<IntOrString>,
 }
 
 /// Settings of the strategy that moves one decision group after another.
+#[serde_with::apply(Option => #[serde(skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct RolloutProgressivePerGroup {
@@ -93,30 +87,24 @@ pub struct RolloutProgressivePerGroup {
     pub mandatory_decision_groups: Vec<MandatoryDecisionGroup>,
 
     /// How long a cluster must stay successful before it counts, as a duration such as 5m.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "0"))]
     pub min_success_time: Option<String>,
 
     /// How long to wait for a cluster to succeed, as one number and unit (h, m or s), or None for no limit.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "None", "pattern" = PROGRESS_DEADLINE))]
     pub progress_deadline: Option<String>,
 
     /// How many clusters may fail before the rollout stops: a count or a percentage.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schemas::int_or_percent_zero")]
     pub max_failures: Option<IntOrString>,
 }
 
 /// A decision group, by name or by index.
+#[serde_with::apply(String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")])]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct MandatoryDecisionGroup {
     /// Name of the decision group; the index is ignored when a name is given.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub group_name: String,
 
     /// Index of the decision group.
@@ -144,23 +132,16 @@ pub struct ConfigurationRollout {
 }
 
 /// The clusters that receive new configurations, and how many at once.
+#[serde_with::apply(String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")])]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 #[schemars(extend("required" = ["name", "namespace"]))]
 pub struct RollingUpdateWithPlacement {
     /// Name of the placement.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     #[schemars(length(min = 1))]
     pub name: String,
 
     /// Namespace of the placement.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     #[schemars(length(min = 1))]
     pub namespace: String,
 
@@ -171,6 +152,7 @@ pub struct RollingUpdateWithPlacement {
 }
 
 /// The spec that a ManagedClusterAddOn is created with. Later edits by users are never reverted to it.
+#[serde_with::apply(String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")])]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct CreationTemplate {
@@ -184,9 +166,5 @@ pub struct CreationTemplate {
     pub configs: Vec<AddOnConfig>,
 
     /// Version of the add-on that the new ManagedClusterAddOn asks for.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub desired_version: String,
 }

@@ -8,6 +8,10 @@ use serde::{Deserialize, Serialize};
 use crate::lenient::{no_default, null_is_default};
 
 /// How one manifest is applied and observed.
+#[serde_with::apply(
+    String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")],
+    Vec => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")],
+)]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 #[schemars(extend("required" = ["resourceIdentifier"]))]
@@ -18,7 +22,6 @@ pub struct ManifestConfig {
     pub resource_identifier: ResourceIdentifier,
 
     /// What is reported back about the object.
-    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     pub feedback_rules: Vec<FeedbackRule>,
 
     /// How the object is written.
@@ -26,50 +29,30 @@ pub struct ManifestConfig {
     pub update_strategy: Option<UpdateStrategy>,
 
     /// Conditions that are derived from the object.
-    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["condition"]))]
     pub condition_rules: Vec<ConditionRule>,
 
     /// Poll reads the object at intervals, Watch follows it.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     #[schemars(extend("default" = "Poll", "enum" = ["Poll", "Watch"]))]
     pub feedback_scrape_type: String,
 }
 
 /// One object on the managed cluster.
+#[serde_with::apply(String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")])]
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 #[schemars(extend("required" = ["name", "resource"]))]
 pub struct ResourceIdentifier {
     /// API group of the object; empty for the core group.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub group: String,
 
     /// Plural name of the object's type.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub resource: String,
 
     /// Namespace of the object; empty for a cluster-scoped one.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub namespace: String,
 
     /// Name of the object.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub name: String,
 }
 
@@ -94,29 +77,18 @@ pub struct FeedbackRule {
 }
 
 /// A named path into an object.
+#[serde_with::apply(String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")])]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 #[schemars(extend("required" = ["name", "path"]))]
 pub struct JsonPath {
     /// Name under which the value is reported.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub name: String,
 
     /// Version of the object's API that the path is for.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub version: String,
 
     /// The path.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub path: String,
 }
 
@@ -140,6 +112,7 @@ pub struct UpdateStrategy {
 }
 
 /// How an object is applied.
+#[serde_with::apply(String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")])]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ServerSideApply {
@@ -148,10 +121,6 @@ pub struct ServerSideApply {
     pub force: Option<bool>,
 
     /// Name of the field manager.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     #[schemars(extend("default" = "work-agent", "pattern" = "^work-agent"))]
     pub field_manager: String,
 
@@ -162,32 +131,30 @@ pub struct ServerSideApply {
 }
 
 /// Fields that are left to others.
+#[serde_with::apply(
+    String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")],
+    Vec => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")],
+)]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 #[schemars(extend("required" = ["condition"]))]
 pub struct IgnoreFields {
     /// OnSpokePresent once the object exists, OnSpokeChange once another client changed it.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     #[schemars(extend("default" = "OnSpokePresent", "enum" = ["OnSpokePresent", "OnSpokeChange"]))]
     pub condition: String,
 
     /// The fields as JSON pointers.
-    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     pub json_pointers: Vec<String>,
 
     /// The fields as JSON paths.
-    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     pub json_paths: Vec<String>,
 
     /// The fields as jq expressions.
-    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     pub jq_path_expressions: Vec<String>,
 }
 
 /// A condition that is derived from an object.
+#[serde_with::apply(String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")])]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 #[schemars(extend(
@@ -204,13 +171,10 @@ pub struct ConditionRule {
         skip_serializing_if = "String::is_empty"
     )]
     #[schemars(extend("enum" = ["WellKnownConditions", "CEL"]))]
+    #[serde_with(skip_apply)]
     pub type_: String,
 
     /// Type of the condition.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub condition: String,
 
     /// Expressions, all of which must hold.
@@ -218,16 +182,8 @@ pub struct ConditionRule {
     pub cel_expressions: Vec<String>,
 
     /// Message of the condition.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub message: String,
 
     /// Expression that yields the message; it wins over message.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub message_expression: String,
 }

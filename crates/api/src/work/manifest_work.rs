@@ -13,6 +13,7 @@ use crate::lenient::{absent_is_default, null_is_default};
 use crate::schemas::{self, DNS_SUBDOMAIN};
 
 /// Manifests that are applied on one cluster, and how.
+#[serde_with::apply(Option => #[serde(skip_serializing_if = "Option::is_none")])]
 #[derive(CustomResource, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[kube(
     group = "work.open-cluster-management.io",
@@ -28,11 +29,9 @@ use crate::schemas::{self, DNS_SUBDOMAIN};
 #[serde(default, rename_all = "camelCase", remote = "Self")]
 pub struct ManifestWorkSpec {
     /// The manifests.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub workload: Option<Workload>,
 
     /// What happens to the applied objects when the work is deleted.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub delete_option: Option<DeleteOption>,
 
     /// How single manifests are applied and observed.
@@ -40,7 +39,6 @@ pub struct ManifestWorkSpec {
     pub manifest_configs: Vec<ManifestConfig>,
 
     /// Whose permissions on the managed cluster are used.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub executor: Option<Executor>,
 }
 
@@ -57,14 +55,11 @@ pub struct Workload {
 }
 
 /// What happens to the applied objects when the work is deleted.
+#[serde_with::apply(String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")])]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct DeleteOption {
     /// Foreground deletes them first, Orphan leaves all, SelectivelyOrphan leaves those that a rule names.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     #[schemars(extend("default" = "Foreground", "enum" = ["Foreground", "Orphan", "SelectivelyOrphan"]))]
     pub propagation_policy: String,
 
@@ -87,36 +82,21 @@ pub struct SelectivelyOrphan {
 }
 
 /// An object that is left when the work is deleted.
+#[serde_with::apply(String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")])]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 #[schemars(extend("required" = ["name", "resource"]))]
 pub struct OrphaningRule {
     /// API group of the object; empty for the core group.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub group: String,
 
     /// Plural name of the object's type.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub resource: String,
 
     /// Namespace of the object; empty for a cluster-scoped one.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub namespace: String,
 
     /// Name of the object.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub name: String,
 }
 
@@ -149,23 +129,16 @@ pub struct ExecutorSubject {
 }
 
 /// A service account on the managed cluster.
+#[serde_with::apply(String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")])]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 #[schemars(extend("required" = ["name", "namespace"]))]
 pub struct ExecutorServiceAccount {
     /// Namespace of the service account.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     #[schemars(length(min = 1, max = 253), extend("pattern" = DNS_SUBDOMAIN))]
     pub namespace: String,
 
     /// Name of the service account.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     #[schemars(length(min = 1, max = 253), extend("pattern" = DNS_SUBDOMAIN))]
     pub name: String,
 }

@@ -53,6 +53,7 @@ pub struct ManifestCondition {
 }
 
 /// The object that a manifest became.
+#[serde_with::apply(String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")])]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 #[schemars(extend("required" = ["ordinal"]))]
@@ -63,45 +64,21 @@ pub struct ManifestResourceMeta {
     pub ordinal: i32,
 
     /// API group of the object; empty for the core group.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub group: String,
 
     /// Version of the object's API.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub version: String,
 
     /// Kind of the object.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub kind: String,
 
     /// Plural name of the object's type.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub resource: String,
 
     /// Name of the object.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub name: String,
 
     /// Namespace of the object; empty for a cluster-scoped one.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub namespace: String,
 }
 
@@ -116,15 +93,12 @@ pub struct StatusFeedback {
 }
 
 /// A named value that was reported back.
+#[serde_with::apply(String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")])]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 #[schemars(extend("required" = ["fieldValue", "name"]))]
 pub struct FeedbackValue {
     /// Name of the value.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub name: String,
 
     /// The value.
@@ -134,6 +108,7 @@ pub struct FeedbackValue {
 }
 
 /// A value of one of several types.
+#[serde_with::apply(Option => #[serde(skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 #[schemars(extend("required" = ["type"]))]
@@ -148,19 +123,15 @@ pub struct FieldValue {
     pub type_: String,
 
     /// Value of type Integer.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub integer: Option<i64>,
 
     /// Value of type String.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub string: Option<String>,
 
     /// Value of type Boolean.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub boolean: Option<bool>,
 
     /// Value of type JsonRaw.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 1024))]
     pub json_raw: Option<String>,
 }

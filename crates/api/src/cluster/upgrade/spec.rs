@@ -15,6 +15,7 @@ use crate::work::ManifestWorkSpec;
 use crate::{IntOrString, LabelSelectorRequirement, PlacementRef};
 
 /// Which clusters are upgraded to what, and how.
+#[serde_with::apply(Option => #[serde(skip_serializing_if = "Option::is_none")])]
 #[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[kube(
     group = "cluster.open-cluster-management.io",
@@ -63,90 +64,78 @@ pub struct ManagedClustersUpgradeSpec {
     pub placement: Vec<PlacementRef>,
 
     /// Clusters that are selected by set and label, together with those of placement.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub cluster_selector: Option<UpgradeClusterSelector>,
 
     /// What the clusters are upgraded to. Without it only operators are.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub cluster_version: Option<UpgradeVersion>,
 
     /// Which operators are upgraded, after the cluster itself.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub ocp_operators: Option<OcpOperators>,
 
     /// Who goes first, how many at once, and how long each may take.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub upgrade_strategy: Option<UpgradeStrategy>,
 
     /// What is done on a cluster before its upgrade. It must succeed there, or the cluster is not upgraded.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub pre_upgrade_action: Option<UpgradeAction>,
 
     /// What is done on a cluster after its upgrade. Where it fails, the upgrade of the cluster has failed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub post_upgrade_action: Option<UpgradeAction>,
 
     /// Nothing new starts while it is true; clusters that are on their way go on.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub suspend: Option<bool>,
 
     /// Only the plan is told, in status.plan, and no cluster starts while it is true.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub preview: Option<bool>,
 }
 
 absent_is_default!(ManagedClustersUpgradeSpec);
 
 /// Clusters by set and label. All that is said must hold.
+#[serde_with::apply(
+    Vec => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")],
+    BTreeMap => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "BTreeMap::is_empty")],
+)]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct UpgradeClusterSelector {
     /// Names of the sets to select from; every set that is bound to the namespace of the upgrade when empty.
-    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 256))]
     pub cluster_sets: Vec<String>,
 
     /// Requirements on the labels of a cluster. The key name means the cluster's name where the cluster has no such label.
-    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "schemas::claim_expressions")]
     pub match_expressions: Vec<LabelSelectorRequirement>,
 
     /// Labels that a cluster must have with exactly these values.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "BTreeMap::is_empty"
-    )]
     pub match_labels: BTreeMap<String, String>,
 }
 
 /// What clusters are upgraded to.
+#[serde_with::apply(
+    Option => #[serde(skip_serializing_if = "Option::is_none")],
+    String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")],
+)]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct UpgradeVersion {
     /// Channel of releases such as stable-4.12; the cluster keeps its own when empty.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub channel: String,
 
     /// Version of OpenShift such as 4.12.0.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub version: String,
 
     /// Address of the update service; the cluster keeps its own when absent or empty.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub upstream: Option<String>,
 
     /// Image of a release, for clusters that see no update service; none when empty.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub image: Option<String>,
 }
 
 /// Which operators are upgraded: those with a subscription whose install plans wait for an approval.
+#[serde_with::apply(
+    String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")],
+    Vec => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")],
+)]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct OcpOperators {
@@ -156,73 +145,55 @@ pub struct OcpOperators {
     pub approve_all_upgrades: Option<bool>,
 
     /// These, except those of exclude.
-    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 256))]
     pub include: Vec<OperatorRef>,
 
     /// None of these.
-    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 256))]
     pub exclude: Vec<OperatorRef>,
 
     /// Image with bash and oc that approves on the cluster; registry.redhat.io/openshift4/ose-cli:latest when empty.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub approver_image: String,
 }
 
 /// A subscription of an operator.
+#[serde_with::apply(String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")])]
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 #[schemars(extend("required" = ["name", "namespace"]))]
 pub struct OperatorRef {
     /// Name of the subscription.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     #[schemars(length(min = 1))]
     pub name: String,
 
     /// Namespace of the subscription.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     #[schemars(length(min = 1))]
     pub namespace: String,
 }
 
 /// Who goes first, how many at once, and how long each may take.
+#[serde_with::apply(Option => #[serde(skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct UpgradeStrategy {
     /// The clusters that go first. When one of them fails, no other starts.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub canary_clusters: Option<UpgradeCanary>,
 
     /// How long the upgrade of one cluster may take, as a duration such as 2h; 3h when absent.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub cluster_upgrade_timeout: Option<String>,
 
     /// How many clusters upgrade at once: a count or a percentage; 10 when absent.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schemas::int_or_percent")]
     pub max_concurrency: Option<IntOrString>,
 
     /// How long the operators of one cluster may take, as a duration such as 10m; 20m when absent.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub operators_upgrade_timeout: Option<String>,
 
     /// How many clusters may fail before nothing new starts: a count or a percentage; all of them when absent.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schemas::int_or_percent")]
     pub max_failures: Option<IntOrString>,
 
     /// When clusters may start. A cluster that runs when it closes goes on.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<UpgradeWindow>,
 }
 
@@ -236,29 +207,18 @@ pub struct UpgradeCanary {
 }
 
 /// A time that comes again.
+#[serde_with::apply(String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")])]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 #[schemars(extend("required" = ["cron", "duration"]))]
 pub struct UpgradeWindow {
     /// When it opens: minute, hour, day of the month, month and day of the week, as cron has them.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub cron: String,
 
     /// How long it stays open, as a duration such as 4h.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub duration: String,
 
     /// The time zone whose clocks cron means, such as Europe/Paris; UTC when empty.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub time_zone: String,
 }
 

@@ -10,61 +10,50 @@ use crate::lenient::{no_default, null_is_default};
 use crate::{Condition, schemas};
 
 /// How far the upgrade is.
+#[serde_with::apply(
+    Option => #[serde(skip_serializing_if = "Option::is_none")],
+    String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")],
+    Vec => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")],
+)]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ManagedClustersUpgradeStatus {
     /// The generation that the status is about.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
 
     /// In one word: Pending, Preview, Canary, Upgrading, Waiting, Paused, Halted, Failed or Complete.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub phase: String,
 
     /// How far the action before the upgrade is.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub pre_upgrade_action_summary: Option<UpgradeActionSummary>,
 
     /// How far the clusters are that go first.
     #[serde(rename = "canaryClustersSummery", skip_serializing_if = "Option::is_none")]
+    #[serde_with(skip_apply)]
     pub canary_clusters_summary: Option<UpgradeSummary>,
 
     /// How far all clusters are.
     #[serde(rename = "clustersSummery", skip_serializing_if = "Option::is_none")]
+    #[serde_with(skip_apply)]
     pub clusters_summary: Option<UpgradeSummary>,
 
     /// How far the action after the upgrade is.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub post_upgrade_action_summary: Option<UpgradeActionSummary>,
 
     /// Selected, Applied, InProgress, Complete and, after the first failure, Failed.
-    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "schemas::conditions")]
     pub conditions: Vec<Condition>,
 
     /// The clusters, each in one count: they add up to the total.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub state_counts: Option<UpgradeStateCounts>,
 
     /// What would be done, while only a preview is asked for.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub plan: Option<UpgradePlan>,
 
     /// The run that the status is about: it changes with what is asked of the clusters.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub run: String,
 
     /// The last word of the annotation for another try that was obeyed.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub retried: String,
 
     /// Whether those that go first have all succeeded in this run. A cluster that comes to be one of them later goes with the others.
@@ -72,7 +61,6 @@ pub struct ManagedClustersUpgradeStatus {
     pub canaries_passed: bool,
 
     /// How far clusters are, by name: all that are on their way, and the last that ended or are held.
-    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     #[schemars(
         length(max = 2000),
         extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"])
@@ -80,7 +68,6 @@ pub struct ManagedClustersUpgradeStatus {
     pub clusters: Vec<UpgradeClusterStatus>,
 
     /// Clusters that ended and no longer stand in clusters.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub settled: Option<UpgradeSettled>,
 }
 
@@ -172,6 +159,10 @@ pub struct UpgradeWave {
 }
 
 /// How far one cluster is.
+#[serde_with::apply(
+    Option => #[serde(skip_serializing_if = "Option::is_none")],
+    String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")],
+)]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 #[schemars(extend("required" = ["name", "state"]))]
@@ -179,32 +170,22 @@ pub struct UpgradeClusterStatus {
     /// Name of the cluster.
     #[serde(deserialize_with = "null_is_default")]
     #[schemars(skip_serializing_if = "no_default")]
+    #[serde_with(skip_apply)]
     pub name: String,
 
     /// NotStarted, Initialized, Partial, Complete or Failed.
     #[serde(deserialize_with = "null_is_default")]
     #[schemars(skip_serializing_if = "no_default")]
+    #[serde_with(skip_apply)]
     pub state: String,
 
     /// Where in it the cluster is: Queued, Held, PreAction, Platform, Operators, PostAction or Done.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub phase: String,
 
     /// Why, in one word.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub reason: String,
 
     /// The same in a sentence, at most 1,024 characters. Of a longer message the end stays, which names the cause.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub message: String,
 
     /// Whether it is one of those that go first.
@@ -212,25 +193,15 @@ pub struct UpgradeClusterStatus {
     pub canary: bool,
 
     /// What became of the action before the upgrade: Progressing, Applied, Available or Degraded.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub pre_action: String,
 
     /// What became of the action after the upgrade: Progressing, Applied, Available or Degraded.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "String::is_empty"
-    )]
     pub post_action: String,
 
     /// When its upgrade began.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub started_at: Option<Time>,
 
     /// When its upgrade ended.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub finished_at: Option<Time>,
 
     /// How many times it was tried, when more than once.
@@ -238,7 +209,6 @@ pub struct UpgradeClusterStatus {
     pub attempts: i64,
 
     /// How much of the upgrade is done in percent, as the cluster tells.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub percent: Option<i64>,
 }
 
