@@ -1,5 +1,7 @@
 //! How long `check` takes: a folder with thirty faults, and one with a thousand add-ons.
 
+#![expect(clippy::disallowed_methods, reason = "a bench reads files and clocks")]
+
 use std::path::Path;
 
 use check::{Background, File, MissingFacts, check};

@@ -1,6 +1,12 @@
 //! How long a plan takes for 10, 1,000 and 10,000 clusters: settled, and with a new configuration for all of them; and how
 //! long it takes again when nothing, or only one cluster, has changed since.
 
+#![expect(
+    clippy::indexing_slicing,
+    clippy::wildcard_enum_match_arm,
+    reason = "a bench may panic"
+)]
+
 #[path = "../tests/testkit/status_table.rs"]
 mod status_table;
 #[path = "../tests/testkit/world.rs"]

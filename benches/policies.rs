@@ -1,5 +1,7 @@
 //! How long policies think: twenty of them about one request, alone and inside `decide()`; and how long they take to compile.
 
+#![expect(clippy::indexing_slicing, reason = "a bench may panic")]
+
 use admission::{Door, Operation, Request, RequestContext, Rulebook, decide};
 use divan::Bencher;
 use policy::{Origin, PolicySet, Source};

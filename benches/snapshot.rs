@@ -3,6 +3,12 @@
 //!
 //! `cargo bench -p tidegate --bench snapshot`. The allocator is counted: the peak of a case divided by 10,000 is one object.
 
+#![expect(
+    clippy::indexing_slicing,
+    clippy::wildcard_enum_match_arm,
+    reason = "a bench may panic"
+)]
+
 #[path = "../tests/testkit/status_table.rs"]
 mod status_table;
 #[path = "../tests/testkit/world.rs"]

@@ -1,6 +1,8 @@
 //! How long the plan of an upgrade takes for 100, 1,000 and 5,000 clusters of which ten are on their way, with its check, and how long it
 //! takes to see an agent's report.
 
+#![expect(clippy::indexing_slicing, reason = "a bench may panic")]
+
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;

@@ -204,12 +204,8 @@ const IMPURE_NAMES: &[&str] = &[
     "std::fs",
 ];
 
-/// Attribute that every pure room carries, so that clippy refuses clocks, environment, files and hash order.
-const PURITY_LINTS: &[&str] = &[
-    "clippy::disallowed_methods",
-    "clippy::disallowed_types",
-    "clippy::indexing_slicing",
-];
+/// Lints of the workspace that no pure crate turns off: clippy refuses clocks, environment, files and hash order.
+const PURITY_LINTS: &[&str] = &["disallowed_methods", "disallowed_types", "indexing_slicing"];
 
 const LINE_STOP: usize = 1000;
 const MAIN_STOP: usize = 100;
@@ -335,12 +331,26 @@ fn pure_crates_open_no_socket_and_read_no_file() {
 
 #[test]
 fn pure_crates_deny_clocks_files_and_hash_order() {
-    let mut faults = Vec::new();
+    let read = |file: &str| fs::read_to_string(root().join(file)).expect(file);
+    let workspace = read("Cargo.toml");
+    let missing = PURITY_LINTS
+        .iter()
+        .filter(|lint| !workspace.contains(&format!("\n{lint} = \"deny\"\n")));
+    let mut faults: Vec<String> = missing
+        .map(|lint| format!("Cargo.toml: does not deny {lint}"))
+        .collect();
     for name in pure() {
+        if !read(&format!("crates/{name}/Cargo.toml")).contains("[lints]\nworkspace = true\n") {
+            faults.push(format!("crates/{name}: does not have the lints of the workspace"));
+        }
         let file = format!("crates/{name}/src/lib.rs");
-        let text = fs::read_to_string(root().join(&file)).expect("every crate has a lib.rs");
-        let missing = PURITY_LINTS.iter().filter(|lint| !text.contains(**lint));
-        faults.extend(missing.map(|lint| format!("{file}: does not deny {lint}")));
+        let text = read(&file);
+        let whole = text
+            .split("#![")
+            .skip(1)
+            .filter_map(|attribute| attribute.split(']').next());
+        let off = whole.flat_map(|attribute| PURITY_LINTS.iter().filter(|lint| attribute.contains(**lint)));
+        faults.extend(off.map(|lint| format!("{file}: turns {lint} off")));
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }

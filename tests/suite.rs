@@ -2,6 +2,13 @@
 //!
 //! One program, because each takes longer to link than to run. A module is a subject: `cargo test --test suite plan_scripts::` runs
 //! one. What starts the real binary and talks to it with `kubectl` is in `blackbox`.
+
+#![expect(
+    clippy::disallowed_methods,
+    clippy::indexing_slicing,
+    clippy::wildcard_enum_match_arm,
+    reason = "a test reads files and clocks, and may panic"
+)]
 #![expect(
     clippy::self_named_module_files,
     reason = "a subject stands beside the folder of its parts; a `mod.rs` is a table of contents"

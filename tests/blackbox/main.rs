@@ -2,6 +2,12 @@
 //!
 //! Decides whether the main job works end to end. Never looks inside the program.
 
+#![expect(
+    clippy::disallowed_methods,
+    clippy::indexing_slicing,
+    reason = "a test reads files and clocks, and may panic"
+)]
+
 mod added_fields;
 mod addresses;
 mod admission;

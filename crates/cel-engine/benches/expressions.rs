@@ -1,5 +1,7 @@
 //! Times expressions of admission policies on one object: converting it, evaluating, compiling.
 
+#![expect(clippy::indexing_slicing, reason = "a bench may panic")]
+
 use cel_engine::{Activation, Program};
 use divan::{Bencher, black_box};
 use serde_json::Value;

@@ -1,5 +1,7 @@
 //! Expressions that try to take all the time, all the memory or all the stack.
 
+#![expect(clippy::disallowed_methods, reason = "a test reads files and clocks")]
+
 use cel_engine::Stop;
 use cel_engine::{Activation, EvalError, Program};
 use serde_json::{Value, json};

@@ -3,12 +3,6 @@
 //! Decides where each field of one version stands in the other, on JSON: no text is parsed, so that no object is too broken to be
 //! converted. What a version cannot hold travels in an annotation. Meaning: Open Cluster Management's own conversion, but for what
 //! that loses (docs/ocm/v1beta1.md). Never asks a hub, never validates.
-#![deny(
-    clippy::disallowed_methods,
-    clippy::disallowed_types,
-    clippy::indexing_slicing,
-    clippy::wildcard_enum_match_arm
-)]
 
 mod addon;
 mod cluster_addon;

@@ -2,6 +2,8 @@
 //!
 //! `cargo bench -p devhub`. The allocator is counted: the peak of `hold_objects` divided by its objects is the cost of one object.
 
+#![expect(clippy::disallowed_methods, reason = "a bench reads files and clocks")]
+
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering};
 

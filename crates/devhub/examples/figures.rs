@@ -4,6 +4,7 @@
 //! another one's memory. Where other work takes the processors, the time that this process itself got tells more than the clock: it is
 //! told as well, client and hub together.
 
+#![expect(clippy::disallowed_methods, reason = "a example reads files and clocks")]
 #![expect(clippy::print_stdout, reason = "an example talks to its user")]
 
 use std::error::Error;

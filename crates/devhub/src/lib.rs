@@ -2,6 +2,13 @@
 //!
 //! Knows kinds only from custom resource definitions and from its own built-in descriptors; nothing of any product by name.
 
+#![expect(
+    clippy::disallowed_methods,
+    clippy::indexing_slicing,
+    clippy::wildcard_enum_match_arm,
+    reason = "a server with sockets, files, a clock and tasks"
+)]
+
 pub mod admission;
 mod builder;
 pub mod builtin;

@@ -1,5 +1,7 @@
 //! A suite that runs on whichever hub the environment names: with `KUBEBUILDER_ASSETS` on a real API server.
 
+#![expect(clippy::disallowed_methods, reason = "a test reads files and clocks")]
+
 use std::time::{Duration, Instant};
 
 use devhub::{Choice, TestHub};

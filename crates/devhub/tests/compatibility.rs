@@ -2,6 +2,12 @@
 //!
 //! Decides nothing about the differences themselves: `tests/golden` does.
 
+#![expect(
+    clippy::disallowed_methods,
+    clippy::indexing_slicing,
+    reason = "a test reads files and clocks, and may panic"
+)]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;

@@ -1,5 +1,7 @@
 //! A hub that keeps its data: what is there after a new start, and what is said about damaged data.
 
+#![expect(clippy::disallowed_methods, reason = "a test reads files and clocks")]
+
 use std::collections::BTreeMap;
 use std::path::Path;
 

@@ -1,5 +1,7 @@
 //! Faults on purpose: real clients get through them, and the same seed does the same again.
 
+#![expect(clippy::disallowed_methods, reason = "a test reads files and clocks")]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 

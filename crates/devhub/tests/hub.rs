@@ -1,5 +1,10 @@
 //! The hub as its users meet it: over TLS, in-process, with controllers, and at its end.
 
+#![expect(
+    clippy::disallowed_methods,
+    clippy::wildcard_enum_match_arm,
+    reason = "a test reads files and clocks"
+)]
 #![expect(clippy::panic, reason = "a test that sees something else has failed")]
 
 use std::os::unix::fs::PermissionsExt as _;

@@ -3,13 +3,6 @@
 //! Decides which of them a word names, and which one was probably meant. Every sentence comes from the rule tables, the
 //! causes of `why`, the table of words and the definitions; nothing is written twice.
 
-#![deny(
-    clippy::disallowed_methods,
-    clippy::disallowed_types,
-    clippy::indexing_slicing,
-    clippy::wildcard_enum_match_arm
-)]
-
 mod fields;
 mod glossary;
 mod own;

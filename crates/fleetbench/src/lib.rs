@@ -2,6 +2,12 @@
 //!
 //! Knows nothing of the program that it measures but its command line. `docs/fleetbench.md` tells how to use it.
 
+#![expect(
+    clippy::disallowed_methods,
+    clippy::indexing_slicing,
+    reason = "it measures processes: files, clocks and tasks"
+)]
+
 mod counts;
 mod error;
 mod files;

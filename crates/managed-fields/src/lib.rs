@@ -3,13 +3,6 @@
 //! Decides ownership, conflicts and merges as Kubernetes' server-side apply does. Never talks to a server, and knows
 //! objects only through their types.
 
-#![deny(
-    clippy::disallowed_methods,
-    clippy::disallowed_types,
-    clippy::indexing_slicing,
-    clippy::wildcard_enum_match_arm
-)]
-
 mod check;
 mod collect;
 mod compare;

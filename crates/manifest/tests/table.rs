@@ -1,5 +1,7 @@
 //! The table of schemas against the library that it is made from: `UPDATE_EXPECT=1` writes it anew.
 
+#![expect(clippy::disallowed_methods, reason = "a test reads files and clocks")]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 

@@ -3,13 +3,6 @@
 //! Decides what a dump holds and leaves out, and which object a file means. Everything that is known about the objects is
 //! worked out by the store that the controllers use, fed with them; nothing here is a second implementation of it.
 
-#![deny(
-    clippy::disallowed_methods,
-    clippy::disallowed_types,
-    clippy::indexing_slicing,
-    clippy::wildcard_enum_match_arm
-)]
-
 mod definitions;
 mod dump;
 mod find;

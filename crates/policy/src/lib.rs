@@ -3,13 +3,6 @@
 //! Decides what compiles, what a policy is about, and what it says of one request. A set of policies is immutable and
 //! replaced as a whole. Knows no kind: the caller brings the object, the request and the facts.
 
-#![deny(
-    clippy::disallowed_methods,
-    clippy::disallowed_types,
-    clippy::indexing_slicing,
-    clippy::wildcard_enum_match_arm
-)]
-
 mod binding;
 mod compile;
 mod document;

@@ -1,5 +1,7 @@
 //! Times what runs on every write of a custom resource: prune, default, validate with and without rules.
 
+#![expect(clippy::indexing_slicing, reason = "a bench may panic")]
+
 use cel_engine::Program;
 use divan::{Bencher, black_box};
 use schema::Schema;

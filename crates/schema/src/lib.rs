@@ -3,13 +3,6 @@
 //! Decides what a value of a custom resource looks like after pruning and defaulting, and what is wrong with it.
 //! Never talks to a server and knows no kind by name.
 
-#![deny(
-    clippy::disallowed_methods,
-    clippy::disallowed_types,
-    clippy::indexing_slicing,
-    clippy::wildcard_enum_match_arm
-)]
-
 mod check;
 mod correlate;
 mod defaults;

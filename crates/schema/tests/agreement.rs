@@ -2,6 +2,8 @@
 //!
 //! Covers what both speak: types, bounds, lengths, counts, enum, pattern, members, items and alternatives.
 
+#![expect(clippy::indexing_slicing, reason = "a test may panic")]
+
 use proptest::prelude::*;
 use schema::Schema;
 use serde_json::{Map, Value, json};

@@ -3,6 +3,8 @@
 //! The answers were recorded by `oracle/`. `UPSTREAM_SCHEMAS=file cargo test -p schema --test upstream` judges further
 //! ones.
 
+#![expect(clippy::disallowed_methods, reason = "a test reads files and clocks")]
+
 #[path = "support/values.rs"]
 mod values;
 

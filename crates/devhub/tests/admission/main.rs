@@ -1,5 +1,11 @@
 //! The webhook chain against a real HTTPS webhook: the scene that the tests share.
 
+#![expect(
+    clippy::disallowed_methods,
+    clippy::indexing_slicing,
+    reason = "a test reads files and clocks, and may panic"
+)]
+
 mod calls;
 mod failures;
 #[path = "../golden/hook/mod.rs"]

@@ -1,5 +1,7 @@
 //! The `devhub` program from outside: flags, files, signals, and the real kubectl.
 
+#![expect(clippy::disallowed_methods, reason = "a test reads files and clocks")]
+
 mod data;
 #[path = "../../../../tests/testkit/kubectl.rs"]
 mod kubectl;

@@ -4,6 +4,12 @@
 //! that a client can see; nothing is proved by waiting. With `KUBEBUILDER_ASSETS` the hub is a real API server, except in tests that
 //! are named after the dev hub; what an older server has not got is left out, aloud.
 
+#![expect(
+    clippy::disallowed_methods,
+    clippy::indexing_slicing,
+    clippy::wildcard_enum_match_arm,
+    reason = "a test reads files and clocks, and may panic"
+)]
 #![expect(clippy::panic, reason = "a test that sees something else has failed")]
 
 mod answers;

@@ -6,6 +6,11 @@
 //! `GOLDEN=watch-01,crud` runs the scenarios whose names start so. `GOLDEN_UPDATE_KNOWN=1` prints rows for the list.
 //! `DEVHUB_GOLDEN_URL`, `DEVHUB_GOLDEN_TOKEN` and `DEVHUB_GOLDEN_CA` (a file) aim at a running API server instead.
 
+#![expect(
+    clippy::disallowed_methods,
+    clippy::indexing_slicing,
+    reason = "a test reads files and clocks, and may panic"
+)]
 #![expect(clippy::panic, reason = "data that cannot be read is a failed test")]
 
 mod ages;

@@ -1,5 +1,11 @@
 //! Versions of custom resources and admission policies, as a client over TLS meets them, with a webhook over TLS.
 
+#![expect(
+    clippy::disallowed_methods,
+    clippy::indexing_slicing,
+    reason = "a test reads files and clocks, and may panic"
+)]
+
 mod conversion;
 mod failures;
 #[path = "../golden/hook/mod.rs"]
