@@ -1,7 +1,7 @@
 //! Spans in the form of OTLP 1: the messages of `opentelemetry/proto/trace/v1` and `collector/trace/v1`, as far as they are sent.
 //!
-//! Decides nothing about what is told. The crates that generate these messages bring a gRPC stack with them; the numbers of
-//! fields never change, and a test holds bytes that OpenTelemetry's own library has read.
+//! Decides nothing about what is told. The numbers of fields never change, and a test holds
+//! bytes that OpenTelemetry's own library has read. Why no library: docs/decisions/0010-own-code-and-libraries.md.
 
 use prost::{Enumeration, Message, Oneof};
 
