@@ -154,6 +154,69 @@ spec:
     assert_eq!(after["metadata"]["resourceVersion"], before);
 }
 
+/// Argo CD sorts these kinds by name, so either may be first.
+#[test]
+fn an_add_on_of_a_cluster_may_be_applied_before_its_definition() {
+    const BETA: &str = "addon.open-cluster-management.io/v1beta1";
+    const ALPHA: &str = "addon.open-cluster-management.io/v1alpha1";
+    let dev = Dev::start(&["--clusters", "4", "--no-demo"]);
+    let instance = |cluster: &str, version: &str| {
+        format!(
+            "---\n{{apiVersion: {version}, kind: ManagedClusterAddOn, metadata: {{name: late, namespace: {cluster}}}, spec: {{}}}}"
+        )
+    };
+    let applied: [(&str, &[&str], &str, &str); 4] = [
+        ("cluster1", &["apply", "-f", "-"], ALPHA, "placed-here"),
+        ("cluster2", &["apply", "--server-side", "-f", "-"], ALPHA, "placed-here"),
+        ("cluster3", &["apply", "--server-side", "-f", "-"], BETA, "placed-here"),
+        // Nothing records that its author gave none.
+        (
+            "cluster4",
+            &["create", "-f", "-"],
+            ALPHA,
+            "open-cluster-management-agent-addon",
+        ),
+    ];
+    for (cluster, verb, version, _) in applied {
+        let run = dev.kubectl_with(verb, &instance(cluster, version));
+        assert!(run.ok, "{}", run.stderr);
+        let is_said = run.stderr.contains("no ClusterManagementAddOn has this name")
+            && run.stderr.contains("the controllers set it from the placements");
+        assert_eq!(is_said, verb.contains(&"apply"), "{cluster}: {}", run.stderr);
+    }
+    let made = dev.apply(
+        r"
+apiVersion: addon.open-cluster-management.io/v1alpha1
+kind: ClusterManagementAddOn
+metadata: {name: late}
+spec:
+  installStrategy:
+    type: Placements
+    placements:
+    - {name: not-there-yet, namespace: default, addonSpec: {installNamespace: placed-here}}
+",
+    );
+    assert!(made.ok, "{}", made.stderr);
+    let at = |cluster: &str| {
+        let live = dev.read(&[MCA_V1ALPHA1, "late", "-n", cluster]);
+        live["spec"]["installNamespace"].clone()
+    };
+    for (cluster, verb, version, expected) in applied {
+        let place = [MCA_V1ALPHA1, "late", "-n", cluster];
+        dev.until("the add-on owns it", &place, |live| {
+            live["metadata"]["ownerReferences"].is_array()
+        });
+        assert_eq!(at(cluster), expected, "{cluster}");
+        if verb.contains(&"apply") {
+            dev.comes_to_rest(Duration::from_millis(200));
+            let before = dev.read(&place);
+            let again = dev.kubectl_with(verb, &instance(cluster, version));
+            assert!(again.ok, "{}", again.stderr);
+            assert_eq!(dev.read(&place)["metadata"]["resourceVersion"], before["metadata"]["resourceVersion"]);
+        }
+    }
+}
+
 #[test]
 fn a_dry_run_says_what_the_real_run_says() {
     let dev = Dev::start(&["--clusters", "2"]);

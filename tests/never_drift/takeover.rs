@@ -252,6 +252,34 @@ async fn a_forced_fault_deletes_nothing(tool: &dyn Tool) {
     scene.stop().await;
 }
 
+/// An instance that is applied before its add-on gets the namespace of the placement, and that is no drift.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_instance_before_its_add_on_gets_the_namespace_of_its_placement() {
+    let scene = prepared().await;
+    let tools: [(&str, &dyn Tool); 3] = [("csa", &ARGO), ("ssa", &ARGO_SERVER_SIDE), ("flux", &FLUX)];
+    for (name, tool) in tools {
+        let mut manifest = any("cluster1");
+        manifest["metadata"]["name"] = json!(name);
+        scene.apply(tool, &manifest).await;
+        let place = "/spec/installNamespace";
+        let before = scene.live(&manifest).await;
+        assert_eq!(
+            before.pointer(place),
+            Some(&json!("open-cluster-management-agent-addon"))
+        );
+        let mut addon = addon("v1.0.0");
+        addon["metadata"]["name"] = json!(name);
+        addon["spec"]["installStrategy"]["placements"][0]["addonSpec"] = json!({"installNamespace": "placed-here"});
+        scene.apply(tool, &addon).await;
+        comes(&scene, &manifest, place, "placed-here").await;
+        assert_eq!(scene.difference(tool, &manifest).await, None, "{name}");
+        scene.apply(tool, &manifest).await;
+        let live = scene.live(&manifest).await;
+        assert_eq!(live.pointer(place), Some(&json!("placed-here")), "{name}");
+    }
+    scene.stop().await;
+}
+
 const ARGO: Argo = Argo;
 const ARGO_SERVER_SIDE: ArgoServerSide = ArgoServerSide { with_webhooks: false };
 const FLUX: Flux = Flux;

@@ -147,6 +147,8 @@ pub(super) struct PlacementAt<'a> {
 /// What rules see of a `ClusterManagementAddOn`.
 #[derive(Clone, Debug)]
 pub(super) struct AddonBody<'a> {
+    /// The whole object.
+    pub(super) object: &'a Value,
     /// `spec.supportedConfigs`.
     pub(super) supported: Items<SupportedAt<'a>>,
     /// `spec.configuration.configs`.
@@ -168,6 +170,8 @@ pub(super) struct AddonBody<'a> {
 /// What rules see of a `ManagedClusterAddOn`.
 #[derive(Clone, Debug)]
 pub(super) struct ClusterAddonBody<'a> {
+    /// The whole object.
+    pub(super) object: &'a Value,
     /// `spec.installNamespace`.
     pub(super) install_namespace: Option<&'a str>,
     /// `spec.configs`.
@@ -289,6 +293,7 @@ impl<'a> AddonBody<'a> {
             .and_then(|configuration| configuration.key("rolloutStrategy"));
         let install = spec.as_ref().and_then(|spec| spec.key("installStrategy"));
         Self {
+            object,
             supported: listed(spec.as_ref(), "supportedConfigs", |node| Some(supported(&node))),
             configured: references(configuration.as_ref()),
             config_rollout: rollout.map(|node| (node.path.clone(), config_rollout(&node))),
@@ -307,6 +312,7 @@ impl<'a> ClusterAddonBody<'a> {
         let spec = Node::root(object).key("spec");
         let status = Node::root(object).key("status");
         Self {
+            object,
             install_namespace: spec.as_ref().and_then(|spec| spec.text("installNamespace")),
             configs: references(spec.as_ref()),
             desired_version: spec.as_ref().and_then(version),

@@ -20,9 +20,9 @@ pub(super) fn addition(
     // An object without a spec is refused by its schema; a spec made here would hide that.
     let spec = object.get("spec")?.as_object()?;
     let given = spec.get(FIELD).filter(|value| !value.is_null());
-    let provenance = |of: fn(&Value, &str) -> Provenance| match given {
+    let provenance = |of: fn(&Value) -> Provenance| match given {
         None => Provenance::Defaulted,
-        Some(Value::String(text)) if text == DEFAULT_INSTALL_NAMESPACE => of(object, FIELD),
+        Some(Value::String(text)) if text == DEFAULT_INSTALL_NAMESPACE => of(object),
         Some(_) => Provenance::Written,
     };
     let provenance = provenance(if old.is_some() { of_updated } else { of_created });

@@ -23,6 +23,11 @@ pub(super) struct Filled {
     pub(super) asked: BTreeSet<ObjectKey>,
 }
 
+/// Tells whether the author of a new `ManagedClusterAddOn` is known to have given no install namespace.
+pub(super) fn leaves_namespace_open(object: &Value) -> bool {
+    provenance::of_created(object) == provenance::Provenance::Defaulted
+}
+
 /// Returns the additions to the object of a request.
 pub(super) fn fill(
     request: &Request<'_>,

@@ -4,6 +4,7 @@
 //! add-on and its cluster add-ons together, and what we know may be a moment late.
 
 use crate::body::ReferenceAt;
+use crate::defaults::leaves_namespace_open;
 use crate::subject::{Addon, ClusterAddon, Operations, Rule, Subject};
 use api::names::RESERVED_NO_DEFAULT;
 use field::{Class, Fault, Findings, Path, nearest, quoted};
@@ -20,6 +21,10 @@ const RESERVED_NAME: &str = "naming/reserved-name";
 const RESERVED_PREFIX: &str = "__";
 /// The most names that a misspelt one is compared with.
 const MOST_COMPARED: usize = 500;
+
+/// Said to the author of an add-on on a cluster that gives no install namespace.
+const NAMESPACE_LATER: &str =
+    "spec.installNamespace is the default until it exists; then the controllers set it from the placements";
 
 /// Rules of add-ons.
 pub(crate) const ON_ADDONS: &[Rule<Addon>] = &[
@@ -49,7 +54,9 @@ pub(crate) const ON_CLUSTER_ADDONS: &[Rule<ClusterAddon>] = &[
         on: Operations::CreateAndUpdate,
         doc: "A ManagedClusterAddOn has the name of an add-on.\n\n\
               Without a ClusterManagementAddOn of the same name nothing is installed. Warns, with the nearest name; \
-              does not refuse, because the add-on may come with the same apply.",
+              does not refuse, because the add-on may come with the same apply. Until then `spec.installNamespace` is the default \
+              of the definition. If the manifest gives none, the controllers set it from the placements as long as nothing is \
+              installed.",
         check: unknown_addon,
     },
     Rule {
@@ -96,7 +103,10 @@ fn unknown_addon(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
         return;
     }
     let near = subject.effort.hint(|| nearest(name, facts.addon_names()));
-    let hint = near.map(|known| format!("did you mean {}?", quoted(known)));
+    let is_open = subject.old.is_none() && leaves_namespace_open(subject.body.object);
+    let hint = near
+        .map(|known| format!("did you mean {}?", quoted(known)))
+        .or_else(|| is_open.then(|| NAMESPACE_LATER.to_owned()));
     let fault =
         Fault::of_text(Class::NotFound, name, "no ClusterManagementAddOn has this name").hint_if(hint);
     findings.warn(fault.at(path, UNKNOWN_ADDON));

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::{beside, grants, kept, pace, pinned, removals, rolling, standing, unchanged, undone};
 use crate::types::{Action, Plan, Revision};
 use crate::work::is_hook_work;
-use snapshot::{InstallStrategy, Kind, Name, ObjectKey, PlacementUse, View, terms};
+use snapshot::{InstallStrategy, Instance, Kind, Name, ObjectKey, PlacementUse, View, terms};
 
 /// Returns every invariant that the plan breaks, as sentences.
 pub fn check(view: &View<'_>, plan: &Plan, now: Timestamp) -> Vec<String> {
@@ -156,18 +156,27 @@ fn annotated(view: &View<'_>, object: &ObjectKey, patch: &Value) -> Option<&'sta
 }
 
 /// Only a version that a placement gave may be written again: one that equals what was recorded when it was given, or that the
-/// manager that applies the instance leaves out, and that no other field manager owns.
+/// manager that applies the instance leaves out, and that no other field manager owns. And the install namespace of an instance
+/// without works, where the manager that applies it leaves that out.
 fn respecified(view: &View<'_>, object: &ObjectKey, spec: &Value) -> Option<&'static str> {
-    let only_version = spec
-        .as_object()
-        .is_some_and(|fields| fields.keys().eq(["desiredVersion"]));
-    let is_given = view.instance(&object.namespace).is_some_and(|instance| {
-        !instance.installed_by.is_empty()
-            && (instance.desired_version == instance.given_version
-                || (instance.desired_version.is_empty() && !instance.claims.adopter.is_empty()))
-            && !instance.claims.version
+    let may_write = |field: &str, instance: &Instance| match field {
+        "desiredVersion" => {
+            !instance.installed_by.is_empty()
+                && (instance.desired_version == instance.given_version
+                    || (instance.desired_version.is_empty() && !instance.claims.adopter.is_empty()))
+                && !instance.claims.version
+        }
+        "installNamespace" => {
+            instance.claims.omits_namespace && view.works(&object.namespace).next().is_none()
+        }
+        _ => false,
+    };
+    let instance = view.instance(&object.namespace);
+    let fields = spec.as_object();
+    let is_ours = fields.zip(instance).is_some_and(|(fields, instance)| {
+        fields.keys().all(|field| may_write(field, instance))
     });
-    (!only_version || !is_given).then_some("the spec of an instance belongs to its user")
+    (!is_ours).then_some("the spec of an instance belongs to its user")
 }
 
 fn status(view: &View<'_>, object: &ObjectKey, patch: &Value) -> Option<&'static str> {

@@ -1,7 +1,7 @@
 //! The instance that an install strategy creates.
 //!
-//! The placement's template is copied here and, but for a version that no user chose (`version::follow`), nowhere else: what
-//! a user changes later stays changed.
+//! The placement's template is copied here and, but for a version that no user chose (`version::follow`) and an install namespace
+//! that no user gave (`namespace::due`), nowhere else: what a user changes later stays changed.
 
 use serde_json::{Map, Value, json};
 

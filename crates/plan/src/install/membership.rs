@@ -1,6 +1,7 @@
 //! Who is created, adopted, brought up to date, let go and removed.
 //!
-//! Never changes the spec of an instance, but for a version that no user chose (`version::follow`). Removal waits for the time
+//! Never changes the spec of an instance, but for a version that no user chose (`version::follow`) and an install namespace that no
+//! user gave (`namespace::due`). Removal waits for the time
 //! of grace: a scheduler that forgets a cluster for a moment uninstalls nothing, and neither does a strategy as long as it is not
 //! known what each of its placements selects.
 
@@ -14,6 +15,7 @@ use super::annotations;
 use super::budget::{Budget, Holding, Proof};
 use super::create::{Giver, create};
 use super::fate::{Fate, follows};
+use super::namespace;
 use super::wanted::{DecisionState, InstanceFate, Selected, Wanted, other_mark};
 use crate::census::{Newcomers, Unmade};
 use crate::owners;
@@ -235,10 +237,18 @@ fn tend(view: &View<'_>, wanted: &Wanted<'_>, stand: &InstanceFate<'_>) -> Optio
         annotations.insert(terms::INSTALLED_BY.to_owned(), Value::from(mark));
         why = "something else gives the add-on now";
     }
+    let mut spec = Map::new();
     if let Some(version) = version::follow(home(wanted, stand), instance) {
         annotations.insert(terms::GIVEN_VERSION.to_owned(), version.clone());
-        patch.insert("spec".to_owned(), json!({"desiredVersion": version}));
+        spec.insert("desiredVersion".to_owned(), version);
         why = "the placement gives another version";
+    }
+    if let Some(namespace) = namespace::due(view, &stand.site) {
+        spec.insert("installNamespace".to_owned(), Value::from(namespace));
+        why = "the placement gives the install namespace";
+    }
+    if !spec.is_empty() {
+        patch.insert("spec".to_owned(), Value::Object(spec));
     }
     if !annotations.is_empty() {
         metadata.insert("annotations".to_owned(), Value::Object(annotations));
@@ -247,10 +257,12 @@ fn tend(view: &View<'_>, wanted: &Wanted<'_>, stand: &InstanceFate<'_>) -> Optio
         metadata.insert("ownerReferences".to_owned(), Value::Array(owners));
         why = "the add-on owns its instances";
     }
-    if metadata.is_empty() {
+    if !metadata.is_empty() {
+        patch.insert("metadata".to_owned(), Value::Object(metadata));
+    }
+    if patch.is_empty() {
         return None;
     }
-    patch.insert("metadata".to_owned(), Value::Object(metadata));
     Some(Action::Replace {
         object: key(instance),
         before: Revision::from(&instance.meta),

@@ -5,6 +5,7 @@ mod budget;
 mod create;
 mod fate;
 mod membership;
+mod namespace;
 mod wanted;
 
 pub(super) use budget::{Holding, Over};

@@ -16,6 +16,7 @@ use serde_json::{Map, Value, json};
 use crate::names::Names;
 use crate::record::Claims;
 use crate::terms;
+use api::names::annotations::INSTALL_NAMESPACE;
 
 /// Annotation in which `kubectl apply`, and Argo CD like it, keep what they have applied.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
@@ -39,6 +40,7 @@ const MARKS: [&str; 4] = [
     terms::GIVEN_VERSION,
 ];
 const VERSION: &str = "desiredVersion";
+const NAMESPACE: &str = "installNamespace";
 
 /// How a manager has come to own something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -53,6 +55,7 @@ struct Share {
     way: Way,
     manager: String,
     version: bool,
+    namespace: bool,
     annotations: BTreeSet<String>,
 }
 
@@ -60,6 +63,8 @@ struct Share {
 pub(crate) fn claims(object: &Value, names: &mut Names) -> Claims {
     let metadata = object.get("metadata").and_then(Value::as_object);
     let mut shares = metadata.map(shares).unwrap_or_default();
+    let omits_namespace =
+        shares.iter().any(|share| share.way == Way::Applies) && !shares.iter().any(|share| share.namespace);
     let marks = metadata.and_then(|metadata| metadata.get("annotations"));
     shares.extend(INVENTORIES.iter().filter_map(|(mark, tool)| {
         let share = || Share::empty(Way::Applies, tool);
@@ -78,6 +83,7 @@ pub(crate) fn claims(object: &Value, names: &mut Names) -> Claims {
     Claims {
         adopter: names.share(adopter),
         version: shares.iter().any(version),
+        omits_namespace,
         annotations: keys.into_iter().map(|key| names.share(key)).collect(),
     }
 }
@@ -104,7 +110,9 @@ fn shares(metadata: &Map<String, Value>) -> Vec<Share> {
     let entries = entries.map(Vec::as_slice).unwrap_or_default();
     let mut shares: Vec<Share> = entries.iter().filter_map(of_entry).collect();
     shares.extend(of_last_applied(metadata, entries));
-    shares.retain(|share| share.way == Way::Applies || share.version || !share.annotations.is_empty());
+    let is_applied = shares.iter().any(|share| share.way == Way::Applies);
+    let counts = |share: &Share| share.version || (share.namespace && is_applied) || !share.annotations.is_empty();
+    shares.retain(|share| share.way == Way::Applies || counts(share));
     shares.sort_by(|one, other| (one.way, &one.manager).cmp(&(other.way, &other.manager)));
     shares
 }
@@ -112,7 +120,7 @@ fn shares(metadata: &Map<String, Value>) -> Vec<Share> {
 fn of_entry(entry: &Value) -> Option<Share> {
     let text = |field: &str| entry.get(field).and_then(Value::as_str).unwrap_or_default();
     let manager = text("manager");
-    if !text("subresource").is_empty() || [terms::FIELD_MANAGER, UNRECORDED].contains(&manager) {
+    if !text("subresource").is_empty() || manager == terms::FIELD_MANAGER {
         return None;
     }
     let fields = entry.get("fieldsV1").and_then(Value::as_object);
@@ -124,7 +132,18 @@ fn of_entry(entry: &Value) -> Option<Share> {
     };
     let mut share = Share::empty(way, manager);
     share.version = below(fields, "f:spec").is_some_and(|spec| spec.contains_key("f:desiredVersion"));
-    let annotations = below(metadata, "f:annotations").into_iter().flat_map(Map::keys);
+    let notes = below(metadata, "f:annotations");
+    // In v1beta1 the namespace is an annotation. A client-side apply owns every default of the object that it creates: what it
+    // gave is in its own record.
+    let owns = |fields: Option<&Map<String, Value>>, key: &str| fields.is_some_and(|fields| fields.contains_key(key));
+    share.namespace = (owns(below(fields, "f:spec"), "f:installNamespace")
+        || owns(notes, &format!("f:{INSTALL_NAMESPACE}")))
+        && !owns(notes, &format!("f:{LAST_APPLIED}"));
+    if manager == UNRECORDED {
+        share.version = false;
+        return Some(share);
+    }
+    let annotations = notes.into_iter().flat_map(Map::keys);
     share.note(annotations.filter_map(|key| key.strip_prefix("f:")));
     Some(share)
 }
@@ -160,10 +179,15 @@ fn of_last_applied(metadata: &Map<String, Value>, entries: &[Value]) -> Option<S
         Way::Applies,
         writer.and_then(Value::as_str).unwrap_or(CLIENT_SIDE),
     );
-    share.version = manifest.get("spec").and_then(|spec| spec.get(VERSION)).is_some();
+    let says = |field| manifest.get("spec").and_then(|spec| spec.get(field)).is_some();
     let annotations = manifest
         .pointer("/metadata/annotations")
         .and_then(Value::as_object);
+    share.version = says(VERSION);
+    // A record that cannot be read may have given it.
+    share.namespace = says(NAMESPACE)
+        || annotations.is_some_and(|all| all.contains_key(INSTALL_NAMESPACE))
+        || !manifest.is_object();
     share.note(annotations.into_iter().flat_map(Map::keys).map(String::as_str));
     Some(share)
 }
@@ -174,6 +198,7 @@ impl Share {
             way,
             manager: manager.to_owned(),
             version: false,
+            namespace: false,
             annotations: BTreeSet::new(),
         }
     }
@@ -200,8 +225,11 @@ impl Share {
             Way::Edits => "Update",
         };
         let mut fields = Map::new();
-        if self.version {
-            fields.insert("f:spec".to_owned(), json!({"f:desiredVersion": {}}));
+        let spec = [("f:desiredVersion", self.version), ("f:installNamespace", self.namespace)];
+        let spec = spec.into_iter().filter(|(_, is_theirs)| *is_theirs);
+        let spec: Map<String, Value> = spec.map(|(field, _)| (field.to_owned(), json!({}))).collect();
+        if !spec.is_empty() {
+            fields.insert("f:spec".to_owned(), Value::Object(spec));
         }
         if !self.annotations.is_empty() {
             let keys = self.annotations.iter().map(|key| (format!("f:{key}"), json!({})));
@@ -226,6 +254,7 @@ mod tests {
                 "spec" => all["f:spec"] = json!({}),
                 "spec.configs" => all["f:spec"]["f:configs"] = json!({}),
                 "spec.desiredVersion" => all["f:spec"]["f:desiredVersion"] = json!({}),
+                "spec.installNamespace" => all["f:spec"]["f:installNamespace"] = json!({}),
                 "label" => all["f:metadata"]["f:labels"]["f:team"] = json!({}),
                 "note" => all["f:metadata"]["f:annotations"]["f:note"] = json!({}),
                 "values" => all["f:metadata"]["f:annotations"][format!("f:{VALUES}")] = json!({}),
@@ -265,6 +294,8 @@ mod tests {
             expected,
             "{why}: what is kept of the records says the same"
         );
+        let omits = |object: &Value| claims(object, &mut Names::default()).omits_namespace;
+        assert_eq!(omits(&trimmed), omits(object), "{why}");
         assert!(
             !trimmed.to_string().contains("last-applied") && !trimmed.to_string().contains("time"),
             "{why}"
@@ -379,6 +410,78 @@ mod tests {
             "kubectl apply|",
             "one that nobody can read",
         );
+    }
+
+    #[test]
+    fn an_applier_that_gives_no_install_namespace_leaves_it_open() {
+        let flux = |fields: &[&str]| entry("flux", "Apply", "", fields);
+        let update = |manager: &str, fields: &[&str]| entry(manager, "Update", "", fields);
+        let created = || update("kubectl-client-side-apply", &["spec.installNamespace", LAST_APPLIED]);
+        let manifest = |manifest: Value| json!({LAST_APPLIED: manifest.to_string()});
+        let silent = || manifest(json!({"spec": {}}));
+        let none = || json!({});
+        let namespace = "spec.installNamespace";
+        let rows = [
+            (vec![flux(&["spec"])], none(), true, "server-side apply"),
+            (vec![flux(&[namespace])], none(), false, "server-side apply with a namespace"),
+            (vec![flux(&[INSTALL_NAMESPACE])], none(), false, "the same in v1beta1"),
+            (vec![created()], silent(), true, "client-side apply owns the default that it created"),
+            (vec![], silent(), true, "client-side apply without an entry"),
+            (
+                vec![created()],
+                manifest(json!({"spec": {"installNamespace": "x"}})),
+                false,
+                "client-side apply with a namespace",
+            ),
+            (
+                vec![],
+                manifest(json!({"metadata": {"annotations": {INSTALL_NAMESPACE: "x"}}})),
+                false,
+                "the same in v1beta1",
+            ),
+            (vec![], json!({LAST_APPLIED: "garbage"}), false, "a record that cannot be read"),
+            (vec![update("kubectl-create", &[namespace])], none(), false, "a plain create"),
+            (vec![], none(), false, "no record at all"),
+            (vec![], json!({INVENTORIES[0].0: "x"}), false, "a mark without a record"),
+            (
+                vec![update("kubectl-create", &[namespace]), flux(&["spec"])],
+                none(),
+                false,
+                "a plain create that is applied later",
+            ),
+            (
+                vec![update("kubectl-edit", &[namespace]), created()],
+                silent(),
+                false,
+                "an edit after a client-side apply",
+            ),
+            (
+                vec![update("addon", &[namespace]), flux(&["spec"])],
+                none(),
+                false,
+                "created by OCM's install strategy",
+            ),
+            (
+                vec![update(UNRECORDED, &[namespace]), flux(&["spec"])],
+                none(),
+                false,
+                "older than the records",
+            ),
+            (
+                vec![update("tidegate", &[namespace]), flux(&["spec"])],
+                none(),
+                true,
+                "created by the planner",
+            ),
+        ];
+        for (entries, annotations, expected, why) in rows {
+            let mut object = object(&entries, &annotations);
+            for _ in 0..2 {
+                let claims = claims(&object, &mut Names::default());
+                assert_eq!(claims.omits_namespace, expected, "{why}");
+                trim_owners(&mut object);
+            }
+        }
     }
 
     #[test]

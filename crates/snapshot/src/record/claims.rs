@@ -11,6 +11,9 @@ pub struct Claims {
     pub adopter: Name,
     /// Whether another field manager owns `spec.desiredVersion`.
     pub version: bool,
+    /// Whether the field managers that apply the object leave `spec.installNamespace` out, and no other manager has set it: the
+    /// stored value is the default of the definition. Not known, and so `false`, where nothing applies the object.
+    pub omits_namespace: bool,
     /// The annotations that plans might write and that another field manager owns, sorted.
     pub annotations: Box<[Name]>,
 }
