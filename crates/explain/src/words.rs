@@ -37,6 +37,7 @@ terms! {
         "HookSucceed": "The pre-delete hooks have completed.";
         "HookFailed": "A pre-delete hook has failed; it is tried again. `tidegate why` says how to let the add-on go without it.";
         "HookTimedOut": "The pre-delete hooks have not completed in time. With the policy release the add-on goes without them, with block it stays.";
+        "NamespaceTerminating": "HookManifestCompleted: the namespace of the cluster is being deleted, so the pre-delete hooks cannot run. The add-on goes without them.";
         "HookRenderingFailed": "The pre-delete hooks cannot be made of the AddOnTemplate.";
         "HookUnknown": "What the pre-delete hooks were is no longer on the hub: the AddOnTemplate is gone or was edited.";
         "HookManifestIsCompleted": "HookManifestCompleted: every pre-delete hook has completed.";

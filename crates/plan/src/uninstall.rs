@@ -7,6 +7,7 @@
 //! deleted ─► cluster absent ─────────────────────────► released, and its agent's finalizers with it
 //!         ├► no hooks, or they are to be skipped ────► released
 //!         └► hooks ─► completed ─────────────────────► released
+//!                 ├► the namespace is being deleted ─► released
 //!                 └─► time is over ─► policy release ► released
 //!                                 └─► policy block ──► stays, and the hooks go on
 //! ```
@@ -33,6 +34,8 @@ use snapshot::{AddOn, Instance, Kind, Name, ObjectKey, Status, TimeoutPolicy, Vi
 const AGENT: &str = "cluster.open-cluster-management.io/manifest-work-cleanup";
 /// Reason: the hooks have not completed in time.
 const TIMED_OUT: &str = "HookTimedOut";
+/// Reason: the work of the hooks cannot be created in the namespace of the cluster.
+const TERMINATING: &str = "NamespaceTerminating";
 
 /// What is left to do for instances that go.
 #[derive(Debug, Default)]
@@ -89,6 +92,15 @@ pub(super) fn instance(
     match hook_run::run(view, recipes, instance, now) {
         Run::Unneeded(why) => released(view, instance, why),
         Run::Completed => completed(view, instance, now),
+        Run::Pending(_) if cannot_run(view, instance) => {
+            let why = format!("namespace {} is being deleted; the hook cannot run", instance.cluster);
+            let message = format!(
+                "hook manifestWork {} is not completed: {why}. The add-on goes without it.",
+                terms::hook_work(&instance.addon)
+            );
+            let because = "its pre-delete hooks cannot run in a namespace that is being deleted";
+            gone_without((view, instance), (TERMINATING, message), (because, why), now)
+        }
         Run::Pending(pending) => pending_or_over(view, instance, pending, now),
     }
 }
@@ -147,6 +159,27 @@ fn completed(view: &View<'_>, instance: &Instance, now: Timestamp) -> Goodbye {
     goodbye
 }
 
+/// A namespace that is being deleted takes no new work, and its works are being deleted with it. That cannot be undone, so waiting
+/// would only keep the namespace.
+fn cannot_run(view: &View<'_>, instance: &Instance) -> bool {
+    view.is_namespace_deleted(&instance.cluster)
+        && stored(view, instance).is_none_or(|work| work.meta.deleting)
+}
+
+/// Releases an instance whose hooks have not run, and reports why.
+fn gone_without(
+    (view, instance): (&View<'_>, &Instance),
+    (reason, message): (&'static str, String),
+    (because, why): (&'static str, String),
+    now: Timestamp,
+) -> Goodbye {
+    let wish = Wish::new(HOOK_MANIFEST_COMPLETED, Status::False, reason, message);
+    let mut goodbye = released(view, instance, because);
+    let told = told((view, instance), &wish, Outcome::Failed(why), now);
+    goodbye.actions.splice(0..0, told);
+    goodbye
+}
+
 fn pending_or_over(view: &View<'_>, instance: &Instance, pending: Pending, now: Timestamp) -> Goodbye {
     let settings = view.settings();
     let timeout = instance.farewell.timeout().unwrap_or(settings.hook_timeout);
@@ -165,16 +198,9 @@ fn pending_or_over(view: &View<'_>, instance: &Instance, pending: Pending, now: 
             let message = format!(
                 "hook manifestWork {name} is not completed in time: {why}. The add-on goes without it."
             );
-            let wish = Wish::new(HOOK_MANIFEST_COMPLETED, Status::False, TIMED_OUT, message);
-            let mut goodbye = released(view, instance, "its pre-delete hooks have not completed in time");
-            let told = told(
-                (view, instance),
-                &wish,
-                Outcome::Failed(format!("not in time: {why}")),
-                now,
-            );
-            goodbye.actions.splice(0..0, told);
-            goodbye
+            let because = "its pre-delete hooks have not completed in time";
+            let why = format!("not in time: {why}");
+            gone_without((view, instance), (TIMED_OUT, message), (because, why), now)
         }
         TimeoutPolicy::Release | TimeoutPolicy::Block => {
             let words = if is_over {

@@ -235,9 +235,18 @@ impl<'s> View<'s> {
 
     /// Returns whether a namespace is not there, or is being deleted, as far as the hub shows namespaces.
     pub fn lacks_namespace(&self, name: &Name) -> bool {
+        self.store.objects.shown.contains(&Kind::Namespace)
+            && self.namespace(name).is_none_or(|known| known.meta.deleting)
+    }
+
+    /// Returns whether a namespace is being deleted: nothing can be created in it any more.
+    pub fn is_namespace_deleted(&self, name: &Name) -> bool {
+        self.namespace(name).is_some_and(|known| known.meta.deleting)
+    }
+
+    fn namespace(&self, name: &Name) -> Option<&'s namespace::NamespaceRecord> {
         let place = (Name::default(), name.clone());
-        let known = self.store.kept.get::<namespace::Namespace>(&place);
-        self.store.objects.shown.contains(&Kind::Namespace) && known.is_none_or(|known| known.meta.deleting)
+        self.store.kept.get::<namespace::Namespace>(&place)
     }
 
     /// Returns the content that the object of a reference had when its hash was `hash`, even if it has been edited or

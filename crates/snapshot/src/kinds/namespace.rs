@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::plain::Plain;
 use crate::decode::read::{meta, parse};
 use crate::facts::NamespaceFacts;
-use crate::kind::{Kind, ObjectKey, Touched};
+use crate::kind::{Kind, ObjectKey, Owner, Touched};
 use crate::parts::kept::keeps;
 use crate::record::Meta;
 use crate::store::Store;
@@ -44,9 +44,18 @@ impl Plain for Namespace {
         store.published.namespace_changed(&key.name);
         let is_open = |known: &NamespaceRecord| !known.meta.deleting;
         let now = store.kept.get::<Self>(&key.place()).is_some_and(is_open);
+        if now == before.is_some_and(is_open) {
+            return;
+        }
         // Content of templates is kept there.
-        if key.name == store.settings.namespace && now != before.is_some_and(is_open) {
+        if key.name == store.settings.namespace {
             store.touch_all(touched);
+        }
+        // In the namespace of a cluster hooks of add-ons run, as long as it is not being deleted.
+        for addon in store.indexes.by_cluster.of(&key.name) {
+            let owner = Owner::addon(addon);
+            store.changes.of_cluster(&owner, &key.name);
+            touched.insert(owner);
         }
     }
 }
