@@ -152,6 +152,35 @@ const NO_REASONS: &[&str] = &[
     "Window",
 ];
 
+/// Flux removes what managers wrote whose name begins with `kubectl`.
+#[test]
+fn no_page_sets_an_annotation_as_a_manager_whose_fields_flux_removes() {
+    let mut folders = vec![repository("docs")];
+    let mut pages = vec![repository("README.md")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).expect("a folder of pages").flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "md") {
+                pages.push(path);
+            }
+        }
+    }
+    assert!(pages.len() > 40, "the pages are gone");
+    let is_plain = |line: &str| {
+        let command = line.split_once("kubectl annotate").map(|(_, command)| command);
+        command.is_some_and(|command| command.contains("tidegate.io/") && !command.contains("--field-manager"))
+    };
+    let mut plain = Vec::new();
+    for page in pages {
+        let text = std::fs::read_to_string(&page).expect("a page").replace("\\\n", " ");
+        let lines = text.lines().filter(|line| is_plain(line));
+        plain.extend(lines.map(|line| format!("{}: {line}", page.display())));
+    }
+    assert!(plain.is_empty(), "{}", plain.join("\n"));
+}
+
 #[test]
 fn every_reason_that_the_code_can_write_is_explained() {
     let is_word = |text: &&str| {

@@ -45,7 +45,7 @@ pub(crate) const ON_CLUSTER_ADDONS: &[Rule<ClusterAddon>] = &[Rule {
     doc: "A deleted add-on stays away.\n\n\
           An install strategy gives a cluster the add-on again as long as it selects the cluster. Warns when one does that \
           gave this ManagedClusterAddOn. To keep the add-on away, let the cluster opt out first: \
-          `kubectl annotate managedcluster <cluster> tidegate.io/opt-out=<add-on>`, which uninstalls it.",
+          `kubectl annotate --field-manager=ops managedcluster <cluster> tidegate.io/opt-out=<add-on>`, which uninstalls it.",
     check: comes_back,
 }];
 

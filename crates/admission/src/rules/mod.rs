@@ -13,6 +13,7 @@ mod config_types;
 mod deletion;
 mod dependency;
 mod deployment_config;
+mod field_owner;
 mod in_place;
 mod install;
 mod install_namespace;

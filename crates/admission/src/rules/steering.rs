@@ -24,7 +24,7 @@ const MERGES_NOTHING: &str =
     "merges nothing: only \"addondeploymentconfigs.addon.open-cluster-management.io\" can be merged";
 
 /// Annotations that people and the controllers write to a `ClusterManagementAddOn`.
-const OF_ADDONS: &[&str] = &[
+pub(super) const OF_ADDONS: &[&str] = &[
     terms::APPROVAL_BEFORE,
     terms::APPROVED,
     terms::DELETION_GUARD,
@@ -39,7 +39,7 @@ const OF_ADDONS: &[&str] = &[
     terms::ROLLOUT_WINDOW,
 ];
 /// Annotations that people and the controllers write to a `ManagedClusterAddOn`.
-const OF_CLUSTER_ADDONS: &[&str] = &[
+pub(super) const OF_CLUSTER_ADDONS: &[&str] = &[
     terms::COPIED_ANNOTATIONS,
     terms::DESELECTED_AT,
     terms::GIVEN_VERSION,

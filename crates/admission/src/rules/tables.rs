@@ -4,7 +4,7 @@
 
 use super::{
     addon_policy, approval, blast_radius, config, config_objects, config_protected, config_types, deletion,
-    dependency, deployment_config, in_place, install, install_namespace, install_strategy, lifecycle, naming,
+    dependency, deployment_config, field_owner, in_place, install, install_namespace, install_strategy, lifecycle, naming,
     permission, placing, rolling_update, rollout, rollout_progress, steering, template, upgrade,
     upgrade_access, upgrade_advice, version, version_effect, version_order,
 };
@@ -16,6 +16,7 @@ use api::names::{annotations, labels};
 
 /// Rules that refuse nothing by themselves: when one of them gives up, that is told and refuses nothing either.
 pub(crate) const ADVICE: &[&str] = &[
+    "annotation/removed-by-flux",
     "annotation/unknown",
     "annotation/value",
     "blast-radius/move",
@@ -95,6 +96,7 @@ impl Ruled for Addon {
         config_types::ON_ADDONS,
         deletion::ON_ADDONS,
         dependency::ON_ADDONS,
+        field_owner::ON_ADDONS,
         install::ON_ADDONS,
         install_namespace::ON_ADDONS,
         install_strategy::ON_ADDONS,
@@ -120,6 +122,7 @@ impl Ruled for ClusterAddon {
         config_protected::ON_CLUSTER_ADDONS,
         config_types::ON_CLUSTER_ADDONS,
         deletion::ON_CLUSTER_ADDONS,
+        field_owner::ON_CLUSTER_ADDONS,
         install::ON_CLUSTER_ADDONS,
         install_namespace::ON_CLUSTER_ADDONS,
         naming::ON_CLUSTER_ADDONS,

@@ -1,0 +1,91 @@
+//! A rule about who owns an annotation that steers. Page: `tests/admission/field-owner.md`.
+//!
+//! Flux' kustomize-controller takes over the fields of managers whose name begins with `kubectl`, and removes what Git does not have.
+
+use serde_json::Value;
+
+use crate::body::Node;
+use crate::rules::steering::{OF_ADDONS, OF_CLUSTER_ADDONS};
+use crate::step_budget::StepBudget;
+use crate::subject::{Addon, ClusterAddon, Operations, Rule, Subject};
+use field::{Class, Fault, Findings};
+
+const REMOVED: &str = "annotation/removed-by-flux";
+/// The label that Flux puts on what a Kustomization applies.
+const LABEL: &str = "kustomize.toolkit.fluxcd.io/name";
+const MANAGER: &str = "kustomize-controller";
+/// What the names of the field managers begin with whose fields Flux removes.
+const REMOVED_MANAGERS: &str = "kubectl";
+
+/// Rules of add-ons.
+pub(crate) const ON_ADDONS: &[Rule<Addon>] = &[Rule {
+    id: REMOVED,
+    on: Operations::CreateAndUpdate,
+    doc: "An annotation that steers outlasts the next reconcile of Flux.\n\n\
+          Flux (kustomize-controller) removes at each reconcile what field managers wrote whose name begins with `kubectl`, so a \
+          deletion guard, a pause or a rollout window that `kubectl annotate` or `kubectl edit` sets on an object of a Kustomization \
+          lasts for minutes. Warns when such an annotation is set or changed and no other field manager owns it. Put it into Git, use \
+          `tidegate rollout`, or name another field manager: `kubectl annotate --field-manager=ops`.",
+    check: on_addon,
+}];
+
+/// Rules of add-ons on a cluster.
+pub(crate) const ON_CLUSTER_ADDONS: &[Rule<ClusterAddon>] = &[Rule {
+    id: REMOVED,
+    on: Operations::CreateAndUpdate,
+    doc: "",
+    check: on_cluster_addon,
+}];
+
+fn on_addon(subject: &Subject<'_, Addon>, findings: &mut Findings) {
+    let (body, old) = (&subject.body, subject.old.as_ref());
+    let old = old.and_then(|old| old.annotations.as_ref());
+    let annotations = (body.annotations.as_ref(), old);
+    removed(body.object, annotations, OF_ADDONS, subject.effort, findings);
+}
+
+fn on_cluster_addon(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
+    let (body, old) = (&subject.body, subject.old.as_ref());
+    let old = old.and_then(|old| old.annotations.as_ref());
+    let annotations = (body.annotations.as_ref(), old);
+    removed(body.object, annotations, OF_CLUSTER_ADDONS, subject.effort, findings);
+}
+
+fn removed(
+    object: &Value,
+    (annotations, old): (Option<&Node<'_>>, Option<&Node<'_>>),
+    known: &[&str],
+    effort: &StepBudget<'_>,
+    findings: &mut Findings,
+) {
+    let Some(annotations) = annotations else { return };
+    let changed = |key: &&&str| {
+        let value = annotations.text(key);
+        value.is_some() && value != old.and_then(|old| old.text(key))
+    };
+    let mut changed = known.iter().filter(changed).peekable();
+    if changed.peek().is_none() {
+        return;
+    }
+    let entries = object.pointer("/metadata/managedFields");
+    let entries = entries.and_then(Value::as_array).into_iter().flatten();
+    let entries: Vec<&Value> = entries.take_while(|_| effort.spend(1)).collect();
+    let manager = |entry: &Value| entry.get("manager").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let labels = object.pointer("/metadata/labels");
+    let is_labelled = labels.is_some_and(|labels| labels.get(LABEL).is_some());
+    if !is_labelled && !entries.iter().any(|entry| manager(entry) == MANAGER) {
+        return;
+    }
+    for key in changed {
+        let owns = |entry: &&&Value| {
+            let owned = entry.pointer("/fieldsV1/f:metadata/f:annotations");
+            effort.spend(1) && owned.is_some_and(|owned| owned.get(format!("f:{key}")).is_some())
+        };
+        let mut owners = entries.iter().filter(owns).map(|entry| manager(entry)).peekable();
+        if owners.peek().is_some() && owners.all(|owner| owner.starts_with(REMOVED_MANAGERS)) {
+            let fault = Fault::bare(Class::Forbidden, "set by kubectl: Flux removes it at the next reconcile")
+                .hint("put it into Git, use tidegate rollout, or kubectl annotate --field-manager=NAME");
+            findings.warn(fault.at(annotations.path.entry(*key), REMOVED));
+        }
+    }
+}
