@@ -9,7 +9,7 @@ use std::fs;
 use api::{self, Converter, serve_v1beta1};
 use serde_json::Value;
 
-use crate::testkit::manifests::repository;
+use crate::testkit::manifests::{documents, repository};
 
 /// A kind of upstream that Tidegate neither reads nor writes.
 const NOT_OURS: &[&str] = &["manifestworkreplicasets"];
@@ -246,6 +246,40 @@ fn canonical(key: &str, value: Option<&Value>) -> Option<String> {
         }
         other => Some(other.to_string()),
     }
+}
+
+/// On a hub with upstream's definitions server-side apply refuses a field that only ours have, and client-side apply drops it.
+#[test]
+fn the_gitops_example_has_only_fields_that_upstream_has() {
+    let upstream = upstream();
+    let definition = |object: &Value| {
+        let mut all = upstream.values();
+        all.find(|crd| crd["spec"]["names"]["kind"] == object["kind"])
+    };
+    let mut checked = 0;
+    for file in ["clusters", "content", "addon", "cluster1"] {
+        for mut object in documents(&format!("manifests/gitops/example/{file}.yaml")) {
+            let Some(crd) = definition(&object) else { continue };
+            let (_, version) = object["apiVersion"]
+                .as_str()
+                .expect("a version")
+                .split_once('/')
+                .expect("a group");
+            let served = list(&crd["spec"]["versions"])
+                .iter()
+                .find(|one| one["name"] == version);
+            let schema = &served.expect("the version is served")["schema"]["openAPIV3Schema"];
+            let schema = schema::Schema::parse(schema).expect("a schema");
+            assert_eq!(
+                schema.prune(&mut object),
+                [""; 0],
+                "{file}.yaml: {}",
+                object["kind"]
+            );
+            checked += 1;
+        }
+    }
+    assert_eq!(checked, 5, "every object of the kinds of upstream is checked");
 }
 
 fn missing<'a>(theirs: &'a Value, ours: &Value) -> Vec<&'a Value> {
