@@ -31,6 +31,6 @@ pub(super) fn due<'v>(view: &View<'v>, site: &Site<'_>) -> Option<&'v str> {
         })
     });
     given
-        .map(|given| given.as_str())
+        .map(model::InstallNamespace::as_str)
         .filter(|given| *given != DEFAULT_INSTALL_NAMESPACE)
 }
