@@ -170,11 +170,14 @@ fn no_page_sets_an_annotation_as_a_manager_whose_fields_flux_removes() {
     assert!(pages.len() > 40, "the pages are gone");
     let is_plain = |line: &str| {
         let command = line.split_once("kubectl annotate").map(|(_, command)| command);
-        command.is_some_and(|command| command.contains("tidegate.io/") && !command.contains("--field-manager"))
+        command
+            .is_some_and(|command| command.contains("tidegate.io/") && !command.contains("--field-manager"))
     };
     let mut plain = Vec::new();
     for page in pages {
-        let text = std::fs::read_to_string(&page).expect("a page").replace("\\\n", " ");
+        let text = std::fs::read_to_string(&page)
+            .expect("a page")
+            .replace("\\\n", " ");
         let lines = text.lines().filter(|line| is_plain(line));
         plain.extend(lines.map(|line| format!("{}: {line}", page.display())));
     }

@@ -167,8 +167,18 @@ fn an_add_on_of_a_cluster_may_be_applied_before_its_definition() {
     };
     let applied: [(&str, &[&str], &str, &str); 4] = [
         ("cluster1", &["apply", "-f", "-"], ALPHA, "placed-here"),
-        ("cluster2", &["apply", "--server-side", "-f", "-"], ALPHA, "placed-here"),
-        ("cluster3", &["apply", "--server-side", "-f", "-"], BETA, "placed-here"),
+        (
+            "cluster2",
+            &["apply", "--server-side", "-f", "-"],
+            ALPHA,
+            "placed-here",
+        ),
+        (
+            "cluster3",
+            &["apply", "--server-side", "-f", "-"],
+            BETA,
+            "placed-here",
+        ),
         // Nothing records that its author gave none.
         (
             "cluster4",
@@ -212,7 +222,10 @@ spec:
             let before = dev.read(&place);
             let again = dev.kubectl_with(verb, &instance(cluster, version));
             assert!(again.ok, "{}", again.stderr);
-            assert_eq!(dev.read(&place)["metadata"]["resourceVersion"], before["metadata"]["resourceVersion"]);
+            assert_eq!(
+                dev.read(&place)["metadata"]["resourceVersion"],
+                before["metadata"]["resourceVersion"]
+            );
         }
     }
 }

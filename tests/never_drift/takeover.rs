@@ -269,7 +269,8 @@ async fn an_instance_before_its_add_on_gets_the_namespace_of_its_placement() {
         );
         let mut addon = addon("v1.0.0");
         addon["metadata"]["name"] = json!(name);
-        addon["spec"]["installStrategy"]["placements"][0]["addonSpec"] = json!({"installNamespace": "placed-here"});
+        addon["spec"]["installStrategy"]["placements"][0]["addonSpec"] =
+            json!({"installNamespace": "placed-here"});
         scene.apply(tool, &addon).await;
         comes(&scene, &manifest, place, "placed-here").await;
         assert_eq!(scene.difference(tool, &manifest).await, None, "{name}");

@@ -93,7 +93,10 @@ pub(super) fn instance(
         Run::Unneeded(why) => released(view, instance, why),
         Run::Completed => completed(view, instance, now),
         Run::Pending(_) if cannot_run(view, instance) => {
-            let why = format!("namespace {} is being deleted; the hook cannot run", instance.cluster);
+            let why = format!(
+                "namespace {} is being deleted; the hook cannot run",
+                instance.cluster
+            );
             let message = format!(
                 "hook manifestWork {} is not completed: {why}. The add-on goes without it.",
                 terms::hook_work(&instance.addon)

@@ -120,8 +120,10 @@ impl Case<'_> {
             ),
         };
         let said = instance.condition(conditions::HOOK_MANIFEST_COMPLETED);
-        let skipped = said.filter(|said| *said.reason == *"NamespaceTerminating");
-        let detail = skipped.map_or_else(|| detail.clone(), |said| format!("{detail}; {}", said.message));
+        let detail = match said.filter(|said| *said.reason == *"NamespaceTerminating") {
+            Some(said) => format!("{detail}; {}", said.message),
+            None => detail,
+        };
         let cause = Cause::new(causes::DELETING, detail).typing(look);
         if unheard.is_some_and(|cause| cause.doc == causes::UNREACHABLE) {
             return Cause {

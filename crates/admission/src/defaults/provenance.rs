@@ -33,7 +33,12 @@ pub(super) fn of_created(object: &Value) -> Provenance {
     match last_applied(object) {
         Some(manifest) => {
             let in_v1alpha1 = manifest.get("spec").and_then(|spec| spec.get(FIELD));
-            let in_v1beta1 = || manifest.get("metadata")?.get("annotations")?.get(INSTALL_NAMESPACE);
+            let in_v1beta1 = || {
+                manifest
+                    .get("metadata")?
+                    .get("annotations")?
+                    .get(INSTALL_NAMESPACE)
+            };
             match in_v1alpha1.or_else(in_v1beta1) {
                 Some(value) if !value.is_null() => Provenance::Written,
                 Some(_) | None => Provenance::Defaulted,
@@ -74,7 +79,9 @@ fn owners(object: &Value, operation: &str) -> Owners {
         }
         let fields = entry.get("fieldsV1");
         let owner = match text("apiVersion").rsplit_once('/') {
-            Some((_, "v1alpha1")) => fields.and_then(|fields| fields.get("f:spec")?.get(format!("f:{FIELD}"))),
+            Some((_, "v1alpha1")) => {
+                fields.and_then(|fields| fields.get("f:spec")?.get(format!("f:{FIELD}")))
+            }
             Some((_, "v1beta1")) => fields.and_then(|fields| {
                 let annotations = fields.get("f:metadata")?.get("f:annotations")?;
                 annotations.get(format!("f:{INSTALL_NAMESPACE}"))

@@ -48,7 +48,13 @@ fn on_cluster_addon(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings
     let (body, old) = (&subject.body, subject.old.as_ref());
     let old = old.and_then(|old| old.annotations.as_ref());
     let annotations = (body.annotations.as_ref(), old);
-    removed(body.object, annotations, OF_CLUSTER_ADDONS, subject.effort, findings);
+    removed(
+        body.object,
+        annotations,
+        OF_CLUSTER_ADDONS,
+        subject.effort,
+        findings,
+    );
 }
 
 fn removed(
@@ -70,7 +76,13 @@ fn removed(
     let entries = object.pointer("/metadata/managedFields");
     let entries = entries.and_then(Value::as_array).into_iter().flatten();
     let entries: Vec<&Value> = entries.take_while(|_| effort.spend(1)).collect();
-    let manager = |entry: &Value| entry.get("manager").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let manager = |entry: &Value| {
+        entry
+            .get("manager")
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned()
+    };
     let labels = object.pointer("/metadata/labels");
     let is_labelled = labels.is_some_and(|labels| labels.get(LABEL).is_some());
     if !is_labelled && !entries.iter().any(|entry| manager(entry) == MANAGER) {
@@ -83,8 +95,11 @@ fn removed(
         };
         let mut owners = entries.iter().filter(owns).map(|entry| manager(entry)).peekable();
         if owners.peek().is_some() && owners.all(|owner| owner.starts_with(REMOVED_MANAGERS)) {
-            let fault = Fault::bare(Class::Forbidden, "set by kubectl: Flux removes it at the next reconcile")
-                .hint("put it into Git, use tidegate rollout, or kubectl annotate --field-manager=NAME");
+            let fault = Fault::bare(
+                Class::Forbidden,
+                "set by kubectl: Flux removes it at the next reconcile",
+            )
+            .hint("put it into Git, use tidegate rollout, or kubectl annotate --field-manager=NAME");
             findings.warn(fault.at(annotations.path.entry(*key), REMOVED));
         }
     }

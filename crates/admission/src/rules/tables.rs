@@ -4,9 +4,9 @@
 
 use super::{
     addon_policy, approval, blast_radius, config, config_objects, config_protected, config_types, deletion,
-    dependency, deployment_config, field_owner, in_place, install, install_namespace, install_strategy, lifecycle, naming,
-    permission, placing, rolling_update, rollout, rollout_progress, steering, template, upgrade,
-    upgrade_access, upgrade_advice, version, version_effect, version_order,
+    dependency, deployment_config, field_owner, in_place, install, install_namespace, install_strategy,
+    lifecycle, naming, permission, placing, rolling_update, rollout, rollout_progress, steering, template,
+    upgrade, upgrade_access, upgrade_advice, version, version_effect, version_order,
 };
 use crate::subject::{
     Addon, AddonPolicy, ClusterAddon, DeploymentConfig, HubConfig, Kind, Placement, Rule, SetBinding,

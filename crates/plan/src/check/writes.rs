@@ -173,9 +173,9 @@ fn respecified(view: &View<'_>, object: &ObjectKey, spec: &Value) -> Option<&'st
     };
     let instance = view.instance(&object.namespace);
     let fields = spec.as_object();
-    let is_ours = fields.zip(instance).is_some_and(|(fields, instance)| {
-        fields.keys().all(|field| may_write(field, instance))
-    });
+    let is_ours = fields
+        .zip(instance)
+        .is_some_and(|(fields, instance)| fields.keys().all(|field| may_write(field, instance)));
     (!is_ours).then_some("the spec of an instance belongs to its user")
 }
 

@@ -111,7 +111,8 @@ fn shares(metadata: &Map<String, Value>) -> Vec<Share> {
     let mut shares: Vec<Share> = entries.iter().filter_map(of_entry).collect();
     shares.extend(of_last_applied(metadata, entries));
     let is_applied = shares.iter().any(|share| share.way == Way::Applies);
-    let counts = |share: &Share| share.version || (share.namespace && is_applied) || !share.annotations.is_empty();
+    let counts =
+        |share: &Share| share.version || (share.namespace && is_applied) || !share.annotations.is_empty();
     shares.retain(|share| share.way == Way::Applies || counts(share));
     shares.sort_by(|one, other| (one.way, &one.manager).cmp(&(other.way, &other.manager)));
     shares
@@ -135,7 +136,9 @@ fn of_entry(entry: &Value) -> Option<Share> {
     let notes = below(metadata, "f:annotations");
     // In v1beta1 the namespace is an annotation. A client-side apply owns every default of the object that it creates: what it
     // gave is in its own record.
-    let owns = |fields: Option<&Map<String, Value>>, key: &str| fields.is_some_and(|fields| fields.contains_key(key));
+    let owns = |fields: Option<&Map<String, Value>>, key: &str| {
+        fields.is_some_and(|fields| fields.contains_key(key))
+    };
     share.namespace = (owns(below(fields, "f:spec"), "f:installNamespace")
         || owns(notes, &format!("f:{INSTALL_NAMESPACE}")))
         && !owns(notes, &format!("f:{LAST_APPLIED}"));
@@ -225,7 +228,10 @@ impl Share {
             Way::Edits => "Update",
         };
         let mut fields = Map::new();
-        let spec = [("f:desiredVersion", self.version), ("f:installNamespace", self.namespace)];
+        let spec = [
+            ("f:desiredVersion", self.version),
+            ("f:installNamespace", self.namespace),
+        ];
         let spec = spec.into_iter().filter(|(_, is_theirs)| *is_theirs);
         let spec: Map<String, Value> = spec.map(|(field, _)| (field.to_owned(), json!({}))).collect();
         if !spec.is_empty() {
@@ -416,16 +422,36 @@ mod tests {
     fn an_applier_that_gives_no_install_namespace_leaves_it_open() {
         let flux = |fields: &[&str]| entry("flux", "Apply", "", fields);
         let update = |manager: &str, fields: &[&str]| entry(manager, "Update", "", fields);
-        let created = || update("kubectl-client-side-apply", &["spec.installNamespace", LAST_APPLIED]);
+        let created = || {
+            update(
+                "kubectl-client-side-apply",
+                &["spec.installNamespace", LAST_APPLIED],
+            )
+        };
         let manifest = |manifest: Value| json!({LAST_APPLIED: manifest.to_string()});
         let silent = || manifest(json!({"spec": {}}));
         let none = || json!({});
         let namespace = "spec.installNamespace";
         let rows = [
             (vec![flux(&["spec"])], none(), true, "server-side apply"),
-            (vec![flux(&[namespace])], none(), false, "server-side apply with a namespace"),
-            (vec![flux(&[INSTALL_NAMESPACE])], none(), false, "the same in v1beta1"),
-            (vec![created()], silent(), true, "client-side apply owns the default that it created"),
+            (
+                vec![flux(&[namespace])],
+                none(),
+                false,
+                "server-side apply with a namespace",
+            ),
+            (
+                vec![flux(&[INSTALL_NAMESPACE])],
+                none(),
+                false,
+                "the same in v1beta1",
+            ),
+            (
+                vec![created()],
+                silent(),
+                true,
+                "client-side apply owns the default that it created",
+            ),
             (vec![], silent(), true, "client-side apply without an entry"),
             (
                 vec![created()],
@@ -439,10 +465,25 @@ mod tests {
                 false,
                 "the same in v1beta1",
             ),
-            (vec![], json!({LAST_APPLIED: "garbage"}), false, "a record that cannot be read"),
-            (vec![update("kubectl-create", &[namespace])], none(), false, "a plain create"),
+            (
+                vec![],
+                json!({LAST_APPLIED: "garbage"}),
+                false,
+                "a record that cannot be read",
+            ),
+            (
+                vec![update("kubectl-create", &[namespace])],
+                none(),
+                false,
+                "a plain create",
+            ),
             (vec![], none(), false, "no record at all"),
-            (vec![], json!({INVENTORIES[0].0: "x"}), false, "a mark without a record"),
+            (
+                vec![],
+                json!({INVENTORIES[0].0: "x"}),
+                false,
+                "a mark without a record",
+            ),
             (
                 vec![update("kubectl-create", &[namespace]), flux(&["spec"])],
                 none(),
