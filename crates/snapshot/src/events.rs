@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::kind::{Kind, ObjectKey, Owner, Touched};
-use super::kinds::{Outcome, stores};
+use super::kinds::stores;
 use super::parts::config_watch::{ConfigLookup, TypeFault};
 use super::parts::expectations::{Expected, Observed, is_met};
 use super::record::{ConfigRef, ConfigType, Meta};
@@ -86,7 +86,12 @@ impl Store {
         let mut touched = Touched::new();
         match event {
             Event::Applied { kind, object } => self.apply_object(kind, &object, &mut touched),
-            Event::Unreadable { kind, object, why } => self.skip(ObjectKey::of(kind, &object), why),
+            Event::Unreadable { kind, object, why } => {
+                let key = ObjectKey::of(kind, &object);
+                if !self.has_newer(&key, &object) {
+                    self.skip(key, why);
+                }
+            }
             Event::Deleted { kind, object } => {
                 let key = ObjectKey::of(kind, &object);
                 self.delete(&key, &mut touched);
@@ -155,17 +160,15 @@ impl Store {
 
     fn apply_object(&mut self, kind: Kind, object: &Value, touched: &mut Touched) {
         let key = ObjectKey::of(kind, object);
+        if self.has_newer(&key, object) {
+            return;
+        }
         let room = self.room.as_mut().map_or(Ok(()), |room| room.take(&key, object));
         if let Err(why) = room {
             return self.skip(key, why);
         }
         match (stores(kind).apply)(self, &key, object, touched) {
-            Ok(outcome) => {
-                self.pending.faults.remove(&key);
-                if outcome == Outcome::Older {
-                    return;
-                }
-            }
+            Ok(()) => drop(self.pending.faults.remove(&key)),
             Err(fault) => self.skip(key.clone(), fault),
         }
         let seen = self.meta(&key).cloned();
@@ -174,6 +177,16 @@ impl Store {
                 .expectations
                 .settle(&key, seen.as_ref().map(observed)),
         );
+    }
+
+    /// Tells whether a newer state of an object is known: a list, or the answer to a read, may bring an older one than the watch has shown.
+    fn has_newer(&self, key: &ObjectKey, object: &Value) -> bool {
+        let text = |field: &str| object.get("metadata")?.get(field)?.as_str();
+        self.meta(key).is_some_and(|known| {
+            let version = |text: &str| text.parse::<u64>().ok();
+            let versions = version(&known.version).zip(text("resourceVersion").and_then(version));
+            text("uid") == Some(&*known.uid) && versions.is_some_and(|(known, new)| new < known)
+        })
     }
 
     /// Keeps the last record of an object, and remembers why there is no newer one.

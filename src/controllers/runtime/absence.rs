@@ -11,7 +11,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kube::Client;
-use serde_json::Value;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -132,28 +131,12 @@ impl Absences {
         }
     }
 
-    /// Takes in a list; returns what is believed of it. What it does not show any more stays until it was looked for.
-    pub(super) fn listed(&mut self, store: &Store, kind: Kind, objects: Vec<Value>) -> Vec<Event> {
-        self.shown_anew(kind);
-        let missing = store.missing_from(kind, &objects);
-        self.listed_again(kind, || {
-            objects.iter().map(|object| ObjectKey::of(kind, object)).collect()
-        });
-        if missing.is_empty() {
-            return vec![Event::Listed { kind, objects }];
-        }
-        self.missing.extend(missing);
-        objects
-            .into_iter()
-            .map(|object| Event::Applied { kind, object })
-            .collect()
-    }
-
-    /// Takes in that a list has ended whose objects were told before; returns what is believed of it.
+    /// Takes in that a list has ended whose objects were told before; returns what is believed of it. What it does not show any more stays
+    /// until it was looked for.
     pub(super) fn list_ended(&mut self, store: &Store, kind: Kind, keys: BTreeSet<ObjectKey>) -> Vec<Event> {
         self.shown_anew(kind);
         let missing = store.missing(kind, &keys);
-        self.listed_again(kind, || keys.clone());
+        self.listed_again(kind, &keys);
         if missing.is_empty() {
             return vec![Event::ListEnded { kind, keys }];
         }
@@ -162,14 +145,11 @@ impl Absences {
     }
 
     /// What a list shows need not be read by its name any more.
-    fn listed_again(&mut self, kind: Kind, keys: impl FnOnce() -> BTreeSet<ObjectKey>) {
-        if self.unreadable.keys().any(|key| key.kind == kind) {
-            let keys = keys();
-            self.forget_unreadable(|key, one| match one.retry {
-                Some(_) => keys.contains(key),
-                None => key.kind == kind && !keys.contains(key),
-            });
-        }
+    fn listed_again(&mut self, kind: Kind, keys: &BTreeSet<ObjectKey>) {
+        self.forget_unreadable(|key, one| match one.retry {
+            Some(_) => keys.contains(key),
+            None => key.kind == kind && !keys.contains(key),
+        });
     }
 
     /// Takes in what a watch says: what it is about need not be read by its name any more.

@@ -311,7 +311,7 @@ fn driver(hub: &Arc<Hub>) -> Reconciler {
     driver_with(hub.client(), Metrics::default())
 }
 
-fn driver_with(client: Client, metrics: Metrics) -> Reconciler {
+pub(super) fn driver_with(client: Client, metrics: Metrics) -> Reconciler {
     let outlets = Outlets {
         facts: Arc::default(),
         progress: broadcast::channel(1).0,
@@ -337,7 +337,7 @@ fn driver_with(client: Client, metrics: Metrics) -> Reconciler {
 }
 
 /// What a look finds that reads one object.
-fn read(event: Event) -> Found {
+pub(super) fn read(event: Event) -> Found {
     Found {
         events: vec![event],
         unread: Vec::new(),
@@ -480,7 +480,7 @@ async fn a_reason_for_a_removal_that_a_watch_contradicts_is_read_once_more() {
 
 /// How reading an object by its name fails.
 #[derive(Debug, Clone, Copy)]
-enum Fault {
+pub(super) enum Fault {
     Forbidden,
     NoSuchPath,
     Broken,
@@ -497,7 +497,7 @@ impl Fault {
         Self::Garbled,
     ];
 
-    fn client(self) -> Client {
+    pub(super) fn client(self) -> Client {
         let service = tower::service_fn(move |_: http::Request<Body>| async move {
             let failure = |code: u16, reason: &str| {
                 let status = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code, "reason": reason,
@@ -523,7 +523,7 @@ const ADDON: &str = "addon.open-cluster-management.io";
 
 /// Every object on which the add-on `hello` depends on `c1`, and an add-on `other` that depends on none of them and has yet to come to
 /// `o1`; with one object of every kind of which neither has any.
-fn fleet() -> BTreeMap<ObjectKey, Value> {
+pub(super) fn fleet() -> BTreeMap<ObjectKey, Value> {
     let meta = |namespace: &str, name: &str, labels: Value| {
         json!({"namespace": namespace, "name": name, "uid": name, "resourceVersion": "1",
         "labels": labels})
@@ -602,7 +602,7 @@ fn fleet() -> BTreeMap<ObjectKey, Value> {
 const ADDON_LABEL: &str = "open-cluster-management.io/addon-name";
 
 /// What would be written for an add-on: the writes that are not held, and the reasons of its conditions.
-fn planned(driver: &mut Reconciler, addon: &str) -> (Vec<ObjectKey>, String) {
+pub(super) fn planned(driver: &mut Reconciler, addon: &str) -> (Vec<ObjectKey>, String) {
     let owner = ObjectKey::addon(&addon.into());
     let at = Moment {
         time: "2030-01-01T00:00:00Z".parse().expect("a time"),

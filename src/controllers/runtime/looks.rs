@@ -123,7 +123,10 @@ impl Looks {
     /// Returns which object an answer is about, if a watch has spoken of it since the look began, and the two are at odds:
     /// whether it is there, or which one of its name. Which of two states of one object is younger is told by their revisions.
     fn contradicted(&self, look: u64, event: &Event, store: &Store) -> Option<ObjectKey> {
-        let (Event::Applied { kind, object } | Event::Deleted { kind, object }) = event else {
+        let (Event::Applied { kind, object }
+        | Event::Unreadable { kind, object, .. }
+        | Event::Deleted { kind, object }) = event
+        else {
             return None;
         };
         let key = ObjectKey::of(*kind, object);

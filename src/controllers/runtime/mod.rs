@@ -31,3 +31,5 @@ pub(super) use controller::{Controller, Moment, Planned};
 
 #[cfg(test)]
 mod absence_tests;
+#[cfg(test)]
+mod unreadable_tests;

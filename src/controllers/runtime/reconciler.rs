@@ -237,13 +237,18 @@ impl Reconciler {
     }
 
     pub(super) fn take_one(&mut self, event: Event, at: Instant) {
-        if let Event::Listed { kind, .. } | Event::ListEnded { kind, .. } | Event::Withheld { kind } = &event
-        {
+        if let Event::Listed { kind, objects } = event {
+            let keys = objects.iter().map(|object| ObjectKey::of(kind, object)).collect();
+            for object in objects {
+                self.take_one(Event::Applied { kind, object }, at);
+            }
+            return self.take_one(Event::ListEnded { kind, keys }, at);
+        }
+        if let Event::ListEnded { kind, .. } | Event::Withheld { kind } = &event {
             self.listed.insert(*kind);
         }
         self.absences.hear(&event);
         let events = match event {
-            Event::Listed { kind, objects } => self.absences.listed(&self.store, kind, objects),
             Event::ListEnded { kind, keys } => self.absences.list_ended(&self.store, kind, keys),
             Event::Hidden { kind } => {
                 self.absences.hidden(kind, at);
@@ -268,6 +273,8 @@ impl Reconciler {
             self.note_seen(&owner);
         }
         if let Some(key) = key {
+            // An older state than the one that is known is no fault.
+            let unread = unread.filter(|why| self.store.faults().get(&key) == Some(why));
             let left_out = || self.store.left_out(&key).map(ToOwned::to_owned);
             if let Some(why) = unread.or_else(left_out) {
                 self.absences.cannot_read(key, &why);

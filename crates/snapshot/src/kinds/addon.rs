@@ -28,10 +28,6 @@ impl Stored for AddOn {
         addon(&parse(object)?, &mut store.names)
     }
 
-    fn revision(record: &Self::Record) -> Option<&Meta> {
-        Some(&record.meta)
-    }
-
     fn file(store: &mut Store, _key: &ObjectKey, record: Self::Record, touched: &mut Touched) {
         let mut record = record;
         record.managed = is_managed(&record.lifecycle, &store.settings);

@@ -42,10 +42,6 @@ impl Stored for Cluster {
         decode(&parse(object)?, &mut store.names)
     }
 
-    fn revision(record: &Self::Record) -> Option<&Meta> {
-        Some(&record.meta)
-    }
-
     fn file(store: &mut Store, key: &ObjectKey, record: Self::Record, touched: &mut Touched) {
         let mut own = Touched::new();
         let name = store.names.share(&key.name);

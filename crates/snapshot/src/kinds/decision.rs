@@ -25,10 +25,6 @@ impl Stored for Decision {
         decode(&parse(object)?, &mut store.names)
     }
 
-    fn revision(record: &Self::Record) -> Option<&Meta> {
-        Some(&record.meta)
-    }
-
     fn file(store: &mut Store, key: &ObjectKey, record: Self::Record, touched: &mut Touched) {
         let at = key.place();
         let place = (key.namespace.clone(), record.placement.clone());

@@ -32,10 +32,6 @@ impl Stored for DeploymentConfig {
         )
     }
 
-    fn revision(record: &Self::Record) -> Option<&Meta> {
-        Some(&record.meta)
-    }
-
     fn file(store: &mut Store, key: &ObjectKey, record: Self::Record, touched: &mut Touched) {
         configs::file(store, key, record, touched);
     }

@@ -25,10 +25,6 @@ impl Stored for HubConfig {
         configs::record(store, object, &parsed.metadata, Content::Hub, version)
     }
 
-    fn revision(record: &Self::Record) -> Option<&Meta> {
-        Some(&record.meta)
-    }
-
     fn file(store: &mut Store, key: &ObjectKey, record: Self::Record, touched: &mut Touched) {
         configs::file(store, key, record, touched);
     }

@@ -34,10 +34,6 @@ impl Stored for Instance {
         decode(&parse(object)?, claims, &mut store.names)
     }
 
-    fn revision(record: &Self::Record) -> Option<&Meta> {
-        Some(&record.meta)
-    }
-
     fn file(store: &mut Store, _key: &ObjectKey, record: Self::Record, touched: &mut Touched) {
         let (addon, cluster) = (record.addon.clone(), record.cluster.clone());
         let mut slot = store

@@ -28,8 +28,6 @@ pub(super) mod upgrade;
 mod upgrade_work;
 mod work;
 
-pub(super) use stored::Outcome;
-
 stored::list! {
     addon::AddOn, cluster::Cluster, cluster_set::ClusterSet, decision::Decision, deployment_config::DeploymentConfig,
     hub_cluster_role::HubClusterRole, hub_config::HubConfig, hub_role::HubRole, instance::Instance,

@@ -30,10 +30,6 @@ impl<P: Plain> Stored for P {
         P::read(store, object)
     }
 
-    fn revision(record: &Self::Record) -> Option<&Meta> {
-        Some(<P as Kept>::meta(record))
-    }
-
     fn file(store: &mut Store, key: &ObjectKey, record: Self::Record, touched: &mut Touched) {
         let place = (store.names.share(&key.namespace), store.names.share(&key.name));
         let replaced = store.kept.insert::<P>(place, record);

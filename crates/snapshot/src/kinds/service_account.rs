@@ -22,10 +22,6 @@ impl Stored for ServiceAccount {
         grant(key, object, &mut store.names)
     }
 
-    fn revision(record: &Self::Record) -> Option<&Meta> {
-        record.as_ref().map(|(_, grant)| &grant.meta)
-    }
-
     fn file(store: &mut Store, key: &ObjectKey, record: Self::Record, touched: &mut Touched) {
         match record {
             Some((addon, grant)) => store.insert_grant(key, addon, grant, touched),

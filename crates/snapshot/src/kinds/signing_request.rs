@@ -22,10 +22,6 @@ impl Stored for SigningRequest {
         request(object, &mut store.names)
     }
 
-    fn revision(record: &Self::Record) -> Option<&Meta> {
-        record.as_ref().map(|(_, request)| &request.meta)
-    }
-
     fn file(store: &mut Store, key: &ObjectKey, record: Self::Record, touched: &mut Touched) {
         match record {
             Some((addon, request)) => store.insert_request(addon, request, touched),

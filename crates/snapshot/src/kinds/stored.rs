@@ -16,8 +16,6 @@ pub(crate) trait Stored {
 
     /// Reads an object; the error is the reason for which it is skipped.
     fn decode(store: &mut Store, key: &ObjectKey, object: &Value) -> Result<Self::Record, String>;
-    /// Identity and revision of what was read.
-    fn revision(record: &Self::Record) -> Option<&Meta>;
     /// Puts a record into its place and its indexes, and notes whose plan that touches.
     fn file(store: &mut Store, key: &ObjectKey, record: Self::Record, touched: &mut Touched);
     /// Identity and revision of what is filed.
@@ -28,16 +26,7 @@ pub(crate) trait Stored {
     fn unfile(store: &mut Store, key: &ObjectKey, touched: &mut Touched);
 }
 
-/// What became of an object.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Outcome {
-    /// It was filed.
-    Filed,
-    /// What is known is newer.
-    Older,
-}
-
-type Apply = fn(&mut Store, &ObjectKey, &Value, &mut Touched) -> Result<Outcome, String>;
+type Apply = fn(&mut Store, &ObjectKey, &Value, &mut Touched) -> Result<(), String>;
 type Find = for<'s> fn(&'s Store, &ObjectKey) -> Option<&'s Meta>;
 
 /// What is done with a kind, as a value.
@@ -78,19 +67,8 @@ fn apply<S: Stored>(
     key: &ObjectKey,
     object: &Value,
     touched: &mut Touched,
-) -> Result<Outcome, String> {
+) -> Result<(), String> {
     let record = S::decode(store, key, object)?;
-    if S::revision(&record).is_some_and(|new| is_older(S::meta(store, key), new)) {
-        return Ok(Outcome::Older);
-    }
     S::file(store, key, record, touched);
-    Ok(Outcome::Filed)
-}
-
-/// A relist may bring an older state than the watch has shown already.
-fn is_older(known: Option<&Meta>, new: &Meta) -> bool {
-    known.is_some_and(|old| {
-        let (old_version, new_version) = (old.version.parse::<u64>(), new.version.parse::<u64>());
-        old.uid == new.uid && matches!((old_version, new_version), (Ok(old), Ok(new)) if new < old)
-    })
+    Ok(())
 }

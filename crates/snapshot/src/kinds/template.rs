@@ -37,10 +37,6 @@ impl Stored for Template {
         Ok(Config { addon, ..config })
     }
 
-    fn revision(record: &Self::Record) -> Option<&Meta> {
-        Some(&record.meta)
-    }
-
     fn file(store: &mut Store, key: &ObjectKey, record: Self::Record, touched: &mut Touched) {
         configs::file(store, key, record, touched);
     }

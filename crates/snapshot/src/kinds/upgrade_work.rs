@@ -22,10 +22,6 @@ impl Stored for UpgradeWork {
         Ok((meta(&object.metadata)?, upgrade::Work::of(&object)))
     }
 
-    fn revision(record: &Self::Record) -> Option<&Meta> {
-        Some(&record.0)
-    }
-
     fn file(store: &mut Store, key: &ObjectKey, (meta, mut work): Self::Record, touched: &mut Touched) {
         let works = store.upgrades.works.entry(key.namespace.clone()).or_default();
         let before = works.remove(&*key.name);

@@ -24,10 +24,6 @@ impl Stored for Work {
         work(object, known.as_ref(), &mut store.names)
     }
 
-    fn revision(record: &Self::Record) -> Option<&Meta> {
-        record.as_ref().map(|(_, _, work)| &work.meta)
-    }
-
     fn file(store: &mut Store, key: &ObjectKey, record: Self::Record, touched: &mut Touched) {
         match record {
             Some((addon, cluster, work)) => insert(store, (addon, cluster), work, touched),
