@@ -2,7 +2,10 @@
 //!
 //! A policy here refuses a part of what its rule refuses, and nothing else. It leaves alone what the webhooks are not called for,
 //! and every list or value that was stored with the fault before. Loops stay within the cost that an API server allows for one
-//! expression, so that no policy fails on an object that its rule admits.
+//! expression, so that no policy fails on an object that its rule admits. An API server evaluates every validation and every message
+//! of a policy whose conditions match, so a condition leaves out objects with nothing but common values in one loop.
+
+use std::collections::BTreeMap;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     JSONSchemaProps, JSONSchemaPropsOrArray,
@@ -41,40 +44,51 @@ const DURATION: &str = "^[-+]?(0|(([0-9]+[.]?[0-9]*|[.][0-9]+)([nuµμm]?s|m|h))
 const DEADLINE: &str = "^(None|[0-9]+(h|ms?|s)([0-9.]+([nuµμm]?s|m|h))*)$";
 const DURATION_BEGINS: &str = "^[-+.0-9]";
 const DEADLINE_BEGINS: &str = "^[0-9]";
+/// Most durations and deadlines.
+const COMMON_TIME: &str = "^[0-9]+[smh]$";
 const SHARE: &str = "^([0-9]{1,2}|100)%$";
 
 /// Returns the policies, in the order of their rules.
 pub fn backstop() -> Vec<BackstopPolicy> {
-    let placements = "clustermanagementaddons";
-    vec![
+    let fields = [
+        Field::MaxConcurrency,
+        Field::MaxFailures,
+        Field::MinSuccessTime,
+        Field::ProgressDeadline,
+    ];
+    let of_field = |field: Field| {
+        let placements = ["clustermanagementaddons"];
         policy(
-            rule::MAX_CONCURRENCY,
-            &[placements],
-            &validations_of_field(Field::MaxConcurrency),
-        ),
-        policy(
-            rule::MAX_FAILURES,
-            &[placements],
-            &validations_of_field(Field::MaxFailures),
-        ),
-        policy(
-            rule::MIN_SUCCESS_TIME,
-            &[placements],
-            &validations_of_field(Field::MinSuccessTime),
-        ),
-        policy(
-            rule::PROGRESS_DEADLINE,
-            &[placements],
-            &validations_of_field(Field::ProgressDeadline),
-        ),
-        policy(bounds::RULE, &ADDON_RESOURCES, &validations_of_bounds()),
-    ]
+            field.rule(),
+            &placements,
+            &field.may_be_wrong(),
+            &validations_of_field(field),
+        )
+    };
+    let collections = collections();
+    let validations: Vec<Value> = collections.iter().map(Collection::validation).collect();
+    let of_bounds = policy(
+        bounds::RULE,
+        &ADDON_RESOURCES,
+        &may_be_too_large(&collections),
+        &validations,
+    );
+    fields.into_iter().map(of_field).chain([of_bounds]).collect()
 }
 
-fn policy(rule: &'static str, resources: &[&str], validations: &[Value]) -> BackstopPolicy {
+/// Makes a policy of validations that hold for every object for which `may_be_wrong` does not.
+fn policy(
+    rule: &'static str,
+    resources: &[&str],
+    may_be_wrong: &str,
+    validations: &[Value],
+) -> BackstopPolicy {
     let name = format!("tidegate-{}", rule.replace('/', "-"));
     let metadata = json!({"name": name, "labels": {"app.kubernetes.io/name": "tidegate"}});
-    let conditions = conditions(("changes-the-spec", a_new_spec())).into_iter();
+    // Apart from the comparison with the stored spec: each has the cost of one expression.
+    let mut conditions = conditions(("changes-the-spec", a_new_spec()));
+    conditions.insert(1, ("may-be-wrong", may_be_wrong.to_owned()));
+    let conditions = conditions.into_iter();
     let conditions: Vec<Value> = conditions
         .map(|(name, expression)| json!({"name": name, "expression": expression}))
         .collect();
@@ -185,6 +199,28 @@ impl Field {
             Self::ProgressDeadline => text(DEADLINE, DEADLINE_BEGINS),
         }
     }
+
+    /// Returns the expression that a placement of an object has a value other than a common one with a meaning.
+    fn may_be_wrong(self) -> String {
+        let blocks = RolloutKind::EVERY.map(RolloutKind::block).map(|block| {
+            let value = format!("p.rolloutStrategy.{block}.{}", self.name());
+            let common = match self {
+                Self::MaxConcurrency | Self::MaxFailures => {
+                    let most = i32::MAX;
+                    format!("(type({value}) == int ? {value} >= 0 && {value} <= {most} : {value}.matches('{SHARE}'))")
+                }
+                Self::MinSuccessTime | Self::ProgressDeadline => format!("{value}.matches('{COMMON_TIME}')"),
+            };
+            let is_given = has("p.rolloutStrategy", &[block, self.name()]);
+            format!("{is_given} && !{common}")
+        });
+        format!(
+            "{} && object.{}.exists(p, has(p.rolloutStrategy) && ({}))",
+            has("object", &PLACEMENTS),
+            PLACEMENTS.join("."),
+            blocks.join(" || ")
+        )
+    }
 }
 
 const PLACEMENTS: [&str; 3] = ["spec", "installStrategy", "placements"];
@@ -222,8 +258,36 @@ struct Collection {
     what: &'static str,
 }
 
-fn validations_of_bounds() -> Vec<Value> {
-    collections().iter().map(Collection::validation).collect()
+/// Returns the expression that a list or map of an object is too large; each list is read once.
+fn may_be_too_large(collections: &[Collection]) -> String {
+    let excess = |root: &str, path: &[&str], one: &Collection| {
+        let steps = (has(root, path), path.join("."));
+        format!("{} && size({root}.{}) > {}", steps.0, steps.1, one.most)
+    };
+    let mut by_kind: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    let mut by_list: BTreeMap<(&str, &[String]), Vec<String>> = BTreeMap::new();
+    for one in collections {
+        let (outer, inner) = (words(&one.outer), words(&one.inner));
+        if inner.is_empty() {
+            let of_kind = by_kind.entry(&one.kind).or_default();
+            of_kind.push(excess("object", &outer, one));
+        } else {
+            let of_list = by_list.entry((&one.kind, &one.outer)).or_default();
+            of_list.push(excess("i", &inner, one));
+        }
+    }
+    for ((kind, outer), inner) in by_list {
+        let outer = words(outer);
+        by_kind.entry(kind).or_default().push(format!(
+            "{} && object.{}.exists(i, {})",
+            has("object", &outer),
+            outer.join("."),
+            inner.join(" || ")
+        ));
+    }
+    let kinds = by_kind.into_iter();
+    let kinds = kinds.map(|(kind, all)| format!("object.kind == '{kind}' && ({})", all.join(" || ")));
+    kinds.collect::<Vec<_>>().join(" || ")
 }
 
 impl Collection {
