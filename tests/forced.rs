@@ -8,10 +8,13 @@ mod faults;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use admission::{Door, Operation};
 use faults::{Fault, of_metadata, of_spec, sample};
 use serde_json::{Value, json};
+use snapshot::Facts;
 
 use crate::bypass::rig::{Ask, Rig, address, ask, collection};
+use crate::testkit::asked::Asked;
 use crate::testkit::hubs::definitions;
 use crate::testkit::search;
 
@@ -225,6 +228,49 @@ fn judge(name: &str, tally: &Tally) {
         "{} answered with 422:\n{invalid}",
         tally.invalid.len()
     );
+}
+
+/// Manifests of which no tree is built: too many values, and too deep.
+fn unreadable_manifests() -> [Value; 2] {
+    let many = vec![json!(vec![json!({"a": 0}); 4_500]); 13];
+    let deep = (0..200).fold(json!(1), |inner, _| json!([inner]));
+    [many.into(), deep]
+}
+
+/// The metadata of a change is judged in the same way where the rest of the object is too large or too deep to be read.
+#[test]
+fn the_metadata_of_an_object_that_cannot_be_read_is_judged_as_that_of_any_other() {
+    let kinds = served(&definitions());
+    let template = kinds
+        .iter()
+        .find(|served| served.kind == "AddOnTemplate")
+        .expect("a kind");
+    let small = template.good();
+    let mut refused = 0;
+    for content in unreadable_manifests() {
+        let mut large = small.clone();
+        large["spec"]["agentSpec"]["workload"]["manifests"][0]["x"] = content;
+        let told = |old: &Value, fault: Option<&Fault>| {
+            let mut object = old.clone();
+            object["metadata"]["labels"]["more"] = json!("x");
+            fault.into_iter().for_each(|fault| fault.apply(&mut object));
+            let asked = Asked {
+                operation: Operation::Update,
+                old: Some(old.clone()),
+                ..Asked::create(object)
+            };
+            let verdict = asked.at(Door::Mutate, &Facts::default());
+            let lines = verdict.violations().iter().map(ToString::to_string);
+            lines.collect::<Vec<_>>()
+        };
+        assert!(told(&large, None).is_empty(), "{:?}", told(&large, None));
+        for fault in of_metadata() {
+            let expected = told(&small, Some(&fault));
+            assert_eq!(told(&large, Some(&fault)), expected, "{fault}");
+            refused += usize::from(!expected.is_empty());
+        }
+    }
+    assert!(refused > 30, "{refused}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::request::{MetadataPart, Operation, Request};
 pub(super) use ::bounds::RULE;
@@ -152,6 +152,19 @@ pub(super) fn keeps_the_spec(request: &Request<'_>) -> bool {
     request.old.is_some() && text(request.object) == text(request.old)
 }
 
+/// Returns an object without anything but its metadata, and without managed fields. It is read also where the object is not.
+pub(super) fn metadata_of(object: Option<&RawValue>) -> Value {
+    let mut left = MOST_VALUES;
+    let read = outline(object).metadata.and_then(|metadata| {
+        let fits = |name: &str| match name {
+            "managedFields" => Fits::Apart,
+            _ => Fits::WhereThereIsRoom,
+        };
+        what_fits(metadata.get(), &mut left, fits).ok()
+    });
+    json!({"metadata": read.unwrap_or_default()})
+}
+
 /// A part of an object that its users write.
 struct Part<'a> {
     path: Path,
@@ -234,7 +247,6 @@ fn is_left_of(new: &Value, old: &Value) -> bool {
 mod tests {
     use super::*;
     use crate::{Door, RequestContext};
-    use serde_json::json;
     use serde_json::value::to_raw_value;
 
     fn judged(new: &Value, old: Option<&Value>) -> (usize, usize) {

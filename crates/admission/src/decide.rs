@@ -87,7 +87,13 @@ fn decided(request: &Request<'_>, facts: &Facts, rulebook: &Rulebook) -> Verdict
         Ok(documents) => documents,
         // It is stored too deep for the parser, or with too many values: it can still be labelled, lose its finalizers and be made
         // smaller.
-        Err(_) if bounds::keeps_the_spec(request) => return Verdict::pass(),
+        Err(_) if bounds::keeps_the_spec(request) => {
+            let (object, old) = (
+                bounds::metadata_of(request.object),
+                bounds::metadata_of(request.old),
+            );
+            return metadata_alone(request, &object, Some(&old));
+        }
         Err(violation) => return refuse(identity(request, &Value::Null), vec![violation]),
     };
     let is_added_to = request.door == Door::Mutate
