@@ -187,7 +187,7 @@ fn why_names_what_is_missing() {
     let mut undecided = Hub::default();
     for (key, object) in hub(["True"; 4]).objects() {
         if key.kind != Kind::Decision && key.kind != Kind::Placement {
-            undecided.put(object.clone());
+            undecided.put(Value::clone(object));
         }
     }
     assert_eq!(codes(&undecided, None), ["why/placement-missing"]);

@@ -348,7 +348,7 @@ async fn answer(client: &Client, hub: &mut Hub) -> Result<BTreeSet<String>, CliE
     for (key, object) in hub.objects() {
         store.apply(Event::Applied {
             kind: key.kind,
-            object: object.clone(),
+            object: Value::clone(object),
         });
     }
     let mut wanted: Vec<ConfigRef> = Vec::new();

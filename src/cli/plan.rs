@@ -217,12 +217,13 @@ pub(super) fn refused(
     changes: &Folder,
     output: PlanFormat,
 ) -> Result<Option<ExitCode>, CliError> {
-    let objects = hub.objects().values();
+    // Only changes are compared with what is there: without any, no copy is made.
+    let objects = hub.objects().values().filter(|_| !changes.files.is_empty());
     let background = Background {
         hub: hub.clone(),
         base: Some(Base {
             objects: objects
-                .map(|object| (Identity::of(object), object.clone()))
+                .map(|object| (Identity::of(object), (**object).clone()))
                 .collect(),
             deletes: false,
         }),

@@ -377,6 +377,39 @@ fn no_file_takes_many_times_its_size() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
+/// A dump of many small objects, whose trees take about ten times the memory of their text, is in memory once.
+#[test]
+fn a_plan_keeps_one_tree_of_each_object_of_its_dump() {
+    const CLUSTERS: usize = 4_000;
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let meta = |namespace: &str, name: &str| json!({"name": name, "namespace": namespace, "uid": format!("{namespace}/{name}"), "resourceVersion": "1"});
+    let labels: serde_json::Map<String, serde_json::Value> =
+        (0..40).map(|n| (format!("label-{n}"), json!("value"))).collect();
+    let cluster = |n: usize| {
+        let mut metadata = meta("", &format!("c{n}"));
+        metadata["labels"] = labels.clone().into();
+        json!({"apiVersion": "cluster.open-cluster-management.io/v1", "kind": "ManagedCluster", "metadata": metadata,
+            "spec": {"hubAcceptsClient": true}})
+    };
+    let instance = |n: usize| json!({"apiVersion": format!("{ADDON}/v1alpha1"), "kind": "ManagedClusterAddOn", "metadata": meta(&format!("c{n}"), "hello"), "spec": {}});
+    let addon = json!({"apiVersion": format!("{ADDON}/v1alpha1"), "kind": "ClusterManagementAddOn", "metadata": meta("", "hello"),
+        "spec": {"installStrategy": {"type": "Manual"}}});
+    let objects = (0..CLUSTERS).flat_map(|n| [cluster(n), instance(n)]);
+    let objects: Vec<serde_json::Value> = objects.chain([addon]).collect();
+    let dump = json!({"kind": "TidegateSnapshot", "format": 1, "takenAt": "2026-01-02T00:00:00Z", "complete": [], "objects": objects});
+    let text = dump.to_string();
+    std::fs::write(folder.path().join("hub.json"), &text).expect("writable");
+    let mut command = tidegate();
+    command.args(["plan", "hub.json"]).current_dir(folder.path());
+    command.stdin(Stdio::null()).stdout(Stdio::null());
+    let mut plan = command.spawn().expect("the binary starts");
+    let peak = peak(&mut plan);
+    assert!(plan.wait().expect("it has ended").success());
+    let times = (peak << 20) / text.len();
+    println!("plan of {} bytes: {peak} MiB, {times} times as much", text.len());
+    assert!(times < 55, "{peak} MiB for {} bytes", text.len());
+}
+
 fn read(path: &Path) -> String {
     std::fs::read_to_string(path).expect("text")
 }

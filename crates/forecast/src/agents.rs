@@ -2,6 +2,8 @@
 //!
 //! Decides that a connected cluster applies everything and that it runs; one that the hub does not hear of says nothing.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
 use super::world::{World, cluster_of};
@@ -10,7 +12,7 @@ use snapshot::{Kind, ObjectKey};
 
 /// Lets every connected agent of an add-on's clusters report on its works; returns how many did.
 pub(super) fn report(world: &mut World<'_>, addon: &str) -> usize {
-    let works: Vec<(ObjectKey, Value)> = world
+    let works: Vec<(ObjectKey, Arc<Value>)> = world
         .objects
         .iter()
         .filter(|(key, work)| key.kind == Kind::Work && is_of(work, addon))

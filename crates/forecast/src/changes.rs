@@ -55,7 +55,7 @@ fn of_addon(before: &Hub, world: &World<'_>, addon: String) -> Changes {
         ..Changes::default()
     };
     for key in keys {
-        let (old, new) = (before.object(key), world.objects.get(key));
+        let (old, new) = (before.object(key), world.object(key));
         if key.kind == Kind::Instance && *key.name == *changes.addon {
             for change in config_changes(old, new) {
                 let clusters = changes.configs.entry(change).or_default();

@@ -178,7 +178,7 @@ proptest! {
         let (dump, written) = dumped(&hub);
         prop_assert_eq!(plans(&dump), plans(&hub), "{}", written);
         for (key, object) in asked.objects().iter().filter(|(key, _)| [Kind::Template, Kind::DeploymentConfig, Kind::AddOn].contains(&key.kind)) {
-            let mut file = object.clone();
+            let mut file = Value::clone(object);
             file["metadata"] = json!({"name": *key.name});
             if !key.namespace.is_empty() {
                 file["metadata"]["namespace"] = json!(*key.namespace);

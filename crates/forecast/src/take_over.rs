@@ -79,7 +79,7 @@ fn one(hub: &Hub, world: &mut World<'_>, addon: &str) -> TakeOver {
             .sum();
     }
     for key in touched {
-        let (old, new) = (hub.object(&key), world.objects.get(&key));
+        let (old, new) = (hub.object(&key), world.object(&key));
         if key.kind != Kind::Work {
             let is_written = changed(old) != changed(new);
             *told.others.entry(key.kind.address().kind).or_default() += usize::from(is_written);

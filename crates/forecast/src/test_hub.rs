@@ -101,7 +101,7 @@ pub(super) fn at_rest(hub: &Hub) -> Hub {
     let _course = course(&mut world, "calm", now());
     let mut after = hub.clone();
     for object in world.objects.values() {
-        after.put(object.clone());
+        after.put(Value::clone(object));
     }
     after
 }

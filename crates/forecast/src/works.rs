@@ -76,8 +76,8 @@ pub fn works(
         .objects
         .iter()
         .filter(|(key, _)| key.kind == Kind::Work && *key.namespace == *cluster);
-    let own: Vec<&Value> = own.map(|(_, work)| work).filter(is_meant).collect();
-    let instance = world.objects.get(&ObjectKey::new(Kind::Instance, cluster, addon));
+    let own: Vec<&Value> = own.map(|(_, work)| work.as_ref()).filter(is_meant).collect();
+    let instance = world.object(&ObjectKey::new(Kind::Instance, cluster, addon));
     let outdated = own.iter().filter_map(|work| outdated(work, instance));
     let outdated: Vec<String> = outdated.collect();
     let works = own.into_iter().map(shown).collect();

@@ -4,6 +4,7 @@
 //! is not as it was planned from is left out; the next plan sees why.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
@@ -34,7 +35,7 @@ impl Moves {
 #[derive(Debug)]
 pub(super) struct World<'h> {
     hub: &'h Hub,
-    pub(super) objects: BTreeMap<ObjectKey, Value>,
+    pub(super) objects: BTreeMap<ObjectKey, Arc<Value>>,
     pub(super) store: Store,
     pub(super) now: Timestamp,
     revision: u64,
@@ -50,7 +51,11 @@ impl<'h> World<'h> {
                 .parse::<u64>()
                 .ok()
         };
-        let revision = objects.values().filter_map(version).max().unwrap_or_default();
+        let revision = objects
+            .values()
+            .filter_map(|object| version(object))
+            .max()
+            .unwrap_or_default();
         Self {
             hub,
             store: hub.store(settings),
@@ -58,6 +63,11 @@ impl<'h> World<'h> {
             now,
             revision,
         }
+    }
+
+    /// Returns an object.
+    pub(super) fn object(&self, key: &ObjectKey) -> Option<&Value> {
+        self.objects.get(key).map(Arc::as_ref)
     }
 
     /// Does the writes of a plan; returns whether any of them changed anything.
@@ -83,7 +93,7 @@ impl<'h> World<'h> {
                 let Some(old) = self.objects.get(key).cloned() else {
                     return;
                 };
-                let mut new = old.clone();
+                let mut new = Value::clone(&old);
                 json_patch::merge(&mut new, &patch.value());
                 if differs(&old, &new, "/spec") {
                     bump(&mut new);
@@ -101,13 +111,13 @@ impl<'h> World<'h> {
                     return;
                 };
                 let status = patch.value().get("status").cloned().unwrap_or_default();
-                let mut new = old.clone();
+                let mut new = Value::clone(&old);
                 json_patch::merge(&mut new, &json!({"status": status}));
                 let assigned = key.kind == Kind::Instance && desired(&old) != desired(&new);
                 if assigned && !moves.installed.contains(&*key.namespace) {
                     moves.moved.insert(key.namespace.to_string());
                 }
-                if old != new {
+                if *old != new {
                     self.save(key, new);
                 }
             }
@@ -145,7 +155,7 @@ impl<'h> World<'h> {
 
     /// Merges a report into the status of an object.
     pub(super) fn report(&mut self, key: &ObjectKey, status: &Value) {
-        if let Some(mut object) = self.objects.get(key).cloned() {
+        if let Some(mut object) = self.objects.get(key).map(|object| Value::clone(object)) {
             json_patch::merge(&mut object, &json!({"status": status}));
             self.save(key, object);
         }
@@ -168,7 +178,7 @@ impl<'h> World<'h> {
             self.remove(key);
             return;
         }
-        let mut object = object.clone();
+        let mut object = Value::clone(object);
         let now = json!(self.now.to_string());
         if let Some(metadata) = metadata(&mut object) {
             if metadata.contains_key("deletionTimestamp") {
@@ -204,7 +214,7 @@ impl<'h> World<'h> {
         let uid = object.pointer("/metadata/uid").cloned();
         self.store.apply(Event::Deleted {
             kind: key.kind,
-            object,
+            object: Arc::unwrap_or_clone(object),
         });
         let owned = |object: &Value| {
             let owners = object
@@ -231,7 +241,7 @@ impl<'h> World<'h> {
         if let Some(metadata) = metadata(&mut object) {
             metadata.insert("resourceVersion".to_owned(), json!(self.revision.to_string()));
         }
-        self.objects.insert(key.clone(), object.clone());
+        self.objects.insert(key.clone(), Arc::new(object.clone()));
         self.store.apply(Event::Applied {
             kind: key.kind,
             object,

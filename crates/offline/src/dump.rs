@@ -164,7 +164,8 @@ impl Dump {
     pub fn redacted(&self) -> RedactedDump {
         let (keys, objects): (Vec<_>, Vec<_>) = self.hub.objects().iter().unzip();
         let known = keys.len();
-        let mut all: Vec<Value> = objects.into_iter().chain(self.hub.policies()).cloned().collect();
+        let objects = objects.into_iter().map(std::sync::Arc::as_ref);
+        let mut all: Vec<Value> = objects.chain(self.hub.policies()).cloned().collect();
         let hides = redact::strip(&mut all);
         let policies = all.split_off(known);
         let objects = keys.into_iter().cloned().zip(all).collect();
@@ -201,7 +202,8 @@ impl RedactedDump {
             controllers,
             controllers_unread,
         } = &self.dump;
-        let objects: Vec<Value> = hub.objects().values().chain(hub.policies()).cloned().collect();
+        let objects = hub.objects().values().map(std::sync::Arc::as_ref);
+        let objects: Vec<Value> = objects.chain(hub.policies()).cloned().collect();
         let complete: Vec<&str> = Kind::ALL
             .into_iter()
             .filter(|kind| hub.completed().contains(kind))

@@ -4,6 +4,7 @@
 //! kinds. Never decides what follows from the objects: the store does.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
@@ -29,7 +30,8 @@ pub struct Knowledge {
 /// A hub as a heap of objects.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hub {
-    objects: BTreeMap<ObjectKey, Value>,
+    /// A copy of the hub shares them: as trees they take ten times the memory of their text.
+    objects: BTreeMap<ObjectKey, Arc<Value>>,
     /// Objects of kinds that the store does not know by name: other objects may refer to them.
     others: BTreeMap<Identity, Value>,
     answers: BTreeMap<ConfigRef, ConfigLookup>,
@@ -53,8 +55,8 @@ impl Hub {
             return None;
         };
         let key = key(kind, &object);
-        dress(&key, &mut object, self.objects.get(&key));
-        self.objects.insert(key.clone(), object);
+        dress(&key, &mut object, self.object(&key));
+        self.objects.insert(key.clone(), Arc::new(object));
         Some(key)
     }
 
@@ -172,8 +174,9 @@ impl Hub {
     /// Returns this hub with other objects.
     pub(super) fn with_objects(&self, objects: BTreeMap<ObjectKey, Value>, others: Vec<Value>) -> Self {
         let others = others.into_iter().map(|object| (Identity::of(&object), object));
+        let objects = objects.into_iter();
         Self {
-            objects,
+            objects: objects.map(|(key, object)| (key, Arc::new(object))).collect(),
             others: others.collect(),
             answers: self.answers.clone(),
             complete: self.complete.clone(),
@@ -185,7 +188,8 @@ impl Hub {
 
     /// Gives an object another spec, as if the hub had always had it.
     pub fn set_spec(&mut self, key: &ObjectKey, spec: Value) {
-        let object = self.objects.get_mut(key).and_then(Value::as_object_mut);
+        let object = self.objects.get_mut(key).map(Arc::make_mut);
+        let object = object.and_then(Value::as_object_mut);
         if let Some(fields) = object {
             fields.insert("spec".to_owned(), spec);
         }
@@ -193,7 +197,7 @@ impl Hub {
 
     /// Gives an object another annotation, as if the hub had always had it.
     pub fn annotate(&mut self, key: &ObjectKey, name: &str, value: String) {
-        let annotations = self.objects.get_mut(key);
+        let annotations = self.objects.get_mut(key).map(Arc::make_mut);
         let annotations = annotations.and_then(|object| object.pointer_mut("/metadata/annotations"));
         if let Some(annotations) = annotations.and_then(Value::as_object_mut) {
             annotations.insert(name.to_owned(), Value::String(value));
@@ -201,7 +205,7 @@ impl Hub {
     }
 
     /// Takes an object out; returns it if it was there.
-    pub fn remove(&mut self, key: &ObjectKey) -> Option<Value> {
+    pub fn remove(&mut self, key: &ObjectKey) -> Option<Arc<Value>> {
         self.objects.remove(key)
     }
 
@@ -221,13 +225,13 @@ impl Hub {
     }
 
     /// Returns the objects of kinds that the store knows, sorted.
-    pub fn objects(&self) -> &BTreeMap<ObjectKey, Value> {
+    pub fn objects(&self) -> &BTreeMap<ObjectKey, Arc<Value>> {
         &self.objects
     }
 
     /// Returns an object.
     pub fn object(&self, key: &ObjectKey) -> Option<&Value> {
-        self.objects.get(key)
+        self.objects.get(key).map(Arc::as_ref)
     }
 
     /// Returns the policies that the hub has, sorted by name: they are in force for whatever is applied to it.
@@ -259,16 +263,21 @@ impl Hub {
     fn listed(&self, settings: Settings) -> Store {
         let mut store = Store::new(settings);
         for kind in Kind::ALL {
-            let here = self.objects.iter().filter(|(key, _)| key.kind == kind);
-            let objects: Vec<Value> = here.map(|(_, object)| object.clone()).collect();
+            let here = || self.objects.iter().filter(|(key, _)| key.kind == kind);
+            let keys: BTreeSet<ObjectKey> = here().map(|(key, _)| key.clone()).collect();
             // Which roles agents may have, and have, is not guessed: what was not listed is withheld, not absent.
             // Nor is it that no content is kept.
             let is_unguessed = kind.is_hub_role() || kind.is_for_registration() || kind == Kind::KeptContent;
-            let unknown = is_unguessed && objects.is_empty() && !self.complete.contains(&kind);
+            let unknown = is_unguessed && keys.is_empty() && !self.complete.contains(&kind);
+            // One object after the other: the store keeps less than the tree that it is given.
+            for (_, object) in here() {
+                let object = Value::clone(object);
+                store.apply(Event::Applied { kind, object });
+            }
             store.apply(if unknown {
                 Event::Withheld { kind }
             } else {
-                Event::Listed { kind, objects }
+                Event::ListEnded { kind, keys }
             });
         }
         store

@@ -154,7 +154,7 @@ fn before(hub: &Hub) -> Base {
     let objects = hub.objects().values();
     Base {
         objects: objects
-            .map(|object| (Identity::of(object), object.clone()))
+            .map(|object| (Identity::of(object), (**object).clone()))
             .collect(),
         deletes: false,
     }

@@ -82,7 +82,7 @@ fn malformed(hub: &Hub, settings: Settings) -> Vec<(String, String)> {
     // As the controllers keep them: a large object for which there is no room is reported as well.
     let mut store = Store::bounded(settings);
     for (key, object) in hub.objects() {
-        let (kind, object) = (key.kind, object.clone());
+        let (kind, object) = (key.kind, Value::clone(object));
         drop(store.apply(Event::Applied { kind, object }));
     }
     let faults = store.faults().iter().map(|(key, why)| {

@@ -102,7 +102,7 @@ fn remembered(args: &HistoryArgs) -> Result<ExitCode, CliError> {
             };
             let found = objects
                 .find(|(key, _)| is_it(key))
-                .map(|(_, object)| object.clone());
+                .map(|(_, object)| Value::clone(object));
             // A dump has no events.
             (found.ok_or_else(|| gone(&target))?, Events::default())
         }
