@@ -20,7 +20,8 @@ fn without_room(key: &ObjectKey, object: &Value, version: &str) -> Event {
         Kind::KeptContent => 17,
         _ => 9,
     };
-    object["status"] = json!({"x": "x".repeat(most << 20)});
+    object["status"] = json!({"x": null});
+    object["status"]["x"] = Value::String("x".repeat(most << 20));
     let kind = key.kind;
     Event::Applied { kind, object }
 }
@@ -75,7 +76,7 @@ async fn what_becomes_readable_or_goes_holds_nothing_any_more() {
         .into_iter()
         .filter(|(key, _)| !matches!(&*key.name, "o1" | "other"));
     let makers = [without_room, with_too_many_values];
-    let mut faults = Vec::new();
+    let (mut cases, mut faults) = (0, Vec::new());
     for (key, object) in all {
         for (end, (number, unreadable)) in ends
             .into_iter()
@@ -84,9 +85,9 @@ async fn what_becomes_readable_or_goes_holds_nothing_any_more() {
             if number == 0 && !have_room.contains(&key.kind) {
                 continue;
             }
-            for is_known in [false, true] {
-                faults.extend(becomes_readable(&key, &object, end, unreadable, is_known));
-            }
+            // Every third one is known before.
+            cases += 1;
+            faults.extend(becomes_readable(&key, &object, end, *unreadable, cases % 3 == 0));
         }
     }
     assert!(
@@ -102,7 +103,7 @@ fn becomes_readable(
     key: &ObjectKey,
     object: &Value,
     end: End,
-    unreadable: &fn(&ObjectKey, &Value, &str) -> Event,
+    unreadable: fn(&ObjectKey, &Value, &str) -> Event,
     is_known: bool,
 ) -> Option<String> {
     let metrics = Metrics::default();
