@@ -253,7 +253,9 @@ fn the_metadata_of_an_object_that_cannot_be_read_is_judged_as_that_of_any_other(
         let told = |old: &Value, fault: Option<&Fault>| {
             let mut object = old.clone();
             object["metadata"]["labels"]["more"] = json!("x");
-            fault.into_iter().for_each(|fault| fault.apply(&mut object));
+            if let Some(fault) = fault {
+                fault.apply(&mut object);
+            }
             let asked = Asked {
                 operation: Operation::Update,
                 old: Some(old.clone()),
