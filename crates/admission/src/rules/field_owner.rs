@@ -57,6 +57,10 @@ fn on_cluster_addon(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings
     );
 }
 
+fn manager(entry: &Value) -> &str {
+    entry.get("manager").and_then(Value::as_str).unwrap_or_default()
+}
+
 fn removed(
     object: &Value,
     (annotations, old): (Option<&Node<'_>>, Option<&Node<'_>>),
@@ -76,14 +80,7 @@ fn removed(
     let entries = object.pointer("/metadata/managedFields");
     let entries = entries.and_then(Value::as_array).into_iter().flatten();
     let entries: Vec<&Value> = entries.take_while(|_| effort.spend(1)).collect();
-    let manager = |entry: &Value| {
-        entry
-            .get("manager")
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-            .to_owned()
-    };
-    let labels = object.pointer("/metadata/labels");
+    let labels = object.get("metadata").and_then(|metadata| metadata.get("labels"));
     let is_labelled = labels.is_some_and(|labels| labels.get(LABEL).is_some());
     if !is_labelled && !entries.iter().any(|entry| manager(entry) == MANAGER) {
         return;
