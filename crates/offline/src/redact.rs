@@ -417,7 +417,7 @@ mod tests {
             "metadata": {"managedFields": [entry, status], "annotations": annotations}}));
         let version = json!({"f:spec": {"f:desiredVersion": {}}});
         let kept = json!({"annotations": {}, "managedFields": [
-            {"manager": "flux", "operation": "Apply", "fieldsV1": {}},
+            {"manager": "flux", "operation": "Apply", "fieldsV1": fields},
             {"manager": "kubectl apply", "operation": "Apply", "fieldsV1": version}]});
         assert_eq!(object["metadata"], kept);
     }

@@ -515,7 +515,10 @@ mod tests {
             json!({"name": name, "namespace": "default", "uid": name, "resourceVersion": "1", "labels": {(place): "all"}})
         };
         let there = [
-            (Kind::Cluster, json!({"metadata": meta("default"), "spec": {}})),
+            (
+                Kind::Cluster,
+                json!({"metadata": {"name": "default", "uid": "default", "resourceVersion": "1"}, "spec": {}}),
+            ),
             (
                 Kind::Placement,
                 json!({"metadata": meta("all"), "spec": {}, "status": {"numberOfSelectedClusters": 1}}),
