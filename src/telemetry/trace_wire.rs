@@ -1,6 +1,6 @@
 //! Spans in the form of OTLP 1: the messages of `opentelemetry/proto/trace/v1` and `collector/trace/v1`, as far as they are sent.
 //!
-//! Decides nothing about what is told. The numbers of fields never change, and a test holds
+//! Does not decide what a span contains. The numbers of fields never change, and a test compares with
 //! bytes that OpenTelemetry's own library has read. Why no library: docs/decisions/0010-own-code-and-libraries.md.
 
 use prost::{Enumeration, Message, Oneof};
