@@ -4,7 +4,7 @@ use audit::{Asks, AuditedObject, Digest, Inputs, Ledger, ObjectKey, Rulebook, Sh
 use divan::Bencher;
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use snapshot::{AddonFacts, Facts, Kind, Name};
+use store::{AddonFacts, Facts, Kind, Name};
 
 const CLUSTERS: usize = 5_000;
 

@@ -4,9 +4,9 @@
 
 use std::path::Path;
 
-use check::{Background, File, MissingFacts, check};
 use divan::Bencher;
-use report::{Format, Style, render};
+use lint::check::{Background, File, MissingFacts, check};
+use lint::report::{Format, Style, render};
 
 fn main() {
     divan::main();

@@ -1,6 +1,6 @@
 //! Conversion of lists as a hub sends them: the time and the rate of one review.
 
-use conversion::Extensions;
+use api::conversion::Extensions;
 use serde_json::{Value, json};
 
 fn main() {
@@ -37,5 +37,7 @@ fn a_review_of_addons_of_clusters(bencher: divan::Bencher<'_, '_>, objects: usiz
     bencher
         .counter(divan::counter::ItemsCount::new(objects))
         .counter(divan::counter::BytesCount::new(bytes.len()))
-        .bench(|| conversion::answer(&bytes, Extensions::Kept, &hash::Keys::default()).expect("an answer"));
+        .bench(|| {
+            api::conversion::answer(&bytes, Extensions::Kept, &api::hash::Keys::default()).expect("an answer")
+        });
 }

@@ -5,7 +5,7 @@ use api::v1alpha1::GROUP;
 use divan::Bencher;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
-use snapshot::{AddonFacts, Facts};
+use store::{AddonFacts, Facts};
 
 fn main() {
     divan::main();

@@ -15,7 +15,7 @@ mod world;
 
 use plan::{self, Memo};
 use serde_json::json;
-use snapshot::{Kind, ObjectKey, Settings};
+use store::{Kind, ObjectKey, Settings};
 use world::World;
 
 fn main() {

@@ -2,12 +2,12 @@
 
 #![expect(clippy::indexing_slicing, reason = "a bench may panic")]
 
+use admission::policy::{Origin, PolicySet, Source};
 use admission::{Door, Operation, Request, RequestContext, Rulebook, decide};
 use divan::Bencher;
-use policy::{Origin, PolicySet, Source};
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
-use snapshot::Facts;
+use store::Facts;
 
 fn main() {
     divan::main();

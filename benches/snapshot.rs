@@ -17,7 +17,7 @@ mod world;
 
 use divan::AllocProfiler;
 use serde_json::{Value, json};
-use snapshot::{Completeness, Digest, Event, Kind, ObjectKey, Settings, Store};
+use store::{Completeness, Digest, Event, Kind, ObjectKey, Settings, Store};
 use world::World;
 
 #[global_allocator]

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use snapshot::{Event, Kind, Owner, Settings, Store};
+use store::{Event, Kind, Owner, Settings, Store};
 
 fn main() {
     divan::main();
@@ -78,21 +78,21 @@ fn world(clusters: usize) -> (World, Owner) {
         json!({"metadata": place, "spec": {"clusterSet": "default"}}),
     );
     let mut upgrade = json!({"metadata": {"name": "mcu", "namespace": "default",
-            "finalizers": [upgrade::marks::FINALIZER], "generation": 1},
+            "finalizers": [store::upgrade::marks::FINALIZER], "generation": 1},
         "spec": {"clusterSelector": {}, "clusterVersion": {"version": "4.12.0"}}});
     world.put(Kind::Upgrade, upgrade.clone());
     let owner = Owner::new(Kind::Upgrade, "default", "mcu");
     for round in 0.. {
         let made = {
             let view = world.store.upgrade_view(&owner).expect("the upgrade");
-            upgrade::plan(&view, now())
+            plan::upgrade::plan(&view, now())
         };
         if made.writes.is_empty() && made.status.is_none() {
             break;
         }
         assert!(round < 9, "it never comes to rest");
         for write in &made.writes {
-            if let upgrade::Write::Create { body, .. } = write {
+            if let plan::upgrade::Write::Create { body, .. } = write {
                 world.put(Kind::UpgradeWork, body.clone());
             }
         }
@@ -109,7 +109,7 @@ fn plan(bencher: divan::Bencher<'_, '_>, clusters: usize) {
     let (world, owner) = world(clusters);
     bencher.bench_local(|| {
         let view = world.store.upgrade_view(&owner).expect("the upgrade");
-        let made = upgrade::plan(&view, now());
+        let made = plan::upgrade::plan(&view, now());
         assert!(made.writes.is_empty() && made.status.is_none(), "it is at rest");
         made
     });
@@ -121,8 +121,8 @@ fn plan_and_check(bencher: divan::Bencher<'_, '_>, clusters: usize) {
     let (world, owner) = world(clusters);
     bencher.bench_local(|| {
         let view = world.store.upgrade_view(&owner).expect("the upgrade");
-        let made = upgrade::plan(&view, now());
-        assert_eq!(upgrade::check(&view, &made, now()), Vec::<String>::new());
+        let made = plan::upgrade::plan(&view, now());
+        assert_eq!(plan::upgrade::check(&view, &made, now()), Vec::<String>::new());
         made
     });
 }

@@ -4,7 +4,7 @@
 
 use jiff::SignedDuration;
 use serde_json::{Value, json};
-use snapshot::{Kind, Settings};
+use store::{Kind, Settings};
 
 use crate::testkit::world::World;
 

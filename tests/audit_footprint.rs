@@ -7,12 +7,12 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use admission::Operation;
+use admission::policy::{Origin, PolicySet, Source};
 use audit::{Asks, Facts, Inputs, KINDS, Part, Rulebook, Shift, judge};
 use jiff::Timestamp;
 use model::ConfigType;
-use policy::{Origin, PolicySet, Source};
 use serde_json::{Value, json};
-use snapshot::{ByTwoNames, Kind, Name, ObjectKey, PlacementFacts, ShardedMap};
+use store::{ByTwoNames, Kind, Name, ObjectKey, PlacementFacts, ShardedMap};
 
 use crate::testkit::pages::pages;
 
@@ -172,7 +172,7 @@ fn what_an_instance_rests_on_concerns_it() {
         json!({"spec": {"configs": [{"group": "g", "resource": "things", "namespace": "n", "name": "x"}]}});
     let spec = json!({"installStrategy": {"type": "Placements", "placements": [{"namespace": "default", "name": "all"}]}});
     let addon = |spec: &Value| {
-        snapshot::AddonFacts::of(&serde_json::from_value(spec.clone()).expect("the wire type reads it"))
+        store::AddonFacts::of(&serde_json::from_value(spec.clone()).expect("the wire type reads it"))
     };
     let facts = Facts::default()
         .with_addon("hello", addon(&spec))
@@ -212,7 +212,7 @@ fn a_cluster_that_nobody_knows_concerns_those_that_name_it() {
     let key = ObjectKey::new(Kind::Instance, "c1", "hello");
     let footprint = Inputs::of(&key, &json!({"spec": {}}), &Facts::default());
     assert!(footprint.whole.contains(&Part::Clusters) && footprint.whole.contains(&Part::AddOns));
-    let addon = snapshot::AddonFacts::default();
+    let addon = store::AddonFacts::default();
     let came = Facts::default().with_addon("helo", addon);
     let shift = Shift::between(&Facts::default(), &came, Asks::default());
     assert!(

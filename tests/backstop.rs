@@ -9,7 +9,7 @@ use admission::{BREAK_GLASS, BackstopPolicy, Door, Enforcement, Operation, backs
 use cel_engine::Program;
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use snapshot::Facts;
+use store::Facts;
 
 use crate::properties_admission::addons;
 use crate::testkit::asked::{Asked, resource};

@@ -4,13 +4,13 @@
 
 use std::time::Duration;
 
-use certificates::{
-    AUTHORITIES, CERTIFICATE, Data, Holding, KEY, Lives, NEXT_CERTIFICATE, Trusting, trusting,
-};
 use devhub::TestHub;
 use k8s_openapi::api::core::v1::Secret;
 use kube::api::{ApiResource, DynamicObject, GroupVersionKind, Patch, PatchParams, PostParams};
 use kube::{Api, Client};
+use kubernetes::certificates::{
+    AUTHORITIES, CERTIFICATE, Data, Holding, KEY, Lives, NEXT_CERTIFICATE, Trusting, trusting,
+};
 use serde_json::{Value, json};
 use tidegate::controllers::{CertificateKeeper, CertificateOptions, Tide, TideOptions};
 

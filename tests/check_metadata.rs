@@ -1,6 +1,6 @@
 //! `tidegate check` on metadata that no API server accepts.
 
-use check::{Background, File, MissingFacts, check};
+use lint::check::{Background, File, MissingFacts, check};
 
 fn found(text: &str) -> Vec<String> {
     let file = File {
@@ -8,7 +8,7 @@ fn found(text: &str) -> Vec<String> {
         text: text.to_owned(),
     };
     let report = check(&[file], &Background::default(), MissingFacts::Skip);
-    let line = |one: &report::Finding| {
+    let line = |one: &lint::report::Finding| {
         // What Kubernetes says of a pattern is long, and the same everywhere.
         let words: String = one.message.chars().take(70).collect();
         let hint = one

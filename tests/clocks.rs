@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use plan::{self, Action};
 use serde_json::{Value, json};
-use snapshot::{Event, Kind, Settings, Store};
+use store::{Event, Kind, Settings, Store};
 
 const NOW: &str = "2030-01-01T00:00:00Z";
 

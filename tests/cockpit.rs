@@ -3,14 +3,14 @@
 //! One add-on over two placements and one upgrade of twelve clusters. Rollouts that go on are told in the plan scripts, which also hold
 //! the picture against the plan.
 
-use cockpit::{
+use insight::cockpit::{
     Approve, ClusterState, Form, Line, Phase, Picture, Rollouts, Steer, Stopwatch, Target, Verb, WHOLE,
     Writing, addon, list, status, steer, upgrade,
 };
+use insight::offline::Hub;
 use jiff::Timestamp;
-use offline::Hub;
 use serde_json::{Value, json};
-use snapshot::{Kind, ObjectKey, Settings, Store};
+use store::{Kind, ObjectKey, Settings, Store};
 
 const ADDON: &str = "addon.open-cluster-management.io/v1alpha1";
 const CLUSTER: &str = "cluster.open-cluster-management.io";

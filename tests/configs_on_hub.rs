@@ -6,10 +6,10 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use api::hash::SpecHash;
 use api::v1alpha1::ManagedClusterAddOn;
 use api::work::ManifestWork;
 use devhub::TestHub;
-use hash::SpecHash;
 use http::{Request, Response};
 use kube::api::{DynamicObject, ListParams, Patch, PatchParams};
 use kube::client::Body;

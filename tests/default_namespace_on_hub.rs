@@ -15,7 +15,7 @@ use kube::Api;
 use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
 use kube::core::{ApiResource, GroupVersionKind};
 use serde_json::{Value, json};
-use snapshot::Facts;
+use store::Facts;
 use tidegate::controllers;
 use tidegate::server::{Authority, ExistenceReader, Gate, GateOptions, Limits};
 

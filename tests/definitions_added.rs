@@ -1,7 +1,7 @@
 //! What `tidegate definitions` does to Open Cluster Management's own definitions: whether it only adds, and leads back to where
 //! it began.
 
-use definitions::{
+use api::definitions::{
     Conversion, DefinitionPlan, Hazard, HubContext, Operator, OperatorWill, Presence, Proof, Unfit, plan,
     revert, revert_text,
 };
@@ -110,7 +110,7 @@ fn fields_and_columns_are_added_and_nothing_else_is_touched() {
             assert_eq!(plan.hazards, [], "{plural}");
             assert_eq!(paths(&plan, Presence::New, false), fields, "{plural}");
             let kind = live["spec"]["names"]["kind"].as_str().unwrap_or_default();
-            assert_eq!(conversion::own_fields(kind), fields, "conversions");
+            assert_eq!(api::conversion::own_fields(kind), fields, "conversions");
             assert_eq!(paths(&plan, Presence::New, true), columns, "{plural}");
             only_adds(&live, &plan.patch);
         }

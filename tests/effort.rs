@@ -6,11 +6,11 @@
 use std::thread;
 use std::time::Duration;
 
+use admission::policy::{Origin, PolicySet, Source};
 use admission::{Door, Operation, Request, RequestContext, Rulebook, Stop, Verdict, decide};
-use policy::{Origin, PolicySet, Source};
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
-use snapshot::{AddonFacts, Facts};
+use store::{AddonFacts, Facts};
 
 const GROUP: &str = "addon.open-cluster-management.io";
 
@@ -119,7 +119,11 @@ fn rulebook(count: usize, fields: &Value) -> Rulebook {
 }
 
 fn refused(verdict: &Verdict) -> Vec<&str> {
-    verdict.violations().iter().map(field::Violation::rule).collect()
+    verdict
+        .violations()
+        .iter()
+        .map(kubernetes::field::Violation::rule)
+        .collect()
 }
 
 fn warned(verdict: &Verdict) -> Vec<String> {
@@ -135,10 +139,12 @@ fn ten_thousand_unknown_types_are_refused_and_only_the_first_are_compared() {
     // Each of them used to be compared with all that are supported: one minute of work for 1.7 MB.
     for object in [of_types(9990), management(4995)] {
         let verdict = created(&object, &Rulebook::default(), &Stop::never());
-        let hints = verdict
-            .violations()
-            .iter()
-            .chain(verdict.warnings().iter().map(field::Warning::violation));
+        let hints = verdict.violations().iter().chain(
+            verdict
+                .warnings()
+                .iter()
+                .map(kubernetes::field::Warning::violation),
+        );
         let meant = hints.filter(|one| one.hint().is_some_and(|hint| hint.starts_with("did you mean")));
         assert!(meant.count() <= 20, "{}", object["kind"]);
         let all = verdict.violations().len() + verdict.warnings().len();

@@ -1,9 +1,9 @@
 //! What the operator sets about findings, seen from outside: verdicts, answers on the wire, and old objects.
 
 use admission::{BlastRadius, Door, Enforcement, Operation, Rulebook, Verdict, wire};
-use field::Violation;
+use kubernetes::field::Violation;
 use serde_json::{Value, json};
-use snapshot::{Facts, Kind, ObjectKey};
+use store::{Facts, Kind, ObjectKey};
 
 use crate::testkit::asked::{Asked, WrittenFacts};
 

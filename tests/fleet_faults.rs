@@ -12,7 +12,7 @@ use kube::core::DynamicObject;
 use kube::discovery::ApiResource;
 use kube::{Api, Client, ResourceExt};
 use serde_json::{Value, json};
-use snapshot::{Kind, Settings};
+use store::{Kind, Settings};
 use tidegate::controllers::{Tide, TideOptions};
 use tidegate::telemetry::Metrics;
 

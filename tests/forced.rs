@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use admission::{Door, Operation};
 use faults::{Fault, of_metadata, of_spec, sample};
 use serde_json::{Value, json};
-use snapshot::Facts;
+use store::Facts;
 
 use crate::bypass::rig::{Ask, Rig, address, ask, collection};
 use crate::testkit::asked::Asked;

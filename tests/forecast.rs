@@ -2,13 +2,13 @@
 //!
 //! The planner is the real one; only agents and time are played.
 
-use field::Listing;
-use forecast::{Forecast, Wave, forecast, text};
+use insight::forecast::{Forecast, Wave, forecast, text};
+use insight::offline::{Dump, Hub};
+use insight::why::{Unknown, why};
 use jiff::Timestamp;
-use offline::{Dump, Hub};
+use kubernetes::field::Listing;
 use serde_json::{Value, json};
-use snapshot::{DiscoveryLabels, Kind, Settings};
-use why::{Unknown, why};
+use store::{DiscoveryLabels, Kind, Settings};
 
 const ADDON: &str = "addon.open-cluster-management.io";
 const CLUSTER: &str = "cluster.open-cluster-management.io";

@@ -15,7 +15,7 @@ use admission::{FieldsKnownBy, Operation, UnknownFacts, is_policy};
 use doors::{Answer, at_audit, at_check, at_decide, audited_kind};
 use expect_test::expect;
 use serde_json::Value;
-use snapshot::Facts;
+use store::Facts;
 use webhook::Webhook;
 
 use crate::testkit::pages::{Example, pages};

@@ -13,7 +13,7 @@ use kube::api::{ApiResource, DynamicObject, GroupVersionKind, ListParams, Patch,
 use kube::{Api, Client};
 use rcgen::{CertificateParams, DistinguishedName, DnType, KeyPair};
 use serde_json::{Value, json};
-use snapshot::{agent_groups, agent_user};
+use store::{agent_groups, agent_user};
 use tidegate::controllers::{Tide, TideOptions};
 
 use crate::testkit::hubs;

@@ -17,7 +17,7 @@ use jiff::SignedDuration;
 use plan::{Action, CertificateDecision};
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use snapshot::{AgentGroups, ConfigRef, ConfigType, Kind, ObjectKey, Settings};
+use store::{AgentGroups, ConfigRef, ConfigType, Kind, ObjectKey, Settings};
 
 use crate::testkit::world::World;
 

@@ -138,7 +138,7 @@ pub(crate) fn printed(flags: &str) -> Vec<Value> {
         _ => None,
     };
     let choice = args.expect("it installs").choice().expect("a choice");
-    kit::objects(&choice).expect("an installation")
+    operate::kit::objects(&choice).expect("an installation")
 }
 
 /// What an overlay and its webhooks install, what a chart's values do, and what the program prints for flags that mean the same.
@@ -353,7 +353,7 @@ fn the_program_carries_every_file_of_the_folder() {
     }
     found.retain(|path| !path.starts_with("overlays/"));
     found.sort();
-    let carried: Vec<&str> = kit::FILES.iter().map(|(path, _)| *path).collect();
+    let carried: Vec<&str> = operate::kit::FILES.iter().map(|(path, _)| *path).collect();
     assert_eq!(carried, found);
 }
 

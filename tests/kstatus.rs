@@ -7,7 +7,7 @@
 use jiff::SignedDuration;
 use plan::Action;
 use serde_json::{Value, json};
-use snapshot::{Kind, ObjectKey, Settings};
+use store::{Kind, ObjectKey, Settings};
 
 use crate::testkit::world::World;
 

@@ -7,9 +7,9 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use admission::Enforcement;
-use check::{Background, File, MissingFacts, check};
-use offline::Dump;
-use report::{Format, Style, render};
+use insight::offline::Dump;
+use lint::check::{Background, File, MissingFacts, check};
+use lint::report::{Format, Style, render};
 use serde_json::json;
 
 use crate::testkit::clock::work;

@@ -162,10 +162,12 @@ fn the_hashes_on_the_works_of_the_seeds_can_be_read() {
             names::annotations::CONFIG_SPEC_HASH_ALTERNATIVE,
         ] {
             if let Some(text) = object["metadata"]["annotations"][key].as_str() {
-                let hashes = hash::parse_config_spec_hash(text).expect("the annotation is readable");
+                let hashes = api::hash::parse_config_spec_hash(text).expect("the annotation is readable");
                 assert_eq!(hashes.len(), 2, "{}", row["file"]);
                 assert!(
-                    hashes.values().all(|hash| hash.parse::<hash::SpecHash>().is_ok()),
+                    hashes
+                        .values()
+                        .all(|hash| hash.parse::<api::hash::SpecHash>().is_ok()),
                     "{}",
                     row["file"]
                 );

@@ -222,7 +222,7 @@ async fn an_instance_whose_annotations_are_replaced_stays_until_it_is_marked_aga
     let tide = hubs::tide(
         hub.client(),
         TideOptions {
-            settings: snapshot::Settings {
+            settings: store::Settings {
                 decision_grace: Duration::ZERO,
                 ..Default::default()
             },

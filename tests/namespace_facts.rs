@@ -4,19 +4,19 @@
 
 use std::collections::BTreeMap;
 
+use admission::policy::{Origin, PolicySet, Source};
 use admission::{Door, LiveFact, Operation, RequestContext, Rulebook, UnknownFacts, Verdict, decide};
 use audit::{Asks, Inputs, Shift};
-use check::judge;
-use field::Violation;
 use http::{Request, Response};
+use insight::offline::{Dump, Hub};
 use k8s_openapi::api::core::v1::Namespace;
 use kube::api::{Patch, PatchParams};
 use kube::client::Body;
 use kube::{Api, Client};
-use offline::{Dump, Hub};
-use policy::{Origin, PolicySet, Source};
+use kubernetes::field::Violation;
+use lint::check::judge;
 use serde_json::{Value, json};
-use snapshot::{Facts, Kind, Names, NamespaceFacts, ObjectKey};
+use store::{Facts, Kind, Names, NamespaceFacts, ObjectKey};
 use tidegate::controllers::{Tide, TideOptions};
 
 use crate::testkit::audited::{Audited, instance, objects, reports, store};
@@ -80,7 +80,7 @@ fn facts(labels: Option<&Value>) -> Facts {
     labels.map(|labels| hub.put(place(labels)));
     let mut facts = hub.knowledge().known.completed();
     // As in the gate, where the hub can still be asked.
-    facts.confirmed = snapshot::Confirmed::Nothing;
+    facts.confirmed = store::Confirmed::Nothing;
     facts
 }
 

@@ -4,8 +4,8 @@
 //! The programs are `crates/spokes/src/neighbour`.
 
 use serde_json::{Value, json};
-use snapshot::{Compat, DiscoveryLabels, Kind, Managing, ObjectKey, Settings};
 use spokes::neighbour::{Framework, Generation};
+use store::{Compat, DiscoveryLabels, Kind, Managing, ObjectKey, Settings};
 
 use crate::testkit::neighbour;
 use crate::testkit::world::World;

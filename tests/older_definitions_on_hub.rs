@@ -11,7 +11,7 @@ use kube::api::{DeleteParams, ListParams, Patch, PatchParams};
 use kube::client::Body;
 use kube::{Api, Client};
 use serde_json::{Value, json};
-use snapshot::{RollUps, Settings};
+use store::{RollUps, Settings};
 use tidegate::controllers::TideOptions;
 
 use crate::testkit::manifests::repository;

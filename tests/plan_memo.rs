@@ -5,7 +5,7 @@
 use jiff::SignedDuration;
 use plan::Memo;
 use serde_json::{Value, json};
-use snapshot::{Kind, ObjectKey, Settings};
+use store::{Kind, ObjectKey, Settings};
 
 use crate::testkit::world::World;
 

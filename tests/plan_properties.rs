@@ -2,15 +2,15 @@
 
 mod edits;
 
+use api::hash::SpecHash;
 use edits::{
     annotate, own_config, own_template, put_addon, put_default, put_on_failure, put_other_template,
     put_pause, put_retry, put_rolling, put_rollout,
 };
-use hash::SpecHash;
 use jiff::SignedDuration;
 use proptest::prelude::*;
 use serde_json::json;
-use snapshot::{Event, Kind, ObjectKey, Settings, Store};
+use store::{Event, Kind, ObjectKey, Settings, Store};
 
 use crate::testkit::drawn_settings::{DRAWN, drawn};
 use crate::testkit::world::World;

@@ -22,7 +22,7 @@ use any_kind::AnyKinds;
 use model::{HubNamespaces, ReservedSigner, ReservedSigners};
 use plan::{Action, Plan};
 use serde_json::Value;
-use snapshot::{
+use store::{
     AgentGroups, ClusterConfigs, DiscoveryLabels, EmptyLifecycle, Failures, Kind, Managing, ObjectKey,
     RollUps, Settings, Vocabulary,
 };

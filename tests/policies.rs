@@ -133,6 +133,9 @@ fn the_definition_takes_every_fact_and_no_other() {
     let policies = policies.expect("the definition of policies");
     let spec = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties";
     let words = policies.pointer(&format!("{spec}/facts/items/enum"));
-    let names: Vec<&str> = policy::Fact::ALL.into_iter().map(policy::Fact::name).collect();
+    let names: Vec<&str> = admission::policy::Fact::ALL
+        .into_iter()
+        .map(admission::policy::Fact::name)
+        .collect();
     assert_eq!(words, Some(&serde_json::json!(names)));
 }

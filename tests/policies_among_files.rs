@@ -1,12 +1,12 @@
 //! Policies among the files that are checked: in force for everything that the same sync brings, and checked themselves.
 
 use admission::Rulebook;
-use check::{Background, File, MissingFacts, Outcome, Threshold, check, lint, outcome};
-use offline::Hub;
-use policy::{InForce, Origin, PolicySet, Source};
-use report::Report;
+use admission::policy::{InForce, Origin, PolicySet, Source};
+use insight::offline::Hub;
+use lint::check::{Background, File, MissingFacts, Outcome, Threshold, check, lint, outcome};
+use lint::report::Report;
 use serde_json::{Value, json};
-use snapshot::Kind;
+use store::Kind;
 
 const OURS: &str = "apiVersion: tidegate.io/v1alpha1
 kind: AddOnPolicy
@@ -65,7 +65,7 @@ fn checked(files: &[(&str, &str)], background: &Background) -> (Report, Outcome)
 
 fn told(files: &[(&str, &str)], background: &Background) -> (Vec<String>, Outcome) {
     let (report, ended) = checked(files, background);
-    let line = |one: &report::Finding| {
+    let line = |one: &lint::report::Finding| {
         format!(
             "{:?} {}:{}:{} {} [{}]",
             one.severity, one.spot.file, one.spot.line, one.spot.column, one.message, one.rule
@@ -312,7 +312,7 @@ fn linted(text: &str) -> Vec<String> {
         text: text.to_owned(),
     };
     let found = lint(&[file], None).report.findings;
-    let line = |one: &report::Finding| {
+    let line = |one: &lint::report::Finding| {
         format!(
             "{:?} {}:{} {} [{}]",
             one.severity, one.spot.line, one.spot.column, one.message, one.rule

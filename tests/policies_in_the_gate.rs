@@ -2,13 +2,13 @@
 //!
 //! Decides nothing about single policies; their semantics stand beside their room.
 
+use admission::policy::{Origin, PolicySet, Source};
 use admission::{Door, Enforcement, Operation, Request, RequestContext, Rulebook, Verdict, decide};
-use check::judge;
-use field::Violation;
-use offline::Knowledge;
-use policy::{Origin, PolicySet, Source};
+use insight::offline::Knowledge;
+use kubernetes::field::Violation;
+use lint::check::judge;
 use serde_json::{Value, json};
-use snapshot::Facts;
+use store::Facts;
 
 fn rulebook(policies: &[Value], enforcement: &str) -> Rulebook {
     let sources: Vec<Source> = policies

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
+use admission::policy::{Origin, Source};
 use api::v1alpha1::AddOnPolicy;
 use devhub::{DevHub, TestHub};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{ApiResource, DeleteParams, DynamicObject, GroupVersionKind, Patch, PatchParams, PostParams};
 use kube::{Api, Client};
-use policy::{Origin, Source};
 use serde_json::{Value, json};
 use tidegate::controllers::{PolicyDocuments, PolicyTells, PolicyWatch};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};

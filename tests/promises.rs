@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use admission::{Door, Endpoint, Request, RequestContext, Rulebook, configurations, decide, wire};
-use offline::Hub;
+use insight::offline::Hub;
 use plan::{self, Action};
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
-use snapshot::{Kind, Settings};
+use store::{Kind, Settings};
 
 use crate::testkit::asked;
 use crate::testkit::manifests::repository;

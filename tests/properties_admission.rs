@@ -2,7 +2,7 @@
 
 use admission::{Door, Operation, Rulebook, decide, wire};
 use api::v1alpha1::{ClusterManagementAddOn, CreationTemplate, PlacementStrategy};
-use field::Path;
+use kubernetes::field::Path;
 use model::{
     ConfigReference, ConfigRollout, InstallNamespace, RawConfigRollout, RawReference, RawStrategy,
     RolloutStrategy,
@@ -10,7 +10,7 @@ use model::{
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
-use snapshot::Facts;
+use store::Facts;
 
 use crate::testkit::asked::{Asked, WrittenFacts};
 

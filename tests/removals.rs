@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use jiff::SignedDuration;
 use proptest::prelude::{Just, ProptestConfig, any, prop_assert, prop_assert_eq, prop_oneof, proptest};
 use serde_json::json;
-use snapshot::{Kind, RemovalBudget, Settings, Store, terms};
+use store::{Kind, RemovalBudget, Settings, Store, terms};
 use world::World;
 
 /// What a user or the scheduler does to a hub.

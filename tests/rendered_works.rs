@@ -1,10 +1,10 @@
 //! The works of an add-on on a cluster as they would be, with the origin of every value: made by the planner, told by `render`.
 
-use forecast::{RenderedCluster, Unknown, works, works_notes};
+use insight::forecast::{RenderedCluster, Unknown, works, works_notes};
+use insight::offline::Hub;
 use jiff::Timestamp;
-use offline::Hub;
 use serde_json::Value;
-use snapshot::{Kind, Settings};
+use store::{Kind, Settings};
 
 const HUB: &str = "
 {apiVersion: cluster.open-cluster-management.io/v1, kind: ManagedCluster, metadata: {name: cluster1, labels: {a: b}}, spec: {hubAcceptsClient: true}, status: {conditions: [{type: ManagedClusterConditionAvailable, status: 'True', reason: x, message: x, lastTransitionTime: '2026-11-20T00:00:00Z'}]}}

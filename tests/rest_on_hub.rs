@@ -15,11 +15,11 @@ use futures::{FutureExt, StreamExt};
 use kube::api::{ApiResource, DynamicObject, ListParams, Patch, PatchParams};
 use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Api, Client};
-use release::{Act, RemovableObjects, steps};
+use operate::release::{Act, RemovableObjects, steps};
 use serde_json::{Value, json};
-use snapshot::{Compat, Kind, Managing, Settings};
 use spokes::Fleet;
 use spokes::neighbour::{Generation, Neighbour};
+use store::{Compat, Kind, Managing, Settings};
 use tidegate::controllers::{ElectionOptions, Pace, Part, Tide, TideOptions, identity};
 use tokio::task::JoinHandle;
 

@@ -16,13 +16,13 @@ mod takeover;
 use std::collections::BTreeSet;
 
 use devhub::{Authz, Controller, DevHub, TestHub};
-use doctor::Right;
-use doctor::calls::{Account, Role};
 use fit::{all_used, assert_fit};
 use k8s_openapi::api::authorization::v1::SelfSubjectAccessReview;
 use kube::api::PostParams;
 use kube::{Api, Client};
 use manifests::{files, granted, objects, rules};
+use operate::doctor::Right;
+use operate::doctor::calls::{Account, Role};
 use recorder::{Record, acting_as};
 use serde_json::{Value, json};
 

@@ -9,9 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use admission::{Door, RequestContext, Rulebook, UnknownFacts, Verdict, catalogue};
-use field::{Path, Segment, Violation};
+use kubernetes::field::{Path, Segment, Violation};
 use serde_json::Value;
-use snapshot::Kind;
+use store::Kind;
 
 use crate::testkit::asked::{Asked, DEFINITIONS, resource};
 use crate::testkit::pages::{Example, pages};
@@ -166,10 +166,12 @@ fn answers() -> Vec<(Asked, Verdict)> {
 }
 
 fn spoken(verdict: &Verdict) -> impl Iterator<Item = &Violation> {
-    verdict
-        .violations()
-        .iter()
-        .chain(verdict.warnings().iter().map(field::Warning::violation))
+    verdict.violations().iter().chain(
+        verdict
+            .warnings()
+            .iter()
+            .map(kubernetes::field::Warning::violation),
+    )
 }
 
 fn parent(path: &Path) -> Path {

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use admission::Door;
 use api::v1alpha1::ClusterManagementAddOn;
 use serde_json::Value;
-use snapshot::Facts;
+use store::Facts;
 
 use crate::testkit::asked::{Asked, WrittenFacts};
 use crate::testkit::manifests::repository;

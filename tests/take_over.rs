@@ -2,13 +2,13 @@
 //!
 //! The neighbour is `testkit/stock.rs`.
 
-use field::Listing;
-use forecast::{Fate, TakeOver, take_over, take_over_json, take_over_text};
+use insight::forecast::{Fate, TakeOver, take_over, take_over_json, take_over_text};
+use insight::offline::Hub;
 use jiff::Timestamp;
-use offline::Hub;
+use kubernetes::field::Listing;
 use plan::Action;
 use serde_json::{Value, json};
-use snapshot::{DiscoveryLabels, Kind, Managing, ObjectKey, Settings};
+use store::{DiscoveryLabels, Kind, Managing, ObjectKey, Settings};
 
 use crate::testkit::manifests::repository;
 use crate::testkit::stock;

@@ -9,12 +9,12 @@ mod grow;
 use std::fs;
 use std::time::{Duration, Instant};
 
+use admission::policy::{Origin, PolicySet, Source};
 use admission::{Door, Operation, Request, RequestContext, Rulebook, decide, wire};
 use grow::{Filling, Place, places};
-use policy::{Origin, PolicySet, Source};
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
-use snapshot::Facts;
+use store::Facts;
 
 use crate::testkit::asked::{DEFINITIONS, WrittenFacts};
 use crate::testkit::clock::work;

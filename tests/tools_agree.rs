@@ -10,11 +10,11 @@ mod upgrades;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use cockpit::{HealthState, Line, Phase, Picture, Tone, list, status, summary};
-use doctor::{Finding, Fleet, HubFacts, Reading, Severity, examine};
-use offline::Hub;
+use insight::cockpit::{HealthState, Line, Phase, Picture, Tone, list, status, summary};
+use insight::offline::Hub;
+use operate::doctor::{Finding, Fleet, HubFacts, Reading, Severity, examine};
 use serde_json::{Value, json};
-use snapshot::{Kind, ObjectKey};
+use store::{Kind, ObjectKey};
 
 use crate::kstatus::{Health, kstatus};
 use crate::testkit::world::World;

@@ -6,7 +6,7 @@
 use kube::api::{DeleteParams, DynamicObject, ListParams};
 use kube::{Api, Client};
 use serde_json::{Value, json};
-use snapshot::{Kind, terms};
+use store::{Kind, terms};
 use tidegate::controllers::TideOptions;
 
 use crate::kstatus_on_hub::{apply, of};

@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use admission::{Door, Facts, Operation, Request, RequestContext, Rulebook, UserRight, Verdict, decide};
-use hash::Keys;
+use api::hash::Keys;
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
-use snapshot::{Event, Kind, Name, ObjectKey, Owner, Settings, Store};
+use store::{Event, Kind, Name, ObjectKey, Owner, Settings, Store};
 
 const RECORD: &str = "/metadata/annotations/tidegate.io~1placement-access";
 

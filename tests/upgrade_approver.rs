@@ -8,7 +8,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
-use upgrade::works::APPROVER;
+use plan::upgrade::works::APPROVER;
 
 /// Answers for the two things that are read, and keeps what is approved. Whatever else it is asked it refuses.
 const OC: &str = r#"#!/bin/bash

@@ -9,8 +9,8 @@ use kube::api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams};
 use kube::discovery::ApiResource;
 use kube::{Api, Client, ResourceExt};
 use serde_json::{Value, json};
-use snapshot::Kind;
 use spokes::{Faults, Fleet, FleetOptions, OpenShift, Times};
+use store::Kind;
 use tidegate::controllers::{Tide, TideOptions};
 
 use crate::testkit::{hubs, waiting};

@@ -2,15 +2,15 @@
 //!
 //! What cannot be read is refused with the place and the reason, and never skipped.
 
+use admission::policy::{InForce, Loaded, Origin, PolicySet, Source};
 use admission::{
     Door, Facts, Operation, Request, RequestContext, Rulebook, Trial, UnknownFacts, Verdict, decide,
     try_policies,
 };
-use field::Violation;
-use offline::Hub;
-use policy::{InForce, Loaded, Origin, PolicySet, Source};
+use insight::offline::Hub;
+use kubernetes::field::Violation;
 use serde_json::{Value, json};
-use snapshot::Kind;
+use store::Kind;
 
 const GROUP: &str = "addon.open-cluster-management.io";
 
@@ -56,7 +56,7 @@ fn rulebook(documents: &[Value]) -> Rulebook {
 fn faults(documents: &[Value]) -> Vec<String> {
     let reports = loaded(documents).reports;
     let faults = reports.iter().flat_map(|report| &report.faults);
-    faults.map(policy::PolicyFault::one_line).collect()
+    faults.map(admission::policy::PolicyFault::one_line).collect()
 }
 
 fn facts(labels: &Value) -> Facts {
@@ -138,7 +138,10 @@ fn validating_policies_are_judged_with_params_selectors_and_conditions() {
     let warned = |facts: &Facts| verdict(&instance(&json!({}), "addon-x"), facts, &rulebook);
     let warned = |facts: &Facts| {
         let verdict = warned(facts);
-        let all = verdict.warnings().iter().map(field::Warning::violation);
+        let all = verdict
+            .warnings()
+            .iter()
+            .map(kubernetes::field::Warning::violation);
         of_policies(&all.cloned().collect::<Vec<_>>())
     };
     assert_eq!(warned(&prod), [""; 0]);

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use admission::policy::{Origin, PolicySet, Source};
 use admission::{Endpoint, Rulebook, configurations};
 use devhub::TestHub;
-use policy::{Origin, PolicySet, Source};
 use serde_json::{Value, json};
 use tidegate::server::Authority;
 use tokio::net::TcpListener;

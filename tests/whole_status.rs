@@ -3,7 +3,7 @@
 
 use jiff::SignedDuration;
 use serde_json::{Value, json};
-use snapshot::{Compat, DiscoveryLabels, Kind, ObjectKey, Settings};
+use store::{Compat, DiscoveryLabels, Kind, ObjectKey, Settings};
 
 use crate::testkit::world::World;
 

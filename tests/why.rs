@@ -3,12 +3,12 @@
 //! One add-on on one cluster, ready in every respect, then one respect after the other taken away. What the hub looks like
 //! otherwise is not the matter here.
 
-use field::Listing;
+use insight::offline::Hub;
+use insight::why::{Answer, text, why};
 use jiff::Timestamp;
-use offline::Hub;
+use kubernetes::field::Listing;
 use serde_json::{Value, json};
-use snapshot::{DiscoveryLabels, Kind, Settings};
-use why::{Answer, text, why};
+use store::{DiscoveryLabels, Kind, Settings};
 
 const ADDON: &str = "addon.open-cluster-management.io/v1alpha1";
 const CLUSTER: &str = "cluster.open-cluster-management.io";

@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use explain::explain;
+use insight::explain::explain;
 
 use crate::testkit::manifests::repository;
 

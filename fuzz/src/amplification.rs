@@ -3,13 +3,13 @@
 use std::sync::LazyLock;
 
 use admission::{Door, Rulebook, decide, wire};
-use conversion::Extensions;
-use hash::Keys;
+use api::conversion::Extensions;
+use api::hash::Keys;
 use kube::Client;
 use kube::api::{ApiResource, ListParams};
 use peak_alloc::PeakAlloc;
 use serde_json::value::RawValue;
-use snapshot::Facts;
+use store::Facts;
 use tokio::runtime::Runtime;
 
 #[global_allocator]
@@ -62,7 +62,7 @@ fn review(bytes: &[u8], door: Door) {
 
 fn convert(bytes: &[u8]) {
     for extensions in [Extensions::Kept, Extensions::Served] {
-        drop(conversion::answer(bytes, extensions, &Keys::default()));
+        drop(api::conversion::answer(bytes, extensions, &Keys::default()));
     }
 }
 

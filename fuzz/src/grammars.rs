@@ -2,14 +2,14 @@
 //!
 //! Each is read with both its readers where there are two, and what was read is used: it must end, and the readers must agree.
 
-use apimachinery::json_path::JsonPath;
-use apimachinery::labels::{Selector, written};
-use apimachinery::names::{self, Unit};
-use apimachinery::quantity::Quantity;
-use apimachinery::{json_pointer, regexp};
+use kubernetes::json_path::JsonPath;
+use kubernetes::labels::{Selector, written};
+use kubernetes::names::{self, Unit};
+use kubernetes::quantity::Quantity;
+use kubernetes::{json_pointer, regexp};
 use model::{ImageReference, OwnSigner, ReservedSigners, check_certificate_name, parse_quantity};
 use serde_json::Value;
-use snapshot::{HookTimeout, promotion};
+use store::{HookTimeout, promotion};
 use tidegate::server::PathSecrets;
 
 /// A text, a line break, and what it is held against: JSON for paths and selectors, any text for patterns.

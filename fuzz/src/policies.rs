@@ -5,7 +5,7 @@
 
 use serde_json::{Value, json};
 use admission::{RequestContext, Door, Facts, Operation, Request, Rulebook, try_policies};
-use policy::{InForce, Origin, PolicySet, Source, lint, mutants, native};
+use admission::policy::{InForce, Origin, PolicySet, Source, lint, mutants, native};
 
 const GROUP: &str = "addon.open-cluster-management.io";
 

@@ -4,7 +4,7 @@
 use std::sync::LazyLock;
 
 use crate::{grammars, hub, merge};
-use apimachinery::duration::GoDuration;
+use kubernetes::duration::GoDuration;
 use cel_engine::{Activation, Program, Purpose};
 use devhub::patch::{json, kinds, merge as merge_patch, strategic};
 use schema::Schema;
@@ -14,7 +14,7 @@ use model::{
     AddonName, AddonVersion, InstallNamespace, Limit, ProgressDeadline, Scalar, Soak, Tolerance,
 };
 use tidegate::server::Limits;
-use snapshot::AddonFacts;
+use store::AddonFacts;
 
 /// A target by its name.
 pub type Target = (&'static str, fn(&[u8]));

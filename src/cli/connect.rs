@@ -19,7 +19,7 @@ use crate::controllers;
 use crate::files::inspect;
 use crate::server::ExistenceReader;
 use crate::telemetry::Metrics;
-use snapshot::Kind;
+use store::Kind;
 
 /// The largest kubeconfig, in bytes.
 const LARGEST: u64 = 16 << 20;
@@ -152,12 +152,12 @@ fn known(file: &Kubeconfig, wanted: &str, origin: &str) -> Result<(), CliError> 
     if names.contains(&wanted) {
         return Ok(());
     }
-    let near = field::nearest(wanted, names.iter().copied());
+    let near = kubernetes::field::nearest(wanted, names.iter().copied());
     let near = near.map_or_else(String::new, |near| format!("; did you mean \"{near}\"?"));
     let known = if names.is_empty() {
         "it has none".to_owned()
     } else {
-        format!("it has {}", field::listed(names.iter().copied()))
+        format!("it has {}", kubernetes::field::listed(names.iter().copied()))
     };
     Err(CliError::ReadFlag {
         flag: "context",

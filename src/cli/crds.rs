@@ -15,7 +15,7 @@ use super::print::print;
 use super::{CliError, HubArgs, connect};
 use crate::files::{Access, write};
 use api::names::annotations::HUB_WITHOUT_OCM;
-use field::{Shown, counted, listed};
+use kubernetes::field::{Shown, counted, listed};
 
 /// Print the custom resource definitions of Tidegate's own kinds.
 ///

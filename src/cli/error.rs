@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use field::one_line;
+use kubernetes::field::one_line;
 
 /// A subcommand could not do what was asked.
 #[derive(Debug, thiserror::Error)]

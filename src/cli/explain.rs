@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::CliError;
 use super::print::print;
-use field::Shown;
+use kubernetes::field::Shown;
 
 /// Explain a rule of the gate, a cause of `tidegate why`, a word of a status or of this program, or a field of a kind.
 ///
@@ -26,8 +26,8 @@ pub struct ExplainArgs {
 
 pub(super) fn run(args: &ExplainArgs) -> Result<(), CliError> {
     let Some(topic) = &args.topic else {
-        return print(&Shown::page(&explain::list()));
+        return print(&Shown::page(&insight::explain::list()));
     };
-    let text = explain::explain(topic).map_err(|error| CliError::Refused(Box::new(error)))?;
+    let text = insight::explain::explain(topic).map_err(|error| CliError::Refused(Box::new(error)))?;
     print(&Shown::page(&text))
 }

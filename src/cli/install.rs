@@ -6,8 +6,8 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use apimachinery::names::is_dns1123_label;
 use clap::Args;
+use kubernetes::names::is_dns1123_label;
 use tokio::time::timeout;
 
 use super::CliError;
@@ -18,8 +18,8 @@ use super::rulebook::left_out_of_backstop;
 use crate::files::read_text;
 use crate::server::ClientAuthority;
 use admission::BACKSTOP_SINCE_MINOR;
-use field::Shown;
-use kit::{
+use kubernetes::field::Shown;
+use operate::kit::{
     Backstop, Certificates, Choice, Definitions, Extra, KitError, Place, Webhooks, WhileUnavailable,
     Workloads, objects,
 };

@@ -21,10 +21,10 @@ use crate::files;
 use admission::HubDefinitions;
 use api::names::OWN_GROUP;
 use api::v1alpha1::{GROUP, VERSION};
-use field::Shown;
-use offline::{Definition, Dump, Hub};
-use release::{is_alive, is_ours};
-use snapshot::{ConfigLookup, ConfigRef, Event, Fence, Kind, ObservedConfig, Settings, Store, absence};
+use insight::offline::{Definition, Dump, Hub};
+use kubernetes::field::Shown;
+use operate::release::{is_alive, is_ours};
+use store::{ConfigLookup, ConfigRef, Event, Fence, Kind, ObservedConfig, Settings, Store, absence};
 
 /// Objects of one page of a list.
 const PAGE: u32 = 500;
@@ -192,8 +192,8 @@ pub(super) fn dump(path: &Path) -> Result<Dump, CliError> {
 
 /// Tells whether a text that is no dump has manifests.
 fn has_objects(text: &str) -> bool {
-    let reading = source::read(text);
-    let mut objects = reading.documents.iter().flat_map(source::objects);
+    let reading = lint::source::read(text);
+    let mut objects = reading.documents.iter().flat_map(lint::source::objects);
     objects.any(|object| {
         ["apiVersion", "kind"]
             .iter()
@@ -205,7 +205,7 @@ fn has_objects(text: &str) -> bool {
 fn manifests<'t>(texts: impl IntoIterator<Item = (&'t str, &'t str)>) -> Result<Dump, String> {
     let mut hub = Hub::default();
     for (path, text) in texts {
-        let reading = source::read(text);
+        let reading = lint::source::read(text);
         if let Some(fault) = reading.faults.first() {
             let separator = if path.is_empty() { "" } else { ": " };
             return Err(format!(
@@ -213,7 +213,7 @@ fn manifests<'t>(texts: impl IntoIterator<Item = (&'t str, &'t str)>) -> Result<
                 fault.at.line, fault.message
             ));
         }
-        for object in reading.documents.iter().flat_map(source::objects) {
+        for object in reading.documents.iter().flat_map(lint::source::objects) {
             hub.put_file(object.value);
         }
     }

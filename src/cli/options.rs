@@ -5,14 +5,14 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use apimachinery::names::{is_dns1123_label, is_dns1123_subdomain};
 use clap::Args;
+use kubernetes::names::{is_dns1123_label, is_dns1123_subdomain};
 
 use super::words::{LeasePlace, lease, length};
 use crate::controllers::TideOptions;
 use admission::BlastRadius;
 use model::{HubNamespaces, ReservedSigner, ReservedSigners};
-use snapshot::{
+use store::{
     AgentGroups, ClusterConfigs, Compat, DiscoveryLabels, EmptyLifecycle, Failures, Fence, HookTimeout,
     Managing, Name, RemovalBudget, RollUps, Settings, TimeoutPolicy, Vocabulary, service_account,
 };

@@ -13,12 +13,12 @@ use super::check::{Folder, read};
 use super::print::{complain, listing, print, print_folded};
 use super::terminal::Progress;
 use super::{BehaviourArgs, CliError, ControllerArgs, GateArgs, HubArgs, live, rulebook};
-use check::{self, Background, Base, File, MissingFacts, Outcome, Threshold};
-use field::{Listing, Shown};
-use forecast::{self, Changes, Forecast, UpgradeForecast};
-use offline::{Hub, Identity};
-use report::{Format, Style, render};
-use snapshot::Settings;
+use insight::forecast::{Changes, Forecast, UpgradeForecast};
+use insight::offline::{Hub, Identity};
+use kubernetes::field::{Listing, Shown};
+use lint::check::{Background, Base, File, MissingFacts, Outcome, Threshold};
+use lint::report::{Format, Style, render};
+use store::Settings;
 
 /// Say what would happen on a hub: which clusters move in which wave, which get the add-on, which lose it, which are held; and how upgrades
 /// of clusters go on.
@@ -115,12 +115,15 @@ pub(super) fn run(args: &PlanArgs) -> Result<ExitCode, CliError> {
         )));
     }
     if args.question.take_over {
-        let all = forecast::take_over(&hub, settings, now);
-        let text = forecast::take_over_text(&all, args.listing());
+        let all = insight::forecast::take_over(&hub, settings, now);
+        let text = insight::forecast::take_over_text(&all, args.listing());
         match args.output {
             PlanFormat::Text => print(&Shown::page(&text))?,
-            PlanFormat::Markdown => print(&Shown::page(&forecast::fenced(&text)))?,
-            PlanFormat::Json => print(&Shown::json(&format!("{:#}\n", forecast::take_over_json(&all))))?,
+            PlanFormat::Markdown => print(&Shown::page(&insight::forecast::fenced(&text)))?,
+            PlanFormat::Json => print(&Shown::json(&format!(
+                "{:#}\n",
+                insight::forecast::take_over_json(&all)
+            )))?,
         }
         return Ok(ExitCode::SUCCESS);
     }
@@ -143,13 +146,13 @@ struct Foreseen {
 impl Foreseen {
     fn of(args: &PlanArgs, (hub, files): (&Hub, &[File]), (settings, now): (&Settings, Timestamp)) -> Self {
         let with_changes = changed(hub, files);
-        let mut addons = forecast::forecast(&with_changes, settings.clone(), now);
-        let mut upgrades = forecast::upgrades(&with_changes, settings.clone(), now);
+        let mut addons = insight::forecast::forecast(&with_changes, settings.clone(), now);
+        let mut upgrades = insight::forecast::upgrades(&with_changes, settings.clone(), now);
         let mut same = 0;
         if !args.changes.is_empty() {
-            let known = forecast::upgrades(hub, settings.clone(), now);
+            let known = insight::forecast::upgrades(hub, settings.clone(), now);
             upgrades.retain(|upgrade| !known.contains(upgrade));
-            let before = forecast::forecast(hub, settings.clone(), now);
+            let before = insight::forecast::forecast(hub, settings.clone(), now);
             let all = addons.len();
             addons.retain(|forecast: &Forecast| !before.contains(forecast));
             same = all - addons.len();
@@ -157,7 +160,7 @@ impl Foreseen {
         let told: BTreeSet<&str> = addons.iter().map(|forecast| forecast.addon.as_str()).collect();
         let mut changes = Vec::new();
         if args.question.diff || args.output == PlanFormat::Markdown {
-            changes = forecast::changes(hub, &with_changes, settings.clone(), now);
+            changes = insight::forecast::changes(hub, &with_changes, settings.clone(), now);
             changes.retain(|changes| told.contains(changes.addon.as_str()));
         }
         Self {
@@ -178,9 +181,12 @@ impl Foreseen {
         match args.output {
             PlanFormat::Text => {
                 print_folded(&text(addons, *same, upgrades, args.listing()), &[])?;
-                print(&Shown::page(&forecast::changes_text(changes, args.listing())))
+                print(&Shown::page(&insight::forecast::changes_text(
+                    changes,
+                    args.listing(),
+                )))
             }
-            PlanFormat::Markdown => print(&Shown::page(&forecast::markdown(
+            PlanFormat::Markdown => print(&Shown::page(&insight::forecast::markdown(
                 addons,
                 *same,
                 upgrades,
@@ -188,10 +194,10 @@ impl Foreseen {
                 args.listing(),
             ))),
             PlanFormat::Json => {
-                let mut all = forecast::json(addons, *same);
-                all["upgrades"] = forecast::upgrades_json(upgrades).into();
+                let mut all = insight::forecast::json(addons, *same);
+                all["upgrades"] = insight::forecast::upgrades_json(upgrades).into();
                 if args.question.diff {
-                    all["changes"] = forecast::changes_json(changes);
+                    all["changes"] = insight::forecast::changes_json(changes);
                 }
                 print(&Shown::json(&format!("{all:#}\n")))
             }
@@ -201,11 +207,11 @@ impl Foreseen {
 
 /// Where there are upgrades and no add-ons nothing is said of add-ons.
 fn text(addons: &[Forecast], same: usize, upgrades: &[UpgradeForecast], listing: Listing) -> String {
-    let told = forecast::upgrades_text(upgrades, listing);
+    let told = insight::forecast::upgrades_text(upgrades, listing);
     if addons.is_empty() && same == 0 && !told.is_empty() {
         return told;
     }
-    let mut all = forecast::text(addons, same, listing);
+    let mut all = insight::forecast::text(addons, same, listing);
     all.push_str(&told);
     all
 }
@@ -231,16 +237,16 @@ pub(super) fn refused(
         now: Some(now),
         definitions: None,
     };
-    let report = check::check(&changes.files, &background, MissingFacts::Skip);
+    let report = lint::check::check(&changes.files, &background, MissingFacts::Skip);
     let told = render(&report, Format::Table, Style::default());
     let page = match output {
         PlanFormat::Markdown => Shown::page(&format!(
             "### What the gate says\n\n{}\n",
-            forecast::fenced(&told)
+            insight::forecast::fenced(&told)
         )),
         PlanFormat::Text | PlanFormat::Json => Shown::page(&told),
     };
-    let status = match check::outcome(&report, Threshold::Error, MissingFacts::Skip) {
+    let status = match lint::check::outcome(&report, Threshold::Error, MissingFacts::Skip) {
         Outcome::Clean => {
             // What the gate would only warn of: beside the forecast, as kubectl prints warnings; a comment has one page.
             if !report.findings.is_empty() && output == PlanFormat::Markdown {
@@ -271,15 +277,15 @@ fn unread(changes: &Folder) -> Option<CliError> {
 pub(super) fn changed(hub: &Hub, files: &[File]) -> Hub {
     let mut hub = hub.clone();
     for file in files {
-        let reading = source::read(&file.text);
-        for object in reading.documents.iter().flat_map(source::objects) {
+        let reading = lint::source::read(&file.text);
+        for object in reading.documents.iter().flat_map(lint::source::objects) {
             hub.apply(object.value);
         }
     }
     if hub.assumed() > 0 {
         complain(&Shown::line(&format!(
             "tidegate: the dump hides {} that the files give: taken for unchanged (--live compares)",
-            field::counted(hub.assumed(), "value")
+            kubernetes::field::counted(hub.assumed(), "value")
         )));
     }
     hub

@@ -10,7 +10,7 @@ use clap::{Arg, Command, CommandFactory as _};
 use super::print::print;
 use super::rollout::{Named, names_on_hub};
 use super::{Cli, CliError};
-use field::Shown;
+use kubernetes::field::Shown;
 
 /// Name of the plugin's program, and how kubectl calls it.
 const PLUGIN: &str = "kubectl-tidegate";
@@ -131,7 +131,7 @@ fn names_a_cluster(path: &[&str], flag: &Arg) -> bool {
 
 fn told(about: Option<&clap::builder::StyledStr>) -> String {
     about
-        .map(|about| field::one_line(&about.to_string()))
+        .map(|about| kubernetes::field::one_line(&about.to_string()))
         .unwrap_or_default()
 }
 

@@ -17,8 +17,8 @@ use super::CliError;
 use super::policy::read_folder;
 use crate::controllers::{PolicyDocuments, PolicyTells, PolicyWatch};
 use crate::telemetry::Metrics;
+use admission::policy::{PolicySet, lint_scope};
 use admission::{POLICY_RESOURCES, Rulebook};
-use policy::{PolicySet, lint_scope};
 
 /// How often the folder is looked at.
 const LOOK_EVERY: Duration = Duration::from_secs(2);

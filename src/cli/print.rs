@@ -8,7 +8,7 @@ use anstream::{AutoStream, ColorChoice};
 
 use super::CliError;
 use anstyle::{AnsiColor, Style};
-use field::{Listing, Shown, folded};
+use kubernetes::field::{Listing, Shown, folded};
 
 /// Prints a page.
 pub(super) fn print(page: &Shown) -> Result<(), CliError> {

@@ -13,7 +13,7 @@ use super::rulebook::left_out_of_backstop;
 use super::serve::secrets;
 use super::{Cli, CliError, ReferenceArgs, Topic};
 use admission::{self, Endpoint};
-use field::Shown;
+use kubernetes::field::Shown;
 
 pub(super) fn run(args: &ReferenceArgs) -> Result<(), CliError> {
     let text = match args.topic {

@@ -13,8 +13,8 @@ use super::plan::{PlanFormat, changed, refused};
 use super::policy::written;
 use super::print::{complain, print};
 use super::{BehaviourArgs, CliError, GateArgs, HubArgs, live};
-use field::{Shown, one_line};
-use forecast::{RenderedCluster, works, works_json, works_notes};
+use insight::forecast::{RenderedCluster, works, works_json, works_notes};
+use kubernetes::field::{Shown, one_line};
 
 /// Print the ManifestWorks of an add-on on a cluster as they would be, and where every value in them comes from.
 ///

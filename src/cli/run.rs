@@ -16,7 +16,7 @@ use super::{
     Cli, CliError, Command, LogArgs, LogFormat, check, crds, definitions, explain, plan, plugin, policy,
     reference, render, serve, shell, snapshot, why,
 };
-use field::{Shown, acts};
+use kubernetes::field::{Shown, acts};
 
 /// Runs the program with the words of the command line; returns its exit status.
 ///

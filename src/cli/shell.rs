@@ -10,7 +10,7 @@ use clap_complete::Shell;
 use super::print::print;
 use super::{Cli, CliError};
 use crate::files::{Access, write};
-use field::Shown;
+use kubernetes::field::Shown;
 
 /// Print a completion script for a shell.
 ///

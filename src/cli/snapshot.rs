@@ -9,7 +9,7 @@ use clap::Args;
 use super::print::{complain, print};
 use super::{CliError, ControllerFlags, HubArgs, SettingsArgs, live};
 use crate::files::{Access, write};
-use field::Shown;
+use kubernetes::field::Shown;
 
 /// Write a dump of a hub: every object that the controllers know, for `check --facts`, `plan` and `why --facts`.
 ///
@@ -39,7 +39,7 @@ pub(super) fn run(args: &SnapshotArgs) -> Result<(), CliError> {
     let mut redacted = dump.redacted();
     if let Some(hub) = redacted.redacted_hub() {
         let settings = ControllerFlags::published(&dump.controllers).map(|published| published.settings());
-        forecast::keep_plans(&dump.hub, hub, &settings.unwrap_or_default(), dump.taken_at);
+        insight::forecast::keep_plans(&dump.hub, hub, &settings.unwrap_or_default(), dump.taken_at);
     }
     let text = Shown::json(&redacted.render());
     match &args.output {

@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime};
 
 use super::print::{complain, print};
 use super::{CliError, check};
-use field::Shown;
+use kubernetes::field::Shown;
 
 /// How often is looked.
 const LOOK_EVERY: Duration = Duration::from_millis(300);

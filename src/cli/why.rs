@@ -10,9 +10,9 @@ use jiff::Timestamp;
 
 use super::print::{OutputFormat, listing, print, print_folded};
 use super::{BehaviourArgs, CliError, HubArgs, StockArg, live};
-use field::{Listing, Shown};
-use offline::Hub;
-use snapshot::{Fence, Settings};
+use insight::offline::Hub;
+use kubernetes::field::{Listing, Shown};
+use store::{Fence, Settings};
 
 /// Say why an add-on is not where it should be, and where to look.
 ///
@@ -66,11 +66,14 @@ fn of_upgrade(
     asked: (&str, Option<&str>),
     (output, listing): (OutputFormat, Listing),
 ) -> Result<ExitCode, CliError> {
-    let answer =
-        why::why_upgrade(hub, settings, asked, now).map_err(|error| CliError::Refused(Box::new(error)))?;
+    let answer = insight::why::why_upgrade(hub, settings, asked, now)
+        .map_err(|error| CliError::Refused(Box::new(error)))?;
     match output {
-        OutputFormat::Text => print(&Shown::page(&why::upgrade_text(&answer, listing)))?,
-        OutputFormat::Json => print(&Shown::json(&format!("{:#}\n", why::upgrade_json(&answer))))?,
+        OutputFormat::Text => print(&Shown::page(&insight::why::upgrade_text(&answer, listing)))?,
+        OutputFormat::Json => print(&Shown::json(&format!(
+            "{:#}\n",
+            insight::why::upgrade_json(&answer)
+        )))?,
     }
     Ok(ExitCode::from(u8::from(!answer.is_well())))
 }
@@ -91,14 +94,14 @@ pub(super) fn run(args: &WhyArgs) -> Result<ExitCode, CliError> {
             (args.output, listing(args.all)),
         );
     }
-    let answer = why::why(&hub, settings, (&args.addon, cluster), now)
+    let answer = insight::why::why(&hub, settings, (&args.addon, cluster), now)
         .map_err(|error| CliError::Refused(Box::new(error)))?;
     match args.output {
         OutputFormat::Text => print_folded(
-            &why::text(&answer, cluster.is_some(), listing(args.all)),
+            &insight::why::text(&answer, cluster.is_some(), listing(args.all)),
             &[STOPS],
         )?,
-        OutputFormat::Json => print(&Shown::json(&format!("{:#}\n", why::json(&answer))))?,
+        OutputFormat::Json => print(&Shown::json(&format!("{:#}\n", insight::why::json(&answer))))?,
     }
     Ok(ExitCode::from(u8::from(!answer.is_well())))
 }

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use apimachinery::duration::GoDuration;
+use kubernetes::duration::GoDuration;
 
 /// Where something with a namespace lies: a Lease, a Secret, an account.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,16 +6,16 @@
 
 use std::sync::Arc;
 
-use apimachinery::names::{is_dns1123_label, is_dns1123_subdomain};
 use futures::future::try_join_all;
 use k8s_openapi::api::authentication::v1::UserInfo;
 use k8s_openapi::api::authorization::v1::{ResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec};
 use kube::api::{DynamicObject, ListParams};
 use kube::{Api, Client};
+use kubernetes::names::{is_dns1123_label, is_dns1123_subdomain};
 
 use super::runtime::raw::{Raw, resource};
 use api::names::labels;
-use snapshot::{
+use store::{
     AddonFacts, AddonPlacement, Facts, Kind, LiveFact, Names, NamespaceFacts, ObjectKey, RoleFacts, UserRight,
 };
 

@@ -16,7 +16,7 @@ use tokio::time::{Instant, sleep_until};
 use super::config_watch::look_out;
 use super::runtime::watch::{Ends, watch_kind};
 use crate::telemetry::Metrics;
-use snapshot::{Event, Kind, Settings, Store, Touched};
+use store::{Event, Kind, Settings, Store, Touched};
 
 /// How many events may wait: each holds a whole object.
 const WAITING: usize = 64;
@@ -97,7 +97,7 @@ struct Follower<T, F> {
     due: Option<Instant>,
     look: F,
     told: watch::Sender<Option<Arc<T>>>,
-    lookout: mpsc::UnboundedSender<snapshot::ConfigWatchList>,
+    lookout: mpsc::UnboundedSender<store::ConfigWatchList>,
 }
 
 impl<T, F: FnMut(&Store, &Touched, Timestamp) -> Look<T>> Follower<T, F> {

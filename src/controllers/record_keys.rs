@@ -20,7 +20,7 @@ use uuid::Uuid;
 use super::gate_certificate::apply::apply_secret;
 use super::gate_certificate::object_watch::{ObservedObject, observed};
 use super::runtime::error_root::root;
-use hash::Keys;
+use api::hash::Keys;
 
 /// The name of the first key. Keys that are added later sort behind it when they are named by a date.
 const FIRST: &str = "1";

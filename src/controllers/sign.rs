@@ -16,7 +16,7 @@ use x509_parser::prelude::{FromDer, X509Certificate};
 
 use super::certificate::{self, Extensions, Leaf};
 use plan::{Signer, Signing};
-use snapshot::{Name, read_request};
+use store::{Name, read_request};
 
 const DAY: i64 = 24 * 60 * 60;
 /// Shortest life that a request may ask for, as the API has it.
@@ -270,9 +270,9 @@ fn serial(uid: &str) -> Vec<u8> {
 mod tests {
     use super::*;
     use rcgen::{BasicConstraints, DistinguishedName, DnType, IsCa};
-    use snapshot::CertificateRequest;
     use std::collections::BTreeSet;
     use std::sync::Arc;
+    use store::CertificateRequest;
 
     const UID: &str = "0b5c1c34-3b0e-4a53-9a3c-9f6b0f6b8a11";
 

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use api::hash::Keys;
 use arc_swap::ArcSwap;
-use hash::Keys;
 use kube::Client;
 use tokio::sync::{Notify, broadcast, mpsc, watch};
 use tokio::task::{JoinHandle, JoinSet};
@@ -26,7 +26,7 @@ use super::runtime::watch::{Ends, watch_kind};
 use super::upgrade::Upgrading;
 use crate::telemetry::Metrics;
 use plan::Note;
-use snapshot::{Event, Facts, Fence, Kind, Managing, Name, Settings};
+use store::{Event, Facts, Fence, Kind, Managing, Name, Settings};
 
 /// What spectators are told: an add-on on a cluster has reached another state.
 pub type Progress = Note;

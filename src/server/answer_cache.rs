@@ -73,7 +73,7 @@ impl AnswerCache {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use snapshot::Kind;
+    use store::Kind;
 
     fn about(name: &str) -> Question {
         Question::Object(ObjectKey::new(Kind::Cluster, "", name))

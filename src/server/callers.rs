@@ -53,7 +53,7 @@ pub struct Callers {
 impl Callers {
     /// Tells whether the holder of this certificate may ask.
     pub(super) fn allow(names: &BTreeSet<String>, certificate: &CertificateDer<'_>) -> bool {
-        names.is_empty() || !names.is_disjoint(&certificates::holder(certificate))
+        names.is_empty() || !names.is_disjoint(&kubernetes::certificates::holder(certificate))
     }
 }
 

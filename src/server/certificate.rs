@@ -15,7 +15,7 @@ use rustls::sign::CertifiedKey;
 
 use super::pem;
 use crate::files::read_text;
-use certificates::{Fault, Validity};
+use kubernetes::certificates::{Fault, Validity};
 
 /// The largest file of a certificate or key, in bytes.
 const LARGEST: u64 = 1 << 20;

@@ -17,7 +17,7 @@ use super::limits::Limits;
 use super::peer::Peer;
 use super::routes::{AppState, admitted, busy, is_json, json, plain};
 use super::turns::Turns;
-use conversion::{self, Extensions};
+use api::conversion::Extensions;
 
 /// The largest review that is read, in bytes: a list of ten thousand add-ons comes as one.
 const MOST_BYTES: usize = 64 << 20;
@@ -83,7 +83,7 @@ pub(super) async fn convert(
     };
     // The answer is about as large as the review, and has its room until the caller has taken it.
     let keys = Arc::clone(&desk.rulebook.load().keys);
-    let work = move || conversion::answer(&bytes, extensions, &keys).map(|answer| held.keeps(answer));
+    let work = move || api::conversion::answer(&bytes, extensions, &keys).map(|answer| held.keeps(answer));
     match desk.converting.work((peer, TURN), work).await {
         Some(Ok(Ok(answer))) => {
             life.reviewed();

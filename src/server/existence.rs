@@ -205,8 +205,8 @@ fn digest(text: &str) -> [u8; 32] {
 mod tests {
     use super::*;
     use futures::FutureExt as _;
-    use snapshot::Kind;
     use std::sync::atomic::{AtomicUsize, Ordering};
+    use store::Kind;
 
     fn asking(names: impl IntoIterator<Item = String>) -> Verdict {
         let objects = names

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use crate::telemetry::{Metrics, StalenessMetrics};
 use admission::Facts;
-use certificates::Validity;
+use kubernetes::certificates::Validity;
 
 /// How long every thread may be held by decisions that do not end, until the process counts as dead: nothing else heals it.
 const WEDGED_FOR: Duration = Duration::from_secs(30);

@@ -5,9 +5,9 @@
 
 use std::time::Duration;
 
-use apimachinery::duration::GoDuration;
 use axum::body::Body;
 use axum::http::Request;
+use kubernetes::duration::GoDuration;
 use tokio::time::Instant;
 
 use super::limits::Limits;

@@ -37,7 +37,7 @@ use super::wrong_paths::WrongPaths;
 use crate::telemetry::{About, Metrics, Parent, TRACEPARENT};
 use admission::wire::{self, DecodeError, Review, Unjudged};
 use admission::{self, Door, Facts, MUTATE_PATH, Rulebook, Stop, VALIDATE_PATH, Verdict};
-use conversion::{CONVERT_PATH, CONVERT_SERVED_PATH, Extensions};
+use api::conversion::{CONVERT_PATH, CONVERT_SERVED_PATH, Extensions};
 
 /// The function that answers a question.
 pub(super) type Decide = fn(&admission::Request<'_>, &Facts, &Rulebook) -> Verdict;

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
 
-use bounds::{MOST_VALUES, Size};
+use kubernetes::bounds::{MOST_VALUES, Size};
 
 /// One permit is so many bytes.
 const UNIT: usize = 64 << 10;

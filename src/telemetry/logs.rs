@@ -19,7 +19,7 @@ use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
-use field::{acts, cut, json_escaped, one_line};
+use kubernetes::field::{acts, cut, json_escaped, one_line};
 
 /// The longest fact, in characters.
 const LONGEST: usize = 4096;

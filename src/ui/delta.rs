@@ -2,7 +2,7 @@
 //!
 //! Decides how little that is: of ten thousand clusters those that say anything else. Pure.
 
-use cockpit::{ClusterView, Picture};
+use insight::cockpit::{ClusterView, Picture};
 use serde_json::{Value, json};
 
 /// Returns a picture for a page that has none, or whose clusters are others now.
@@ -36,7 +36,7 @@ pub(super) fn change(had: &Picture, picture: &Picture) -> Option<Value> {
 mod tests {
     use super::*;
     use crate::ui::visibility::samples::picture;
-    use cockpit::ClusterState;
+    use insight::cockpit::ClusterState;
 
     #[test]
     fn only_clusters_that_say_anything_else_are_told() {

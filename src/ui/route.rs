@@ -2,7 +2,7 @@
 //!
 //! Decides only how text becomes a question. Pure.
 
-use cockpit::Target;
+use insight::cockpit::Target;
 
 /// What is asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -27,7 +27,7 @@ use super::reviews::Unanswered;
 use super::route::{Route, route};
 use super::visibility::{self, Grants};
 use audit::Told;
-use cockpit::{Picture, Target};
+use insight::cockpit::{Picture, Target};
 
 /// The longest token.
 const LONGEST_TOKEN: usize = 16 << 10;

@@ -18,7 +18,7 @@ use super::answer::{EVENTS, answer, refused};
 use super::delta::{change, whole};
 use super::state::{PageState, Pictures, Token, find};
 use super::visibility;
-use cockpit::{Picture, Target};
+use insight::cockpit::{Picture, Target};
 
 /// The shortest time between two looks.
 const SHORTEST: Duration = Duration::from_secs(1);

@@ -7,9 +7,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use cockpit::{ClusterView, Picture, Target, TargetKind};
+use insight::cockpit::{ClusterView, Picture, Target, TargetKind};
 use serde_json::{Value, json};
-use snapshot::Kind;
+use store::Kind;
 
 /// A person who may not see all clusters is asked about for so many of them.
 const MOST_ASKED: usize = 256;
@@ -215,7 +215,8 @@ pub(super) fn list(pictures: &[Arc<Picture>], grants: &Grants) -> Value {
             }
         })
         .collect();
-    let mut list = json!({"apiVersion": cockpit::API_VERSION, "kind": "RolloutList", "items": items});
+    let mut list =
+        json!({"apiVersion": insight::cockpit::API_VERSION, "kind": "RolloutList", "items": items});
     let missing = missing(grants);
     if let Some(fields) = list.as_object_mut()
         && (hidden > 0 || !missing.is_empty())
@@ -245,7 +246,7 @@ pub(super) type Answers = BTreeMap<Question, bool>;
 #[cfg(test)]
 pub(super) mod samples {
     use super::*;
-    use cockpit::{ClusterState, Counts, HealthState, Phase, RolloutHealth};
+    use insight::cockpit::{ClusterState, Counts, HealthState, Phase, RolloutHealth};
     use jiff::Timestamp;
 
     /// An add-on on some clusters that are done.
@@ -264,7 +265,7 @@ pub(super) mod samples {
             offline: false,
         });
         Picture {
-            api_version: cockpit::API_VERSION,
+            api_version: insight::cockpit::API_VERSION,
             kind: "Rollout",
             at: Timestamp::UNIX_EPOCH,
             target: Target::addon(name),

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use field::acts;
+use kubernetes::field::acts;
 use serde_json::{Value, json};
 
 use crate::rig::{PATIENCE, Run, kubectl, tidegate};
@@ -17,7 +17,7 @@ const WORD: &str = "wörd";
 
 /// What a text may do, and how it is written in a file.
 fn hostile() -> Vec<String> {
-    // Letter by letter they are tried in `field::text`; here by what they do.
+    // Letter by letter they are tried in `kubernetes::field::text`; here by what they do.
     let acting = "\u{1b}[2J\u{1b}[31mPWN\u{1b}]0;title\u{7}\u{8}\u{7f}\u{9b}2J";
     let breaks = "\nFORGED\rFORGED\r\nFORGED\u{85}FORGED\u{2028}FORGED\u{2029}FORGED";
     let unseen = "\u{202e}\u{2066}\u{200b}\u{feff}\u{ad}\u{e0041}\u{fff9}\u{61c}";

@@ -2,9 +2,9 @@
 //!
 //! Decides nothing: fields of both versions go where they belong, annotations are passed on as they are, and the rest is dropped.
 
+use api::conversion::{Extensions, Version, convert};
 use axum::Router;
 use axum::routing::post;
-use conversion::{Extensions, Version, convert};
 use serde_json::{Value, json};
 
 /// What it serves.

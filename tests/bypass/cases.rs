@@ -6,12 +6,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use admission::policy::{Origin, PolicySet, Source};
 use admission::{Door, Operation, Request, RequestContext, Rulebook, Verdict, catalogue, decide};
 use jiff::{SignedDuration, Timestamp};
-use policy::{Origin, PolicySet, Source};
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
-use snapshot::Facts;
+use store::Facts;
 
 use crate::testkit::asked::{WrittenFacts, resource};
 use crate::testkit::manifests::repository;
@@ -76,13 +76,13 @@ impl Case {
 
     /// Returns the case with only that item of a list in which the fault stands: a page shows many faults at once, and the hub
     /// itself refuses some of them.
-    fn alone(&self, fault: &field::Path) -> Option<Self> {
+    fn alone(&self, fault: &kubernetes::field::Path) -> Option<Self> {
         let mut pointer = String::new();
         for step in fault.segments() {
             match step {
-                field::Segment::Key(name) => pointer = format!("{pointer}/{name}"),
-                field::Segment::Entry(_) => return None,
-                field::Segment::Index(index) => {
+                kubernetes::field::Segment::Key(name) => pointer = format!("{pointer}/{name}"),
+                kubernetes::field::Segment::Entry(_) => return None,
+                kubernetes::field::Segment::Index(index) => {
                     let mut case = self.clone();
                     let items = case.denied.pointer_mut(&pointer)?.as_array_mut()?;
                     *items = vec![items.get(*index)?.clone()];
@@ -124,7 +124,7 @@ impl Case {
 }
 
 fn remove(object: &mut Value, path: &str) {
-    let path = field::Path::parse(path);
+    let path = kubernetes::field::Path::parse(path);
     let Some((parent, last)) = path.split_last() else {
         return;
     };
@@ -132,17 +132,17 @@ fn remove(object: &mut Value, path: &str) {
         .segments()
         .iter()
         .map(|step| match step {
-            field::Segment::Key(name) => format!("/{name}"),
-            field::Segment::Entry(name) => format!("/{}", name.replace('/', "~1")),
-            field::Segment::Index(index) => format!("/{index}"),
+            kubernetes::field::Segment::Key(name) => format!("/{name}"),
+            kubernetes::field::Segment::Entry(name) => format!("/{}", name.replace('/', "~1")),
+            kubernetes::field::Segment::Index(index) => format!("/{index}"),
         })
         .collect();
     match (object.pointer_mut(&pointer), last) {
-        (Some(Value::Object(fields)), field::Segment::Key(name)) => {
+        (Some(Value::Object(fields)), kubernetes::field::Segment::Key(name)) => {
             drop(fields.remove(name.as_ref()));
         }
-        (Some(Value::Object(fields)), field::Segment::Entry(name)) => drop(fields.remove(name)),
-        (Some(Value::Array(items)), field::Segment::Index(index)) if *index < items.len() => {
+        (Some(Value::Object(fields)), kubernetes::field::Segment::Entry(name)) => drop(fields.remove(name)),
+        (Some(Value::Array(items)), kubernetes::field::Segment::Index(index)) if *index < items.len() => {
             drop(items.remove(*index));
         }
         (_, _) => {}

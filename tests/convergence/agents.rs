@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
-use snapshot::{Name, ObjectKey};
+use store::{Name, ObjectKey};
 
 use super::dice::Dice;
 use super::hub::{Hub, Part, is_deleting};
@@ -40,7 +40,7 @@ impl Agents {
     pub(crate) fn feel(&mut self, hub: &mut Hub, cluster: &str, mood: Mood) {
         self.moods.insert(cluster.into(), mood);
         let works: Vec<ObjectKey> = hub
-            .of_kind(snapshot::Kind::Work)
+            .of_kind(store::Kind::Work)
             .map(|(key, _)| key.clone())
             .collect();
         let own = works.into_iter().filter(|key| &*key.namespace == cluster);

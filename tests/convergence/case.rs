@@ -2,7 +2,7 @@
 //!
 //! Decides what a seed means. Never runs anything.
 
-use snapshot::{Compat, DiscoveryLabels, EmptyLifecycle, Failures, Managing, Settings};
+use store::{Compat, DiscoveryLabels, EmptyLifecycle, Failures, Managing, Settings};
 
 use super::agents::Mood;
 use super::dice::Dice;

@@ -6,9 +6,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use hash::SpecHash;
+use api::hash::SpecHash;
 use serde_json::Value;
-use snapshot::{Kind, ObjectKey};
+use store::{Kind, ObjectKey};
 
 use super::agents::{Agents, Mood};
 use super::hub::{Hub, Object, is_deleting, text};

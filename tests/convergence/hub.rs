@@ -9,7 +9,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use plan::Revision;
 use serde_json::{Value, json};
-use snapshot::{Event, Kind, Name, ObjectKey};
+use store::{Event, Kind, Name, ObjectKey};
 
 /// A stored object; the history shares it.
 pub(crate) type Object = Arc<Value>;

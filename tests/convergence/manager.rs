@@ -9,7 +9,7 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 use plan::{self, Action, Plan, Revision};
 use serde_json::{Value, json};
-use snapshot::{Event, Expected, Kind, Name, ObjectKey, Settings, Store, WriteQueue};
+use store::{Event, Expected, Kind, Name, ObjectKey, Settings, Store, WriteQueue};
 
 use super::hub::{Hub, Object, Part, Refusal, text};
 use super::memos::Memos;

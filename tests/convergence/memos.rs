@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use plan::{self, Memo, Plan};
-use snapshot::{Name, View};
+use store::{Name, View};
 
 /// A memo for each add-on.
 #[derive(Debug, Default)]

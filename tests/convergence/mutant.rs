@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use plan::{Action, Plan, Revision};
 use serde_json::Value;
-use snapshot::{Event, Kind, Name, ObjectKey};
+use store::{Event, Kind, Name, ObjectKey};
 
 /// A bug that is put in on purpose, to show that it is found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -86,7 +86,7 @@ pub(crate) fn misread(event: Event, mutant: Mutant) -> Event {
 }
 
 /// A planner that takes add-ons away that people made.
-pub(crate) fn prune_hand_made(view: &snapshot::View<'_>, plan: &mut Plan) {
+pub(crate) fn prune_hand_made(view: &store::View<'_>, plan: &mut Plan) {
     let written: BTreeSet<Name> = plan
         .actions
         .iter()

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use snapshot::{Kind, ObjectKey};
+use store::{Kind, ObjectKey};
 
 use super::case::Case;
 use super::hub::{Hub, Object, Part, text};

@@ -9,7 +9,7 @@ use api::names::annotations::LIFECYCLE;
 use jiff::{SignedDuration, Timestamp};
 use plan::Action;
 use serde_json::json;
-use snapshot::{Kind, Name, ObjectKey};
+use store::{Kind, Name, ObjectKey};
 
 use super::agents::Agents;
 use super::case::{Case, Fault};

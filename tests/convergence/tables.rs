@@ -2,7 +2,7 @@
 
 use plan::Action;
 use serde_json::{Value, json};
-use snapshot::Kind;
+use store::Kind;
 
 use crate::testkit::status_table::{ADDON, INSTANCE, PROGRESSION, Table, addon, instance};
 

@@ -3,9 +3,9 @@
 //!
 //! Decides from the notes on the hub and the users' objects. Never asks the planner.
 
-use hash::SpecHash;
+use api::hash::SpecHash;
 use serde_json::Value;
-use snapshot::{Kind, ObjectKey};
+use store::{Kind, ObjectKey};
 
 use super::ended::{CONFIGS, TEMPLATES};
 use super::hub::{Hub, Object, text};

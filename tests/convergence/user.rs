@@ -3,7 +3,7 @@
 //! Decides which edits are possible. Every step is written in the words of the plan scripts, as far as these have words.
 
 use serde_json::{Value, json};
-use snapshot::{Kind, ObjectKey};
+use store::{Kind, ObjectKey};
 
 use super::agents::{Agents, Mood};
 use super::dice::Dice;

@@ -5,10 +5,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use hash::SpecHash;
+use api::hash::SpecHash;
 use plan::Action;
 use serde_json::Value;
-use snapshot::{Kind, ObjectKey};
+use store::{Kind, ObjectKey};
 
 use super::hub::{Hub, Object, is_deleting, text};
 use super::manager::{Seen, Tried};

@@ -2,13 +2,13 @@
 
 use admission::{Door, FieldsKnownBy, Operation, RequestContext, Rulebook, UnknownFacts, Verdict};
 use audit::{FindingState, KINDS, judge};
-use check::{Background, Base, File, MissingFacts, check};
-use field::Violation;
+use insight::offline::Identity;
 use jiff::Timestamp;
-use offline::Identity;
-use report::{Finding, Severity};
+use kubernetes::field::Violation;
+use lint::check::{Background, Base, File, MissingFacts, check};
+use lint::report::{Finding, Severity};
 use serde_json::Value;
-use snapshot::{Facts, Kind};
+use store::{Facts, Kind};
 
 use super::hub;
 use crate::testkit::pages::Example;
@@ -141,7 +141,12 @@ pub(crate) fn at_check(example: &Example) -> Answer {
                 !finding.rule.starts_with("metadata/") || !is_of_files
             })
             .collect();
-        all.sort_by_key(|finding| (field::Path::parse(&finding.path), finding.rule.clone()));
+        all.sort_by_key(|finding| {
+            (
+                kubernetes::field::Path::parse(&finding.path),
+                finding.rule.clone(),
+            )
+        });
         all.into_iter().map(said).collect::<Vec<String>>()
     };
     let violations = of(Severity::Error);

@@ -1,8 +1,8 @@
 //! The facts of a page as the objects that they come from.
 
-use offline::Hub;
+use insight::offline::Hub;
 use serde_json::{Value, json};
-use snapshot::Kind;
+use store::Kind;
 
 use crate::testkit::asked::WrittenFacts;
 

@@ -3,7 +3,7 @@
 //! Decides nothing; every number stands for one edit, whether it has a meaning or not.
 
 use serde_json::json;
-use snapshot::{Kind, ObjectKey};
+use store::{Kind, ObjectKey};
 
 use crate::testkit::world::World;
 

@@ -4,9 +4,9 @@
 
 use std::collections::BTreeMap;
 
-use hash::ConfigKey;
+use api::hash::ConfigKey;
 use serde_json::{Value, json};
-use snapshot::{
+use store::{
     Absence, ConfigLookup, ConfigRef, ConfigType, Event, ObjectKey, ObservedConfig, Settings, Store,
     TypeFault, absence,
 };

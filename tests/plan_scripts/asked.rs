@@ -4,10 +4,10 @@
 
 use std::fmt::Write as _;
 
-use field::Listing;
-use offline::Hub;
-use snapshot::Kind;
-use why::{text, why as ask};
+use insight::offline::Hub;
+use insight::why::{text, why as ask};
+use kubernetes::field::Listing;
+use store::Kind;
 
 use super::Teller;
 

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use cockpit::{ClusterState, Stopwatch, addon, status};
+use insight::cockpit::{ClusterState, Stopwatch, addon, status};
 use plan::PlacementOutlook;
 
 use super::Teller;

@@ -3,7 +3,7 @@
 //! `foreign work CLUSTER` writes the one on the cluster, `foreign work CLUSTER on HOST` the one on the cluster that hosts it.
 
 use serde_json::{Map, Value, json};
-use snapshot::{Kind, ObjectKey};
+use store::{Kind, ObjectKey};
 
 use super::unknown;
 use crate::testkit::world::World;

@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
-use snapshot::{HookTimeout, Kind, ObjectKey, Settings, TimeoutPolicy};
+use store::{HookTimeout, Kind, ObjectKey, Settings, TimeoutPolicy};
 
 use super::{Teller, asked, unknown};
 use crate::testkit::world::World;

@@ -9,7 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use plan::CertificateDecision;
 use rcgen::{CertificateParams, DistinguishedName, DnType, KeyPair};
 use serde_json::{Value, json};
-use snapshot::{Event, Kind, ObjectKey, agent_groups, agent_user};
+use store::{Event, Kind, ObjectKey, agent_groups, agent_user};
 
 use super::{Teller, condition_line, key, unknown};
 use crate::testkit::world::World;

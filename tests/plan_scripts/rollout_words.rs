@@ -3,7 +3,7 @@
 //! Decides nothing; carries out what a story says.
 
 use serde_json::Value;
-use snapshot::{Kind, ObjectKey};
+use store::{Kind, ObjectKey};
 
 use super::{Teller, expand, key, unknown};
 use crate::testkit::world::Group;

@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
-use snapshot::Kind;
+use store::Kind;
 
 use crate::testkit::world::World;
 

@@ -3,7 +3,7 @@
 //! Decides nothing; only says how the lines become objects, and how a status tells its versions.
 
 use serde_json::{Value, json};
-use snapshot::{Kind, ObjectKey};
+use store::{Kind, ObjectKey};
 
 use crate::testkit::world::World;
 

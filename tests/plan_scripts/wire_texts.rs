@@ -2,7 +2,7 @@
 //!
 //! The stories `tests/plan/compat-*.txt` must show each of them, and nothing else in its place.
 
-use snapshot::Compat;
+use store::Compat;
 
 use crate::testkit::manifests::repository;
 

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use jiff::SignedDuration;
 use plan::{self, Action, Plan};
 use serde_json::json;
-use snapshot::{Kind, Name, ObjectKey, Settings};
+use store::{Kind, Name, ObjectKey, Settings};
 
 use super::world::World;
 use super::{HOUR, Mistake, without_clusters};

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use jiff::{SignedDuration, Timestamp};
 use plan::{self, Action, Plan};
 use serde_json::{Value, json};
-use snapshot::{Event, Kind, Settings, Store, terms};
+use store::{Event, Kind, Settings, Store, terms};
 
 const GROUP: &str = "addon.open-cluster-management.io";
 

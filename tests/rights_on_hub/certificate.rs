@@ -59,7 +59,7 @@ fn options() -> CertificateOptions {
         namespace: "tidegate".to_owned(),
         secret: "tidegate-tls".to_owned(),
         name: "tidegate.tidegate.svc".to_owned(),
-        lives: ::certificates::Lives::of(Duration::from_hours(24)),
+        lives: ::kubernetes::certificates::Lives::of(Duration::from_hours(24)),
     }
 }
 

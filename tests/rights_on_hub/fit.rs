@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use doctor::calls::{CALLS, Role, Sent};
+use operate::doctor::calls::{CALLS, Role, Sent};
 
 use super::recorder::Record;
 use crate::testkit::waiting::eventually_or;

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use hash::Keys;
+use api::hash::Keys;
 use kube::Client;
 use serde_json::json;
 use tidegate::controllers::{KeyFollower, KeySecret, KeyState, SharedKeys, own_keys};

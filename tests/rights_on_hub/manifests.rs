@@ -4,8 +4,8 @@
 
 use std::collections::BTreeSet;
 
-use doctor::Right;
 use k8s_openapi::api::rbac::v1::PolicyRule;
+use operate::doctor::Right;
 use serde_json::Value;
 
 use crate::testkit::manifests::{documents, repository};

@@ -6,8 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use doctor::Right;
-use doctor::calls::{Account, Role};
+use operate::doctor::Right;
+use operate::doctor::calls::{Account, Role};
 
 use super::manifests::{granted, objects};
 use crate::testkit::manifests::repository;

@@ -6,10 +6,10 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use devhub::{Authz, Controller, DevHub, TestHub};
-use doctor::Right;
-use doctor::calls::{Account, Role};
+use operate::doctor::Right;
+use operate::doctor::calls::{Account, Role};
 use serde_json::{Value, json};
-use snapshot::Settings;
+use store::Settings;
 use tidegate::controllers::TideOptions;
 
 use super::fit::assert_granted;
@@ -149,7 +149,7 @@ async fn end(admin: &Admin, name: &str, end: End) {
                 .await;
         }
         End::OptOut => {
-            let out = json!({(snapshot::terms::OPT_OUT): name});
+            let out = json!({(store::terms::OPT_OUT): name});
             admin
                 .merge(&cluster, json!({"metadata": {"annotations": out}}))
                 .await;

@@ -9,7 +9,7 @@ use admission::{ObjectKey, UserRight};
 use devhub::TestHub;
 use kube::Client;
 use serde_json::{Value, json};
-use snapshot::{Kind, LiveFact, RollUps, Settings};
+use store::{Kind, LiveFact, RollUps, Settings};
 use tidegate::controllers::{
     AuditOptions, AuditPace, Auditor, ElectionOptions, Pace, Part, PolicyDocuments, PolicyTells, PolicyWatch,
     Reports, StockLease, Tide, TideOptions, ask, is_allowed, tap, watch_webhooks,

@@ -10,7 +10,7 @@ use model::ConfigType;
 use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
-use snapshot::{
+use store::{
     AddonFacts, Completeness, Event, Facts, Kind, Name, ObjectKey, Settings, Store, UserRight, role_key,
 };
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use admission::policy::{Origin, PolicySet, Source};
 use api::v1alpha1::ManagedClusterAddOn;
 use arc_swap::ArcSwap;
 use audit::{ReportKind, Rulebook};
@@ -10,7 +11,6 @@ use devhub::TestHub;
 use kube::api::{DynamicObject, PostParams};
 use kube::core::ApiResource;
 use kube::{Api, Client};
-use policy::{Origin, PolicySet, Source};
 use serde_json::{Value, json};
 use tidegate::controllers::{AuditOptions, AuditPace, Auditor, Reports, Tide, TideOptions, tap};
 use tidegate::telemetry::Metrics;

@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use model::{HubNamespaces, ReservedSigners};
-use snapshot::{
+use store::{
     AgentGroups, ClusterConfigs, Compat, DiscoveryLabels, EmptyLifecycle, Failures, Fence, HookTimeout,
     Managing, RemovalBudget, RollUps, Settings, TimeoutPolicy, Vocabulary,
 };

@@ -4,10 +4,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use hash::SpecHash;
+use api::hash::SpecHash;
 use serde_json::{Value, json};
-use snapshot::{Kind, ObjectKey};
 use spokes::neighbour::{Framework, Generation, Key, Scene, Write, decide};
+use store::{Kind, ObjectKey};
 
 use super::world::World;
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use admission::Operation;
 use serde_json::Value;
-use snapshot::Facts;
+use store::Facts;
 
 use super::asked::{Asked, WrittenFacts};
 use super::manifests::repository;

@@ -5,9 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use hash::{ConfigKey, SpecHash, render_config_spec_hash};
+use api::hash::{ConfigKey, SpecHash, render_config_spec_hash};
 use serde_json::{Value, json};
-use snapshot::{Kind, ObjectKey};
+use store::{Kind, ObjectKey};
 
 use super::world::World;
 

@@ -10,7 +10,7 @@ use k8s_openapi::api::coordination::v1::Lease;
 use kube::api::{ApiResource, DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use kube::{Api, Client};
 use serde_json::{Value, json};
-use snapshot::{Kind, ObjectKey, Settings};
+use store::{Kind, ObjectKey, Settings};
 use tokio::task::JoinHandle;
 
 use super::stock;

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::{SignedDuration, Timestamp};
 use plan::{self, Action, CertificateDecision, Memo, Plan, Revision};
 use serde_json::{Value, json};
-use snapshot::{Event, Kind, ObjectKey, Settings, Store};
+use store::{Event, Kind, ObjectKey, Settings, Store};
 
 /// A decision group: name and index, unless it carries no labels, and its clusters.
 pub(crate) type Group<'a> = (Option<(&'a str, u32)>, Vec<String>);

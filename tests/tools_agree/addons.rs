@@ -1,11 +1,11 @@
 //! The rows of add-ons: one add-on from a template on two clusters.
 
-use cockpit::{Stopwatch, addon};
-use field::Listing;
+use insight::cockpit::{Stopwatch, addon};
+use insight::why::why;
 use jiff::SignedDuration;
+use kubernetes::field::Listing;
 use serde_json::{Value, json};
-use snapshot::{Compat, Failures, Kind, ObjectKey, Settings};
-use why::why;
+use store::{Compat, Failures, Kind, ObjectKey, Settings};
 
 use super::{Row, conditions, fleet, hub, tools};
 use crate::testkit::world::World;
@@ -274,7 +274,7 @@ fn row(facts: Facts) -> Row {
         let one = one.expect("an answer");
         let seen = picture.clusters.iter().find(|one| one.name == cluster);
         let seen = seen.expect("the picture has every cluster");
-        let is_shown_well = seen.healthy && seen.state == cockpit::ClusterState::Done;
+        let is_shown_well = seen.healthy && seen.state == insight::cockpit::ClusterState::Done;
         let is_unregistered = says(instance, "RegistrationApplied", "False");
         rule(
             is_ready && is_unregistered,
@@ -351,7 +351,7 @@ fn an_add_on_whose_permissions_are_refused_is_not_ready() {
         ("hello", Some("c1")),
         world.now,
     );
-    let text = why::text(&answer.expect("an answer"), true, Listing::Whole);
+    let text = insight::why::text(&answer.expect("an answer"), true, Listing::Whole);
     assert!(text.contains("why/not-registered"), "{text}");
     assert!(text.contains("reader"), "{text}");
 }
@@ -398,14 +398,14 @@ fn a_missing_placement_is_stalled_on_a_hub_that_keeps_no_conditions() {
     let addon = ObjectKey::new(Kind::AddOn, "", "hello");
     let rolled = ObjectKey::new(Kind::Rollout, "", "hello");
     let own = Settings {
-        roll_ups: snapshot::RollUps::InOwnKind,
+        roll_ups: store::RollUps::InOwnKind,
         ..Settings::default()
     };
-    let mut store = snapshot::Store::new(own);
+    let mut store = store::Store::new(own);
     for kind in Kind::ALL {
         let all = world.objects.iter().filter(|(key, _)| key.kind == kind);
         let objects = all.map(|(_, object)| object.clone()).collect();
-        store.apply(snapshot::Event::Listed { kind, objects });
+        store.apply(store::Event::Listed { kind, objects });
     }
     world.store = store;
     world.memos.borrow_mut().clear();

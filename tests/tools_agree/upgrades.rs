@@ -1,14 +1,14 @@
 //! The rows of upgrades of clusters: two clusters, the first of which may go first.
 
-use field::Listing;
+use kubernetes::field::Listing;
 use std::collections::BTreeSet;
 
-use cockpit::{Phase, Picture, Target, status, upgrade};
+use insight::cockpit::{Phase, Picture, Target, status, upgrade};
+use insight::why::{upgrade_text, why_upgrade};
 use jiff::SignedDuration;
+use plan::upgrade::{Finalizer, Write};
 use serde_json::{Value, json};
-use snapshot::{Kind, ObjectKey, Owner, Settings};
-use upgrade::{Finalizer, Write};
-use why::{upgrade_text, why_upgrade};
+use store::{Kind, ObjectKey, Owner, Settings};
 
 use super::{Row, conditions, fleet, hub, tools};
 use crate::testkit::world::World;
@@ -150,8 +150,11 @@ fn settle(world: &mut World, key: &ObjectKey) {
     for round in 0.. {
         assert!(round < 12, "plans do not come to an end");
         let view = world.store.upgrade_view(&owner).expect("an upgrade");
-        let plan = upgrade::plan(&view, world.now);
-        assert_eq!(upgrade::check(&view, &plan, world.now), Vec::<String>::new());
+        let plan = plan::upgrade::plan(&view, world.now);
+        assert_eq!(
+            plan::upgrade::check(&view, &plan, world.now),
+            Vec::<String>::new()
+        );
         assert_ne!(plan.finalizer, Some(Finalizer::Add), "it has one");
         if plan.writes.is_empty() && plan.status.is_none() {
             return;
@@ -202,7 +205,7 @@ fn report(world: &mut World, clusters: [Fate; 2]) {
         .collect();
     for key in works {
         let at = usize::from(*key.namespace == *"c2");
-        let stage = world.objects[&key]["metadata"]["labels"][upgrade::marks::STAGE].clone();
+        let stage = world.objects[&key]["metadata"]["labels"][store::upgrade::marks::STAGE].clone();
         let status = match (stage.as_str(), clusters[at]) {
             (Some("pre"), Fate::PreNotApplied) => not_applied(world, &key),
             (Some("pre"), _) => applied(world, &key, &[&[("jobComplete", "True")]]),
@@ -405,7 +408,7 @@ fn reads_well(object: &Value) -> Vec<String> {
 fn shows_the_cause(facts: Facts, world: &World, picture: &Picture) -> Vec<String> {
     let lines: Vec<String> = status(picture, 160, world.now)
         .iter()
-        .map(cockpit::Line::text)
+        .map(insight::cockpit::Line::text)
         .collect();
     let page = lines.join("\n");
     let mut wrong = Vec::new();
@@ -439,7 +442,7 @@ fn shows_the_cause(facts: Facts, world: &World, picture: &Picture) -> Vec<String
             .unwrap_or_default();
         let rules = [
             (
-                seen.state == cockpit::ClusterState::Moving,
+                seen.state == insight::cockpit::ClusterState::Moving,
                 "is shown as on the way",
             ),
             (!page.contains(cause), "is shown without its cause"),

@@ -14,9 +14,9 @@ use serde_json::{Value, json};
 
 use super::bounds;
 use super::webhook_configurations::{ADDON_RESOURCES, a_new_spec, conditions, rule_of_addons};
-use ::bounds::{MOST_ITEMS, MOST_VALUES};
-use conversion::place_in_v1beta1;
-use field::{Fault, Path};
+use ::kubernetes::bounds::{MOST_ITEMS, MOST_VALUES};
+use api::conversion::place_in_v1beta1;
+use kubernetes::field::{Fault, Path};
 use model::{Limit, ProgressDeadline, RolloutKind, Scalar, Soak, Tolerance, rule};
 
 /// One rule as the API server evaluates it.

@@ -7,9 +7,9 @@
 use serde_json::Value;
 
 use super::step_budget::{Items, StepBudget};
-use field::Path;
+use kubernetes::field::Path;
 use model::{RawBlock, RawConfigRollout, RawGroup, RawReference, RawRollingUpdate, RawStrategy, Scalar};
-use snapshot::terms;
+use store::terms;
 
 /// A value with its path.
 #[derive(Clone, Debug)]

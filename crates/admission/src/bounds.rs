@@ -12,9 +12,9 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use super::request::{MetadataPart, Operation, Request};
-pub(super) use ::bounds::RULE;
-use ::bounds::{Bounds, MOST_VALUES, ReadError, Size, members};
-use field::{Path, Violation};
+pub(super) use ::kubernetes::bounds::RULE;
+use ::kubernetes::bounds::{Bounds, MOST_VALUES, ReadError, Size, members};
+use kubernetes::field::{Path, Violation};
 
 /// What is too large in an object.
 #[derive(Debug, Default)]
@@ -106,7 +106,7 @@ pub(super) fn read(object: &RawValue) -> Result<Value, ReadError> {
         });
         let read = read
             .map(Value::Object)
-            .or_else(|_| ::bounds::read(metadata.get(), &root));
+            .or_else(|_| ::kubernetes::bounds::read(metadata.get(), &root));
         fields.insert("metadata".to_owned(), read?);
     }
     Ok(Value::Object(fields))
@@ -225,7 +225,7 @@ fn has_only_lost(old: Option<&RawValue>, new: &RawValue, is_unread: bool) -> boo
     if old.get() == new.get() {
         return true;
     }
-    let read = |raw: &RawValue| ::bounds::read(raw.get(), &Path::root()).ok();
+    let read = |raw: &RawValue| ::kubernetes::bounds::read(raw.get(), &Path::root()).ok();
     !is_unread && read(old).is_some_and(|old| read(new).is_some_and(|new| is_left_of(&new, &old)))
 }
 

@@ -28,10 +28,10 @@ use super::subject::{
 use super::upgrade_record;
 use super::v1beta1;
 use super::verdict::Verdict;
-use ::bounds::ReadError;
+use ::kubernetes::bounds::ReadError;
 use api::v1alpha1::GROUP;
-use field::{Class, Fault, Findings, Identity, Path, Violation};
-use snapshot::Facts;
+use kubernetes::field::{Class, Fault, Findings, Identity, Path, Violation};
+use store::Facts;
 
 /// Decides whether the object of a request may be stored, and what is added to it; or whether it may be deleted.
 ///

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use super::bounds;
 use super::catalogue;
 use super::metadata::METADATA_VALUE;
-use field::{Class, Fault, Findings, Path, Violation, listed, nearest, quoted};
+use kubernetes::field::{Class, Fault, Findings, Path, Violation, listed, nearest, quoted};
 
 /// The most settings of one file: every finding is held against all of them.
 const MOST_SETTINGS: usize = 1000;

@@ -18,8 +18,8 @@ use super::rules::Ruled;
 use super::step_budget::StepBudget;
 use super::subject::{Addon, ClusterAddon, Kind, Rule, Subject};
 use super::unconfirmed::Unconfirmed;
-use field::{Class, Fault, Findings, Path, Violation};
-use snapshot::{Facts, ObjectKey, UserRight};
+use kubernetes::field::{Class, Fault, Findings, Path, Violation};
+use store::{Facts, ObjectKey, UserRight};
 
 /// The most findings of one rule; a document can hold a mistake ten thousand times.
 pub(super) const MOST_OF_A_RULE: usize = 100;

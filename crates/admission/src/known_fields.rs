@@ -5,7 +5,7 @@
 use schema::Schema;
 use serde_json::Value;
 
-use field::{Path, Segment, nearest, quoted};
+use kubernetes::field::{Path, Segment, nearest, quoted};
 
 /// The most unknown fields that a known one is looked for.
 const MOST_SUGGESTED: usize = 20;

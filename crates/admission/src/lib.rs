@@ -16,6 +16,7 @@ mod examine;
 mod known_fields;
 mod metadata;
 mod policies;
+pub mod policy;
 mod pruned_request;
 mod ratchet;
 mod request;
@@ -51,7 +52,7 @@ pub use webhook_configurations::{
     configurations_that_fail_closed, configurations_without_conditions,
 };
 
+pub use crate::policy::{is_former, is_policy};
 pub use model::InstallNamespace;
-pub use policy::{is_former, is_policy};
 pub use schema::Stop;
-pub use snapshot::{Facts, LiveFact, ObjectKey, UserRight};
+pub use store::{Facts, LiveFact, ObjectKey, UserRight};

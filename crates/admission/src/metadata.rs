@@ -3,11 +3,11 @@
 //! An API server checks metadata after the mutating webhooks and answers 422 (`Invalid`). `kubectl apply --force`, Argo CD's `Force` and
 //! Flux's `force` delete an object whose change is answered so. Reported here, a change is refused with 403, which deletes nothing.
 
-use apimachinery::object_meta::{self, MetaFault, NameRule};
+use kubernetes::object_meta::{self, MetaFault, NameRule};
 use serde_json::Value;
 
 use super::request::{Operation, Request};
-use field::{Class, Fault, Path, Violation};
+use kubernetes::field::{Class, Fault, Path, Violation};
 
 /// A name, a label, an annotation, a finalizer, an owner or another part of the metadata is one that an API server refuses.
 pub const METADATA_VALUE: &str = "metadata/value";

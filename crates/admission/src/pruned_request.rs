@@ -14,8 +14,8 @@ use super::shape::{self, UNKNOWN_FIELD};
 use super::v1beta1;
 use super::verdict::Verdict;
 use api::v1alpha1::VERSION;
-use field::{Class, Fault, Findings, Path, Violation};
-use snapshot::Facts;
+use kubernetes::field::{Class, Fault, Findings, Path, Violation};
+use store::Facts;
 
 /// The object of a request as the hub would store it, and what it would drop.
 pub(super) struct PrunedRequest {
@@ -108,7 +108,7 @@ mod tests {
     use crate::decide::decide;
     use crate::known_fields::HubDefinitions;
     use crate::request::{Door, Operation};
-    use field::Warning;
+    use kubernetes::field::Warning;
     use serde_json::{Value, json};
 
     /// Returns the definition of ClusterManagementAddOns, changed.

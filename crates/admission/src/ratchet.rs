@@ -9,8 +9,8 @@ use std::rc::Rc;
 use serde_json::Value;
 
 use super::request::MetadataPart;
-use field::{Class, Findings, Path, Segment, Violation};
-use policy::PolicySet;
+use crate::policy::PolicySet;
+use kubernetes::field::{Class, Findings, Path, Segment, Violation};
 
 /// Turns those violations of `object` into warnings that `before` tells of `old` as well, with the same value.
 ///
@@ -157,7 +157,7 @@ impl<'v> Values<'v> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use field::{Class, Fault, Path};
+    use kubernetes::field::{Class, Fault, Path};
     use serde_json::json;
 
     fn faults(paths: &[&str]) -> Findings {

@@ -4,14 +4,14 @@
 
 use std::sync::Arc;
 
-use hash::Keys;
+use api::hash::Keys;
 use serde_json::Value;
 
 use super::blast_radius::BlastRadius;
 use super::enforcement::Enforcement;
-use field::Path;
+use crate::policy::PolicySet;
+use kubernetes::field::Path;
 use model::{HubNamespaces, ReservedSigners};
-use policy::PolicySet;
 
 /// The operator's choices.
 #[derive(Clone, Debug, Default)]

@@ -15,7 +15,7 @@ use super::request::Request;
 use super::subject::{AddonPolicy, Kind as _};
 use api::names::OWN_GROUP;
 use api::v1alpha1::GROUP;
-use field::{Class, Fault, Path, Violation};
+use kubernetes::field::{Class, Fault, Path, Violation};
 
 /// The object does not fit the schema of its CRD.
 pub(super) const VALUE: &str = "schema/value";

@@ -9,10 +9,10 @@ use super::step_budget::StepBudget;
 use super::template_body::TemplateBody;
 use super::unconfirmed::Unconfirmed;
 use super::upgrade_body::UpgradeBody;
-use field::{Findings, Path};
+use kubernetes::field::{Findings, Path};
 use model::{HubNamespaces, ReservedSigners};
 use serde_json::Value;
-use snapshot::{Facts, ObjectKey, Word};
+use store::{Facts, ObjectKey, Word};
 
 /// The operations that a rule looks at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::body::{Node, listed};
 use super::step_budget::Items;
 use api::names::labels::TEMPLATE_VERSION;
-use field::Path;
+use kubernetes::field::Path;
 
 /// What rules see of an `AddOnTemplate`.
 #[derive(Clone, Debug)]

@@ -9,8 +9,8 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::request::UnknownFacts;
-use field::{Findings, Path, Violation};
-use snapshot::{ObjectKey, UserRight};
+use kubernetes::field::{Findings, Path, Violation};
+use store::{ObjectKey, UserRight};
 
 /// The doubts that the rules of one question have.
 #[derive(Debug, Default)]
@@ -120,8 +120,8 @@ impl Unconfirmed {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use field::{Class, Fault};
-    use snapshot::Kind;
+    use kubernetes::field::{Class, Fault};
+    use store::Kind;
 
     #[test]
     fn what_is_in_doubt_warns_and_is_asked_for() {

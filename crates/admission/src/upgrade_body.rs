@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use super::step_budget::Items;
 use super::upgrade_record::Asks;
 use api::cluster::{ManagedClustersUpgradeSpec, ManagedClustersUpgradeStatus, OperatorRef};
-use field::{Class, Path, Violation};
+use kubernetes::field::{Class, Path, Violation};
 use model::upgrade::UpgradeSpec;
 
 /// What rules see of an upgrade.

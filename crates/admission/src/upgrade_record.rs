@@ -3,7 +3,7 @@
 //! Decides when the author is asked about, and when a record is written: when all of the placements may be used. What a record is,
 //! `upgrade` says.
 
-use hash::Keys;
+use api::hash::Keys;
 use json_patch::{AddOperation, Patch, PatchOperation};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -12,9 +12,9 @@ use super::request::{Door, Request};
 use super::subject::{Kind as _, Upgrade};
 use api::cluster::ManagedClustersUpgradeSpec;
 use api::names::annotations::PLACEMENT_ACCESS;
-use apimachinery::json_pointer::escape;
-use snapshot::{Facts, Kind, Name, ObjectKey, UserRight};
-use upgrade::PlacementAccess;
+use kubernetes::json_pointer::escape;
+use store::upgrade::PlacementAccess;
+use store::{Facts, Kind, Name, ObjectKey, UserRight};
 
 /// What of an upgrade needs a record.
 #[derive(Clone, Debug, Default, PartialEq)]

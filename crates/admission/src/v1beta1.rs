@@ -13,13 +13,13 @@ use super::request::Request;
 use super::shape::{self, UNKNOWN_FIELD};
 use super::subject::{Addon, Kind as _};
 use super::verdict::Verdict;
-use api::v1alpha1::{GROUP, VERSION};
-use conversion::{
+use api::conversion::{
     Extensions, KINDS, OLD_NAMES, OtherReading, Version, convert, is_signed, place_in_v1beta1,
     read_as_written, words_of_v1beta1,
 };
-use field::{Class, Fault, Path, Violation};
-use hash::Keys;
+use api::hash::Keys;
+use api::v1alpha1::{GROUP, VERSION};
+use kubernetes::field::{Class, Fault, Path, Violation};
 
 /// The objects of a request in the version that rules speak.
 pub(super) struct AsAlpha {

@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use json_patch::Patch;
 
-use field::{Findings, Identity, Status, Violation, Warning};
-use snapshot::{ObjectKey, UserRight};
+use kubernetes::field::{Findings, Identity, Status, Violation, Warning};
+use store::{ObjectKey, UserRight};
 
 /// Whether an object may be stored, why not, what else to say, and what to add to it.
 #[must_use = "a verdict does nothing until it is answered"]

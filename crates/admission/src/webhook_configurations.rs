@@ -21,9 +21,9 @@ use super::subject::{
     Addon, AddonPolicy, ClusterAddon, DeploymentConfig, HubConfig, Kind, Placement, SetBinding, Template,
     Upgrade,
 };
+use api::conversion::Version;
 use api::names::OWN_GROUP;
 use api::v1alpha1::{GROUP, VERSION};
-use conversion::Version;
 use model::RolloutKind;
 
 /// Path of the mutating webhook.
@@ -338,7 +338,7 @@ fn may_be_poison() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use apimachinery::duration::GoDuration;
+    use kubernetes::duration::GoDuration;
 
     use expect_test::expect_file;
     use model::{Scalar, Soak};

@@ -14,7 +14,7 @@ use serde_json::value::RawValue;
 use super::request::{Door, FieldsKnownBy, Operation, Request, RequestContext, UnknownFacts};
 use super::verdict::Verdict;
 use super::{beginning, bounds};
-use field::Status;
+use kubernetes::field::Status;
 
 const API_VERSION: &str = "admission.k8s.io/v1";
 const KIND: &str = "AdmissionReview";
@@ -432,7 +432,7 @@ mod tests {
     use api::v1alpha1::{GROUP, VERSION};
     use json_patch::Patch;
     use serde_json::{Value, json};
-    use snapshot::{AddonFacts, Facts};
+    use store::{AddonFacts, Facts};
 
     fn review(request: &Value) -> Vec<u8> {
         serde_json::to_vec(&json!({"apiVersion": API_VERSION, "kind": KIND, "request": request}))
@@ -599,13 +599,19 @@ mod tests {
     #[test]
     fn warnings_are_whole_while_there_is_room_for_all_of_them() {
         let of = |count: usize| {
-            let mut findings = field::Findings::new();
+            let mut findings = kubernetes::field::Findings::new();
             for at in 0..count {
-                let fault = field::Fault::bare(field::Class::Forbidden, "why ".repeat(100) + "the cause");
-                findings.warn(fault.at(field::Path::root().key("spec").index(at), "family/rule"));
+                let fault = kubernetes::field::Fault::bare(
+                    kubernetes::field::Class::Forbidden,
+                    "why ".repeat(100) + "the cause",
+                );
+                findings.warn(fault.at(
+                    kubernetes::field::Path::root().key("spec").index(at),
+                    "family/rule",
+                ));
             }
             warnings(&Verdict::of(
-                field::Identity::default(),
+                kubernetes::field::Identity::default(),
                 findings,
                 Patch::default(),
             ))

@@ -13,7 +13,10 @@
 
 mod addon_rollout;
 pub mod cluster;
+pub mod conversion;
 mod crds;
+pub mod definitions;
+pub mod hash;
 mod json_schemas;
 mod lenient;
 pub mod names;

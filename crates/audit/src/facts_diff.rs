@@ -7,9 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::inputs::{Inputs, Part};
+use admission::policy::Fact;
 use admission::{Facts, Rulebook};
-use policy::Fact;
-use snapshot::{ByTwoNames, Kind, Name, ObjectKey, PlacementFacts};
+use store::{ByTwoNames, Kind, Name, ObjectKey, PlacementFacts};
 
 /// Facts that only policies ask for.
 #[expect(

@@ -3,7 +3,7 @@
 //! Decides how the gate's answers are called in reports: what it would refuse is a failure, what it would warn of or only
 //! record is a warning, what is excepted or cannot be judged without a request is skipped.
 
-use snapshot::Name;
+use store::Name;
 
 /// How a finding stands, the worst first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

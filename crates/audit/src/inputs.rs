@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use admission::{Facts, references};
 use model::ConfigReference;
-use snapshot::{AddonFacts, ConfigPresence, Kind, Name, Names, ObjectKey, config_key, terms};
+use store::{AddonFacts, ConfigPresence, Kind, Name, Names, ObjectKey, config_key, terms};
 
 /// A part of the facts that may count as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

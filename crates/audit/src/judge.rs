@@ -11,12 +11,12 @@ use serde_json::Value;
 use serde_json::value::to_raw_value;
 
 use super::finding::{Finding, FindingState};
+use admission::policy::is_excused;
 use admission::{
     Door, Facts, FieldsKnownBy, Operation, Request, RequestContext, Rulebook, UnknownFacts, Verdict, decide,
 };
-use field::{Class, Violation, Warning};
-use policy::is_excused;
-use snapshot::{Address, Kind, Name};
+use kubernetes::field::{Class, Violation, Warning};
+use store::{Address, Kind, Name};
 
 /// The longest message, in bytes; policies may write more.
 const LONGEST: usize = 1024;
@@ -163,7 +163,7 @@ fn finding(standing: FindingState, violation: &Violation) -> Finding {
 fn cut(mut text: String) -> String {
     if text.len() > LONGEST {
         // The rule stands at the end.
-        text = field::shortened(&text, LONGEST);
+        text = kubernetes::field::shortened(&text, LONGEST);
     }
     text
 }
@@ -171,7 +171,7 @@ fn cut(mut text: String) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use policy::{Origin, PolicySet, Source};
+    use admission::policy::{Origin, PolicySet, Source};
     use serde_json::json;
 
     #[test]

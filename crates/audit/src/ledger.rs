@@ -10,7 +10,7 @@ use super::facts_diff::Shift;
 use super::finding::{Counts, Finding};
 use super::inputs::Inputs;
 use super::report::{Entry, Sheet};
-use snapshot::{Kind, Name, Names, ObjectKey};
+use store::{Kind, Name, Names, ObjectKey};
 
 /// The most findings of one object that are kept; the rest is counted.
 const MOST_OF_AN_OBJECT: usize = 20;

@@ -28,7 +28,7 @@ pub use report_api::{CONTENT, MANAGED_BY, MANAGER, NAME, ReportKind, content_of,
 pub use told::{Told, ToldFinding};
 
 pub use admission::{Facts, ObjectKey, Rulebook};
-use snapshot::Kind;
+use store::Kind;
 
 /// The kinds that are audited: those about whose creation the gate is asked.
 pub const KINDS: [Kind; 6] = [

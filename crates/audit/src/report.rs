@@ -4,7 +4,7 @@
 //! enough for a hub to keep.
 
 use super::finding::{Counts, Finding};
-use snapshot::{Name, ObjectKey};
+use store::{Name, ObjectKey};
 
 /// The most results of one report; the rest is counted.
 pub const MOST_RESULTS: usize = 200;

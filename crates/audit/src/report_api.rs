@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use super::report::{Entry, Sheet};
-use snapshot::Kind;
+use store::Kind;
 
 /// Name of every report; a namespace has one.
 pub const NAME: &str = "tidegate-audit";

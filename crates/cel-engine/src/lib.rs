@@ -5,6 +5,7 @@
 //! `names`, `plain` and `engine` are open to those that type values better than their JSON does.
 
 mod activation;
+pub mod admission_policy;
 pub mod ast;
 pub mod convert;
 mod cost;

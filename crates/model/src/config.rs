@@ -7,7 +7,7 @@ use std::fmt;
 
 use super::rule;
 use api::names::RESERVED_NO_DEFAULT;
-use field::{Class, Fault, Path, Violation, quoted};
+use kubernetes::field::{Class, Fault, Path, Violation, quoted};
 
 /// The type of a configuration: API group and plural resource name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

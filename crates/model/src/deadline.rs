@@ -5,11 +5,11 @@
 
 use std::time::Duration;
 
-use apimachinery::duration::{DurationError, GoDuration};
+use kubernetes::duration::{DurationError, GoDuration};
 
 use super::scalar::Scalar;
 use super::slip::probably_meant;
-use field::{Class, Fault, quoted};
+use kubernetes::field::{Class, Fault, quoted};
 
 /// How long a cluster may take until it counts as failed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -102,7 +102,7 @@ mod tests {
 
     fn deadline(text: &str) -> Result<ProgressDeadline, String> {
         ProgressDeadline::parse(Scalar::Text(text))
-            .map_err(|fault| fault.at(field::Path::parse("d"), "a/b").to_string())
+            .map_err(|fault| fault.at(kubernetes::field::Path::parse("d"), "a/b").to_string())
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! Decides which texts a container runtime can read as one. Never looks whether the image exists.
 
-use field::{Class, Fault};
+use kubernetes::field::{Class, Fault};
 
 /// The longest name of a repository, with its registry.
 const LONGEST_NAME: usize = 255;

@@ -7,6 +7,7 @@ mod cluster_variable;
 mod config;
 mod deadline;
 mod dependency;
+pub mod engine;
 mod hub_permission;
 mod image;
 mod limit;

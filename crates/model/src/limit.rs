@@ -5,7 +5,7 @@
 use std::num::NonZeroU32;
 
 use super::scalar::Scalar;
-use field::{Class, Fault};
+use kubernetes::field::{Class, Fault};
 
 /// A share of the clusters, from 0 % to 100 %.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -179,7 +179,7 @@ fn not_a_share(value: Scalar<'_>, text: &str, cure: &Cure) -> Fault {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use field::Path;
+    use kubernetes::field::Path;
     use proptest::prelude::*;
     use serde_json::json;
 

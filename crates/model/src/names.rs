@@ -2,9 +2,9 @@
 //!
 //! Decides which texts are such names. Never looks whether the named thing exists.
 
-use apimachinery::names::is_dns1123_label;
+use kubernetes::names::is_dns1123_label;
 
-use field::{Class, Fault, quoted};
+use kubernetes::field::{Class, Fault, quoted};
 
 pub use api::names::DEFAULT_INSTALL_NAMESPACE;
 
@@ -105,7 +105,7 @@ mod tests {
     #[test]
     fn a_label_that_is_almost_right_is_suggested() {
         let fault = InstallNamespace::parse("My_Addon").expect_err("upper case and underscore");
-        let text = fault.at(field::Path::parse("n"), "a/b").to_string();
+        let text = fault.at(kubernetes::field::Path::parse("n"), "a/b").to_string();
         assert!(text.contains("hint: did you mean \"my-addon\"?"), "{text}");
     }
 

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use field::{Class, Fault, nearest, quoted};
+use kubernetes::field::{Class, Fault, nearest, quoted};
 
 use crate::name::Name;
 

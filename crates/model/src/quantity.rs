@@ -1,11 +1,11 @@
 //! Quantities that people write, such as `500Mi`, `0.5` and `100m`.
 //!
 //! Decides what is said about a text that is none, and what was meant. What a quantity is, and how two are ordered, is
-//! `apimachinery::quantity`.
+//! `kubernetes::quantity`.
 
-use apimachinery::quantity::Quantity;
+use kubernetes::quantity::Quantity;
 
-use field::{Class, Fault, quoted};
+use kubernetes::field::{Class, Fault, quoted};
 
 /// Reads a number with at most one point and a suffix.
 pub fn parse_quantity(text: &str) -> Result<Quantity, Fault> {

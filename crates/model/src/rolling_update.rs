@@ -7,7 +7,7 @@ use super::rollout::keep;
 use super::rule;
 use super::scalar::Scalar;
 use api::v1alpha1 as wire;
-use field::{Class, Fault, Path, Violation, listed, nearest, quoted};
+use kubernetes::field::{Class, Fault, Path, Violation, listed, nearest, quoted};
 
 /// How many clusters move at once where a rolling update does not say.
 pub const DEFAULT_AT_ONCE: &str = "25%";

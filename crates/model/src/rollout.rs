@@ -9,7 +9,7 @@ use super::limit::{Limit, Tolerance};
 use super::rule;
 use super::scalar::Scalar;
 use api::v1alpha1 as wire;
-use field::{Class, Fault, Path, Violation, listed, nearest, quoted};
+use kubernetes::field::{Class, Fault, Path, Violation, listed, nearest, quoted};
 
 /// The types of a rollout.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

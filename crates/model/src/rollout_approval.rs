@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use field::{Class, Fault};
+use kubernetes::field::{Class, Fault};
 
 /// What an entry of the annotation looks like that asks.
 const ASK: &str = "must be <namespace>/<placement>=<group>, a decision group by its name or index or \"*\" for all, or \"*=<group>\" for every placement";

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use crate::upgrade::{Window, WindowState};
 use api::cluster::UpgradeWindow;
-use field::{Class, Fault, Path};
+use kubernetes::field::{Class, Fault, Path};
 
 /// What an entry looks like.
 const FORM: &str = "must be a schedule of five fields, \"for\" and a duration, and perhaps \"in\" and a time zone, such as \"0 2 * * 0 for 4h in Europe/Paris\"";

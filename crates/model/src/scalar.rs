@@ -5,7 +5,7 @@
 use serde_json::Value;
 
 use api::IntOrString;
-use field::{Class, Fault};
+use kubernetes::field::{Class, Fault};
 
 /// A number, a text, or something that is neither.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,15 +3,15 @@
 //! Decides the rule that a fault of a selector belongs to; what a selector means and matches is `apimachinery`'s. An empty selector matches
 //! everything; what an absent one means is its owner's to say.
 
-use apimachinery::labels;
+use kubernetes::labels;
 
 use api::LabelSelector;
-use field::{Path, Violation, selector_fault};
+use kubernetes::field::{Path, Violation, selector_fault};
 
 use super::rule;
 
-pub use apimachinery::labels::Selector;
-pub use apimachinery::names::{is_label_key, is_label_value};
+pub use kubernetes::labels::Selector;
+pub use kubernetes::names::{is_label_key, is_label_value};
 
 /// Reads a selector that stands at `path`; every fault is told with its place.
 pub fn parse_selector(raw: &LabelSelector, path: &Path) -> Result<Selector, Vec<Violation>> {

@@ -6,9 +6,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use apimachinery::names::is_dns1123_label;
+use kubernetes::names::is_dns1123_label;
 
-use field::{Class, Fault};
+use kubernetes::field::{Class, Fault};
 
 /// Longest name of a signer, as the API of certificate requests has it.
 const LONGEST: usize = 571;

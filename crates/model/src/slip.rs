@@ -2,7 +2,7 @@
 //!
 //! Decides what was meant by a text that Go does not read as a duration. Never reads durations itself.
 
-use apimachinery::duration::GoDuration;
+use kubernetes::duration::GoDuration;
 
 /// Returns what was probably meant by `text`, if that is a duration.
 pub(super) fn probably_meant(text: &str) -> Option<String> {

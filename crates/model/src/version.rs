@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 
 use semver::Version;
 
-use field::{Class, Fault};
+use kubernetes::field::{Class, Fault};
 
 /// A version becomes a label value on every work that carries it.
 const LONGEST: usize = 63;
@@ -163,7 +163,9 @@ mod tests {
     fn a_slip_of_the_pen_is_pointed_out() {
         let fault = |text: &str| {
             let fault = AddonVersion::parse(text).unwrap_err();
-            fault.at(field::Path::root().key("x"), "r").to_string()
+            fault
+                .at(kubernetes::field::Path::root().key("x"), "r")
+                .to_string()
         };
         assert!(fault("V2").contains("did you mean \"v2\"?"), "{}", fault("V2"));
         assert!(fault(" 2 ").contains("did you mean \"2\"?"));

@@ -14,7 +14,7 @@ use super::{
     config, diff, discovery, health, install, kept, own_status, registration, rollout, rollup, uninstall,
     unreachable,
 };
-use snapshot::View;
+use store::View;
 
 /// Returns what the hub should look like next for one add-on, and what it is waiting for.
 pub fn addon(view: &View<'_>, now: Timestamp) -> Plan {

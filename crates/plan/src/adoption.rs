@@ -1,13 +1,13 @@
 //! The condition that says whose an instance is: another field manager applies it, so that no install strategy takes it away.
 //!
 //! Decides when there is something to say: where the mark of a strategy stands beside another owner, and where nothing selects
-//! the cluster. Never decides who counts as an owner (`snapshot::decode::claims`) and who goes (`install::fate`).
+//! the cluster. Never decides who counts as an owner (`store::decode::claims`) and who goes (`install::fate`).
 
 use std::collections::BTreeSet;
 
 use super::conditions::Wish;
 use super::types::{Wait, WaitOn};
-use snapshot::{Instance, Name, Status, View};
+use store::{Instance, Name, Status, View};
 
 /// Condition of an instance that another field manager applies.
 pub(super) const ADOPTED: &str = "Adopted";

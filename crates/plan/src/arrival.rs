@@ -7,7 +7,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::conditions::Wish;
-use snapshot::{Condition, Settings, Status};
+use store::{Condition, Settings, Status};
 
 /// Reasons that an object ends which is yet to come, or an answer of the hub.
 const ABSENCES: [&str; 6] = [

@@ -8,7 +8,7 @@ use super::instance_state::MANIFEST_APPLIED;
 use super::render::Probe;
 use super::rollout::Member;
 use super::work::{Body, Rendering};
-use snapshot::{Instance, Signal, Status, View, Work, Workload};
+use store::{Instance, Signal, Status, View, Work, Workload};
 
 /// Condition that tells whether the agent works.
 pub(super) const AVAILABLE: &str = "Available";

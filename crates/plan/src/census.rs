@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::few::Few;
 use super::install::Holding;
 use super::settled::Others;
-use snapshot::Name;
+use store::Name;
 
 /// The reasons to wait that only a human ends.
 const BRAKES: [&str; 3] = ["RolloutPaused", "TooManyFailures", APPROVAL];

@@ -3,7 +3,7 @@
 //! Decides nothing; the words are those of the conditions. Events and the lines of `tidegate dev` are made from notes.
 
 use super::state::{Outcome, Phase, State};
-use snapshot::{Name, Vocabulary};
+use store::{Name, Vocabulary};
 
 /// How much a note matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use snapshot::{Condition, ConditionText, Name, Status};
+use store::{Condition, ConditionText, Name, Status};
 
 /// What a condition should say.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -101,7 +101,7 @@ fn cut(message: Cow<'_, str>) -> Cow<'_, str> {
     if message.len() <= LONGEST {
         return message;
     }
-    Cow::Owned(field::shortened(&message, LONGEST))
+    Cow::Owned(kubernetes::field::shortened(&message, LONGEST))
 }
 
 /// Returns the conditions after `wishes`, in a stable order: what is there keeps its place. Borrowed when nothing changes.

@@ -12,7 +12,7 @@ use super::report::Report;
 use super::rollup::Summary;
 use super::types::{Action, Revision};
 use super::work::{Rendering, is_deploy_work};
-use snapshot::{
+use store::{
     AddOn, Applied, ConfigRef, ConfigType, Instance, Kind, Name, ObjectKey, Progression,
     ProgressionReference, Reference, Work,
 };

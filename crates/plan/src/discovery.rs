@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::available::AVAILABLE;
 use super::types::{Action, Revision, Wait, WaitOn, earliest};
-use snapshot::{Cluster, DiscoveryLabels, Instance, Kind, Name, ObjectKey, Status, View, order, terms};
+use store::{Cluster, DiscoveryLabels, Instance, Kind, Name, ObjectKey, Status, View, order, terms};
 
 /// How long a new add-on is given before it is called anything but available: most are by then, and one label is enough.
 const NEW: SignedDuration = SignedDuration::from_mins(1);
@@ -95,7 +95,7 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use snapshot::{Event, Settings, Store};
+    use store::{Event, Settings, Store};
 
     fn put(store: &mut Store, kind: Kind, mut object: Value) {
         object["metadata"]["uid"] = json!("u");

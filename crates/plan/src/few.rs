@@ -2,7 +2,7 @@
 //!
 //! Decides how many names a message has, and never which come first: that is the order in which they are added.
 
-use snapshot::Name;
+use store::Name;
 
 /// How many names a message has.
 const NAMED: usize = 3;

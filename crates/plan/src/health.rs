@@ -17,7 +17,7 @@ use super::install::{DecisionState, Holding, Over, Wanted};
 use super::rollup::Summary;
 use super::types::{Wait, WaitOn};
 use model::ConfigRollout;
-use snapshot::{Condition, InstallStrategy, Kind, Lifecycle, Name, Status, Unreadable, View, terms};
+use store::{Condition, InstallStrategy, Kind, Lifecycle, Name, Status, Unreadable, View, terms};
 
 const READY: &str = "Ready";
 const RECONCILING: &str = "Reconciling";

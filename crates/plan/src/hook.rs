@@ -9,7 +9,7 @@ use super::config::is_template;
 use super::render::is_hook;
 use super::rollout::Member;
 use super::types::{Action, Revision};
-use snapshot::{Content, Instance, Kind, Name, ObjectKey, Reference, Template, View, terms};
+use store::{Content, Instance, Kind, Name, ObjectKey, Reference, Template, View, terms};
 
 /// Keeps the finalizers of one instance after the other; neighbours mostly share their references.
 #[derive(Debug)]

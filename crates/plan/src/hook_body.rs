@@ -13,7 +13,7 @@ use super::owners;
 use super::render::{Recipe, RenderFault, RenderInputs, cluster_values, merged, rendered};
 use super::render_cache::foreign;
 use super::work::runs;
-use snapshot::{
+use store::{
     Config, ConfigRef, ConfigType, Content, DeploymentConfig, Instance, Kind, Layering, Name, Reference,
     Template, View, terms,
 };

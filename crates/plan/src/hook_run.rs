@@ -13,7 +13,7 @@ use super::instance_state::{MANIFEST_APPLIED, apply_failure};
 use super::types::{Action, Revision};
 use super::work::is_deploy_work;
 use api::names::reasons::HOOK_MANIFEST_IS_NOT_COMPLETED;
-use snapshot::{FailedHook, Instance, Kind, ObjectKey, Signal, Status, View, Work, terms};
+use store::{FailedHook, Instance, Kind, ObjectKey, Signal, Status, View, Work, terms};
 
 /// So far ahead may the clock of another leader have been.
 const AHEAD: SignedDuration = SignedDuration::from_secs(5);

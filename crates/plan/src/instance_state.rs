@@ -13,8 +13,8 @@ use super::told::cause;
 use super::types::{Wait, WaitOn};
 use super::version::{self, goes_down};
 use super::work::{Body, Rendering, deployed_works};
-use hash::{ConfigKey, parse_config_spec_hash};
-use snapshot::{ConfigRef, Failures, Instance, Reference, Signal, Status, View, Vocabulary, Work};
+use api::hash::{ConfigKey, parse_config_spec_hash};
+use store::{ConfigRef, Failures, Instance, Reference, Signal, Status, View, Vocabulary, Work};
 
 /// Condition that the deploying program reports.
 pub(super) const MANIFEST_APPLIED: &str = "ManifestApplied";

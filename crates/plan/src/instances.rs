@@ -12,7 +12,7 @@ use super::rollout::Member;
 use super::settled::{Heard, Quiet};
 use super::types::{Plan, Wait, earliest};
 use super::{diff, hook, hook_body, progress, registration, render_cache, uninstall};
-use snapshot::{Name, View};
+use store::{Name, View};
 
 /// Goes round the instances of an add-on.
 #[derive(Debug)]

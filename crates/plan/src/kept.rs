@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 use super::owners;
 use super::types::{Action, Revision};
-use hash::{ConfigKey, content_hash};
-use snapshot::{Config, ConfigRef, KeptContent, Kind, Name, ObjectKey, Place, View, terms};
+use api::hash::{ConfigKey, content_hash};
+use store::{Config, ConfigRef, KeptContent, Kind, Name, ObjectKey, Place, View, terms};
 
 /// How many copies of an add-on are kept, unless more of them are needed.
 pub(crate) const MOST: usize = 10;
@@ -231,7 +231,7 @@ fn is_rendered(view: &View<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use snapshot::{Event, Settings, Store};
+    use store::{Event, Settings, Store};
 
     const GROUP: &str = "addon.open-cluster-management.io";
 
@@ -247,7 +247,7 @@ mod tests {
         ));
         let spec = json!({"addonName": addon, "agentSpec": {"workload": {"manifests": manifests}}});
         let template = json!({"metadata": meta("t"), "spec": spec});
-        let hash = hash::SpecHash::of(&template).to_string();
+        let hash = api::hash::SpecHash::of(&template).to_string();
         let content = json!({"name": "t", "specHash": hash});
         let reference = json!({"group": GROUP, "resource": "addontemplates", "desiredConfig": content,
             "lastKnownGoodConfig": content});

@@ -42,6 +42,7 @@ mod told;
 mod types;
 mod uninstall;
 mod unreachable;
+pub mod upgrade;
 mod version;
 mod work;
 

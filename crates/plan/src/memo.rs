@@ -10,7 +10,7 @@ use jiff::Timestamp;
 
 use super::config::Common;
 use super::settled::{Heard, Others, Quiet};
-use snapshot::{Name, Scope, View};
+use store::{Name, Scope, View};
 
 /// What the last plan of one add-on has found out. Belongs to one add-on of one store.
 #[derive(Debug, Default)]

@@ -9,7 +9,7 @@ use super::census::Census;
 use super::rollup::Summary;
 use super::types::{Action, Revision};
 use super::{conditions, owners};
-use snapshot::{Condition, Kind, ObjectKey, Progression, RollUp, Status, View};
+use store::{Condition, Kind, ObjectKey, Progression, RollUp, Status, View};
 
 /// The conditions that are copied; others of the ClusterManagementAddOn stay there.
 const COPIED: [&str; 3] = ["Ready", "Reconciling", "Stalled"];

@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 
-use snapshot::{ADDON_GROUP, AddOn, Instance, Kind, Meta, OwnerReference};
+use store::{ADDON_GROUP, AddOn, Instance, Kind, Meta, OwnerReference};
 
 /// Returns the reference to an add-on.
 pub(super) fn of_addon(addon: &AddOn, controller: bool) -> Value {

@@ -25,8 +25,8 @@ use super::types::{Wait, WaitOn};
 use super::unreachable;
 use super::version::{self};
 use super::work::{Rendering, superseded};
-use snapshot::terms::MERGED;
-use snapshot::{Applied, Condition, ConfigType, Instance, Name, Reference, Status, View};
+use store::terms::MERGED;
+use store::{Applied, Condition, ConfigType, Instance, Name, Reference, Status, View};
 
 /// Makes the reports of one instance after the other.
 #[derive(Debug)]

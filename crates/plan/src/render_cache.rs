@@ -17,7 +17,7 @@ use super::rollout::{Member, Step};
 use super::types::WaitOn;
 use super::version::{carried_version, invalid};
 use super::work::{Body, Rendering, deploy_prefix, superseded};
-use snapshot::{
+use store::{
     ConfigRef, Content, DeploymentConfig, Kind, Layering, Name, Reference, Template, View, Work, marks, order,
 };
 

@@ -12,7 +12,7 @@ use super::change_event::Note;
 use super::registration::Registering;
 use super::types::WaitOn;
 use super::version::Memory;
-use snapshot::{Condition, ConfigType, Instance, Reference};
+use store::{Condition, ConfigType, Instance, Reference};
 
 /// What the status of one instance should be.
 #[derive(Debug)]

@@ -12,7 +12,7 @@ use super::instance_state::PROGRESSING;
 use super::rollout::{Asked, Counts, Placed, REASONS, ROLLED_BACK, ROLLING_BACK, Undo, failures, known_good};
 use super::types::earliest;
 use model::OnFailure;
-use snapshot::{
+use store::{
     Applied, Compat, Condition, ConfigRef, InstallStrategy, Name, Progression, ProgressionReference, Status,
     View, terms,
 };

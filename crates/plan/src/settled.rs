@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::census::InstanceTally;
 use super::types::Plan;
-use snapshot::{Kind, Name};
+use store::{Kind, Name};
 
 /// So many placements can be told apart; instances that others select are never quiet.
 const PLACEMENTS: u32 = u64::BITS;

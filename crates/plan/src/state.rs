@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use snapshot::{ConfigType, Status, Vocabulary};
+use store::{ConfigType, Status, Vocabulary};
 
 /// What is being done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

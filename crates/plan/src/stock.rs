@@ -12,7 +12,7 @@ use super::rollout::Member;
 use super::state::{Outcome, Phase, State, Words};
 use super::work::deployed_works;
 use api::names::conditions;
-use snapshot::{ConfigType, Failures, Instance, Reference, Status, View, Vocabulary};
+use store::{ConfigType, Failures, Instance, Reference, Status, View, Vocabulary};
 
 /// Condition that tells whether the configurations have been handed out.
 pub(super) const CONFIGURED: &str = "Configured";

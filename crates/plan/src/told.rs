@@ -10,7 +10,7 @@ use super::census::{Content, InstanceTally};
 use super::conditions::Wish;
 use super::rollout::{Attention, Notice};
 use super::state::{Outcome, State, Words};
-use snapshot::Status;
+use store::Status;
 
 /// Something that only a human can change.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -250,7 +250,7 @@ impl<'a> RollUpInput<'a> {
 mod tests {
     use super::super::state::Phase;
     use super::*;
-    use snapshot::Vocabulary;
+    use store::Vocabulary;
 
     fn row(state: &State, stuck: Option<&Stuck>, up: Option<Status>) -> String {
         let words = state.progressing(Vocabulary::Lifecycle, None);

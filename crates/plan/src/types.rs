@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::change_event::Note;
 use super::registration::CertificateDecision;
-use snapshot::{ConfigRef, ConfigType, Meta, Name, ObjectKey};
+use store::{ConfigRef, ConfigType, Meta, Name, ObjectKey};
 
 /// What the hub should look like next for one add-on, and what it is waiting for.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -28,7 +28,7 @@ use super::work::is_deploy_work;
 use super::{diff, unreachable};
 use api::names::conditions::HOOK_MANIFEST_COMPLETED;
 use api::names::reasons::{HOOK_MANIFEST_IS_COMPLETED, HOOK_MANIFEST_IS_NOT_COMPLETED};
-use snapshot::{AddOn, Instance, Kind, Name, ObjectKey, Status, TimeoutPolicy, View, Work, terms};
+use store::{AddOn, Instance, Kind, Name, ObjectKey, Status, TimeoutPolicy, View, Work, terms};
 
 /// Finalizer by which the agent of a cluster holds a work.
 const AGENT: &str = "cluster.open-cluster-management.io/manifest-work-cleanup";

@@ -9,7 +9,7 @@ use super::conditions::Wish;
 use super::diff;
 use super::stock;
 use super::types::Action;
-use snapshot::{Cluster, Instance, Status, View};
+use store::{Cluster, Instance, Status, View};
 
 /// Reason where the cluster gives none; a condition must have one.
 const NO_REASON: &str = "ManagedClusterUnknown";

@@ -10,8 +10,8 @@ use serde_json::{Map, Value, json};
 use super::owners;
 use super::render::Recipe;
 use super::types::WaitOn;
-use hash::{ConfigKey, parse_config_spec_hash};
-use snapshot::{
+use api::hash::{ConfigKey, parse_config_spec_hash};
+use store::{
     ConfigRef, ConfigType, Digest, HashPlace, Instance, Kind, Name, ObjectKey, Reference, View, Work, terms,
 };
 

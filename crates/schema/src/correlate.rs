@@ -61,7 +61,7 @@ pub(crate) fn key_of(keys: &[String], item: &Value) -> Option<String> {
     let mut out = String::new();
     for key in keys {
         if let Some(value) = members.get(key) {
-            out.push_str(&apimachinery::print::json(value));
+            out.push_str(&kubernetes::print::json(value));
         }
         out.push('\u{0}');
     }

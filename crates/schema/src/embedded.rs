@@ -2,8 +2,8 @@
 //!
 //! Decides with the rules of Kubernetes for the metadata of any object; never looks at the rest of an embedded object.
 
-use apimachinery::names::DNS1035_LABEL;
-use apimachinery::object_meta::{self, NameRule, Namespacing};
+use kubernetes::names::DNS1035_LABEL;
+use kubernetes::object_meta::{self, NameRule, Namespacing};
 
 use crate::error::{ErrorClass, FieldError};
 use crate::fault;

@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-pub use apimachinery::error_class::ErrorClass;
+pub use kubernetes::error_class::ErrorClass;
 
 /// One fault of one field.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -29,9 +29,9 @@ fn with_detail(mut head: String, detail: &str) -> String {
 /// Prints a value as the `BadValue` of a field error: strings quoted, composites as JSON.
 fn bad_value(value: &Value) -> String {
     match value {
-        Value::String(text) => apimachinery::print::quote(text),
-        Value::Number(digits) => apimachinery::print::number(digits),
-        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => apimachinery::print::json(value),
+        Value::String(text) => kubernetes::print::quote(text),
+        Value::Number(digits) => kubernetes::print::number(digits),
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => kubernetes::print::json(value),
     }
 }
 
@@ -69,7 +69,7 @@ pub(crate) fn invalid_omitting(path: &Path<'_>, detail: &str) -> FieldError {
 
 /// `Invalid value: "got": <name> in body must be of type <wanted>: "got"`.
 pub(crate) fn wrong_type(path: &Path<'_>, wanted: &str, got: &str) -> FieldError {
-    let got = apimachinery::print::quote(got);
+    let got = kubernetes::print::quote(got);
     let message = format!(
         "Invalid value: {got}: {} in body must be of type {wanted}: {got}",
         path.name()
@@ -83,7 +83,7 @@ pub(crate) fn not_supported<'a>(
     value: &Value,
     legal: impl IntoIterator<Item = &'a str>,
 ) -> FieldError {
-    let legal: Vec<String> = legal.into_iter().map(apimachinery::print::quote).collect();
+    let legal: Vec<String> = legal.into_iter().map(kubernetes::print::quote).collect();
     let message = format!(
         "Unsupported value: {}: supported values: {}",
         bad_value(value),

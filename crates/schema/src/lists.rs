@@ -42,7 +42,7 @@ pub(crate) fn check(node: &Node, value: &Value, path: &Path<'_>, out: &mut Vec<F
 }
 
 fn check_set(items: &[Value], path: &Path<'_>, out: &mut Vec<FieldError>) {
-    for at in second_ones(items.iter().map(apimachinery::print::json)) {
+    for at in second_ones(items.iter().map(kubernetes::print::json)) {
         if let Some(item) = items.get(at) {
             out.push(fault::duplicate(&path.index(at), item));
         }

@@ -3,8 +3,8 @@
 //! Holds facts only; never reads JSON schema text and never judges a value.
 
 use crate::rules::Rules;
-use apimachinery::formats::Format;
-use apimachinery::regexp::Pattern;
+use kubernetes::formats::Format;
+use kubernetes::regexp::Pattern;
 use serde_json::{Number, Value};
 use std::collections::BTreeMap;
 

@@ -9,7 +9,7 @@ use clap::Args;
 use crate::cli::CliError;
 use crate::cli::print::print;
 use crate::files::{Access, read_text, write};
-use field::Shown;
+use kubernetes::field::Shown;
 
 /// Write the example manifests into a folder: an add-on with all that it needs, an upgrade of clusters, and two that are wrong.
 ///
@@ -62,7 +62,7 @@ pub(in crate::cli) fn run(args: &ExamplesArgs) -> Result<(), CliError> {
     let dir = args.dir.display();
     print(&Shown::page(&format!(
         "{count} in {dir}\n\nTry with a hub:\n  kubectl apply -f {dir}\n  kubectl apply -f {dir}/wrong/01-rollout.yaml\nor without:\n  tidegate check {dir}\n",
-        count = field::counted(count, "file"),
+        count = kubernetes::field::counted(count, "file"),
     )))
 }
 
@@ -89,7 +89,7 @@ pub(in crate::cli) fn write_all(dir: &Path, others: Others) -> Result<usize, Cli
         let words = format!(
             "\"{}\" has files that say something else: {}; --force writes over them",
             dir.display(),
-            field::listed(changed.iter().copied())
+            kubernetes::field::listed(changed.iter().copied())
         );
         return Err(CliError::Refused(words.into()));
     }

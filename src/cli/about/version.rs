@@ -13,8 +13,8 @@ use serde::Serialize;
 use crate::cli::print::{OutputFormat, complain, print};
 use crate::cli::settings::{self, SettingsArgs};
 use crate::cli::{CliError, HubArgs, connect};
-use definitions::{HubContext, Operator, Proof, extended, plan};
-use field::Shown;
+use api::definitions::{HubContext, Operator, Proof, extended, plan};
+use kubernetes::field::Shown;
 
 /// The oldest minor version of Kubernetes 1 that a hub should have.
 const OLDEST: u64 = 30;
@@ -186,7 +186,7 @@ fn skew(client: &str, hub: &HubVersions) -> Vec<String> {
     if !absent.is_empty() {
         all.push(format!(
             "the hub does not serve {}; Tidegate's own kinds: `tidegate crds | kubectl apply -f -`",
-            field::listed(absent)
+            kubernetes::field::listed(absent)
         ));
     }
     all

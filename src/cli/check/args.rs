@@ -9,8 +9,8 @@ use clap::Args;
 use jiff::Timestamp;
 
 use crate::cli::{GateArgs, HubArgs, RightsArgs, SettingsArgs};
-use check::{MissingFacts, Threshold};
-use report::Format;
+use lint::check::{MissingFacts, Threshold};
+use lint::report::Format;
 
 /// Say what the gate would say about manifests, before they are applied.
 ///
@@ -145,7 +145,7 @@ impl FromStr for Output {
             .map_or((text, None), |(word, file)| (word, Some(file)));
         let known = FORMATS.into_iter().find(|(name, _)| *name == word);
         let (_, format) = known.ok_or_else(|| {
-            let near = field::nearest(word, FORMATS.map(|(name, _)| name));
+            let near = kubernetes::field::nearest(word, FORMATS.map(|(name, _)| name));
             let near = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
             format!("must be table, json, sarif, junit or github{near}")
         })?;

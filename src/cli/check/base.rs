@@ -9,9 +9,9 @@ use std::process::{Command, Stdio};
 
 use super::folder::{Folder, is_manifest};
 use crate::cli::CliError;
-use check::Base;
-use offline::Identity;
-use source::{objects, read};
+use insight::offline::Identity;
+use lint::check::Base;
+use lint::source::{objects, read};
 
 /// Returns the objects of these paths at a revision. What cannot be read there was no object.
 pub(super) fn at(revision: &str, paths: &[PathBuf]) -> Result<Base, CliError> {

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use crate::cli::CliError;
 use crate::files::{self, Walk};
-use check::File;
-use report::{Spot, Unreadable};
+use lint::check::File;
+use lint::report::{Spot, Unreadable};
 
 /// The largest file, in bytes.
 pub(in crate::cli) const LARGEST: u64 = 16 << 20;

@@ -6,8 +6,8 @@ use super::args::Output;
 use crate::cli::CliError;
 use crate::cli::print::{self, print};
 use crate::files::{Access, write as write_file};
-use field::Shown;
-use report::{Format, Report, Style, render};
+use kubernetes::field::Shown;
+use lint::report::{Format, Report, Style, render};
 
 /// Refuses two reports on standard output: the reader could not tell them apart.
 pub(in crate::cli) fn one_report_on_standard_output(outputs: &[Output]) -> Result<(), CliError> {

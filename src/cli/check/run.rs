@@ -14,10 +14,10 @@ use super::{base, folder};
 use crate::cli::print::complain;
 use crate::cli::settings::SettingsReading;
 use crate::cli::{CliError, live, rulebook, watch};
-use check::{Background, Base, File, MissingFacts, Outcome, check, outcome};
-use field::Shown;
-use offline::{Hub, Identity};
-use report::{Finding, Report, Severity};
+use insight::offline::{Hub, Identity};
+use kubernetes::field::Shown;
+use lint::check::{Background, Base, File, MissingFacts, Outcome, check, outcome};
+use lint::report::{Finding, Report, Severity};
 
 pub(in crate::cli) fn run(args: &CheckArgs) -> Result<ExitCode, CliError> {
     one_report_on_standard_output(&args.outputs)?;

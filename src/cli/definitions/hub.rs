@@ -10,7 +10,7 @@ use kube::{Api, Client};
 use serde_json::Value;
 
 use crate::cli::{CliError, HubArgs, connect};
-use definitions::{
+use api::definitions::{
     HubContext, Operator, Proof, converter, is_answered_by_tidegate, is_established, other_versions, probe,
     version_annotation,
 };

@@ -11,10 +11,10 @@ use super::hub::{Definitions, cannot_write};
 use super::{ApplyArgs, DefinitionsCommand, DefinitionsPlanArgs, RevertArgs};
 use crate::cli::print::{complain, print};
 use crate::cli::{CliError, OutputFormat, connect};
-use definitions::{
+use api::definitions::{
     DefinitionPlan, HubContext, Reversal, applied_text, extended, json, plan, plan_text, revert, revert_text,
 };
-use field::Shown;
+use kubernetes::field::Shown;
 
 /// What a running program has to be told.
 const RESTART: &str =

@@ -13,8 +13,8 @@ use serde_json::json;
 use super::args::Demo;
 use crate::cli::CliError;
 use crate::cli::about::examples::{ADDON, UPGRADE};
+use api::hash::render_go_json;
 use api::v1alpha1::ManagedClusterAddOn;
-use hash::render_go_json;
 
 /// How long the start waits for the add-on to begin everywhere.
 const BEGIN_WITHIN: Duration = Duration::from_secs(3);

@@ -15,7 +15,7 @@ use spokes::{FAULTS_ANNOTATION, FaultRule, Pattern};
 
 use crate::cli::print::print;
 use crate::cli::{CliError, connect};
-use field::{Shown, counted, nearest};
+use kubernetes::field::{Shown, counted, nearest};
 
 /// What can be asked of a hub that runs.
 #[derive(Clone, Debug, Subcommand)]

@@ -23,8 +23,8 @@ use serde_json::Value;
 use super::folder::Folder;
 use crate::cli::{CliError, DevArgs, connect};
 use admission::{Endpoint, configurations, configurations_without_conditions};
+use api::conversion::CONVERT_SERVED_PATH;
 use api::{self, Converter, serve_v1beta1};
-use conversion::CONVERT_SERVED_PATH;
 
 /// How long a hub may take until a new definition is served.
 const ESTABLISH_WITHIN: Duration = Duration::from_secs(30);

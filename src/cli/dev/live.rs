@@ -17,9 +17,9 @@ use crate::cli::print::{is_terminal, print, print_above, terminal_size};
 use crate::cli::rollout::{Gallery, Pictures};
 use crate::cli::signals::End;
 use crate::controllers::{Lens, Progress};
-use cockpit::{HealthState, Phase, Picture, summary};
-use field::{Shown, cut};
-use snapshot::Settings;
+use insight::cockpit::{HealthState, Phase, Picture, summary};
+use kubernetes::field::{Shown, cut};
+use store::Settings;
 
 /// The longest line, in characters.
 const LONGEST: usize = 500;
@@ -159,7 +159,7 @@ impl Screen {
 /// Returns what so many clusters say alike, on one line.
 fn folded(words: &str, clusters: &[String]) -> String {
     let mut sorted: Vec<&str> = clusters.iter().map(String::as_str).collect();
-    sorted.sort_by(|one, other| upgrade::natural_order(one, other));
+    sorted.sort_by(|one, other| plan::upgrade::natural_order(one, other));
     let named: Vec<&str> = sorted.into_iter().take(NAMED).collect();
     match clusters.len().saturating_sub(NAMED) {
         0 => format!("{} {words}", named.join(", ")),

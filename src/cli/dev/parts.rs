@@ -8,8 +8,8 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
 
-use apimachinery::duration::GoDuration;
 use arc_swap::ArcSwap;
+use kubernetes::duration::GoDuration;
 use spokes::{Faults, Fleet, FleetOptions, OpenShift, Times};
 use tokio::sync::{broadcast, watch};
 use tokio::task::JoinSet;
@@ -27,7 +27,7 @@ use crate::telemetry::Metrics;
 use crate::ui::Visitors;
 use ::audit::Told;
 use admission::{Endpoint, Rulebook};
-use snapshot::Settings;
+use store::Settings;
 
 /// Everything that runs.
 pub(super) struct Parts {

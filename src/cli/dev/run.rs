@@ -8,8 +8,8 @@ use crate::cli::about::examples::{self, Others};
 use crate::cli::print::print;
 use crate::cli::{CliError, DevArgs, rulebook, signals};
 use crate::controllers::TideOptions;
-use field::{Shown, one_line};
-use snapshot::Settings;
+use kubernetes::field::{Shown, one_line};
+use store::Settings;
 
 pub(in crate::cli) fn run(args: DevArgs) -> Result<(), CliError> {
     if let Some(command) = &args.then {

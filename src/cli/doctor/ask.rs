@@ -4,9 +4,9 @@
 
 use std::time::Duration;
 
-use doctor::Reading;
 use kube::api::{ApiResource, DynamicObject, GroupVersionKind, ListParams};
 use kube::{Api, Client};
+use operate::doctor::Reading;
 use serde_json::Value;
 
 use crate::controllers::page;
@@ -54,7 +54,7 @@ pub(super) fn words(error: &kube::Error) -> String {
             text
         }
     };
-    field::one_line(&text)
+    kubernetes::field::one_line(&text)
 }
 
 /// A kind, as it is addressed.

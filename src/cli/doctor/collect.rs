@@ -5,16 +5,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use doctor::{
-    Answered, BackstopObjects, Dates, Election, HubFacts, Reading, Served, ShownCertificate, Stage,
-    WebhookLists, endpoints,
-};
 use jiff::Timestamp;
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::api::{DynamicObject, ListParams, PostParams};
 use kube::{Api, Client};
+use operate::doctor::{
+    Answered, BackstopObjects, Dates, Election, HubFacts, Reading, Served, ShownCertificate, Stage,
+    WebhookLists, endpoints,
+};
 use serde_json::{Value, json};
-use snapshot::Kind;
+use store::Kind;
 
 use super::ask::{Of, reading, within, words};
 use super::certificate::{Question, look};
@@ -258,7 +258,7 @@ pub(super) async fn webhooks(client: &Client, gate: Option<&str>, facts: &mut Hu
     }
 }
 
-async fn shown(place: &doctor::Endpoint, gate: Option<&str>) -> Reading<ShownCertificate> {
+async fn shown(place: &operate::doctor::Endpoint, gate: Option<&str>) -> Reading<ShownCertificate> {
     let (name, address) = match (&place.service, &place.url) {
         (Some((namespace, name, port)), _) => {
             let name = format!("{name}.{namespace}.svc");
@@ -320,7 +320,10 @@ async fn asked(client: &Client, strategy: &Value) -> Reading<Answered> {
                 Reading::Refused(status.message.clone())
             }
             404 => Reading::Refused("the hub has no ClusterManagementAddOn".to_owned()),
-            code => Reading::Seen(Answered::Refused(code, field::one_line(&status.message))),
+            code => Reading::Seen(Answered::Refused(
+                code,
+                kubernetes::field::one_line(&status.message),
+            )),
         },
         Ok(Err(error)) => Reading::Refused(words(&error)),
         Err(_elapsed) => Reading::Refused("no answer within 15 s".to_owned()),

@@ -3,12 +3,12 @@
 //!
 //! Decides which questions are sent. Never decides what a left-over right means.
 
-use doctor::calls::Account;
-use doctor::{Confinement, HubFacts, KeySecret, Reading, Right, endpoints};
 use futures::{StreamExt as _, TryStreamExt as _};
 use k8s_openapi::api::core::v1::{Secret, ServiceAccount};
 use k8s_openapi::api::rbac::v1::ClusterRoleBinding;
 use kube::{Api, Client};
+use operate::doctor::calls::Account;
+use operate::doctor::{Confinement, HubFacts, KeySecret, Reading, Right, endpoints};
 use serde_json::Value;
 
 use super::ask::{Of, within};

@@ -2,11 +2,11 @@
 //!
 //! Decides which kinds are read. Works are kept without their specs, which are large and say nothing here. Never decides what is wrong.
 
-use doctor::{Fleet, Reading};
+use insight::offline::Hub;
 use kube::Client;
-use offline::Hub;
+use operate::doctor::{Fleet, Reading};
 use serde_json::Value;
-use snapshot::{Event, Kind, Settings, Store};
+use store::{Event, Kind, Settings, Store};
 
 use super::ask::{Of, reading};
 

@@ -71,10 +71,10 @@ pub enum FailFrom {
 }
 
 impl FailFrom {
-    pub(super) const fn severity(self) -> doctor::Severity {
+    pub(super) const fn severity(self) -> operate::doctor::Severity {
         match self {
-            Self::Error => doctor::Severity::Error,
-            Self::Warning => doctor::Severity::Warning,
+            Self::Error => operate::doctor::Severity::Error,
+            Self::Warning => operate::doctor::Severity::Warning,
         }
     }
 }

@@ -3,9 +3,9 @@
 //! Decides what can be right before the gate answers: webhooks and Lease come later. Errors keep the program from starting; the rest is
 //! told and waits.
 
-use doctor::{Colours, HubFacts, Report, Severity, Stage, examine, text};
-use field::{Shown, counted};
 use kube::Client;
+use kubernetes::field::{Shown, counted};
+use operate::doctor::{Colours, HubFacts, Report, Severity, Stage, examine, text};
 
 use super::collect::Named;
 use super::{collect, rights};

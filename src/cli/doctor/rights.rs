@@ -2,8 +2,6 @@
 //!
 //! Decides which roles of the table of calls belong to what runs. Never decides what a missing right means.
 
-use doctor::calls::{Account, Role};
-use doctor::{Judged, Reading, Right};
 use futures::StreamExt as _;
 use k8s_openapi::api::authorization::v1::{
     ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec, SubjectAccessReview,
@@ -11,6 +9,8 @@ use k8s_openapi::api::authorization::v1::{
 };
 use kube::api::PostParams;
 use kube::{Api, Client};
+use operate::doctor::calls::{Account, Role};
+use operate::doctor::{Judged, Reading, Right};
 
 use super::ask::{within, words};
 use crate::cli::{ControllersMode, Only};

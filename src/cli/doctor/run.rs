@@ -4,8 +4,8 @@
 
 use std::process::ExitCode;
 
-use doctor::{Colours, HubFacts, Reading, Report, Stage, examine, json, text};
-use field::{Listing, Shown};
+use kubernetes::field::{Listing, Shown};
+use operate::doctor::{Colours, HubFacts, Reading, Report, Stage, examine, json, text};
 
 use super::collect::Named;
 use super::{DoctorArgs, collect, confinement, fleet, rights};

@@ -4,7 +4,7 @@
 
 use std::error::Error;
 
-use field::one_line;
+use kubernetes::field::one_line;
 
 /// A hub that does not answer.
 #[derive(Debug, thiserror::Error)]

@@ -13,10 +13,10 @@ use super::hub::{Extent, facts};
 use super::said::{CommandOutput, DOES_NOT_COMPILE, faults};
 use super::{BenchArgs, files};
 use crate::cli::CliError;
+use admission::policy::PolicySet;
 use admission::{Operation, RequestContext, Rulebook, try_policies};
-use field::{Shown, one_line};
-use policy::PolicySet;
-use snapshot::Facts;
+use kubernetes::field::{Shown, one_line};
+use store::Facts;
 
 pub(super) fn run(args: &BenchArgs) -> Result<CommandOutput, CliError> {
     let folder = read_all(&args.paths)?;

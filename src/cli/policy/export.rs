@@ -9,12 +9,12 @@ use super::files::read_all;
 use super::said::{CommandOutput, DOES_NOT_COMPILE, FOUND, faults};
 use crate::cli::CliError;
 use crate::cli::print::complain;
-use field::{Shown, acts};
+use kubernetes::field::{Shown, acts};
 
 pub(super) fn run(args: &ExportArgs) -> Result<CommandOutput, CliError> {
     let loaded = read_all(&args.paths)?.load();
     let mut said = CommandOutput::default();
-    for exported in policy::native(&loaded.set) {
+    for exported in admission::policy::native(&loaded.set) {
         match exported {
             Ok(objects) => {
                 for object in objects {

@@ -9,9 +9,9 @@ use serde_json::Value;
 
 use crate::cli::CliError;
 use crate::files::{Walk, read_text};
-use check::File;
-use policy::{Loaded, Origin, PolicySet, Source, is_policy};
-use source::{Node, read};
+use admission::policy::{Loaded, Origin, PolicySet, Source, is_policy};
+use lint::check::File;
+use lint::source::{Node, read};
 
 /// The largest file, in bytes.
 const LARGEST: u64 = 8 << 20;

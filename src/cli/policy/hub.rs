@@ -4,8 +4,8 @@
 
 use serde_json::Value;
 
-use offline::Hub;
-use snapshot::{Facts, Kind};
+use insight::offline::Hub;
+use store::{Facts, Kind};
 
 /// Whether the objects are the whole hub.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,9 +12,9 @@ use super::said::{DOES_NOT_COMPILE, FOUND, UNREADABLE};
 use crate::cli::CliError;
 use crate::cli::check::{one_report_on_standard_output, write};
 use crate::cli::print::print;
-use check::{Lint, lint};
-use field::{Shown, one_line};
-use report::Format;
+use kubernetes::field::{Shown, one_line};
+use lint::check::{Lint, lint};
+use lint::report::Format;
 
 pub(super) fn run(args: &LintArgs) -> Result<ExitCode, CliError> {
     one_report_on_standard_output(&args.outputs)?;

@@ -9,8 +9,8 @@ use super::NewArgs;
 use super::said::CommandOutput;
 use crate::cli::CliError;
 use crate::files::create;
-use apimachinery::names::{Unit, dns1123_subdomain_faults};
-use field::{Shown, nearest, quoted};
+use kubernetes::field::{Shown, nearest, quoted};
+use kubernetes::names::{Unit, dns1123_subdomain_faults};
 
 /// A kind of objects that the gate is asked about, and what an example of it needs.
 struct Subject {

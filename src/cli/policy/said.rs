@@ -2,8 +2,8 @@
 //!
 //! Decides how the faults of policies are shown. Never does the work of a subcommand.
 
-use field::{Shown, one_line};
-use policy::Report;
+use admission::policy::Report;
+use kubernetes::field::{Shown, one_line};
 
 /// A policy does not compile.
 pub(super) const DOES_NOT_COMPILE: u8 = 3;

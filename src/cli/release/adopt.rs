@@ -7,8 +7,8 @@ use clap::Args;
 use super::hub::{BINDINGS, CLUSTER_BINDINGS, unread};
 use crate::cli::print::print;
 use crate::cli::{CliError, HubArgs, LeasePlace, connect};
-use field::Shown;
-use release::{Account, copies};
+use kubernetes::field::Shown;
+use operate::release::{Account, copies};
 
 /// Take over from OCM's add-on manager.
 ///

@@ -7,7 +7,7 @@ use kube::{Api, Client};
 use serde_json::{Value, json};
 
 use super::hub::Of;
-use release::{Act, Step};
+use operate::release::{Act, Step};
 
 /// Name under which the API server records our writes.
 const FIELD_MANAGER: &str = "tidegate";

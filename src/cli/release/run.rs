@@ -19,9 +19,9 @@ use crate::cli::settings::SettingsReading;
 use crate::cli::words::lease;
 use crate::cli::{CliError, ControllerFlags, HubArgs, LeasePlace, Manage, SettingsArgs, connect};
 use api::names::annotations::{LIFECYCLE, LIFECYCLE_TIDEGATE};
-use field::Shown;
-use release::{RemovableObjects, is_alive, is_ours, left, steps, twin_of};
-use snapshot::terms;
+use kubernetes::field::Shown;
+use operate::release::{RemovableObjects, is_alive, is_ours, left, steps, twin_of};
+use store::terms;
 
 /// Hand add-ons back to OCM's add-on manager.
 ///

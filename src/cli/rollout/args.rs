@@ -5,8 +5,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use apimachinery::duration::GoDuration;
 use clap::{Args, Subcommand};
+use kubernetes::duration::GoDuration;
 
 use crate::cli::{BehaviourArgs, HubArgs, OutputFormat};
 

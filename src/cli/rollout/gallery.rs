@@ -8,8 +8,8 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::hub::{picture, wake};
-use cockpit::{Picture, Rollouts, Stopwatch, Target, TargetKind};
-use snapshot::{Kind, Owner, Store, Touched};
+use insight::cockpit::{Picture, Rollouts, Stopwatch, Target, TargetKind};
+use store::{Kind, Owner, Store, Touched};
 
 /// Pictures in the order of their targets.
 pub(in crate::cli) type Pictures = Vec<Arc<Picture>>;

@@ -13,9 +13,9 @@ use serde_json::{Value, json};
 use super::args::{AskArgs, RolloutHubArgs};
 use crate::cli::print::complain;
 use crate::cli::{CliError, connect, live};
-use cockpit::{Picture, Rollouts, Stopwatch, Target, TargetKind, Unknown, addon, find, upgrade};
-use field::Shown;
-use snapshot::{Kind, Settings, Store};
+use insight::cockpit::{Picture, Rollouts, Stopwatch, Target, TargetKind, Unknown, addon, find, upgrade};
+use kubernetes::field::Shown;
+use store::{Kind, Settings, Store};
 
 /// How long names may take that only complete a command line.
 const NAMES_WITHIN: Duration = Duration::from_secs(2);
@@ -23,7 +23,7 @@ const NAMES_WITHIN: Duration = Duration::from_secs(2);
 /// A hub as it was at one time.
 pub(in crate::cli) struct Source {
     pub(in crate::cli) store: Store,
-    pub(in crate::cli) hub: offline::Hub,
+    pub(in crate::cli) hub: insight::offline::Hub,
     pub(in crate::cli) now: Timestamp,
 }
 
@@ -169,7 +169,7 @@ impl Events {
     pub(in crate::cli) fn history(self, target: &Target, object: &Value) -> Value {
         let progressions = object.pointer("/status/installProgressions").cloned();
         json!({
-            "apiVersion": cockpit::API_VERSION,
+            "apiVersion": insight::cockpit::API_VERSION,
             "kind": "RolloutHistory",
             "target": target,
             "installProgressions": progressions.unwrap_or(Value::Array(Vec::new())),

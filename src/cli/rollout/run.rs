@@ -16,12 +16,12 @@ use super::status::watch;
 use super::write::{Outcome, Request, put};
 use crate::cli::print::{OutputFormat, print};
 use crate::cli::{CliError, connect, live};
-use cockpit::{
+use insight::cockpit::{
     Approve, Line, Picture, Steer, Stopwatch, Target, Tone, Verb, Writing, find, history, list, status, steer,
 };
-use field::Shown;
+use kubernetes::field::Shown;
 use serde_json::{Value, json};
-use snapshot::Settings;
+use store::Settings;
 
 pub(in crate::cli) fn run(args: &RolloutArgs) -> Result<ExitCode, CliError> {
     match &args.command {
@@ -36,7 +36,7 @@ pub(in crate::cli) fn run(args: &RolloutArgs) -> Result<ExitCode, CliError> {
         RolloutCommand::Undo(args) => told(args, &Verb::Undo),
         RolloutCommand::History(args) => remembered(args),
         RolloutCommand::Schema => {
-            print_json(&cockpit::json_schema())?;
+            print_json(&insight::cockpit::json_schema())?;
             Ok(ExitCode::SUCCESS)
         }
     }
@@ -70,7 +70,9 @@ fn all(args: &ListArgs) -> Result<ExitCode, CliError> {
                 // A list tells how far each is; its clusters are told by its status.
                 .map(|picture| value(&picture.without_clusters()))
                 .collect();
-            print_json(&json!({"apiVersion": cockpit::API_VERSION, "kind": "RolloutList", "items": items?}))?;
+            print_json(
+                &json!({"apiVersion": insight::cockpit::API_VERSION, "kind": "RolloutList", "items": items?}),
+            )?;
         }
         OutputFormat::Text if pictures.is_empty() => {
             print(&Shown::line("the hub has no add-on and no upgrade of clusters"))?;
@@ -96,8 +98,8 @@ fn remembered(args: &HistoryArgs) -> Result<ExitCode, CliError> {
     let (object, told) = match &args.ask.facts {
         Some(_) => {
             let mut objects = source.hub.objects().iter();
-            let is_it = |key: &snapshot::ObjectKey| {
-                let kinds = [snapshot::Kind::AddOn, snapshot::Kind::Upgrade];
+            let is_it = |key: &store::ObjectKey| {
+                let kinds = [store::Kind::AddOn, store::Kind::Upgrade];
                 kinds.contains(&key.kind) && *key.name == *target.name && *key.namespace == *target.namespace
             };
             let found = objects
@@ -158,8 +160,8 @@ pub(in crate::cli) fn steered(
         (known, _) => known?,
     };
     let store = live::read(place)?.store(known);
-    let target =
-        find(&cockpit::Rollouts::of(&store), name).map_err(|unknown| CliError::Refused(Box::new(unknown)))?;
+    let target = find(&insight::cockpit::Rollouts::of(&store), name)
+        .map_err(|unknown| CliError::Refused(Box::new(unknown)))?;
     let picture = picture(&store, &target, &Stopwatch::default(), now).ok_or_else(|| gone(&target))?;
     runtime()?.block_on(async {
         let client = connect::client(connect::config_of(place).await?)?;

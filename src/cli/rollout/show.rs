@@ -2,8 +2,8 @@
 //!
 //! Decides colours, and that a page which no terminal shows has everything.
 
-use cockpit::{Line, Tone, WHOLE};
-use field::Shown;
+use insight::cockpit::{Line, Tone, WHOLE};
+use kubernetes::field::Shown;
 
 use crate::cli::print::{is_coloured, terminal_size};
 

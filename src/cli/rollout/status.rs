@@ -15,8 +15,8 @@ use super::show::{painted, width};
 use crate::cli::print::{Redrawn, is_terminal, print, terminal_size};
 use crate::cli::{CliError, OutputFormat, connect, signals};
 use crate::controllers::Lens;
-use cockpit::{Phase, Picture, Stopwatch, status, summary};
-use field::Shown;
+use insight::cockpit::{Phase, Picture, Stopwatch, status, summary};
+use kubernetes::field::Shown;
 
 /// How often countdowns are drawn anew.
 const TICK: Duration = Duration::from_secs(1);

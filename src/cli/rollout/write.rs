@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 use super::conflict::{is_by_hand, managers, owners, owners_of_spec};
 use super::hub::{api, resource, unread};
 use crate::cli::CliError;
-use cockpit::{Form, Target, Verb, Writing};
-use snapshot::{Kind, ObjectKey, terms};
+use insight::cockpit::{Form, Target, Verb, Writing};
+use store::{Kind, ObjectKey, terms};
 
 /// How a verb is written.
 #[derive(Clone, Copy, Debug, Default)]

@@ -17,7 +17,7 @@ use crate::cli::{CliError, Only};
 use crate::controllers::CertificateOptions;
 use crate::server::{Callers, Certificate, ClientAuthority, Health, Pages, PagesAt, PathSecrets};
 use crate::telemetry::Metrics;
-use certificates::Lives;
+use kubernetes::certificates::Lives;
 
 /// The gate's door.
 #[derive(Args, Clone, Debug)]

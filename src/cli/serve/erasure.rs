@@ -14,7 +14,7 @@ use tracing::{debug, error, info};
 
 use crate::cli::Only;
 use crate::telemetry::Metrics;
-use definitions::{Erasure, converter, erasure, extended, has_something_to_lose, is_kept};
+use api::definitions::{Erasure, converter, erasure, extended, has_something_to_lose, is_kept};
 
 /// An operator takes minutes to write its conversion back.
 const LOOK_EVERY: Duration = Duration::from_mins(5);

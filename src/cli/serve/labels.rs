@@ -7,7 +7,7 @@ use kube::Client;
 use tracing::{debug, info};
 
 use crate::cli::{Only, ServeArgs};
-use snapshot::{DiscoveryLabels, Settings};
+use store::{DiscoveryLabels, Settings};
 
 /// The group of `ClusterManager`: a hub that serves it has OCM's operator, which always runs the registration controller.
 const OPERATOR: &str = "operator.open-cluster-management.io";

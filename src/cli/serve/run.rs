@@ -32,8 +32,8 @@ use crate::telemetry::Metrics;
 use crate::ui::Visitors;
 use ::audit::Told;
 use admission::Rulebook;
-use field::Shown;
-use snapshot::{DiscoveryLabels, Settings};
+use kubernetes::field::Shown;
+use store::{DiscoveryLabels, Settings};
 
 /// How long the start waits for a first look at the keys of records.
 const KEYS_WITHIN: Duration = Duration::from_secs(10);

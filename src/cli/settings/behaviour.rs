@@ -10,8 +10,8 @@ use super::flags::{ControllerArgs, ControllerFlags, Words};
 use super::published::{self, SettingsArgs};
 use crate::cli::print::complain;
 use crate::cli::{CliError, RightsArgs};
-use field::Shown;
-use offline::Dump;
+use insight::offline::Dump;
+use kubernetes::field::Shown;
 
 /// How the controllers of the hub behave: what they publish, and flags beside it.
 #[derive(Args, Clone, Debug)]
@@ -270,7 +270,7 @@ mod tests {
     fn what_is_not_published_is_noted_and_defaults_count() {
         let absent = SettingsReading::Absent("tidegate/tidegate-settings".to_owned());
         let (known, notes) = args("").quietly(&absent).expect("defaults");
-        assert_eq!(known.settings().compat, snapshot::Compat::Tidegate);
+        assert_eq!(known.settings().compat, store::Compat::Tidegate);
         assert!(
             notes.concat().contains("no ConfigMap tidegate/tidegate-settings"),
             "{notes:?}"

@@ -10,7 +10,7 @@ use clap::{ArgMatches, Args, Command, FromArgMatches, Parser};
 use crate::cli::options::{STOCK_LEASE, StockArg, stock_lease};
 use crate::cli::{RightsArgs, TideArgs};
 use crate::controllers::TideOptions;
-use snapshot::Settings;
+use store::Settings;
 
 /// Words by flag, without dashes.
 pub(in crate::cli) type Words = BTreeMap<String, String>;
@@ -145,7 +145,7 @@ impl FromArgMatches for ControllerFlags {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use snapshot::{Compat, HookTimeout, Vocabulary};
+    use store::{Compat, HookTimeout, Vocabulary};
 
     #[derive(Parser)]
     struct Looks {
@@ -191,7 +191,7 @@ mod tests {
         ]);
         let (args, strange) = flags("").beside(&hub);
         assert_eq!(strange, ["--colour-of-the-sea=blue", "--compat=solaris"]);
-        assert_eq!(args.settings().managing, snapshot::Managing::Marked);
+        assert_eq!(args.settings().managing, store::Managing::Marked);
     }
 
     #[test]

@@ -7,8 +7,8 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use crate::cli::print::is_watched;
-use field::one_line;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use kubernetes::field::one_line;
 
 /// What takes less is not worth a word.
 const QUIET: Duration = Duration::from_secs(1);

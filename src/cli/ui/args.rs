@@ -4,8 +4,8 @@
 
 use std::net::SocketAddr;
 
-use apimachinery::names::is_dns1123_subdomain;
 use clap::Args;
+use kubernetes::names::is_dns1123_subdomain;
 
 /// The web page.
 #[derive(Args, Clone, Debug, Default)]

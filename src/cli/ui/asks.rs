@@ -13,9 +13,9 @@ use crate::cli::connect::{self, HubConfig};
 use crate::cli::rollout::{events, raw};
 use crate::cli::{CliError, live};
 use crate::ui::{Ask, Token};
-use cockpit::{Target, TargetKind};
-use field::Listing;
-use snapshot::Settings;
+use insight::cockpit::{Target, TargetKind};
+use kubernetes::field::Listing;
+use store::Settings;
 
 /// A hub that can be read as different people.
 #[derive(Clone, Debug)]
@@ -59,18 +59,18 @@ impl Reader {
 
 /// Says why a cluster is where it is, in words and as programs read it.
 fn reasons(
-    (hub, settings, now): (&offline::Hub, Settings, Timestamp),
+    (hub, settings, now): (&insight::offline::Hub, Settings, Timestamp),
     target: &Target,
     cluster: &str,
 ) -> Result<Value, String> {
     match target.kind {
-        TargetKind::ClusterManagementAddOn => why::why(hub, settings, (&target.name, Some(cluster)), now)
-            .map(|answer| json!({"text": why::text(&answer, true, Listing::Whole), "answer": why::json(&answer)}))
+        TargetKind::ClusterManagementAddOn => insight::why::why(hub, settings, (&target.name, Some(cluster)), now)
+            .map(|answer| json!({"text": insight::why::text(&answer, true, Listing::Whole), "answer": insight::why::json(&answer)}))
             .map_err(|error| error.to_string()),
         TargetKind::ManagedClustersUpgrade => {
             let name = format!("{}/{}", target.namespace, target.name);
-            why::why_upgrade(hub, settings, (&name, Some(cluster)), now)
-                .map(|answer| json!({"text": why::upgrade_text(&answer, Listing::Whole), "answer": why::upgrade_json(&answer)}))
+            insight::why::why_upgrade(hub, settings, (&name, Some(cluster)), now)
+                .map(|answer| json!({"text": insight::why::upgrade_text(&answer, Listing::Whole), "answer": insight::why::upgrade_json(&answer)}))
                 .map_err(|error| error.to_string())
         }
     }

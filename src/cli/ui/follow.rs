@@ -21,8 +21,8 @@ use crate::cli::{CliError, LeasePlace};
 use crate::controllers::Lens;
 use crate::ui::{Interest, Page, PageOptions, Sources, Visitors};
 use audit::Told;
-use release::{is_alive, is_ours};
-use snapshot::{Fence, Settings};
+use operate::release::{is_alive, is_ours};
+use store::{Fence, Settings};
 
 /// How often it is looked whether a user still looks, and which manager drives the hub.
 const LOOK_AGAIN: Duration = Duration::from_secs(10);

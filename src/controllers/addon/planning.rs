@@ -9,7 +9,7 @@ use jiff::Timestamp;
 
 use crate::controllers::runtime::{Controller, Moment, Planned};
 use plan::{self, Memo, Plan};
-use snapshot::{Name, ObjectKey, Owner, Store, View};
+use store::{Name, ObjectKey, Owner, Store, View};
 
 /// What makes plans.
 type Planner = fn(&View<'_>, Timestamp, &mut Memo) -> Plan;

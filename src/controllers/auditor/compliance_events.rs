@@ -9,7 +9,7 @@ use crate::controllers::EventRecorder;
 use crate::controllers::runtime::event_budget::InvolvedObject;
 use audit::{Bearing, Ledger, ObjectKey};
 use plan::Grade;
-use snapshot::Name;
+use store::Name;
 
 /// Reason of the event about an object that has begun to be at fault.
 const NON_COMPLIANT: &str = "NonCompliant";

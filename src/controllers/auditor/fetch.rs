@@ -11,7 +11,7 @@ use kube::{Api, Client};
 use crate::controllers::runtime::raw::{Raw, resource};
 use crate::controllers::runtime::sign_of_life::{TooLarge, listening, smaller};
 use audit::ObjectKey;
-use snapshot::Kind;
+use store::Kind;
 
 /// Up to how many objects are read one by one.
 pub(super) const FEW: usize = 16;

@@ -25,7 +25,7 @@ use audit::{
     Asks, AuditedObject, Facts, Finding, Inputs, KINDS, Ledger, ObjectKey, Rulebook, Shift, Told, is_going,
     judge,
 };
-use snapshot::Kind;
+use store::Kind;
 
 /// Objects that are judged in one go.
 const BATCH: usize = 32;

@@ -14,7 +14,7 @@ use super::apply::FIELD_MANAGER;
 use crate::controllers::runtime::definition::{Absent, Definition};
 use crate::controllers::runtime::error_root::root;
 use audit::{CONTENT, MANAGED_BY, MANAGER, NAME, ReportKind};
-use snapshot::Name;
+use store::Name;
 
 /// What is told of one kind of report.
 #[derive(Debug)]

@@ -21,7 +21,7 @@ use super::start::AuditOptions;
 use crate::controllers::runtime::error_root::root;
 use crate::telemetry::{Metrics, Written};
 use audit::{Ledger, ObjectKey, ReportKind, content_of, report};
-use snapshot::Name;
+use store::Name;
 
 /// The most reports that are written in one turn; the others wait for the next.
 const MOST_AT_A_TURN: usize = 100;

@@ -10,7 +10,7 @@ use serde_json::Value;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
 use audit::{AuditedObject, Digest, KINDS, is_going};
-use snapshot::{Event, Kind, Name, ObjectKey};
+use store::{Event, Kind, Name, ObjectKey};
 
 /// How much text may travel at the same time, in KiB.
 const ROOM: usize = 4 << 10;

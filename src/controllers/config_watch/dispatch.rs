@@ -11,7 +11,7 @@ use tracing::debug;
 
 use super::served::Discovery;
 use super::type_watch::{Order, TypeWatch};
-use snapshot::{ConfigRef, ConfigType, ConfigWatchList, Event};
+use store::{ConfigRef, ConfigType, ConfigWatchList, Event};
 
 /// The watch of one type.
 #[derive(Debug)]

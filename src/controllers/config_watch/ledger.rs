@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use snapshot::ConfigRef;
+use store::ConfigRef;
 
 const FIRST: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(30);
@@ -206,7 +206,7 @@ impl Ledger {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use snapshot::ConfigType;
+    use store::ConfigType;
 
     fn config(name: &str) -> ConfigRef {
         let of = ConfigType {

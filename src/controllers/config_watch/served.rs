@@ -13,7 +13,7 @@ use kube::core::ApiResource;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
-use snapshot::ConfigType;
+use store::ConfigType;
 
 /// What must be possible with a type of configuration.
 const VERBS: [&str; 3] = ["get", "list", "watch"];

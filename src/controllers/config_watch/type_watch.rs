@@ -19,7 +19,7 @@ use tracing::{debug, info, warn};
 use super::ledger::{Ledger, Look, Stamp};
 use super::served::{Discovery, Served, Unknown};
 use crate::controllers::runtime::raw::Raw;
-use snapshot::{Absence, ConfigLookup, ConfigRef, ConfigType, Event, ObservedConfig, TypeFault, absence};
+use store::{Absence, ConfigLookup, ConfigRef, ConfigType, Event, ObservedConfig, TypeFault, absence};
 
 /// Objects of one type that are read at the same time.
 const AT_ONCE: usize = 8;

@@ -19,7 +19,7 @@ use tracing::{info, warn};
 use super::identity::holder;
 use crate::controllers::runtime::error_root::root;
 use crate::telemetry::{Holder, LeaseOf, Metrics};
-use snapshot::Fence;
+use store::Fence;
 
 /// How long a Lease lasts that does not say so: OCM's default.
 const LASTS: Duration = Duration::from_secs(137);

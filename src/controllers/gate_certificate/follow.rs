@@ -9,7 +9,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use super::object_watch::{ObservedObject, observed};
-use certificates::{CERTIFICATE, KEY};
+use kubernetes::certificates::{CERTIFICATE, KEY};
 
 /// What is known of the Secret.
 #[derive(Clone, PartialEq, Eq)]

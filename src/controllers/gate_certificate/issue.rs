@@ -11,7 +11,7 @@ use rcgen::{
     KeyUsagePurpose,
 };
 
-use certificates::{Lives, Made};
+use kubernetes::certificates::{Lives, Made};
 
 /// Makes a pair for callers who use this name.
 pub(super) fn issue(name: &str, lives: Lives, now: Timestamp) -> Result<Made, rcgen::Error> {

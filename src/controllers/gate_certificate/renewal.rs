@@ -28,7 +28,7 @@ use crate::controllers::runtime::clock::{Clock, Trust, keep_time, read_date};
 use crate::controllers::runtime::error_root::root;
 use crate::controllers::tide::Tide;
 use crate::telemetry::Metrics;
-use certificates::{AUTHORITIES, Data, Flaw, Holding, Lives, Step, Trusting, change, next};
+use kubernetes::certificates::{AUTHORITIES, Data, Flaw, Holding, Lives, Step, Trusting, change, next};
 
 /// Nothing is due: something changes before, or it is looked at once more.
 const FAR: Duration = Duration::from_hours(1);

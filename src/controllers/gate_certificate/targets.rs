@@ -15,7 +15,7 @@ use tracing::{info, warn};
 
 use super::apply::apply_bundle;
 use super::object_watch::{ObservedObject, observed};
-use certificates::{Trusting, bundle_patch, bundles, trusting};
+use kubernetes::certificates::{Trusting, bundle_patch, bundles, trusting};
 
 /// The longest pause between two writes of the same bundle into the same object.
 const LONGEST: Duration = Duration::from_mins(5);

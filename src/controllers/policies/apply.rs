@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 
 use super::watch::resource;
 use crate::controllers::runtime::raw::Raw;
+use admission::policy::is_former;
 use api::names::OWN_GROUP;
 use api::v1alpha1::GROUP;
-use policy::is_former;
 
 /// Name under which the API server records our writes.
 const FIELD_MANAGER: &str = "tidegate";

@@ -6,9 +6,9 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use admission::policy::{InForce, Report};
 use api::names::OWN_GROUP;
 use api::v1alpha1::{GROUP, VERSION};
-use policy::{InForce, Report};
 
 /// The longest message of a condition, in bytes; the API allows 32 KiB.
 const LONGEST: usize = 16 * 1024;
@@ -151,7 +151,7 @@ fn seconds(now: Timestamp) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use policy::{Origin, PolicySet, Source};
+    use admission::policy::{Origin, PolicySet, Source};
 
     fn report(expression: &str, generation: i64, previous: &PolicySet) -> (PolicySet, Report) {
         let document = json!({

@@ -23,9 +23,9 @@ use crate::controllers::runtime::definition::{Absent, Definition};
 use crate::controllers::runtime::error_root::root;
 use crate::controllers::runtime::raw::Raw;
 use crate::controllers::runtime::sign_of_life::{TooLarge, listening, smaller};
+use admission::policy::{Origin, PolicySet, Report, Source, is_former};
 use api::names::OWN_GROUP;
 use api::v1alpha1::{GROUP, VERSION};
-use policy::{Origin, PolicySet, Report, Source, is_former};
 
 /// The most objects of one page of a list; fewer where the page would have too many bytes.
 const PAGE: u32 = 200;

@@ -21,7 +21,7 @@ use super::looks::{Look, Looks};
 use super::read_again::{Found, look_again, look_within};
 use crate::telemetry::Metrics;
 use plan::{Action, Plan};
-use snapshot::{Event, Kind, Name, ObjectKey, Owner, Store};
+use store::{Event, Kind, Name, ObjectKey, Owner, Store};
 
 /// First and longest pause before a hub that does not answer is asked again, and between two lists of a kind.
 const FIRST: Duration = Duration::from_secs(1);

@@ -24,7 +24,7 @@ use crate::controllers::addon::Planning;
 use crate::controllers::tide::TideOptions;
 use crate::telemetry::Metrics;
 use plan::{Action, Plan, Revision};
-use snapshot::{Event, Fence, Kind, ObjectKey, Settings, Store};
+use store::{Event, Fence, Kind, ObjectKey, Settings, Store};
 
 const MINUTE: Duration = Duration::from_mins(1);
 
@@ -625,7 +625,7 @@ pub(super) fn planned(driver: &mut Reconciler, addon: &str) -> (Vec<ObjectKey>, 
 
 /// Every kind of which the table of calls says that its objects are read by name.
 fn read_by_name() -> BTreeSet<Kind> {
-    let rows = doctor::calls::CALLS
+    let rows = operate::doctor::calls::CALLS
         .iter()
         .filter(|call| call.verbs.contains(&"get"));
     let kinds = rows.flat_map(|call| {

@@ -10,7 +10,7 @@ use tracing::{debug, warn};
 use super::backoff::Failure;
 use super::error_root::root;
 use crate::controllers::sign::SignError;
-use snapshot::{ObjectKey, Owner};
+use store::{ObjectKey, Owner};
 
 /// From which pause on a write that fails again and again is worth a warning, whatever the reason.
 pub(super) const STUBBORN: Duration = Duration::from_secs(1);

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use snapshot::ObjectKey;
+use store::ObjectKey;
 
 const FIRST: Duration = Duration::from_millis(100);
 const LONGEST: Duration = Duration::from_mins(5);
@@ -75,7 +75,7 @@ impl Backoff {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use snapshot::Kind;
+    use store::Kind;
 
     #[tokio::test]
     async fn pauses_double_up_to_a_limit_and_end_with_a_success() {

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 
 use crate::telemetry::{Fact, Open, TraceMetrics};
 use plan::Plan;
-use snapshot::{Name, ObjectKey, Owner, Store};
+use store::{Name, ObjectKey, Owner, Store};
 
 /// When a plan is made.
 #[derive(Debug, Clone, Copy)]

@@ -15,7 +15,7 @@ use super::looks::Look;
 use super::read_again::{Found, Unread};
 use super::reconciler::Reconciler;
 use plan::Plan;
-use snapshot::{Name, ObjectKey, Owner};
+use store::{Name, ObjectKey, Owner};
 
 impl Reconciler {
     /// Time that was lost, and is known again, concerns every owner;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use plan::Grade;
-use snapshot::{Name, Owner};
+use store::{Name, Owner};
 
 /// Reason of the event that stands for those that were not written.
 pub(in crate::controllers) const SUMMARY: &str = "EventsSummarized";

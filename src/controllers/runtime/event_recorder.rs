@@ -21,7 +21,7 @@ use super::event_budget::{
     Admission, BudgetOf, EventBudget, EventCorrelator, InvolvedObject, SUMMARY, Summary,
 };
 use plan::{Grade, Note};
-use snapshot::{Name, ObjectKey};
+use store::{Name, ObjectKey};
 
 /// Who reports: `reportingController` of every event.
 const CONTROLLER: &str = "tidegate.io/controllers";
@@ -283,7 +283,7 @@ fn event(grade: Grade, reason: &str, action: &str, note: &str) -> Event {
             Grade::Warning => EventType::Warning,
         },
         reason: reason.to_owned(),
-        note: Some(field::shortened(note, LONGEST_NOTE)),
+        note: Some(kubernetes::field::shortened(note, LONGEST_NOTE)),
         action: action.to_owned(),
         secondary: None,
     }
@@ -296,7 +296,7 @@ mod tests {
     use kube::Api;
     use kube::api::{DeleteParams, ListParams};
     use plan::{Outcome, Phase};
-    use snapshot::Kind;
+    use store::Kind;
 
     fn failure(message: &str) -> Note {
         Note::Cluster {

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use crate::telemetry::{AddOnCounts, FleetMetrics};
-use snapshot::{Store, Tally};
+use store::{Store, Tally};
 
 /// Whether what arrives is counted here: every replica sees it, and it must count once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::read_again::Found;
-use snapshot::{Event, Kind, ObjectKey, Store};
+use store::{Event, Kind, ObjectKey, Store};
 
 /// A look under way.
 #[derive(Debug)]

@@ -6,7 +6,7 @@ use tracing::{debug, info};
 
 use crate::telemetry::{Act, Metrics, PendingAction};
 use plan::{Action, Plan};
-use snapshot::{Kind, Owner};
+use store::{Kind, Owner};
 
 /// Tells what would be written for an owner: in metrics, on a page, and in the log where it is news.
 pub(super) fn tell(metrics: &Metrics, owner: &Owner, plan: &Plan) {
@@ -53,7 +53,7 @@ fn pending(action: &Action) -> PendingAction {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use snapshot::ObjectKey;
+    use store::ObjectKey;
 
     fn removal(namespace: &str) -> Plan {
         Plan {

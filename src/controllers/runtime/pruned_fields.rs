@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use tracing::warn;
 
 use plan::{Action, Plan};
-use snapshot::Kind;
+use store::Kind;
 
 /// What the hub is known not to keep: kinds with fields of their status.
 #[derive(Debug, Clone, Default)]

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use tokio::time::Instant;
 
 use crate::telemetry::QueueMetrics;
-use snapshot::Owner;
+use store::Owner;
 
 /// Whether those that are due count as waiting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -13,9 +13,9 @@ use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
-use bounds::{MOST_VALUES, ReadError, Size, too_many_values};
-use field::Path;
-use snapshot::{Address, Event, Kind, ObjectKey, trim_owners};
+use kubernetes::bounds::{MOST_VALUES, ReadError, Size, too_many_values};
+use kubernetes::field::Path;
+use store::{Address, Event, Kind, ObjectKey, trim_owners};
 
 /// Annotation in which `kubectl apply` keeps a copy of the object.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
@@ -151,7 +151,7 @@ pub(super) fn tree(text: &RawValue) -> Value {
 }
 
 /// Returns what is wrong with an object that has too many values; no tree is built of it.
-fn crowded(text: &RawValue) -> Option<field::Violation> {
+fn crowded(text: &RawValue) -> Option<kubernetes::field::Violation> {
     match Size::of(text.get().as_bytes()).values {
         0..=MOST_VALUES => None,
         has => Some(too_many_values(has, Path::root())),
@@ -175,7 +175,7 @@ fn readable(text: &RawValue, most: usize) -> Value {
 /// Returns an object made of the members of a text; without any, where the text is none of an object.
 fn members(text: &RawValue, read: impl Fn(&str, &RawValue) -> Value) -> Value {
     let mut all = Map::new();
-    let done = bounds::members(text.get(), |name, member| {
+    let done = kubernetes::bounds::members(text.get(), |name, member| {
         if all.len() < MOST_OF_A_PART {
             let value = read(&name, member);
             all.insert(name.into_owned(), value);

@@ -11,7 +11,7 @@ use kube::{Api, Client};
 use serde_json::json;
 
 use super::raw::{Raw, resource};
-use snapshot::{Event, ObjectKey};
+use store::{Event, ObjectKey};
 
 /// Reads at the same time.
 const AT_ONCE: usize = 16;
@@ -170,7 +170,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_cannot_be_read_is_named_with_the_answer() {
-        let cluster = |name: &str| ObjectKey::new(snapshot::Kind::Cluster, "", name);
+        let cluster = |name: &str| ObjectKey::new(store::Kind::Cluster, "", name);
         for (code, names, expected) in [
             (
                 403,

@@ -33,9 +33,7 @@ use super::read_again::{Found, look_again};
 use super::write::{Applied, Writer, apply_plan};
 use crate::controllers::tide::{Part, Progress, TideOptions};
 use plan::Plan;
-use snapshot::{
-    Completeness, ConfigWatchList, Event, Facts, Fence, Kind, ObjectKey, Owner, Store, WriteQueue,
-};
+use store::{Completeness, ConfigWatchList, Event, Facts, Fence, Kind, ObjectKey, Owner, Store, WriteQueue};
 
 /// How long the store may take to see an own write, unless told otherwise.
 const STALE: Duration = Duration::from_secs(5);

@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 use super::absence_tests::{Fault, driver_with, fleet, planned, read};
 use crate::telemetry::Metrics;
-use snapshot::{Event, Kind, ObjectKey};
+use store::{Event, Kind, ObjectKey};
 
 const MINUTE: Duration = Duration::from_mins(1);
 

@@ -21,7 +21,7 @@ use super::raw::{Raw, resource};
 use super::sign_of_life::{TooLarge, listening, smaller};
 use crate::controllers::auditor::WatchTap;
 use crate::telemetry::{Metrics, Restart, Shown};
-use snapshot::{Event, Kind, ObjectKey};
+use store::{Event, Kind, ObjectKey};
 
 /// The most objects of one page of a list; fewer where the page would have too many bytes (`sign_of_life`).
 const PAGE: u32 = 200;

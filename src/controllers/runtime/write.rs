@@ -25,7 +25,7 @@ use crate::controllers::sign::{certificate, secret_of};
 use crate::controllers::tide::Progress;
 use crate::telemetry::{Metrics, Written};
 use plan::{Action, CertificateDecision, Plan, Revision};
-use snapshot::{Expected, Kind, Name, ObjectKey, WriteQueue, terms};
+use store::{Expected, Kind, Name, ObjectKey, WriteQueue, terms};
 
 /// Name under which the API server records our writes.
 const FIELD_MANAGER: &str = terms::FIELD_MANAGER;
@@ -60,7 +60,7 @@ pub(super) struct Writer {
     /// Whether this replica is the one that writes.
     pub(super) leading: watch::Receiver<bool>,
     /// Whether the add-on is that of OCM's add-on manager at this moment.
-    pub(super) fence: watch::Receiver<snapshot::Fence>,
+    pub(super) fence: watch::Receiver<store::Fence>,
     /// Where writes are counted.
     pub(super) metrics: Metrics,
 }
@@ -390,7 +390,7 @@ mod tests {
             signing_namespace: Name::from("signers"),
             pruned: PrunedFields::default(),
             leading: watch::channel(true).1,
-            fence: watch::channel(snapshot::Fence::Open).1,
+            fence: watch::channel(store::Fence::Open).1,
             metrics: Metrics::default(),
         }
     }

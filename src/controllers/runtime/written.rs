@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use super::apply_error::STUBBORN;
 use super::reconciler::{AFTER_PANIC, Reconciler};
 use super::write::Applied;
-use snapshot::Owner;
+use store::Owner;
 
 impl Reconciler {
     /// Measures how far the watches are behind: by own writes, of which it is known when they were made.

@@ -4,12 +4,13 @@
 
 use serde_json::{Map, Value, json};
 
+use plan::upgrade::{Event, Finalizer, Grade, Write};
 use plan::{Action, Note, Plan, Revision};
-use snapshot::{Kind, Name, ObjectKey, Owner, Store};
-use upgrade::{Event, Finalizer, Grade, View, Write, marks};
+use store::upgrade::{View, marks};
+use store::{Kind, Name, ObjectKey, Owner, Store};
 
 /// Returns the writes of a plan: those of works, and behind them those of the upgrade itself.
-pub(super) fn actions(store: &Store, owner: &Owner, view: &View<'_>, made: upgrade::Plan) -> Plan {
+pub(super) fn actions(store: &Store, owner: &Owner, view: &View<'_>, made: plan::upgrade::Plan) -> Plan {
     let mut actions: Vec<Action> = made.writes.into_iter().map(of_work).collect();
     if let Some(before) = store.meta(owner).map(Revision::from) {
         let finalizers = made.finalizer.map(|change| finalizers(store, owner, change));
@@ -44,7 +45,7 @@ fn wire(status: &impl serde::Serialize) -> Value {
 }
 
 fn of_work(write: Write) -> Action {
-    let revision = |before: upgrade::Revision| Revision {
+    let revision = |before: plan::upgrade::Revision| Revision {
         uid: before.uid,
         version: before.version,
     };

@@ -5,14 +5,14 @@
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
+use api::hash::Keys;
 use arc_swap::ArcSwap;
-use hash::Keys;
 use jiff::{SignedDuration, Timestamp};
 
 use super::actions::actions;
 use crate::controllers::runtime::{Controller, Moment, Planned};
 use plan::Plan;
-use snapshot::{Owner, Store};
+use store::{Owner, Store};
 
 /// When an upgrade without a valid record is looked at again: keys are no objects that plans are made from.
 const KEYS_AGAIN: SignedDuration = SignedDuration::from_secs(10);
@@ -38,7 +38,7 @@ impl Controller for Upgrading {
                 Some(keys) => view.proven_by(&keys.load()),
                 None => view,
             };
-            let made = upgrade::plan(&view, at.time);
+            let made = plan::upgrade::plan(&view, at.time);
             let mut plan = actions(store, owner, &view, made);
             if !view.unproven.is_empty() {
                 // The keys that verify its record may still come.

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use doctor::{WebhookFault, WebhookLists, webhook_faults};
+use operate::doctor::{WebhookFault, WebhookLists, webhook_faults};
 use serde_json::Value;
 
 /// Which of the two kinds a configuration is of.

@@ -21,7 +21,7 @@ use crate::controllers::EventRecorder;
 use crate::controllers::runtime::definition::Absent;
 use crate::controllers::runtime::error_root::root;
 use crate::telemetry::Metrics;
-use doctor::WebhookFault;
+use operate::doctor::WebhookFault;
 use plan::Grade;
 
 /// How long a hub that hides its webhooks is left alone.

@@ -14,7 +14,7 @@ use json_patch::Patch;
 use super::request::{Door, Request};
 use super::subject::{ClusterAddon, Kind as _};
 use serde_json::Value;
-use snapshot::{Facts, Kind, ObjectKey};
+use store::{Facts, Kind, ObjectKey};
 
 /// What is added, and what the hub should be asked about before it is relied on.
 #[derive(Debug, Default)]

@@ -102,7 +102,7 @@ fn last_applied(object: &Value) -> Option<Value> {
     let text = annotations
         .get("kubectl.kubernetes.io/last-applied-configuration")?
         .as_str()?;
-    ::bounds::read(text, &field::Path::root())
+    ::kubernetes::bounds::read(text, &kubernetes::field::Path::root())
         .ok()
         .filter(Value::is_object)
 }

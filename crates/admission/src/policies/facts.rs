@@ -8,10 +8,10 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
+use crate::policy::{Fact, KnownFacts};
 use crate::subject::{Addon, ClusterAddon, Kind as Subject};
 use model::{ConfigReference, ConfigType, RawReference};
-use policy::{Fact, KnownFacts};
-use snapshot::{AddonFacts, ClusterFacts, ConfigPresence, Facts, Kind, LabelMap, PlacementFacts};
+use store::{AddonFacts, ClusterFacts, ConfigPresence, Facts, Kind, LabelMap, PlacementFacts};
 
 /// The most decision groups that one object refers to, each counted as often as its placement is named.
 const MOST_GROUPS: usize = 50_000;
@@ -334,7 +334,7 @@ fn reference(of: &Value, place: &Value) -> Option<ConfigReference> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use snapshot::{Completeness, Settings, Store};
+    use store::{Completeness, Settings, Store};
 
     const PAGE: &str = include_str!("../../../../docs/policies.md");
 
@@ -381,11 +381,11 @@ mod tests {
         let placement = json!({"metadata": {"name": "p", "namespace": "n", "uid": "1", "resourceVersion": "1"}, "spec": {}});
         let labels = json!({"cluster.open-cluster-management.io/placement": "p"});
         let decision = json!({"metadata": {"name": "d", "namespace": "n", "uid": "2", "resourceVersion": "2", "labels": labels}, "status": {"decisions": [{"clusterName": "c", "reason": ""}]}});
-        store.apply(snapshot::Event::Applied {
+        store.apply(store::Event::Applied {
             kind: Kind::Placement,
             object: placement,
         });
-        store.apply(snapshot::Event::Applied {
+        store.apply(store::Event::Applied {
             kind: Kind::Decision,
             object: decision,
         });

@@ -5,9 +5,9 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::policy::Target;
 use crate::request::{Operation, Request};
-use field::Path;
-use policy::Target;
+use kubernetes::field::Path;
 
 /// Returns the word for an operation.
 pub(super) fn word(operation: Operation) -> &'static str {
@@ -56,7 +56,7 @@ pub(super) fn value(request: &Request<'_>, name: &str) -> Value {
         ("options", request.circumstances.options),
     ];
     for (name, raw) in raw {
-        if let Some(value) = raw.and_then(|raw| ::bounds::read(raw.get(), &Path::root()).ok()) {
+        if let Some(value) = raw.and_then(|raw| ::kubernetes::bounds::read(raw.get(), &Path::root()).ok()) {
             put(name, value);
         }
     }

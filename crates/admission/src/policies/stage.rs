@@ -12,12 +12,12 @@ use serde_json::Value;
 use super::facts::FleetFacts;
 use super::question::{target, value};
 use crate::enforcement::Scope;
+use crate::policy::{Finding, Judgement, Mutated, Outcome, PolicySet, Question};
 use crate::ratchet::{self, Values};
 use crate::request::{Door, Request, UnknownFacts};
 use crate::rulebook::Rulebook;
-use field::{Findings, Path, Violation};
-use policy::{Finding, Judgement, Mutated, Outcome, PolicySet, Question};
-use snapshot::{Confirmed, Facts, Kind, ObjectKey};
+use kubernetes::field::{Findings, Path, Violation};
+use store::{Confirmed, Facts, Kind, ObjectKey};
 
 /// The end of a name that the API server could have generated.
 const GENERATED: &str = "x7k2q";
@@ -134,7 +134,7 @@ pub(crate) fn examine(
 
 /// Returns an object with a name such as the API server generates, if it has to.
 pub(super) fn with_a_name(object: &Value) -> Option<Value> {
-    if !policy::awaits_name(object) {
+    if !crate::policy::awaits_name(object) {
         return None;
     }
     let mut named = object.clone();

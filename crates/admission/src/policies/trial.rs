@@ -10,13 +10,13 @@ use serde_json::Value;
 
 use super::stage::{PolicyAttributes, with_a_name};
 use crate::enforcement::Scope;
+use crate::policy::{EvaluatedValidation, Finding};
 use crate::ratchet;
 use crate::request::{Operation, Request};
 use crate::rulebook::Rulebook;
 use crate::shape;
-use field::Findings;
-use policy::{EvaluatedValidation, Finding};
-use snapshot::Facts;
+use kubernetes::field::Findings;
+use store::Facts;
 
 /// What policies do with an object and say of it.
 #[derive(Clone, Debug, Default)]

@@ -5,10 +5,10 @@
 
 use serde_json::Value;
 
+use crate::policy::{Loaded, Origin, PolicyFault, PolicySet, Source, lint_scope};
 use crate::subject::{AddonPolicy, Operations, Rule, Subject};
 use crate::webhook_configurations::POLICY_RESOURCES;
-use field::{Class, Fault, Findings, Path, Segment};
-use policy::{Loaded, Origin, PolicyFault, PolicySet, Source, lint_scope};
+use kubernetes::field::{Class, Fault, Findings, Path, Segment};
 
 const COMPILE: &str = "policy/compile";
 const NEVER_EVALUATED: &str = "policy/never-evaluated";

@@ -6,9 +6,9 @@
 use crate::body::Node;
 use crate::rules::install_strategy::place_of;
 use crate::subject::{Addon, Operations, Rule, Subject};
-use field::{Class, Fault, Findings, Path, listed_of, nearest, quoted};
+use kubernetes::field::{Class, Fault, Findings, Path, listed_of, nearest, quoted};
 use model::{ApprovalBefore, Approvals, rule};
-use snapshot::terms;
+use store::terms;
 
 const TARGET: &str = "rollout/approval-target";
 

@@ -17,9 +17,9 @@ use crate::step_budget::StepBudget;
 use crate::subject::{Addon, Operations, Rule, Subject};
 use api::LabelSelector;
 use api::v1alpha1::ClusterManagementAddOnSpec;
-use field::{Class, Fault, Findings, Path, quoted};
+use kubernetes::field::{Class, Fault, Findings, Path, quoted};
 use model::{Selector, parse_selector};
-use snapshot::{AddonFacts, Facts, Kind, Name, PeerFacts};
+use store::{AddonFacts, Facts, Kind, Name, PeerFacts};
 
 const REMOVAL: &str = "blast-radius/removal";
 pub(super) const MOVE: &str = "blast-radius/move";

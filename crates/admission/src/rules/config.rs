@@ -11,9 +11,9 @@ use crate::rules::reach::type_of;
 use crate::step_budget::{Items, StepBudget};
 use crate::subject::{Addon, ClusterAddon, Operations, Rule, Subject};
 use api::names::DEFAULT_CONFIG_NAMESPACE;
-use field::{Class, Fault, Findings, Path, Violation, listed_of, nearest, quoted};
+use kubernetes::field::{Class, Fault, Findings, Path, Violation, listed_of, nearest, quoted};
 use model::{ConfigReference, ConfigType, KNOWN_TYPES, rule};
-use snapshot::Kind;
+use store::Kind;
 
 const UNSUPPORTED_TYPE: &str = "config/unsupported-type";
 const UNKNOWN_RESOURCE: &str = "config/unknown-resource";

@@ -10,9 +10,9 @@ use crate::rules::naming::near;
 use crate::step_budget::{Items, StepBudget};
 use crate::subject::{self, Addon, ClusterAddon, Operations, Rule, Subject};
 use api::names::RESERVED_NO_DEFAULT;
-use field::{Class, Fault, Findings, Path, quoted};
+use kubernetes::field::{Class, Fault, Findings, Path, quoted};
 use model::{ConfigReference, ConfigType, Scope};
-use snapshot::{Absence, AddonFacts, ConfigPresence, Kind, ObjectKey, config_key};
+use store::{Absence, AddonFacts, ConfigPresence, Kind, ObjectKey, config_key};
 
 const NOT_FOUND: &str = "config/not-found";
 const NEEDLESS_NAMESPACE: &str = "config/needless-namespace";

@@ -5,7 +5,7 @@
 
 use crate::rules::config::typed;
 use crate::subject::{Addon, ClusterAddon, Operations, Rule, Subject};
-use field::{Class, Fault, Findings, Path, quoted};
+use kubernetes::field::{Class, Fault, Findings, Path, quoted};
 use model::listed_types;
 use serde_json::Value;
 

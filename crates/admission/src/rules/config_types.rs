@@ -8,7 +8,7 @@ use super::config::{lists_of, typed};
 use crate::body::{AddonBody, ClusterAddonBody};
 use crate::step_budget::StepBudget;
 use crate::subject::{Addon, ClusterAddon, Operations, Rule, Subject};
-use field::{Class, Fault, Findings, Path};
+use kubernetes::field::{Class, Fault, Findings, Path};
 use model::{ConfigType, MOST_CONFIG_TYPES, off_limits};
 
 const OFF_LIMITS: &str = "config/off-limits-type";

@@ -7,9 +7,9 @@ use crate::rules::reach::{Reach, known, reference_to};
 use crate::subject::{
     self, Addon, ClusterAddon, DeploymentConfig, HubConfig, Operations, Rule, Subject, Template,
 };
-use field::{Class, Fault, Findings, Path, quoted};
+use kubernetes::field::{Class, Fault, Findings, Path, quoted};
 use model::ConfigReference;
-use snapshot::{AddonFacts, Kind, terms};
+use store::{AddonFacts, Kind, terms};
 
 const ADDON_IN_USE: &str = "deletion/addon-in-use";
 const GUARDED: &str = "deletion/guarded";

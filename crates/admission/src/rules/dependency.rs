@@ -5,9 +5,9 @@
 use std::collections::BTreeSet;
 
 use crate::subject::{Addon, Operations, Rule, Subject};
-use field::{Class, Fault, Findings, nearest, quoted};
+use kubernetes::field::{Class, Fault, Findings, nearest, quoted};
 use model::{AddonName, dependency_circle, listed_addons};
-use snapshot::{Kind, terms};
+use store::{Kind, terms};
 
 const NAME: &str = "dependency/name";
 const CYCLE: &str = "dependency/cycle";

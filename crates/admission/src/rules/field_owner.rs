@@ -8,7 +8,7 @@ use crate::body::Node;
 use crate::rules::steering::{OF_ADDONS, OF_CLUSTER_ADDONS};
 use crate::step_budget::StepBudget;
 use crate::subject::{Addon, ClusterAddon, Operations, Rule, Subject};
-use field::{Class, Fault, Findings};
+use kubernetes::field::{Class, Fault, Findings};
 
 const REMOVED: &str = "annotation/removed-by-flux";
 /// The label that Flux puts on what a Kustomization applies.

@@ -14,9 +14,9 @@ use crate::rules::standstill::Still;
 use crate::rules::template::{UNKNOWN_VARIABLE, each_variable};
 use crate::step_budget::StepBudget;
 use crate::subject::{self, DeploymentConfig, HubConfig, Operations, Rule, Subject, Template};
-use field::{Class, Fault, Findings, Path, quoted};
+use kubernetes::field::{Class, Fault, Findings, Path, quoted};
 use model::{AddonVersion, ConfigReference};
-use snapshot::{ConfigPresence, Content, Facts, Kind, Name};
+use store::{ConfigPresence, Content, Facts, Kind, Name};
 
 /// Rules of settings of agents. What they mean is documented where add-ons and templates have them.
 pub(crate) const ON_DEPLOYMENT_CONFIGS: &[Rule<DeploymentConfig>] = &[
@@ -311,9 +311,9 @@ mod tests {
     use crate::step_budget::StepBudget;
     use crate::subject::{Kind as _, Subject, Template};
     use crate::unconfirmed::Unconfirmed;
-    use field::Findings;
+    use kubernetes::field::Findings;
     use model::{HubNamespaces, ReservedSigners};
-    use snapshot::{Completeness, Event, Facts, Kind, Settings, Store};
+    use store::{Completeness, Event, Facts, Kind, Settings, Store};
 
     /// Ten clusters of a label selector; the add-on's templates stand for these versions.
     fn hub(versions: &[&str]) -> Facts {

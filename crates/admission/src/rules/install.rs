@@ -8,7 +8,7 @@ use serde::Deserialize;
 use crate::body::{PlacementAt, TemplateAt};
 use crate::subject::{Addon, ClusterAddon, Operations, Rule, Subject};
 use api::LabelSelector;
-use field::{Class, Fault, Findings, Path};
+use kubernetes::field::{Class, Fault, Findings, Path};
 use model::{InstallNamespace, parse_selector, rule};
 
 const TEMPLATE_CONFLICT: &str = "install/template-conflict";

@@ -7,9 +7,9 @@ use crate::rules::config::typed;
 use crate::rules::reach::is_kind;
 use crate::subject::{Addon, ClusterAddon, DeploymentConfig, Operations, Rule, Subject};
 use api::names::RESERVED_NO_DEFAULT;
-use field::{Class, Fault, Findings, Path, quoted};
+use kubernetes::field::{Class, Fault, Findings, Path, quoted};
 use model::{ConfigReference, DEFAULT_INSTALL_NAMESPACE, InstallNamespace, rule};
-use snapshot::{AddonFacts, Content, Facts, Kind};
+use store::{AddonFacts, Content, Facts, Kind};
 
 const RESERVED: &str = "install/reserved-namespace";
 const IGNORED: &str = "install/namespace-ignored";

@@ -13,9 +13,9 @@ use crate::rules::naming::near;
 use crate::step_budget::StepBudget;
 use crate::subject::{Addon, Operations, Rule, Subject};
 use api::LabelSelector;
-use field::{Class, Fault, Findings, Path, Violation, quoted};
+use kubernetes::field::{Class, Fault, Findings, Path, Violation, quoted};
 use model::parse_selector;
-use snapshot::{Facts, Kind, Name, ObjectKey, PlacementFacts};
+use store::{Facts, Kind, Name, ObjectKey, PlacementFacts};
 
 const TYPE_MISMATCH: &str = "install/type-mismatch";
 const DUPLICATE_PLACEMENT: &str = "install/duplicate-placement";

@@ -5,8 +5,8 @@
 
 use crate::subject::{Addon, Operations, Rule, Subject};
 use api::names::annotations::{LIFECYCLE, LIFECYCLE_TIDEGATE};
-use field::{Class, Fault, Findings};
-use snapshot::{ADDON_GROUP, Kind};
+use kubernetes::field::{Class, Fault, Findings};
+use store::{ADDON_GROUP, Kind};
 
 const LISTED_TEMPLATE: &str = "lifecycle/listed-template";
 

@@ -7,9 +7,9 @@ use crate::body::ReferenceAt;
 use crate::defaults::leaves_namespace_open;
 use crate::subject::{Addon, ClusterAddon, Operations, Rule, Subject};
 use api::names::RESERVED_NO_DEFAULT;
-use field::{Class, Fault, Findings, Path, nearest, quoted};
+use kubernetes::field::{Class, Fault, Findings, Path, nearest, quoted};
 use model::{AddonName, rule};
-use snapshot::{Kind, ObjectKey};
+use store::{Kind, ObjectKey};
 
 use super::config::{every_default, every_reference};
 

@@ -8,9 +8,9 @@ use std::collections::BTreeSet;
 use crate::body::Node;
 use crate::subject::{Operations, Rule, Subject, Template};
 use crate::template_body::PermissionAt;
-use field::{Class, Fault, Findings, nearest, quoted};
+use kubernetes::field::{Class, Fault, Findings, nearest, quoted};
 use model::{is_addons_own, is_never_bound, is_reserved};
-use snapshot::{Kind, Name, ObjectKey, UserRight, role_key, terms};
+use store::{Kind, Name, ObjectKey, UserRight, role_key, terms};
 
 const FORM: &str = "permission/form";
 const ROLE: &str = "permission/role";

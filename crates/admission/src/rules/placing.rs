@@ -7,8 +7,8 @@
 use crate::rules::reach::known;
 use crate::subject::{Operations, Placement, Rule, SetBinding, Subject};
 use api::names::labels::CLUSTER_SET;
-use field::{Class, Fault, Findings, Path, quoted};
-use snapshot::{AddonFacts, Facts};
+use kubernetes::field::{Class, Fault, Findings, Path, quoted};
+use store::{AddonFacts, Facts};
 
 const PLACEMENT_IN_USE: &str = "deletion/placement-in-use";
 /// The set of Open Cluster Management that every cluster is in.

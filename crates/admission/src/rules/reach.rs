@@ -11,7 +11,7 @@ use crate::rules::standstill::Still;
 use crate::step_budget::StepBudget;
 use api::names::RESERVED_NO_DEFAULT;
 use model::{AddonVersion, ConfigReference, ConfigType, RawReference};
-use snapshot::{
+use store::{
     AddonFacts, AddonPlacement, ConfigPresence, ConfigRef, Facts, Kind, Name, PeerFacts, PeerInstance,
     PlacementFacts, config_key,
 };

@@ -4,7 +4,7 @@
 //! `model::ConfigRollout`.
 
 use crate::subject::{Addon, Operations, Rule, Subject};
-use field::{Findings, Violation};
+use kubernetes::field::{Findings, Violation};
 use model::{ConfigRollout, rule};
 
 /// Rules of add-ons. The first two ids are shared with the strategies of placements.

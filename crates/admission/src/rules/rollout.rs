@@ -4,9 +4,9 @@
 //! planner uses as well; nothing is parsed here a second time.
 
 use crate::subject::{Addon, Operations, Rule, Subject};
-use field::{Class, Fault, Findings, Path};
+use kubernetes::field::{Class, Fault, Findings, Path};
 use model::{FailureModes, Limit, RawBlock, RawStrategy, RolloutWindows, rule};
-use snapshot::terms;
+use store::terms;
 
 /// What one window costs: a schedule is followed until it names a day.
 const STEPS_OF_A_WINDOW: usize = 100;

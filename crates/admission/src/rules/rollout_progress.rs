@@ -9,9 +9,9 @@ use std::time::Duration;
 use crate::body::PlacementAt;
 use crate::rules::install_strategy::{findings_of_absence, place_of};
 use crate::subject::{Addon, Operations, Rule, Subject};
-use field::{Class, Fault, Findings, Path, listed_of, nearest, quoted};
+use kubernetes::field::{Class, Fault, Findings, Path, listed_of, nearest, quoted};
 use model::{FailureModes, OnFailure, ProgressDeadline, RawBlock, RolloutKind, Tolerance};
-use snapshot::{PlacementFacts, terms};
+use store::{PlacementFacts, terms};
 
 const DEADLINE_BEFORE_SOAK: &str = "rollout/deadline-before-soak";
 const UNKNOWN_GROUP: &str = "rollout/unknown-group";

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::rules::reach::{Home, Reach, alike_by, is_kind, type_of};
 use api::names::RESERVED_NO_DEFAULT;
 use model::{AddonVersion, ConfigReference, ConfigType};
-use snapshot::{ConfigPresence, ConfigRef, Content, Kind, Name, PeerInstance};
+use store::{ConfigPresence, ConfigRef, Content, Kind, Name, PeerInstance};
 
 impl Reach<'_> {
     /// Tells whether configurations of a type can come to a cluster: the add-on supports the type, and one of them is there.

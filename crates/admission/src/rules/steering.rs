@@ -11,11 +11,11 @@ use crate::rules::install_strategy::place_of;
 use crate::rules::reach::type_of;
 use crate::step_budget::StepBudget;
 use crate::subject::{Addon, ClusterAddon, Operations, Rule, Subject};
+use api::conversion::Version;
 use api::names::annotations::{LIFECYCLE, LIFECYCLE_ADDON_MANAGER, LIFECYCLE_SELF, LIFECYCLE_TIDEGATE};
-use conversion::Version;
-use field::{Class, Fault, Findings, nearest, quoted};
+use kubernetes::field::{Class, Fault, Findings, nearest, quoted};
 use model::{ConfigType, FailureModes, KNOWN_TYPES};
-use snapshot::{HookTimeout, Kind, TimeoutPolicy, promotion, terms};
+use store::{HookTimeout, Kind, TimeoutPolicy, promotion, terms};
 
 const UNKNOWN: &str = "annotation/unknown";
 const VALUE: &str = "annotation/value";
@@ -319,7 +319,10 @@ fn values(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
 
 fn one_of(text: &str, known: &[&str]) -> Fault {
     let near = nearest(text, known.iter().copied());
-    let right = format!("must be one of {}", field::listed(known.iter().copied()));
+    let right = format!(
+        "must be one of {}",
+        kubernetes::field::listed(known.iter().copied())
+    );
     let fault = Fault::of_text(Class::NotSupported, text, right);
     fault.hint_if(near.map(|near| format!("did you mean {}?", quoted(near))))
 }

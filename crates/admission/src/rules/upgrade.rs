@@ -3,7 +3,7 @@
 //! Decides nothing of its own: what a value may be is the parser's (`model::upgrade`), which the planner reads with as well.
 
 use crate::subject::{Operations, Rule, Subject, Upgrade};
-use field::Findings;
+use kubernetes::field::Findings;
 use model::rule;
 
 macro_rules! told {

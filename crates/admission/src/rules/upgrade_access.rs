@@ -5,7 +5,7 @@
 
 use crate::subject::{Operations, Rule, Subject, Upgrade};
 use crate::upgrade_record::questions;
-use field::{Class, Fault, Findings, Path, quoted};
+use kubernetes::field::{Class, Fault, Findings, Path, quoted};
 
 const ACCESS: &str = "upgrade/placement-access";
 

@@ -9,9 +9,9 @@ use std::collections::BTreeSet;
 use crate::rules::reach::known;
 use crate::subject::{Operations, Rule, Subject, Upgrade};
 use api::names::labels::CLUSTER_SET;
-use field::{Class, Fault, Findings, Path, counted, quoted};
+use kubernetes::field::{Class, Fault, Findings, Path, counted, quoted};
 use model::upgrade::{ClusterSelector, OcpVersion, UpgradeSpec};
-use snapshot::{ClusterFacts, Kind, Name, ObjectKey};
+use store::{ClusterFacts, Kind, Name, ObjectKey};
 
 const ANOTHER_RUN: &str = "upgrade/another-run";
 const CHANNEL_AHEAD: &str = "upgrade/channel-ahead";

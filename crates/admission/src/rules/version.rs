@@ -12,9 +12,9 @@ use crate::body::ClusterAddonBody;
 use crate::rules::version_reference::{self, Stands};
 use crate::step_budget::StepBudget;
 use crate::subject::{Addon, ClusterAddon, HubConfig, Operations, Rule, Subject};
-use field::{Class, Fault, Findings, Path, Violation, listed, nearest, quoted};
+use kubernetes::field::{Class, Fault, Findings, Path, Violation, listed, nearest, quoted};
 use model::{AddonVersion, ConfigReference};
-use snapshot::{AddonFacts, Facts, Kind};
+use store::{AddonFacts, Facts, Kind};
 
 const FORMAT: &str = "version/format";
 const UNSUPPORTED: &str = "version/unsupported";

@@ -12,9 +12,9 @@ use crate::rules::version_reference;
 use crate::step_budget::Items;
 use crate::subject::{Addon, ClusterAddon, Operations, Rule, Subject};
 use api::names::RESERVED_NO_DEFAULT;
-use field::{Class, Fault, Findings, Path, quoted};
+use kubernetes::field::{Class, Fault, Findings, Path, quoted};
 use model::{AddonVersion, ConfigReference};
-use snapshot::{Facts, Kind};
+use store::{Facts, Kind};
 
 const NO_EFFECT: &str = "version/no-effect";
 

@@ -10,9 +10,9 @@ use crate::rules::install_strategy::place_of;
 use crate::rules::version_reference;
 use crate::step_budget::StepBudget;
 use crate::subject::{Addon, ClusterAddon, HubConfig, Operations, Rule, Subject};
-use field::{Class, Fault, Findings, Path, listed, quoted};
+use kubernetes::field::{Class, Fault, Findings, Path, listed, quoted};
 use model::AddonVersion;
-use snapshot::Facts;
+use store::Facts;
 
 const DOWNGRADE: &str = "version/downgrade";
 const SKIP: &str = "version/skip";

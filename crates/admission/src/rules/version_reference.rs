@@ -10,9 +10,9 @@ use crate::body::{ClusterAddonBody, PlacementAt, ReferenceAt};
 use crate::rules::config::{every_default, lists_of, readable};
 use crate::rules::version_order::{Change, before};
 use crate::subject::{Addon, ClusterAddon, Subject};
-use field::{Class, Fault, Path, quoted};
+use kubernetes::field::{Class, Fault, Path, quoted};
 use model::ConfigReference;
-use snapshot::{ConfigPresence, Facts, Kind};
+use store::{ConfigPresence, Facts, Kind};
 
 /// A version, and the reference that stands for it.
 pub(super) struct Stands {

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use crate::rules::reach::{Home, Mover, Reach, Source, known};
 use model::{ConfigRollout, Rest, RollingUpdate, RolloutStrategy};
-use snapshot::{AddonPlacement, Name, PlacementFacts};
+use store::{AddonPlacement, Name, PlacementFacts};
 
 type ByHome<'a> = BTreeMap<Home, Vec<&'a Name>>;
 
@@ -193,7 +193,7 @@ mod tests {
 
     use super::*;
     use crate::step_budget::StepBudget;
-    use snapshot::{AddonFacts, Completeness, Event, Facts, Kind, Settings, Store};
+    use store::{AddonFacts, Completeness, Event, Facts, Kind, Settings, Store};
 
     const GROUP: &str = "addon.open-cluster-management.io";
 

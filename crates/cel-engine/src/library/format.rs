@@ -5,8 +5,8 @@
 use ::cel::common::types::{CelList, CelOptional, CelString, Kind, Type};
 use ::cel::common::value::{CowVal, StaticVal, Val};
 use ::cel::{DeclarationError, Env, ExecutionError, add_member_overload, add_overload};
-use apimachinery::formats::Format as Named;
-use apimachinery::names::{self, Unit};
+use kubernetes::formats::Format as Named;
+use kubernetes::names::{self, Unit};
 use std::any::Any;
 
 static FORMAT: Type = Type::simple_type(Kind::Opaque, "kubernetes.NamedFormat");

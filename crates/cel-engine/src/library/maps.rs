@@ -17,7 +17,7 @@ use crate::plain::scalar_to_json;
 use ::cel::common::types::{CelList, CelMap, CelMapKey, CelString, LIST_TYPE};
 use ::cel::common::value::{CowVal, Val};
 use ::cel::{DeclarationError, Env, ExecutionError, add_overload};
-use apimachinery::json_pointer;
+use kubernetes::json_pointer;
 use std::collections::HashMap;
 
 type Result<T> = std::result::Result<T, ExecutionError>;

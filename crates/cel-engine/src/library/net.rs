@@ -142,7 +142,7 @@ fn ip(text: &CelString<'_>) -> Result<Ip> {
             "ip",
             format!(
                 "IP Address {0} parse error during conversion from string: ParseAddr({0}): {1}",
-                apimachinery::print::quote(text.inner()),
+                kubernetes::print::quote(text.inner()),
                 why_no_address(text.inner())
             ),
         )
@@ -228,7 +228,7 @@ fn why_no_network(text: &str) -> &'static str {
 fn cidr(text: &CelString<'_>) -> Result<Cidr> {
     let wrong = || {
         let told = "network address parse error during conversion from string";
-        let shown = apimachinery::print::quote(text.inner());
+        let shown = kubernetes::print::quote(text.inner());
         let why = why_no_network(text.inner());
         let words = format!("{told}: {told}: netip.ParsePrefix({shown}): {why}");
         ExecutionError::function_error("cidr", words)

@@ -1,12 +1,12 @@
 //! Quantities such as `500Mi`: `quantity`, `isQuantity` and their members.
 //!
 //! Decides what expressions may ask of a quantity, as cel-go does: a number is an integer only if it is written without a part
-//! below one (`1000m` is none). Reading, order and printing are `apimachinery::quantity`.
+//! below one (`1000m` is none). Reading, order and printing are `kubernetes::quantity`.
 
 use ::cel::common::types::{CelBool, CelDouble, CelInt, CelString, Kind, Type};
 use ::cel::common::value::{StaticVal, Val};
 use ::cel::{DeclarationError, Env, ExecutionError, add_member_overload, add_overload};
-use apimachinery::quantity::{Format, Quantity as Amount};
+use kubernetes::quantity::{Format, Quantity as Amount};
 use std::any::Any;
 use std::cmp::Ordering;
 

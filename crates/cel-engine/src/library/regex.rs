@@ -15,7 +15,7 @@ use ::cel::common::types::{
 };
 use ::cel::common::value::{CowVal, StaticVal, Val};
 use ::cel::{DeclarationError, Env, ExecutionError};
-use apimachinery::regexp;
+use kubernetes::regexp;
 use regex::Regex;
 use std::any::Any;
 use std::collections::BTreeMap;

@@ -195,7 +195,7 @@ fn why(text: &str) -> String {
     let (rest, build) = split(rest, '+');
     let (patch, before) = split(rest, '-');
     for (name, number) in [("Major", major), ("Minor", minor), ("Patch", &patch)] {
-        let shown = apimachinery::print::quote(number);
+        let shown = kubernetes::print::quote(number);
         if number.is_empty() || !number.bytes().all(|digit| digit.is_ascii_digit()) {
             return format!(
                 "Invalid character(s) found in {} number {shown}",
@@ -221,15 +221,15 @@ fn why(text: &str) -> String {
         if !is_word(word) {
             return format!(
                 "Invalid character(s) found in build meta data {}",
-                apimachinery::print::quote(word)
+                kubernetes::print::quote(word)
             );
         }
     }
-    format!("{} is not a semantic version", apimachinery::print::quote(text))
+    format!("{} is not a semantic version", kubernetes::print::quote(text))
 }
 
 fn why_no_part(word: &str) -> Option<String> {
-    let shown = apimachinery::print::quote(word);
+    let shown = kubernetes::print::quote(word);
     if word.is_empty() {
         return Some("Prerelease is empty".to_owned());
     }

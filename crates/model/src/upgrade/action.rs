@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use api::cluster::UpgradeAction;
 use api::work::ManifestWorkSpec;
-use field::{Class, Fault, Path, Violation};
+use kubernetes::field::{Class, Fault, Path, Violation};
 
 use super::strategy::parse_length;
 use crate::rollout::keep;

@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use api::cluster::{OcpOperators, OperatorRef};
-use apimachinery::names::is_dns1123_subdomain;
-use field::{Class, Fault, Path, Violation};
+use kubernetes::field::{Class, Fault, Path, Violation};
+use kubernetes::names::is_dns1123_subdomain;
 
 use crate::image::ImageReference;
 use crate::rollout::keep;

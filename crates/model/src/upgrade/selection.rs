@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use api::LabelSelector;
 use api::cluster::UpgradeClusterSelector;
-use apimachinery::labels::Selector;
-use field::{Class, Fault, Path, Violation, selector_fault};
+use kubernetes::field::{Class, Fault, Path, Violation, selector_fault};
+use kubernetes::labels::Selector;
 
 use crate::rule;
 

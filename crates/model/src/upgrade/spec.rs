@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use api::cluster::ManagedClustersUpgradeSpec;
-use field::{Class, Fault, Path, Violation};
+use kubernetes::field::{Class, Fault, Path, Violation};
 
 use super::action::Action;
 use super::operators::Operators;

@@ -6,8 +6,8 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use api::cluster::UpgradeStrategy;
-use apimachinery::duration::GoDuration;
-use field::{Class, Fault, Path, Violation, quoted};
+use kubernetes::duration::GoDuration;
+use kubernetes::field::{Class, Fault, Path, Violation, quoted};
 
 use super::selection::ClusterSelector;
 use super::window::Window;

@@ -8,7 +8,7 @@ use std::fmt;
 use semver::Version;
 
 use api::cluster::UpgradeVersion;
-use field::{Class, Fault, Path, Violation};
+use kubernetes::field::{Class, Fault, Path, Violation};
 
 use crate::image::ImageReference;
 use crate::rollout::keep;

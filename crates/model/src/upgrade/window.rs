@@ -10,7 +10,7 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp, ToSpan};
 
 use api::cluster::UpgradeWindow;
-use field::{Class, Fault, Path, Violation, nearest, quoted};
+use kubernetes::field::{Class, Fault, Path, Violation, nearest, quoted};
 
 use super::cron::Cron;
 use super::strategy::parse_length;

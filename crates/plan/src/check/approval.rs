@@ -6,9 +6,9 @@
 
 use super::pace::Member;
 use super::standing::{AssignedConfig, assigned};
-use hash::{ConfigKey, content_hash};
+use api::hash::{ConfigKey, content_hash};
 use model::ConfigRollout;
-use snapshot::{Instance, PlacementUse, Reference, View};
+use store::{Instance, PlacementUse, Reference, View};
 
 /// Clusters of a placement start that should wait.
 pub(super) fn unapproved(view: &View<'_>, by: &PlacementUse, members: &[Member<'_>]) -> Option<String> {

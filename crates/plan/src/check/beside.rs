@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use super::standing::{Terms, Written, standing, there};
 use model::ProgressDeadline;
 use model::upgrade::WindowState;
-use snapshot::{Instance, Reference, Status, View};
+use store::{Instance, Reference, Status, View};
 
 /// Returns what starts although something beside its rollout holds it.
 pub(super) fn broken(view: &View<'_>, written: &Written<'_>, now: Timestamp) -> Vec<String> {

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::registration::CertificateDecision;
 use crate::types::Action;
-use snapshot::{
+use store::{
     AgentGroups, GrantContent, Kind, Name, ObjectKey, Purpose, Request, Stage, Unbindable, View,
     agent_groups, agent_user, agent_user_prefix, cluster_groups, terms, token_account, token_role,
 };
@@ -96,7 +96,7 @@ fn misnamed(view: &View<'_>, request: &Request) -> Option<&'static str> {
         return Some("nobody can tell what the request asks for");
     };
     let is_hubs = |name: &String| name.starts_with("system:") || name.starts_with("kubeadm:");
-    if *request.signer == *snapshot::KUBE_CLIENT_SIGNER {
+    if *request.signer == *store::KUBE_CLIENT_SIGNER {
         let mut groups = asked.groups.clone();
         groups.remove("system:authenticated");
         let is_agent = asked.users == [agent_user(cluster, addon)]
@@ -183,7 +183,7 @@ mod tests {
     use super::*;
     use crate::{Plan, check};
     use serde_json::json;
-    use snapshot::{Event, Settings, Store};
+    use store::{Event, Settings, Store};
 
     fn store() -> Store {
         let mut store = Store::new(Settings::default());

@@ -4,8 +4,8 @@
 
 use serde_json::Value;
 
-use hash::SpecHash;
-use snapshot::{ConfigRef, Kind, ObjectKey, View, terms};
+use api::hash::SpecHash;
+use store::{ConfigRef, Kind, ObjectKey, View, terms};
 
 /// Returns what is wrong with a copy that the plan makes.
 pub(super) fn created(view: &View<'_>, object: &ObjectKey, body: &Value) -> Option<&'static str> {
@@ -20,7 +20,7 @@ pub(super) fn created(view: &View<'_>, object: &ObjectKey, body: &Value) -> Opti
     } else {
         &key.namespace
     };
-    let copies = |found: &snapshot::Config| *found.hash == SpecHash::of(&data).to_string();
+    let copies = |found: &store::Config| *found.hash == SpecHash::of(&data).to_string();
     let is_empty = data.get(terms::NOT_KEPT).is_some() && data.get("spec").is_none();
     if owner.and_then(Value::as_str) != Some(&*view.addon.meta.uid) {
         Some("it does not belong to the add-on")
@@ -39,14 +39,14 @@ pub(super) fn created(view: &View<'_>, object: &ObjectKey, body: &Value) -> Opti
 pub(super) fn deleted(view: &View<'_>, object: &ObjectKey) -> Option<&'static str> {
     let place = object.place();
     // What others put in the place of a copy need not say whose it is.
-    let ours = |kept: &&snapshot::KeptContent| {
+    let ours = |kept: &&store::KeptContent| {
         kept.addon == view.addon.name || object.name.starts_with(&*view.addon.name)
     };
     let Some(kept) = view.kept(&place).filter(ours) else {
         return Some("it does not belong to the add-on");
     };
     let (config, content) = kept.content.as_ref().ok()?;
-    let is_named = |good: &snapshot::PinnedConfig| good.config == *config && good.hash == content.hash;
+    let is_named = |good: &store::PinnedConfig| good.config == *config && good.hash == content.hash;
     let mut noted = view.addon.progressions.iter().flatten();
     let needed = noted.any(|one| {
         one.known_good()

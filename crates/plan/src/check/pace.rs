@@ -12,7 +12,7 @@ use super::approval::unapproved;
 use super::standing::{AssignedConfig, InstanceStanding, Terms, Written, assigned, is_same, standing, there};
 use super::undone;
 use model::{ConfigRollout, Limit, MandatoryGroup, Pace, ProgressDeadline, RolloutStrategy, Tolerance};
-use snapshot::{ClusterConfigs, ConfigRef, InstallStrategy, Instance, Name, PlacementUse, View};
+use store::{ClusterConfigs, ConfigRef, InstallStrategy, Instance, Name, PlacementUse, View};
 
 /// Returns every rollout that the plan drives too fast.
 pub(super) fn broken(

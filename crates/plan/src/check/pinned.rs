@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::types::{Action, Plan};
-use snapshot::{ConfigRef, ConfigType, Kind, Name, ObjectKey, View, terms};
+use store::{ConfigRef, ConfigType, Kind, Name, ObjectKey, View, terms};
 
 type Hashes = BTreeMap<String, (ConfigRef, Name)>;
 

@@ -5,7 +5,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use crate::types::{Action, Plan};
-use snapshot::{InstallStrategy, Instance, Kind, Pace, RemovalBudget, View};
+use store::{InstallStrategy, Instance, Kind, Pace, RemovalBudget, View};
 
 /// How long a cluster must have been absent that was not seen to go.
 const UNSEEN: SignedDuration = SignedDuration::from_mins(10);

@@ -9,9 +9,9 @@ use jiff::Timestamp;
 
 use super::pace::{FoundHome, Homes};
 use super::standing::{AssignedConfig, Terms, Written, assigned, deploys, standing, there};
-use hash::{ConfigKey, parse_config_spec_hash};
+use api::hash::{ConfigKey, parse_config_spec_hash};
 use model::{ConfigRollout, Limit, ProgressDeadline};
-use snapshot::{ConfigRef, ConfigType, InstallStrategy, Instance, Kind, Name, Reference, View, Work};
+use store::{ConfigRef, ConfigType, InstallStrategy, Instance, Kind, Name, Reference, View, Work};
 
 /// The clusters that a change reaches, and how many of them at once.
 struct Reach<'v> {

@@ -11,9 +11,9 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
 use crate::types::{Action, Plan};
-use hash::parse_config_spec_hash;
+use api::hash::parse_config_spec_hash;
 use model::ProgressDeadline;
-use snapshot::{
+use store::{
     ClusterConfigs, ConfigRef, ConfigType, Failures, Instance, Kind, Name, Reference, Signal, Status, View,
     Work,
 };
@@ -231,7 +231,7 @@ fn has_failed(view: &View<'_>, instance: &Instance, now: Timestamp) -> bool {
     if works.iter().any(cannot_be) {
         return true;
     }
-    let assigned = instance.condition(ASSIGNED).and_then(snapshot::Condition::since);
+    let assigned = instance.condition(ASSIGNED).and_then(store::Condition::since);
     let said = |kind: &str, status| instance.condition(kind).filter(|one| one.status == status);
     let is_new =
         |since: Option<Timestamp>| since.is_some_and(|since| assigned.is_none_or(|then| since >= then));
@@ -272,7 +272,7 @@ fn starts_up(view: &View<'_>, instance: &Instance, now: Timestamp) -> bool {
     let down = instance
         .condition("Available")
         .filter(|one| one.status == Status::False);
-    let since = |kind: &str| instance.condition(kind).and_then(snapshot::Condition::since);
+    let since = |kind: &str| instance.condition(kind).and_then(store::Condition::since);
     let arrived = since(ASSIGNED).or_else(|| since("Progressing"));
     down.zip(arrived).is_some_and(|(down, arrived)| {
         down.since().is_none_or(|since| since <= arrived) && !lasts(arrived, view.settings().startup, now)

@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use snapshot::{Applied, Condition, Instance, Kind, ObjectKey, Reference, View};
+use store::{Applied, Condition, Instance, Kind, ObjectKey, Reference, View};
 
 /// Returns whether a status write leaves the object as it is.
 pub(super) fn is_unchanged(view: &View<'_>, object: &ObjectKey, patch: &Value) -> bool {

@@ -6,7 +6,7 @@
 
 use super::pace::{FoundHome, Homes};
 use super::standing::{AssignedConfig, Written, assigned, is_same, there};
-use snapshot::{Instance, Name, PinnedConfig, PinnedContent, PlacementUse, Progression, Undone, View};
+use store::{Instance, Name, PinnedConfig, PinnedContent, PlacementUse, Progression, Undone, View};
 
 /// Returns the clusters that are given what was undone.
 pub(super) fn broken(view: &View<'_>, homes: &Homes<'_>, written: &Written<'_>) -> Vec<String> {

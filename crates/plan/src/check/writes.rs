@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::{beside, grants, kept, pace, pinned, removals, rolling, standing, unchanged, undone};
 use crate::types::{Action, Plan, Revision};
 use crate::work::is_hook_work;
-use snapshot::{InstallStrategy, Instance, Kind, Name, ObjectKey, PlacementUse, View, terms};
+use store::{InstallStrategy, Instance, Kind, Name, ObjectKey, PlacementUse, View, terms};
 
 /// Returns every invariant that the plan breaks, as sentences.
 pub fn check(view: &View<'_>, plan: &Plan, now: Timestamp) -> Vec<String> {
@@ -344,7 +344,7 @@ fn deleted(view: &View<'_>, object: &ObjectKey, uid: &str) -> Option<&'static st
 /// A work on a hosting cluster for a cluster that is gone.
 fn hosted_for_nobody(view: &View<'_>, work: &ObjectKey) -> bool {
     let is_it =
-        |found: &snapshot::Work| found.hosted && found.namespace == work.namespace && found.name == work.name;
+        |found: &store::Work| found.hosted && found.namespace == work.namespace && found.name == work.name;
     let mut all = view.all_works();
     all.any(|(cluster, found)| is_it(found) && view.cluster(cluster).is_none())
 }
@@ -372,7 +372,7 @@ fn selects(view: &View<'_>, instance: &ObjectKey) -> bool {
 mod tests {
     use super::*;
     use serde_json::json;
-    use snapshot::{Event, Settings, Store};
+    use store::{Event, Settings, Store};
 
     const VALUES: &str = "addon.open-cluster-management.io/values";
 

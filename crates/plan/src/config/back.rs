@@ -11,7 +11,7 @@ use super::effective::inherited;
 use super::layers::{self, Entry};
 use super::versioned::{Basis, Completed};
 use model::{ConfigRollout, OnFailure};
-use snapshot::{
+use store::{
     AddOn, ConfigRef, Layering, PinnedConfig, PinnedContent, PlacementUse, Progression, Undone, terms,
 };
 

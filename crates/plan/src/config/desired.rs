@@ -6,7 +6,7 @@ use super::fault::ConfigFault;
 use super::layers::{Entry, Source};
 use crate::version::BadVersion;
 use model::{MOST_CONFIG_TYPES, off_limits};
-use snapshot::{Absence, ConfigRef, ConfigType, Kind, Layering, Name, Reference};
+use store::{Absence, ConfigRef, ConfigType, Kind, Layering, Name, Reference};
 
 /// One effective configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -14,7 +14,7 @@ use super::notes::{self, Declared, Note};
 use super::versioned::{Basis, Completed, Layer};
 use crate::install::{InstanceFate, Wanted};
 use crate::version::{OfferedVersions, asked, given};
-use snapshot::{ConfigRef, ConfigType, Instance, Layering, Name, Versions, View};
+use store::{ConfigRef, ConfigType, Instance, Layering, Name, Versions, View};
 
 /// The effective configurations of an add-on.
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 //!
 //! Decides the reason of a condition. Never decides what happens to works: they stay as they are.
 
-use snapshot::Absence;
+use store::Absence;
 
 /// Why a reference has no hash, or one that cannot be verified.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

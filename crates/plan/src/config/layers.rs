@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use snapshot::{AddOn, ConfigRef, ConfigType, Instance, Kind, Name, PinnedConfig, PlacementUse, terms};
+use store::{AddOn, ConfigRef, ConfigType, Instance, Kind, Name, PinnedConfig, PlacementUse, terms};
 
 /// Where an effective reference comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -215,7 +215,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use snapshot::{ADDON_GROUP, Event, Settings, Store};
+    use store::{ADDON_GROUP, Event, Settings, Store};
 
     fn entry(text: &str, source: &Source) -> Entry {
         let (resource, name) = text.split_once('/').unwrap();

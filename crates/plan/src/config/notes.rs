@@ -9,7 +9,7 @@ use super::desired::{Desired, Effective};
 use super::fault::ConfigFault;
 use super::layers::{Entry, Source, is_template};
 use crate::kept;
-use snapshot::{
+use store::{
     AddOn, Config, ConfigRef, ConfigState, ConfigType, Content, Instance, Name, PlacementUse, TypeFault, View,
 };
 

@@ -12,7 +12,7 @@ use super::effective::{inherited, own};
 use super::layers::{self, Entry, Source, is_template};
 use super::notes::Declared;
 use crate::version::{BadVersion, OfferedVersions, Pick, given};
-use snapshot::{ConfigRef, Instance, Layering, Name, PlacementUse, View};
+use store::{ConfigRef, Instance, Layering, Name, PlacementUse, View};
 
 /// What every layer of an add-on is made from.
 #[derive(Debug, Clone, Copy)]

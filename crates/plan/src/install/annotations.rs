@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use snapshot::{Cluster, Instance, copied_digest, copied_record, terms};
+use store::{Cluster, Instance, copied_digest, copied_record, terms};
 
 /// Returns the annotations that a new instance takes from its cluster, the record included.
 pub(super) fn copied(cluster: &Cluster) -> Map<String, Value> {

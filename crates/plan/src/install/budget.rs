@@ -8,7 +8,7 @@ use std::cell::OnceCell;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::types::{Wait, WaitOn, earliest};
-use snapshot::{Absences, InstallStrategy, Instance, Pace, PlacementUse, Site, View};
+use store::{Absences, InstallStrategy, Instance, Pace, PlacementUse, Site, View};
 
 /// How long the absence of a cluster must last that was not seen to go.
 const UNSEEN: SignedDuration = SignedDuration::from_mins(10);

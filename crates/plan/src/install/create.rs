@@ -9,7 +9,7 @@ use super::annotations;
 use crate::owners;
 use crate::types::Action;
 use api::names::DEFAULT_CONFIG_NAMESPACE;
-use snapshot::{Cluster, ConfigRef, Creation, Kind, Name, ObjectKey, PlacementUse, View, terms};
+use store::{Cluster, ConfigRef, Creation, Kind, Name, ObjectKey, PlacementUse, View, terms};
 
 /// Returns the mark of the instances that a placement gives.
 pub(super) fn mark(by: &PlacementUse) -> String {

@@ -4,7 +4,7 @@
 //! another field manager applies, goes only with its cluster.
 
 use super::wanted::InstanceFate;
-use snapshot::{InstallStrategy, Site, View};
+use store::{InstallStrategy, Site, View};
 
 /// What becomes of an instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -21,7 +21,7 @@ use crate::census::{Newcomers, Unmade};
 use crate::owners;
 use crate::types::{Action, Revision, Wait, WaitOn, earliest};
 use crate::version;
-use snapshot::{InstallStrategy, Instance, Kind, Name, ObjectKey, Site, View, terms};
+use store::{InstallStrategy, Instance, Kind, Name, ObjectKey, Site, View, terms};
 
 /// The writes that give the add-on to the wanted clusters and take it from the others.
 #[derive(Debug, Default)]

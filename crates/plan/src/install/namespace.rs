@@ -4,7 +4,7 @@
 //! the definition is stored. It is replaced while nothing is installed; an agent is never moved.
 
 use api::names::{DEFAULT_INSTALL_NAMESPACE, conditions};
-use snapshot::{Name, Site, Status, View};
+use store::{Name, Site, Status, View};
 
 /// Returns the namespace to write, if the applier of the instance gave none and a placement does.
 pub(super) fn due<'v>(view: &View<'v>, site: &Site<'_>) -> Option<&'v str> {

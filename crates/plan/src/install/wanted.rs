@@ -9,7 +9,7 @@ use super::create::mark;
 use super::fate::{Fate, fate};
 use crate::settled::Others;
 use model::Selector;
-use snapshot::{Cluster, ConfigRef, InstallStrategy, Instance, Name, PlacementUse, Site, View, order, terms};
+use store::{Cluster, ConfigRef, InstallStrategy, Instance, Name, PlacementUse, Site, View, order, terms};
 
 /// What is known about the clusters of a placement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

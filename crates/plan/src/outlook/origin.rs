@@ -8,7 +8,7 @@ use crate::install;
 use crate::render::{CLUSTER, RenderInputs, ValueSource, cluster_values};
 use crate::render_cache::contents;
 use crate::settled::Others;
-use snapshot::{ConfigRef, Content, DeploymentConfig, Instance, Kind, Name, Reference, View};
+use store::{ConfigRef, Content, DeploymentConfig, Instance, Kind, Name, Reference, View};
 
 /// Where a value comes from that the ManagedClusterAddOn gives.
 pub const FROM_INSTANCE: &str = "spec.installNamespace of the ManagedClusterAddOn";

@@ -11,8 +11,8 @@ use crate::config::{Configs, Desired};
 use crate::install::{DecisionState, Selected, Wanted};
 use crate::rollout::{Asked, Member, Placed, Rolled};
 use crate::rollup::{Summary, before, undone};
-use ::rollout::{Breach, Counts, Course, StageCounts, UnitState, Verdict};
-use snapshot::{Applied, Compat, Condition, ConfigRef, Name, Progression, Status, View};
+use ::model::engine::{Breach, Counts, Course, StageCounts, UnitState, Verdict};
+use store::{Applied, Compat, Condition, ConfigRef, Name, Progression, Status, View};
 
 /// What a plan has decided about the rollout of one add-on.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

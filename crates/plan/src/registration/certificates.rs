@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::entitled::{Bearer, Certificate, Entitled};
 use crate::types::{Action, Revision};
-use snapshot::{CertificateRequest, Kind, Name, ObjectKey, Request, Stage};
+use store::{CertificateRequest, Kind, Name, ObjectKey, Request, Stage};
 
 /// An answer to a certificate signing request.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use super::*;
 use expect_test::{Expect, expect};
-use snapshot::{
+use store::{
     AgentIdentity, CertificateSubject, Meta, Registration, Template, agent_groups, agent_user,
     agent_user_prefix,
 };

@@ -5,7 +5,7 @@
 //! an add-on and of a cluster: no status, and no object that a cluster can write, is ever a part of it. Whatever else is known
 //! can only take away.
 
-use snapshot::{
+use store::{
     AgentIdentity, CertificateSubject, KUBE_CLIENT_SIGNER, Name, Permission, Registration, Template,
     agent_groups, agent_user, agent_user_prefix,
 };

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use crate::owners;
 use crate::types::{Action, Revision};
 use api::names::labels;
-use snapshot::{
+use store::{
     AgentGroups, Grant, GrantContent, Holders, Instance, Kind, Name, ObjectKey, Purpose, Unbindable, View,
     agent_groups, agent_user, cluster_groups, terms,
 };

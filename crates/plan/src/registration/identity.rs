@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value, json};
 
-use snapshot::{
+use store::{
     AgentIdentity, Instance, KUBE_CLIENT_SIGNER, Name, Registered, Registration, agent_groups, agent_user,
 };
 

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::render::{CLUSTER, RenderInputs};
 use crate::room::Room;
 use crate::substitute::substitute;
-use snapshot::{DeploymentConfig, Template};
+use store::{DeploymentConfig, Template};
 
 /// Returns the namespace with the name of the cluster left open.
 pub(super) fn agent_namespace(

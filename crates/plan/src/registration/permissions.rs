@@ -7,7 +7,7 @@
 use super::entitled::Entitled;
 use super::grants::{WantedGrant, binding};
 use super::token;
-use snapshot::{
+use store::{
     AgentGroups, GrantContent, Holders, Instance, Name, ObjectKey, Permission, Purpose, Unbindable, View,
     terms, token_account,
 };

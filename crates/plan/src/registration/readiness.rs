@@ -15,7 +15,7 @@ use crate::conditions::{Wish, merge};
 use crate::report::Report;
 use crate::types::earliest;
 use api::names::{conditions, reasons};
-use snapshot::{Condition, Status, View};
+use store::{Condition, Status, View};
 
 /// The conditions that report a registration, the one that tells most first.
 const REGISTERED: [&str; 2] = [

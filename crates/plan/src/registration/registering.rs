@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use serde_json::{Map, Value};
 
 use super::identity;
-use snapshot::{Instance, Registered};
+use store::{Instance, Registered};
 
 /// What registration says in the status of one instance, beside its conditions.
 #[derive(Debug, Default)]

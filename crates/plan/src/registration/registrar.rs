@@ -26,7 +26,7 @@ use crate::stock;
 use crate::types::{Action, Revision, WaitOn};
 use crate::work::Rendering;
 use api::names::{conditions, reasons};
-use snapshot::{
+use store::{
     Condition, Content, Instance, Kind, Layering, Name, ObjectKey, Reference, Registered, Request, Stage,
     Status, Template, View,
 };

@@ -9,7 +9,7 @@ use super::grants::{WantedGrant, binding};
 use super::identity::TOKEN;
 use crate::conditions::Wish;
 use api::names::{conditions, reasons};
-use snapshot::{
+use store::{
     GrantContent, Holders, Instance, Kind, Name, ObjectKey, Purpose, Status, View, rules_digest,
     token_account, token_role,
 };

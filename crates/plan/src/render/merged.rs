@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use api::v1alpha1::ProxyConfig;
 use model::DEFAULT_INSTALL_NAMESPACE;
-use snapshot::DeploymentConfig;
+use store::DeploymentConfig;
 
 /// Returns what deployment configurations say together; nothing where there are none. Lists whose later entries win,
 /// variables and resources, are put together so that those of an upper layer come last; of everything else the uppermost that
@@ -42,7 +42,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use snapshot::Name;
+    use store::Name;
 
     fn config(variables: &[(&str, &str)], namespace: &str) -> DeploymentConfig {
         let pairs = variables

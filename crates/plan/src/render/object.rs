@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::fault::RenderFault;
-use snapshot::{Identity, terms};
+use store::{Identity, terms};
 
 /// Returns the text at a pointer, "" when there is none.
 pub(super) fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use snapshot::{Digest, Digesting, Meaning, canonical};
+use store::{Digest, Digesting, Meaning, canonical};
 
 /// Stands for the cluster's name until the recipe meets its cluster. Cluster names are DNS labels: no JSON escaping.
 pub(crate) const CLUSTER: &str = "\u{e000}cluster\u{e000}";

@@ -17,7 +17,7 @@ use super::split::{Bounds, LARGEST, MOST_HELD};
 use super::values::RenderInputs;
 use crate::room::Room;
 use crate::substitute::{Variables, substitute};
-use snapshot::{Identity, IdentityHash, canonical, fill_defaults};
+use store::{Identity, IdentityHash, canonical, fill_defaults};
 
 /// How what the template does not bring is called in faults.
 const COMPANION: &str = "the proxy's certificates";
@@ -419,7 +419,7 @@ mod tests {
     use super::*;
     use api::v1alpha1::{ImageMirror, ProxyConfig, RegistrationSpec};
     use proptest::prelude::*;
-    use snapshot::{DeploymentConfig, Digest, NodePlacement, Template, terms};
+    use store::{DeploymentConfig, Digest, NodePlacement, Template, terms};
 
     fn template(manifests: Value) -> Template {
         let registration = RegistrationSpec {

@@ -12,7 +12,7 @@ use super::fault::RenderFault;
 use super::recipe::CLUSTER;
 use crate::substitute::Variables;
 use api::v1alpha1::ImageMirror;
-use snapshot::{Cluster, DeploymentConfig, Name, Template};
+use store::{Cluster, DeploymentConfig, Name, Template};
 
 /// Where a registered agent finds its kubeconfig.
 const KUBECONFIG: &str = "/managed/hub-kubeconfig/kubeconfig";

@@ -11,9 +11,9 @@ use super::candidate::Candidate;
 use super::groups::Groups;
 use super::hold_message::{Attention, Notice};
 use crate::config::{Desired, Effective};
-use ::rollout::{Group, Hold, Unit, Verdict};
-use hash::{ConfigKey, content_hash};
-use snapshot::{ApprovalTerms, Instance, Layering, Name, PlacementUse, View};
+use ::model::engine::{Group, Hold, Unit, Verdict};
+use api::hash::{ConfigKey, content_hash};
+use store::{ApprovalTerms, Instance, Layering, Name, PlacementUse, View};
 
 /// What is asked about a change over one placement.
 pub(super) struct Approvals<'v> {

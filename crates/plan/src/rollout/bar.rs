@@ -2,7 +2,7 @@
 //!
 //! Decides the words.
 
-use snapshot::Name;
+use store::Name;
 
 /// Why no change can travel, or none of `spec.configuration`.
 #[derive(Debug, Clone, PartialEq, Eq)]

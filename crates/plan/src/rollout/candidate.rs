@@ -9,8 +9,8 @@ use super::hold_message::Notice;
 use super::unit_state::UnitStanding;
 use crate::config::{Desired, Effective};
 use crate::settled::Done;
-use ::rollout::{UnitState, Verdict};
-use snapshot::{Instance, Layering, Site};
+use ::model::engine::{UnitState, Verdict};
+use store::{Instance, Layering, Site};
 
 /// What becomes of edits of an instance's own configurations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

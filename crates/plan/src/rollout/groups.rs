@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::few::Few;
 use crate::install::Selected;
-use ::rollout::{Course, Group, Stages, Unit, Verdict};
-use snapshot::{Name, View};
+use ::model::engine::{Course, Group, Stages, Unit, Verdict};
+use store::{Name, View};
 
 /// The decision groups of a placement, by their own indices: a gap is a gap, and a decision without labels is in group 0.
 pub(super) struct Groups<'v> {

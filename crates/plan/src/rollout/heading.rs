@@ -4,8 +4,8 @@
 
 use super::candidate::Candidate;
 use crate::config::WayBack;
-use ::rollout::{Course, way_back};
-use snapshot::{Name, Reference};
+use ::model::engine::{Course, way_back};
+use store::{Name, Reference};
 
 /// Where the clusters of a placement go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

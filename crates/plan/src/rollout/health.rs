@@ -11,7 +11,7 @@ use crate::available::AVAILABLE;
 use crate::instance_state::{HOSTING_MANIFEST_APPLIED, MANIFEST_APPLIED, apply_failure, carries};
 use crate::work::deployed_works;
 use api::names::conditions::DEGRADED;
-use snapshot::{Condition, Instance, Status, View, Work};
+use store::{Condition, Instance, Status, View, Work};
 
 /// Something that goes wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]

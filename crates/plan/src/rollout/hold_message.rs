@@ -12,9 +12,9 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::config::{ConfigFault, Desired};
 use crate::few::Few;
-use ::rollout::{Course, Hold};
+use ::model::engine::{Course, Hold};
 use model::Rest;
-use snapshot::{Name, terms};
+use store::{Name, terms};
 
 /// The reason of clusters that cannot go back to what was good.
 pub(crate) const UNDO_IMPOSSIBLE: &str = "UndoImpossible";
@@ -326,7 +326,7 @@ fn cut(text: &str) -> Cow<'_, str> {
     if text.len() <= LONGEST {
         return Cow::Borrowed(text);
     }
-    Cow::Owned(field::shortened(text, LONGEST))
+    Cow::Owned(kubernetes::field::shortened(text, LONGEST))
 }
 
 fn unapproved(what: &str) -> String {

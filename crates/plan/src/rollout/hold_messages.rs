@@ -9,7 +9,7 @@ use super::candidate::{Candidate, OwnEdits};
 use super::hold_message::{Awaited, Notice};
 use super::rolling::Rolling;
 use super::units::{Feed, Placed, Refusal};
-use ::rollout::{Course, Hold, Verdict};
+use ::model::engine::{Course, Hold, Verdict};
 
 /// The notices of an add-on.
 pub(super) struct Notices<'a> {

@@ -9,8 +9,8 @@ use std::time::Duration;
 use super::hold_message::Notice;
 use crate::config::{Desired, Effective};
 use crate::settled::Done;
-use ::rollout::{UnitState, Verdict};
-use snapshot::{Cluster, Instance, Layering, Reference, Work};
+use ::model::engine::{UnitState, Verdict};
+use store::{Cluster, Instance, Layering, Reference, Work};
 
 /// What the rollout says about one instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

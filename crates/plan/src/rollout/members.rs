@@ -28,9 +28,9 @@ use crate::settled::{Done, Others};
 use crate::state::Outcome;
 use crate::types::earliest;
 use crate::work::is_deployed;
-use ::rollout::{Hold, UnitState, Verdict};
+use ::model::engine::{Hold, UnitState, Verdict};
 use model::upgrade::WindowState;
-use snapshot::{ClusterConfigs, Compat, ConfigType, Instance, Kind, Reference, Site, View};
+use store::{ClusterConfigs, Compat, ConfigType, Instance, Kind, Reference, Site, View};
 
 /// The rollout of one add-on.
 #[derive(Debug)]

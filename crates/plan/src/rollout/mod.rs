@@ -34,7 +34,7 @@ mod undo;
 mod unit_state;
 mod units;
 
-pub(super) use ::rollout::Counts;
+pub(super) use ::model::engine::Counts;
 pub use approvals::{Asked, AskedGroup};
 pub(super) use hold_message::{Attention, Notice};
 pub(super) use member::{Member, Rolled, Step, Trial};

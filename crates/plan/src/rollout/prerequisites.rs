@@ -14,7 +14,7 @@ use crate::install::wanted;
 use crate::settled::Others;
 use api::names::conditions::AVAILABLE;
 use model::dependency_circle;
-use snapshot::{Instance, Name, Reference, Status, View};
+use store::{Instance, Name, Reference, Status, View};
 
 /// How an add-on stands on a cluster where another one needs it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -9,9 +9,9 @@ use super::member::{Member, Step};
 use crate::conditions::Wish;
 use crate::instance_state::PROGRESSING;
 use crate::state::State;
-use ::rollout::end;
-use snapshot::terms::{ASSIGNED, ASSIGNED_CONFIRMED as CONFIRMED, ASSIGNED_OPEN as OPEN, MERGED};
-use snapshot::{Condition, Instance, Layering, Reference, Status};
+use ::model::engine::end;
+use store::terms::{ASSIGNED, ASSIGNED_CONFIRMED as CONFIRMED, ASSIGNED_OPEN as OPEN, MERGED};
+use store::{Condition, Instance, Layering, Reference, Status};
 
 /// So far ahead may the clock of another leader have been.
 const AHEAD: SignedDuration = SignedDuration::from_secs(5);

@@ -3,7 +3,7 @@
 //! Decides what is carried over from the references that stand there. Never decides whether the step may be taken.
 
 use crate::config::Desired;
-use snapshot::{Applied, Compat, ConfigRef, Reference};
+use store::{Applied, Compat, ConfigRef, Reference};
 
 /// Returns whether the references name what is desired, with its hashes.
 pub(super) fn is_settled(references: &[Reference], refs: &[Desired]) -> bool {

@@ -12,9 +12,9 @@ use super::references::is_settled;
 use crate::config::{Desired, Effective, Source, is_protected, merges};
 use crate::install::DecisionState;
 use crate::work::{deployed_works, runs};
-use ::rollout::Course;
+use ::model::engine::Course;
 use model::{ConfigRollout, Limit};
-use snapshot::{AddOn, ConfigRef, ConfigType, Instance, Kind, Name, PlacementUse, Reference, View, terms};
+use store::{AddOn, ConfigRef, ConfigType, Instance, Kind, Name, PlacementUse, Reference, View, terms};
 
 /// The rollout of `spec.configuration.configs`, where it does not simply reach every cluster.
 #[derive(Debug)]

@@ -11,9 +11,9 @@ use super::units::Placed;
 use crate::conditions::Wish;
 use crate::config::{Desired, Effective, WayBack, is_governed};
 use crate::install::{DecisionState, Selected};
-use ::rollout::Breach;
+use ::model::engine::Breach;
 use model::OnFailure;
-use snapshot::{PinnedConfig, PinnedContent, Status, Undone, View, terms};
+use store::{PinnedConfig, PinnedContent, Status, Undone, View, terms};
 
 /// Clusters are on their way back.
 pub(crate) const ROLLING_BACK: &str = "RollingBack";

@@ -12,8 +12,8 @@ use super::health::{Trouble, after_success, under_way};
 use super::record::{assigned_at, confirmed_at, is_open};
 use crate::instance_state::{PROGRESSING, is_confirmed};
 use crate::state::State;
-use ::rollout::{UnitState, end, is_promoted};
-use snapshot::{Failures, Instance, Reference, View};
+use ::model::engine::{UnitState, end, is_promoted};
+use store::{Failures, Instance, Reference, View};
 
 /// How long an instance must stay successful.
 #[derive(Debug, Clone, Copy, Default)]

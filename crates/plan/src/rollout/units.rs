@@ -19,12 +19,12 @@ use crate::config::Effective;
 use crate::few::Few;
 use crate::install::{DecisionState, Missing, Selected};
 use crate::settled::Others;
-use ::rollout::course;
-use ::rollout::{
+use ::model::engine::course;
+use ::model::engine::{
     Breach, Counts, Course, Group, Hold, StageCounts, Unit, UnitState, Verdict, decide, decide_beside,
 };
 use model::Rest;
-use snapshot::{Instance, Name, PlacementUse, View, order};
+use store::{Instance, Name, PlacementUse, View, order};
 
 /// The rollout over one placement.
 #[derive(Debug, Default)]

@@ -8,7 +8,7 @@
 use serde_json::Value;
 
 use crate::install::Selected;
-use snapshot::{AddOn, Instance, PlacementUse};
+use store::{AddOn, Instance, PlacementUse};
 
 /// Returns the version that a placement gives, "" when it gives none.
 pub(crate) fn given(by: &PlacementUse) -> &str {
@@ -45,7 +45,7 @@ pub(crate) fn follow(home: Option<&Selected<'_>>, instance: &Instance) -> Option
 mod tests {
     use serde_json::{Value, json};
 
-    use snapshot::{Event, Kind, Settings, Store};
+    use store::{Event, Kind, Settings, Store};
 
     /// Marks: placement that gave it, version in the spec, recorded version; and the fields that Git applies, if it applies any.
     fn is_given_by((mark, desired, recorded): (&str, &str, &str), applied: Option<&Value>) -> bool {

@@ -6,7 +6,7 @@
 
 use crate::config::{is_template, type_of};
 use crate::work::is_deploy_work;
-use snapshot::{ConfigRef, Instance, Kind, Name, Versions, View};
+use store::{ConfigRef, Instance, Kind, Name, Versions, View};
 
 /// Most versions that a message lists: the highest ones.
 const MOST_TOLD: usize = 10;
@@ -123,7 +123,7 @@ impl OfferedVersions {
     }
 
     fn phrase(&self) -> String {
-        let mut told: Vec<&str> = self.versions.supported().map(snapshot::Offer::text).collect();
+        let mut told: Vec<&str> = self.versions.supported().map(store::Offer::text).collect();
         let all = told.len();
         let told = told.split_off(all.saturating_sub(MOST_TOLD));
         match (told.len(), all) {

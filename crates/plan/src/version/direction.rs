@@ -7,7 +7,7 @@ use super::record::{assigned, carrier, invalid, memory, moving_to};
 use crate::rollout::Member;
 use crate::work::runs;
 use model::AddonVersion;
-use snapshot::{ConfigRef, Name, View};
+use store::{ConfigRef, Name, View};
 
 /// Returns whether what is assigned is lower than what was asked for before.
 pub(crate) fn goes_down(view: &View<'_>, member: &Member<'_>) -> bool {

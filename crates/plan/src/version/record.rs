@@ -9,7 +9,7 @@ use super::direction::{is_same, version_of};
 use crate::rollout::Member;
 use crate::state::Phase;
 use api::names::UNKNOWN_VERSION;
-use snapshot::{Instance, Kind, Name, Reference, View};
+use store::{Instance, Kind, Name, Reference, View};
 
 /// `currentVersion` and `lastVersion`, "" when absent.
 #[derive(Debug, Clone, PartialEq, Eq)]

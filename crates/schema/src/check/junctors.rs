@@ -43,7 +43,7 @@ fn try_branch(node: &Node, place: &Place<'_>, out: &Checked) -> Checked {
 
 /// Reports a fault that stands in the text with its field, but not in the field itself.
 fn report(place: &Place<'_>, words: &str, out: &mut Checked) {
-    let detail = format!("{} {words}", apimachinery::print::quote(&place.path.name()));
+    let detail = format!("{} {words}", kubernetes::print::quote(&place.path.name()));
     let fault = fault::invalid_printed(&place.path.base(), "\"\"", &detail);
     out.push(fault);
 }

@@ -120,7 +120,7 @@ fn compared(
 
 fn check_multiple(node: &Node, factor: &Number, number: &Number, path: &Path<'_>, out: &mut Checked) {
     let factor = compared(node, (number, factor), "MultipleOf", path, out);
-    let shown = apimachinery::print::number(&factor);
+    let shown = kubernetes::print::number(&factor);
     let size = factor.as_f64().unwrap_or_default();
     if size <= 0.0 {
         let detail = format!(
@@ -171,7 +171,7 @@ fn check_bounds(node: &Node, limits: &Limits, number: &Number, path: &Path<'_>, 
         let detail = format!(
             "{} in body should be {words}{or_equal} {}",
             path.name(),
-            apimachinery::print::number(&at)
+            kubernetes::print::number(&at)
         );
         out.push(fault::invalid(path, &Value::Number(number.clone()), &detail));
     }

@@ -175,7 +175,7 @@ fn check_enum(node: &Node, value: &Value, path: &Path<'_>, out: &mut Checked) {
         .map(|legal| {
             legal
                 .as_str()
-                .map_or_else(|| apimachinery::print::json(legal), ToOwned::to_owned)
+                .map_or_else(|| kubernetes::print::json(legal), ToOwned::to_owned)
         })
         .collect();
     out.push(fault::not_supported(
@@ -280,7 +280,7 @@ fn check_items(node: &Node, items: &[Value], old: Option<&Value>, path: &Path<'_
         let detail = format!("{} in body shouldn't contain duplicates", path.name());
         out.push(fault::invalid_printed(
             path,
-            &apimachinery::print::json(&Value::Array(items.to_vec())),
+            &kubernetes::print::json(&Value::Array(items.to_vec())),
             &detail,
         ));
     }

@@ -7,7 +7,7 @@ use crate::error::FieldError;
 use crate::fault;
 use crate::node::{Bound, Limits, Sizes};
 use crate::path::Path;
-use apimachinery::regexp::Pattern;
+use kubernetes::regexp::Pattern;
 use serde_json::{Map, Value};
 
 /// Reads the checks of one schema; `None` when it has none.

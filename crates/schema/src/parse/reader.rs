@@ -12,7 +12,7 @@ use crate::node::{Additional, Flags, Junctors, Kind, ListType, Node};
 use crate::path::Path;
 use crate::prune::is_resource_field;
 use crate::rules::is_typed;
-use apimachinery::formats::Format;
+use kubernetes::formats::Format;
 use serde_json::{Map, Value};
 
 /// Schemas nested deeper than this are refused, so that no walk can exhaust the stack.
@@ -274,10 +274,8 @@ impl Reader {
         let is_known = known.is_some();
         node.format = known.filter(|format| node.kind.meets(format));
         if !is_known {
-            self.warnings.push(format!(
-                "unrecognized format {}",
-                apimachinery::print::quote(name)
-            ));
+            self.warnings
+                .push(format!("unrecognized format {}", kubernetes::print::quote(name)));
         }
     }
 

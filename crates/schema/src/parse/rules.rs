@@ -222,8 +222,8 @@ impl Build<'_> {
 /// Prints a rule as Kubernetes shows it: its Go struct as JSON, in the order of the struct's fields.
 fn as_go_struct(given: &Value) -> String {
     let printed =
-        |name: &str| apimachinery::print::json(&given.get(name).cloned().unwrap_or_else(|| json!("")));
-    let pointer = |name: &str| apimachinery::print::json(given.get(name).unwrap_or(&Value::Null));
+        |name: &str| kubernetes::print::json(&given.get(name).cloned().unwrap_or_else(|| json!("")));
+    let pointer = |name: &str| kubernetes::print::json(given.get(name).unwrap_or(&Value::Null));
     format!(
         r#"{{"Rule":{},"Message":{},"MessageExpression":{},"Reason":{},"FieldPath":{},"OptionalOldSelf":{}}}"#,
         printed("rule"),

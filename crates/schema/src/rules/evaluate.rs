@@ -257,5 +257,5 @@ fn fault_of_rule(node: &Node, detail: &str, path: &Path<'_>) -> FieldError {
             node.kind.name()
         }
     };
-    fault::invalid_printed(path, &apimachinery::print::quote(kind), detail)
+    fault::invalid_printed(path, &kubernetes::print::quote(kind), detail)
 }

@@ -14,7 +14,7 @@ use crate::cli::CliError;
 use crate::cli::policy::form::ObjectForm;
 use crate::cli::policy::hub::{Extent, facts};
 use admission::{Operation, Request, RequestContext, Rulebook, Trial, try_policies};
-use offline::Hub;
+use insight::offline::Hub;
 
 /// Runs a case; returns what was not as expected, and what the policies did.
 pub(super) fn run(

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::suite::{Expect, Expected};
 use admission::Trial;
-use field::{Violation, Warning};
+use kubernetes::field::{Violation, Warning};
 
 /// Returns what was not as expected; an error says that the expectation makes no sense.
 pub(super) fn compare(

@@ -4,7 +4,7 @@
 //! mistake that no case notices, and what does not compile. Never decides what is as expected.
 
 use super::run::TestReport;
-use report::{TestCase, TestEnd, TestSuite, junit_of_tests};
+use lint::report::{TestCase, TestEnd, TestSuite, junit_of_tests};
 
 /// Whether gaps of the cases are failures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use super::suite::Suite;
 use crate::cli::CliError;
 use crate::cli::policy::files::Folder;
 use admission::Rulebook;
-use policy::{InForce, Mutant, PolicySet, Source, mutants};
+use admission::policy::{InForce, Mutant, PolicySet, Source, mutants};
 
 /// What became of mistakes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

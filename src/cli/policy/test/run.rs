@@ -17,8 +17,8 @@ use crate::cli::policy::files::{files, read_all};
 use crate::cli::policy::said::{CommandOutput, DOES_NOT_COMPILE, FOUND, faults};
 use crate::cli::policy::{TestArgs, TestOutput};
 use admission::Rulebook;
-use field::{Shown, one_line};
-use policy::Saw;
+use admission::policy::Saw;
+use kubernetes::field::{Shown, one_line};
 
 /// What became of one case.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use crate::cli::rollout::Pictures;
-use cockpit::{Approve, ClusterView, Line, Picture, Target, Tone, Verb};
+use insight::cockpit::{Approve, ClusterView, Line, Picture, Target, Tone, Verb};
 
 /// A key, as far as it means something here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -320,7 +320,7 @@ fn moved(from: usize, by: isize, count: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cockpit::{API_VERSION, ClusterState, Counts, Phase, RolloutHealth};
+    use insight::cockpit::{API_VERSION, ClusterState, Counts, Phase, RolloutHealth};
     use jiff::Timestamp;
 
     fn cluster(name: &str, state: ClusterState) -> ClusterView {

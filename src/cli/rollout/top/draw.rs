@@ -10,9 +10,9 @@ use ratatui::text::{Line as Row, Span, Text};
 use ratatui::widgets::{Block, Clear, Paragraph};
 
 use super::app::{App, Place, Question};
-use field::counted;
+use kubernetes::field::counted;
 
-use cockpit::{ClusterState, ClusterView, Line, Picture, Tone, list, rows, status};
+use insight::cockpit::{ClusterState, ClusterView, Line, Picture, Tone, list, rows, status};
 
 /// The largest part of the page that the waves may have, in lines.
 const MOST_WAVES: usize = 14;

@@ -21,8 +21,8 @@ use crate::cli::rollout::run::steered;
 use crate::cli::rollout::write::Request;
 use crate::cli::{CliError, RolloutHubArgs, connect, live, signals};
 use crate::controllers::Lens;
-use cockpit::{Line, Rollouts, Target, TargetKind, Tone, Verb, find};
-use field::{Listing, Shown};
+use insight::cockpit::{Line, Rollouts, Target, TargetKind, Tone, Verb, find};
+use kubernetes::field::{Listing, Shown};
 
 /// The shortest time between two pages.
 const SHORTEST: Duration = Duration::from_millis(100);
@@ -239,13 +239,15 @@ fn answer(args: &RolloutHubArgs, target: &Target, cluster: &str) -> Result<Strin
     let hub = live::read(&args.place).map_err(|error| error.one_line())?;
     let (settings, _) = settings(args, now).map_err(|error| error.one_line())?;
     match target.kind {
-        TargetKind::ClusterManagementAddOn => why::why(&hub, settings, (&target.name, Some(cluster)), now)
-            .map(|answer| why::text(&answer, true, Listing::Whole))
-            .map_err(|error| error.to_string()),
+        TargetKind::ClusterManagementAddOn => {
+            insight::why::why(&hub, settings, (&target.name, Some(cluster)), now)
+                .map(|answer| insight::why::text(&answer, true, Listing::Whole))
+                .map_err(|error| error.to_string())
+        }
         TargetKind::ManagedClustersUpgrade => {
             let name = format!("{}/{}", target.namespace, target.name);
-            why::why_upgrade(&hub, settings, (&name, Some(cluster)), now)
-                .map(|answer| why::upgrade_text(&answer, Listing::Whole))
+            insight::why::why_upgrade(&hub, settings, (&name, Some(cluster)), now)
+                .map(|answer| insight::why::upgrade_text(&answer, Listing::Whole))
                 .map_err(|error| error.to_string())
         }
     }

@@ -5,7 +5,7 @@
 use crate::body::Node;
 use crate::step_budget::StepBudget;
 use crate::subject::{DeploymentConfig, Operations, Rule, Subject};
-use field::{Class, Fault, Findings, listed, nearest, quoted};
+use kubernetes::field::{Class, Fault, Findings, listed, nearest, quoted};
 use model::{is_label_key, is_label_value};
 
 const NODES: &str = "deployment-config/node-placement";

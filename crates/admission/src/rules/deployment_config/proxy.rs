@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use crate::subject::{DeploymentConfig, Operations, Rule, Subject};
-use field::{Class, Fault, Findings, quoted};
+use kubernetes::field::{Class, Fault, Findings, quoted};
 
 const PROXY: &str = "deployment-config/proxy";
 const SCHEMES: [&str; 3] = ["http", "https", "socks5"];

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use crate::subject::{DeploymentConfig, Operations, Rule, Subject};
-use field::{Class, Fault, Findings, Path, quoted};
+use kubernetes::field::{Class, Fault, Findings, Path, quoted};
 
 const REGISTRY: &str = "deployment-config/registry";
 

@@ -4,13 +4,13 @@
 
 use std::collections::BTreeMap;
 
-use apimachinery::quantity::Quantity;
+use kubernetes::quantity::Quantity;
 use regex::{Regex, RegexBuilder};
 
 use crate::body::Node;
 use crate::step_budget::StepBudget;
 use crate::subject::{DeploymentConfig, Operations, Rule, Subject};
-use field::{Class, Fault, Findings, quoted};
+use kubernetes::field::{Class, Fault, Findings, quoted};
 use model::parse_quantity;
 
 const QUANTITY: &str = "deployment-config/quantity";

@@ -3,7 +3,7 @@
 //! Decides which names cannot be used, and which have no effect.
 
 use crate::subject::{DeploymentConfig, Operations, Rule, Subject};
-use field::{Class, Fault, Findings};
+use kubernetes::field::{Class, Fault, Findings};
 
 const NAME: &str = "deployment-config/variable-name";
 /// What other add-on managers keep beside the variables; a variable of such a name stops them.

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use crate::body::Node;
 use crate::step_budget::Items;
 use crate::subject::{Operations, Rule, Subject, Template};
-use field::Findings;
-use manifest::{Aspect, changed, check};
+use kubernetes::field::Findings;
+use kubernetes::manifest::{Aspect, changed, check};
 
 /// The id of changes that every cluster refuses; the room `manifest` finds them.
 const IMMUTABLE: &str = "manifest/immutable";

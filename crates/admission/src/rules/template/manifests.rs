@@ -7,7 +7,7 @@ use std::io;
 
 use crate::body::Node;
 use crate::subject::{Operations, Rule, Subject, Template};
-use field::{Class, Fault, Findings, Path};
+use kubernetes::field::{Class, Fault, Findings, Path};
 
 const IDENTITY: &str = "template/manifest-identity";
 const DUPLICATE: &str = "template/duplicate-object";

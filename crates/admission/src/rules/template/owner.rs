@@ -8,8 +8,8 @@ use crate::rules::config::{every_reference, readable};
 use crate::rules::deletion::usage;
 use crate::rules::reach::reference_to;
 use crate::subject::{self, Addon, ClusterAddon, Operations, Rule, Subject, Template};
-use field::{Class, Fault, Findings, Path, quoted};
-use snapshot::{ConfigPresence, Content, Kind};
+use kubernetes::field::{Class, Fault, Findings, Path, quoted};
+use store::{ConfigPresence, Content, Kind};
 
 const OTHER_ADDON: &str = "template/other-addon";
 

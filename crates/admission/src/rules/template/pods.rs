@@ -5,7 +5,7 @@
 
 use crate::body::Node;
 use crate::subject::{Operations, Rule, Subject, Template};
-use field::{Class, Fault, Findings};
+use kubernetes::field::{Class, Fault, Findings};
 use model::{ImageReference, InstallNamespace};
 
 const IMAGE: &str = "template/image";

@@ -12,8 +12,8 @@ use crate::rules::reach::{is_kind, known, reference_to};
 use crate::step_budget::StepBudget;
 use crate::subject::{Addon, Operations, Rule, Subject, Template};
 use api::v1alpha1::ClusterManagementAddOnSpec;
-use field::{Class, Fault, Findings, Path, quoted};
-use snapshot::{AddonFacts, ConfigPresence, Content, Facts, Kind, Name};
+use kubernetes::field::{Class, Fault, Findings, Path, quoted};
+use store::{AddonFacts, ConfigPresence, Content, Facts, Kind, Name};
 
 const SAME_OBJECT: &str = "template/same-object";
 const CLUSTER: &str = "{{CLUSTER_NAME}}";

@@ -5,7 +5,7 @@
 
 use crate::body::Node;
 use crate::subject::{Operations, Rule, Subject, Template};
-use field::{Class, Findings};
+use kubernetes::field::{Class, Findings};
 use model::{OwnSigner, check_certificate_name, rule};
 
 pub(super) const RULES: &[Rule<Template>] = &[

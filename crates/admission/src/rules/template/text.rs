@@ -6,7 +6,7 @@
 use serde_json::Value;
 
 use crate::step_budget::StepBudget;
-use field::Path;
+use kubernetes::field::Path;
 use model::{BadClusterVariable, ClusterVariable};
 
 /// Where a text stands, as a chain that costs nothing until its path is asked for.

@@ -12,9 +12,9 @@ use crate::rules::install_namespace::inherited;
 use crate::rules::reach::{is_kind, reference_to, type_of};
 use crate::subject::{self, Addon, ClusterAddon, Operations, Rule, Subject};
 use api::names::RESERVED_NO_DEFAULT;
-use field::{Class, Fault, Findings, Path, quoted};
+use kubernetes::field::{Class, Fault, Findings, Path, quoted};
 use model::{AddonVersion, ConfigReference};
-use snapshot::{AddonFacts, Content, Kind, Template};
+use store::{AddonFacts, Content, Kind, Template};
 
 /// About how many letters of names one warning has: an API server shows the first 256 of each warning.
 const LETTERS: usize = 120;

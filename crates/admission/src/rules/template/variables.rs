@@ -9,8 +9,8 @@ use serde_json::Value;
 use super::text::{Tag, Trail, each_tag, each_text};
 use crate::step_budget::StepBudget;
 use crate::subject::{self, Operations, Rule, Subject, Template};
-use field::{Class, Fault, Findings, Path, nearest, quoted};
-use snapshot::{ConfigPresence, Content, Kind};
+use kubernetes::field::{Class, Fault, Findings, Path, nearest, quoted};
+use store::{ConfigPresence, Content, Kind};
 
 const OF_CLUSTER: &str = "template/cluster-variable";
 const UNCLOSED: &str = "template/unclosed-braces";

@@ -4,7 +4,7 @@
 //! is found by its name.
 
 use crate::subject::{Operations, Rule, Subject, Template};
-use field::{Class, Fault, Findings, quoted};
+use kubernetes::field::{Class, Fault, Findings, quoted};
 use model::AddonVersion;
 
 const LABEL: &str = "version/label";

@@ -6,9 +6,9 @@
 use crate::rules::reach::{Reach, reference_to, type_of};
 use crate::subject::{Operations, Rule, Subject, Template};
 use api::names::labels::TEMPLATE_VERSION;
-use field::{Class, Fault, Findings, Path, quoted};
+use kubernetes::field::{Class, Fault, Findings, Path, quoted};
 use model::AddonVersion;
-use snapshot::Kind;
+use store::Kind;
 
 const WITHDRAWN: &str = "version/withdrawn";
 

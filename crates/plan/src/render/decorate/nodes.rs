@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::pod::Object;
 use crate::room::{Room, size};
-use snapshot::NodePlacement;
+use store::NodePlacement;
 
 /// Applies the placement to a pod.
 pub(super) fn place(pod: &mut Object, nodes: &NodePlacement, room: &Room) {

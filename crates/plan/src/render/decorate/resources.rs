@@ -10,7 +10,7 @@ use super::pod::{Object, containers};
 use crate::render::fault::RenderFault;
 use crate::render::object::text;
 use crate::room::{Room, size};
-use snapshot::Name;
+use store::Name;
 
 /// Largest compiled expression in bytes: a rule is one line, not a program.
 const LARGEST: usize = 1 << 20;

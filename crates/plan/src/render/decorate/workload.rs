@@ -16,7 +16,7 @@ use crate::render::fault::RenderFault;
 use crate::render::values::RenderInputs;
 use crate::room::Room;
 use api::v1alpha1::ImageMirror;
-use snapshot::NodePlacement;
+use store::NodePlacement;
 
 /// What is changed in the workloads of a rendering.
 #[derive(Debug)]

@@ -1,0 +1,124 @@
+//! What is wrong with a policy: where it stands and, for an expression, the place in its text.
+//!
+//! Decides how a fault reads, caret included. Never decides that something is wrong.
+
+use std::fmt;
+
+use kubernetes::field::{Path, one_line, same_width};
+
+/// A place in the text of an expression.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Caret {
+    /// Line, from one.
+    pub line: usize,
+    /// Column, from one.
+    pub column: usize,
+    /// The line, and a second one whose `^` points at the place.
+    pub text: String,
+}
+
+/// A fault of a policy.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PolicyFault {
+    /// Where it stands, such as `spec.validations[0].expression`.
+    pub path: Path,
+    /// What is wrong.
+    pub message: String,
+    /// The place in the expression, where it is one.
+    pub caret: Option<Caret>,
+}
+
+impl PolicyFault {
+    /// Returns a fault without a place in a text.
+    pub(super) fn at(path: Path, message: impl Into<String>) -> Self {
+        Self {
+            path,
+            message: message.into(),
+            caret: None,
+        }
+    }
+
+    /// Returns a fault at a place of an expression.
+    pub(super) fn in_text(
+        path: Path,
+        (line, column): (isize, isize),
+        message: impl Into<String>,
+        source: &str,
+    ) -> Self {
+        let (line, column) = (
+            usize::try_from(line).unwrap_or(1).max(1),
+            usize::try_from(column).unwrap_or(1).max(1),
+        );
+        let shown = source.lines().nth(line - 1).unwrap_or_default();
+        let dots = ".".repeat(column - 1);
+        Self {
+            path,
+            message: message.into(),
+            caret: Some(Caret {
+                line,
+                column,
+                text: format!("{shown}\n{dots}^"),
+            }),
+        }
+    }
+
+    /// Reads the words of the compiler, which carry a place for each of their faults.
+    pub(super) fn of_compiler(path: &Path, words: &str, source: &str) -> Vec<Self> {
+        let mut parts = words.split("ERROR: <input>:");
+        let before = parts.next().unwrap_or_default().trim();
+        let mut faults: Vec<Self> = parts.filter_map(|part| placed(path, part, source)).collect();
+        if faults.is_empty() {
+            faults.push(Self::at(path.clone(), before.to_owned()));
+        }
+        faults
+    }
+
+    /// Returns the fault on one line.
+    pub fn one_line(&self) -> String {
+        one_line(&match &self.caret {
+            None => format!("{}: {}", self.path, self.message),
+            Some(caret) => format!("{}:{}:{}: {}", self.path, caret.line, caret.column, self.message),
+        })
+    }
+}
+
+/// Reads `1:8: words`, and leaves out the lines below, which show the text once more.
+fn placed(path: &Path, part: &str, source: &str) -> Option<PolicyFault> {
+    let first = part.lines().next()?;
+    let mut pieces = first.splitn(3, ':');
+    let line = pieces.next()?.parse().ok()?;
+    let column = pieces.next()?.parse().ok()?;
+    let words = pieces.next()?.trim();
+    Some(PolicyFault::in_text(path.clone(), (line, column), words, source))
+}
+
+impl fmt::Display for PolicyFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.one_line())?;
+        if let Some(caret) = &self.caret {
+            for line in caret.text.lines() {
+                write!(f, "\n | {}", same_width(line))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_compilers_words_become_faults_with_a_caret() {
+        let source = "object.";
+        let words = "ERROR: <input>:1:8: Syntax error: x\n | object.\n | .......^";
+        let faults = PolicyFault::of_compiler(&Path::parse("spec.a"), words, source);
+        let text: Vec<String> = faults.iter().map(ToString::to_string).collect();
+        assert_eq!(text, ["spec.a:1:8: Syntax error: x\n | object.\n | .......^"]);
+        let plain = PolicyFault::of_compiler(&Path::parse("spec.a"), "too long", source);
+        assert_eq!(
+            plain.first().map(PolicyFault::one_line).as_deref(),
+            Some("spec.a: too long")
+        );
+    }
+}

@@ -1,0 +1,194 @@
+//! What a hub remembers of a rollout: what its clusters ran and run, and what was told of it lately.
+//!
+//! Decides which of that is worth a line. A hub keeps no more: a status has the present, the last and the last good, and events go after an
+//! hour.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::line::{Line, Tone, WHOLE, between, padded};
+use super::steer::CHANGE_CAUSE;
+use store::terms;
+
+/// The heading of events that agents of clusters can have written.
+const OF_CLUSTERS: &str =
+    "events in namespaces of clusters (written by the controllers or by the cluster's agent)";
+/// The most events that are told.
+const MOST_EVENTS: usize = 20;
+
+/// Returns the history of a rollout from its object and the events about it: of the controllers, and in namespaces of clusters.
+pub fn history(
+    object: &Value,
+    (own, of_clusters): (&[Value], &[Value]),
+    width: usize,
+    now: Timestamp,
+) -> Vec<Line> {
+    let mut page = Vec::new();
+    let annotations = object.pointer("/metadata/annotations");
+    if let Some(cause) = annotations
+        .and_then(|all| all.get(CHANGE_CAUSE))
+        .and_then(Value::as_str)
+    {
+        page.push(Line::of(Tone::Faint, "last change  ").and(Tone::Plain, cause));
+    }
+    page.extend(progressions(object));
+    page.extend(upgrade(object, width, now));
+    page.extend(section("events", own, width, now));
+    page.extend(section(OF_CLUSTERS, of_clusters, width, now));
+    if page.is_empty() {
+        page.push(Line::of(
+            Tone::Faint,
+            "the hub remembers nothing of this rollout yet",
+        ));
+    }
+    page.into_iter().map(|line| line.cut(width)).collect()
+}
+
+/// Returns events under a heading, the last first.
+fn section(heading: &str, events: &[Value], width: usize, now: Timestamp) -> Vec<Line> {
+    let mut told: Vec<(Timestamp, &Value)> = events
+        .iter()
+        .filter_map(|event| Some((time(event)?, event)))
+        .collect();
+    if told.is_empty() {
+        return Vec::new();
+    }
+    told.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
+    let most = if width == WHOLE { usize::MAX } else { MOST_EVENTS };
+    let more = told.len().saturating_sub(most);
+    let mut page = vec![Line::of(Tone::Strong, heading)];
+    page.extend(
+        told.iter()
+            .take(most)
+            .map(|(at, event)| event_line(event, *at, now)),
+    );
+    if more > 0 {
+        page.push(Line::of(Tone::Faint, format!("  and {more} earlier ones")));
+    }
+    page
+}
+
+fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
+    value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// What the clusters of each placement are to run, have all run, and have all run well.
+fn progressions(object: &Value) -> Vec<Line> {
+    let mut page = Vec::new();
+    let all = object
+        .pointer("/status/installProgressions")
+        .and_then(Value::as_array);
+    for progression in all.into_iter().flatten() {
+        let (namespace, name) = (text(progression, "/namespace"), text(progression, "/name"));
+        page.push(Line::of(Tone::Strong, format!("placement {namespace}/{name}")));
+        page.extend(undone(progression));
+        let references = progression.get("configReferences").and_then(Value::as_array);
+        for reference in references.into_iter().flatten() {
+            let (resource, group) = (text(reference, "/resource"), text(reference, "/group"));
+            page.push(Line::plain(format!("  {resource}.{group}")));
+            // The same object with the same content is told once, with all that is true of it.
+            let mut contents: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+            for (field, what) in [
+                ("desiredConfig", "desired"),
+                ("lastAppliedConfig", "applied last"),
+                ("lastKnownGoodConfig", "known good"),
+            ] {
+                if let Some(told) = reference.get(field).and_then(content) {
+                    contents.entry(told).or_default().push(what);
+                }
+            }
+            page.extend(contents.into_iter().map(|(told, what)| {
+                Line::of(Tone::Plain, format!("    {told}"))
+                    .and(Tone::Faint, format!("  {}", what.join(", ")))
+            }));
+        }
+    }
+    page
+}
+
+/// What was undone, and when.
+fn undone(progression: &Value) -> Option<Line> {
+    let conditions = progression.get("conditions").and_then(Value::as_array)?;
+    let mut said = conditions
+        .iter()
+        .filter(|one| text(one, "/type") == terms::UNDONE && text(one, "/status") == "True");
+    let said = said.next()?;
+    let why = text(said, "/message").split_once(": ").map_or("", |(_, why)| why);
+    let since = text(said, "/lastTransitionTime");
+    Some(Line::of(Tone::Bad, format!("  undone since {since}: ")).and(Tone::Plain, why))
+}
+
+fn content(config: &Value) -> Option<String> {
+    let hash = text(config, "/specHash");
+    if hash.is_empty() {
+        return None;
+    }
+    let (namespace, name) = (text(config, "/namespace"), text(config, "/name"));
+    let slash = if namespace.is_empty() { "" } else { "/" };
+    let short: String = hash.chars().take(8).collect();
+    Some(format!("{namespace}{slash}{name} {short}"))
+}
+
+/// When the clusters of an upgrade began and ended, the last first.
+fn upgrade(object: &Value, width: usize, now: Timestamp) -> Vec<Line> {
+    let all = object.pointer("/status/clusters").and_then(Value::as_array);
+    let mut told: Vec<(Timestamp, &Value)> = all
+        .into_iter()
+        .flatten()
+        .filter_map(|cluster| {
+            let last = ["/finishedAt", "/startedAt"].map(|field| text(cluster, field).parse().ok());
+            Some((last.into_iter().flatten().next()?, cluster))
+        })
+        .collect();
+    told.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
+    let most = if width == WHOLE { usize::MAX } else { MOST_EVENTS };
+    let each = told.into_iter().take(most).map(|(at, cluster)| {
+        let began: Option<Timestamp> = text(cluster, "/startedAt").parse().ok();
+        let took = match (text(cluster, "/finishedAt").is_empty(), began) {
+            (false, Some(began)) => format!(" after {}", between(began, at)),
+            (_, _) => String::new(),
+        };
+        Line::of(Tone::Faint, padded(&format!("{} ago", between(at, now)), 12))
+            .and(Tone::Strong, text(cluster, "/name"))
+            .and(
+                Tone::Plain,
+                format!("  {} {}{took}", text(cluster, "/state"), text(cluster, "/reason")),
+            )
+    });
+    each.collect()
+}
+
+fn time(event: &Value) -> Option<Timestamp> {
+    let fields = [
+        "/series/lastObservedTime",
+        "/eventTime",
+        "/deprecatedLastTimestamp",
+        "/lastTimestamp",
+    ];
+    fields.iter().find_map(|field| text(event, field).parse().ok())
+}
+
+fn event_line(event: &Value, at: Timestamp, now: Timestamp) -> Line {
+    let tone = if text(event, "/type") == "Warning" {
+        Tone::Bad
+    } else {
+        Tone::Plain
+    };
+    let message = [text(event, "/note"), text(event, "/message")].concat();
+    let place = ["/regarding/namespace", "/involvedObject/namespace"]
+        .map(|field| text(event, field))
+        .concat();
+    let place = if place.is_empty() {
+        String::new()
+    } else {
+        format!("{place}: ")
+    };
+    Line::of(
+        Tone::Faint,
+        format!("  {}", padded(&format!("{} ago", between(at, now)), 12)),
+    )
+    .and(tone, format!("{}  ", text(event, "/reason")))
+    .and(Tone::Plain, format!("{place}{message}"))
+}

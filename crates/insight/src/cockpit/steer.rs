@@ -1,0 +1,399 @@
+//! What a verb writes, and when it makes no sense.
+//!
+//! Decides fields and values: those that the pages of rollouts and upgrades document, and no others. Never writes; the gate
+//! judges what is written as it judges every other write.
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::approve::{Approve, approve};
+use super::cluster::{ClusterState, ClusterView};
+use super::fields::field;
+use super::picture::{Phase, Picture, TargetKind};
+use super::undo::undo;
+use kubernetes::field::{counted, listed, nearest, quoted};
+use store::upgrade::marks;
+use store::{Store, promotion, terms};
+
+/// Kubernetes' own annotation for the reason of a change.
+pub const CHANGE_CAUSE: &str = "kubernetes.io/change-cause";
+/// Everything.
+const ALL: &str = "*";
+
+/// What is to be done with a rollout.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verb {
+    /// Nothing new starts; of one placement, or of all.
+    Pause(Option<String>),
+    /// It goes on; of one placement, or of all.
+    Resume(Option<String>),
+    /// Clusters that soak count as done; of one placement, or of all.
+    Promote(Option<String>),
+    /// What waits for an approval has it.
+    Approve(Approve),
+    /// What failed is tried again.
+    Retry,
+    /// Back to what was last known to be good.
+    Undo,
+}
+
+impl Verb {
+    /// Returns its word.
+    pub const fn word(&self) -> &'static str {
+        match self {
+            Self::Pause(_) => "pause",
+            Self::Resume(_) => "resume",
+            Self::Promote(_) => "promote",
+            Self::Approve(_) => "approve",
+            Self::Retry => "retry",
+            Self::Undo => "undo",
+        }
+    }
+
+    /// Returns the field manager under which it writes. Each verb has one of its own: what a manager applies no more is taken away.
+    pub const fn manager(&self) -> &'static str {
+        match self {
+            Self::Pause(_) | Self::Resume(_) => "tidegate-rollout-pause",
+            Self::Promote(_) => "tidegate-rollout-promote",
+            Self::Approve(_) => "tidegate-rollout-approve",
+            Self::Retry => "tidegate-rollout-retry",
+            Self::Undo => "tidegate-rollout-undo",
+        }
+    }
+}
+
+/// What a verb writes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Writing {
+    /// The object of a server-side apply, or, where a field is taken away, of a JSON merge patch.
+    pub body: Value,
+    /// Which of both.
+    pub form: Form,
+    /// What is written, field by field.
+    pub says: Vec<String>,
+    /// What is taken away, field by field.
+    pub takes: Vec<String>,
+    /// Objects that get the content back that was kept of them, before anything else is written.
+    pub restores: Vec<Value>,
+    /// What the user of the verb should know.
+    pub note: Option<String>,
+}
+
+/// How something is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// Server-side apply.
+    Apply,
+    /// A JSON merge patch: a field that others own is only taken away by one.
+    Merge,
+}
+
+/// The verb makes no sense.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("cannot {verb} {rollout}: {why}")]
+pub struct Refusal {
+    /// The verb.
+    pub verb: &'static str,
+    /// The rollout.
+    pub rollout: String,
+    /// Why.
+    pub why: String,
+}
+
+/// A verb with all that it is judged by.
+#[derive(Clone, Copy, Debug)]
+pub struct Steer<'a> {
+    /// What is to be done.
+    pub verb: &'a Verb,
+    /// The object as it stands on the hub.
+    pub object: &'a Value,
+    /// The picture of its rollout.
+    pub picture: &'a Picture,
+    /// What is known of the hub.
+    pub store: &'a Store,
+    /// Why it is done, in the words of the user of the verb.
+    pub reason: Option<&'a str>,
+}
+
+/// Returns what a verb writes, or why it makes no sense.
+pub fn steer(ask: Steer<'_>, now: Timestamp) -> Result<Writing, Refusal> {
+    let of_addon = ask.picture.target.kind == TargetKind::ClusterManagementAddOn;
+    let found = match (ask.picture.phase, ask.verb) {
+        (Phase::NotManaged, _) => Err("it is not managed here, so that nobody would obey".to_owned()),
+        (Phase::Deleting, _) => Err("it is being deleted".to_owned()),
+        (_, Verb::Pause(place)) if of_addon => pause(ask, place.as_deref()),
+        (_, Verb::Resume(place)) if of_addon => resume(ask, place.as_deref()),
+        (_, Verb::Promote(place)) if of_addon => promote(ask, place.as_deref()),
+        (_, Verb::Approve(wish)) if of_addon => approve(ask, wish),
+        (_, Verb::Approve(_)) => Err("an upgrade of clusters asks for no approval".to_owned()),
+        (_, Verb::Promote(_)) => Err("an upgrade of clusters has no soak that could be ended".to_owned()),
+        (_, Verb::Pause(Some(_)) | Verb::Resume(Some(_))) => {
+            Err("an upgrade is paused as a whole: leave --placement out".to_owned())
+        }
+        (_, Verb::Pause(None)) => suspend(ask, true),
+        (_, Verb::Resume(None)) => suspend(ask, false),
+        (_, Verb::Retry) if of_addon => retry_undone(ask),
+        (_, Verb::Retry) => retry(ask, now),
+        (_, Verb::Undo) if of_addon => undo(ask),
+        (_, Verb::Undo) => Err(NO_WAY_BACK.to_owned()),
+    };
+    let found = found.map_err(|why| Refusal {
+        verb: ask.verb.word(),
+        rollout: ask.picture.target.told(),
+        why,
+    })?;
+    Ok(found.addressed(ask))
+}
+
+const NO_RETRY: &str = "the agents of an add-on try again by themselves, and a failure ends as soon as they succeed; mend the cause, which \
+                        `tidegate why` tells";
+const NO_WAY_BACK: &str = "a cluster of OpenShift cannot go back to the version that it had";
+
+impl Writing {
+    pub(super) fn apply(fields: Value, says: Vec<String>) -> Self {
+        Self {
+            body: fields,
+            form: Form::Apply,
+            says,
+            takes: Vec::new(),
+            restores: Vec::new(),
+            note: None,
+        }
+    }
+
+    pub(super) fn noting(self, note: Option<String>) -> Self {
+        Self { note, ..self }
+    }
+
+    /// Says whose fields they are, and why they change.
+    fn addressed(mut self, ask: Steer<'_>) -> Self {
+        let target = &ask.picture.target;
+        for name in ["apiVersion", "kind"] {
+            *field(&mut self.body, &[name]) = ask.object.get(name).cloned().unwrap_or_default();
+        }
+        *field(&mut self.body, &["metadata", "name"]) = target.name.as_str().into();
+        if !target.namespace.is_empty() {
+            *field(&mut self.body, &["metadata", "namespace"]) = target.namespace.as_str().into();
+        }
+        if let Some(reason) = ask.reason {
+            let cause = format!("{}: {reason}", ask.verb.word());
+            self.says
+                .push(format!("annotation {CHANGE_CAUSE}={}", quoted(&cause)));
+            *field(&mut self.body, &["metadata", "annotations", CHANGE_CAUSE]) = cause.into();
+        }
+        self
+    }
+}
+
+pub(super) fn annotation<'a>(object: &'a Value, key: &str) -> Option<&'a str> {
+    object.get("metadata")?.get("annotations")?.get(key)?.as_str()
+}
+
+/// The placements that the annotation lists.
+fn paused(ask: Steer<'_>) -> Vec<&str> {
+    let text = annotation(ask.object, terms::PAUSED).unwrap_or_default();
+    text.split(',')
+        .map(str::trim)
+        .filter(|place| !place.is_empty())
+        .collect()
+}
+
+/// The placements of an add-on, as annotations name them.
+fn placements(object: &Value) -> impl Iterator<Item = String> {
+    let listed = object.pointer("/spec/installStrategy/placements");
+    let each = listed.and_then(Value::as_array).into_iter().flatten();
+    let text = |one: &Value, key: &str| {
+        let text = one.get(key).and_then(Value::as_str);
+        text.unwrap_or_default().to_owned()
+    };
+    each.map(move |one| format!("{}/{}", text(one, "namespace"), text(one, "name")))
+}
+
+/// Whether an entry of an annotation is about a placement that the add-on has, or about all: other entries are not read, and the
+/// gate warns of them.
+pub(super) fn is_placement(object: &Value, place: &str) -> bool {
+    place == "*" || placements(object).any(|one| one == place)
+}
+
+/// Returns the placement as it stands in the add-on.
+pub(super) fn placement(ask: Steer<'_>, asked: &str) -> Result<String, String> {
+    let known: Vec<String> = placements(ask.object).collect();
+    if known.iter().any(|one| one == asked) {
+        return Ok(asked.to_owned());
+    }
+    let by_name: Vec<&String> = known
+        .iter()
+        .filter(|one| one.split_once('/').is_some_and(|(_, name)| name == asked))
+        .collect();
+    if let [one] = by_name.as_slice() {
+        return Ok((*one).clone());
+    }
+    let near = nearest(asked, known.iter().map(String::as_str));
+    let hint = match near {
+        Some(near) => format!("; did you mean {near:?}?"),
+        None if known.is_empty() => "; it has no placements, so that only all of it can be paused".to_owned(),
+        None => format!("; it has {}", listed(known.iter().map(String::as_str))),
+    };
+    Err(format!("it has no placement {asked:?}{hint}"))
+}
+
+fn pause(ask: Steer<'_>, place: Option<&str>) -> Result<Writing, String> {
+    let known = paused(ask);
+    if known.contains(&ALL) {
+        return Err("all of it is paused already".to_owned());
+    }
+    let value = match place {
+        None => ALL.to_owned(),
+        Some(asked) => {
+            let place = placement(ask, asked)?;
+            if known.contains(&place.as_str()) {
+                return Err(format!("placement {place} is paused already"));
+            }
+            let all: Vec<&str> = known.into_iter().chain([place.as_str()]).collect();
+            all.join(",")
+        }
+    };
+    let waiting = ask.picture.counts.waiting;
+    let under_way = ask.picture.counts.moving;
+    let note = match (waiting, under_way) {
+        (0, 0) => "nothing waits for a turn now: the next change will".to_owned(),
+        (1, 0) => "1 cluster waits until it is resumed".to_owned(),
+        (_, 0) => format!("{waiting} clusters wait until it is resumed"),
+        (_, _) => going_on(under_way),
+    };
+    Ok(annotated(terms::PAUSED, &value).noting(Some(note)))
+}
+
+fn going_on(under_way: usize) -> String {
+    match under_way {
+        1 => "1 cluster that is on its way goes on; nothing new starts".to_owned(),
+        more => format!("{more} clusters that are on their way go on; nothing new starts"),
+    }
+}
+
+pub(super) fn annotated(key: &str, value: &str) -> Writing {
+    // The whole value: the user may have to account for what was written.
+    let says = vec![format!("annotation {key}={value:?}")];
+    Writing::apply(json!({"metadata": {"annotations": {key: value}}}), says)
+}
+
+fn resume(ask: Steer<'_>, place: Option<&str>) -> Result<Writing, String> {
+    let known = paused(ask);
+    if known.is_empty() {
+        return Err("it is not paused".to_owned());
+    }
+    let left: Vec<&str> = match place {
+        None => Vec::new(),
+        Some(asked) => {
+            let place = placement(ask, asked)?;
+            if known.contains(&ALL) {
+                return Err("all of it is paused: leave --placement out".to_owned());
+            }
+            if !known.contains(&place.as_str()) {
+                return Err(format!("placement {place} is not paused"));
+            }
+            known.into_iter().filter(|one| *one != place).collect()
+        }
+    };
+    if !left.is_empty() {
+        return Ok(annotated(terms::PAUSED, &left.join(",")));
+    }
+    let mut body = json!({"metadata": {"annotations": {terms::PAUSED: Value::Null}}});
+    let mut takes = vec![format!("annotation {}", terms::PAUSED)];
+    // The reason of the pause goes with it, unless another one was given since.
+    if annotation(ask.object, CHANGE_CAUSE).is_some_and(|cause| cause.starts_with("pause: ")) {
+        *field(&mut body, &["metadata", "annotations", CHANGE_CAUSE]) = Value::Null;
+        takes.extend(ask.reason.is_none().then(|| format!("annotation {CHANGE_CAUSE}")));
+    }
+    Ok(Writing {
+        body,
+        form: Form::Merge,
+        says: Vec::new(),
+        takes,
+        restores: Vec::new(),
+        note: None,
+    })
+}
+
+/// What was undone is tried again: what is undone later is not meant.
+fn retry_undone(ask: Steer<'_>) -> Result<Writing, String> {
+    let undone = &ask.picture.undone;
+    let Some(last) = undone.iter().filter_map(|one| one.since).max() else {
+        return Err(NO_RETRY.to_owned());
+    };
+    let at = Timestamp::from_second(last.as_second().saturating_add(1)).unwrap_or(last);
+    let places: Vec<&str> = undone.iter().map(|one| one.placement.as_str()).collect();
+    let known = annotation(ask.object, terms::RETRIED).unwrap_or_default();
+    let others = known.split(',').map(str::trim).filter(|entry| {
+        let other = promotion(entry).map(|(other, _)| other);
+        let stays = |other: &str| !places.contains(&other) && is_placement(ask.object, other);
+        !entry.is_empty() && other.is_none_or(stays)
+    });
+    let own: Vec<String> = places.iter().map(|place| format!("{place}={at}")).collect();
+    let all: Vec<&str> = others.chain(own.iter().map(String::as_str)).collect();
+    let note = match ask.picture.counts.moving {
+        0 => "what was undone travels once more, and is undone again if too many fail".to_owned(),
+        moving => format!(
+            "what was undone travels once more; {} on the way back, and whoever has yet to go back counts as failed",
+            counted(moving, "cluster")
+        ),
+    };
+    Ok(annotated(terms::RETRIED, &all.join(",")).noting(Some(note)))
+}
+
+/// The clusters that soak now need not soak any longer. Promotions of other placements stay.
+fn promote(ask: Steer<'_>, place: Option<&str>) -> Result<Writing, String> {
+    let place = place.map(|asked| placement(ask, asked)).transpose()?;
+    let is_meant = |cluster: &&ClusterView| {
+        let wave = ask.picture.waves.get(cluster.wave);
+        let is_there = wave.is_some_and(|wave| place.as_ref().is_none_or(|place| wave.placement == *place));
+        cluster.state == ClusterState::Soaking && is_there
+    };
+    let soaking: Vec<&ClusterView> = ask.picture.clusters.iter().filter(is_meant).collect();
+    // Only those that were seen: a cluster that succeeds from now on soaks.
+    let Some(last) = soaking.iter().filter_map(|cluster| cluster.since).max() else {
+        let mut why = "no cluster soaks: nothing has to stay successful for minSuccessTime now".to_owned();
+        if !ask.picture.approvals.is_empty() {
+            let name = &ask.picture.target.name;
+            why = format!("{why}; it waits for an approval: tidegate rollout approve {name}");
+        }
+        return Err(why);
+    };
+    let at = Timestamp::from_second(last.as_second().saturating_add(1)).unwrap_or(last);
+    let place = place.unwrap_or_else(|| ALL.to_owned());
+    let known = annotation(ask.object, terms::PROMOTED).unwrap_or_default();
+    let others = known.split(',').map(str::trim).filter(|entry| {
+        let other = promotion(entry).map(|(other, _)| other);
+        !entry.is_empty() && place != ALL && other != Some(&place)
+    });
+    let own = format!("{place}={at}");
+    let all: Vec<&str> = others.chain([own.as_str()]).collect();
+    let note = format!("{} need not soak any longer", counted(soaking.len(), "cluster"));
+    Ok(annotated(terms::PROMOTED, &all.join(",")).noting(Some(note)))
+}
+
+fn suspend(ask: Steer<'_>, suspend: bool) -> Result<Writing, String> {
+    let is_suspended = ask.object.pointer("/spec/suspend").and_then(Value::as_bool) == Some(true);
+    match (suspend, is_suspended) {
+        (true, true) => return Err("it is suspended already".to_owned()),
+        (false, false) => return Err("it is not suspended".to_owned()),
+        (true, false) | (false, true) => {}
+    }
+    let under_way = ask.picture.counts.moving;
+    let note = (suspend && under_way > 0).then(|| going_on(under_way));
+    let says = vec![format!("spec.suspend={suspend}")];
+    Ok(Writing::apply(json!({"spec": {"suspend": suspend}}), says).noting(note))
+}
+
+fn retry(ask: Steer<'_>, now: Timestamp) -> Result<Writing, String> {
+    let failures = ask.picture.counts.failures();
+    if failures == 0 {
+        return Err("no cluster has failed".to_owned());
+    }
+    let word = Timestamp::from_second(now.as_second()).unwrap_or(now).to_string();
+    let note = format!(
+        "tried again, within the slots that there are: {}",
+        counted(failures, "cluster")
+    );
+    Ok(annotated(marks::RETRY, &word).noting(Some(note)))
+}

@@ -1,0 +1,324 @@
+//! The picture of an upgrade of clusters.
+//!
+//! Decides words and order. Who starts, what holds the others and when it is over is what the planner of upgrades says.
+
+use jiff::Timestamp;
+
+use super::cluster::{ClusterState, ClusterView};
+use super::counts::Counts;
+use super::eta::{Eta, told};
+use super::health::{RolloutHealth, Stated, SummaryConditions};
+use super::picture::{API_VERSION, Change, Content, Next, Phase, Picture, Target};
+use super::summary::sentence;
+use super::wave::{Batches, Wave, WaveState};
+use super::waves::{bare, few};
+use api::Condition;
+use kubernetes::field::{Path, counted};
+use model::upgrade::UpgradeSpec;
+use plan::upgrade::{ClusterOutlook, Hold, State, natural_order};
+use store::upgrade::View;
+use store::{Owner, Store};
+
+/// Of upgrades with more clusters no end is forecast here: it would be planned hundreds of times.
+const MOST_FORECAST: usize = 200;
+
+/// Returns the picture of an upgrade; nothing where there is no such upgrade.
+pub fn upgrade(store: &Store, target: &Target, now: Timestamp) -> Option<Picture> {
+    let is_it = |owner: &Owner| *owner.namespace == *target.namespace && *owner.name == *target.name;
+    let owner = store.upgrades().find(is_it)?;
+    let view = store.upgrade_view(&owner)?;
+    let (plan, outlook) = plan::upgrade::plan_with_outlook(&view, now);
+    let status = plan.status.as_ref().unwrap_or(view.upgrade.status);
+    let spec = UpgradeSpec::parse(view.upgrade.spec, &Path::root().key("spec"));
+    let mut clusters: Vec<ClusterView> = outlook.iter().map(|seen| cluster(&view, seen)).collect();
+    clusters.sort_by(|one, other| natural_order(&one.name, &other.name));
+    let mut counts = Counts::default();
+    for cluster in &clusters {
+        counts.add(cluster.state);
+    }
+    let health = health(&view, &status.conditions, &clusters);
+    let is_underway = outlook.iter().any(is_underway);
+    let phase = phase(&view, (&status.phase, &health), (&counts, is_underway));
+    let eta_unknown = eta_unknown(&clusters, phase);
+    let holds = || plan.waits.iter().map(|wait| wait.on);
+    let window = plan
+        .recheck_at
+        .filter(|_| holds().any(|hold| hold == Hold::Window));
+    let paused = holds()
+        .find(|hold| matches!(hold, Hold::Paused | Hold::Preview))
+        .map(|hold| hold.sentence().to_owned());
+    Some(Picture {
+        api_version: API_VERSION,
+        kind: "Rollout",
+        at: now,
+        target: target.clone(),
+        phase,
+        message: sentence(&counts, &health),
+        counts,
+        paused,
+        approvals: Vec::new(),
+        next: window.map(|at| Next {
+            at,
+            what: "the window opens or shuts".to_owned(),
+        }),
+        eta: (eta_unknown.is_none() && matches!(phase, Phase::Progressing | Phase::Waiting))
+            .then(|| eta(&view, counts.total, now))
+            .flatten(),
+        eta_unknown,
+        undone: Vec::new(),
+        changes: change(&spec).into_iter().collect(),
+        waves: waves(&spec, &mut clusters, phase),
+        clusters,
+        notices: notices(&view, &spec, &health),
+        health,
+    })
+}
+
+fn health(view: &View<'_>, conditions: &[Condition], clusters: &[ClusterView]) -> RolloutHealth {
+    if view.upgrade.deleting {
+        return RolloutHealth::unknown("Deleting", "the upgrade is being deleted");
+    }
+    let stated = conditions.iter().map(|one| Stated {
+        kind: &one.type_,
+        is_true: one.status == "True",
+        reason: &one.reason,
+        message: &one.message,
+    });
+    SummaryConditions::of(stated).health(clusters)
+}
+
+/// A cluster that cannot go on ends when an administrator has acted, or when its time is over.
+fn eta_unknown(clusters: &[ClusterView], phase: Phase) -> Option<String> {
+    let stalled = clusters
+        .iter()
+        .filter(|cluster| cluster.state == ClusterState::Stalled);
+    let names: Vec<&str> = stalled.map(|cluster| cluster.name.as_str()).collect();
+    let is_asked = matches!(phase, Phase::Progressing | Phase::Waiting) && !names.is_empty();
+    is_asked.then(|| {
+        let verb = if names.len() == 1 { "does" } else { "do" };
+        format!("{} {verb} not go on without an administrator", few(&names))
+    })
+}
+
+fn is_underway(seen: &ClusterOutlook) -> bool {
+    let record = &seen.record;
+    matches!(record.state, State::Initialized | State::Partial)
+        || (record.state == State::NotStarted && record.phase == plan::upgrade::Phase::PreAction)
+}
+
+fn cluster(view: &View<'_>, seen: &ClusterOutlook) -> ClusterView {
+    let record = &seen.record;
+    let state = state(seen);
+    let (reason, message) = match seen.waits {
+        Some(hold) if state == ClusterState::Waiting => (hold.word().to_owned(), hold.sentence().to_owned()),
+        Some(_) | None => (record.reason.clone(), record.message.clone()),
+    };
+    let reason = if reason.is_empty() {
+        record.phase.word().to_owned()
+    } else {
+        reason
+    };
+    // The cause is that of the cluster's own report, under the name that OpenShift gives it.
+    let message = if reason == "Failing" {
+        format!("Failing: {message}")
+    } else {
+        message
+    };
+    let known = view.clusters.get(&seen.cluster);
+    ClusterView {
+        name: seen.cluster.to_string(),
+        // The waves are told apart by this until they are made: those that go first are the first one.
+        wave: usize::from(!record.canary),
+        state,
+        reason,
+        message,
+        since: record.finished.or(record.started),
+        until: seen
+            .until
+            .filter(|_| matches!(state, ClusterState::Moving | ClusterState::Stalled)),
+        percent: record.percent.filter(|_| state == ClusterState::Moving),
+        version: known.map(|cluster| cluster.version.clone()).unwrap_or_default(),
+        healthy: known.is_some_and(|cluster| cluster.available),
+        offline: known.is_some_and(|cluster| !cluster.available),
+    }
+}
+
+fn state(seen: &ClusterOutlook) -> ClusterState {
+    use plan::upgrade::Phase as Step;
+    let record = &seen.record;
+    let is_late = ["UpgradeTimeout", "NotApplied", "OperatorsTimeout"].contains(&record.reason.as_str());
+    match (record.state, record.phase) {
+        (State::Failed, _) if is_late => ClusterState::TimedOut,
+        (State::Failed, _) => ClusterState::Failed,
+        (State::Complete, Step::Done) => ClusterState::Done,
+        (State::NotStarted | State::Initialized | State::Partial | State::Complete, _)
+            if record.needs_admin().is_some() =>
+        {
+            ClusterState::Stalled
+        }
+        (State::NotStarted, Step::Held) => ClusterState::Held,
+        (State::NotStarted, Step::Queued) if !seen.starts => ClusterState::Waiting,
+        (State::NotStarted, Step::PreAction) if seen.waits.is_some() => ClusterState::Waiting,
+        (
+            State::NotStarted | State::Initialized | State::Partial | State::Complete,
+            Step::Queued
+            | Step::Held
+            | Step::PreAction
+            | Step::Platform
+            | Step::Operators
+            | Step::PostAction
+            | Step::Done,
+        ) => ClusterState::Moving,
+    }
+}
+
+/// From the word of `status.phase`.
+fn phase(
+    view: &View<'_>,
+    (word, health): (&str, &RolloutHealth),
+    (counts, is_underway): (&Counts, bool),
+) -> Phase {
+    let is_moving = counts.moving > 0 || is_underway;
+    // A placement that may still arrive is `Progressing`, unless a cluster is not well.
+    let is_placement_missing = health.stalled && health.reason == "PlacementNotFound";
+    match word {
+        _ if view.upgrade.deleting => Phase::Deleting,
+        _ if is_placement_missing => Phase::Stopped,
+        "Complete" => Phase::Done,
+        "Failed" => Phase::Failed,
+        "Halted" => Phase::Stopped,
+        "Paused" | "Preview" => Phase::Paused,
+        _ if counts.total == 0 => Phase::Empty,
+        _ if is_moving => Phase::Progressing,
+        _ => Phase::Waiting,
+    }
+}
+
+fn eta(view: &View<'_>, total: usize, now: Timestamp) -> Option<Eta> {
+    if total > MOST_FORECAST {
+        return None;
+    }
+    let course = plan::upgrade::forecast(view, now);
+    let after = course.ends_after?;
+    let each = told(course.basis.each);
+    let is_over = course.waiting.is_empty() && course.phase == "Complete";
+    let basis = match course.basis.observed {
+        0 => format!("nothing was seen of how long a cluster takes; {each} are assumed of each"),
+        count => format!(
+            "{} of this upgrade took {each} on average",
+            counted(count, "cluster")
+        ),
+    };
+    Eta::after(after, false, basis, now).filter(|_| is_over)
+}
+
+fn change<E>(spec: &Result<UpgradeSpec, E>) -> Option<Change> {
+    let target = spec.as_ref().ok()?.target.as_ref()?;
+    let version = target.version()?.to_string();
+    Some(Change {
+        placement: String::new(),
+        what: "OpenShift".to_owned(),
+        from: None,
+        to: Content {
+            version,
+            ..Content::default()
+        },
+    })
+}
+
+fn notices<E: std::fmt::Display>(
+    view: &View<'_>,
+    spec: &Result<UpgradeSpec, Vec<E>>,
+    health: &RolloutHealth,
+) -> Vec<String> {
+    let faults = spec.as_ref().err().into_iter().flatten().map(ToString::to_string);
+    let refused = view
+        .unwritten
+        .iter()
+        .map(|why| format!("the hub takes no change of the upgrade: {why}"));
+    // What the health says, is said once.
+    let told = health.told();
+    faults
+        .chain(refused)
+        .filter(|text| !told.contains(text.as_str()))
+        .collect()
+}
+
+/// Those that go first, and the others.
+fn waves<E>(spec: &Result<UpgradeSpec, E>, clusters: &mut [ClusterView], phase: Phase) -> Vec<Wave> {
+    let has_first = clusters.iter().any(|cluster| cluster.wave == 0);
+    let others = if has_first {
+        "the other clusters"
+    } else {
+        "all clusters"
+    };
+    let mut waves = vec![bare("clusters that go first", ""), bare(others, "")];
+    for cluster in clusters.iter() {
+        if let Some(wave) = waves.get_mut(cluster.wave) {
+            wave.counts.add(cluster.state);
+        }
+    }
+    let total = clusters.len();
+    let strategy = spec.as_ref().ok().map(|spec| &spec.strategy);
+    let mut ahead = String::new();
+    for (at, wave) in waves.iter_mut().enumerate() {
+        wave.mandatory = at == 0;
+        wave.limit = strategy
+            .map(|strategy| strategy.at_once.of(total).max(1))
+            .filter(|limit| *limit < wave.counts.total);
+        wave.batches = Batches::of(wave.limit, &wave.counts);
+        wave.tolerated = strategy.map(|strategy| if at == 0 { 0 } else { strategy.failures.of(total) });
+        wave.failures = wave.counts.failures();
+        wave.deadline_seconds = strategy.map(|strategy| strategy.platform.as_secs());
+        wave.state = wave_state(&wave.counts, phase, !ahead.is_empty());
+        let names: Vec<&str> = clusters
+            .iter()
+            .filter(|cluster| cluster.wave == at && is_on_the_way(cluster))
+            .map(|cluster| cluster.name.as_str())
+            .collect();
+        let own = few(&names);
+        if wave.counts.waiting > 0 {
+            wave.waits_for = if own.is_empty() {
+                ahead.clone()
+            } else {
+                own.clone()
+            };
+        }
+        if wave.state != WaveState::Done {
+            ahead = own;
+        }
+    }
+    if !has_first {
+        for cluster in clusters.iter_mut() {
+            cluster.wave = 0;
+        }
+    }
+    waves.retain(|wave| wave.counts.total > 0);
+    waves
+}
+
+/// One that has started and cannot go on keeps its slot.
+fn is_on_the_way(cluster: &ClusterView) -> bool {
+    let has_started = cluster.since.is_some();
+    cluster.state == ClusterState::Moving || (cluster.state == ClusterState::Stalled && has_started)
+}
+
+fn wave_state(counts: &Counts, phase: Phase, is_behind: bool) -> WaveState {
+    let is_over = counts.moving == 0 && counts.waiting == 0 && counts.held == 0;
+    match phase {
+        _ if counts.done == counts.total || is_over => WaveState::Done,
+        Phase::Paused if counts.waiting > 0 => WaveState::Paused,
+        Phase::Stopped if counts.moving == 0 => WaveState::Stopped,
+        _ if is_behind && counts.moving == 0 && counts.done == 0 => WaveState::Waiting,
+        Phase::Done
+        | Phase::Progressing
+        | Phase::Waiting
+        | Phase::Paused
+        | Phase::Unapproved
+        | Phase::Stopped
+        | Phase::Failed
+        | Phase::Deleting
+        | Phase::Empty
+        | Phase::NotManaged => WaveState::Open,
+    }
+}

@@ -1,0 +1,185 @@
+//! What a forecast would change on clusters: what they are given, and the works that carry it.
+//!
+//! Decides what is compared: a hub as it is, with the end of what would happen on it. Works are compared field by field, form and status
+//! aside. Writes nothing.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::course::course;
+use super::take_over::{Fate, fate};
+use super::world::World;
+use crate::offline::Hub;
+use api::names::labels;
+use store::{Kind, ObjectKey, Settings, terms};
+
+/// What clusters are given instead of something else; nothing where they had, or will have, none of that type.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ConfigChange {
+    /// The configuration before.
+    pub old: Option<String>,
+    /// The configuration after.
+    pub new: Option<String>,
+}
+
+/// What would change for one add-on.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Changes {
+    /// The add-on.
+    pub addon: String,
+    /// Changes of what clusters are given, with the clusters.
+    pub configs: BTreeMap<ConfigChange, BTreeSet<String>>,
+    /// The works that would not stay as they are, by namespace and name.
+    pub works: BTreeMap<(String, String), Fate>,
+}
+
+/// Returns what every add-on of a hub would change until nothing is left to do, sorted by name; `before` is the hub as it is, `after` the
+/// same with what is applied to it.
+pub fn changes(before: &Hub, after: &Hub, settings: Settings, now: Timestamp) -> Vec<Changes> {
+    let mut world = World::new(after, settings, now);
+    let addons: Vec<String> = world.store.addons().map(ToString::to_string).collect();
+    let each = addons.into_iter().map(|addon| {
+        world.now = now;
+        let _told = course(&mut world, &addon, now);
+        of_addon(before, &world, addon)
+    });
+    each.collect()
+}
+
+fn of_addon(before: &Hub, world: &World<'_>, addon: String) -> Changes {
+    let keys: BTreeSet<&ObjectKey> = before.objects().keys().chain(world.objects.keys()).collect();
+    let mut changes = Changes {
+        addon,
+        ..Changes::default()
+    };
+    for key in keys {
+        let (old, new) = (before.object(key), world.object(key));
+        if key.kind == Kind::Instance && *key.name == *changes.addon {
+            for change in config_changes(old, new) {
+                let clusters = changes.configs.entry(change).or_default();
+                clusters.insert(key.namespace.to_string());
+            }
+        }
+        let is_own = |work: &Value| {
+            let labels = work.pointer("/metadata/labels");
+            labels.and_then(|labels| labels.get(labels::ADDON_NAME)) == Some(&json!(changes.addon))
+        };
+        if key.kind == Kind::Work
+            && (old.is_some_and(is_own) || new.is_some_and(is_own))
+            && let Some(fate) = fate(old, new)
+        {
+            let place = (key.namespace.to_string(), key.name.to_string());
+            changes.works.insert(place, fate);
+        }
+    }
+    changes
+}
+
+fn config_changes(old: Option<&Value>, new: Option<&Value>) -> Vec<ConfigChange> {
+    let (old, new) = (given(old), given(new));
+    let types: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
+    let change = |of: &String| ConfigChange {
+        old: old.get(of).cloned(),
+        new: new.get(of).cloned(),
+    };
+    let all = types.into_iter().map(change);
+    all.filter(|change| change.old != change.new).collect()
+}
+
+/// What a cluster is given of each type, in its order, with the first letters of each hash: content that is edited in place is another one, and so
+/// are the same objects where all of them count and not the first.
+fn given(instance: Option<&Value>) -> BTreeMap<String, String> {
+    let list = |pointer: &str| {
+        let list = instance.and_then(|instance| instance.pointer(pointer));
+        list.and_then(Value::as_array).into_iter().flatten()
+    };
+    let text = |value: &Value, pointer: &str| {
+        let text = value.pointer(pointer).and_then(Value::as_str);
+        text.unwrap_or_default().to_owned()
+    };
+    let is_merged = |one: &Value| text(one, "/type") == terms::MERGED && text(one, "/status") == "True";
+    let is_merged = list("/status/conditions").any(is_merged);
+    let mut all: BTreeMap<(String, String), Vec<String>> = BTreeMap::new();
+    for reference in list("/status/configReferences") {
+        let (namespace, name) = (
+            text(reference, "/desiredConfig/namespace"),
+            text(reference, "/desiredConfig/name"),
+        );
+        let slash = if namespace.is_empty() { "" } else { "/" };
+        let mut hash: String = text(reference, "/desiredConfig/specHash");
+        hash.truncate(8);
+        if hash.is_empty() {
+            hash.push_str("not known");
+        }
+        let of = (text(reference, "/resource"), text(reference, "/group"));
+        let listed = all.entry(of).or_default();
+        listed.push(format!("{namespace}{slash}{name} ({hash})"));
+    }
+    let told = all.into_iter().map(|((resource, group), listed)| {
+        let all_count = is_merged && listed.len() > 1 && resource == "addondeploymentconfigs";
+        let how = if all_count { " merged" } else { "" };
+        let told = format!("{resource}{how} {}", listed.join(", "));
+        (format!("{resource}.{group}"), told)
+    });
+    told.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn instance(names: &[&str], merged: &str) -> Value {
+        let reference = |name: &&str| {
+            json!({"group": "g", "resource": "addondeploymentconfigs",
+                "desiredConfig": {"namespace": "n", "name": name, "specHash": format!("{name}{name}0123456789")}})
+        };
+        let each: Vec<Value> = names.iter().map(reference).collect();
+        json!({"status": {"configReferences": each, "conditions": [{"type": "ConfigurationsMerged", "status": merged}]}})
+    }
+
+    #[test]
+    fn the_order_of_a_list_and_whether_all_of_it_counts_are_changes() {
+        let rows = [
+            (
+                &["a"][..],
+                "False",
+                &["b"][..],
+                "False",
+                "n/a (aa012345) -> n/b (bb012345)",
+            ),
+            (
+                &["a", "b"],
+                "False",
+                &["b", "a"],
+                "False",
+                "n/a (aa012345), n/b (bb012345) -> n/b (bb012345), n/a (aa012345)",
+            ),
+            (
+                &["a"],
+                "False",
+                &["a", "b"],
+                "True",
+                "n/a (aa012345) -> merged n/a (aa012345), n/b (bb012345)",
+            ),
+            (
+                &["a", "b"],
+                "True",
+                &["a", "b"],
+                "False",
+                "merged n/a (aa012345), n/b (bb012345) -> n/a (aa012345), n/b (bb012345)",
+            ),
+            (&["a"], "True", &["a"], "False", ""),
+        ];
+        for (old, was, new, is, expected) in rows {
+            let changes = config_changes(Some(&instance(old, was)), Some(&instance(new, is)));
+            let told = changes.into_iter().map(|one| {
+                let side =
+                    |side: Option<String>| side.unwrap_or_default().replace("addondeploymentconfigs ", "");
+                format!("{} -> {}", side(one.old), side(one.new))
+            });
+            assert_eq!(told.collect::<Vec<_>>().join("; "), expected, "{old:?} {new:?}");
+        }
+    }
+}

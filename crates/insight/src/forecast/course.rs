@@ -1,0 +1,251 @@
+//! The course of an add-on: wave by wave, until nothing is left to do.
+//!
+//! Decides what a wave is: everything that is written until agents have to answer. A course that does not come to an end
+//! is cut, and says so.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+
+use super::agents;
+use super::world::{Moves, World};
+use crate::offline::Hub;
+use kubernetes::field::natural;
+use plan::{self, Plan, Wait};
+use store::{Settings, Store};
+
+/// The most plans of one add-on.
+const MOST_PLANS: usize = 4096;
+/// The most plans in a row that are written without an answer of agents between them.
+const MOST_WRITES: usize = 16;
+/// The most waits in a row in which nothing moves.
+const MOST_PAUSES: usize = 32;
+
+/// What happens at one time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wave {
+    /// Seconds after the start.
+    pub after: i64,
+    /// Clusters that get the add-on.
+    pub installed: Vec<String>,
+    /// Clusters that are given something else than they had.
+    pub moved: Vec<String>,
+    /// Clusters from which it goes.
+    pub removed: Vec<String>,
+}
+
+/// What does not move, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeldCluster {
+    /// The cluster; none when the whole add-on is concerned.
+    pub cluster: Option<String>,
+    /// Whether a wave has moved it, so that it stops on its way.
+    pub moved: bool,
+    /// Why.
+    pub why: String,
+}
+
+/// What would happen to one add-on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Forecast {
+    /// The add-on.
+    pub addon: String,
+    /// How many clusters have it at the end.
+    pub clusters: usize,
+    /// The waves.
+    pub waves: Vec<Wave>,
+    /// What does not move in the end.
+    pub held: Vec<HeldCluster>,
+    /// Whether the course was cut because it did not come to an end.
+    pub cut: bool,
+}
+
+/// Returns what would happen to every add-on of a hub, sorted by name.
+pub fn forecast(hub: &Hub, settings: Settings, now: Timestamp) -> Vec<Forecast> {
+    let mut world = World::new(hub, settings, now);
+    let addons = in_order(&world.store);
+    let courses = addons.iter().map(|addon| {
+        world.now = now;
+        course(&mut world, addon, now)
+    });
+    let mut courses: Vec<Forecast> = courses.collect();
+    courses.sort_by(|one, other| one.addon.cmp(&other.addon));
+    courses
+}
+
+/// Returns the add-ons, those first that others depend on: who waits for them sees where they come to.
+fn in_order(store: &Store) -> Vec<String> {
+    let mut order = Vec::new();
+    let mut seen = BTreeSet::new();
+    for addon in store.addons() {
+        let mut open = vec![(addon, false)];
+        while let Some((addon, is_last)) = open.pop() {
+            if is_last {
+                order.push(addon.to_string());
+            } else if seen.insert(addon) {
+                open.push((addon, true));
+                let known = store.view(addon).map(|view| view.addon);
+                open.extend(
+                    known
+                        .into_iter()
+                        .flat_map(|known| &known.depends_on)
+                        .map(|one| (one, false)),
+                );
+            }
+        }
+    }
+    order.retain(|addon| store.addons().any(|known| **known == **addon));
+    order
+}
+
+pub(super) fn course(world: &mut World<'_>, addon: &str, start: Timestamp) -> Forecast {
+    let mut waves = Vec::new();
+    let mut moves = Moves::default();
+    let (mut writes, mut pauses) = (0, 0);
+    let mut last = Plan::default();
+    let mut cut = true;
+    for _ in 0..MOST_PLANS {
+        let Some(view) = world.store.view(addon) else {
+            cut = false;
+            break;
+        };
+        last = plan::addon(&view, world.now);
+        if writes < MOST_WRITES && world.write(&last, &mut moves) {
+            writes += 1;
+            continue;
+        }
+        writes = 0;
+        if !moves.is_empty() {
+            pauses = 0;
+            note(&mut waves, wave(std::mem::take(&mut moves), start, world.now));
+        }
+        if agents::report(world, addon) > 0 {
+            continue;
+        }
+        let again = last.recheck_at.filter(|again| *again > world.now);
+        let Some(again) = again.filter(|_| pauses < MOST_PAUSES) else {
+            cut = !last.actions.is_empty();
+            break;
+        };
+        world.now = again;
+        pauses += 1;
+    }
+    let clusters = world.store.view(addon).map_or(0, |view| view.instances().count());
+    Forecast {
+        addon: addon.to_owned(),
+        clusters,
+        held: held(world, addon, (&last, &waves)),
+        waves,
+        cut,
+    }
+}
+
+/// Adds a wave, without the clusters for which something happens once more at the same time: that is still their move.
+fn note(waves: &mut Vec<Wave>, mut wave: Wave) {
+    let mut known = BTreeSet::new();
+    for earlier in waves.iter().filter(|earlier| earlier.after == wave.after) {
+        known.extend(earlier.installed.iter().chain(&earlier.moved).cloned());
+    }
+    wave.moved.retain(|cluster| !known.contains(cluster));
+    if !(wave.installed.is_empty() && wave.moved.is_empty() && wave.removed.is_empty()) {
+        waves.push(wave);
+    }
+}
+
+fn held(world: &World<'_>, addon: &str, (plan, waves): (&Plan, &[Wave])) -> Vec<HeldCluster> {
+    let each = waves
+        .iter()
+        .flat_map(|wave| wave.installed.iter().chain(&wave.moved));
+    let moved: BTreeSet<&str> = each.map(String::as_str).collect();
+    let waits = plan.waits.iter().map(|wait| HeldCluster {
+        cluster: wait.cluster.as_ref().map(ToString::to_string),
+        moved: wait
+            .cluster
+            .as_ref()
+            .is_some_and(|cluster| moved.contains(&**cluster)),
+        why: Wait::addon(wait.on.clone()).to_string(),
+    });
+    let mut held: Vec<HeldCluster> = waits.collect();
+    let silent: BTreeSet<String> = agents::silent(world, addon).into_iter().collect();
+    for cluster in silent {
+        if !held.iter().any(|held| held.cluster.as_ref() == Some(&cluster)) {
+            let why = "the hub does not hear of the cluster, so nothing is confirmed there".to_owned();
+            held.push(HeldCluster {
+                moved: moved.contains(cluster.as_str()),
+                cluster: Some(cluster),
+                why,
+            });
+        }
+    }
+    held
+}
+
+fn wave(moves: Moves, start: Timestamp, now: Timestamp) -> Wave {
+    let list = |clusters: BTreeSet<String>| {
+        let mut clusters: Vec<String> = clusters.into_iter().collect();
+        clusters.sort_by(|one, other| natural(one, other));
+        clusters
+    };
+    let Moves {
+        installed,
+        mut moved,
+        removed,
+    } = moves;
+    moved.retain(|cluster| !installed.contains(cluster) && !removed.contains(cluster));
+    Wave {
+        after: now.as_second().saturating_sub(start.as_second()),
+        installed: list(installed),
+        moved: list(moved),
+        removed: list(removed),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn add_ons_that_others_depend_on_come_first_and_a_circle_ends() {
+        let order = |addons: &[(&str, &str)]| {
+            let mut store = Store::new(Settings::default());
+            for (name, depends) in addons {
+                let annotations = serde_json::json!({(store::terms::DEPENDS_ON): depends});
+                let object = serde_json::json!({"metadata": {"name": name, "uid": name, "resourceVersion": "1",
+                    "annotations": annotations}, "spec": {}});
+                let kind = store::Kind::AddOn;
+                store.apply(store::Event::Applied { kind, object });
+            }
+            in_order(&store).join(" ")
+        };
+        assert_eq!(order(&[("a", "b"), ("b", ""), ("c", "a,nobody")]), "b a c");
+        assert_eq!(order(&[("a", "c"), ("b", "a"), ("c", "b"), ("d", "")]), "b c a d");
+    }
+
+    #[test]
+    fn a_cluster_moves_once_at_one_time() {
+        let names = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let wave = |after, installed: &[&str], moved: &[&str]| Wave {
+            after,
+            installed: names(installed),
+            moved: names(moved),
+            removed: Vec::new(),
+        };
+        let mut waves = Vec::new();
+        for next in [
+            wave(0, &["c1"], &["c2"]),
+            wave(0, &[], &["c1", "c2"]),
+            wave(0, &[], &["c2", "c3"]),
+            wave(60, &[], &["c1"]),
+        ] {
+            note(&mut waves, next);
+        }
+        assert_eq!(
+            waves,
+            [
+                wave(0, &["c1"], &["c2"]),
+                wave(0, &[], &["c3"]),
+                wave(60, &[], &["c1"])
+            ]
+        );
+    }
+}

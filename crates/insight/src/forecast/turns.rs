@@ -1,0 +1,201 @@
+//! When a rollout would be over if every cluster succeeded: the rollout engine, played on.
+//!
+//! Decides nothing about turns: `model::engine::decide` does, on units that succeed as long after they were told as those took that were seen.
+//! Does bounded work: of a rollout with more turns than it plays, the end is told in proportion.
+
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+
+use model::engine::{Course, Group, Unit, UnitState, Verdict, decide};
+
+/// So many units are looked at, in all turns together.
+const MOST_LOOKS: usize = 400_000;
+/// The most turns that are played.
+const MOST_TURNS: usize = 2_000;
+
+/// The end of a rollout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ending {
+    /// How long it takes from now.
+    pub after: Duration,
+    /// Whether it was played to its end, and not only told in proportion.
+    pub exact: bool,
+}
+
+/// Returns when a rollout would be over if each unit took so long; nothing where it would never be, because something else has to
+/// happen first.
+pub fn ending(
+    course: &Course,
+    groups: &[Group<'_>],
+    units: &[Unit],
+    each: Duration,
+    now: Timestamp,
+) -> Option<Ending> {
+    let mut play = Play {
+        units: units.to_vec(),
+        now,
+        each,
+    };
+    let turns = MOST_LOOKS.checked_div(units.len().max(1)).unwrap_or_default();
+    let open = play.open();
+    for _ in 0..turns.clamp(8, MOST_TURNS) {
+        let decision = decide(course, groups, &play.units, false, play.now);
+        if play.start(&decision.verdicts) {
+            continue;
+        }
+        let is_over = |verdict: &Verdict| match verdict {
+            Verdict::Start | Verdict::Wait(_) | Verdict::Going | Verdict::Soaking => false,
+            Verdict::Failed | Verdict::TimedOut | Verdict::Done | Verdict::Skipped | Verdict::Held => true,
+        };
+        if decision.verdicts.iter().all(is_over) {
+            return Some(Ending {
+                after: play.passed(now),
+                exact: true,
+            });
+        }
+        if !play.pass(decision.recheck_at) {
+            return None;
+        }
+    }
+    let moved = open.saturating_sub(play.open());
+    let scale = u32::try_from(open).ok()?;
+    let after = play.passed(now).checked_mul(scale)?;
+    Some(Ending {
+        after: after.checked_div(u32::try_from(moved).ok()?)?,
+        exact: false,
+    })
+}
+
+struct Play {
+    units: Vec<Unit>,
+    now: Timestamp,
+    each: Duration,
+}
+
+impl Play {
+    /// How many have yet to arrive.
+    fn open(&self) -> usize {
+        let has_arrived = |unit: &&Unit| match unit.standing {
+            UnitState::ToApply | UnitState::Overtaken(_) | UnitState::InFlight(_) | UnitState::Blocked(_) => {
+                false
+            }
+            UnitState::Failed(_) | UnitState::Succeeded(_) | UnitState::Skipped | UnitState::Held => true,
+        };
+        self.units
+            .len()
+            .saturating_sub(self.units.iter().filter(has_arrived).count())
+    }
+
+    fn passed(&self, since: Timestamp) -> Duration {
+        Duration::try_from(self.now.duration_since(since)).unwrap_or_default()
+    }
+
+    /// Tells those that may move to do so; returns whether there are any.
+    fn start(&mut self, verdicts: &[Verdict]) -> bool {
+        let mut has_started = false;
+        for (unit, verdict) in self.units.iter_mut().zip(verdicts) {
+            if *verdict == Verdict::Start {
+                unit.standing = UnitState::InFlight(self.now);
+                has_started = true;
+            }
+        }
+        has_started
+    }
+
+    /// Lets time pass until a unit arrives, or until time alone changes something; returns whether anything will.
+    fn pass(&mut self, recheck: Option<Timestamp>) -> bool {
+        let on_the_way = self.units.iter().filter_map(|unit| self.arrival(unit));
+        let recheck = recheck.filter(|at| *at > self.now);
+        let Some(next) = on_the_way.chain(recheck).min() else {
+            return false;
+        };
+        self.now = self.now.max(next);
+        let arrivals: Vec<bool> = self
+            .units
+            .iter()
+            .map(|unit| self.arrival(unit).is_some_and(|at| at <= self.now))
+            .collect();
+        for (unit, arrives) in self.units.iter_mut().zip(arrivals) {
+            if arrives {
+                unit.standing = UnitState::Succeeded(self.now);
+            }
+        }
+        true
+    }
+
+    /// When a unit that was told is there: one that takes longer than the others did is taken to arrive now.
+    fn arrival(&self, unit: &Unit) -> Option<Timestamp> {
+        match unit.standing {
+            UnitState::InFlight(since) => {
+                let length = SignedDuration::try_from(self.each).ok()?;
+                Some(since.checked_add(length).ok()?.max(self.now))
+            }
+            UnitState::ToApply
+            | UnitState::Overtaken(_)
+            | UnitState::Failed(_)
+            | UnitState::Succeeded(_)
+            | UnitState::Skipped
+            | UnitState::Held
+            | UnitState::Blocked(_) => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZeroU32;
+
+    use super::*;
+    use model::Limit;
+
+    const START: i64 = 1_000_000;
+
+    fn played(limit: u32, soak: u64, each: u64, units: &[UnitState]) -> Option<(u64, bool)> {
+        let course = Course {
+            soak: Duration::from_secs(soak),
+            tolerance: Some(model::Tolerance::Clusters(0)),
+            ..Course::within(NonZeroU32::new(limit).map_or(Limit::All, Limit::Clusters))
+        };
+        let units: Vec<Unit> = units
+            .iter()
+            .map(|standing| Unit {
+                group: 0,
+                standing: *standing,
+                approved: true,
+            })
+            .collect();
+        let now = Timestamp::from_second(START).expect("a time");
+        let ending = ending(&course, &[], &units, Duration::from_secs(each), now)?;
+        Some((ending.after.as_secs(), ending.exact))
+    }
+
+    #[test]
+    fn turns_follow_each_other_until_all_have_soaked() {
+        let six = [UnitState::ToApply; 6];
+        assert_eq!(
+            played(2, 0, 10, &six),
+            Some((30, true)),
+            "three turns of ten seconds"
+        );
+        // A soak counts from the end of the second in which it began.
+        assert_eq!(played(2, 30, 10, &six), Some((3 * 41, true)));
+        assert_eq!(played(0, 30, 0, &six), Some((31, true)), "all at once");
+        assert_eq!(played(2, 0, 10, &[]), Some((0, true)));
+    }
+
+    #[test]
+    fn what_needs_somebody_has_no_end() {
+        let failed = UnitState::Failed(Timestamp::from_second(START).expect("a time"));
+        assert_eq!(played(1, 0, 1, &[failed, UnitState::ToApply]), None);
+    }
+
+    #[test]
+    fn a_long_rollout_is_told_in_proportion() {
+        let many = vec![UnitState::ToApply; 20_000];
+        let (after, exact) = played(1, 0, 60, &many).expect("it ends");
+        assert!(!exact);
+        let expected = 20_000 * 60;
+        assert!((expected / 2..=expected * 2).contains(&after), "{after}");
+    }
+}

@@ -1,0 +1,147 @@
+//! What would happen to upgrades of clusters: wave by wave, and when it would be over.
+//!
+//! Decides layout. The course is `upgrade`'s, made by the planner of the controllers; no time is told as known that was not seen.
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::render::{length, line, named};
+use crate::offline::Hub;
+use kubernetes::field::{Listing, counted};
+use plan::upgrade::Course;
+use store::{Name, Settings};
+
+/// What would happen to one upgrade.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UpgradeForecast {
+    /// Its namespace and name.
+    pub upgrade: String,
+    /// How it goes on.
+    pub course: Course,
+}
+
+/// Returns what would happen to every upgrade of a hub that is not being deleted, sorted by namespace and name.
+pub fn upgrades(hub: &Hub, settings: Settings, now: Timestamp) -> Vec<UpgradeForecast> {
+    let store = hub.store(settings);
+    let each = store.upgrades().filter_map(|owner| {
+        let view = store.upgrade_view(&owner)?;
+        (!view.upgrade.deleting).then(|| UpgradeForecast {
+            upgrade: format!("{}/{}", owner.namespace, owner.name),
+            course: plan::upgrade::forecast(&view, now),
+        })
+    });
+    each.collect()
+}
+
+fn seconds(duration: std::time::Duration) -> i64 {
+    i64::try_from(duration.as_secs()).unwrap_or(i64::MAX)
+}
+
+fn texts(names: &[Name]) -> Vec<String> {
+    names.iter().map(ToString::to_string).collect()
+}
+
+/// Returns forecasts of upgrades for people.
+pub fn upgrades_text(forecasts: &[UpgradeForecast], listing: Listing) -> String {
+    let mut out = String::new();
+    for forecast in forecasts {
+        one(&mut out, forecast, listing);
+    }
+    out
+}
+
+fn one(out: &mut String, forecast: &UpgradeForecast, listing: Listing) {
+    let course = &forecast.course;
+    let started: usize = course.waves.iter().map(|wave| wave.clusters.len()).sum();
+    let waves = counted(course.waves.len(), "wave");
+    let upgrade = &forecast.upgrade;
+    line(
+        out,
+        &format!(
+            "ManagedClustersUpgrade {upgrade}: {started} start in {waves}; {} at the end",
+            course.phase
+        ),
+    );
+    for (number, wave) in (1..).zip(&course.waves) {
+        let after = match seconds(wave.after) {
+            0 => "at once".to_owned(),
+            after => format!("after {}", length(after)),
+        };
+        line(
+            out,
+            &format!(
+                "  wave {number:<3} {after:12} upgrade  {}",
+                named(&texts(&wave.clusters), listing)
+            ),
+        );
+    }
+    for ((reason, message), clusters) in &course.held {
+        line(
+            out,
+            &format!(
+                "  held     {}: {reason}: {message}",
+                named(&texts(clusters), listing)
+            ),
+        );
+    }
+    for (hold, clusters) in &course.waiting {
+        line(
+            out,
+            &format!(
+                "  waits    {}: {}",
+                named(&texts(clusters), listing),
+                hold.sentence()
+            ),
+        );
+    }
+    line(out, &format!("  {}", end(course, listing)));
+    line(out, "");
+}
+
+fn end(course: &Course, listing: Listing) -> String {
+    let each = length(seconds(course.basis.each));
+    let basis = match course.basis.observed {
+        0 => format!("nothing was seen of how long a cluster takes; {each} is assumed of each"),
+        1 => format!("one cluster of this upgrade took {each}"),
+        count => format!("{count} clusters of this upgrade took {each} on average"),
+    };
+    if !course.stalled.is_empty() {
+        let verb = if course.stalled.len() == 1 { "does" } else { "do" };
+        let clusters = named(&texts(&course.stalled), listing);
+        return format!("it is not known when it ends: {clusters} {verb} not go on without an administrator");
+    }
+    match course.ends_after.map(seconds) {
+        None => format!("the forecast ends here: there are more waves than are told ({basis})"),
+        Some(0) => "nothing is left to wait for".to_owned(),
+        Some(after) => format!("over after {} ({basis})", length(after)),
+    }
+}
+
+/// Returns forecasts of upgrades for programs.
+pub fn upgrades_json(forecasts: &[UpgradeForecast]) -> Vec<Value> {
+    let each = forecasts.iter().map(|forecast| {
+        let course = &forecast.course;
+        let waves = course
+            .waves
+            .iter()
+            .map(|wave| json!({"afterSeconds": seconds(wave.after), "clusters": texts(&wave.clusters)}));
+        let held = course.held.iter().map(|((reason, message), clusters)| {
+            json!({"reason": reason, "message": message, "clusters": texts(clusters)})
+        });
+        let waits = course
+            .waiting
+            .iter()
+            .map(|(hold, clusters)| json!({"why": hold.sentence(), "clusters": texts(clusters)}));
+        json!({
+            "upgrade": forecast.upgrade,
+            "waves": waves.collect::<Vec<_>>(),
+            "held": held.collect::<Vec<_>>(),
+            "waits": waits.collect::<Vec<_>>(),
+            "phase": course.phase,
+            "stalled": texts(&course.stalled),
+            "endsAfterSeconds": course.ends_after.map(seconds),
+            "basis": {"observedClusters": course.basis.observed, "secondsEach": seconds(course.basis.each)},
+        })
+    });
+    each.collect()
+}

@@ -1,0 +1,7 @@
+//! What a plan means to people: dumps of a hub, forecasts, causes, rollouts.
+
+pub mod cockpit;
+pub mod explain;
+pub mod forecast;
+pub mod offline;
+pub mod why;

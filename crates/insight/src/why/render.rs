@@ -1,0 +1,297 @@
+//! How an answer reads: for people and for programs.
+//!
+//! Decides layout; both forms carry the same chain.
+
+use std::fmt::Write as _;
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::answer::{Answer, Chain, Grade, Group};
+use kubernetes::field::{Listing, counted, natural, one_line};
+
+/// The most clusters that are listed by name.
+const MOST_NAMED: usize = 8;
+const WIDEST_OBJECT: usize = 60;
+
+/// Returns an answer for people; `one` when one cluster was asked about.
+pub fn text(answer: &Answer, one: bool, listing: Listing) -> String {
+    let mut out = String::new();
+    if one {
+        for chain in &answer.chains {
+            put_chain(&mut out, answer, chain);
+        }
+        let is_ready = answer.chains.iter().all(Chain::is_ready);
+        for group in &answer.groups {
+            put_others(&mut out, group, is_ready);
+        }
+        return out;
+    }
+    line(&mut out, &headline(answer));
+    for group in &answer.groups {
+        put_group(&mut out, answer, group, listing);
+        let chain = answer
+            .chains
+            .iter()
+            .find(|chain| group.clusters.contains(&chain.cluster));
+        if let Some(chain) = chain {
+            put_links(&mut out, chain);
+        }
+        put_cure(&mut out, group);
+    }
+    out
+}
+
+fn headline(answer: &Answer) -> String {
+    let (addon, ready, clusters) = (&answer.addon, answer.ready, counted(answer.clusters, "cluster"));
+    if answer.leaving {
+        return format!("{addon}: is being deleted, and something of it is left on {clusters}");
+    }
+    let waiting = match answer.waiting {
+        0 => String::new(),
+        1 => ", 1 waits".to_owned(),
+        more => format!(", {more} wait"),
+    };
+    format!("{addon}: {ready} of {clusters} ready{waiting}")
+}
+
+fn put_chain(out: &mut String, answer: &Answer, chain: &Chain) {
+    let since = chain
+        .since
+        .map_or_else(String::new, |since| format!(" for {}", ago(since, answer.at)));
+    let state = match chain.grade {
+        None | Some(Grade::Meant) if answer.is_stalled() => {
+            format!("READY{since}, but the add-on is stalled")
+        }
+        None | Some(Grade::Meant) => format!("READY{since}"),
+        Some(Grade::Fault) => format!("NOT READY{since}"),
+        Some(Grade::Waits(until)) => format!("WAITS{}", ending(until, answer.at)),
+        Some(Grade::Absent) => "not installed".to_owned(),
+    };
+    line(out, &format!("{} on {}: {state}", answer.addon, chain.cluster));
+    put_links(out, chain);
+    let Some((cause, grade)) = chain.cause.zip(chain.grade) else {
+        return;
+    };
+    let label = match grade {
+        Grade::Fault => "cause: ",
+        Grade::Waits(_) | Grade::Absent | Grade::Meant => "why:   ",
+    };
+    line(out, &format!("{label}{}", chain.detail));
+    if shows_cure(grade, cause) {
+        let doc = super::CAUSES.iter().find(|doc| doc.id == cause);
+        line(out, &format!("fix:   {}", doc.map_or("", |doc| doc.fix)));
+        line(out, &format!("       {}", chain.command));
+    }
+    line(out, &format!("code:  {cause} (tidegate explain {cause})"));
+}
+
+/// What ends by itself needs no cure, but for a pause, which a user has to end, and an approval, which a user has to give.
+fn shows_cure(grade: Grade, cause: &str) -> bool {
+    match grade {
+        Grade::Fault | Grade::Absent | Grade::Meant => true,
+        Grade::Waits(_) => {
+            let by_hand = [super::causes::PAUSED.id, super::causes::APPROVAL.id];
+            by_hand.contains(&cause)
+        }
+    }
+}
+
+/// Returns until when a wait lasts, and how long that is.
+fn ending(until: Option<Timestamp>, now: Timestamp) -> String {
+    until.map_or_else(String::new, |until| {
+        let left = ago(now, until);
+        let second = Timestamp::from_second(until.as_second()).unwrap_or(until);
+        let day = |at: Timestamp| at.as_second().div_euclid(86_400);
+        let text = second.to_string();
+        let time = text.split_once('T').filter(|_| day(until) == day(now));
+        match time {
+            Some((_, time)) => format!(" until {} UTC ({left})", time.trim_end_matches('Z')),
+            None => format!(" until {text} ({left})"),
+        }
+    })
+}
+
+fn put_others(out: &mut String, group: &Group, is_ready: bool) {
+    match group.clusters.len() {
+        // Nothing else is to be mended.
+        0 if is_ready => {
+            line(
+                out,
+                &format!("cause: for the add-on as a whole: {}", group.detail),
+            );
+            line(out, &format!("fix:   {}", group.cause.fix));
+            line(out, &format!("       {}", group.command));
+            let id = group.cause.id;
+            line(out, &format!("code:  {id} (tidegate explain {id})"));
+        }
+        0 => line(
+            out,
+            &format!(
+                "also, for the add-on as a whole: {} [{}]",
+                group.detail, group.cause.id
+            ),
+        ),
+        1 => {}
+        more => line(
+            out,
+            &format!(
+                "{} the same cause",
+                if more == 2 {
+                    "1 other cluster has".to_owned()
+                } else {
+                    format!("{} other clusters have", more - 1)
+                }
+            ),
+        ),
+    }
+}
+
+fn put_group(out: &mut String, answer: &Answer, group: &Group, listing: Listing) {
+    let who = if group.clusters.is_empty() {
+        "the add-on".to_owned()
+    } else {
+        counted(group.clusters.len(), "cluster")
+    };
+    line(out, "");
+    let state = match group.grade {
+        Grade::Fault => String::new(),
+        Grade::Waits(until) if group.clusters.len() == 1 => format!("waits{}; ", ending(until, answer.at)),
+        Grade::Waits(until) => format!("wait{}; ", ending(until, answer.at)),
+        Grade::Absent => "not installed; ".to_owned(),
+        Grade::Meant => "ready; ".to_owned(),
+    };
+    line(out, &format!("{who}: {state}{}", group.detail));
+    if !group.clusters.is_empty() {
+        let mut named: Vec<&str> = group.clusters.iter().map(String::as_str).collect();
+        named.sort_by(|one, other| natural(one, other));
+        let most = listing.most(MOST_NAMED);
+        named.truncate(most);
+        let more = group.clusters.len().saturating_sub(most);
+        let more = if more > 0 {
+            format!(" and {more} more")
+        } else {
+            String::new()
+        };
+        line(out, &format!("  {}{more}", named.join(" ")));
+    }
+}
+
+fn put_cure(out: &mut String, group: &Group) {
+    if shows_cure(group.grade, group.cause.id) {
+        line(out, &format!("  fix:  {}", group.cause.fix));
+        line(out, &format!("        {}", group.command));
+    }
+    line(out, &format!("  code: {}", group.cause.id));
+}
+
+fn put_links(out: &mut String, chain: &Chain) {
+    let widths = chain.links.iter().map(|link| link.object.chars().count());
+    let width = widths
+        .filter(|width| *width <= WIDEST_OBJECT)
+        .max()
+        .unwrap_or_default();
+    for (number, link) in (1..).zip(&chain.links) {
+        let stops = if link.stops { "   <- stops here" } else { "" };
+        line(
+            out,
+            &format!(" {number:>2} {:width$}  {}{stops}", link.object, link.says),
+        );
+    }
+}
+
+fn line(out: &mut String, text: &str) {
+    writeln!(out, "{}", one_line(text).trim_end()).expect("writing to a string cannot fail");
+}
+
+/// Writes a length of time in its two largest units.
+fn ago(since: Timestamp, now: Timestamp) -> String {
+    let seconds = now.as_second().saturating_sub(since.as_second()).max(0);
+    let units = [("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1)];
+    let mut rest = seconds;
+    let mut parts = Vec::new();
+    for (name, length) in units {
+        if rest >= length && parts.len() < 2 {
+            parts.push(format!("{}{name}", rest / length));
+            rest %= length;
+        }
+    }
+    if parts.is_empty() {
+        "0s".to_owned()
+    } else {
+        parts.join("")
+    }
+}
+
+/// Returns an answer for programs.
+pub fn json(answer: &Answer) -> Value {
+    let groups = answer.groups.iter().map(|group| {
+        json!({"code": group.cause.id, "summary": group.cause.summary, "fix": group.cause.fix,
+            "command": group.command, "state": state(Some(group.grade)), "until": until(Some(group.grade)),
+            "detail": group.detail, "clusters": group.clusters})
+    });
+    json!({
+        "addon": answer.addon,
+        "at": answer.at.to_string(),
+        "ready": answer.is_ready(),
+        "well": answer.is_well(),
+        "leaving": answer.leaving,
+        "clusters": {"total": answer.clusters, "ready": answer.ready, "waiting": answer.waiting},
+        "causes": groups.collect::<Vec<_>>(),
+        "chains": answer.chains.iter().map(chain).collect::<Vec<_>>(),
+    })
+}
+
+fn state(grade: Option<Grade>) -> &'static str {
+    match grade {
+        None | Some(Grade::Meant) => "ready",
+        Some(Grade::Fault) => "not-ready",
+        Some(Grade::Waits(_)) => "waits",
+        Some(Grade::Absent) => "not-installed",
+    }
+}
+
+fn until(grade: Option<Grade>) -> Option<String> {
+    match grade {
+        Some(Grade::Waits(until)) => until.map(|until| until.to_string()),
+        None | Some(Grade::Fault | Grade::Absent | Grade::Meant) => None,
+    }
+}
+
+fn chain(chain: &Chain) -> Value {
+    let links = chain
+        .links
+        .iter()
+        .map(|link| json!({"object": link.object, "says": link.says, "stops": link.stops}));
+    json!({
+        "cluster": chain.cluster,
+        "ready": chain.is_ready(),
+        "state": state(chain.grade),
+        "until": until(chain.grade),
+        "command": chain.command,
+        "code": chain.cause,
+        "detail": chain.detail,
+        "since": chain.since.map(|since| since.to_string()),
+        "links": links.collect::<Vec<_>>(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_told_in_their_two_largest_units() {
+        let at = |seconds: i64| Timestamp::from_second(seconds).expect("a time");
+        for (seconds, text) in [
+            (0, "0s"),
+            (59, "59s"),
+            (61, "1m1s"),
+            (3600, "1h"),
+            (90_061, "1d1h"),
+            (-5, "0s"),
+        ] {
+            assert_eq!(ago(at(1_000_000), at(1_000_000 + seconds)), text);
+        }
+    }
+}

@@ -1,0 +1,372 @@
+//! Why an upgrade of clusters is not further: what holds it, and which clusters share a reason.
+//!
+//! Decides nothing about upgrades: reasons are those of the planner, asked as the controllers ask it.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+
+use super::upgrade_cures::{Act, Cure, of_hold, of_reason};
+use crate::offline::Hub;
+use kubernetes::field::nearest;
+use plan::upgrade::{Plan, Record};
+use store::upgrade::{View, Work};
+use store::{Name, Owner, Settings, Store};
+
+/// What was asked about does not exist, is one of several, or is not about the cluster.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum UpgradeUnknown {
+    /// No such upgrade.
+    #[error("no ManagedClustersUpgrade is called {name:?}{near}")]
+    Upgrade {
+        /// The name, with its namespace where it was given.
+        name: String,
+        /// What was probably meant.
+        near: String,
+    },
+    /// More than one.
+    #[error("several ManagedClustersUpgrades are called {name:?}: say which, as {}", .all.join(" or "))]
+    Ambiguous {
+        /// The name.
+        name: String,
+        /// What can be said.
+        all: Vec<String>,
+    },
+    /// The upgrade is not about the cluster.
+    #[error(
+        "the upgrade {upgrade} is not about a cluster {name:?}: neither its placements nor its selector select it, and it has not begun there"
+    )]
+    Cluster {
+        /// The upgrade.
+        upgrade: String,
+        /// The cluster.
+        name: String,
+    },
+}
+
+/// An object on the way to a cluster, and what it says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UpgradeLink {
+    /// The object.
+    pub object: String,
+    /// What it says.
+    pub says: String,
+}
+
+/// Clusters that share a reason.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UpgradeGroup {
+    /// The reason, in one word.
+    pub reason: String,
+    /// The same in a sentence.
+    pub detail: String,
+    /// Whether an administrator has to act.
+    pub act: Act,
+    /// What to do.
+    pub cure: &'static str,
+    /// What to type.
+    pub command: String,
+    /// The clusters; none when the upgrade as a whole is concerned.
+    pub clusters: Vec<String>,
+}
+
+/// Why an upgrade is not further.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UpgradeAnswer {
+    /// Namespace and name.
+    pub upgrade: String,
+    /// `status.phase` as the planner would tell it now.
+    pub phase: String,
+    /// How many clusters it is about, and how many of them have what was asked.
+    pub clusters: usize,
+    /// How many of them are upgraded.
+    pub complete: usize,
+    /// The reasons, those first for which an administrator has to act.
+    pub groups: Vec<UpgradeGroup>,
+    /// The way to the cluster that was asked about.
+    pub links: Vec<UpgradeLink>,
+}
+
+impl UpgradeAnswer {
+    /// Returns whether every reason ends by itself.
+    pub fn is_well(&self) -> bool {
+        self.groups.iter().all(|group| group.act == Act::Waits)
+    }
+}
+
+/// Returns why an upgrade is not further, as a whole or on one cluster. `name` is its name, or its namespace and name with a slash.
+pub fn why_upgrade(
+    hub: &Hub,
+    settings: Settings,
+    (name, cluster): (&str, Option<&str>),
+    now: Timestamp,
+) -> Result<UpgradeAnswer, UpgradeUnknown> {
+    let store = hub.store(settings);
+    let owner = find(&store, name)?;
+    let unknown = || UpgradeUnknown::Upgrade {
+        name: name.to_owned(),
+        near: String::new(),
+    };
+    let view = store.upgrade_view(&owner).ok_or_else(unknown)?;
+    let plan = plan::upgrade::plan(&view, now);
+    let upgrade = format!("{}/{}", owner.namespace, owner.name);
+    let case = Case {
+        view: &view,
+        plan: &plan,
+        owner: &owner,
+    };
+    let Some(asked) = cluster else {
+        return Ok(case.whole(upgrade));
+    };
+    let mut answer = case.whole(upgrade.clone());
+    answer.links = case.links(asked);
+    answer
+        .groups
+        .retain(|group| group.clusters.is_empty() || group.clusters.iter().any(|one| one == asked));
+    if case.is_strange(asked) {
+        let name = asked.to_owned();
+        return Err(UpgradeUnknown::Cluster { upgrade, name });
+    }
+    Ok(answer)
+}
+
+fn find(store: &Store, name: &str) -> Result<Owner, UpgradeUnknown> {
+    let said = |owner: &Owner| format!("{}/{}", owner.namespace, owner.name);
+    let all: Vec<Owner> = store.upgrades().collect();
+    let mut found: Vec<&Owner> = all
+        .iter()
+        .filter(|owner| said(owner) == name || *owner.name == *name)
+        .collect();
+    match (found.pop(), found.is_empty()) {
+        (Some(owner), true) => Ok(owner.clone()),
+        (Some(owner), false) => {
+            found.push(owner);
+            let all = found.into_iter().map(|owner| format!("mcu/{}", said(owner)));
+            Err(UpgradeUnknown::Ambiguous {
+                name: name.to_owned(),
+                all: all.collect(),
+            })
+        }
+        (None, _) => {
+            let bare = name.rsplit_once('/').map_or(name, |(_, bare)| bare);
+            let near = nearest(bare, all.iter().map(|owner| &*owner.name));
+            Err(UpgradeUnknown::Upgrade {
+                name: name.to_owned(),
+                near: near.map_or_else(String::new, |near| format!("; did you mean {near:?}?")),
+            })
+        }
+    }
+}
+
+struct Case<'a> {
+    view: &'a View<'a>,
+    plan: &'a Plan,
+    owner: &'a Owner,
+}
+
+impl Case<'_> {
+    fn status(&self) -> &api::cluster::ManagedClustersUpgradeStatus {
+        self.plan.status.as_ref().unwrap_or(self.view.upgrade.status)
+    }
+
+    fn group(
+        &self,
+        (reason, detail): (&str, &str),
+        (act, cure, command): Cure,
+        clusters: Vec<String>,
+    ) -> UpgradeGroup {
+        let first = clusters.first().map(String::as_str).unwrap_or_default();
+        let command = command
+            .replace("{mcu}", &self.owner.name)
+            .replace("{namespace}", &self.owner.namespace)
+            .replace("{cluster}", first);
+        UpgradeGroup {
+            reason: reason.to_owned(),
+            detail: detail.to_owned(),
+            act,
+            cure,
+            command,
+            clusters,
+        }
+    }
+
+    fn whole(&self, upgrade: String) -> UpgradeAnswer {
+        let status = self.status();
+        let counts = status.clusters_summary.unwrap_or_default();
+        let count = |number: i64| usize::try_from(number).unwrap_or_default();
+        let mut groups = self.of_clusters();
+        groups.extend(self.of_holds());
+        groups.extend(self.of_upgrade());
+        groups.sort_by_key(|group| (group.act, std::cmp::Reverse(group.clusters.len())));
+        UpgradeAnswer {
+            upgrade,
+            phase: status.phase.clone(),
+            clusters: count(counts.total),
+            complete: count(counts.complete),
+            groups,
+            links: Vec::new(),
+        }
+    }
+
+    /// Clusters that are held, on their way or failed.
+    fn of_clusters(&self) -> Vec<UpgradeGroup> {
+        let mut shared: BTreeMap<(String, String), Vec<String>> = BTreeMap::new();
+        for told in &self.status().clusters {
+            let is_done = told.state == "Complete" && told.phase == "Done";
+            let is_queued = told.state == "NotStarted" && told.phase == "Queued";
+            if is_done || is_queued {
+                continue;
+            }
+            let word = if told.reason.is_empty() {
+                &told.phase
+            } else {
+                &told.reason
+            };
+            // Each cluster says how far it is in words of its own.
+            let detail = if told.reason == "Upgrading" {
+                ""
+            } else {
+                &told.message
+            };
+            let key = (word.clone(), detail.to_owned());
+            shared.entry(key).or_default().push(told.name.clone());
+        }
+        let each = shared.into_iter();
+        each.map(|((reason, detail), clusters)| {
+            self.group((&reason, &detail), of_reason(&reason, &detail), clusters)
+        })
+        .collect()
+    }
+
+    /// Clusters that could start and wait.
+    fn of_holds(&self) -> Vec<UpgradeGroup> {
+        let mut shared: BTreeMap<plan::upgrade::Hold, Vec<String>> = BTreeMap::new();
+        for wait in &self.plan.waits {
+            shared.entry(wait.on).or_default().push(wait.cluster.to_string());
+        }
+        let each = shared.into_iter();
+        each.map(|(hold, clusters)| self.group((hold.word(), hold.sentence()), of_hold(hold), clusters))
+            .collect()
+    }
+
+    /// What concerns the upgrade as a whole.
+    fn of_upgrade(&self) -> Vec<UpgradeGroup> {
+        let status = self.status();
+        let selected = status.conditions.iter().find(|one| one.type_ == "Selected");
+        let unselected = selected.filter(|one| one.status == "False");
+        let cure = match unselected.map(|one| one.reason.as_str()) {
+            Some("SpecInvalid") => "correct the field that the message names",
+            _ => "bind the cluster set to the namespace of the upgrade, or correct placements and selector",
+        };
+        let look = "kubectl get managedclustersetbindings,placementdecisions -n {namespace}";
+        let none = unselected
+            .map(|one| self.group((&one.reason, &one.message), (Act::Needed, cure, look), Vec::new()));
+        let unwritten = self.view.unwritten.as_deref().map(|why| {
+            let cure = (
+                Act::Needed,
+                "let Tidegate write the upgrade",
+                "kubectl get mcu {mcu} -n {namespace} -o yaml",
+            );
+            self.group(("UpgradeRefused", why), cure, Vec::new())
+        });
+        let ready = status.conditions.iter().find(|one| one.type_ == "Ready");
+        let missing = ready.filter(|one| one.reason == "PlacementNotFound");
+        let missing = missing.map(|one| {
+            let message = one.message.split("; ").next().unwrap_or_default();
+            self.group(
+                (&one.reason, message),
+                of_reason(&one.reason, message),
+                Vec::new(),
+            )
+        });
+        // A placement that does not exist explains why nothing is selected.
+        let none = none.filter(|_| missing.is_none());
+        missing.into_iter().chain(none).chain(unwritten).collect()
+    }
+
+    fn is_strange(&self, cluster: &str) -> bool {
+        let is_told = self.status().clusters.iter().any(|told| told.name == cluster);
+        let settled = self.status().settled.iter();
+        let is_settled = settled
+            .flat_map(|settled| settled.complete.iter().chain(&settled.failed))
+            .any(|name| name == cluster);
+        let waits = self.plan.waits.iter().any(|wait| *wait.cluster == *cluster);
+        let starts = self.plan.writes.iter().any(|write| **write.place().0 == *cluster);
+        !(is_told || is_settled || waits || starts)
+    }
+
+    /// The upgrade, the cluster, its works and what their agent says.
+    fn links(&self, cluster: &str) -> Vec<UpgradeLink> {
+        let link = |object: String, says: String| UpgradeLink { object, says };
+        let told = self.status().clusters.iter().find(|told| told.name == cluster);
+        let said = told.map_or_else(
+            || "waits for its turn".to_owned(),
+            |told| {
+                let record = Record::of(told);
+                let words = [
+                    record.state.word(),
+                    record.phase.word(),
+                    &record.reason,
+                    &record.message,
+                ];
+                let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
+                words.join(" · ")
+            },
+        );
+        let mut links = vec![link(
+            format!(
+                "ManagedClustersUpgrade {}/{}",
+                self.owner.namespace, self.owner.name
+            ),
+            said,
+        )];
+        let known = self.view.clusters.get(cluster);
+        links.push(link(
+            format!("ManagedCluster {cluster}"),
+            known.map_or_else(
+                || "is not on the hub".to_owned(),
+                |known| {
+                    let answers = if known.available {
+                        "answers"
+                    } else {
+                        "does not answer"
+                    };
+                    let version = Some(known.version.as_str()).filter(|version| !version.is_empty());
+                    format!(
+                        "{answers}; runs {}",
+                        version.unwrap_or("nobody knows which version")
+                    )
+                },
+            ),
+        ));
+        let name = Name::from(cluster);
+        for (work, found) in self.view.works.get(&name).into_iter().flatten() {
+            links.push(link(
+                format!("ManifestWork {cluster}/{work}"),
+                of_work(found, self.view.upgrade.uid),
+            ));
+        }
+        links
+    }
+}
+
+fn of_work(work: &Work, uid: &str) -> String {
+    if work.owner != uid {
+        let owner = Some(work.owned_by.as_str()).filter(|owner| !owner.is_empty());
+        return format!("belongs to {}", owner.unwrap_or("nobody's upgrade"));
+    }
+    let applied = match work.applied {
+        store::upgrade::Applied::Never => "the agent has not taken it",
+        store::upgrade::Applied::Not => "the agent has not applied it as it stands",
+        store::upgrade::Applied::Yes => "applied",
+    };
+    let mut parts = vec![applied.to_owned()];
+    if !work.failure.is_empty() {
+        parts.push(work.failure.clone());
+    }
+    for manifest in &work.manifests {
+        let each = manifest.feedback.iter().filter(|(_, value)| !value.is_empty());
+        parts.extend(each.map(|(name, value)| format!("{name}={value}")));
+    }
+    parts.join(", ")
+}

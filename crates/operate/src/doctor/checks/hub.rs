@@ -1,0 +1,150 @@
+//! The API server itself: how old it is, and what time it says.
+//!
+//! Decides from which version on a hub is right. Never knows a kind.
+
+use jiff::SignedDuration;
+
+use crate::doctor::facts::{Dates, Reading};
+use crate::doctor::finding::Finding;
+
+const KUBERNETES: &str = "kubernetes/version";
+const CLOCK: &str = "kubernetes/clock";
+
+/// The oldest minor version that hubs should have, and the one that brought match conditions (`docs/kubernetes-versions.md`).
+const MADE_FOR: u32 = 30;
+const MATCH_CONDITIONS: u32 = 28;
+
+/// The `Date` of an answer has whole seconds, and a question takes time: less than this is no difference.
+const SAME: SignedDuration = SignedDuration::from_secs(3);
+/// A difference up to this does no harm: certificates count from an hour ago as a rule, and plans go by the hub's time.
+const NEAR: SignedDuration = SignedDuration::from_secs(60);
+
+/// Returns whether a hub of this version keeps match conditions; one that does not tell its version counts as new.
+pub(crate) fn keeps_conditions(version: &Reading<(String, String, String)>) -> bool {
+    minor(version).is_none_or(|minor| minor >= MATCH_CONDITIONS)
+}
+
+/// Returns the minor version of a hub of Kubernetes 1, where it is known.
+pub(super) fn minor(version: &Reading<(String, String, String)>) -> Option<u32> {
+    match version {
+        Reading::Seen((major, minor, _)) => number(major, minor),
+        Reading::NotAsked | Reading::Refused(_) => None,
+    }
+}
+
+fn number(major: &str, minor: &str) -> Option<u32> {
+    let digits = minor.trim_end_matches(|one: char| !one.is_ascii_digit());
+    (major == "1").then_some(digits)?.parse().ok()
+}
+
+pub(super) fn kubernetes(version: &Reading<(String, String, String)>) -> Option<Finding> {
+    let (major, minor, whole) = match version {
+        Reading::NotAsked => return None,
+        Reading::Refused(why) => {
+            return Some(Finding::unknown(
+                KUBERNETES,
+                format!("the hub does not tell its version: {why}"),
+            ));
+        }
+        Reading::Seen(version) => version,
+    };
+    let Some(found) = number(major, minor) else {
+        let seen = format!("Kubernetes {whole}, of which nothing is known");
+        return Some(Finding::unknown(KUBERNETES, seen).cure("see docs/kubernetes-versions.md"));
+    };
+    if found < MATCH_CONDITIONS {
+        let seen = format!("Kubernetes {whole} drops match conditions of webhooks");
+        return Some(
+            Finding::error(KUBERNETES, seen)
+                .cure("upgrade the hub to 1.30 or newer; until then register the webhooks without conditions")
+                .command("tidegate reference webhooks --without-conditions | kubectl apply -f -"),
+        );
+    }
+    if found < MADE_FOR {
+        let seen = format!("Kubernetes {whole} is older than 1.30, which Tidegate is made for");
+        return Some(Finding::warning(KUBERNETES, seen).cure("upgrade the hub"));
+    }
+    Some(Finding::ok(KUBERNETES, format!("Kubernetes {whole}")))
+}
+
+pub(super) fn clock(dates: &Reading<Dates>) -> Option<Finding> {
+    let dates = match dates {
+        Reading::NotAsked => return None,
+        Reading::Refused(why) => {
+            return Some(Finding::unknown(
+                CLOCK,
+                format!("the hub does not tell the time: {why}"),
+            ));
+        }
+        Reading::Seen(dates) => dates,
+    };
+    let difference = dates.here.duration_since(dates.hub);
+    let size = difference.abs();
+    if size <= SAME {
+        return Some(Finding::ok(CLOCK, "this machine and the hub have the same time"));
+    }
+    let side = if difference.is_negative() {
+        "behind"
+    } else {
+        "ahead of"
+    };
+    let seen = format!("the clock of this machine is {size:#} {side} the hub");
+    let cure =
+        "synchronize both clocks (NTP); plans go by the hub's time, certificates and logs by this machine's";
+    let finding = if size <= NEAR {
+        Finding::warning(CLOCK, seen)
+    } else {
+        Finding::error(CLOCK, seen)
+    };
+    Some(finding.cure(cure).command("timedatectl status"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::doctor::finding::Severity;
+    use jiff::Timestamp;
+
+    fn version(major: &str, minor: &str) -> Reading<(String, String, String)> {
+        Reading::Seen((major.to_owned(), minor.to_owned(), format!("v{major}.{minor}")))
+    }
+
+    #[test]
+    fn old_and_unknown_hubs_are_told() {
+        let rows = [
+            (version("1", "36"), Severity::Ok, true),
+            (version("1", "30+"), Severity::Ok, true),
+            (version("1", "29"), Severity::Warning, true),
+            (version("1", "28"), Severity::Warning, true),
+            (version("1", "27+"), Severity::Error, false),
+            (version("1", "x"), Severity::Unknown, true),
+            (version("2", "0"), Severity::Unknown, true),
+            (Reading::Refused("no".to_owned()), Severity::Unknown, true),
+        ];
+        for (version, severity, keeps) in rows {
+            let found = kubernetes(&version).expect("something is said");
+            assert_eq!(found.severity, severity, "{version:?}");
+            assert_eq!(keeps_conditions(&version), keeps, "{version:?}");
+        }
+        assert_eq!(kubernetes(&Reading::NotAsked), None);
+    }
+
+    #[test]
+    fn clocks_that_differ_are_told_with_the_side() {
+        let hub = Timestamp::from_second(1_900_000_000).expect("a time");
+        let rows = [
+            (0, Severity::Ok, "the same time"),
+            (-3, Severity::Ok, "the same time"),
+            (20, Severity::Warning, "20s ahead of the hub"),
+            (-120, Severity::Error, "2m behind the hub"),
+        ];
+        for (seconds, severity, words) in rows {
+            let here = hub + SignedDuration::from_secs(seconds);
+            let found = clock(&Reading::Seen(Dates { hub, here })).expect("something is said");
+            assert_eq!(found.severity, severity, "{seconds}: {}", found.seen);
+            assert!(found.seen.contains(words), "{seconds}: {}", found.seen);
+        }
+        let refused = clock(&Reading::Refused("no".to_owned())).expect("something is said");
+        assert_eq!(refused.severity, Severity::Unknown);
+    }
+}

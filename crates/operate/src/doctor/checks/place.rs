@@ -1,0 +1,178 @@
+//! Where the installation is, so that a command can be copied as it stands.
+//!
+//! Decides the namespace that commands name, and how the webhooks are registered again where they are now: for the service or the address that
+//! they have. Without a hub that says it, commands are those of an installation in the namespace `tidegate`.
+
+use serde_json::Value;
+
+use crate::doctor::facts::{HubFacts, Reading, WebhookLists};
+use crate::doctor::finding::Finding;
+use crate::doctor::webhooks::{Endpoint, endpoints, has_secret};
+
+/// What is typed where nothing else is known.
+pub(super) const REGISTER: &str = "tidegate reference webhooks | kubectl apply -f -";
+
+const INJECTED: &str = "cert-manager.io/inject-ca-from";
+
+/// Puts the place of the installation into commands.
+pub(super) fn put(findings: &mut [Finding], facts: &HubFacts) {
+    let register = match &facts.webhooks {
+        Reading::Seen(lists) => registration(lists),
+        Reading::NotAsked | Reading::Refused(_) => None,
+    };
+    let namespace = namespace(facts);
+    for finding in findings {
+        if finding.command == REGISTER {
+            if let Some(register) = &register {
+                finding.command.clone_from(register);
+            }
+        } else if let Some(namespace) = &namespace {
+            finding.command = finding.command.replace("-n tidegate", &format!("-n {namespace}"));
+        }
+    }
+}
+
+/// The namespace of the service that the webhooks name, else that of the Lease.
+fn namespace(facts: &HubFacts) -> Option<String> {
+    if let Reading::Seen(lists) = &facts.webhooks
+        && let Some(Endpoint {
+            service: Some((namespace, ..)),
+            ..
+        }) = endpoints(lists).into_iter().next()
+    {
+        return Some(namespace);
+    }
+    match &facts.election {
+        Reading::Seen(election) => Some(election.place.split_once('/')?.0.to_owned()),
+        Reading::NotAsked | Reading::Refused(_) => None,
+    }
+}
+
+/// How the webhooks of a hub are registered again; `None` where none is left that says it.
+fn registration(lists: &WebhookLists) -> Option<String> {
+    let place = endpoints(lists).into_iter().next()?;
+    // The administrator who types the command has the file; the secret itself does not belong in a report.
+    let secret = if has_secret(lists) {
+        " --path-secret FILE"
+    } else {
+        ""
+    };
+    if let Some((namespace, ..)) = &place.service
+        && secret.is_empty()
+    {
+        let all = lists.mutating.iter().chain(&lists.validating);
+        let is_injected = all
+            .filter_map(|one| one.pointer("/metadata/annotations"))
+            .any(|annotations| annotations.get(INJECTED).is_some_and(Value::is_string));
+        let by = if is_injected {
+            " --certificates cert-manager"
+        } else {
+            ""
+        };
+        return Some(format!(
+            "tidegate install --print --namespace {namespace} --webhooks only{by} | kubectl apply -f -"
+        ));
+    }
+    // What is already trusted stays: it is in no file that is printed.
+    let moved = match &place.service {
+        Some((namespace, ..)) if namespace != "tidegate" => {
+            format!(" | sed 's/namespace: tidegate/namespace: {namespace}/'")
+        }
+        Some(_) | None => String::new(),
+    };
+    let url = place.url.map_or_else(String::new, |url| format!(" --url {url}"));
+    Some(format!(
+        "tidegate reference webhooks{url}{secret}{moved} | kubectl apply -f -"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::doctor::facts::Election;
+    use crate::doctor::webhooks::tests::registered;
+    use serde_json::json;
+
+    /// What the commands of an installation become whose webhooks were changed so.
+    fn typed(change: impl Fn(&mut Value)) -> [String; 2] {
+        let mut lists = registered();
+        for one in lists.mutating.iter_mut().chain(&mut lists.validating) {
+            change(one);
+        }
+        let facts = HubFacts {
+            webhooks: Reading::Seen(lists),
+            ..HubFacts::default()
+        };
+        let of = |command: &str| Finding::note("a/b", "seen").command(command);
+        let mut findings = [of(REGISTER), of("kubectl get leases -n tidegate -o yaml")];
+        put(&mut findings, &facts);
+        findings.map(|finding| finding.command)
+    }
+
+    fn each(one: &mut Value, change: impl Fn(&mut Value)) {
+        let webhooks = one["webhooks"].as_array_mut().expect("webhooks");
+        for webhook in webhooks {
+            change(&mut webhook["clientConfig"]);
+        }
+    }
+
+    #[test]
+    fn commands_leave_the_webhooks_where_they_are() {
+        let [register, look] = typed(|_| {});
+        assert_eq!(
+            register,
+            "tidegate install --print --namespace tidegate --webhooks only | kubectl apply -f -"
+        );
+        assert_eq!(look, "kubectl get leases -n tidegate -o yaml");
+        let blue = |client: &mut Value| client["service"]["namespace"] = json!("blue");
+        let [register, look] = typed(|one| each(one, blue));
+        assert_eq!(
+            register,
+            "tidegate install --print --namespace blue --webhooks only | kubectl apply -f -"
+        );
+        assert_eq!(look, "kubectl get leases -n blue -o yaml");
+        let [register, _] = typed(|one| {
+            one["metadata"]["annotations"] = json!({INJECTED: "tidegate/tidegate"});
+        });
+        assert!(register.contains("--certificates cert-manager"), "{register}");
+        let [register, _] = typed(|one| {
+            each(one, |client| {
+                let path = client["service"]["path"].as_str().expect("a path").to_owned();
+                *client = json!({"url": format!("https://gate.example:9443{path}")});
+            });
+        });
+        assert_eq!(
+            register,
+            "tidegate reference webhooks --url https://gate.example:9443 | kubectl apply -f -"
+        );
+        let [register, _] = typed(|one| {
+            each(one, |client| {
+                let path = client["service"]["path"].as_str().expect("a path");
+                client["service"]["path"] = json!(format!("{path}/hidden"));
+                blue(client);
+            });
+        });
+        assert_eq!(
+            register,
+            "tidegate reference webhooks --path-secret FILE | sed 's/namespace: tidegate/namespace: blue/' | kubectl apply -f -"
+        );
+    }
+
+    #[test]
+    fn without_webhooks_the_lease_says_where() {
+        let facts = HubFacts {
+            election: Reading::Seen(Election {
+                place: "blue/leader".to_owned(),
+                ..Election::default()
+            }),
+            ..HubFacts::default()
+        };
+        let mut findings =
+            [Finding::note("a/b", "seen").command("kubectl logs -n tidegate deployment/tidegate-gate")];
+        put(&mut findings, &facts);
+        assert_eq!(
+            findings[0].command,
+            "kubectl logs -n blue deployment/tidegate-gate"
+        );
+    }
+}

@@ -1,0 +1,125 @@
+//! How a report reads: a table for people, JSON for programs.
+//!
+//! Decides order, width and colour. Never decides what is wrong. What stands in a finding may be words of others: the caller that
+//! prints the page makes it safe to show.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+
+use super::finding::{Finding, Report, Severity};
+use kubernetes::field::one_line;
+
+/// The form of the JSON; a field that changes its meaning gets another one.
+pub const SCHEMA: &str = "doctor.tidegate.io/v1";
+
+/// Whether a page has colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Colours {
+    /// For a terminal.
+    On,
+    /// For files and other programs.
+    Off,
+}
+
+/// Returns the report as a table: what is wrong first, then the rest, then a line that counts.
+pub fn text(report: &Report, colours: Colours) -> String {
+    let mut page = String::new();
+    for finding in &report.findings {
+        line(&mut page, finding, colours);
+    }
+    page.push_str(&summary(report));
+    page.push('\n');
+    page
+}
+
+fn line(page: &mut String, finding: &Finding, colours: Colours) {
+    let word = finding.severity.word();
+    let painted = match colours {
+        Colours::On => format!("\u{1b}[{}m{word:<7}\u{1b}[0m", paint(finding.severity)),
+        Colours::Off => format!("{word:<7}"),
+    };
+    // Writing into a string cannot fail.
+    let _written = writeln!(page, "{painted}  {:<25}  {}", finding.id, one_line(&finding.seen)).is_ok();
+    for (word, text) in [("cure", &finding.cure), ("type", &finding.command)] {
+        if !text.is_empty() {
+            let _written = writeln!(page, "{:9}{:<25}  {word}: {}", "", "", one_line(text)).is_ok();
+        }
+    }
+}
+
+const fn paint(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Ok => "32",
+        Severity::Note => "36",
+        Severity::Unknown => "35",
+        Severity::Warning => "33",
+        Severity::Error => "31",
+    }
+}
+
+fn summary(report: &Report) -> String {
+    let worst_first = Severity::ALL.into_iter().rev();
+    let parts = worst_first.map(|severity| (severity.word(), report.count(severity)));
+    let parts: Vec<String> = parts
+        .filter(|(_, count)| *count > 0)
+        .map(|(word, count)| format!("{count} {word}"))
+        .collect();
+    if parts.is_empty() {
+        return "nothing was looked at".to_owned();
+    }
+    parts.join(", ")
+}
+
+/// Returns the report as JSON.
+pub fn json(report: &Report, exit_status: u8) -> Value {
+    let findings: Vec<Value> = report
+        .findings
+        .iter()
+        .map(|one| {
+            json!({"id": one.id, "severity": one.severity.word(), "seen": one.seen, "cure": one.cure,
+                "command": one.command})
+        })
+        .collect();
+    let counts = Severity::ALL.map(|severity| (severity.word().to_owned(), json!(report.count(severity))));
+    let counts: serde_json::Map<String, Value> = counts.into_iter().collect();
+    json!({"apiVersion": SCHEMA, "kind": "DoctorReport", "exitStatus": exit_status, "counts": counts,
+        "findings": findings})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report() -> Report {
+        let bad = Finding::error("a/bad", "two\nlines")
+            .cure("mend it")
+            .command("mend --it");
+        Report {
+            findings: vec![bad, Finding::ok("b/good", "as it should be")],
+        }
+    }
+
+    #[test]
+    fn a_table_says_what_was_seen_the_cure_and_the_command() {
+        let page = text(&report(), Colours::Off);
+        let expected = "error    a/bad                      two lines\n".to_owned()
+            + "                                    cure: mend it\n"
+            + "                                    type: mend --it\n"
+            + "ok       b/good                     as it should be\n"
+            + "1 error, 1 ok\n";
+        assert_eq!(page, expected);
+        assert!(text(&report(), Colours::On).starts_with("\u{1b}[31merror"));
+        assert_eq!(text(&Report::default(), Colours::Off), "nothing was looked at\n");
+    }
+
+    #[test]
+    fn json_names_its_form_and_counts() {
+        let value = json(&report(), 1);
+        assert_eq!(value["apiVersion"], SCHEMA);
+        assert_eq!(value["exitStatus"], 1);
+        assert_eq!(value["counts"]["error"], 1);
+        assert_eq!(value["counts"]["warning"], 0);
+        assert_eq!(value["findings"][0]["command"], "mend --it");
+    }
+}

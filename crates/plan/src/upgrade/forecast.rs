@@ -1,0 +1,405 @@
+//! How an upgrade would go on if it were left alone: which clusters start when, which never do, and when it would be over.
+//!
+//! Decides nothing about an upgrade: `plan` plans, on a copy of what is known, where every cluster that was told succeeds after
+//! as long as those took that have succeeded. Where none has, it is not known how long, and the course says so.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use serde_json::json;
+
+use api::work::ManifestWork;
+use model::Name;
+
+use crate::upgrade::order::natural;
+use crate::upgrade::pace::Hold;
+use crate::upgrade::plan::{Plan, plan, plan_with_outlook};
+use crate::upgrade::writes::Write;
+use store::upgrade::Runs;
+use store::upgrade::marks::Stage;
+use store::upgrade::{Applied, Manifest, View, Work, WorksByName};
+
+/// How long the upgrade of a cluster is taken to be where none was observed.
+const ASSUMED: Duration = Duration::from_hours(1);
+/// The most plans that are made: of an upgrade with more steps the rest is told as a number.
+const MOST_PLANS: usize = 600;
+
+/// What a course rests on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Basis {
+    /// How many clusters of this upgrade were seen from the beginning of their upgrade to its end.
+    pub observed: usize,
+    /// How long one is taken to take: the mean of those, or an hour where there are none.
+    pub each: Duration,
+}
+
+/// Clusters that start at the same time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CourseWave {
+    /// When.
+    pub after: Duration,
+    /// Which.
+    pub clusters: Vec<Name>,
+}
+
+/// How an upgrade would go on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Course {
+    /// Who starts when.
+    pub waves: Vec<CourseWave>,
+    /// Who could start and never does, and what holds it.
+    pub waiting: BTreeMap<Hold, Vec<Name>>,
+    /// Who cannot, by reason and message.
+    pub held: BTreeMap<(String, String), Vec<Name>>,
+    /// Who does not go on until an administrator acts: when they end, and with them the upgrade, is not known.
+    pub stalled: Vec<Name>,
+    /// When the last cluster that starts has ended; absent when a cluster is stalled, or when there are more waves than were planned.
+    pub ends_after: Option<Duration>,
+    /// The word of `status.phase` at the end of what is told.
+    pub phase: String,
+    /// What the times rest on.
+    pub basis: Basis,
+}
+
+/// Returns how an upgrade would go on from now.
+pub fn forecast(view: &View<'_>, now: Timestamp) -> Course {
+    let (_, outlook) = plan_with_outlook(view, now);
+    let stalled: BTreeSet<Name> = outlook
+        .into_iter()
+        .filter(|seen| seen.record.needs_admin().is_some())
+        .map(|seen| seen.cluster)
+        .collect();
+    let stalled: Vec<Name> = natural(&stalled).into_iter().cloned().collect();
+    let mut world = World::of(view, now);
+    let mut waves: Vec<CourseWave> = Vec::new();
+    let mut last = Plan::default();
+    let mut is_cut = true;
+    for _ in 0..MOST_PLANS {
+        last = world.plan(view);
+        let started = world.write(&last);
+        if !started.is_empty() {
+            note(&mut waves, world.passed(now), &started);
+        }
+        let is_quiet = last.writes.is_empty() && last.status.is_none() && last.finalizer.is_none();
+        if is_quiet && !world.pass(last.recheck_at) {
+            is_cut = false;
+            break;
+        }
+    }
+    let mut waiting: BTreeMap<Hold, Vec<Name>> = BTreeMap::new();
+    for wait in &last.waits {
+        waiting.entry(wait.on).or_default().push(wait.cluster.clone());
+    }
+    let mut held: BTreeMap<(String, String), Vec<Name>> = BTreeMap::new();
+    for told in world.status.clusters.iter().filter(|told| told.phase == "Held") {
+        let why = (told.reason.clone(), told.message.clone());
+        held.entry(why).or_default().push(told.name.as_str().into());
+    }
+    Course {
+        waves,
+        waiting,
+        held,
+        ends_after: (!is_cut && stalled.is_empty()).then(|| world.passed(now)),
+        stalled,
+        phase: world.status.phase.clone(),
+        basis: world.basis,
+    }
+}
+
+fn note(waves: &mut Vec<CourseWave>, after: Duration, started: &BTreeSet<Name>) {
+    let started = natural(started).into_iter().cloned();
+    match waves.last_mut().filter(|wave| wave.after == after) {
+        Some(wave) => wave.clusters.extend(started),
+        None => waves.push(CourseWave {
+            after,
+            clusters: started.collect(),
+        }),
+    }
+}
+
+/// What is known, and goes on.
+struct World {
+    status: api::cluster::ManagedClustersUpgradeStatus,
+    works: BTreeMap<Name, WorksByName>,
+    begun: BTreeSet<Name>,
+    now: Timestamp,
+    basis: Basis,
+    revision: u64,
+}
+
+impl World {
+    fn of(view: &View<'_>, now: Timestamp) -> Self {
+        let works = view.works.clone().into_owned();
+        let has_ours = |works: &WorksByName| works.values().any(|work| work.owner == view.upgrade.uid);
+        Self {
+            status: view.upgrade.status.clone(),
+            begun: works
+                .iter()
+                .filter(|(_, works)| has_ours(works))
+                .map(|(name, _)| name.clone())
+                .collect(),
+            works,
+            now,
+            basis: basis(view),
+            revision: 0,
+        }
+    }
+
+    fn plan(&self, view: &View<'_>) -> Plan {
+        let view = View {
+            upgrade: store::upgrade::Upgrade {
+                held: true,
+                status: &self.status,
+                ..view.upgrade
+            },
+            works: Cow::Borrowed(&self.works),
+            clusters: Cow::Borrowed(&view.clusters),
+            ..view.clone_sources()
+        };
+        plan(&view, self.now)
+    }
+
+    fn passed(&self, since: Timestamp) -> Duration {
+        Duration::try_from(self.now.duration_since(since)).unwrap_or_default()
+    }
+
+    /// Writes a plan; returns the clusters that begin with it.
+    fn write(&mut self, plan: &Plan) -> BTreeSet<Name> {
+        let mut started = BTreeSet::new();
+        for write in &plan.writes {
+            let (cluster, name) = write.place();
+            self.revision = self.revision.saturating_add(1);
+            match write {
+                Write::Create { body, .. } => {
+                    if self.begun.insert(cluster.clone()) {
+                        started.insert(cluster.clone());
+                    }
+                    let work = self.created(body);
+                    let works = self.works.entry(cluster.clone()).or_default();
+                    works.extend(work.map(|work| (name.to_owned(), work)));
+                }
+                Write::Update { .. } => {
+                    let works = self.works.get_mut(cluster);
+                    let work = works.and_then(|works| works.get_mut(name));
+                    if let Some(work) = work {
+                        work.mode = store::upgrade::Mode::ReadOnly;
+                    }
+                }
+                Write::Delete { .. } => {
+                    if let Some(works) = self.works.get_mut(cluster) {
+                        works.remove(name);
+                    }
+                }
+            }
+        }
+        if let Some(status) = &plan.status {
+            self.status = status.clone();
+        }
+        started
+    }
+
+    fn created(&self, body: &serde_json::Value) -> Option<Work> {
+        let mut body = body.clone();
+        let made = json!({"uid": format!("forecast {}", self.revision), "resourceVersion": self.revision.to_string(),
+            "creationTimestamp": self.now.to_string()});
+        let metadata = body
+            .get_mut("metadata")
+            .and_then(serde_json::Value::as_object_mut)?;
+        metadata.extend(made.as_object().cloned().into_iter().flatten());
+        let object: ManifestWork = serde_json::from_value(body).ok()?;
+        Some(Work::of(&object))
+    }
+
+    /// Lets time pass until the next cluster answers, or until something else changes; returns whether anything will.
+    fn pass(&mut self, recheck: Option<Timestamp>) -> bool {
+        let due = |work: &Work| ends(work, self.basis.each);
+        let open = self.works.values().flat_map(BTreeMap::values);
+        let next = open.filter(|work| is_open(work)).filter_map(due).min();
+        let recheck = recheck.filter(|at| *at > self.now);
+        let Some(next) = next.into_iter().chain(recheck).min() else {
+            return false;
+        };
+        self.now = self.now.max(next);
+        let (now, each) = (self.now, self.basis.each);
+        for work in self.works.values_mut().flat_map(BTreeMap::values_mut) {
+            if is_open(work) && ends(work, each).is_some_and(|end| end <= now) {
+                succeed(work);
+            }
+        }
+        true
+    }
+}
+
+/// Whether a cluster has still to answer.
+fn is_open(work: &Work) -> bool {
+    !work.deleting && work.stage.is_some() && !is_answered(work)
+}
+
+fn is_answered(work: &Work) -> bool {
+    match work.stage {
+        Some(Stage::Platform) => {
+            crate::upgrade::judge::platform(work) == crate::upgrade::judge::Platform::Done
+        }
+        Some(Stage::Operators) => {
+            crate::upgrade::judge::approver(work) == crate::upgrade::record::ActionState::Available
+        }
+        Some(Stage::Pre | Stage::Post) => {
+            crate::upgrade::judge::action(work) == crate::upgrade::record::ActionState::Available
+        }
+        None => true,
+    }
+}
+
+/// The time of a cluster is that of its own upgrade; what goes before and after it is in the mean of those that were seen.
+fn ends(work: &Work, each: Duration) -> Option<Timestamp> {
+    let length = match work.stage {
+        Some(Stage::Platform) => each,
+        Some(Stage::Pre | Stage::Operators | Stage::Post) | None => Duration::ZERO,
+    };
+    work.created
+        .checked_add(SignedDuration::try_from(length).ok()?)
+        .ok()
+}
+
+fn succeed(work: &mut Work) {
+    work.applied = Applied::Yes;
+    let (version, image) = work.target.clone();
+    let count = work.count.max(1);
+    let feedback: BTreeMap<String, String> = match work.stage {
+        Some(Stage::Platform) => [
+            ("version", version),
+            ("image", image),
+            ("state", "Completed".to_owned()),
+        ]
+        .map(|(name, value)| (name.to_owned(), value))
+        .into(),
+        Some(_) | None => BTreeMap::from([("jobComplete".to_owned(), "True".to_owned())]),
+    };
+    let runs = (work.stage != Some(Stage::Platform)).then_some(Runs::Job);
+    let manifest = Manifest {
+        runs,
+        conditions: BTreeMap::new(),
+        feedback,
+    };
+    work.manifests = vec![manifest; count];
+}
+
+/// How long the clusters of this upgrade took that have succeeded.
+fn basis(view: &View<'_>) -> Basis {
+    let seen = view
+        .upgrade
+        .status
+        .clusters
+        .iter()
+        .filter(|told| told.state == "Complete");
+    let lengths: Vec<Duration> = seen
+        .filter_map(|told| {
+            let (from, to) = (told.started_at.as_ref()?.0, told.finished_at.as_ref()?.0);
+            Duration::try_from(to.duration_since(from)).ok()
+        })
+        .collect();
+    let sum: Duration = lengths.iter().sum();
+    let mean = u32::try_from(lengths.len())
+        .ok()
+        .and_then(|count| sum.checked_div(count));
+    Basis {
+        observed: lengths.len(),
+        each: mean.unwrap_or(ASSUMED),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::upgrade::sim::Hub;
+
+    fn course(hub: &Hub, uid: &str) -> Course {
+        let asked = hub.asked[0].clone();
+        forecast(&hub.view(&asked, uid), hub.now)
+    }
+
+    fn named(course: &Course) -> Vec<String> {
+        let each = course.waves.iter();
+        each.map(|wave| {
+            let names: Vec<&str> = wave.clusters.iter().map(|name| &**name).collect();
+            format!("{}h {}", wave.after.as_secs() / 3600, names.join(" "))
+        })
+        .collect()
+    }
+
+    fn spec(strategy: &Value) -> Value {
+        json!({"clusterSelector": {}, "clusterVersion": {"version": "4.12.0"}, "upgradeStrategy": strategy})
+    }
+
+    #[test]
+    fn waves_follow_each_other_behind_those_that_go_first() {
+        let mut hub = Hub::new(11);
+        let first = json!({"clusterSelector": {"matchExpressions": [{"key": "name", "operator": "In", "values": ["dev3"]}]}});
+        hub.ask(
+            "mcu",
+            spec(&json!({"maxConcurrency": 4, "canaryClusters": first})),
+        );
+        let found = course(&hub, "uid-0");
+        assert_eq!(
+            named(&found),
+            [
+                "0h dev3",
+                "1h dev1 dev2 dev4 dev5",
+                "2h dev6 dev7 dev8 dev9",
+                "3h dev10 dev11"
+            ]
+        );
+        assert_eq!(found.ends_after, Some(Duration::from_hours(4)));
+        assert_eq!((found.phase.as_str(), found.basis.observed), ("Complete", 0));
+    }
+
+    #[test]
+    fn what_was_seen_is_what_is_expected() {
+        let mut hub = Hub::new(3);
+        hub.ask("mcu", spec(&json!({"maxConcurrency": 1})));
+        assert!(hub.run(5, 100, |hub| hub.told(0, "dev1") == "Complete/Done"));
+        let found = course(&hub, "uid-0");
+        assert_eq!(found.basis.observed, 1);
+        let each = found.basis.each.as_secs();
+        assert!((100..130).contains(&each), "{found:?}");
+        let left = found.ends_after.map(|left| left.as_secs()).unwrap_or_default();
+        assert!((2 * each - 10..=2 * each + 10).contains(&left), "{found:?}");
+    }
+
+    #[test]
+    fn who_never_starts_is_told_with_the_reason() {
+        let mut hub = Hub::new(3);
+        hub.ask("mcu", spec(&json!({})));
+        hub.edit(0, |spec| spec.suspend = Some(true));
+        hub.clusters.get_mut("dev2").expect("it").available = false;
+        let found = course(&hub, "uid-0");
+        assert_eq!(named(&found), Vec::<String>::new());
+        let waiting: Vec<Hold> = found.waiting.keys().copied().collect();
+        assert_eq!(waiting, [Hold::Paused]);
+        let held: Vec<&str> = found.held.keys().map(|(reason, _)| reason.as_str()).collect();
+        assert_eq!(held, ["ClusterUnavailable"]);
+    }
+
+    #[test]
+    fn no_end_is_forecast_while_a_cluster_needs_an_administrator() {
+        let mut hub = Hub::new(3);
+        hub.ask("mcu", spec(&json!({})));
+        assert!(course(&hub, "uid-0").ends_after.is_some());
+        hub.clusters.get_mut("dev2").expect("it").id = String::new();
+        let found = course(&hub, "uid-0");
+        assert_eq!(found.stalled, ["dev2".into()]);
+        assert_eq!(found.ends_after, None);
+    }
+
+    #[test]
+    fn a_shut_window_is_waited_for() {
+        let mut hub = Hub::new(1);
+        let window = json!({"cron": "0 2 * * *", "duration": "4h", "timeZone": "UTC"});
+        hub.ask("mcu", spec(&json!({"window": window})));
+        assert_eq!(named(&course(&hub, "uid-0")), ["2h dev1"]);
+    }
+}

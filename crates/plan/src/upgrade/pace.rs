@@ -1,0 +1,257 @@
+//! Who may start now.
+//!
+//! Decides turns: those that go first and the gate behind them, slots, tolerated failures, windows and pauses. The slots are the
+//! rollout engine's. The gate is not: there a unit that is held does not keep its group from being done, and here a cluster that
+//! goes first and cannot start must hold all others, or the first failure would meet all of them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+
+use model::Name;
+use model::engine::{Course, Group, Unit, UnitState, Verdict, decide};
+use model::upgrade::{UpgradeSpec, WindowState};
+
+use crate::upgrade::memory::Memory;
+use crate::upgrade::order::natural;
+use crate::upgrade::record::{Phase, State};
+use crate::upgrade::stand::{ClusterStanding, Want};
+
+/// What a cluster waits for that could start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Hold {
+    /// Only a preview is asked for.
+    Preview,
+    /// A user has paused the upgrade.
+    Paused,
+    /// What is asked has changed, and clusters are on their way to what was asked before.
+    Changing,
+    /// A placement has not been decided as a whole.
+    Undecided,
+    /// None of the selected clusters is one that would go first.
+    NoCanary,
+    /// A cluster that went first has failed.
+    CanaryFailed,
+    /// More clusters failed than may.
+    Failures,
+    /// The window is shut.
+    Window,
+    /// Those that go first are not done.
+    Canary,
+    /// All slots are taken.
+    Slot,
+}
+
+impl Hold {
+    /// Returns it in one word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Preview => "Preview",
+            Self::Paused => "Paused",
+            Self::Changing => "Changing",
+            Self::Undecided => "PlacementNotDecided",
+            Self::NoCanary => "NoCanary",
+            Self::CanaryFailed => "CanaryFailed",
+            Self::Failures => "Failures",
+            Self::Window => "Window",
+            Self::Canary => "Canary",
+            Self::Slot => "Slot",
+        }
+    }
+
+    /// Returns what is waited for, in words.
+    pub fn sentence(self) -> &'static str {
+        match self {
+            Self::Preview => "only a preview is asked for (spec.preview)",
+            Self::Paused => "the upgrade is suspended (spec.suspend)",
+            Self::Changing => {
+                "what is asked has changed, and clusters are on their way to what was asked before"
+            }
+            Self::Undecided => {
+                "a placement is not decided as a whole, and who is absent from it may be one of those that go first"
+            }
+            Self::NoCanary => {
+                "none of the selected clusters is one that spec.upgradeStrategy.canaryClusters selects"
+            }
+            Self::CanaryFailed => "a cluster that went first has failed",
+            Self::Failures => "more clusters failed than spec.upgradeStrategy.maxFailures tolerates",
+            Self::Window => "the window is shut (spec.upgradeStrategy.window)",
+            Self::Canary => "the clusters that go first are not done",
+            Self::Slot => "as many clusters upgrade as spec.upgradeStrategy.maxConcurrency lets",
+        }
+    }
+}
+
+/// Who may start, and what the others wait for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Turns {
+    /// Those that get a turn.
+    pub(crate) start: BTreeSet<Name>,
+    /// Those that have had their turn and upgrade now.
+    pub(crate) upgrade: BTreeSet<Name>,
+    /// Those that could, and what they wait for.
+    pub(crate) waits: BTreeMap<Name, Hold>,
+    /// What holds every cluster.
+    pub(crate) closed: Option<Hold>,
+    /// Whether those that go first are done, or no cluster has to go first.
+    pub(crate) gate_is_open: bool,
+    /// When time alone changes that.
+    pub(crate) until: Option<Timestamp>,
+}
+
+/// What holds for the whole upgrade.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Run<'a> {
+    pub(crate) spec: &'a UpgradeSpec,
+    pub(crate) memory: &'a Memory,
+    /// Whether those that go first have succeeded in this run.
+    pub(crate) passed: bool,
+    /// Whether some placement has not been decided as a whole.
+    pub(crate) undecided: bool,
+}
+
+/// Returns who may start now.
+pub(crate) fn turns(run: Run<'_>, stands: &BTreeMap<Name, ClusterStanding>, now: Timestamp) -> Turns {
+    let gate_is_open = run.spec.strategy.canary.is_none() || run.passed || are_through(stands);
+    let (window, until) = window(run.spec, now);
+    let mut closed = closed(run, stands).or(window);
+    let ordered: Vec<(&Name, &ClusterStanding)> = natural(stands.keys())
+        .into_iter()
+        .filter_map(|name| stands.get_key_value(name))
+        .collect();
+    let units: Vec<Unit> = ordered
+        .iter()
+        .map(|(_, stand)| Unit {
+            group: 0,
+            standing: standing(stand, gate_is_open, now),
+            approved: true,
+        })
+        .collect();
+    // Those that take a slot are counted; so many may of all. Deadlines and soak times are not the engine's here: each step of a
+    // cluster has its own clock.
+    let course = Course {
+        tolerance: Some(run.spec.strategy.failures),
+        ..Course::within(run.spec.strategy.at_once)
+    };
+    let groups = [Group { index: 0, name: "" }];
+    let decision = decide(&course, &groups, &units, closed.is_some(), now);
+    closed = closed.or_else(|| decision.breach.map(|_| Hold::Failures));
+    let mut turns = Turns {
+        closed,
+        gate_is_open,
+        until: if closed.is_none() || closed == Some(Hold::Window) {
+            until
+        } else {
+            None
+        },
+        ..Turns::default()
+    };
+    for ((name, stand), verdict) in ordered.into_iter().zip(&decision.verdicts) {
+        if stand.want != Want::Turn {
+            continue;
+        }
+        let is_through = gate_is_open || stand.record.canary;
+        match (closed, is_through, verdict) {
+            (Some(hold), _, _) => turns.waits.insert(name.clone(), hold),
+            (None, true, _) if stand.refused => turns.waits.insert(name.clone(), Hold::Slot),
+            (None, false, _) => turns.waits.insert(name.clone(), Hold::Canary),
+            (None, true, Verdict::Start) => {
+                turns.start.insert(name.clone());
+                None
+            }
+            (None, true, _) => turns.waits.insert(name.clone(), Hold::Slot),
+        };
+    }
+    again(run, stands, &mut turns);
+    upgrades(run, stands, &mut turns);
+    turns
+}
+
+/// What the hub has refused is tried again where no other cluster needs the slot: a refused one must not hold the others.
+fn again(run: Run<'_>, stands: &BTreeMap<Name, ClusterStanding>, turns: &mut Turns) {
+    let taken = stands.values().filter(|stand| stand.slot).count();
+    let limit = run.spec.strategy.at_once.of(stands.len()).max(1);
+    let room = limit.saturating_sub(taken.saturating_add(turns.start.len()));
+    let is_through = |stand: &ClusterStanding| turns.gate_is_open || stand.record.canary;
+    if turns.closed.is_some() {
+        return;
+    }
+    let tried = stands
+        .iter()
+        .filter(|(_, stand)| stand.refused && stand.want == Want::Turn && is_through(stand));
+    let tried: Vec<Name> = tried.take(room).map(|(name, _)| name.clone()).collect();
+    for name in tried {
+        turns.waits.remove(&name);
+        turns.start.insert(name);
+    }
+}
+
+/// A cluster that has had its turn keeps its slot, and yet no more upgrade at once than may: the limit may be lower by then.
+fn upgrades(run: Run<'_>, stands: &BTreeMap<Name, ClusterStanding>, turns: &mut Turns) {
+    let upgrading = stands.values().filter(|stand| is_upgrading(stand)).count();
+    let limit = run.spec.strategy.at_once.of(stands.len()).max(1);
+    let mut room = limit.saturating_sub(upgrading);
+    for (name, stand) in stands {
+        if stand.want != Want::Upgrade {
+            continue;
+        }
+        let hold = turns.closed.or_else(|| (room == 0).then_some(Hold::Slot));
+        if let Some(hold) = hold {
+            turns.waits.insert(name.clone(), hold);
+        } else {
+            room = room.saturating_sub(1);
+            turns.upgrade.insert(name.clone());
+        }
+    }
+}
+
+fn is_upgrading(stand: &ClusterStanding) -> bool {
+    matches!(stand.record.state, State::Initialized | State::Partial)
+}
+
+/// Whether those that go first are all done, and there are some.
+fn are_through(stands: &BTreeMap<Name, ClusterStanding>) -> bool {
+    let mut first = stands.values().filter(|stand| stand.record.canary).peekable();
+    let is_done =
+        |stand: &ClusterStanding| stand.record.state == State::Complete && stand.record.phase == Phase::Done;
+    first.peek().is_some() && first.all(is_done)
+}
+
+fn closed(run: Run<'_>, stands: &BTreeMap<Name, ClusterStanding>) -> Option<Hold> {
+    let mut first = stands.values().filter(|stand| stand.record.canary).peekable();
+    let is_empty = first.peek().is_none();
+    let has_failed = first.any(|stand| stand.record.state == State::Failed);
+    let lacks_first = run.spec.strategy.canary.is_some() && !run.passed && is_empty && !stands.is_empty();
+    let each = [
+        (run.spec.preview, Hold::Preview),
+        (run.spec.suspend, Hold::Paused),
+        (run.memory.changing, Hold::Changing),
+        (run.undecided, Hold::Undecided),
+        (lacks_first, Hold::NoCanary),
+        (has_failed, Hold::CanaryFailed),
+    ];
+    each.into_iter().find(|(holds, _)| *holds).map(|(_, hold)| hold)
+}
+
+fn window(spec: &UpgradeSpec, now: Timestamp) -> (Option<Hold>, Option<Timestamp>) {
+    match spec.strategy.window.as_ref().map(|window| window.at(now)) {
+        None => (None, None),
+        Some(WindowState::Open(until)) => (None, Some(until)),
+        Some(WindowState::Shut(until)) => (Some(Hold::Window), until),
+    }
+}
+
+/// What a cluster is to the engine.
+fn standing(stand: &ClusterStanding, gate_is_open: bool, now: Timestamp) -> UnitState {
+    let record = &stand.record;
+    let since = record.started.unwrap_or(now);
+    match (record.state, stand.want) {
+        (State::Failed, _) => UnitState::Failed(since),
+        (State::Complete, _) => UnitState::Succeeded(since),
+        (State::Initialized | State::Partial, _) => UnitState::InFlight(since),
+        (State::NotStarted, _) if stand.slot => UnitState::InFlight(since),
+        (State::NotStarted, Want::Turn) if stand.refused => UnitState::Held,
+        (State::NotStarted, Want::Turn) if gate_is_open || record.canary => UnitState::ToApply,
+        (State::NotStarted, _) => UnitState::Held,
+    }
+}

@@ -1,0 +1,316 @@
+//! The plan of an upgrade: what to write, what to tell, what is waited for.
+//!
+//! Decides nothing of its own: a sequence of questions, each answered in its own file.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+
+use api::cluster::{ManagedClustersUpgradeStatus, UpgradePlan};
+use kubernetes::field::Path;
+use model::Name;
+use model::upgrade::UpgradeSpec;
+
+use crate::upgrade::blocked::{Blocked, is_underway};
+use crate::upgrade::events::{self, Event};
+use crate::upgrade::gather;
+use crate::upgrade::memory::Memory;
+use crate::upgrade::pace::{self, Hold, Run, Turns};
+use crate::upgrade::preview;
+use crate::upgrade::record::Record;
+use crate::upgrade::select;
+use crate::upgrade::stand::{self, Case, ClusterStanding, Works};
+use crate::upgrade::summary::Whole;
+use crate::upgrade::told::{self, Records, StatusInput};
+use crate::upgrade::writes::{self, Write, WriteContext};
+use store::upgrade::{Applied, View};
+
+/// What becomes of the finalizer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Finalizer {
+    /// It is written before the first work is.
+    Add,
+    /// It goes: no work is left that could be waited for.
+    Remove,
+}
+
+/// A cluster that could start, and what it waits for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wait {
+    /// The cluster.
+    pub cluster: Name,
+    /// What it waits for.
+    pub on: Hold,
+}
+
+/// What the hub should look like next for one upgrade.
+#[derive(Debug, Clone, Default, PartialEq)]
+#[must_use = "a plan does nothing until it is applied"]
+pub struct Plan {
+    /// Writes of works. All must have happened before the status is written.
+    pub writes: Vec<Write>,
+    /// What becomes of the finalizer.
+    pub finalizer: Option<Finalizer>,
+    /// The whole status, where it changes.
+    pub status: Option<ManagedClustersUpgradeStatus>,
+    /// What spectators should be told.
+    pub events: Vec<Event>,
+    /// What clusters wait for that could start.
+    pub waits: Vec<Wait>,
+    /// Works that the hub has refused and that are still wanted, by cluster and name, whether or not they are tried now.
+    pub postponed: Vec<(Name, String)>,
+    /// When to plan again although nothing happened.
+    pub recheck_at: Option<Timestamp>,
+}
+
+/// One cluster of an upgrade, for the cockpit to show.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClusterOutlook {
+    /// Its name.
+    pub cluster: Name,
+    /// How far it is.
+    pub record: Record,
+    /// What it waits for, if it could start.
+    pub waits: Option<Hold>,
+    /// Whether it gets its turn with this plan.
+    pub starts: bool,
+    /// When time alone changes how it stands.
+    pub until: Option<Timestamp>,
+}
+
+/// Returns what the hub should look like next for an upgrade.
+pub fn plan(view: &View<'_>, now: Timestamp) -> Plan {
+    seen(view, None, now)
+}
+
+/// Returns the same plan, and how each cluster stands, in order of their names; nothing of an upgrade that goes or has no
+/// meaning.
+pub fn plan_with_outlook(view: &View<'_>, now: Timestamp) -> (Plan, Vec<ClusterOutlook>) {
+    let mut clusters = Vec::new();
+    let plan = seen(view, Some(&mut clusters), now);
+    (plan, clusters)
+}
+
+fn seen(view: &View<'_>, outlook: Option<&mut Vec<ClusterOutlook>>, now: Timestamp) -> Plan {
+    if view.upgrade.deleting {
+        return leaving(view);
+    }
+    match UpgradeSpec::parse(view.upgrade.spec, &Path::root().key("spec")) {
+        Ok(spec) => going(view, &spec, outlook, now),
+        Err(faults) => {
+            let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
+            senseless(view, &faults, now)
+        }
+    }
+}
+
+fn going(
+    view: &View<'_>,
+    spec: &UpgradeSpec,
+    outlook: Option<&mut Vec<ClusterOutlook>>,
+    now: Timestamp,
+) -> Plan {
+    let memory = Memory::of(view, spec);
+    let is_same_run = memory.run == view.upgrade.status.run;
+    let passed = is_same_run && view.upgrade.status.canaries_passed;
+    let members = select::members(view, spec, &memory);
+    let mut works: BTreeMap<Name, Works<'_>> = BTreeMap::new();
+    let mut stands: BTreeMap<Name, ClusterStanding> = BTreeMap::new();
+    for (name, member) in members {
+        let mut record = memory.records.get(&name).cloned().unwrap_or_default();
+        record.canary = spec.strategy.canary.is_some() && (record.canary || (member.first && !passed));
+        let found = gather::works(view, &memory, &name);
+        let case = Case {
+            member,
+            record,
+            works: found.clone(),
+        };
+        let mut stand = stand::stand(case, spec, now);
+        if let Some(refusal) = view.refused.get(&name) {
+            stand = stand.refused(&refusal.why);
+        }
+        works.insert(name.clone(), found);
+        stands.insert(name, stand);
+    }
+    let run = Run {
+        spec,
+        memory: &memory,
+        passed,
+        undecided: view.undecided,
+    };
+    let turns = pace::turns(run, &stands, now);
+    if let Some(outlook) = outlook {
+        outlook.extend(stands.iter().map(|(name, stand)| outlook_of(name, stand, &turns)));
+    }
+    let records: Records<'_> = stands.iter().map(|(name, stand)| (name, &stand.record)).collect();
+    let context = WriteContext {
+        view,
+        spec,
+        memory: &memory,
+        all_done: told::all_done(&records) && !view.undecided,
+    };
+    let writes = writes::writes(context, &stands, &works, &turns);
+    let blocked = Blocked::of(view, spec, (&records, &turns), now);
+    let status = status(context, (&stands, &works), (&turns, blocked.as_ref()), now);
+    let before = view.upgrade.status;
+    let changed = Some(&status) != Some(before);
+    Plan {
+        events: events::events(&memory.records, before, &records, &status),
+        waits: waits(&turns),
+        postponed: postponed(view, &stands),
+        recheck_at: stands
+            .values()
+            .filter_map(|stand| stand.until)
+            .chain(turns.until)
+            .chain(blocked.as_ref().and_then(Blocked::until))
+            .min(),
+        finalizer: (!view.upgrade.held).then_some(Finalizer::Add),
+        status: changed.then_some(status),
+        writes,
+    }
+}
+
+fn outlook_of(cluster: &Name, stand: &ClusterStanding, turns: &Turns) -> ClusterOutlook {
+    ClusterOutlook {
+        cluster: cluster.clone(),
+        record: stand.record.clone(),
+        waits: turns.waits.get(cluster).copied(),
+        starts: turns.start.contains(cluster),
+        until: stand.until,
+    }
+}
+
+fn postponed(view: &View<'_>, stands: &BTreeMap<Name, ClusterStanding>) -> Vec<(Name, String)> {
+    let each = view.refused.iter();
+    each.filter(|(name, _)| stands.get(*name).is_some_and(|stand| stand.refused))
+        .map(|(name, refusal)| (name.clone(), refusal.work.clone()))
+        .collect()
+}
+
+fn waits(turns: &Turns) -> Vec<Wait> {
+    let each = turns.waits.iter();
+    each.map(|(cluster, on)| Wait {
+        cluster: cluster.clone(),
+        on: *on,
+    })
+    .collect()
+}
+
+fn status(
+    context: WriteContext<'_>,
+    (stands, works): (&BTreeMap<Name, ClusterStanding>, &BTreeMap<Name, Works<'_>>),
+    (turns, blocked): (&Turns, Option<&Blocked>),
+    now: Timestamp,
+) -> ManagedClustersUpgradeStatus {
+    let upgrade = &context.view.upgrade;
+    let records: Records<'_> = stands.iter().map(|(name, stand)| (name, &stand.record)).collect();
+    let is_applied = |works: &Works<'_>| {
+        let each = [works.pre, works.platform, works.operators];
+        each.into_iter()
+            .flatten()
+            .any(|work| work.applied == Applied::Yes)
+    };
+    let phase = blocked_phase(blocked, &records, turns).unwrap_or_else(|| phase(&records, turns));
+    let said = StatusInput {
+        whole: Whole {
+            phase,
+            closed: turns.closed,
+            refusal: context.view.unwritten.as_deref(),
+            blocked,
+        },
+        applied: context.memory.applied || works.values().any(is_applied),
+        generation: upgrade.generation,
+        before: &upgrade.status.conditions,
+    };
+    let mut status = ManagedClustersUpgradeStatus {
+        observed_generation: Some(upgrade.generation),
+        phase: phase.to_owned(),
+        conditions: told::conditions(&records, said, now),
+        run: context.memory.run.clone(),
+        retried: context.memory.retried.clone(),
+        canaries_passed: context.spec.strategy.canary.is_some() && turns.gate_is_open,
+        plan: context
+            .spec
+            .preview
+            .then(|| preview::waves(context.spec, stands))
+            .filter(|plan| *plan != UpgradePlan::default()),
+        ..ManagedClustersUpgradeStatus::default()
+    };
+    told::tell_counts(&mut status, context.spec, &records);
+    told::tell_clusters(&mut status, &records);
+    status
+}
+
+/// The word for an upgrade that does not go on; nothing while clusters are on their way all the same, or have failed.
+fn blocked_phase(blocked: Option<&Blocked>, records: &Records<'_>, turns: &Turns) -> Option<&'static str> {
+    match blocked? {
+        Blocked::Clusters(_) => Some("Halted"),
+        Blocked::Placement { until, .. } => {
+            let goes_on = !turns.start.is_empty() || records.values().any(|record| is_underway(record));
+            let word = until.map_or("Halted", |_| "Waiting");
+            (!goes_on && phase(records, turns) != "Failed").then_some(word)
+        }
+    }
+}
+
+/// The whole upgrade in one word.
+fn phase(records: &Records<'_>, turns: &Turns) -> &'static str {
+    let has_ended = records.values().all(|record: &&Record| record.has_ended());
+    match (records.is_empty(), has_ended, turns.closed) {
+        (true, _, _) => "Pending",
+        (false, true, _) if !told::all_done(records) => "Failed",
+        // Who is absent from a placement may be wanted, and is not there.
+        (false, _, Some(Hold::Undecided)) | (false, false, Some(Hold::Changing | Hold::Window)) => "Waiting",
+        (false, true, _) => "Complete",
+        (false, false, Some(Hold::Preview)) => "Preview",
+        (false, false, Some(Hold::Paused)) => "Paused",
+        (false, false, Some(Hold::CanaryFailed | Hold::Failures | Hold::NoCanary)) => "Halted",
+        (false, false, Some(Hold::Canary | Hold::Slot) | None) if !turns.gate_is_open => "Canary",
+        (false, false, Some(Hold::Canary | Hold::Slot) | None) => "Upgrading",
+    }
+}
+
+/// An upgrade that goes: its works go first. A cluster that cannot be reached is not waited for; what runs on a cluster runs on.
+fn leaving(view: &View<'_>) -> Plan {
+    let all = view.works.iter();
+    let writes = all
+        .flat_map(|(cluster, works)| writes::ours(view, cluster, works))
+        .collect();
+    let waits_for = |cluster: &Name| {
+        let found = view.clusters.get(cluster);
+        found.is_some_and(|cluster| cluster.available && !cluster.deleting)
+    };
+    let left: BTreeSet<&Name> = view
+        .works
+        .iter()
+        .filter(|(cluster, works)| {
+            let mut ours = works.values().filter(|work| work.owner == view.upgrade.uid);
+            ours.any(|work| !work.deleting || waits_for(cluster))
+        })
+        .map(|(cluster, _)| cluster)
+        .collect();
+    Plan {
+        writes,
+        finalizer: (view.upgrade.held && left.is_empty()).then_some(Finalizer::Remove),
+        ..Plan::default()
+    }
+}
+
+/// An upgrade without a meaning: it is told so, and everything stays as it is.
+fn senseless(view: &View<'_>, faults: &[String], now: Timestamp) -> Plan {
+    let generation = view.upgrade.generation;
+    let mut status = view.upgrade.status.clone();
+    status.observed_generation = Some(generation);
+    let message = faults.first().map(String::as_str).unwrap_or_default();
+    status.conditions = told::misunderstood(&status.conditions, message, generation, now);
+    halt(view, status)
+}
+
+fn halt(view: &View<'_>, mut status: ManagedClustersUpgradeStatus) -> Plan {
+    "Halted".clone_into(&mut status.phase);
+    let changed = status != *view.upgrade.status;
+    Plan {
+        status: changed.then_some(status),
+        ..Plan::default()
+    }
+}

@@ -1,0 +1,42 @@
+//! What an upgrade would do.
+//!
+//! Decides the waves that are told of: as many at once as may be, if all took equally long. Never starts a cluster.
+
+use std::collections::BTreeMap;
+
+use api::cluster::{UpgradePlan, UpgradeWave};
+use model::Name;
+use model::upgrade::UpgradeSpec;
+
+use crate::upgrade::order::natural;
+use crate::upgrade::stand::{ClusterStanding, Want};
+
+/// How many clusters are told by name.
+const MOST_NAMES: usize = 500;
+
+/// Returns the waves of clusters that could start.
+pub(crate) fn waves(spec: &UpgradeSpec, stands: &BTreeMap<Name, ClusterStanding>) -> UpgradePlan {
+    let size = spec.strategy.at_once.of(stands.len()).max(1);
+    let could = |canary: bool| -> Vec<&Name> {
+        let each = stands.iter().filter(|(_, stand)| {
+            stand.record.canary == canary && matches!(stand.want, Want::Turn | Want::Upgrade)
+        });
+        natural(each.map(|(name, _)| name))
+    };
+    let mut plan = UpgradePlan::default();
+    let mut room = MOST_NAMES;
+    for canary in [true, false] {
+        let names = could(canary);
+        let told = names.get(..room.min(names.len())).unwrap_or_default();
+        room = room.saturating_sub(told.len());
+        let left = names.len().saturating_sub(told.len());
+        plan.truncated = plan
+            .truncated
+            .saturating_add(i64::try_from(left).unwrap_or(i64::MAX));
+        plan.waves.extend(told.chunks(size).map(|wave| UpgradeWave {
+            canary,
+            clusters: wave.iter().map(ToString::to_string).collect(),
+        }));
+    }
+    plan
+}

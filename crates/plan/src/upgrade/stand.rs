@@ -1,0 +1,489 @@
+//! How one cluster stands, and what it would take for its next step.
+//!
+//! Decides every step that needs no turn: what reports and times change. Whether a cluster may start is `pace`'s. A state never
+//! goes back, except that a new try begins anew.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use api::names::annotations::PLACEMENT_ACCESS;
+use model::engine::end;
+use model::upgrade::{OcpVersion, PlacementKey, UpgradeSpec};
+
+use crate::upgrade::judge::{self, Platform};
+use crate::upgrade::record::{ActionState, Phase, Record, State};
+use crate::upgrade::select::Member;
+use crate::upgrade::works::GRACE;
+use store::upgrade::UNPROVEN;
+use store::upgrade::marks::Stage;
+use store::upgrade::{Applied, Work};
+
+/// How long the report of a Job may take beyond the time after which it is stopped.
+const REPORT: Duration = Duration::from_mins(1);
+/// How long an action after the upgrade may take where its spec does not say.
+const AFTER: Duration = Duration::from_mins(30);
+
+/// A cluster with all that is known of it.
+#[derive(Debug, Clone)]
+pub(crate) struct Case<'a> {
+    pub(crate) member: Member<'a>,
+    pub(crate) record: Record,
+    /// The works of this run and try.
+    pub(crate) works: Works<'a>,
+}
+
+/// The works of a cluster that are about upgrades.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Works<'a> {
+    pub(crate) pre: Option<&'a Work>,
+    pub(crate) platform: Option<&'a Work>,
+    pub(crate) operators: Option<&'a Work>,
+    pub(crate) post: Option<&'a Work>,
+    /// Ours, but of another run or try, or on their way out.
+    pub(crate) left: Vec<(Stage, &'a Work)>,
+    /// One that is not this upgrade's and stands in the way of the upgrade itself.
+    pub(crate) foreign: Option<(&'a str, &'a Work)>,
+    /// One that is not this upgrade's and has the name of one of our actions.
+    pub(crate) taken: Option<(&'a str, &'a Work)>,
+}
+
+/// What a cluster needs for its next step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Want {
+    /// Nothing that we could give.
+    Nothing,
+    /// A turn.
+    Turn,
+    /// Its upgrade; it has had its turn.
+    Upgrade,
+    /// This work, without a turn.
+    Work(Stage),
+}
+
+/// How a cluster stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ClusterStanding {
+    pub(crate) record: Record,
+    pub(crate) want: Want,
+    /// Whether it takes a slot.
+    pub(crate) slot: bool,
+    /// Whether the hub refuses the work that it wants.
+    pub(crate) refused: bool,
+    /// When time alone changes how it stands.
+    pub(crate) until: Option<Timestamp>,
+}
+
+impl ClusterStanding {
+    fn of(record: Record) -> Self {
+        let slot =
+            matches!(record.state, State::Initialized | State::Partial) || record.phase == Phase::PreAction;
+        Self {
+            record,
+            want: Want::Nothing,
+            slot,
+            refused: false,
+            until: None,
+        }
+    }
+
+    fn wanting(self, want: Want) -> Self {
+        Self { want, ..self }
+    }
+
+    fn until(self, until: Option<Timestamp>) -> Self {
+        Self { until, ..self }
+    }
+
+    /// The hub refuses the work that it wants: it is told, and one that has not begun is held meanwhile.
+    pub(crate) fn refused(self, why: &str) -> Self {
+        if self.want == Want::Nothing {
+            return self;
+        }
+        let record = match (self.record.state, self.want) {
+            (State::NotStarted, Want::Turn) => self.record.at(State::NotStarted, Phase::Held),
+            _ => self.record,
+        };
+        Self {
+            record: record.because("WorkRefused", why),
+            refused: true,
+            ..self
+        }
+    }
+}
+
+/// Returns how a cluster stands.
+pub(crate) fn stand(case: Case<'_>, spec: &UpgradeSpec, now: Timestamp) -> ClusterStanding {
+    if case.record.has_ended() {
+        return ClusterStanding::of(late(case));
+    }
+    let has_begun = case.record.state != State::NotStarted
+        || case.works.platform.is_some()
+        || case.works.operators.is_some();
+    if case.member.cluster.is_none_or(|cluster| cluster.deleting) {
+        return ClusterStanding::of(fail(
+            case.record,
+            "ClusterRemoved",
+            "the cluster has left the hub",
+            now,
+        ));
+    }
+    match case.record.state {
+        State::Complete => after(case.record, case.works.post, spec, now),
+        State::Failed => ClusterStanding::of(case.record),
+        State::NotStarted | State::Initialized | State::Partial => {
+            if has_begun {
+                flight(case, spec, now)
+            } else {
+                waiting(case, spec, now)
+            }
+        }
+    }
+}
+
+fn fail(record: Record, reason: &str, message: &str, now: Timestamp) -> Record {
+    let finished = record.finished.or(Some(now));
+    Record {
+        finished,
+        percent: None,
+        ..record.at(State::Failed, Phase::Done).because(reason, message)
+    }
+}
+
+/// A cluster that was given up and arrives after all is told of; it has failed nevertheless, until a user has it tried again.
+fn late(case: Case<'_>) -> Record {
+    let has_arrived = |work: &Work| judge::platform(work) == Platform::Done;
+    let is_late = case.record.reason == "UpgradeTimeout" && case.works.platform.is_some_and(has_arrived);
+    if is_late {
+        return case
+            .record
+            .because("UpgradeTimeout", "the upgrade was completed after its time");
+    }
+    case.record
+}
+
+fn passed(since: Timestamp, length: Duration, now: Timestamp) -> (bool, Option<Timestamp>) {
+    let end = end(since, length);
+    (end.is_some_and(|end| now >= end), end)
+}
+
+/// A cluster that was told.
+fn flight(case: Case<'_>, spec: &UpgradeSpec, now: Timestamp) -> ClusterStanding {
+    let first = case.works.platform.or(case.works.operators);
+    let mut record = case.record;
+    record.started = record.started.or_else(|| first.map(|work| work.created));
+    record.pre = case.works.pre.map_or(record.pre, judge::action);
+    if record.state == State::NotStarted {
+        record = record.at(State::Initialized, Phase::Platform);
+    }
+    let is_there =
+        record.phase == Phase::Operators || case.works.operators.is_some() || spec.target.is_none();
+    if is_there {
+        return operators(record, &case.works, spec, now);
+    }
+    let since = record.started.unwrap_or(now);
+    let (is_late, until) = passed(since, spec.strategy.platform, now);
+    let Some(work) = case.works.platform else {
+        if let Some((_, taker)) = case.works.foreign {
+            return ClusterStanding::of(fail(record, "Conflict", &taken_by(taker), now));
+        }
+        if is_late {
+            return ClusterStanding::of(fail(
+                record,
+                "NotApplied",
+                "the cluster has not taken the upgrade in its time",
+                now,
+            ));
+        }
+        return ClusterStanding::of(record)
+            .wanting(Want::Work(Stage::Platform))
+            .until(until);
+    };
+    match judge::platform(work) {
+        Platform::Done => operators(record, &case.works, spec, now),
+        _ if is_late && work.applied == Applied::Never => ClusterStanding::of(fail(
+            record,
+            "NotApplied",
+            "the cluster has not taken the upgrade in its time",
+            now,
+        )),
+        _ if is_late => ClusterStanding::of(fail(
+            record,
+            "UpgradeTimeout",
+            "the upgrade has taken longer than it may",
+            now,
+        )),
+        Platform::Underway { percent, message } => {
+            let record = record
+                .at(State::Partial, Phase::Platform)
+                .because("Upgrading", message);
+            ClusterStanding::of(Record { percent, ..record }).until(until)
+        }
+        Platform::Failing(message) => {
+            let state = record.state;
+            let record = record.at(state, Phase::Platform).because("Failing", message);
+            let percent = None;
+            ClusterStanding::of(Record { percent, ..record }).until(until)
+        }
+        Platform::Silent(message) => {
+            let reason = if message.is_empty() { "" } else { "NotAccepted" };
+            let state = record.state;
+            let record = record.at(state, Phase::Platform).because(reason, message);
+            ClusterStanding::of(unapplied(record, Stage::Platform, work)).until(until)
+        }
+    }
+}
+
+/// A cluster that has the version.
+fn operators(record: Record, works: &Works<'_>, spec: &UpgradeSpec, now: Timestamp) -> ClusterStanding {
+    let record = Record {
+        percent: None,
+        ..record.at(State::Partial, Phase::Operators)
+    };
+    if spec.operators.is_none() {
+        return complete(record, works.post, spec, now);
+    }
+    let Some(work) = works.operators else {
+        if let Some((_, taker)) = works.foreign {
+            return ClusterStanding::of(fail(record, "Conflict", &taken_by(taker), now));
+        }
+        return ClusterStanding::of(record).wanting(Want::Work(Stage::Operators));
+    };
+    let most = spec
+        .strategy
+        .operators
+        .saturating_add(GRACE)
+        .saturating_add(REPORT);
+    let (is_late, until) = passed(work.created, most, now);
+    match judge::approver(work) {
+        ActionState::Available => complete(record, works.post, spec, now),
+        ActionState::Degraded => ClusterStanding::of(fail(
+            record,
+            "OperatorsFailed",
+            "the operators could not be approved",
+            now,
+        )),
+        ActionState::None | ActionState::Progressing | ActionState::Applied if is_late => {
+            ClusterStanding::of(fail(
+                record,
+                "OperatorsTimeout",
+                "the operators have taken longer than they may",
+                now,
+            ))
+        }
+        ActionState::None | ActionState::Progressing | ActionState::Applied => {
+            ClusterStanding::of(unapplied(record, Stage::Operators, work)).until(until)
+        }
+    }
+}
+
+/// What the agent could not apply, it tries again; what keeps it from that may need an administrator.
+fn unapplied(record: Record, stage: Stage, work: &Work) -> Record {
+    if work.failure.is_empty() {
+        return record;
+    }
+    let what = match stage {
+        Stage::Pre => "pre-upgrade",
+        Stage::Platform => "upgrade",
+        Stage::Operators => "operator",
+        Stage::Post => "post-upgrade",
+    };
+    record.because(
+        "WorkNotApplied",
+        format!("{what} work not applied: {}", work.failure),
+    )
+}
+
+fn complete(record: Record, post: Option<&Work>, spec: &UpgradeSpec, now: Timestamp) -> ClusterStanding {
+    let finished = record.finished.or(Some(now));
+    let record = Record {
+        finished,
+        ..record.at(State::Complete, Phase::PostAction)
+    };
+    after(record, post, spec, now)
+}
+
+/// A cluster that is complete, and has an action to run.
+fn after(record: Record, post: Option<&Work>, spec: &UpgradeSpec, now: Timestamp) -> ClusterStanding {
+    let Some(action) = &spec.after else {
+        return ClusterStanding::of(record.at(State::Complete, Phase::Done));
+    };
+    let since = post.map(|work| work.created).or(record.finished).unwrap_or(now);
+    let (is_late, until) = passed(since, action.timeout().unwrap_or(AFTER), now);
+    let state = post.map_or(ActionState::Progressing, judge::action);
+    let record = Record {
+        post: state,
+        ..record.at(State::Complete, Phase::PostAction)
+    };
+    match state {
+        ActionState::Available => ClusterStanding::of(record.at(State::Complete, Phase::Done)),
+        ActionState::Degraded => ClusterStanding::of(fail(
+            record,
+            "PostActionFailed",
+            "the action after the upgrade has failed",
+            now,
+        )),
+        ActionState::None | ActionState::Progressing | ActionState::Applied if is_late => {
+            let record = Record {
+                post: ActionState::Degraded,
+                ..record
+            };
+            ClusterStanding::of(fail(
+                record,
+                "PostActionFailed",
+                "the action after the upgrade has taken too long",
+                now,
+            ))
+        }
+        ActionState::None | ActionState::Progressing | ActionState::Applied => {
+            let Some(work) = post else {
+                return ClusterStanding::of(record)
+                    .wanting(Want::Work(Stage::Post))
+                    .until(until);
+            };
+            ClusterStanding::of(unapplied(record, Stage::Post, work)).until(until)
+        }
+    }
+}
+
+fn taken_by(work: &Work) -> String {
+    match (work.owned_by.as_str(), work.owner.is_empty()) {
+        ("", _) | (_, true) => "a work of that name is there, and it is not of an upgrade".to_owned(),
+        (owner, false) => format!("the upgrade {owner} has the cluster"),
+    }
+}
+
+fn held(record: Record, reason: &str, message: impl Into<String>) -> ClusterStanding {
+    ClusterStanding::of(record.at(State::NotStarted, Phase::Held).because(reason, message))
+}
+
+/// A cluster that was told nothing of its upgrade.
+fn waiting(case: Case<'_>, spec: &UpgradeSpec, now: Timestamp) -> ClusterStanding {
+    let works = &case.works;
+    if !works.left.is_empty() {
+        return held(
+            case.record,
+            "Withdrawing",
+            "works of an earlier run or try are on their way out",
+        );
+    }
+    if let Some((_, taker)) = works
+        .foreign
+        .or_else(|| works.taken.filter(|_| works.pre.is_none()))
+    {
+        return held(case.record, "Conflict", taken_by(taker));
+    }
+    match (works.pre, &spec.before) {
+        (Some(work), Some(action)) => before(case.record, work, action.timeout(), now),
+        (None, _) | (_, None) => checked(case, spec, now),
+    }
+}
+
+/// A cluster whose action before the upgrade was told.
+fn before(record: Record, work: &Work, timeout: Option<Duration>, now: Timestamp) -> ClusterStanding {
+    let pre = judge::action(work);
+    // The action was told of before: what holds a cluster that never had a turn says nothing of one.
+    let lost_its_turn = record.phase == Phase::Held && record.pre != ActionState::None;
+    let record = Record { pre, ..record };
+    let (is_late, until) = timeout.map_or((false, None), |length| passed(work.created, length, now));
+    match pre {
+        // Its turn was given to another when the action failed: it asks for a new one.
+        ActionState::Available if lost_its_turn => {
+            ClusterStanding::of(record.at(State::NotStarted, Phase::Queued)).wanting(Want::Turn)
+        }
+        ActionState::Available => {
+            ClusterStanding::of(record.at(State::NotStarted, Phase::PreAction)).wanting(Want::Upgrade)
+        }
+        _ if is_late => {
+            let record = Record {
+                pre: ActionState::Degraded,
+                ..record
+            };
+            ClusterStanding::of(fail(
+                record,
+                "PreActionFailed",
+                "the action before the upgrade has taken too long",
+                now,
+            ))
+        }
+        ActionState::Degraded => held(
+            record,
+            "PreActionDegraded",
+            "the action before the upgrade has failed",
+        )
+        .until(until),
+        ActionState::None | ActionState::Progressing | ActionState::Applied if lost_its_turn => held(
+            record,
+            "PreActionDegraded",
+            "the action before the upgrade has failed",
+        )
+        .until(until),
+        ActionState::None | ActionState::Progressing | ActionState::Applied => {
+            let record = record.at(State::NotStarted, Phase::PreAction);
+            ClusterStanding::of(unapplied(record, Stage::Pre, work)).until(until)
+        }
+    }
+}
+
+fn unproven(placement: &PlacementKey) -> String {
+    let PlacementKey { namespace, name } = placement;
+    format!(
+        "no valid record shows that the author of the upgrade may use placement {namespace}/{name}: as a user who may get it, set \
+         the annotation {PLACEMENT_ACCESS} of the upgrade to \"renew\""
+    )
+}
+
+/// A cluster that has no work: whether it could have a turn.
+fn checked(case: Case<'_>, spec: &UpgradeSpec, now: Timestamp) -> ClusterStanding {
+    let record = Record {
+        pre: ActionState::None,
+        post: ActionState::None,
+        ..case.record
+    };
+    let Some(cluster) = case.member.cluster else {
+        return ClusterStanding::of(record);
+    };
+    if let Some(placement) = case.member.unproven {
+        return held(record, UNPROVEN, unproven(placement));
+    }
+    if !cluster.available {
+        return held(record, "ClusterUnavailable", "the cluster does not answer");
+    }
+    let queued = ClusterStanding::of(record.clone().at(State::NotStarted, Phase::Queued)).wanting(Want::Turn);
+    let Some(target) = &spec.target else {
+        return queued;
+    };
+    if cluster.id.is_empty() {
+        return held(
+            record,
+            "ClusterIDUnknown",
+            "neither a label nor a claim tells the cluster's id",
+        );
+    }
+    let known = OcpVersion::parse(&cluster.version).ok();
+    let Some((has, wanted)) = known.zip(target.version()) else {
+        return queued;
+    };
+    if has == *wanted && spec.operators.is_none() && record.tried == 0 {
+        let message = format!("the cluster runs {has} already");
+        let record = record
+            .at(State::Complete, Phase::Done)
+            .because("AlreadyAtVersion", message);
+        return ClusterStanding::of(Record {
+            finished: Some(now),
+            ..record
+        });
+    }
+    if has > *wanted {
+        let message = format!("the cluster runs {has}; there is no way back to {wanted}");
+        return held(record, "PrecheckFailed", message);
+    }
+    match wanted.minors_above(&has) {
+        Some(2..) => {
+            let message =
+                format!("the cluster runs {has}; a minor version cannot be left out on the way to {wanted}");
+            held(record, "PrecheckFailed", message)
+        }
+        Some(_) | None => queued,
+    }
+}
