@@ -1,4 +1,4 @@
-//! Holds the shape of the program: doors between rooms, size and header of files, purity of the pure rooms.
+//! Holds the shape of the program: layers of packages, size and header of files, purity of the packages.
 //!
 //! Decides nothing about behaviour. Every check is a function on text, shown below to be able to fail.
 
@@ -11,187 +11,49 @@ mod programs;
 mod sources;
 
 use checks::{
-    WRITERS, door_faults, header_fault, hidden_subjects, impurities, members, mutations, openings, outlets,
-    production, second_copies, size_fault, workspace_dependencies,
+    WRITERS, header_fault, hidden_subjects, impurities, members, mutations, openings, outlets, production,
+    second_copies, size_fault, use_faults, workspace_dependencies,
 };
 use sources::{root, sources};
 
-/// Crates, the lower ones first, and the crates that each may use. Cargo keeps these doors; the table keeps cargo's files.
-const CRATES: &[(&str, &[&str])] = &[
-    ("apimachinery", &[]),
-    // Below CEL's library, which takes it for a library, too.
-    ("cel-engine", &["apimachinery"]),
-    ("admission-policy", &["apimachinery", "cel-engine"]),
-    ("schema", &["apimachinery", "cel-engine"]),
-    ("managed-fields", &["apimachinery"]),
-    (
-        "devhub",
-        &[
-            "admission-policy",
-            "apimachinery",
-            "cel-engine",
-            "managed-fields",
-            "schema",
-        ],
-    ),
-    ("spokes", &["apimachinery", "cel-engine", "managed-fields"]),
-    ("fleetbench", &["devhub", "spokes"]),
-    ("field", &["apimachinery"]),
-    ("bounds", &["field"]),
-    ("manifest", &["apimachinery", "field"]),
-    ("api", &[]),
-    ("hash", &[]),
-    ("model", &["api", "apimachinery", "field"]),
-    ("rollout", &["model"]),
-    ("upgrade", &["api", "field", "hash", "model", "rollout"]),
-    ("conversion", &["api", "apimachinery", "bounds", "field", "hash"]),
-    (
-        "definitions",
-        &["api", "apimachinery", "conversion", "field", "hash"],
-    ),
-    (
-        "snapshot",
-        &[
-            "api",
-            "apimachinery",
-            "bounds",
-            "field",
-            "hash",
-            "model",
-            "upgrade",
-        ],
-    ),
-    ("plan", &["api", "field", "hash", "model", "rollout", "snapshot"]),
-    (
-        "policy",
-        &[
-            "admission-policy",
-            "api",
-            "apimachinery",
-            "cel-engine",
-            "field",
-            "schema",
-        ],
-    ),
-    (
-        "admission",
-        &[
-            "api",
-            "apimachinery",
-            "bounds",
-            "cel-engine",
-            "conversion",
-            "field",
-            "hash",
-            "manifest",
-            "model",
-            "policy",
-            "schema",
-            "snapshot",
-            "upgrade",
-        ],
-    ),
-    ("audit", &["admission", "field", "model", "policy", "snapshot"]),
-    ("source", &["bounds", "field"]),
-    ("report", &["field"]),
-    (
-        "offline",
-        &[
-            "api",
-            "bounds",
-            "conversion",
-            "field",
-            "hash",
-            "schema",
-            "snapshot",
-        ],
-    ),
-    (
-        "check",
-        &[
-            "admission",
-            "api",
-            "apimachinery",
-            "conversion",
-            "field",
-            "offline",
-            "policy",
-            "report",
-            "source",
-        ],
-    ),
-    (
-        "forecast",
-        &[
-            "api", "field", "hash", "offline", "plan", "rollout", "snapshot", "upgrade",
-        ],
-    ),
-    (
-        "why",
-        &[
-            "api", "field", "model", "offline", "plan", "rollout", "snapshot", "upgrade",
-        ],
-    ),
-    (
-        "cockpit",
-        &[
-            "api", "field", "forecast", "model", "plan", "rollout", "snapshot", "upgrade",
-        ],
-    ),
-    ("explain", &["admission", "api", "field", "why"]),
-    ("release", &["api", "snapshot"]),
-    ("certificates", &[]),
-    ("kit", &[]),
-    (
-        "doctor",
-        &["admission", "api", "definitions", "field", "snapshot"],
-    ),
+/// The packages of the workspace in four layers, the lower ones first: a package uses only packages before it.
+const LAYERS: [(&str, &[&str]); 4] = [
+    ("words", &["kubernetes", "api", "model", "cel-engine", "schema"]),
+    ("facts", &["store"]),
+    ("decisions", &["plan", "admission", "audit"]),
+    ("faces", &["insight", "lint", "operate"]),
 ];
 
-/// Rooms of `src/` and the rooms and crates that each may use. `cli` joins them all.
-const DOORS: &[(&str, &[&str])] = &[
+/// The folders of `src/`, and the folders and packages that each may use. `cli` uses all.
+const FOLDERS: &[(&str, &[&str])] = &[
     (
         "controllers",
         &[
+            "admission",
             "api",
             "audit",
-            "bounds",
-            "certificates",
-            "doctor",
-            "field",
-            "hash",
-            "snapshot",
+            "kubernetes",
+            "operate",
             "plan",
-            "policy",
+            "store",
             "telemetry",
-            "upgrade",
         ],
     ),
     (
         "server",
-        &[
-            "admission",
-            "bounds",
-            "certificates",
-            "conversion",
-            "files",
-            "telemetry",
-        ],
+        &["admission", "api", "files", "kubernetes", "telemetry"],
     ),
     ("files", &[]),
-    ("telemetry", &["field"]),
-    ("ui", &["audit", "cockpit", "snapshot"]),
+    ("telemetry", &["kubernetes"]),
+    ("ui", &["audit", "insight", "store"]),
 ];
 
-/// Crates that play something with sockets and clocks; all others compute values and nothing else.
-const PLAYERS: [&str; 3] = ["devhub", "fleetbench", "spokes"];
-
-fn pure() -> impl Iterator<Item = &'static str> {
-    let all = CRATES.iter().map(|(name, _)| *name);
-    all.filter(|name| !PLAYERS.contains(name))
+/// The packages, the lower ones first. None has a socket, a clock or a client.
+fn packages() -> impl Iterator<Item = &'static str> {
+    LAYERS.iter().flat_map(|(_, packages)| packages.iter().copied())
 }
 
-/// Names that mean a socket, a task or a client; a pure room that says one has opened the wrong door.
+/// Names that mean a socket, a task or a client: none of them is in a package.
 const IMPURE_NAMES: &[&str] = &[
     "tokio::",
     "hyper::",
@@ -212,10 +74,10 @@ const MAIN_STOP: usize = 100;
 const CONTENTS_STOP: usize = 400;
 
 #[test]
-fn rooms_use_only_their_doors() {
+fn folders_of_src_use_only_what_they_may() {
     let mut faults = Vec::new();
     for (path, text) in sources("src") {
-        faults.extend(door_faults(&path, &production(&text)));
+        faults.extend(use_faults(&path, &production(&text)));
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
@@ -257,12 +119,16 @@ fn unpaid_loops(path: &str, text: &str) -> Vec<String> {
         .collect()
 }
 
+/// The packages of the workspace in `dev/`.
+const DEV: [&str; 4] = ["devhub", "fleetbench", "managed-fields", "spokes"];
+
 /// A few files that know each other are one thought; more are a knot.
 const CIRCLE_STOP: usize = 3;
 
 #[test]
 fn no_circle_of_imports_has_more_than_three_files() {
     let crates = members().into_iter().map(|name| format!("crates/{name}/src"));
+    let crates = crates.chain(DEV.map(|name| format!("dev/{name}/src")));
     let mut knots = Vec::new();
     for folder in crates.chain(["src".to_owned()]) {
         let files = sources(&folder);
@@ -303,23 +169,23 @@ fn a_circle_is_found_through_re_exports_and_spelled_out_paths() {
 }
 
 #[test]
-fn every_room_of_src_is_in_the_table_of_doors() {
-    let known: BTreeSet<&str> = DOORS.iter().map(|(room, _)| *room).chain(["cli"]).collect();
-    let found: BTreeSet<String> = sources("src").keys().filter_map(|path| room_of(path)).collect();
-    let is_strange = |room: &&String| !known.contains(room.as_str());
+fn every_folder_of_src_has_a_row() {
+    let known: BTreeSet<&str> = FOLDERS.iter().map(|(folder, _)| *folder).chain(["cli"]).collect();
+    let found: BTreeSet<String> = sources("src").keys().filter_map(|path| folder_of(path)).collect();
+    let is_strange = |folder: &&String| !known.contains(folder.as_str());
     let strangers: Vec<&String> = found.iter().filter(is_strange).collect();
-    assert!(strangers.is_empty(), "rooms without doors: {strangers:?}");
+    assert!(strangers.is_empty(), "folders without a row: {strangers:?}");
     assert_eq!(
         found.len(),
         known.len(),
-        "the scan must see the rooms, it saw {found:?}"
+        "the scan must see the folders, it saw {found:?}"
     );
 }
 
 #[test]
 fn pure_crates_open_no_socket_and_read_no_file() {
     let mut faults = Vec::new();
-    for name in pure() {
+    for name in packages() {
         let files = sources(&format!("crates/{name}/src"));
         assert!(!files.is_empty(), "{name} has files");
         for (path, text) in files {
@@ -339,7 +205,7 @@ fn pure_crates_deny_clocks_files_and_hash_order() {
     let mut faults: Vec<String> = missing
         .map(|lint| format!("Cargo.toml: does not deny {lint}"))
         .collect();
-    for name in pure() {
+    for name in packages() {
         if !read(&format!("crates/{name}/Cargo.toml")).contains("[lints]\nworkspace = true\n") {
             faults.push(format!("crates/{name}: does not have the lints of the workspace"));
         }
@@ -359,7 +225,7 @@ fn pure_crates_deny_clocks_files_and_hash_order() {
 fn every_file_says_what_it_is_and_stays_small() {
     let mut faults = Vec::new();
     let mut seen = 0;
-    for dir in ["src", "crates", "tests", "benches"] {
+    for dir in ["src", "crates", "dev", "tests", "benches"] {
         for (path, text) in sources(dir) {
             seen += 1;
             faults.extend(header_fault(&path, &text));
@@ -372,33 +238,140 @@ fn every_file_says_what_it_is_and_stays_small() {
 }
 
 #[test]
-fn crates_depend_only_downwards() {
-    let crates = members();
-    let rows: Vec<&str> = CRATES.iter().map(|(name, _)| *name).collect();
+fn packages_use_only_packages_of_lower_layers() {
+    let folders = members();
+    let all: Vec<&str> = packages().collect();
     let mut faults = Vec::new();
-    for name in &crates {
-        let Some(at) = rows.iter().position(|row| row == name) else {
-            faults.push(format!("{name} has no row"));
+    for name in &folders {
+        let Some(at) = all.iter().position(|one| one == name) else {
+            faults.push(format!("{name} has no layer"));
             continue;
         };
-        let path = root().join("crates").join(name).join("Cargo.toml");
-        let manifest = fs::read_to_string(path).expect("every crate has a manifest");
-        let found = workspace_dependencies(&manifest, &crates);
-        let allowed: Vec<String> = CRATES[at].1.iter().map(|dep| (*dep).to_owned()).collect();
-        if found.iter().collect::<BTreeSet<_>>() != allowed.iter().collect() {
-            faults.push(format!("{name} uses {found:?}, its row says {allowed:?}"));
-        }
-        let above = allowed.iter().filter(|dep| !rows[..at].contains(&dep.as_str()));
-        faults.extend(above.map(|dep| format!("{name} → {dep} leads upwards")));
+        let used = uses_of(name);
+        let above = used.iter().filter(|used| !all[..at].contains(&used.as_str()));
+        faults.extend(above.map(|used| format!("{name} → {used} leads upwards")));
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
-    assert_eq!(crates.len(), rows.len(), "rows without a crate");
+    assert_eq!(
+        folders.len(),
+        all.len(),
+        "a layer names a package that is not there"
+    );
+}
+
+fn uses_of(name: &str) -> Vec<String> {
+    let path = root().join("crates").join(name).join("Cargo.toml");
+    let manifest = fs::read_to_string(path).expect("every package has a manifest");
+    workspace_dependencies(&manifest, &members())
+}
+
+#[test]
+fn the_page_shows_the_packages_as_cargo_has_them() {
+    const BEGIN: &str =
+        "<!-- generated: packages (UPDATE_EXPECT=1 cargo test --test suite -- architecture::) -->\n";
+    const END: &str = "<!-- end of generated -->";
+    let path = root().join("ARCHITECTURE.md");
+    let page = fs::read_to_string(&path).expect("the page");
+    let (before, rest) = page.split_once(BEGIN).expect("the beginning of the picture");
+    let (found, after) = rest.split_once(END).expect("the end of the picture");
+    let picture = picture();
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        let page = format!("{before}{BEGIN}{picture}{END}{after}");
+        fs::write(path, page).expect("the page is writable");
+    } else {
+        assert_eq!(found, picture, "UPDATE_EXPECT=1 writes the picture");
+    }
+}
+
+/// The layers, the highest first, and what each package uses.
+fn picture() -> String {
+    let mut picture = String::from("\n```text\n");
+    let program = ["tidegate (src/)".to_owned()];
+    for (layer, packages) in LAYERS.iter().rev() {
+        let names = packages.iter().map(|name| (*name).to_owned());
+        let shown: Vec<String> = match *layer {
+            "faces" => names.chain(program.clone()).collect(),
+            _ => names.collect(),
+        };
+        picture.push_str(&format!("{layer:<10} {}\n", shown.join("  ")));
+    }
+    picture.push_str("```\n\n| package | uses |\n|---|---|\n");
+    for name in packages() {
+        let used = uses_of(name);
+        let used = if used.is_empty() {
+            "–".to_owned()
+        } else {
+            used.join(", ")
+        };
+        picture.push_str(&format!("| `crates/{name}` | {used} |\n"));
+    }
+    picture.push('\n');
+    picture
+}
+
+/// The versions, lints and profiles that the two workspaces must have in common, so that both share what is compiled.
+#[test]
+fn the_two_workspaces_agree() {
+    let read = |file: &str| fs::read_to_string(root().join(file)).expect(file);
+    let (ours, theirs) = (read("Cargo.toml"), read("dev/Cargo.toml"));
+    let mut faults = Vec::new();
+    for table in [
+        "workspace.package",
+        "workspace.lints.rust",
+        "workspace.lints.clippy",
+    ] {
+        if section(&ours, table) != section(&theirs, table) {
+            faults.push(format!("[{table}] differs"));
+        }
+    }
+    let versions = section(&ours, "workspace.dependencies");
+    let further = section(&theirs, "workspace.dependencies");
+    let from_outside = further.iter().filter(|line| !line.contains("{ path = "));
+    faults.extend(
+        from_outside
+            .filter(|line| !versions.contains(line))
+            .map(|line| format!("the product's workspace does not have: {line}")),
+    );
+    let profiles = |text: &str| -> BTreeMap<String, Vec<String>> {
+        let names = text.lines().filter_map(|line| {
+            let name = line.strip_prefix('[')?.strip_suffix(']')?;
+            (name.starts_with("profile.dev") || name.starts_with("profile.release")).then(|| name.to_owned())
+        });
+        names.map(|name| (name.clone(), section(text, &name))).collect()
+    };
+    if profiles(&ours) != profiles(&theirs) {
+        faults.push("[profile.dev] or [profile.release] differ".to_owned());
+    }
+    let (ours, theirs) = (read("Cargo.lock"), read("dev/Cargo.lock"));
+    let ours = locked(&ours);
+    let other = locked(&theirs)
+        .into_iter()
+        .filter(|package| !ours.contains(package));
+    faults.extend(other.map(|package| format!("Cargo.lock does not have {package}")));
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// The lines of a table of a manifest, without comments.
+fn section(manifest: &str, table: &str) -> Vec<String> {
+    let begin = format!("[{table}]");
+    let lines = manifest.lines().skip_while(|line| *line != begin).skip(1);
+    let lines = lines.take_while(|line| !line.starts_with('['));
+    let lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
+    lines.map(str::to_owned).collect()
+}
+
+/// The packages of a lock file with their versions.
+fn locked(lock: &str) -> BTreeSet<String> {
+    let packages = lock.split("[[package]]\n").skip(1);
+    packages
+        .map(|package| package.lines().take(2).collect::<Vec<_>>().join(" "))
+        .collect()
 }
 
 #[test]
 fn what_kubernetes_has_a_word_for_is_written_once() {
     let mut faults = Vec::new();
-    for folder in ["src", "crates"] {
+    for folder in ["src", "crates", "dev"] {
         for (path, text) in sources(folder) {
             if !path.contains("/tests/") && !path.ends_with("_tests.rs") {
                 faults.extend(second_copies(&path, &text));
@@ -411,7 +384,7 @@ fn what_kubernetes_has_a_word_for_is_written_once() {
 #[test]
 fn the_dev_hub_knows_no_kind_of_the_product() {
     let mut faults = Vec::new();
-    for (path, text) in sources("crates/devhub/src") {
+    for (path, text) in sources("dev/devhub/src") {
         if production(&text).contains("open-cluster-management") {
             faults.push(format!("{path}: names a group of Open Cluster Management"));
         }
@@ -422,7 +395,7 @@ fn the_dev_hub_knows_no_kind_of_the_product() {
 /// A checker is a second implementation of what the planner decides. Tests call it; what it says must not change what is written.
 #[test]
 fn no_checker_runs_in_production() {
-    const EXPORT: &str = "pub use lint::check::check;";
+    const EXPORT: &str = "pub use check::check;";
     let mut faults = Vec::new();
     let (mut seen, mut exported) = (0, 0);
     for (path, text) in sources("src").into_iter().chain(sources("crates")) {
@@ -444,9 +417,7 @@ fn no_checker_runs_in_production() {
 
 /// The lines that name the checker of plans or of upgrades.
 fn checker_calls(path: &str, text: &str) -> Vec<String> {
-    let is_beside = ["crates/plan/", "crates/upgrade/"]
-        .iter()
-        .any(|home| path.starts_with(home));
+    let is_beside = path.starts_with("crates/plan/");
     let is_call = |line: &&str| {
         let is_import = line.contains("use plan::{") || line.contains("use plan::upgrade::{");
         let mut words = line.split(|one: char| !one.is_alphanumeric() && one != '_');
@@ -469,7 +440,7 @@ fn a_call_of_a_checker_is_found() {
     assert_eq!(found("src/x.rs", "use plan::upgrade::{check, plan};"), 1);
     assert_eq!(found("crates/plan/src/x.rs", "super::check::check(view)"), 1);
     assert_eq!(
-        found("src/x.rs", "let report = lint::check::check(&files);"),
+        found("src/x.rs", "let report = check::check(&files);"),
         0,
         "manifests"
     );
@@ -497,9 +468,9 @@ fn only_the_writers_call_a_mutating_client_method() {
 }
 
 #[test]
-fn only_one_place_prints_and_only_one_room_opens_files() {
+fn only_one_place_prints_and_only_one_opens_files() {
     let mut faults = Vec::new();
-    let pure = pure().flat_map(|name| sources(&format!("crates/{name}/src")));
+    let pure = packages().flat_map(|name| sources(&format!("crates/{name}/src")));
     for (path, text) in sources("src").into_iter().chain(pure) {
         faults.extend(outlets(&path, &production(&text)));
         faults.extend(openings(&path, &production(&text)));
@@ -516,21 +487,18 @@ fn the_checks_can_fail() {
     assert_eq!(openings("src/server/x.rs", "File::open(path)").len(), 1);
     assert_eq!(openings("src/files/x.rs", "File::open(path)").len(), 0);
     assert_eq!(
-        door_faults("src/server/x.rs", "use crate::controllers::Tide;").len(),
+        use_faults("src/server/x.rs", "use crate::controllers::Tide;").len(),
         1
     );
     assert_eq!(
-        door_faults("src/server/x.rs", "fn f() { crate::cli::start() }").len(),
+        use_faults("src/server/x.rs", "fn f() { crate::cli::start() }").len(),
         1
     );
-    assert_eq!(
-        door_faults("src/server/x.rs", "use crate::{files, cli};").len(),
-        1
-    );
-    assert_eq!(door_faults("src/server/x.rs", "use plan::Plan;").len(), 1);
-    assert_eq!(door_faults("src/server/x.rs", "fn f(x: &plan::Plan) {}").len(), 1);
-    assert_eq!(door_faults("src/server/x.rs", "use admission::decide;").len(), 0);
-    assert_eq!(door_faults("src/server/x.rs", "use other::plan::Plan;").len(), 0);
+    assert_eq!(use_faults("src/server/x.rs", "use crate::{files, cli};").len(), 1);
+    assert_eq!(use_faults("src/server/x.rs", "use plan::Plan;").len(), 1);
+    assert_eq!(use_faults("src/server/x.rs", "fn f(x: &plan::Plan) {}").len(), 1);
+    assert_eq!(use_faults("src/server/x.rs", "use admission::decide;").len(), 0);
+    assert_eq!(use_faults("src/server/x.rs", "use other::plan::Plan;").len(), 0);
     assert_eq!(impurities("crates/plan/src/x.rs", "tokio::spawn(x)").len(), 1);
     assert!(header_fault("crates/plan/src/x.rs", "use std::fmt;").is_some());
     assert!(header_fault("crates/plan/src/x.rs", "//! Decides.\n").is_none());
@@ -556,7 +524,7 @@ fn the_checks_can_fail() {
         1
     );
     assert_eq!(
-        second_copies("crates/apimachinery/src/x.rs", "\"DoesNotExist\"").len(),
+        second_copies("crates/kubernetes/src/x.rs", "\"DoesNotExist\"").len(),
         0
     );
     assert_eq!(
@@ -578,9 +546,9 @@ fn a_writer_and_a_hidden_subject_are_found_anywhere() {
     );
 }
 
-fn room_of(path: &str) -> Option<String> {
+fn folder_of(path: &str) -> Option<String> {
     let inside = path.strip_prefix("src/")?;
     let first = inside.split('/').next()?;
-    let room = first.strip_suffix(".rs").unwrap_or(first);
-    (!["lib", "main"].contains(&room)).then(|| room.to_owned())
+    let folder = first.strip_suffix(".rs").unwrap_or(first);
+    (!["lib", "main"].contains(&folder)).then(|| folder.to_owned())
 }

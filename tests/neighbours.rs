@@ -1,7 +1,7 @@
 //! Programs of third-party add-ons beside Tidegate: whatever their generation, each writes its own part, nothing of the other's
 //! is overwritten, and at rest neither writes.
 //!
-//! The programs are `crates/spokes/src/neighbour`.
+//! The programs are `dev/spokes/src/neighbour`.
 
 use serde_json::{Value, json};
 use spokes::neighbour::{Framework, Generation};

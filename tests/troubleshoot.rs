@@ -80,7 +80,7 @@ fn every_message_of_the_log_has_a_cause_and_a_cure() {
 fn every_finding_of_the_doctor_is_on_its_page() {
     let told = page("docs/operate/doctor.md");
     let mut all = Vec::new();
-    files(&repository("crates/doctor/src/checks"), &mut all);
+    files(&repository("crates/operate/src/doctor/checks"), &mut all);
     let mut seen = 0;
     for path in all {
         let text = std::fs::read_to_string(&path).expect("a source");

@@ -12,7 +12,7 @@ fn page() -> String {
 
 fn sources() -> Vec<(String, String)> {
     let mut folders: Vec<PathBuf> = vec![
-        repository("crates/upgrade/src"),
+        repository("crates/plan/src/upgrade"),
         repository("crates/model/src/upgrade"),
         repository("tests"),
     ];

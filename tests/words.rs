@@ -196,8 +196,8 @@ fn every_reason_that_the_code_can_write_is_explained() {
     let mut known = 0;
     for (path, text) in [
         "crates/plan/src",
-        "crates/rollout/src",
-        "crates/upgrade/src",
+        "crates/model/src/engine",
+        "crates/plan/src/upgrade",
         "src/controllers",
         "crates/audit/src",
     ]
@@ -216,7 +216,7 @@ fn every_reason_that_the_code_can_write_is_explained() {
     }
     assert!(
         unknown.is_empty(),
-        "no sentence in crates/explain/src/words.rs for {unknown:#?}"
+        "no sentence in crates/insight/src/explain/words.rs for {unknown:#?}"
     );
     assert!(
         known > 60,
@@ -247,7 +247,7 @@ fn every_name_of_the_interface_is_explained() {
     }
     assert!(
         unknown.is_empty(),
-        "no sentence in crates/explain/src/words.rs for {unknown:#?}"
+        "no sentence in crates/insight/src/explain/words.rs for {unknown:#?}"
     );
     assert!(
         seen > 60,
@@ -271,7 +271,7 @@ fn every_name_of_our_own_is_explained() {
     let unknown: Vec<&String> = seen.iter().filter(|name| explain(name).is_err()).collect();
     assert!(
         unknown.is_empty(),
-        "no sentence in crates/explain/src/words.rs for {unknown:#?}"
+        "no sentence in crates/insight/src/explain/words.rs for {unknown:#?}"
     );
 }
 
@@ -306,14 +306,14 @@ fn every_label_and_annotation_that_is_explained_is_a_constant() {
     let of_api = constants(&["crates/api/src"]);
     let own = constants(&[
         "crates/api/src",
-        "crates/snapshot/src",
-        "crates/conversion/src",
+        "crates/store/src",
+        "crates/api/src/conversion",
         "crates/audit/src",
         "src",
     ]);
     let read = |path: &str| std::fs::read_to_string(repository(path)).expect("a file");
     let mut seen = 0;
-    for path in ["docs/glossary.md", "crates/explain/src/words.rs"] {
+    for path in ["docs/glossary.md", "crates/insight/src/explain/words.rs"] {
         let text = read(path);
         for key in keys(&text) {
             let (domain, name) = key.split_once('/').expect("a key");

@@ -8,25 +8,25 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::{CONTENTS_STOP, CRATES, DOORS, IMPURE_NAMES, LINE_STOP, MAIN_STOP, room_of, root};
+use super::{CONTENTS_STOP, FOLDERS, IMPURE_NAMES, LINE_STOP, MAIN_STOP, folder_of, packages, root};
 
-pub(crate) fn door_faults(path: &str, text: &str) -> Vec<String> {
-    let Some(room) = room_of(path) else {
+pub(crate) fn use_faults(path: &str, text: &str) -> Vec<String> {
+    let Some(folder) = folder_of(path) else {
         return Vec::new();
     };
-    let Some((_, doors)) = DOORS.iter().find(|(name, _)| *name == room) else {
+    let Some((_, allowed)) = FOLDERS.iter().find(|(name, _)| *name == folder) else {
         return Vec::new();
     };
     let is_ours = |used: &str| {
         used == "cli"
-            || DOORS.iter().any(|(name, _)| *name == used)
-            || CRATES.iter().any(|(name, _)| name.replace('-', "_") == used)
+            || FOLDERS.iter().any(|(name, _)| *name == used)
+            || packages().any(|name| name.replace('-', "_") == used)
     };
-    used_rooms(text)
+    used_names(text)
         .into_iter()
-        .filter(|used| *used != room && *used != "apimachinery" && is_ours(used))
-        .filter(|used| !doors.contains(&used.as_str()))
-        .map(|used| format!("{path}: {room} → {used} is not a door"))
+        .filter(|used| *used != folder && is_ours(used))
+        .filter(|used| !allowed.contains(&used.as_str()))
+        .map(|used| format!("{path}: {folder} may not use {used}"))
         .collect()
 }
 
@@ -34,8 +34,8 @@ pub(crate) fn door_faults(path: &str, text: &str) -> Vec<String> {
 static BEGINNING: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"(?m)(?:^|[^:\w])(\w+)::").expect("it is right"));
 
-/// Returns the rooms that a text names behind `crate::`, grouped imports included, and the names that paths begin with.
-fn used_rooms(text: &str) -> BTreeSet<String> {
+/// Returns what a text names behind `crate::`, grouped imports included, and the names that paths begin with.
+fn used_names(text: &str) -> BTreeSet<String> {
     let behind_crate = text.split("crate::").skip(1).flat_map(|rest| {
         rest.strip_prefix('{')
             .map_or_else(|| vec![first_word(rest)], first_words_of_group)
@@ -76,7 +76,7 @@ pub(crate) fn impurities(path: &str, text: &str) -> Vec<String> {
     IMPURE_NAMES
         .iter()
         .filter(|name| text.contains(**name))
-        .map(|name| format!("{path}: a pure room says `{name}`"))
+        .map(|name| format!("{path}: a package says `{name}`"))
         .collect()
 }
 
@@ -235,7 +235,7 @@ pub(crate) fn workspace_dependencies(manifest: &str, crates: &[String]) -> Vec<S
 pub(crate) fn members() -> Vec<String> {
     let manifest = fs::read_to_string(root().join("Cargo.toml")).expect("the workspace has a manifest");
     assert!(
-        manifest.contains(r#"members = [".", "crates/*"]"#),
+        manifest.contains(r#"members = ["crates/*"]"#),
         "every folder is a member"
     );
     let folders = fs::read_dir(root().join("crates")).expect("crates are there");
@@ -248,21 +248,21 @@ pub(crate) fn members() -> Vec<String> {
 
 /// What stands in production code more than once though Kubernetes has one word for it: a text and the folder that may have it.
 pub(crate) const WRITTEN_ONCE: [(&str, &str); 13] = [
-    ("\"DoesNotExist\"", "crates/apimachinery/"),
-    ("a lowercase RFC 1123 ", "crates/apimachinery/"),
-    ("\"Mi\"", "crates/apimachinery/"),
-    ("3_600_000_000_000", "crates/apimachinery/"),
-    ("unterminated filter", "crates/apimachinery/"),
-    ("\"FieldValueTypeInvalid\"", "crates/apimachinery/"),
-    ("\"~1\"", "crates/apimachinery/"),
-    ("interface {}(nil)", "crates/apimachinery/"),
-    ("\"bsonobjectid\"", "crates/apimachinery/"),
+    ("\"DoesNotExist\"", "crates/kubernetes/"),
+    ("a lowercase RFC 1123 ", "crates/kubernetes/"),
+    ("\"Mi\"", "crates/kubernetes/"),
+    ("3_600_000_000_000", "crates/kubernetes/"),
+    ("unterminated filter", "crates/kubernetes/"),
+    ("\"FieldValueTypeInvalid\"", "crates/kubernetes/"),
+    ("\"~1\"", "crates/kubernetes/"),
+    ("interface {}(nil)", "crates/kubernetes/"),
+    ("\"bsonobjectid\"", "crates/kubernetes/"),
     ("DeclarationError", "crates/cel-engine/"),
-    ("\"failed expression: ", "crates/admission-policy/"),
-    ("bind(\"oldObject\"", "crates/admission-policy/"),
+    ("\"failed expression: ", "crates/cel-engine/src/admission_policy/"),
+    ("bind(\"oldObject\"", "crates/cel-engine/src/admission_policy/"),
     (
         "split_once('/').unwrap_or((resource, \"\"))",
-        "crates/admission-policy/",
+        "crates/cel-engine/src/admission_policy/",
     ),
 ];
 

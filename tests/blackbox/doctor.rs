@@ -1,6 +1,6 @@
 //! `tidegate doctor` on a hub that is sound, and on one where what it looks at is broken, one thing after the other.
 //!
-//! Decides that the checks can fail on a hub. What each says is decided by `crates/doctor`, whose own tests break every one.
+//! Decides that the checks can fail on a hub. What each says is decided by `crates/operate/src/doctor`, whose own tests break every one.
 
 use std::path::{Path, PathBuf};
 

@@ -1,6 +1,6 @@
 //! Faults that come and go while the hub runs, and `why` about what they do, on the real binary.
 //!
-//! Decides nothing about faults; `crates/spokes` does. Never waits for a clock: every story ends with a fact.
+//! Decides nothing about faults; `dev/spokes` does. Never waits for a clock: every story ends with a fact.
 
 use std::time::Instant;
 

@@ -2,16 +2,33 @@
 //!
 //! Decides nothing about what a full disk does. The disk is full because no file of the process may grow any more.
 
+use std::ffi::OsString;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitCode, Stdio};
 
 use kube::Client;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 
 use crate::chaos_scene::definitions;
 use crate::replicas::Program;
-use crate::rig::tidegate;
+
+const FOLDER: &str = "OWN_HUB_FOLDER";
+const PORT: &str = "OWN_HUB_PORT";
+
+/// This program, started by a test with a folder and a port, is a hub until it is ended.
+#[test]
+#[ignore = "the program that other tests start"]
+fn serves_as_a_hub() {
+    let folder = PathBuf::from(std::env::var_os(FOLDER).expect("a folder"));
+    let port = std::env::var(PORT).expect("a port");
+    let flag = |flag: &str, name: &str| [flag.into(), folder.join(name).into_os_string()];
+    let mut words: Vec<OsString> = vec!["devhub".into(), "--port".into(), port.into()];
+    words.extend(flag("--dir", "hub"));
+    words.extend(flag("--data-dir", "data"));
+    words.extend(flag("--crds", "definitions"));
+    assert_eq!(devhub::command::run(words), ExitCode::SUCCESS);
+}
 
 /// A running hub.
 pub(crate) struct OwnHub {
@@ -40,36 +57,22 @@ impl OwnHub {
         hub
     }
 
-    /// The hub's program is built beside ours.
-    fn program() -> PathBuf {
-        let beside = PathBuf::from(tidegate().get_program()).with_file_name("devhub");
-        assert!(
-            beside.exists(),
-            "{} is not there: cargo test --workspace builds it",
-            beside.display()
-        );
-        beside
-    }
-
     fn begin(&mut self) {
         // A write beyond the limit is an error, and not the end, when the signal for it is ignored.
         let mut child = Command::new("sh")
             .args(["-c", "trap '' XFSZ; exec \"$0\" \"$@\""])
-            .arg(Self::program())
-            .arg("--dir")
-            .arg(self.folder.join("hub"))
-            .arg("--data-dir")
-            .arg(self.folder.join("data"))
-            .arg("--crds")
-            .arg(self.folder.join("definitions"))
-            .args(["--port", &self.port.to_string()])
+            .arg(std::env::current_exe().expect("this program"))
+            .args(["--ignored", "--exact", "--nocapture", "own_hub::serves_as_a_hub"])
+            .env(FOLDER, &self.folder)
+            .env(PORT, self.port.to_string())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
             .expect("the hub's program starts");
         let mut said = BufReader::new(child.stdout.take().expect("its words")).lines();
         self.process = Some(Program(child));
-        let ready = said.next().expect("a line").expect("text");
+        let mut lines = said.by_ref().map_while(Result::ok);
+        let ready = lines.find(|line| line.contains("READY ")).expect("it gets ready");
         let kubeconfig = ready
             .split_whitespace()
             .find_map(|word| word.strip_prefix("kubeconfig="));

@@ -2,7 +2,7 @@
 //! away.
 //!
 //! One cluster is the tool's, the other one stays the planner's: what happens there shows that the planner has had its say.
-//! Decides nothing about who counts as a tool (`crates/snapshot/src/decode/claims.rs`).
+//! Decides nothing about who counts as a tool (`crates/store/src/decode/claims.rs`).
 
 use serde_json::{Value, json};
 

@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    devhub::command::run()
+    devhub::command::run(std::env::args_os())
 }

@@ -2,6 +2,7 @@
 //!
 //! Decides the exit status. Never does what a hub does.
 
+use std::ffi::OsString;
 use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::process::ExitCode;
@@ -46,9 +47,9 @@ fn list(faults: &[String]) -> String {
     }
 }
 
-/// Runs the program.
-pub fn run() -> ExitCode {
-    let args = match Args::try_parse() {
+/// Runs the program with its command line, the name of the program first.
+pub fn run(words: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let args = match Args::try_parse_from(words) {
         Ok(args) => args,
         Err(refused) => {
             // Nothing to fall back to when even the terminal is gone.

@@ -1,6 +1,6 @@
 //! Histories of random objects, against what Kubernetes' own field managers made of them.
 //!
-//! The answers were recorded by `crates/managed-fields/oracle`. `UPSTREAM_CASES=file cargo test -p devhub --lib upstream` judges
+//! The answers were recorded by `dev/managed-fields/oracle`. `UPSTREAM_CASES=file cargo test -p devhub --lib upstream` judges
 //! further ones.
 
 use std::collections::BTreeMap;
