@@ -208,7 +208,7 @@ async fn a_lease_that_nobody_renews_keeps_nobody_out() {
 }
 
 /// `clusteradm addon enable` replaces all annotations of an instance that is there. A user who takes the mark away keeps the
-/// instance (`docs/install.md`), and the planner cannot tell one from the other: it is driven as before, and not taken away until
+/// instance (`docs/install-addons.md`), and the planner cannot tell one from the other: it is driven as before, and not taken away until
 /// it is marked again.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_instance_whose_annotations_are_replaced_stays_until_it_is_marked_again() {

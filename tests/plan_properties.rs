@@ -286,7 +286,7 @@ fn taken_with(settings: Settings, steps: &[Step], which: usize, emptied: bool) -
             && has_nothing(&action.object().namespace)
     };
     // Nothing says that a placement configured what a human made, unless it runs with its configurations already
-    // (docs/install.md).
+    // (docs/install-addons.md).
     let is_unmarked = |namespace: &str| {
         let instance = &world.objects[&ObjectKey::new(Kind::Instance, namespace, "hello")];
         instance["metadata"]["annotations"]
