@@ -1,4 +1,4 @@
-//! `docs/cluster-upgrades.md` answers every requirement and decision, and the tests that it names are there.
+//! `docs/internals/cluster-upgrade-requirements.md` answers every requirement and decision, and the tests that it names exist.
 //!
 //! Reads names only; whether a test shows what the page says is for people to judge.
 
@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use crate::testkit::manifests::repository;
 
 fn page() -> String {
-    std::fs::read_to_string(repository("docs/cluster-upgrades.md")).expect("the page")
+    std::fs::read_to_string(repository("docs/internals/cluster-upgrade-requirements.md")).expect("the page")
 }
 
 fn sources() -> Vec<(String, String)> {
