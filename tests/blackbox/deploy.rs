@@ -1,4 +1,4 @@
-//! The install kit on a hub with Open Cluster Management's definitions: what `docs/deploy.md` tells to apply is taken, changes
+//! The install kit on a hub with Open Cluster Management's definitions: what `docs/operate/install.md` applies is accepted, changes
 //! nothing when applied again, and is gone afterwards.
 //!
 //! Decides nothing about pods: none is run here. Whether the rights are enough, `rights_on_hub` decides.
