@@ -219,7 +219,7 @@ async fn comes_works_and_goes(heading: &str) {
         let policy = repository(POLICY);
         done(&site.admin, &["apply", "-f", &policy.to_string_lossy()], "");
         let theirs = of_the_user(&site.admin);
-        let beside = commands(UNINSTALL, "What was chosen beside");
+        let beside = commands(UNINSTALL, "Parts that were applied separately");
         for command in commands(UNINSTALL, heading).iter().chain(&beside) {
             site.typed(command);
         }
