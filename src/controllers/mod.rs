@@ -1,4 +1,4 @@
-//! The controllers room: watches in, plans out to the hub.
+//! Watches in, plans out to the hub.
 //!
 //! Decides nothing about add-ons; `plan` does. `runtime` drives owners of any kind, `addon` says what is to be done for add-ons, and
 //! `election` keeps the Lease of the replica that may write. `auditor` reports what is wrong with stored objects.

@@ -1,4 +1,4 @@
-//! The files room: files of users, read and written with care.
+//! Files of users, read and written with care.
 //!
 //! Decides what is opened at all: regular files up to a size, links only where they stay inside what was named, and one's own
 //! descriptors; and how a file is replaced: whole or not at all, through no link. Never knows what a file means.

@@ -1,4 +1,4 @@
-//! The server room: the gate's door to the network.
+//! The gate's door to the network.
 //!
 //! Decides how long, how large and how many a caller may be, and over which TLS. Never knows a rule: what a request
 //! means is asked of `admission::decide`.

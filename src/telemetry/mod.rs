@@ -1,4 +1,4 @@
-//! The telemetry room: what the process tells about itself.
+//! What the process tells about itself.
 //!
 //! Decides the form of logs and the names of metrics. Never logs an object, never names one in a metric but add-ons (`fleet.rs`), and
 //! sends nothing anywhere but spans, where

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::metadata;
-use super::rules::{ADVICE, Ruled};
+use super::rules::Ruled;
 use super::shape;
 use super::subject::{
     Addon, AddonPolicy, ClusterAddon, DeploymentConfig, HubConfig, Operations, Placement, SetBinding,
@@ -34,7 +34,7 @@ pub struct Entry {
 pub fn catalogue() -> Vec<Entry> {
     let mut entries: BTreeMap<&'static str, Entry> = BTreeMap::new();
     for (id, doc) in shape::DOCS.into_iter().chain([metadata::DOC]) {
-        entries.insert(id, entry(id, doc, Operations::CreateAndUpdate));
+        entries.insert(id, entry(id, doc, Operations::CreateAndUpdate, true));
     }
     collect::<Addon>(&mut entries);
     collect::<ClusterAddon>(&mut entries);
@@ -84,11 +84,11 @@ fn collect<K: Ruled>(entries: &mut BTreeMap<&'static str, Entry>) {
     for rule in K::RULES.iter().copied().flatten() {
         let found = entries
             .entry(rule.id)
-            .or_insert_with(|| entry(rule.id, rule.doc, rule.on));
+            .or_insert_with(|| entry(rule.id, rule.doc, rule.on, rule.refuses));
         if found.summary.is_empty() {
             *found = Entry {
                 resources: found.resources.clone(),
-                ..entry(rule.id, rule.doc, rule.on)
+                ..entry(rule.id, rule.doc, rule.on, rule.refuses)
             };
         }
         if !found.resources.contains(&K::RESOURCE) {
@@ -97,7 +97,7 @@ fn collect<K: Ruled>(entries: &mut BTreeMap<&'static str, Entry>) {
     }
 }
 
-fn entry(id: &'static str, doc: &'static str, on: Operations) -> Entry {
+fn entry(id: &'static str, doc: &'static str, on: Operations, refuses: bool) -> Entry {
     let (summary, text) = doc.split_once("\n\n").unwrap_or((doc, ""));
     Entry {
         id,
@@ -105,7 +105,7 @@ fn entry(id: &'static str, doc: &'static str, on: Operations) -> Entry {
         text,
         resources: Vec::new(),
         on,
-        refuses: !ADVICE.contains(&id),
+        refuses,
     }
 }
 

@@ -129,15 +129,14 @@ fn metadata_alone(request: &Request<'_>, object: &Value, old: Option<&Value>) ->
 }
 
 fn rules_read_what_differs(request: &Request<'_>, object: &Value, old: &Value) -> bool {
-    let mut read = rules::READ_METADATA.iter();
-    read.any(|(resource, part, key)| {
+    rules::metadata_read(request.resource).any(|(part, key)| {
         let values = |of| -> Vec<(&String, &Value)> {
             let of: &Value = of;
             let all = of.get("metadata").and_then(|all| all.get(part)?.as_object());
             let all = all.into_iter().flatten();
             all.filter(|(name, _)| name.starts_with(key)).collect()
         };
-        *resource == request.resource && values(object) != values(old)
+        values(object) != values(old)
     })
 }
 

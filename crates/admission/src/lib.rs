@@ -1,4 +1,4 @@
-//! The admission room: may this object be stored?
+//! May this object be stored?
 //!
 //! Decides with one pure function, [`decide()`], from the request and the facts of the fleet. Never waits, never writes
 //! and never logs an object. Each rule is one entry of a table, documented where it stands and on a page of examples.

@@ -58,12 +58,52 @@ impl Operations {
 pub(super) struct Rule<K: Kind> {
     /// Name of the rule: `family/what`.
     pub(super) id: &'static str,
+    /// Whether it may refuse; one that only warns refuses nothing when it gives up, either.
+    pub(super) refuses: bool,
     /// The operations that it looks at.
     pub(super) on: Operations,
     /// What it refuses or warns of, why, and the cure: a sentence, an empty line, then the rest.
     pub(super) doc: &'static str,
     /// The check: reads the subject, adds what it finds.
-    pub(super) check: fn(&Subject<'_, K>, &mut Findings),
+    pub(super) check: Check<K>,
+    /// What it reads of metadata: `labels` or `annotations`, and what the keys begin with. An update that changes nothing else
+    /// is judged by it as well.
+    pub(super) metadata: &'static [(&'static str, &'static str)],
+}
+
+/// Reads the subject and adds what it finds.
+pub(super) type Check<K> = fn(&Subject<'_, K>, &mut Findings);
+
+impl<K: Kind> Rule<K> {
+    /// A rule that refuses.
+    pub(super) const fn refuses(
+        id: &'static str,
+        on: Operations,
+        doc: &'static str,
+        check: Check<K>,
+    ) -> Self {
+        Self {
+            id,
+            refuses: true,
+            on,
+            doc,
+            check,
+            metadata: &[],
+        }
+    }
+
+    /// A rule that only warns.
+    pub(super) const fn warns(id: &'static str, on: Operations, doc: &'static str, check: Check<K>) -> Self {
+        Self {
+            refuses: false,
+            ..Self::refuses(id, on, doc, check)
+        }
+    }
+
+    /// The same rule, which reads these keys of metadata.
+    pub(super) const fn reading(self, metadata: &'static [(&'static str, &'static str)]) -> Self {
+        Self { metadata, ..self }
+    }
 }
 
 /// One object under examination, with everything that a rule may ask.

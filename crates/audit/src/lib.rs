@@ -1,4 +1,4 @@
-//! The audit room: what would the gate say of the objects that are stored already?
+//! What would the gate say of the objects that are stored already?
 //!
 //! Decides with the gate's own function, as if every object were created now; which objects must be judged again when
 //! something changes; and what a report says. Never waits, never asks a hub, never keeps an object.

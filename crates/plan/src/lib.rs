@@ -1,4 +1,4 @@
-//! The plan room: `plan::addon(&View, now) -> Plan`, pure.
+//! `plan::addon(&View, now) -> Plan`, pure.
 //! Stages, in order: `install`, `config`, `rollout`, `work`, `progress`, `registration`, `rollup`, `health`, `diff`.
 //! `plan::addon_with` makes the same plan with a memo of the last one. No clock, no client, no threads: the same view gives the same plan.
 

@@ -1,4 +1,4 @@
-//! The snapshot room: what the tide knows of the hub, in compact records, and the views and facts taken from it. Never
+//! What the controllers know of a hub, in compact records, and the views and facts taken from it. Never
 //! awaits and never decides what should change.
 
 mod changes;

@@ -1,4 +1,4 @@
-//! The policy room: rules that users write themselves, in the words of Kubernetes' admission policies.
+//! Rules that users write themselves, in the words of Kubernetes' admission policies.
 //!
 //! Decides what compiles, what a policy is about, and what it says of one request. A set of policies is immutable and
 //! replaced as a whole. Knows no kind: the caller brings the object, the request and the facts.

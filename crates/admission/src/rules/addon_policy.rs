@@ -18,24 +18,24 @@ const STEPS_OF_A_BYTE: usize = 4;
 
 /// Rules of policies.
 pub(crate) const ON_POLICIES: &[Rule<AddonPolicy>] = &[
-    Rule {
-        id: COMPILE,
-        on: Operations::CreateAndUpdate,
-        doc: "A policy compiles.\n\n\
+    Rule::refuses(
+        COMPILE,
+        Operations::CreateAndUpdate,
+        "A policy compiles.\n\n\
               Every expression of an AddOnPolicy is valid CEL that reads declared variables and facts, and every schema, selector and \
               exception can be read. Nothing of a policy that does not compile is in force; after an edit that does not compile the last \
               version that did stays in force until the next restart. Refused, with every fault and its line and column in the expression; \
               a change of nothing but metadata, and a deletion, pass.",
-        check: compiles,
-    },
-    Rule {
-        id: NEVER_EVALUATED,
-        on: Operations::CreateAndUpdate,
-        doc: "A policy is about resources that the webhook is called for.\n\n\
+        compiles,
+    ),
+    Rule::warns(
+        NEVER_EVALUATED,
+        Operations::CreateAndUpdate,
+        "A policy is about resources that the webhook is called for.\n\n\
               The webhook is called for add-ons, their configurations and upgrades of clusters. A policy about other resources, such as \
               Deployments, is never evaluated: bind a ValidatingAdmissionPolicy to them instead. Warns, at the resource.",
-        check: is_evaluated,
-    },
+        is_evaluated,
+    ),
 ];
 
 fn compiles(subject: &Subject<'_, AddonPolicy>, findings: &mut Findings) {

@@ -14,25 +14,25 @@ const TARGET: &str = "rollout/approval-target";
 
 /// Rules of add-ons.
 pub(crate) const ON_ADDONS: &[Rule<Addon>] = &[
-    Rule {
-        id: rule::ROLLOUT_APPROVAL,
-        on: Operations::CreateAndUpdate,
-        doc: "An approval, and what asks for one, has a meaning.\n\n\
+    Rule::refuses(
+        rule::ROLLOUT_APPROVAL,
+        Operations::CreateAndUpdate,
+        "An approval, and what asks for one, has a meaning.\n\n\
               `tidegate.io/approval-before` lists decision groups as `<namespace>/<placement>=<group>`, by name or index or `*` for all, or as \
               `*=<group>` for every placement: a change waits before them. `tidegate.io/approved` lists what somebody has approved as \
               `<namespace>/<placement>/<group>=<hash>`, with the whole hash of 32 digits that the waiting clusters and \
               `tidegate rollout status` tell. Anything else would hold every change, or approve of nothing. Refused.",
-        check: meaning,
-    },
-    Rule {
-        id: TARGET,
-        on: Operations::CreateAndUpdate,
-        doc: "What is to be approved exists.\n\n\
+        meaning,
+    ),
+    Rule::warns(
+        TARGET,
+        Operations::CreateAndUpdate,
+        "What is to be approved exists.\n\n\
               A placement that the add-on does not use, or a decision group that the placement does not have, is waited for by nobody: the \
               clusters that were meant go without being asked about. Warns, with the nearest name or the groups that exist. While a placement \
               is not decided nothing is said of its groups.",
-        check: target,
-    },
+        target,
+    ),
 ];
 
 fn text<'a>(subject: &Subject<'a, Addon>, key: &str) -> Option<&'a str> {

@@ -28,20 +28,20 @@ const FEWEST: usize = 5;
 
 /// Rules of add-ons.
 pub(crate) const ON_ADDONS: &[Rule<Addon>] = &[
-    Rule {
-        id: REMOVAL,
-        on: Operations::Update,
-        doc: "An edit leaves the add-on on most of its clusters.\n\n\
+    Rule::warns(
+        REMOVAL,
+        Operations::Update,
+        "An edit leaves the add-on on most of its clusters.\n\n\
               A placement that is dropped from the install strategy, or a label selector that matches less, uninstalls the \
               add-on where nothing selects it any more. Warns when that is more than a share of the clusters that have it: \
               half of them, unless `--blast-radius` says otherwise, and never with fewer than five. Set the rule to Deny to \
               have such an edit made in steps.",
-        check: removal,
-    },
-    Rule {
-        id: MOVE,
-        on: Operations::Update,
-        doc: "An edit does not move most clusters at once.\n\n\
+        removal,
+    ),
+    Rule::warns(
+        MOVE,
+        Operations::Update,
+        "An edit does not move most clusters at once.\n\n\
               A change of configurations or versions travels with the rollout of its placement, and under All reaches every \
               cluster in the same moment. So does an edit in place of a configuration that clusters run with, the \
               configuration that they have waited for, and a template that raises the default version. Warns when more than a share \
@@ -52,8 +52,8 @@ pub(crate) const ON_ADDONS: &[Rule<Addon>] = &[
               Clusters of a paused rollout do not count, nor those of decision groups that wait for an approval \
               (`tidegate.io/approval-before`), nor those that would get a configuration that does not exist or that the add-on does \
               not support. Use Progressive.",
-        check: moved,
-    },
+        moved,
+    ),
 ];
 
 fn peers<'f>(subject: &Subject<'f, Addon>) -> Option<&'f PeerFacts> {

@@ -23,10 +23,10 @@ const OWN_GROUP: &str = api::v1alpha1::GROUP;
 
 /// Rules of add-ons.
 pub(crate) const ON_ADDONS: &[Rule<Addon>] = &[
-    Rule {
-        id: UNSUPPORTED_TYPE,
-        on: Operations::CreateAndUpdate,
-        doc: "A configuration is of a type that the add-on supports.\n\n\
+    Rule::refuses(
+        UNSUPPORTED_TYPE,
+        Operations::CreateAndUpdate,
+        "A configuration is of a type that the add-on supports.\n\n\
               A ManagedClusterAddOn may override the types that its ClusterManagementAddOn lists in \
               `spec.supportedConfigs` or configures in `spec.configuration.configs`, and those that the add-on's program declared \
               in `status.supportedConfigs`, on this cluster or on another one; where `addontemplates` are listed, also \
@@ -34,88 +34,83 @@ pub(crate) const ON_ADDONS: &[Rule<Addon>] = &[
               An add-on that is not deployed from templates may support types that it does not list: until its program has \
               declared types on some cluster, a type that is not listed only warns. In the placements of a ClusterManagementAddOn \
               such a type always only warns. While the add-on is not known, nothing is refused.",
-        check: unlisted_type,
-    },
-    Rule {
-        id: rule::KIND_NOT_PLURAL,
-        on: Operations::CreateAndUpdate,
-        doc: "A configuration type is written with its plural, lower-case resource name.\n\n\
+        unlisted_type,
+    ),
+    Rule::refuses(
+        rule::KIND_NOT_PLURAL,
+        Operations::CreateAndUpdate,
+        "A configuration type is written with its plural, lower-case resource name.\n\n\
               `addondeploymentconfigs`, not `AddOnDeploymentConfig` or `addondeploymentconfig`. A kind or a singular \
               names no resource, so that its configuration would never be found. Refused, with the plural.",
-        check: addon_kind_not_plural,
-    },
-    Rule {
-        id: rule::INCOMPLETE_REFERENCE,
-        on: Operations::CreateAndUpdate,
-        doc: "A reference names a resource and an object.\n\n\
+        addon_kind_not_plural,
+    ),
+    Rule::refuses(
+        rule::INCOMPLETE_REFERENCE,
+        Operations::CreateAndUpdate,
+        "A reference names a resource and an object.\n\n\
               `resource` and `name` are both needed to find a configuration. Refused.",
-        check: addon_incomplete,
-    },
-    Rule {
-        id: UNKNOWN_RESOURCE,
-        on: Operations::CreateAndUpdate,
-        doc: "A type of the add-on API group exists.\n\n\
+        addon_incomplete,
+    ),
+    Rule::warns(
+        UNKNOWN_RESOURCE,
+        Operations::CreateAndUpdate,
+        "A type of the add-on API group exists.\n\n\
               The group addon.open-cluster-management.io has few configuration types. A resource of that group which \
               is none of them is probably misspelt. Warns, with the nearest name.",
-        check: addon_unknown_resource,
-    },
-    Rule {
-        id: DUPLICATE,
-        on: Operations::CreateAndUpdate,
-        doc: "A configuration is referenced once.\n\n\
+        addon_unknown_resource,
+    ),
+    Rule::refuses(
+        DUPLICATE,
+        Operations::CreateAndUpdate,
+        "A configuration is referenced once.\n\n\
               The same object twice in one list is a mistake of copying. Different objects of one type are fine: their \
               order is kept, and whoever reads them decides what it means. Refused.",
-        check: addon_duplicate,
-    },
-    Rule {
-        id: MISSING_NAMESPACE,
-        on: Operations::CreateAndUpdate,
-        doc: "A reference to an object in a namespace names the namespace.\n\n\
+        addon_duplicate,
+    ),
+    Rule::warns(
+        MISSING_NAMESPACE,
+        Operations::CreateAndUpdate,
+        "A reference to an object in a namespace names the namespace.\n\n\
               Without it the object is looked for in the cluster scope, where its type has none. In the templates of \
               placements, add-ons are created with the namespace `open-cluster-management` instead. Warns: manifests of this \
               form exist.",
-        check: addon_missing_namespace,
-    },
+        addon_missing_namespace,
+    ),
 ];
 
 /// Rules of add-ons on a cluster. What they mean is documented where add-ons have them.
 pub(crate) const ON_CLUSTER_ADDONS: &[Rule<ClusterAddon>] = &[
-    Rule {
-        id: UNSUPPORTED_TYPE,
-        on: Operations::CreateAndUpdate,
-        doc: "",
-        check: unsupported_type,
-    },
-    Rule {
-        id: rule::KIND_NOT_PLURAL,
-        on: Operations::CreateAndUpdate,
-        doc: "",
-        check: kind_not_plural,
-    },
-    Rule {
-        id: rule::INCOMPLETE_REFERENCE,
-        on: Operations::CreateAndUpdate,
-        doc: "",
-        check: incomplete,
-    },
-    Rule {
-        id: UNKNOWN_RESOURCE,
-        on: Operations::CreateAndUpdate,
-        doc: "",
-        check: unknown_resource,
-    },
-    Rule {
-        id: DUPLICATE,
-        on: Operations::CreateAndUpdate,
-        doc: "",
-        check: duplicate,
-    },
-    Rule {
-        id: MISSING_NAMESPACE,
-        on: Operations::CreateAndUpdate,
-        doc: "",
-        check: missing_namespace,
-    },
+    Rule::refuses(
+        UNSUPPORTED_TYPE,
+        Operations::CreateAndUpdate,
+        "",
+        unsupported_type,
+    ),
+    Rule::refuses(
+        rule::KIND_NOT_PLURAL,
+        Operations::CreateAndUpdate,
+        "",
+        kind_not_plural,
+    ),
+    Rule::refuses(
+        rule::INCOMPLETE_REFERENCE,
+        Operations::CreateAndUpdate,
+        "",
+        incomplete,
+    ),
+    Rule::warns(
+        UNKNOWN_RESOURCE,
+        Operations::CreateAndUpdate,
+        "",
+        unknown_resource,
+    ),
+    Rule::refuses(DUPLICATE, Operations::CreateAndUpdate, "", duplicate),
+    Rule::warns(
+        MISSING_NAMESPACE,
+        Operations::CreateAndUpdate,
+        "",
+        missing_namespace,
+    ),
 ];
 
 fn unsupported_type(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {

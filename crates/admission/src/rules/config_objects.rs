@@ -20,54 +20,44 @@ const SEVERAL_OF_A_TYPE: &str = "config/several-of-a-type";
 
 /// Rules of add-ons.
 pub(crate) const ON_ADDONS: &[Rule<Addon>] = &[
-    Rule {
-        id: NOT_FOUND,
-        on: Operations::CreateAndUpdate,
-        doc: "A reference leads to an object.\n\n\
+    Rule::warns(
+        NOT_FOUND,
+        Operations::CreateAndUpdate,
+        "A reference leads to an object.\n\n\
               Until the object exists, a cluster that should run with it waits and runs with what it had. Warns, with the \
               nearest name or with the namespace that has such an object: it may come with the same apply. Nothing is \
               said of kinds that the program does not read.",
-        check: addon_not_found,
-    },
-    Rule {
-        id: NEEDLESS_NAMESPACE,
-        on: Operations::CreateAndUpdate,
-        doc: "A reference to an object in no namespace names none.\n\n\
+        addon_not_found,
+    ),
+    Rule::warns(
+        NEEDLESS_NAMESPACE,
+        Operations::CreateAndUpdate,
+        "A reference to an object in no namespace names none.\n\n\
               AddOnTemplates and AddOnHubConfigs live in no namespace. With one, the object is looked for where its type \
               has none, and never found. Warns: remove the namespace.",
-        check: addon_needless_namespace,
-    },
-    Rule {
-        id: SEVERAL_OF_A_TYPE,
-        on: Operations::CreateAndUpdate,
-        doc: "Of the types that only one object counts of, one is referenced.\n\n\
+        addon_needless_namespace,
+    ),
+    Rule::warns(
+        SEVERAL_OF_A_TYPE,
+        Operations::CreateAndUpdate,
+        "Of the types that only one object counts of, one is referenced.\n\n\
               An agent is deployed from one AddOnTemplate with one AddOnDeploymentConfig: of several in one list the first \
               counts, unless `tidegate.io/merged-configs` says that all deployment configurations do. Of other types the add-on decides \
               what several mean. Warns at those that have no effect.",
-        check: addon_several,
-    },
+        addon_several,
+    ),
 ];
 
 /// Rules of add-ons on a cluster. What they mean is documented where add-ons have them.
 pub(crate) const ON_CLUSTER_ADDONS: &[Rule<ClusterAddon>] = &[
-    Rule {
-        id: NOT_FOUND,
-        on: Operations::CreateAndUpdate,
-        doc: "",
-        check: not_found,
-    },
-    Rule {
-        id: NEEDLESS_NAMESPACE,
-        on: Operations::CreateAndUpdate,
-        doc: "",
-        check: needless_namespace,
-    },
-    Rule {
-        id: SEVERAL_OF_A_TYPE,
-        on: Operations::CreateAndUpdate,
-        doc: "",
-        check: several,
-    },
+    Rule::warns(NOT_FOUND, Operations::CreateAndUpdate, "", not_found),
+    Rule::warns(
+        NEEDLESS_NAMESPACE,
+        Operations::CreateAndUpdate,
+        "",
+        needless_namespace,
+    ),
+    Rule::warns(SEVERAL_OF_A_TYPE, Operations::CreateAndUpdate, "", several),
 ];
 
 fn addon_not_found(subject: &Subject<'_, Addon>, findings: &mut Findings) {

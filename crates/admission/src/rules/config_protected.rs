@@ -14,35 +14,35 @@ const DEPRECATED: &str = "config/deprecated-field";
 
 /// Rules of add-ons.
 pub(crate) const ON_ADDONS: &[Rule<Addon>] = &[
-    Rule {
-        id: PROTECTED,
-        on: Operations::CreateAndUpdate,
-        doc: "A cluster chooses nothing that the add-on protects.\n\n\
+    Rule::refuses(
+        PROTECTED,
+        Operations::CreateAndUpdate,
+        "A cluster chooses nothing that the add-on protects.\n\n\
               The annotation `tidegate.io/protected-configs` of a ClusterManagementAddOn lists types, as \
               `addonhubconfigs.addon.open-cluster-management.io`, that no ManagedClusterAddOn may override. With \
               `addonhubconfigs` or `addontemplates` among them, no cluster may choose `spec.desiredVersion` either. Refused in \
               a ManagedClusterAddOn; what was stored before is left out when configurations are worked out. In the templates that a \
               ClusterManagementAddOn creates add-ons with, such a configuration warns, because it is not given to them.",
-        check: protected_in_templates,
-    },
-    Rule {
-        id: DEPRECATED,
-        on: Operations::CreateAndUpdate,
-        doc: "A field is one that somebody reads.\n\n\
+        protected_in_templates,
+    ),
+    Rule::warns(
+        DEPRECATED,
+        Operations::CreateAndUpdate,
+        "A field is one that somebody reads.\n\n\
               `spec.addOnConfiguration` is of an earlier form of configuration, and nothing happens by it. Warns: name types and \
               defaults in `spec.supportedConfigs` (`v1beta1` has `spec.defaultConfigs`). An empty value does not warn: OCM's \
               conversion stores `addOnConfiguration: {}` in every add-on that is written as `v1beta1`.",
-        check: deprecated,
-    },
+        deprecated,
+    ),
 ];
 
 /// Rules of add-ons on a cluster. What they mean is documented where add-ons have them.
-pub(crate) const ON_CLUSTER_ADDONS: &[Rule<ClusterAddon>] = &[Rule {
-    id: PROTECTED,
-    on: Operations::CreateAndUpdate,
-    doc: "",
-    check: protected,
-}];
+pub(crate) const ON_CLUSTER_ADDONS: &[Rule<ClusterAddon>] = &[Rule::refuses(
+    PROTECTED,
+    Operations::CreateAndUpdate,
+    "",
+    protected,
+)];
 
 fn protected(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
     let Some(addon) = subject

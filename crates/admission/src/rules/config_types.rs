@@ -16,40 +16,30 @@ const TOO_MANY: &str = "config/too-many-types";
 
 /// Rules of add-ons.
 pub(crate) const ON_ADDONS: &[Rule<Addon>] = &[
-    Rule {
-        id: OFF_LIMITS,
-        on: Operations::CreateAndUpdate,
-        doc: "Some types are never configurations.\n\n\
+    Rule::refuses(
+        OFF_LIMITS,
+        Operations::CreateAndUpdate,
+        "Some types are never configurations.\n\n\
               Secrets, service accounts, certificate requests and everything that says who may do what are not listed, watched or \
               read for anybody who can write a reference; nor is what changes all the time on every hub, such as events, leases and \
               pods. Put what the agent needs into an object of another type. Refused; a reference that is stored already is not \
               followed, and `Configured` says so.",
-        check: addon_off_limits,
-    },
-    Rule {
-        id: TOO_MANY,
-        on: Operations::CreateAndUpdate,
-        doc: "One object refers to at most 64 types of configurations.\n\n\
+        addon_off_limits,
+    ),
+    Rule::refuses(
+        TOO_MANY,
+        Operations::CreateAndUpdate,
+        "One object refers to at most 64 types of configurations.\n\n\
               Every type is a watch on the hub for as long as somebody refers to it. Refused; of an object that is stored with more \
               types, those beyond the first 64 are not looked at.",
-        check: addon_too_many,
-    },
+        addon_too_many,
+    ),
 ];
 
 /// Rules of add-ons on a cluster. What they mean is documented where add-ons have them.
 pub(crate) const ON_CLUSTER_ADDONS: &[Rule<ClusterAddon>] = &[
-    Rule {
-        id: OFF_LIMITS,
-        on: Operations::CreateAndUpdate,
-        doc: "",
-        check: off_limits_of_cluster,
-    },
-    Rule {
-        id: TOO_MANY,
-        on: Operations::CreateAndUpdate,
-        doc: "",
-        check: too_many_of_cluster,
-    },
+    Rule::refuses(OFF_LIMITS, Operations::CreateAndUpdate, "", off_limits_of_cluster),
+    Rule::refuses(TOO_MANY, Operations::CreateAndUpdate, "", too_many_of_cluster),
 ];
 
 /// A type that an object refers to, with the path of its resource.

@@ -18,64 +18,64 @@ const CONFIG_IN_USE: &str = "deletion/config-in-use";
 
 /// Rules of add-ons.
 pub(crate) const ON_ADDONS: &[Rule<Addon>] = &[
-    Rule {
-        id: ADDON_IN_USE,
-        on: Operations::Delete,
-        doc: "An add-on is deleted when no cluster has it any more.\n\n\
+    Rule::warns(
+        ADDON_IN_USE,
+        Operations::Delete,
+        "An add-on is deleted when no cluster has it any more.\n\n\
               The ManagedClusterAddOns belong to their ClusterManagementAddOn: deleting it uninstalls the add-on everywhere. Warns, \
               with the number of clusters. Set the rule to Deny to make people take the add-on from its clusters first, or guard \
               single add-ons (`deletion/guarded`).",
-        check: addon_in_use,
-    },
-    Rule {
-        id: GUARDED,
-        on: Operations::Delete,
-        doc: "A guarded add-on is deleted when no cluster has it any more.\n\n\
+        addon_in_use,
+    ),
+    Rule::refuses(
+        GUARDED,
+        Operations::Delete,
+        "A guarded add-on is deleted when no cluster has it any more.\n\n\
               `tidegate.io/deletion-guard: \"true\"` on a ClusterManagementAddOn holds it against a slip, a prune, and clients that \
               delete what they cannot change. Refused while clusters have the add-on. Take it from its clusters first, or take the \
               annotation off in a change of its own.",
-        check: guarded,
-    },
+        guarded,
+    ),
 ];
 
 /// Rules of add-ons on a cluster.
-pub(crate) const ON_CLUSTER_ADDONS: &[Rule<ClusterAddon>] = &[Rule {
-    id: COMES_BACK,
-    on: Operations::Delete,
-    doc: "A deleted add-on stays away.\n\n\
+pub(crate) const ON_CLUSTER_ADDONS: &[Rule<ClusterAddon>] = &[Rule::warns(
+    COMES_BACK,
+    Operations::Delete,
+    "A deleted add-on stays away.\n\n\
           An install strategy gives a cluster the add-on again as long as it selects the cluster. Warns when one does that \
           gave this ManagedClusterAddOn. To keep the add-on away, let the cluster opt out first: \
           `kubectl annotate --field-manager=ops managedcluster <cluster> tidegate.io/opt-out=<add-on>`, which uninstalls it.",
-    check: comes_back,
-}];
+    comes_back,
+)];
 
 /// Rules of settings of agents.
-pub(crate) const ON_DEPLOYMENT_CONFIGS: &[Rule<DeploymentConfig>] = &[Rule {
-    id: CONFIG_IN_USE,
-    on: Operations::Delete,
-    doc: "A configuration is deleted when nobody runs with it any more.\n\n\
+pub(crate) const ON_DEPLOYMENT_CONFIGS: &[Rule<DeploymentConfig>] = &[Rule::warns(
+    CONFIG_IN_USE,
+    Operations::Delete,
+    "A configuration is deleted when nobody runs with it any more.\n\n\
           Clusters keep the work that they have, and nothing else reaches them until the configuration is back or the reference \
           leads elsewhere (`ConfigurationNotFound`). Warns once for each add-on, with the number of its clusters that run with \
           the object, or that would be made with it. Of a template that stands for a version, those that have the version count. \
           Let the add-on refer to another object first.",
-    check: deployment_config_in_use,
-}];
+    deployment_config_in_use,
+)];
 
 /// Rules of versions as configuration objects.
-pub(crate) const ON_HUB_CONFIGS: &[Rule<HubConfig>] = &[Rule {
-    id: CONFIG_IN_USE,
-    on: Operations::Delete,
-    doc: "",
-    check: hub_config_in_use,
-}];
+pub(crate) const ON_HUB_CONFIGS: &[Rule<HubConfig>] = &[Rule::warns(
+    CONFIG_IN_USE,
+    Operations::Delete,
+    "",
+    hub_config_in_use,
+)];
 
 /// Rules of templates.
-pub(crate) const ON_TEMPLATES: &[Rule<Template>] = &[Rule {
-    id: CONFIG_IN_USE,
-    on: Operations::Delete,
-    doc: "",
-    check: template_in_use,
-}];
+pub(crate) const ON_TEMPLATES: &[Rule<Template>] = &[Rule::warns(
+    CONFIG_IN_USE,
+    Operations::Delete,
+    "",
+    template_in_use,
+)];
 
 fn name_path() -> Path {
     Path::root().key("metadata").key("name")

@@ -15,31 +15,31 @@ const UNKNOWN: &str = "dependency/unknown-addon";
 
 /// Rules of add-ons.
 pub(crate) const ON_ADDONS: &[Rule<Addon>] = &[
-    Rule {
-        id: CYCLE,
-        on: Operations::CreateAndUpdate,
-        doc: "Add-ons do not depend on each other in a circle.\n\n\
+    Rule::refuses(
+        CYCLE,
+        Operations::CreateAndUpdate,
+        "Add-ons do not depend on each other in a circle.\n\n\
               `tidegate.io/depends-on` has an add-on wait on every cluster until others run there. In a circle, and of one that names itself, \
               nobody could ever go first. Refused, with the circle. Two objects that are stored at the same moment may close one all the same: \
               then the clusters that wait say `DependencyCycle`.",
-        check: cycle,
-    },
-    Rule {
-        id: NAME,
-        on: Operations::CreateAndUpdate,
-        doc: "A dependency is the name of an add-on.\n\n\
+        cycle,
+    ),
+    Rule::refuses(
+        NAME,
+        Operations::CreateAndUpdate,
+        "A dependency is the name of an add-on.\n\n\
               `tidegate.io/depends-on` lists names, separated by commas. What cannot be the name of an add-on would have every cluster \
               wait for ever. Refused.",
-        check: name,
-    },
-    Rule {
-        id: UNKNOWN,
-        on: Operations::CreateAndUpdate,
-        doc: "A dependency exists.\n\n\
+        name,
+    ),
+    Rule::warns(
+        UNKNOWN,
+        Operations::CreateAndUpdate,
+        "A dependency exists.\n\n\
               An add-on whose dependency is not there is installed nowhere, and says `DependencyNotFound`. It may come later, so it warns, \
               with the nearest name.",
-        check: unknown,
-    },
+        unknown,
+    ),
 ];
 
 /// The entries of the list, as far as steps go.

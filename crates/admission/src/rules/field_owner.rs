@@ -18,24 +18,24 @@ const MANAGER: &str = "kustomize-controller";
 const REMOVED_MANAGERS: &str = "kubectl";
 
 /// Rules of add-ons.
-pub(crate) const ON_ADDONS: &[Rule<Addon>] = &[Rule {
-    id: REMOVED,
-    on: Operations::CreateAndUpdate,
-    doc: "An annotation that steers outlasts the next reconcile of Flux.\n\n\
+pub(crate) const ON_ADDONS: &[Rule<Addon>] = &[Rule::warns(
+    REMOVED,
+    Operations::CreateAndUpdate,
+    "An annotation that steers outlasts the next reconcile of Flux.\n\n\
           Flux (kustomize-controller) removes at each reconcile what field managers wrote whose name begins with `kubectl`, so a \
           deletion guard, a pause or a rollout window that `kubectl annotate` or `kubectl edit` sets on an object of a Kustomization \
           lasts for minutes. Warns when such an annotation is set or changed and no other field manager owns it. Put it into Git, use \
           `tidegate rollout`, or name another field manager: `kubectl annotate --field-manager=ops`.",
-    check: on_addon,
-}];
+    on_addon,
+)];
 
 /// Rules of add-ons on a cluster.
-pub(crate) const ON_CLUSTER_ADDONS: &[Rule<ClusterAddon>] = &[Rule {
-    id: REMOVED,
-    on: Operations::CreateAndUpdate,
-    doc: "",
-    check: on_cluster_addon,
-}];
+pub(crate) const ON_CLUSTER_ADDONS: &[Rule<ClusterAddon>] = &[Rule::warns(
+    REMOVED,
+    Operations::CreateAndUpdate,
+    "",
+    on_cluster_addon,
+)];
 
 fn on_addon(subject: &Subject<'_, Addon>, findings: &mut Findings) {
     let (body, old) = (&subject.body, subject.old.as_ref());

@@ -20,35 +20,21 @@ use store::{ConfigPresence, Content, Facts, Kind, Name};
 
 /// Rules of settings of agents. What they mean is documented where add-ons and templates have them.
 pub(crate) const ON_DEPLOYMENT_CONFIGS: &[Rule<DeploymentConfig>] = &[
-    Rule {
-        id: MOVE,
-        on: Operations::CreateAndUpdate,
-        doc: "",
-        check: deployment_config_moves,
-    },
-    Rule {
-        id: UNKNOWN_VARIABLE,
-        on: Operations::Update,
-        doc: "",
-        check: takes_variables_away,
-    },
+    Rule::warns(MOVE, Operations::CreateAndUpdate, "", deployment_config_moves),
+    Rule::warns(UNKNOWN_VARIABLE, Operations::Update, "", takes_variables_away),
 ];
 
 /// Rules of versions as configuration objects.
-pub(crate) const ON_HUB_CONFIGS: &[Rule<HubConfig>] = &[Rule {
-    id: MOVE,
-    on: Operations::CreateAndUpdate,
-    doc: "",
-    check: hub_config_moves,
-}];
+pub(crate) const ON_HUB_CONFIGS: &[Rule<HubConfig>] = &[Rule::warns(
+    MOVE,
+    Operations::CreateAndUpdate,
+    "",
+    hub_config_moves,
+)];
 
 /// Rules of templates.
-pub(crate) const ON_TEMPLATES: &[Rule<Template>] = &[Rule {
-    id: MOVE,
-    on: Operations::CreateAndUpdate,
-    doc: "",
-    check: template_moves,
-}];
+pub(crate) const ON_TEMPLATES: &[Rule<Template>] =
+    &[Rule::warns(MOVE, Operations::CreateAndUpdate, "", template_moves)];
 
 fn deployment_config_moves(subject: &Subject<'_, DeploymentConfig>, findings: &mut Findings) {
     let specs = (subject.old.as_ref().map(|old| &old.spec), &subject.body.spec);

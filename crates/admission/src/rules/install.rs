@@ -18,50 +18,50 @@ const BY_LABELS: &str = "ClusterLabelSelector";
 
 /// Rules of add-ons.
 pub(crate) const ON_ADDONS: &[Rule<Addon>] = &[
-    Rule {
-        id: rule::INSTALL_NAMESPACE,
-        on: Operations::CreateAndUpdate,
-        doc: "An install namespace is the name of a namespace.\n\n\
+    Rule::refuses(
+        rule::INSTALL_NAMESPACE,
+        Operations::CreateAndUpdate,
+        "An install namespace is the name of a namespace.\n\n\
               At most 63 lower case letters, digits and \"-\", with a letter or digit at both ends. Holds for \
               `spec.installNamespace` of a ManagedClusterAddOn and for the creation templates of placements. Refused, \
               with the nearest valid name.",
-        check: template_namespace,
-    },
-    Rule {
-        id: TEMPLATE_CONFLICT,
-        on: Operations::CreateAndUpdate,
-        doc: "The two spellings of a creation template agree.\n\n\
+        template_namespace,
+    ),
+    Rule::refuses(
+        TEMPLATE_CONFLICT,
+        Operations::CreateAndUpdate,
+        "The two spellings of a creation template agree.\n\n\
               `addonSpec` and `addonTemplate` are two names of one thing. A placement that gives both with different \
               content leaves open which one is meant. Refused: remove one.",
-        check: template_conflict,
-    },
-    Rule {
-        id: PLACEMENT_SPACE,
-        on: Operations::CreateAndUpdate,
-        doc: "The namespace of a placement stands at `namespace`.\n\n\
+        template_conflict,
+    ),
+    Rule::refuses(
+        PLACEMENT_SPACE,
+        Operations::CreateAndUpdate,
+        "The namespace of a placement stands at `namespace`.\n\n\
               An early draft of the API spelt it `space`. An API server drops that key unseen, so the answer comes \
               where the object is still whole: in `tidegate check` and where unknown fields reach the gate. Refused at the \
               key that is missing.",
-        check: placement_space,
-    },
-    Rule {
-        id: rule::LABEL_SELECTOR,
-        on: Operations::CreateAndUpdate,
-        doc: "A label selector has a meaning.\n\n\
+        placement_space,
+    ),
+    Rule::refuses(
+        rule::LABEL_SELECTOR,
+        Operations::CreateAndUpdate,
+        "A label selector has a meaning.\n\n\
               Keys and values are those of labels; `In` and `NotIn` have values, `Exists` and `DoesNotExist` have none. \
               The API server stores anything else, and nothing would be installed. Refused, with every fault. An empty \
               selector means every cluster; type `ClusterLabelSelector` without any selector means no cluster, which warns.",
-        check: label_selector,
-    },
+        label_selector,
+    ),
 ];
 
 /// Rules of add-ons on a cluster.
-pub(crate) const ON_CLUSTER_ADDONS: &[Rule<ClusterAddon>] = &[Rule {
-    id: rule::INSTALL_NAMESPACE,
-    on: Operations::CreateAndUpdate,
-    doc: "",
-    check: own_namespace,
-}];
+pub(crate) const ON_CLUSTER_ADDONS: &[Rule<ClusterAddon>] = &[Rule::refuses(
+    rule::INSTALL_NAMESPACE,
+    Operations::CreateAndUpdate,
+    "",
+    own_namespace,
+)];
 
 fn own_namespace(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
     let path = Path::root().key("spec").key("installNamespace");

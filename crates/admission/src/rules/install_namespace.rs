@@ -27,49 +27,39 @@ const NOT_FOR_ADDONS: [(&str, &str); 5] = [
 ];
 
 /// Rules of add-ons.
-pub(crate) const ON_ADDONS: &[Rule<Addon>] = &[Rule {
-    id: RESERVED,
-    on: Operations::CreateAndUpdate,
-    doc: "An agent is installed in a namespace for add-ons.\n\n\
+pub(crate) const ON_ADDONS: &[Rule<Addon>] = &[Rule::warns(
+    RESERVED,
+    Operations::CreateAndUpdate,
+    "An agent is installed in a namespace for add-ons.\n\n\
           `kube-system` and its like belong to Kubernetes, `open-cluster-management-agent` to the agents that join a \
           cluster to its hub: uninstalling an add-on there, or its permissions, can harm what runs beside it. Warns; \
           some agents need such a place.",
-    check: addon_reserved,
-}];
+    addon_reserved,
+)];
 
 /// Rules of add-ons on a cluster.
 pub(crate) const ON_CLUSTER_ADDONS: &[Rule<ClusterAddon>] = &[
-    Rule {
-        id: RESERVED,
-        on: Operations::CreateAndUpdate,
-        doc: "",
-        check: own_reserved,
-    },
-    Rule {
-        id: IGNORED,
-        on: Operations::CreateAndUpdate,
-        doc: "An install namespace is not given beside one that wins.\n\n\
+    Rule::warns(RESERVED, Operations::CreateAndUpdate, "", own_reserved),
+    Rule::warns(
+        IGNORED,
+        Operations::CreateAndUpdate,
+        "An install namespace is not given beside one that wins.\n\n\
               The `agentInstallNamespace` of an AddOnDeploymentConfig wins over `spec.installNamespace`, which is deprecated. \
               Warns when both are given, differ, and the configuration is known. To follow the templates instead, set \
               `agentInstallNamespace` to \"\".",
-        check: ignored,
-    },
+        ignored,
+    ),
 ];
 
 /// Rules of deployment configurations.
 pub(crate) const ON_DEPLOYMENT_CONFIGS: &[Rule<DeploymentConfig>] = &[
-    Rule {
-        id: rule::INSTALL_NAMESPACE,
-        on: Operations::CreateAndUpdate,
-        doc: "",
-        check: agent_namespace,
-    },
-    Rule {
-        id: RESERVED,
-        on: Operations::CreateAndUpdate,
-        doc: "",
-        check: agent_reserved,
-    },
+    Rule::refuses(
+        rule::INSTALL_NAMESPACE,
+        Operations::CreateAndUpdate,
+        "",
+        agent_namespace,
+    ),
+    Rule::warns(RESERVED, Operations::CreateAndUpdate, "", agent_reserved),
 ];
 
 fn addon_reserved(subject: &Subject<'_, Addon>, findings: &mut Findings) {

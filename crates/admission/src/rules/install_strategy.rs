@@ -28,47 +28,47 @@ const BY_HAND: &str = "Manual";
 
 /// Rules of add-ons.
 pub(crate) const ON_ADDONS: &[Rule<Addon>] = &[
-    Rule {
-        id: TYPE_MISMATCH,
-        on: Operations::CreateAndUpdate,
-        doc: "Only the fields of the chosen strategy are given.\n\n\
+    Rule::warns(
+        TYPE_MISMATCH,
+        Operations::CreateAndUpdate,
+        "Only the fields of the chosen strategy are given.\n\n\
               `placements` count while `type` is Placements, `labelSelector` while it is ClusterLabelSelector. Without a \
               `type` the strategy is Manual, and nothing is installed by it. Warns: a strategy may be switched to Manual \
               for a while and keep its placements.",
-        check: type_mismatch,
-    },
-    Rule {
-        id: DUPLICATE_PLACEMENT,
-        on: Operations::CreateAndUpdate,
-        doc: "A placement stands once in an install strategy.\n\n\
+        type_mismatch,
+    ),
+    Rule::refuses(
+        DUPLICATE_PLACEMENT,
+        Operations::CreateAndUpdate,
+        "A placement stands once in an install strategy.\n\n\
               Its entry says what its clusters run with; a second entry could only contradict the first. Refused, with \
               the place of the first entry.",
-        check: duplicate_placement,
-    },
-    Rule {
-        id: UNKNOWN_PLACEMENT,
-        on: Operations::CreateAndUpdate,
-        doc: "A placement of an install strategy exists.\n\n\
+        duplicate_placement,
+    ),
+    Rule::warns(
+        UNKNOWN_PLACEMENT,
+        Operations::CreateAndUpdate,
+        "A placement of an install strategy exists.\n\n\
               One that does not exist selects nothing, and what it once gave stays as it is. Warns, with the nearest name \
               or with the namespace that has such a placement: it may come with the same apply.",
-        check: unknown_placement,
-    },
-    Rule {
-        id: OVERLAP,
-        on: Operations::CreateAndUpdate,
-        doc: "Placements that give different things select different clusters.\n\n\
+        unknown_placement,
+    ),
+    Rule::warns(
+        OVERLAP,
+        Operations::CreateAndUpdate,
+        "Placements that give different things select different clusters.\n\n\
               A cluster that several placements of one add-on select gets what the last one of them gives. Warns with the \
               number of clusters when the entries differ, so that the order is meant and not accidental.",
-        check: overlap,
-    },
-    Rule {
-        id: SELECTS_NOTHING,
-        on: Operations::CreateAndUpdate,
-        doc: "An install strategy selects clusters.\n\n\
+        overlap,
+    ),
+    Rule::warns(
+        SELECTS_NOTHING,
+        Operations::CreateAndUpdate,
+        "An install strategy selects clusters.\n\n\
               A strategy without placements, a placement that was decided for no cluster, and a label selector that \
               matches no cluster of the hub install nothing at present. Warns.",
-        check: selects_nothing,
-    },
+        selects_nothing,
+    ),
 ];
 
 fn strategy_path() -> Path {

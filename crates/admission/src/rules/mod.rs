@@ -39,4 +39,4 @@ mod version_order;
 mod version_reference;
 mod wave;
 
-pub(super) use tables::{ADVICE, READ_METADATA, Ruled};
+pub(super) use tables::{Ruled, metadata_read};

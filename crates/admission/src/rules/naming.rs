@@ -28,59 +28,54 @@ const NAMESPACE_LATER: &str =
 
 /// Rules of add-ons.
 pub(crate) const ON_ADDONS: &[Rule<Addon>] = &[
-    Rule {
-        id: rule::ADDON_NAME,
-        on: Operations::Create,
-        doc: "The name of an add-on fits a label.\n\n\
+    Rule::refuses(
+        rule::ADDON_NAME,
+        Operations::Create,
+        "The name of an add-on fits a label.\n\n\
               Every work of an add-on carries its name as a label value, which has at most 63 characters. A longer \
               name would be stored and never installed. Refused on creation.",
-        check: addon_name,
-    },
-    Rule {
-        id: RESERVED_NAME,
-        on: Operations::CreateAndUpdate,
-        doc: "The reserved name of a configuration stands where it means something.\n\n\
+        addon_name,
+    ),
+    Rule::refuses(
+        RESERVED_NAME,
+        Operations::CreateAndUpdate,
+        "The reserved name of a configuration stands where it means something.\n\n\
               `__reserved_no_default__` takes an inherited configuration away from a placement or a cluster. As a \
               default it means that there is none, which is what leaving it out means: this warns. Any other name that \
               begins with `__` belongs to no object that could exist. Refused, with the reserved name.",
-        check: addon_reserved_name,
-    },
+        addon_reserved_name,
+    ),
 ];
 
 /// Rules of add-ons on a cluster.
 pub(crate) const ON_CLUSTER_ADDONS: &[Rule<ClusterAddon>] = &[
-    Rule {
-        id: UNKNOWN_ADDON,
-        on: Operations::CreateAndUpdate,
-        doc: "A ManagedClusterAddOn has the name of an add-on.\n\n\
+    Rule::warns(
+        UNKNOWN_ADDON,
+        Operations::CreateAndUpdate,
+        "A ManagedClusterAddOn has the name of an add-on.\n\n\
               Without a ClusterManagementAddOn of the same name nothing is installed. Warns, with the nearest name; \
               does not refuse, because the add-on may come with the same apply. Until then `spec.installNamespace` is the default \
               of the definition. If the manifest gives none, the controllers set it from the placements as long as nothing is \
               installed.",
-        check: unknown_addon,
-    },
-    Rule {
-        id: UNKNOWN_CLUSTER,
-        on: Operations::Create,
-        doc: "A ManagedClusterAddOn stands in the namespace of a cluster.\n\n\
+        unknown_addon,
+    ),
+    Rule::warns(
+        UNKNOWN_CLUSTER,
+        Operations::Create,
+        "A ManagedClusterAddOn stands in the namespace of a cluster.\n\n\
               The namespace is the name of a ManagedCluster. In any other namespace nothing is ever installed. Warns, \
               with the nearest name.",
-        check: unknown_cluster,
-    },
-    Rule {
-        id: CLUSTER_STATE,
-        on: Operations::Create,
-        doc: "A new ManagedClusterAddOn is for a cluster that takes add-ons.\n\n\
+        unknown_cluster,
+    ),
+    Rule::warns(
+        CLUSTER_STATE,
+        Operations::Create,
+        "A new ManagedClusterAddOn is for a cluster that takes add-ons.\n\n\
               On a cluster that is being removed from the hub nothing is installed any more, and one that the hub has \
               not accepted gets nothing yet. Warns.",
-        check: cluster_state,
-    },
-    Rule {
-        id: RESERVED_NAME,
-        on: Operations::CreateAndUpdate,
-        doc: "",
-        check: reserved_name,
-    },
+        cluster_state,
+    ),
+    Rule::refuses(RESERVED_NAME, Operations::CreateAndUpdate, "", reserved_name),
 ];
 
 fn addon_name(subject: &Subject<'_, Addon>, findings: &mut Findings) {

@@ -21,45 +21,45 @@ const RBAC: &str = "rbac.authorization.k8s.io";
 
 /// Rules of templates.
 pub(crate) const ON_TEMPLATES: &[Rule<Template>] = &[
-    Rule {
-        id: FORM,
-        on: Operations::CreateAndUpdate,
-        doc: "A permission says which role, and where.\n\n\
+    Rule::refuses(
+        FORM,
+        Operations::CreateAndUpdate,
+        "A permission says which role, and where.\n\n\
               `CurrentCluster` names a ClusterRole in `currentCluster.clusterRoleName`; `SingleNamespace` names a namespace and, in \
               `singleNamespace.roleRef`, a ClusterRole or a Role of the group `rbac.authorization.k8s.io`. Whatever else stands \
               there can be bound by nobody: it would hold all permissions of the add-on on every cluster. Refused.",
-        check: form,
-    },
-    Rule {
-        id: ROLE,
-        on: Operations::CreateAndUpdate,
-        doc: "Agents get only roles that are made for them.\n\n\
+        form,
+    ),
+    Rule::refuses(
+        ROLE,
+        Operations::CreateAndUpdate,
+        "Agents get only roles that are made for them.\n\n\
               A role is one for agents if it has the label `tidegate.io/hub-permissions: allowed`. Without the label the \
               permission is held, and this warns: the role may come with the same apply. Refused are roles of the hub itself \
               (`system:*`, `cluster-admin`, `admin`, `edit`, `tidegate-*`), and labelled ones that allow a star, `escalate`, \
               `bind` or `impersonate`, tokens of service accounts, secrets without a name, writing of roles and role \
               bindings, or running programs.",
-        check: role,
-    },
-    Rule {
-        id: NAMESPACE,
-        on: Operations::CreateAndUpdate,
-        doc: "Agents have roles only where they belong.\n\n\
+        role,
+    ),
+    Rule::refuses(
+        NAMESPACE,
+        Operations::CreateAndUpdate,
+        "Agents have roles only where they belong.\n\n\
               That is the namespace of their cluster, the one that is called like the add-on (unless a cluster or the hub \
               itself lives there), and those of `--hub-permission-namespaces`. Elsewhere refused. A cluster's namespace warns: \
               only the agent of that cluster gets the role.",
-        check: namespace,
-    },
-    Rule {
-        id: AUTHOR,
-        on: Operations::CreateAndUpdate,
-        doc: "Nobody gives away through a template what he may not give away himself.\n\n\
+        namespace,
+    ),
+    Rule::refuses(
+        AUTHOR,
+        Operations::CreateAndUpdate,
+        "Nobody gives away through a template what he may not give away himself.\n\n\
               Who adds a permission has to be allowed the verb `bind` on its role, in its namespace or, for CurrentCluster, \
               in all of them, as for a role binding. The hub is asked (SubjectAccessReview); where it does not answer in time \
               the permission is refused, because nothing would ask again. Permissions that were there before are not asked \
               about. A folder of files and an audit have nobody to ask: there it is told as unknown.",
-        check: author,
-    },
+        author,
+    ),
 ];
 
 /// What is absent from a block is told by the schema.

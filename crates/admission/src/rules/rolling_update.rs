@@ -9,27 +9,22 @@ use model::{ConfigRollout, rule};
 
 /// Rules of add-ons. The first two ids are shared with the strategies of placements.
 pub(crate) const ON_ADDONS: &[Rule<Addon>] = &[
-    Rule {
-        id: rule::UNKNOWN_TYPE,
-        on: Operations::CreateAndUpdate,
-        doc: "",
-        check: unknown_type,
-    },
-    Rule {
-        id: rule::TYPE_MISMATCH,
-        on: Operations::CreateAndUpdate,
-        doc: "",
-        check: type_mismatch,
-    },
-    Rule {
-        id: rule::ROLLING_UPDATE,
-        on: Operations::CreateAndUpdate,
-        doc: "A rolling update names its placement and moves at least one cluster at a time.\n\n\
+    Rule::refuses(rule::UNKNOWN_TYPE, Operations::CreateAndUpdate, "", unknown_type),
+    Rule::refuses(
+        rule::TYPE_MISMATCH,
+        Operations::CreateAndUpdate,
+        "",
+        type_mismatch,
+    ),
+    Rule::refuses(
+        rule::ROLLING_UPDATE,
+        Operations::CreateAndUpdate,
+        "A rolling update names its placement and moves at least one cluster at a time.\n\n\
               `RollingUpdateWithPlacement` needs `rollingUpdateWithPlacement` with `name` and `namespace` of the \
               placement. `maxConcurrentlyUpdating` is a whole number from 1 up or a text from \"1%\" to \"100%\", \
               25% when absent. Zero is refused: nothing would ever move.",
-        check: rolling_update,
-    },
+        rolling_update,
+    ),
 ];
 
 fn unknown_type(subject: &Subject<'_, Addon>, findings: &mut Findings) {

@@ -13,81 +13,81 @@ const STEPS_OF_A_WINDOW: usize = 100;
 
 /// Rules of add-ons.
 pub(crate) const ON_ADDONS: &[Rule<Addon>] = &[
-    Rule {
-        id: rule::UNKNOWN_TYPE,
-        on: Operations::CreateAndUpdate,
-        doc: "The type of a rollout is one of the known ones.\n\n\
+    Rule::refuses(
+        rule::UNKNOWN_TYPE,
+        Operations::CreateAndUpdate,
+        "The type of a rollout is one of the known ones.\n\n\
               A strategy of a placement is All, Progressive or ProgressivePerGroup; the strategy of \
               `spec.configuration` is UpdateAll or RollingUpdateWithPlacement. Names are case-sensitive. Refused, with \
               the nearest name.",
-        check: unknown_type,
-    },
-    Rule {
-        id: rule::TYPE_MISMATCH,
-        on: Operations::CreateAndUpdate,
-        doc: "Only the block of the chosen type is given.\n\n\
+        unknown_type,
+    ),
+    Rule::refuses(
+        rule::TYPE_MISMATCH,
+        Operations::CreateAndUpdate,
+        "Only the block of the chosen type is given.\n\n\
               A block of another type has no effect. A strategy with a `progressive` block and no `type` moves all \
               clusters at once, which is never what was meant. Refused: set the type, or remove the block.",
-        check: type_mismatch,
-    },
-    Rule {
-        id: rule::MIN_SUCCESS_TIME,
-        on: Operations::CreateAndUpdate,
-        doc: "The soak time is a duration.\n\n\
+        type_mismatch,
+    ),
+    Rule::refuses(
+        rule::MIN_SUCCESS_TIME,
+        Operations::CreateAndUpdate,
+        "The soak time is a duration.\n\n\
               `minSuccessTime` is a Go duration such as 5m, 1h30m or 0, and not negative. One text that is none stops \
               the add-on manager's watch, and with it every add-on of the hub. Refused.",
-        check: min_success_time,
-    },
-    Rule {
-        id: rule::PROGRESS_DEADLINE,
-        on: Operations::CreateAndUpdate,
-        doc: "The deadline is None or a duration.\n\n\
+        min_success_time,
+    ),
+    Rule::refuses(
+        rule::PROGRESS_DEADLINE,
+        Operations::CreateAndUpdate,
+        "The deadline is None or a duration.\n\n\
               `progressDeadline` is None or a duration in hours, minutes and seconds such as 10m or 1h30m, longer than \
               zero. The CRD's pattern lets more through than its readers understand. Refused.",
-        check: progress_deadline,
-    },
-    Rule {
-        id: rule::MAX_CONCURRENCY,
-        on: Operations::CreateAndUpdate,
-        doc: "The number of clusters at once is a count or a percentage.\n\n\
+        progress_deadline,
+    ),
+    Rule::refuses(
+        rule::MAX_CONCURRENCY,
+        Operations::CreateAndUpdate,
+        "The number of clusters at once is a count or a percentage.\n\n\
               `maxConcurrency` is a whole number from 1 up or a text from \"1%\" to \"100%\". Negative numbers, more \
               than 100 %, and a text without % are refused. Zero warns: it means all clusters at once.",
-        check: max_concurrency,
-    },
-    Rule {
-        id: rule::MAX_FAILURES,
-        on: Operations::CreateAndUpdate,
-        doc: "The number of tolerated failures is a count or a percentage.\n\n\
+        max_concurrency,
+    ),
+    Rule::refuses(
+        rule::MAX_FAILURES,
+        Operations::CreateAndUpdate,
+        "The number of tolerated failures is a count or a percentage.\n\n\
               `maxFailures` is a whole number from 0 up or a text from \"0%\" to \"100%\". Zero stops at the first \
               failure. Everything else is refused.",
-        check: max_failures,
-    },
-    Rule {
-        id: rule::MANDATORY_GROUPS,
-        on: Operations::CreateAndUpdate,
-        doc: "A mandatory decision group is named once, by name or by position.\n\n\
+        max_failures,
+    ),
+    Rule::refuses(
+        rule::MANDATORY_GROUPS,
+        Operations::CreateAndUpdate,
+        "A mandatory decision group is named once, by name or by position.\n\n\
               A negative position and a group that is listed twice are refused. An entry with neither name nor \
               position means the group at position 0, and an entry with both goes by its name: these warn.",
-        check: mandatory_groups,
-    },
-    Rule {
-        id: rule::ROLLOUT_WINDOW,
-        on: Operations::CreateAndUpdate,
-        doc: "A window of rollouts opens and shuts.\n\n\
+        mandatory_groups,
+    ),
+    Rule::refuses(
+        rule::ROLLOUT_WINDOW,
+        Operations::CreateAndUpdate,
+        "A window of rollouts opens and shuts.\n\n\
               `tidegate.io/rollout-window` is a schedule of five fields that names a day that some month has, `for` and a duration that is longer \
               than nothing, and perhaps `in` and a name of the time zone database: `0 2 * * 0 for 4h in Europe/Paris`; several are separated by \
               `;`. Anything else would hold every change. Refused.",
-        check: window,
-    },
-    Rule {
-        id: rule::ON_FAILURE,
-        on: Operations::CreateAndUpdate,
-        doc: "What becomes of a rollout that has stopped is said in words that mean something.\n\n\
+        window,
+    ),
+    Rule::refuses(
+        rule::ON_FAILURE,
+        Operations::CreateAndUpdate,
+        "What becomes of a rollout that has stopped is said in words that mean something.\n\n\
               `tidegate.io/on-failure` is `undo` or `stop`, or lists placements as `<namespace>/<name>=undo` or `<namespace>/<name>=stop`, separated by \
               commas; a word beside the list is for all others. A slip would undo nothing, and be noticed when it is needed. Refused, with the \
               nearest word.",
-        check: on_failure,
-    },
+        on_failure,
+    ),
 ];
 
 fn on_failure(subject: &Subject<'_, Addon>, findings: &mut Findings) {

@@ -24,59 +24,59 @@ const LONGEST_SOAK: Duration = Duration::from_hours(365 * 24);
 
 /// Rules of add-ons.
 pub(crate) const ON_ADDONS: &[Rule<Addon>] = &[
-    Rule {
-        id: DEADLINE_BEFORE_SOAK,
-        on: Operations::CreateAndUpdate,
-        doc: "The deadline is not shorter than the soak time.\n\n\
+    Rule::warns(
+        DEADLINE_BEFORE_SOAK,
+        Operations::CreateAndUpdate,
+        "The deadline is not shorter than the soak time.\n\n\
               `progressDeadline` is how long a cluster may take, `minSuccessTime` how long it must then stay well. A deadline \
               that ends before the soak time usually means that the two were mixed up, and slow clusters count as failed. \
               Warns.",
-        check: deadline_before_soak,
-    },
-    Rule {
-        id: UNKNOWN_GROUP,
-        on: Operations::CreateAndUpdate,
-        doc: "A mandatory decision group is one that the placement has.\n\n\
+        deadline_before_soak,
+    ),
+    Rule::warns(
+        UNKNOWN_GROUP,
+        Operations::CreateAndUpdate,
+        "A mandatory decision group is one that the placement has.\n\n\
               A group that no decision of the placement carries is passed over in silence, and the clusters that were meant \
               to go first go with all others. Warns, with the groups that exist. While the placement is not decided, \
               nothing is said.",
-        check: unknown_group,
-    },
-    Rule {
-        id: GROUP_ORDER,
-        on: Operations::CreateAndUpdate,
-        doc: "Mandatory decision groups are listed in the order in which they go.\n\n\
+        unknown_group,
+    ),
+    Rule::warns(
+        GROUP_ORDER,
+        Operations::CreateAndUpdate,
+        "Mandatory decision groups are listed in the order in which they go.\n\n\
               They go by their indices in the placement, whatever the order of the list is: a list of another order goes in \
               another way than it reads. Warns, with the order that counts, at the first group that goes earlier. Of names, \
               the placement's decisions tell the indices; while it is not decided, nothing is said of them.",
-        check: group_order,
-    },
-    Rule {
-        id: ONE_GROUP,
-        on: Operations::CreateAndUpdate,
-        doc: "A rollout group by group has groups.\n\n\
+        group_order,
+    ),
+    Rule::warns(
+        ONE_GROUP,
+        Operations::CreateAndUpdate,
+        "A rollout group by group has groups.\n\n\
               ProgressivePerGroup moves all clusters of a group at once. A placement without decision groups has one \
               group, so that all of its clusters move at once. Warns: give the Placement a \
               `decisionStrategy.groupStrategy`, or use Progressive.",
-        check: one_group,
-    },
-    Rule {
-        id: NEVER_PROGRESSES,
-        on: Operations::CreateAndUpdate,
-        doc: "A rollout comes to its end.\n\n\
+        one_group,
+    ),
+    Rule::warns(
+        NEVER_PROGRESSES,
+        Operations::CreateAndUpdate,
+        "A rollout comes to its end.\n\n\
               A rolling update of `spec.configuration` moves the clusters of a placement: one that does not exist moves \
               nothing. A soak time of more than a year ends after everybody has forgotten it. Warns.",
-        check: never_progresses,
-    },
-    Rule {
-        id: NEVER_UNDONE,
-        on: Operations::CreateAndUpdate,
-        doc: "A rollout that is to be undone can stop.\n\n\
+        never_progresses,
+    ),
+    Rule::warns(
+        NEVER_UNDONE,
+        Operations::CreateAndUpdate,
+        "A rollout that is to be undone can stop.\n\n\
               `tidegate.io/on-failure: undo` undoes a rollout that has stopped because more clusters failed than `maxFailures` lets fail. One of type All \
               without `maxFailures` never stops, nor does one that lets all clusters fail; changes that go by `spec.configuration.rolloutStrategy` \
               know no failures; and without placements there is no rollout. Warns, with what would let it stop.",
-        check: never_undone,
-    },
+        never_undone,
+    ),
 ];
 
 fn for_each_block(

@@ -52,18 +52,10 @@ pub(super) const OF_CLUSTER_ADDONS: &[&str] = &[
 
 /// Rules of add-ons.
 pub(crate) const ON_ADDONS: &[Rule<Addon>] = &[
-    Rule {
-        id: UNKNOWN,
-        on: Operations::CreateAndUpdate,
-        doc: "An annotation of Tidegate's is one that it reads on this kind.\n\n\
+    Rule::warns(UNKNOWN, Operations::CreateAndUpdate, "An annotation of Tidegate's is one that it reads on this kind.\n\n\
               Annotations that begin with `tidegate.io/` pause rollouts, end soaks, order add-ons, let removals go and say how hooks end. One that nobody \
-              reads does nothing, which is noticed when it is needed. Warns, with the nearest name.",
-        check: unknown_on_addon,
-    },
-    Rule {
-        id: VALUE,
-        on: Operations::CreateAndUpdate,
-        doc: "An annotation that steers has a value that means something.\n\n\
+              reads does nothing, which is noticed when it is needed. Warns, with the nearest name.", unknown_on_addon).reading(&[("annotations", OWN)]),
+    Rule::warns(VALUE, Operations::CreateAndUpdate, "An annotation that steers has a value that means something.\n\n\
               `tidegate.io/paused` lists placements of this add-on as `<namespace>/<name>`, or is `*`; \
               `tidegate.io/promoted` and `tidegate.io/retried` list them with a time, as `<namespace>/<name>=2026-01-31T12:00:00Z`, or are `*=<time>`; \
               `tidegate.io/on-failure` names placements of this add-on; \
@@ -72,25 +64,13 @@ pub(crate) const ON_ADDONS: &[Rule<Addon>] = &[
               `addondeploymentconfigs.addon.open-cluster-management.io` is the only one that can be merged; \
               `addon.open-cluster-management.io/lifecycle` is `addon-manager`, `tidegate` or `self`, and with anything else nobody manages the \
               add-on. On a ManagedClusterAddOn, `tidegate.io/hook-timeout` is a duration such as `10m`, \
-              `tidegate.io/hook-timeout-policy` is `release` or `block`, and `tidegate.io/skip-hooks` is `true` or `false`. Warns.",
-        check: values_on_addon,
-    },
+              `tidegate.io/hook-timeout-policy` is `release` or `block`, and `tidegate.io/skip-hooks` is `true` or `false`. Warns.", values_on_addon),
 ];
 
 /// Rules of add-ons on a cluster. What they mean is documented where add-ons have them.
 pub(crate) const ON_CLUSTER_ADDONS: &[Rule<ClusterAddon>] = &[
-    Rule {
-        id: UNKNOWN,
-        on: Operations::CreateAndUpdate,
-        doc: "",
-        check: unknown,
-    },
-    Rule {
-        id: VALUE,
-        on: Operations::CreateAndUpdate,
-        doc: "",
-        check: values,
-    },
+    Rule::warns(UNKNOWN, Operations::CreateAndUpdate, "", unknown).reading(&[("annotations", OWN)]),
+    Rule::warns(VALUE, Operations::CreateAndUpdate, "", values),
 ];
 
 fn unknown_on_addon(subject: &Subject<'_, Addon>, findings: &mut Findings) {

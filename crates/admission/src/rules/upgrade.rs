@@ -9,12 +9,12 @@ use model::rule;
 macro_rules! told {
     ($($id:path: $doc:literal;)+) => {
         /// Rules of upgrades.
-        pub(crate) const ON_UPGRADES: &[Rule<Upgrade>] = &[$(Rule {
-            id: $id,
-            on: Operations::CreateAndUpdate,
-            doc: $doc,
-            check: |subject, findings| tell(subject, findings, $id),
-        }),+];
+        pub(crate) const ON_UPGRADES: &[Rule<Upgrade>] = &[$(Rule::refuses(
+            $id,
+            Operations::CreateAndUpdate,
+            $doc,
+            |subject, findings| tell(subject, findings, $id),
+        )),+];
     };
 }
 

@@ -5,22 +5,18 @@
 
 use crate::subject::{Operations, Rule, Subject, Upgrade};
 use crate::upgrade_record::questions;
+use api::names::annotations::PLACEMENT_ACCESS;
 use kubernetes::field::{Class, Fault, Findings, Path, quoted};
 
 const ACCESS: &str = "upgrade/placement-access";
 
 /// Rules of upgrades.
-pub(crate) const ON_UPGRADES: &[Rule<Upgrade>] = &[Rule {
-    id: ACCESS,
-    on: Operations::CreateAndUpdate,
-    doc: "The author of an upgrade may use its placements.\n\n\
+pub(crate) const ON_UPGRADES: &[Rule<Upgrade>] = &[Rule::refuses(ACCESS, Operations::CreateAndUpdate, "The author of an upgrade may use its placements.\n\n\
           An upgrade runs manifests of its author on every cluster that its placements select. Who names a placement of another \
           namespace has to be allowed the verb `get` on it. The hub is asked (SubjectAccessReview); where it does not answer in time \
           the upgrade is refused. An update asks again when it changes the spec, or the annotation `tidegate.io/placement-access`, in \
           which the webhook records what it has found; no cluster starts without a valid record. At most ten such placements. A folder \
-          of files and an audit have no author to ask about: there it is reported as unknown.",
-    check: access,
-}];
+          of files and an audit have no author to ask about: there it is reported as unknown.", access).reading(&[("annotations", PLACEMENT_ACCESS)])];
 
 fn access(subject: &Subject<'_, Upgrade>, findings: &mut Findings) {
     let before = subject.old.as_ref().map(|old| &old.asks);

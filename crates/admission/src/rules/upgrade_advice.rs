@@ -26,70 +26,70 @@ const MOST_NAMED: usize = 5;
 
 /// Advice about upgrades.
 pub(crate) const ON_UPGRADES: &[Rule<Upgrade>] = &[
-    Rule {
-        id: ANOTHER_RUN,
-        on: Operations::Update,
-        doc: "What clusters are asked for stays while they are on their way.\n\n\
+    Rule::warns(
+        ANOTHER_RUN,
+        Operations::Update,
+        "What clusters are asked for stays while they are on their way.\n\n\
               Another version, other operators or another action begin another run of the upgrade, in which every cluster is looked at \
               anew. It begins when those who are on their way have ended; until then nobody starts. Warns with their number.",
-        check: another_run,
-    },
-    Rule {
-        id: CHANNEL_AHEAD,
-        on: Operations::CreateAndUpdate,
-        doc: "The channel is that of the version.\n\n\
+        another_run,
+    ),
+    Rule::warns(
+        CHANNEL_AHEAD,
+        Operations::CreateAndUpdate,
+        "The channel is that of the version.\n\n\
               A channel carries the releases of the minor version before it as well, so that a channel ahead of the version works. It \
               stays on the clusters, which are then offered the next minor version. Warns.",
-        check: channel_ahead,
-    },
-    Rule {
-        id: CLAIMED,
-        on: Operations::CreateAndUpdate,
-        doc: "A cluster is upgraded by one upgrade at a time.\n\n\
+        channel_ahead,
+    ),
+    Rule::warns(
+        CLAIMED,
+        Operations::CreateAndUpdate,
+        "A cluster is upgraded by one upgrade at a time.\n\n\
               A selected cluster on which another upgrade has its work waits (`Conflict`) until that one has ended there, and may have \
               another version then. One that took too long is looked at until its upgrade is deleted or tries again. Warns with the \
               clusters, and with the upgrade that has each.",
-        check: claimed,
-    },
-    Rule {
-        id: NOBODY_FIRST,
-        on: Operations::CreateAndUpdate,
-        doc: "One of the selected clusters goes first where some should.\n\n\
+        claimed,
+    ),
+    Rule::warns(
+        NOBODY_FIRST,
+        Operations::CreateAndUpdate,
+        "One of the selected clusters goes first where some should.\n\n\
               `canaryClusters` chooses from the clusters that the upgrade selects. Where it finds none nobody starts, because the first \
               failure would be met by all. Warns, where every placement of the upgrade is decided.",
-        check: nobody_first,
-    },
-    Rule {
-        id: AT_ODDS,
-        on: Operations::CreateAndUpdate,
-        doc: "Operators are included or excluded, not both.\n\n\
+        nobody_first,
+    ),
+    Rule::warns(
+        AT_ODDS,
+        Operations::CreateAndUpdate,
+        "Operators are included or excluded, not both.\n\n\
               What stands in `include` and in `exclude` is excluded. Where `approveAllUpgrades` is true `include` has no effect. Warns.",
-        check: at_odds,
-    },
-    Rule {
-        id: UNDER_WAY,
-        on: Operations::Delete,
-        doc: "An upgrade is deleted when no cluster is on its way.\n\n\
+        at_odds,
+    ),
+    Rule::warns(
+        UNDER_WAY,
+        Operations::Delete,
+        "An upgrade is deleted when no cluster is on its way.\n\n\
               Its works go with it, and nobody looks at its clusters any more. What a cluster has begun it goes on with: OpenShift has no \
               way back. Warns with the number of clusters. `spec.suspend` lets nothing new start.",
-        check: under_way,
-    },
-    Rule {
-        id: UNKNOWN_PLACEMENT,
-        on: Operations::CreateAndUpdate,
-        doc: "The placements of an upgrade exist.\n\n\
+        under_way,
+    ),
+    Rule::warns(
+        UNKNOWN_PLACEMENT,
+        Operations::CreateAndUpdate,
+        "The placements of an upgrade exist.\n\n\
               One that does not exist selects nobody; its clusters are upgraded when it comes. Warns.",
-        check: unknown_placement,
-    },
-    Rule {
-        id: UNREACHABLE,
-        on: Operations::CreateAndUpdate,
-        doc: "Selected clusters can go to the version.\n\n\
+        unknown_placement,
+    ),
+    Rule::warns(
+        UNREACHABLE,
+        Operations::CreateAndUpdate,
+        "Selected clusters can go to the version.\n\n\
               OpenShift goes up, and leaves out no minor version. A cluster with a higher version, or more than one minor version below, \
               is held and never starts. Versions are those of the label `openshiftVersion`, else of the claim `version.openshift.io`. \
               Warns with the clusters.",
-        check: unreachable,
-    },
+        unreachable,
+    ),
 ];
 
 fn spec() -> Path {

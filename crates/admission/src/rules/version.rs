@@ -23,20 +23,20 @@ const MOST_LISTED: usize = 8;
 
 /// Rules of add-ons.
 pub(crate) const ON_ADDONS: &[Rule<Addon>] = &[
-    Rule {
-        id: FORMAT,
-        on: Operations::CreateAndUpdate,
-        doc: "A desired version is a semantic version.\n\n\
+    Rule::refuses(
+        FORMAT,
+        Operations::CreateAndUpdate,
+        "A desired version is a semantic version.\n\n\
               `v1.2.3`, `1.2.3`, and what leaves the last numbers out: `v1`. Versions are compared, so that an upgrade \
               can be told from a rollback; a text such as `latest` has no place among them. Holds for \
               `desiredVersion` of a ManagedClusterAddOn, of the creation templates of placements and of an \
               AddOnHubConfig. Refused.",
-        check: format_in_templates,
-    },
-    Rule {
-        id: UNSUPPORTED,
-        on: Operations::CreateAndUpdate,
-        doc: "A desired version is one that the add-on has.\n\n\
+        format_in_templates,
+    ),
+    Rule::refuses(
+        UNSUPPORTED,
+        Operations::CreateAndUpdate,
+        "A desired version is one that the add-on has.\n\n\
               The versions of an add-on are the labels `addon.open-cluster-management.io/version` of the AddOnTemplates \
               made for it; `status.supportedVersions` lists them. On a ManagedClusterAddOn any other version is refused, \
               with the versions that exist; one that its placement gave only warns. A reference to an AddOnHubConfig that \
@@ -44,40 +44,20 @@ pub(crate) const ON_ADDONS: &[Rule<Addon>] = &[
               ClusterManagementAddOn has references: make the AddOnTemplate of the version first. A `desiredVersion` in the \
               templates of a ClusterManagementAddOn, and in an AddOnHubConfig itself, warns, because the AddOnTemplate may \
               come with the same apply. While no template of the add-on has a version, nothing is said.",
-        check: unsupported_in_templates,
-    },
+        unsupported_in_templates,
+    ),
 ];
 
 /// Rules of add-ons on a cluster.
 pub(crate) const ON_CLUSTER_ADDONS: &[Rule<ClusterAddon>] = &[
-    Rule {
-        id: FORMAT,
-        on: Operations::CreateAndUpdate,
-        doc: "",
-        check: own_format,
-    },
-    Rule {
-        id: UNSUPPORTED,
-        on: Operations::CreateAndUpdate,
-        doc: "",
-        check: own_unsupported,
-    },
+    Rule::refuses(FORMAT, Operations::CreateAndUpdate, "", own_format),
+    Rule::refuses(UNSUPPORTED, Operations::CreateAndUpdate, "", own_unsupported),
 ];
 
 /// Rules of versions as configuration objects.
 pub(crate) const ON_HUB_CONFIGS: &[Rule<HubConfig>] = &[
-    Rule {
-        id: FORMAT,
-        on: Operations::CreateAndUpdate,
-        doc: "",
-        check: hub_format,
-    },
-    Rule {
-        id: UNSUPPORTED,
-        on: Operations::CreateAndUpdate,
-        doc: "",
-        check: hub_unsupported,
-    },
+    Rule::refuses(FORMAT, Operations::CreateAndUpdate, "", hub_format),
+    Rule::refuses(UNSUPPORTED, Operations::CreateAndUpdate, "", hub_unsupported),
 ];
 
 fn spec_path() -> Path {

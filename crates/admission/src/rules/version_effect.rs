@@ -19,24 +19,20 @@ use store::{Facts, Kind};
 const NO_EFFECT: &str = "version/no-effect";
 
 /// Rules of add-ons.
-pub(crate) const ON_ADDONS: &[Rule<Addon>] = &[Rule {
-    id: NO_EFFECT,
-    on: Operations::CreateAndUpdate,
-    doc: "A version is not asked for beside a template.\n\n\
+pub(crate) const ON_ADDONS: &[Rule<Addon>] = &[Rule::warns(
+    NO_EFFECT,
+    Operations::CreateAndUpdate,
+    "A version is not asked for beside a template.\n\n\
               A reference to an AddOnTemplate wins over every version, whether a ManagedClusterAddOn, one of its placements or \
               its ClusterManagementAddOn names it, there in `spec.configuration` or as the default of a supported type: it is the \
               template that is deployed, whatever `desiredVersion` or an AddOnHubConfig says. Warns where the two differ: remove \
               one of them. Nothing is said of a version that a template of a narrower layer replaces for some clusters.",
-    check: no_effect_in_addon,
-}];
+    no_effect_in_addon,
+)];
 
 /// Rules of add-ons on a cluster.
-pub(crate) const ON_CLUSTER_ADDONS: &[Rule<ClusterAddon>] = &[Rule {
-    id: NO_EFFECT,
-    on: Operations::CreateAndUpdate,
-    doc: "",
-    check: no_effect,
-}];
+pub(crate) const ON_CLUSTER_ADDONS: &[Rule<ClusterAddon>] =
+    &[Rule::warns(NO_EFFECT, Operations::CreateAndUpdate, "", no_effect)];
 
 fn no_effect(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
     let body = &subject.body;

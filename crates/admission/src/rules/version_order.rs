@@ -19,49 +19,35 @@ const SKIP: &str = "version/skip";
 
 /// Rules of add-ons.
 pub(crate) const ON_ADDONS: &[Rule<Addon>] = &[
-    Rule {
-        id: DOWNGRADE,
-        on: Operations::Update,
-        doc: "A version does not go back.\n\n\
+    Rule::warns(
+        DOWNGRADE,
+        Operations::Update,
+        "A version does not go back.\n\n\
               An older agent may not read what the newer one has written. Warns when `desiredVersion` becomes lower than the \
               stored one, on a ManagedClusterAddOn, in the templates of placements and in an AddOnHubConfig, and when a \
               reference to an AddOnHubConfig or AddOnTemplate names one of a lower version than before. Set the rule to \
               Deny where rollbacks need a review.",
-        check: downgrade_in_templates,
-    },
-    Rule {
-        id: SKIP,
-        on: Operations::Update,
-        doc: "An upgrade does not pass over versions.\n\n\
+        downgrade_in_templates,
+    ),
+    Rule::warns(
+        SKIP,
+        Operations::Update,
+        "An upgrade does not pass over versions.\n\n\
               Agents are mostly tested from one minor version to the next. Warns when the add-on has versions of another \
               minor between the stored one and the new one, and names them.",
-        check: skip_in_templates,
-    },
+        skip_in_templates,
+    ),
 ];
 
 /// Rules of add-ons on a cluster.
 pub(crate) const ON_CLUSTER_ADDONS: &[Rule<ClusterAddon>] = &[
-    Rule {
-        id: DOWNGRADE,
-        on: Operations::Update,
-        doc: "",
-        check: own_downgrade,
-    },
-    Rule {
-        id: SKIP,
-        on: Operations::Update,
-        doc: "",
-        check: own_skip,
-    },
+    Rule::warns(DOWNGRADE, Operations::Update, "", own_downgrade),
+    Rule::warns(SKIP, Operations::Update, "", own_skip),
 ];
 
 /// Rules of versions as configuration objects.
-pub(crate) const ON_HUB_CONFIGS: &[Rule<HubConfig>] = &[Rule {
-    id: DOWNGRADE,
-    on: Operations::Update,
-    doc: "",
-    check: hub_downgrade,
-}];
+pub(crate) const ON_HUB_CONFIGS: &[Rule<HubConfig>] =
+    &[Rule::warns(DOWNGRADE, Operations::Update, "", hub_downgrade)];
 
 /// A change from one version to another.
 pub(super) struct Change {

@@ -1,4 +1,4 @@
-//! The definitions room: what Tidegate's fields add to the definitions of Open Cluster Management that a hub has.
+//! What Tidegate's fields add to the definitions of Open Cluster Management that a hub has.
 //!
 //! Decides additions to `v1alpha1` alone: its schema and its columns. What a hub has already is never changed and never taken away, but
 //! for what this room has added itself and recorded on the definition. Never touches the list of versions, what is served or

@@ -1,4 +1,4 @@
-//! The cockpit room: one picture of a rollout, of an add-on or of an upgrade of clusters, for every face that shows it.
+//! One picture of a rollout, of an add-on or of an upgrade of clusters, for every face that shows it.
 //!
 //! Decides words and layout, and never who moves: turns, budgets and ends are those that `plan` and `upgrade` have decided, written down
 //! while they did. Reads no hub, has no clock, and does bounded work whatever the number of clusters is.

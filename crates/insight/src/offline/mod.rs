@@ -1,4 +1,4 @@
-//! The offline room: a hub that is only a heap of objects, from files, from a dump, or read from a live hub.
+//! A hub that is only a heap of objects, from files, from a dump, or read from a live hub.
 //!
 //! Decides what a dump holds and leaves out, and which object a file means. Everything that is known about the objects is
 //! worked out by the store that the controllers use, fed with them; nothing here is a second implementation of it.

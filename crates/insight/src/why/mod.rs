@@ -1,4 +1,4 @@
-//! The why room: why an add-on is not where it should be, from its hub object down to what an agent reports.
+//! Why an add-on is not where it should be, from its hub object down to what an agent reports.
 //!
 //! Decides at which object the chain stops, and which clusters share a cause. What holds a cluster back is asked of
 //! `plan::addon`, as the controllers ask it; what an agent has reported is read from its works. Reads nothing by itself.

@@ -1,4 +1,4 @@
-//! The certificates room: what a certificate says, and what a Secret that certificates are renewed in should hold next.
+//! What a certificate says, and what a Secret that certificates are renewed in should hold next.
 //!
 //! A table of contents. `validity` reads a certificate, `holding` a Secret, `step` decides the next step of its renewal, `bundle` what
 //! tells an API server whom to trust. Never makes a key, never knows what time it is.

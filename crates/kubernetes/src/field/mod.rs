@@ -1,4 +1,4 @@
-//! The field room: where a fault is, what it is, and how it reads.
+//! Where a fault is, what it is, and how it reads.
 //!
 //! Decides how paths, violations and warnings look, down to the `Status` that kubectl prints as native bullets.
 //! Never decides whether there is a fault, and knows no kind.

@@ -1,4 +1,4 @@
-//! The check room: what the gate would say about files.
+//! What the gate would say about files.
 //!
 //! Decides which documents are judged, what is known when they are, and where in the file each finding stands. Whether an
 //! object is right is asked of `admission::decide`, as the webhook asks it. Reads no file: texts come in, a report goes out.

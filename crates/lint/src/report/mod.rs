@@ -1,4 +1,4 @@
-//! The report room: findings about files, in the forms that people, CI systems and editors read.
+//! Findings about files, in the forms that people, CI systems and editors read.
 //!
 //! Decides how findings look: a table with carets, JSON, SARIF 2.1.0, JUnit and GitHub annotations. Never decides what is a
 //! finding, prints nothing, and knows no rule.

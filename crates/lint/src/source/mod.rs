@@ -1,4 +1,4 @@
-//! The source room: manifests as people wrote them, with the line and the column of every value.
+//! Manifests as people wrote them, with the line and the column of every value.
 //!
 //! Decides what a YAML or JSON text says and where each field of it stands. Never knows a kind, and reads no file: a text
 //! comes in. Whatever the text is, the answer is bounded and nothing panics.

@@ -1,4 +1,4 @@
-//! The doctor room: what is wrong with a hub for Tidegate, and what to do about it.
+//! What is wrong with a hub for Tidegate, and what to do about it.
 //!
 //! Decides findings out of facts that its caller has collected: each with an id, a severity, what was seen, a cure and a
 //! command. Never asks a hub, never changes one; what could not be seen is told as unknown, never taken for sound.

@@ -1,4 +1,4 @@
-//! The kit room: the objects that install Tidegate.
+//! The objects that install Tidegate.
 //!
 //! A table of contents. `files` carries the folder `manifests/deploy`, `kustomization` puts a part of it together as kustomize does,
 //! `choice` decides which parts an installation has, and where. Never talks to a hub.

@@ -1,4 +1,4 @@
-//! The release room: how add-ons go back to OCM's add-on manager, and what Tidegate needs where that manager is off.
+//! How add-ons go back to OCM's add-on manager, and what Tidegate needs where that manager is off.
 //!
 //! A table of contents. `steps` decides what of an add-on was Tidegate's alone, `bindings` which rights to copy, `leader` whether a
 //! Tidegate is still at work. Never reads or writes a hub.

@@ -1,4 +1,4 @@
-//! The upgrade room: `upgrade::plan(&View, now) -> Plan`, pure.
+//! `upgrade::plan(&View, now) -> Plan`, pure.
 //!
 //! Decides which clusters upgrade next, which works tell them, and what is told of it. No clock, no client, no memory: everything that
 //! must not be forgotten stands on the hub, so that a restart goes on where it was.

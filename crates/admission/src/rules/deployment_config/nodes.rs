@@ -12,15 +12,15 @@ const NODES: &str = "deployment-config/node-placement";
 const EFFECTS: [&str; 3] = ["NoExecute", "NoSchedule", "PreferNoSchedule"];
 const OPERATORS: [&str; 4] = ["Equal", "Exists", "Gt", "Lt"];
 
-pub(super) const RULES: &[Rule<DeploymentConfig>] = &[Rule {
-    id: NODES,
-    on: Operations::CreateAndUpdate,
-    doc: "A node selector and tolerations are those of a pod.\n\n\
+pub(super) const RULES: &[Rule<DeploymentConfig>] = &[Rule::refuses(
+    NODES,
+    Operations::CreateAndUpdate,
+    "A node selector and tolerations are those of a pod.\n\n\
           Keys and values are those of labels. A toleration without a key has operator Exists, one with operator Exists has no \
           value, its effect is NoSchedule, PreferNoSchedule or NoExecute, and only NoExecute has `tolerationSeconds`. A cluster \
           refuses every other pod, so that the agent would vanish with its next change. Refused.",
-    check: nodes,
-}];
+    nodes,
+)];
 
 fn nodes(subject: &Subject<'_, DeploymentConfig>, findings: &mut Findings) {
     let Some(placement) = subject.body.key("nodePlacement") else {

@@ -26,23 +26,23 @@ const LARGE_COMPILATION: usize = 40_000;
 const DECORATED: [&str; 4] = ["*", "daemonsets", "deployments", "statefulsets"];
 
 pub(super) const RULES: &[Rule<DeploymentConfig>] = &[
-    Rule {
-        id: QUANTITY,
-        on: Operations::CreateAndUpdate,
-        doc: "Limits and requests are amounts that a container can have.\n\n\
+    Rule::refuses(
+        QUANTITY,
+        Operations::CreateAndUpdate,
+        "Limits and requests are amounts that a container can have.\n\n\
               Such as `100m`, `0.5` and `128Mi`, not negative, and a request is not above its limit. A cluster refuses every \
               other pod, so that the agent would vanish with its next change. Refused.",
-        check: quantity,
-    },
-    Rule {
-        id: CONTAINER_ID,
-        on: Operations::CreateAndUpdate,
-        doc: "A container is named by resource, name and container.\n\n\
+        quantity,
+    ),
+    Rule::refuses(
+        CONTAINER_ID,
+        Operations::CreateAndUpdate,
+        "A container is named by resource, name and container.\n\n\
               `deployments:agent:main`; each part is a regular expression, and `*` stands for anything. Anything else stops \
               the add-on wherever the configuration is used. Refused. Only deployments, daemon sets and stateful sets get \
               resources: any other kind warns.",
-        check: container_id,
-    },
+        container_id,
+    ),
 ];
 
 fn quantity(subject: &Subject<'_, DeploymentConfig>, findings: &mut Findings) {

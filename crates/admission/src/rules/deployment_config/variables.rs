@@ -15,15 +15,15 @@ const PRIVATE: [&str; 5] = [
     "__RESOURCE_REQUIREMENTS",
 ];
 
-pub(super) const RULES: &[Rule<DeploymentConfig>] = &[Rule {
-    id: NAME,
-    on: Operations::CreateAndUpdate,
-    doc: "A variable has a name that manifests can use.\n\n\
+pub(super) const RULES: &[Rule<DeploymentConfig>] = &[Rule::refuses(
+    NAME,
+    Operations::CreateAndUpdate,
+    "A variable has a name that manifests can use.\n\n\
           A letter or `_`, then letters, digits and `_`. `__REGISTRIES` and four more names of that form are kept for other \
           settings by other add-on managers, and stop them. Refused. `CLUSTER_NAME` always has its own value, and so has \
           `INSTALL_NAMESPACE` while `agentInstallNamespace` is set: giving them warns.",
-    check: name,
-}];
+    name,
+)];
 
 fn name(subject: &Subject<'_, DeploymentConfig>, findings: &mut Findings) {
     let body = &subject.body;

@@ -15,55 +15,55 @@ use kubernetes::manifest::{Aspect, changed, check};
 const IMMUTABLE: &str = "manifest/immutable";
 
 pub(super) const RULES: &[Rule<Template>] = &[
-    Rule {
-        id: "manifest/type",
-        on: Operations::CreateAndUpdate,
-        doc: "Values of a manifest have the type that their field has.\n\n\
+    Rule::refuses(
+        "manifest/type",
+        Operations::CreateAndUpdate,
+        "Values of a manifest have the type that their field has.\n\n\
               By the schemas of Kubernetes 1.36, for its own kinds: workloads, services, configuration, roles, policies, definitions. A \
               cluster refuses `replicas: \"two\"` or a label `on: true`, and the other manifests of the work wait. A variable always \
               becomes a text. Refused, with the type and the cure.",
-        check: |subject, findings| shape(subject, Aspect::Type, findings),
-    },
-    Rule {
-        id: "manifest/unknown-field",
-        on: Operations::CreateAndUpdate,
-        doc: "Fields of a manifest exist.\n\n\
+        |subject, findings| shape(subject, Aspect::Type, findings),
+    ),
+    Rule::warns(
+        "manifest/unknown-field",
+        Operations::CreateAndUpdate,
+        "Fields of a manifest exist.\n\n\
               By the schemas of Kubernetes 1.36. A cluster drops a field that it does not know, or refuses the object, by how it is \
               applied: `replica: 3` makes one replica. Warns, because a newer cluster may know more.",
-        check: |subject, findings| shape(subject, Aspect::UnknownField, findings),
-    },
-    Rule {
-        id: "manifest/required",
-        on: Operations::CreateAndUpdate,
-        doc: "What a manifest has to say is said.\n\n\
+        |subject, findings| shape(subject, Aspect::UnknownField, findings),
+    ),
+    Rule::warns(
+        "manifest/required",
+        Operations::CreateAndUpdate,
+        "What a manifest has to say is said.\n\n\
               The fields that Kubernetes' schemas ask for: the name of a container, the port of a service, the key of a reference. Warns, \
               because a webhook of the cluster may fill it in.",
-        check: |subject, findings| shape(subject, Aspect::Required, findings),
-    },
-    Rule {
-        id: "manifest/selector",
-        on: Operations::CreateAndUpdate,
-        doc: "A workload selects the pods that it makes.\n\n\
+        |subject, findings| shape(subject, Aspect::Required, findings),
+    ),
+    Rule::refuses(
+        "manifest/selector",
+        Operations::CreateAndUpdate,
+        "A workload selects the pods that it makes.\n\n\
               `spec.selector` of a Deployment, StatefulSet, DaemonSet or ReplicaSet fits the labels of `spec.template`, and is not empty. \
               Every cluster refuses anything else. Labels with a variable are not judged. Refused.",
-        check: |subject, findings| shape(subject, Aspect::Selector, findings),
-    },
-    Rule {
-        id: "manifest/pod",
-        on: Operations::CreateAndUpdate,
-        doc: "The parts of a pod fit together.\n\n\
+        |subject, findings| shape(subject, Aspect::Selector, findings),
+    ),
+    Rule::refuses(
+        "manifest/pod",
+        Operations::CreateAndUpdate,
+        "The parts of a pod fit together.\n\n\
               Containers have different names, what they mount is a volume of the pod, and `restartPolicy` is one that the workload \
               takes. Every cluster refuses anything else. Refused, with the nearest name.",
-        check: |subject, findings| shape(subject, Aspect::Pod, findings),
-    },
-    Rule {
-        id: IMMUTABLE,
-        on: Operations::Update,
-        doc: "What no cluster lets anybody change stays as it was.\n\n\
+        |subject, findings| shape(subject, Aspect::Pod, findings),
+    ),
+    Rule::warns(
+        IMMUTABLE,
+        Operations::Update,
+        "What no cluster lets anybody change stays as it was.\n\n\
               The selector of a workload, the template of a Job, the role of a binding, the claims of a StatefulSet, and the like. The \
               clusters that have the object refuse the new one for ever. Warns, because clusters that do not have it yet take it.",
-        check: immutable,
-    },
+        immutable,
+    ),
 ];
 
 fn shape(subject: &Subject<'_, Template>, aspect: Aspect, findings: &mut Findings) {

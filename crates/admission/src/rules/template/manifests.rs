@@ -18,30 +18,30 @@ const LARGEST: usize = 409_600;
 const BYTES_OF_A_STEP: usize = 64;
 
 pub(super) const RULES: &[Rule<Template>] = &[
-    Rule {
-        id: IDENTITY,
-        on: Operations::CreateAndUpdate,
-        doc: "Every manifest says what it is.\n\n\
+    Rule::refuses(
+        IDENTITY,
+        Operations::CreateAndUpdate,
+        "Every manifest says what it is.\n\n\
               `apiVersion`, `kind` and `metadata.name`. The agent on the cluster cannot apply anything else, and one such \
               manifest holds up all others of the add-on. Refused, at every field that is missing.",
-        check: identity,
-    },
-    Rule {
-        id: DUPLICATE,
-        on: Operations::CreateAndUpdate,
-        doc: "An object stands once in a template.\n\n\
+        identity,
+    ),
+    Rule::refuses(
+        DUPLICATE,
+        Operations::CreateAndUpdate,
+        "An object stands once in a template.\n\n\
               Two manifests of the same kind, namespace and name would be applied over each other for ever. Refused, with \
               the place of the first.",
-        check: duplicate,
-    },
-    Rule {
-        id: SIZE,
-        on: Operations::CreateAndUpdate,
-        doc: "Every manifest fits into a work.\n\n\
+        duplicate,
+    ),
+    Rule::refuses(
+        SIZE,
+        Operations::CreateAndUpdate,
+        "Every manifest fits into a work.\n\n\
               A hub refuses a ManifestWork of more than 500 KiB. The manifests of a template are shared out over several \
               works, but one manifest is never divided: beyond 400 KiB it fits in none. Refused, with its size.",
-        check: size,
-    },
+        size,
+    ),
 ];
 
 fn identity(subject: &Subject<'_, Template>, findings: &mut Findings) {

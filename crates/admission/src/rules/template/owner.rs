@@ -14,10 +14,10 @@ use store::{ConfigPresence, Content, Kind};
 const OTHER_ADDON: &str = "template/other-addon";
 
 /// Rules of add-ons.
-pub(crate) const ON_ADDONS: &[Rule<Addon>] = &[Rule {
-    id: OTHER_ADDON,
-    on: Operations::CreateAndUpdate,
-    doc: "A template runs only for the add-on that it is made for.\n\n\
+pub(crate) const ON_ADDONS: &[Rule<Addon>] = &[Rule::refuses(
+    OTHER_ADDON,
+    Operations::CreateAndUpdate,
+    "A template runs only for the add-on that it is made for.\n\n\
           `spec.addonName` of an AddOnTemplate says whose agents get its manifests, its permissions on the hub and its \
           certificates. A reference of another add-on would give them away, so it is refused in a ClusterManagementAddOn and in a \
           ManagedClusterAddOn, and nothing of it is ever deployed or granted. A template that is not known yet only warns \
@@ -25,24 +25,24 @@ pub(crate) const ON_ADDONS: &[Rule<Addon>] = &[Rule {
           add-on that uses it would leave that add-on on all of its clusters with a template that it may not run, so that nothing \
           comes to them any more, and is refused: make a template of another name. A new template with a name that \
           another add-on refers to already warns, because nobody can keep a name by referring to it.",
-    check: addon_refers,
-}];
+    addon_refers,
+)];
 
 /// Rules of add-ons on a cluster. What they mean is documented where add-ons have them.
-pub(crate) const ON_CLUSTER_ADDONS: &[Rule<ClusterAddon>] = &[Rule {
-    id: OTHER_ADDON,
-    on: Operations::CreateAndUpdate,
-    doc: "",
-    check: refers,
-}];
+pub(crate) const ON_CLUSTER_ADDONS: &[Rule<ClusterAddon>] = &[Rule::refuses(
+    OTHER_ADDON,
+    Operations::CreateAndUpdate,
+    "",
+    refers,
+)];
 
 /// Rules of templates.
-pub(super) const RULES: &[Rule<Template>] = &[Rule {
-    id: OTHER_ADDON,
-    on: Operations::CreateAndUpdate,
-    doc: "",
-    check: is_taken_away,
-}];
+pub(super) const RULES: &[Rule<Template>] = &[Rule::refuses(
+    OTHER_ADDON,
+    Operations::CreateAndUpdate,
+    "",
+    is_taken_away,
+)];
 
 fn is_taken_away(subject: &Subject<'_, Template>, findings: &mut Findings) {
     let owner = subject.body.addon;

@@ -14,25 +14,25 @@ const NAMESPACE: &str = "template/namespace";
 const CONTAINERS: [&str; 2] = ["containers", "initContainers"];
 
 pub(super) const RULES: &[Rule<Template>] = &[
-    Rule {
-        id: IMAGE,
-        on: Operations::CreateAndUpdate,
-        doc: "Every container has an image that can be pulled.\n\n\
+    Rule::refuses(
+        IMAGE,
+        Operations::CreateAndUpdate,
+        "Every container has an image that can be pulled.\n\n\
               Registry, repository in lower case, tag and digest, such as `registry.example.com:5000/team/agent:v1`; no scheme \
               and no blanks. Holds for the containers of Kubernetes' own workloads. Whatever else stands there starts on no \
               cluster. Refused; an image with a variable is not judged.",
-        check: images,
-    },
-    Rule {
-        id: NAMESPACE,
-        on: Operations::CreateAndUpdate,
-        doc: "The namespace of a manifest can exist.\n\n\
+        images,
+    ),
+    Rule::refuses(
+        NAMESPACE,
+        Operations::CreateAndUpdate,
+        "The namespace of a manifest can exist.\n\n\
               At most 63 lower case letters, digits and \"-\", with a letter or digit at both ends. The agent cannot apply anything \
               into another one, and an API server refuses a template that names another one, even if a variable in it would make it \
               valid: it checks the namespace before any variable has its value. Refused, with the nearest valid name; in place of a \
               variable, name a namespace, and let `agentInstallNamespace` of an AddOnDeploymentConfig replace it.",
-        check: namespaces,
-    },
+        namespaces,
+    ),
 ];
 
 fn images(subject: &Subject<'_, Template>, findings: &mut Findings) {

@@ -18,24 +18,20 @@ use store::{AddonFacts, ConfigPresence, Content, Facts, Kind, Name};
 const SAME_OBJECT: &str = "template/same-object";
 const CLUSTER: &str = "{{CLUSTER_NAME}}";
 
-pub(super) const RULES: &[Rule<Template>] = &[Rule {
-    id: SAME_OBJECT,
-    on: Operations::CreateAndUpdate,
-    doc: "An object on a cluster belongs to one add-on.\n\n\
+pub(super) const RULES: &[Rule<Template>] = &[Rule::warns(
+    SAME_OBJECT,
+    Operations::CreateAndUpdate,
+    "An object on a cluster belongs to one add-on.\n\n\
           Where the templates of two add-ons deploy the same object (group, kind, namespace and name) with different content, each \
           writes over the other, and both look well. Warns at the manifest, and on the ClusterManagementAddOn when that comes \
           later, with the other add-on and the object; not if the placements of the two select no cluster in common. \
           Templates count that an add-on refers to, or that stand for one of its versions.",
-    check: same_object,
-}];
+    same_object,
+)];
 
 /// Rules of add-ons. What they mean is documented where templates have them.
-pub(crate) const ON_ADDONS: &[Rule<Addon>] = &[Rule {
-    id: SAME_OBJECT,
-    on: Operations::Create,
-    doc: "",
-    check: same_objects,
-}];
+pub(crate) const ON_ADDONS: &[Rule<Addon>] =
+    &[Rule::warns(SAME_OBJECT, Operations::Create, "", same_objects)];
 
 /// Group, kind, namespace and name.
 type Identity = (String, String, String, String);

@@ -9,10 +9,10 @@ use kubernetes::field::{Class, Findings};
 use model::{OwnSigner, check_certificate_name, rule};
 
 pub(super) const RULES: &[Rule<Template>] = &[
-    Rule {
-        id: rule::SIGNER,
-        on: Operations::CreateAndUpdate,
-        doc: "A custom signer is the add-on's own.\n\n\
+    Rule::refuses(
+        rule::SIGNER,
+        Operations::CreateAndUpdate,
+        "A custom signer is the add-on's own.\n\n\
               A certificate of a signer of Kubernetes (`kubernetes.io/…`, `k8s.io/…`) makes its bearer a client of the hub or a \
               node, under whatever name the template states. Some signers are reserved by name, because a component of the hub \
               signs them itself: `open-cluster-management.io/proxy-agent-signer` for the add-on `cluster-proxy`, \
@@ -21,18 +21,18 @@ pub(super) const RULES: &[Rule<Template>] = &[
               `open-cluster-management.io/grpc` for no add-on, and those of `--reserved-signers`. All other names of the domain \
               `open-cluster-management.io` are free. Access to the hub is `type: KubeClient`; for everything else name a signer of \
               the add-on's own. Refused, and never approved or signed.",
-        check: signers,
-    },
-    Rule {
-        id: rule::SIGNER_SUBJECT,
-        on: Operations::CreateAndUpdate,
-        doc: "A certificate of a custom signer names nobody whom the hub would believe.\n\n\
+        signers,
+    ),
+    Rule::refuses(
+        rule::SIGNER_SUBJECT,
+        Operations::CreateAndUpdate,
+        "A certificate of a custom signer names nobody whom the hub would believe.\n\n\
               Users, groups and organizational units that begin with `system:`, `kubeadm:` or `tidegate:` are the hub's own, and those that begin with \
               `open-cluster-management:` belong to clusters and other add-ons, `open-cluster-management:<add-on>` aside. If \
               the hub trusts the signer's certificate, or comes to, such a name is a key to it. Refused, and never approved \
               or signed.",
-        check: subjects,
-    },
+        subjects,
+    ),
 ];
 
 /// Returns the custom signers of a template.

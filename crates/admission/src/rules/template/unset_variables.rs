@@ -20,20 +20,20 @@ use store::{AddonFacts, Content, Kind, Template};
 const LETTERS: usize = 120;
 
 /// Rules of add-ons. What they mean is documented where templates have them.
-pub(crate) const ON_ADDONS: &[Rule<Addon>] = &[Rule {
-    id: UNKNOWN,
-    on: Operations::CreateAndUpdate,
-    doc: "",
-    check: addon_leaves_unset,
-}];
+pub(crate) const ON_ADDONS: &[Rule<Addon>] = &[Rule::warns(
+    UNKNOWN,
+    Operations::CreateAndUpdate,
+    "",
+    addon_leaves_unset,
+)];
 
 /// Rules of add-ons on a cluster.
-pub(crate) const ON_CLUSTER_ADDONS: &[Rule<ClusterAddon>] = &[Rule {
-    id: UNKNOWN,
-    on: Operations::CreateAndUpdate,
-    doc: "",
-    check: leaves_unset,
-}];
+pub(crate) const ON_CLUSTER_ADDONS: &[Rule<ClusterAddon>] = &[Rule::warns(
+    UNKNOWN,
+    Operations::CreateAndUpdate,
+    "",
+    leaves_unset,
+)];
 
 fn addon_leaves_unset(subject: &Subject<'_, Addon>, findings: &mut Findings) {
     if !subject.facts.knows(Kind::DeploymentConfig) {

@@ -22,27 +22,27 @@ pub(super) const BUILT_IN: [&str; 2] = ["CLUSTER_NAME", "INSTALL_NAMESPACE"];
 pub(super) const KUBECONFIG: &str = "HUB_KUBECONFIG";
 
 pub(super) const RULES: &[Rule<Template>] = &[
-    Rule {
-        id: UNCLOSED,
-        on: Operations::CreateAndUpdate,
-        doc: "Braces that open are closed.\n\n\
+    Rule::refuses(
+        UNCLOSED,
+        Operations::CreateAndUpdate,
+        "Braces that open are closed.\n\n\
               `{{` without `}}` in one text of a manifest cannot be filled in. Other add-on managers end on it, and with \
               them every add-on of the hub. Refused, at the text.",
-        check: unclosed,
-    },
-    Rule {
-        id: BLANKS,
-        on: Operations::CreateAndUpdate,
-        doc: "A variable is written without blanks.\n\n\
+        unclosed,
+    ),
+    Rule::refuses(
+        BLANKS,
+        Operations::CreateAndUpdate,
+        "A variable is written without blanks.\n\n\
               `{{CLUSTER_NAME}}`: with blanks around the name it is no variable, and other add-on managers put nothing in \
               its place. Refused for the names that every template has; any other text with blanks may belong to the \
               templates of another program.",
-        check: blanks,
-    },
-    Rule {
-        id: UNKNOWN,
-        on: Operations::CreateAndUpdate,
-        doc: "Every variable has a value.\n\n\
+        blanks,
+    ),
+    Rule::warns(
+        UNKNOWN,
+        Operations::CreateAndUpdate,
+        "Every variable has a value.\n\n\
               `CLUSTER_NAME` and `INSTALL_NAMESPACE` always have one, `HUB_KUBECONFIG` when the template has a \
               `registration`; all others come from the `customizedVariables` of an AddOnDeploymentConfig. A manifest with a \
               variable that no configuration of the hub has cannot be rendered. Warns once for each name, with the \
@@ -50,17 +50,17 @@ pub(super) const RULES: &[Rule<Template>] = &[
               variables; when a ManagedClusterAddOn brings a template to a cluster whose configurations leave variables of it without \
               a value; and when an AddOnDeploymentConfig loses a variable that the template of a cluster needs which runs with it. \
               The last three name all of the variables.",
-        check: unknown,
-    },
-    Rule {
-        id: OF_CLUSTER,
-        on: Operations::CreateAndUpdate,
-        doc: "A variable of the cluster names what the cluster says.\n\n\
+        unknown,
+    ),
+    Rule::refuses(
+        OF_CLUSTER,
+        Operations::CreateAndUpdate,
+        "A variable of the cluster names what the cluster says.\n\n\
               `{{CLUSTER_LABEL:region}}`, `{{CLUSTER_CLAIM:id.k8s.io}}` and `{{CLUSTER_ANNOTATION:example.com/owner}}`: a label, a claim or \
               an annotation by its key, with `:-` and a text that counts where the cluster says nothing. Without blanks, and with no \
               braces within. Anything else that begins like one can be filled in on no cluster. Refused, with both forms.",
-        check: of_cluster,
-    },
+        of_cluster,
+    ),
 ];
 
 fn each(subject: &Subject<'_, Template>, mut see: impl FnMut(&str, &Trail<'_>)) {

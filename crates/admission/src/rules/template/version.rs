@@ -4,6 +4,7 @@
 //! is found by its name.
 
 use crate::subject::{Operations, Rule, Subject, Template};
+use api::names::labels::TEMPLATE_VERSION;
 use kubernetes::field::{Class, Fault, Findings, quoted};
 use model::AddonVersion;
 
@@ -11,23 +12,13 @@ const LABEL: &str = "version/label";
 const TWICE: &str = "version/twice";
 
 pub(super) const RULES: &[Rule<Template>] = &[
-    Rule {
-        id: LABEL,
-        on: Operations::CreateAndUpdate,
-        doc: "The version label of a template is a version.\n\n\
+    Rule::refuses(LABEL, Operations::CreateAndUpdate, "The version label of a template is a version.\n\n\
               `addon.open-cluster-management.io/version` makes a template one that can be asked for by `desiredVersion`. A label \
               that is no version is listed nowhere, and nobody can choose the template. Refused: write a version such as \
-              `v1.2.3`, or remove the label.",
-        check: label,
-    },
-    Rule {
-        id: TWICE,
-        on: Operations::CreateAndUpdate,
-        doc: "A version of an add-on has one template.\n\n\
+              `v1.2.3`, or remove the label.", label).reading(&[("labels", TEMPLATE_VERSION)]),
+    Rule::warns(TWICE, Operations::CreateAndUpdate, "A version of an add-on has one template.\n\n\
               `v1` and `v1.0` are the same version. Of two templates for one version the first by name counts, and the other is \
-              never chosen. Warns, with the name of the other template.",
-        check: twice,
-    },
+              never chosen. Warns, with the name of the other template.", twice),
 ];
 
 fn label(subject: &Subject<'_, Template>, findings: &mut Findings) {

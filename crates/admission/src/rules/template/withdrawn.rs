@@ -12,15 +12,15 @@ use store::Kind;
 
 const WITHDRAWN: &str = "version/withdrawn";
 
-pub(super) const RULES: &[Rule<Template>] = &[Rule {
-    id: WITHDRAWN,
-    on: Operations::Update,
-    doc: "A template keeps its version while clusters have it by that.\n\n\
+pub(super) const RULES: &[Rule<Template>] = &[Rule::warns(
+    WITHDRAWN,
+    Operations::Update,
+    "A template keeps its version while clusters have it by that.\n\n\
           Who asks for a version that no template stands for any more keeps what it has and gets nothing else (`VersionNotFound`), \
           and who asks for none moves to the version that is the default then, also to a lower one. Warns, with the number of each, \
           when the label is changed or removed. Make the template of another version first, and let clusters ask for that.",
-    check: withdrawn,
-}];
+    withdrawn,
+)];
 
 fn withdrawn(subject: &Subject<'_, Template>, findings: &mut Findings) {
     let (addon, facts) = (subject.body.addon, subject.facts);
