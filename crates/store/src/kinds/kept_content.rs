@@ -5,11 +5,9 @@
 use k8s_openapi::api::apps::v1::ControllerRevision;
 use serde_json::{Value, json};
 
-use super::deployment_config::DeploymentConfig;
-use super::hub_config::HubConfig;
+use super::configs::{DeploymentConfig, HubConfig, Template};
 use super::plain::Plain;
 use super::stored::Stored;
-use super::template::Template;
 use crate::decode::read::{meta, owners, parse};
 use crate::kind::{Kind, ObjectKey, Owner, Touched};
 use crate::parts::kept::keeps;
