@@ -121,6 +121,8 @@ def widen_lists(markdown):
         lines.append(" " * (4 * depth + indent - base) + text if text else "")
         if FENCE.match(line):
             fenced = not fenced
+            # ```rust,no_run
+            lines[-1] = lines[-1].split(",")[0]
         elif text and not fenced and item:
             levels.append(item.end() - 1)
     return "\n".join(lines)
@@ -152,14 +154,16 @@ def on_files(files, config):
     for path in sorted(links.links.pages):
         if (ROOT / path).is_file():
             files.append(File.generated(config, PREFIX + path, abs_src_path=str(ROOT / path)))
+    script = Path(__file__).with_name("search.js")
+    files.append(File.generated(config, "assets/search.js", abs_src_path=str(script)))
     return files
 
 
 def on_page_markdown(markdown, page, config, files):
     links.links.page = page
-    boost = config.extra["search_boost"].get(page.file.src_uri)
-    if boost is not None:
-        page.meta["search"] = {"boost": boost}
+    for prefix, boost in config.extra["search_boost"].items():
+        if page.file.src_uri.startswith(prefix):
+            page.meta["search"] = {"boost": boost}
     return widen_lists(markdown)
 
 
