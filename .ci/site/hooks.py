@@ -29,8 +29,8 @@ FENCE = re.compile(r" *(```|~~~)")
 ITEM = re.compile(r"(?P<indent> *)(?P<marker>[*+-]|\d+[.)]) +\S")
 # What a browser loads by itself. Mermaid diagrams load a script from another server.
 LOADED = re.compile(
-    r"<(?:script|link|img|iframe|source|video|audio)\b[^>]*\b(?:src|href)=[\"']?(?:https?:)?//"
-    r"|class=[\"']?mermaid"
+    r"<(?:script|img|iframe|source|video|audio|link(?![^>]*\brel=[\"']?(?:canonical|prev|next)))\b"
+    r"[^>]*\b(?:src|href)=[\"']?(?:https?:)?//|class=[\"']?mermaid"
 )
 log = logging.getLogger("mkdocs.plugins.tidegate")
 
