@@ -154,8 +154,9 @@ def on_files(files, config):
     for path in sorted(links.links.pages):
         if (ROOT / path).is_file():
             files.append(File.generated(config, PREFIX + path, abs_src_path=str(ROOT / path)))
-    script = Path(__file__).with_name("search.js")
-    files.append(File.generated(config, "assets/search.js", abs_src_path=str(script)))
+    for name in ("search.js", "site.css"):
+        path = Path(__file__).with_name(name)
+        files.append(File.generated(config, "assets/" + name, abs_src_path=str(path)))
     return files
 
 
