@@ -52,10 +52,12 @@ impl AuditArgs {
     /// Starts the audit, if there is to be one.
     pub(super) fn start(
         self,
-        (client, tide): (Client, &Tide),
+        client: Client,
+        tide: &Tide,
         sightings: Option<Sightings>,
         rulebook: &Arc<ArcSwap<Rulebook>>,
-        (metrics, shows): (Metrics, Option<watch::Sender<Arc<Told>>>),
+        metrics: Metrics,
+        shows: Option<watch::Sender<Arc<Told>>>,
     ) -> Option<Auditor> {
         let options = AuditOptions {
             facts: tide.facts(),

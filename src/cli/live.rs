@@ -95,7 +95,7 @@ async fn stored_definitions(client: &Client, names: &BTreeSet<String>) -> Result
     let resource = ApiResource::from_gvk_with_plural(&gvk, "customresourcedefinitions");
     let mut found = Vec::new();
     for name in names {
-        match one(client, &resource, ("", name)).await {
+        match one(client, &resource, "", name).await {
             Ok(read) => found.extend(read),
             Err(kube::Error::Api(status)) if status.code == 403 => {
                 complain(&Shown::line(&format!(
@@ -405,7 +405,7 @@ async fn look(
     if namespaced == config.namespace.is_empty() {
         return Ok(Some(ConfigLookup::Absent(absence(config, namespaced))));
     }
-    match one(client, resource, (&config.namespace, &config.name)).await {
+    match one(client, resource, &config.namespace, &config.name).await {
         Ok(Some(object)) => Ok(Some(ConfigLookup::Exists(ObservedConfig::of(&object)))),
         Ok(None) => Ok(Some(ConfigLookup::Absent(absence(config, namespaced)))),
         Err(kube::Error::Api(status)) if status.code == 403 => Ok(None),

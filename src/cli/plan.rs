@@ -104,8 +104,7 @@ pub(super) fn run(args: &PlanArgs) -> Result<ExitCode, CliError> {
     let controllers = args.behaviour.of(&reading.settings)?;
     let (hub, now) = (reading.hub, reading.now);
     let changes = read(&args.changes)?;
-    let gate = (&args.gate, &controllers);
-    if let Some(status) = refused(gate, (&hub, now), &changes, args.output)? {
+    if let Some(status) = refused(&args.gate, &controllers, &hub, now, &changes, args.output)? {
         return Ok(status);
     }
     let settings = controllers.settings();
@@ -128,7 +127,7 @@ pub(super) fn run(args: &PlanArgs) -> Result<ExitCode, CliError> {
         return Ok(ExitCode::SUCCESS);
     }
     let progress = Progress::begin("playing what would happen");
-    let foreseen = Foreseen::of(args, (&hub, &changes.files), (&settings, now));
+    let foreseen = Foreseen::of(args, &hub, &changes.files, &settings, now);
     drop(progress);
     foreseen.tell(args)?;
     Ok(ExitCode::SUCCESS)
@@ -144,7 +143,7 @@ struct Foreseen {
 }
 
 impl Foreseen {
-    fn of(args: &PlanArgs, (hub, files): (&Hub, &[File]), (settings, now): (&Settings, Timestamp)) -> Self {
+    fn of(args: &PlanArgs, hub: &Hub, files: &[File], settings: &Settings, now: Timestamp) -> Self {
         let with_changes = changed(hub, files);
         let mut addons = insight::forecast::forecast(&with_changes, settings.clone(), now);
         let mut upgrades = insight::forecast::upgrades(&with_changes, settings.clone(), now);
@@ -218,8 +217,10 @@ fn text(addons: &[Forecast], same: usize, upgrades: &[UpgradeForecast], listing:
 
 /// Judges the changes as the gate of that hub would; what it refuses is printed, and what it warns of as well.
 pub(super) fn refused(
-    (gate, controllers): (&GateArgs, &ControllerArgs),
-    (hub, now): (&Hub, Timestamp),
+    gate: &GateArgs,
+    controllers: &ControllerArgs,
+    hub: &Hub,
+    now: Timestamp,
     changes: &Folder,
     output: PlanFormat,
 ) -> Result<Option<ExitCode>, CliError> {

@@ -52,7 +52,8 @@ pub(super) fn open(folder: Option<&Path>) -> Result<Opened, CliError> {
 
 /// Starts to follow policies; returns when those that exist are in the rulebook.
 pub(super) async fn start(
-    (client, tells): (Client, PolicyTells),
+    client: Client,
+    tells: PolicyTells,
     opened: Opened,
     rulebook: Rulebook,
     metrics: Metrics,

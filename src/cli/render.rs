@@ -72,8 +72,7 @@ pub(super) fn run(args: &RenderArgs) -> Result<ExitCode, CliError> {
     let controllers = args.behaviour.of(&reading.settings)?;
     let (hub, now) = (reading.hub, reading.now);
     let changes = read(&args.changes)?;
-    let gate = (&args.gate, &controllers);
-    if let Some(status) = refused(gate, (&hub, now), &changes, PlanFormat::Text)? {
+    if let Some(status) = refused(&args.gate, &controllers, &hub, now, &changes, PlanFormat::Text)? {
         return Ok(status);
     }
     let hub = changed(&hub, &changes.files);

@@ -62,9 +62,12 @@ fn upgrade_of(text: &str) -> Option<&str> {
 }
 
 fn of_upgrade(
-    (hub, settings, now): (&Hub, Settings, Timestamp),
+    hub: &Hub,
+    settings: Settings,
+    now: Timestamp,
     asked: (&str, Option<&str>),
-    (output, listing): (OutputFormat, Listing),
+    output: OutputFormat,
+    listing: Listing,
 ) -> Result<ExitCode, CliError> {
     let answer = insight::why::why_upgrade(hub, settings, asked, now)
         .map_err(|error| CliError::Refused(Box::new(error)))?;
@@ -89,9 +92,12 @@ pub(super) fn run(args: &WhyArgs) -> Result<ExitCode, CliError> {
     let cluster = args.cluster.as_deref();
     if let Some(upgrade) = upgrade_of(&args.addon) {
         return of_upgrade(
-            (&hub, settings, now),
+            &hub,
+            settings,
+            now,
             (upgrade, cluster),
-            (args.output, listing(args.all)),
+            args.output,
+            listing(args.all),
         );
     }
     let answer = insight::why::why(&hub, settings, (&args.addon, cluster), now)

@@ -18,8 +18,8 @@ use tracing::{info, warn};
 use uuid::Uuid;
 
 use super::gate_certificate::apply::apply_secret;
-use super::gate_certificate::object_watch::{ObservedObject, observed};
-use super::runtime::error_root::root;
+use super::runtime::api_watch::{ObservedObject, observed};
+use super::runtime::apply_error::root;
 use api::hash::Keys;
 
 /// The name of the first key. Keys that are added later sort behind it when they are named by a date.

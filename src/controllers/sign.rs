@@ -132,7 +132,7 @@ pub(super) async fn certificate(
     let part = |key: &str| data.get(key).map(|bytes| bytes.0.as_slice());
     let pair = part("tls.crt").zip(part("tls.key"));
     let signed = match pair {
-        Some((certificate, key)) => issue(signing, (certificate, key), uid, Timestamp::now()),
+        Some((certificate, key)) => issue(signing, certificate, key, uid, Timestamp::now()),
         None => Err(Fault::Secret("tls.crt or tls.key is absent")),
     };
     signed.map_err(|fault| match fault {
@@ -157,7 +157,8 @@ fn signs_for(secret: &Secret, addon: &str) -> bool {
 
 fn issue(
     signing: &Signing,
-    (certificate, key): (&[u8], &[u8]),
+    certificate: &[u8],
+    key: &[u8],
     uid: &str,
     now: Timestamp,
 ) -> Result<String, Fault> {
@@ -323,7 +324,7 @@ mod tests {
     fn issued(signing: &Signing) -> Vec<u8> {
         let (certificate, key) = authority(true);
         let key = key.serialize_pem();
-        let pem = issue(signing, (certificate.as_bytes(), key.as_bytes()), UID, now()).unwrap();
+        let pem = issue(signing, certificate.as_bytes(), key.as_bytes(), UID, now()).unwrap();
         let der = CertificateDer::from_pem_slice(pem.as_bytes()).unwrap().to_vec();
         let authority = CertificateDer::from_pem_slice(certificate.as_bytes()).unwrap();
         let (_, authority) = X509Certificate::from_der(&authority).unwrap();
@@ -341,7 +342,7 @@ mod tests {
         let asked = Arc::get_mut(&mut signing.asked).unwrap();
         let last = asked.der.len() - 1;
         asked.der[last] ^= 1;
-        let fault = issue(&signing, (certificate.as_bytes(), key.as_bytes()), UID, now());
+        let fault = issue(&signing, certificate.as_bytes(), key.as_bytes(), UID, now());
         assert!(matches!(fault, Err(Fault::Request(_))), "{fault:?}");
     }
 
@@ -349,7 +350,6 @@ mod tests {
     fn a_request_for_somebody_else_than_was_checked_is_refused() {
         let (certificate, key) = authority(true);
         let key = key.serialize_pem();
-        let pair = (certificate.as_bytes(), key.as_bytes());
         let changes: [fn(&mut CertificateRequest); 4] = [
             |bearer| bearer.users = vec!["worker".to_owned()],
             |bearer| drop(bearer.groups.pop_first()),
@@ -358,9 +358,9 @@ mod tests {
         ];
         for change in changes {
             let mut signing = signing(&["hello.addon.open-cluster-management.io"], None);
-            assert!(issue(&signing, pair, UID, now()).is_ok());
+            assert!(issue(&signing, certificate.as_bytes(), key.as_bytes(), UID, now()).is_ok());
             change(&mut signing.bearer);
-            let fault = issue(&signing, pair, UID, now());
+            let fault = issue(&signing, certificate.as_bytes(), key.as_bytes(), UID, now());
             assert!(matches!(fault, Err(Fault::Request(_))), "{fault:?}");
         }
     }
@@ -440,7 +440,8 @@ mod tests {
         for (certificate, key, expected) in rows {
             let fault = issue(
                 &signing(&[], None),
-                (certificate.as_bytes(), key.as_bytes()),
+                certificate.as_bytes(),
+                key.as_bytes(),
                 UID,
                 now(),
             );

@@ -21,7 +21,7 @@ use super::runtime::Controller;
 use super::runtime::clock::{Clock, keep_time, read_date};
 use super::runtime::event_budget::EventBudget;
 use super::runtime::event_recorder::EventRecorder;
-use super::runtime::reconciler::{Controllers, Outlets, Reconciler};
+use super::runtime::reconciler::{Controllers, Outlets, Reconciler, Switches};
 use super::runtime::watch::{Ends, watch_kind};
 use super::upgrade::Upgrading;
 use crate::telemetry::Metrics;
@@ -143,7 +143,9 @@ fn stand(
         standing.spawn(campaign(
             client.clone(),
             election,
-            (leader, term.clone(), metrics),
+            leader,
+            term.clone(),
+            metrics,
             resign.clone(),
         ));
     }
@@ -238,14 +240,19 @@ impl Tide {
             relists,
         };
         watches.spawn(keep_time(client.clone(), clock.clone(), stop.clone()));
-        let ends = (stop.clone(), leading.clone(), fence);
+        let switches = Switches {
+            stop: stop.clone(),
+            leading: leading.clone(),
+            fence,
+        };
         let keys = options.keys.clone();
         let driver = Reconciler::new(
             term.fenced(&client),
             options,
             outlets,
-            (clock.clone(), controllers(keys)),
-            ends,
+            clock.clone(),
+            controllers(keys),
+            switches,
         );
         let recorder = driver.recorder();
         let driver = tokio::spawn(driver.run(events));

@@ -85,7 +85,8 @@ impl Bench {
     /// own holds the work to its time: a caller that hangs up takes this future away, and the work goes on without it.
     pub(super) async fn work<T: Send + 'static>(
         &self,
-        (bytes, until): (usize, Instant),
+        bytes: usize,
+        until: Instant,
         life: &Arc<Life>,
         work: impl FnOnce(&Stop) -> T + Send + 'static,
     ) -> Result<T, Unjudged> {

@@ -180,7 +180,7 @@ impl Certificate {
         let files = [chain, key].map(|path| (path, read_text(path, LARGEST)));
         match &files {
             [(_, Ok(certificate)), (_, Ok(secret))] => {
-                let wrong = pem::wrong_files((chain, certificate), (key, secret));
+                let wrong = pem::wrong_files(chain, certificate, key, secret);
                 if let Some((words, reason)) = wrong {
                     return Err(CertificateError::WrongFiles { words, reason });
                 }

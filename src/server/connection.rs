@@ -63,8 +63,7 @@ pub(super) async fn serve(hall: ConnectionContext, tcp: TcpStream, place: Place)
         return;
     };
     let h2 = tls.get_ref().1.alpn_protocol() == Some(b"h2");
-    let watched = (Arc::clone(&life), hall.metrics.clone());
-    let tls = Watched::new(tls, watched, h2, hall.limits);
+    let tls = Watched::new(tls, Arc::clone(&life), hall.metrics.clone(), h2, hall.limits);
     let signal = HeadSignal::default();
     let io = TokioIo::new(HeadDeadline::new(tls, signal.clone(), hall.limits.head));
     let (router, asked, health) = (hall.router.clone(), Arc::clone(&life), hall.health.clone());

@@ -41,7 +41,8 @@ impl Converting {
     /// or not its caller still waits.
     async fn work<T: Send + 'static>(
         &self,
-        (peer, patience): (Peer, Duration),
+        peer: Peer,
+        patience: Duration,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Option<Result<T, JoinError>> {
         let turn = self.0.take(peer, patience).await?;
@@ -84,7 +85,7 @@ pub(super) async fn convert(
     // The answer is about as large as the review, and has its room until the caller has taken it.
     let keys = Arc::clone(&desk.rulebook.load().keys);
     let work = move || api::conversion::answer(&bytes, extensions, &keys).map(|answer| held.keeps(answer));
-    match desk.converting.work((peer, TURN), work).await {
+    match desk.converting.work(peer, TURN, work).await {
         Some(Ok(Ok(answer))) => {
             life.reviewed();
             json(StatusCode::OK, answer)
@@ -118,7 +119,7 @@ mod tests {
         for _ in 0..AT_ONCE {
             let (begins, begun) = oneshot::channel();
             let (end, ended) = mpsc::channel::<()>();
-            let work = converting.work((peer, TURN), move || {
+            let work = converting.work(peer, TURN, move || {
                 begins.send(()).expect("it is waited for");
                 ended.recv().ok();
             });
@@ -128,10 +129,10 @@ mod tests {
             }
             ends.push(end);
         }
-        let further = converting.work((peer, Duration::ZERO), || ()).await;
+        let further = converting.work(peer, Duration::ZERO, || ()).await;
         assert!(further.is_none(), "as many as there may be are under way");
         drop(ends);
-        let next = converting.work((peer, Duration::from_mins(1)), || ()).await;
+        let next = converting.work(peer, Duration::from_mins(1), || ()).await;
         assert!(next.is_some(), "they have ended");
     }
 }

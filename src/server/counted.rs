@@ -70,7 +70,7 @@ impl Subject {
         }
     }
 
-    fn tell(&self, (uid, door): (&str, Door), rules: &str) {
+    fn tell(&self, uid: &str, door: Door, rules: &str) {
         let Self {
             user,
             kind,
@@ -88,12 +88,12 @@ impl Subject {
     }
 
     /// Tells of the refusal of a request that was not judged.
-    pub(super) fn tell_unjudged(&self, asked: (&str, Door), why: Unjudged) {
+    pub(super) fn tell_unjudged(&self, uid: &str, door: Door, why: Unjudged) {
         let rules = match why {
             Unjudged::Crowded => "none: too many objects at once",
             Unjudged::TooSlow => "none: not judged in time",
         };
-        self.tell(asked, rules);
+        self.tell(uid, door, rules);
     }
 }
 
@@ -148,7 +148,7 @@ impl Counted<'_> {
     /// Tells of a refusal.
     pub(super) fn denied(&self, uid: &str, subject: &Subject, verdict: &Verdict) {
         let rules: Vec<&str> = refusing(verdict).into_iter().collect();
-        subject.tell((uid, self.door), &rules.join(","));
+        subject.tell(uid, self.door, &rules.join(","));
     }
 
     pub(super) fn unjudged(&self, about: About) {

@@ -43,8 +43,10 @@ impl Wanted {
 /// Returns what is wrong with the files of a chain and of its key, and a word for metrics;
 /// nothing where each holds what it should.
 pub(super) fn wrong_files(
-    (chain, certificate): (&Path, &str),
-    (key, secret): (&Path, &str),
+    chain: &Path,
+    certificate: &str,
+    key: &Path,
+    secret: &str,
 ) -> Option<(Vec<String>, &'static str)> {
     let sights = [
         (Wanted::Certificate, Wanted::Key, chain, kinds(certificate)),
@@ -110,7 +112,7 @@ mod tests {
     use crate::server::Authority;
 
     fn wrong(chain: &str, key: &str) -> Option<(Vec<String>, &'static str)> {
-        wrong_files((Path::new("a"), chain), (Path::new("b"), key))
+        wrong_files(Path::new("a"), chain, Path::new("b"), key)
     }
 
     #[test]

@@ -159,7 +159,7 @@ async fn answer(State(desk): State<Arc<AppState>>, door: Door, request: Request<
         // As at any other path: a stranger does not learn from it that a gate is here.
         return plain(StatusCode::NOT_FOUND, "");
     };
-    question(&desk, (door, &life), request)
+    question(&desk, door, &life, request)
         .await
         .unwrap_or_else(|refusal| {
             desk.metrics.admission().turned_away(label(door));
@@ -182,7 +182,8 @@ pub(super) fn admitted(desk: &AppState, request: &Request<Body>) -> Option<Arc<L
 
 async fn question(
     desk: &AppState,
-    (door, life): (Door, &Arc<Life>),
+    door: Door,
+    life: &Arc<Life>,
     request: Request<Body>,
 ) -> Result<Response<Body>, Response<Body>> {
     if !is_json(request.headers()) {
@@ -199,7 +200,7 @@ async fn question(
     let _under_way = desk.requests.one(peer, standing).ok_or_else(busy)?;
     let mut held = desk.buffering.open(peer, standing);
     let answer_by = answer_by(&request, &desk.limits);
-    let bytes = read((desk, door), (request, answer_by), (&mut held, life)).await?;
+    let bytes = read(desk, door, request, answer_by, &mut held, life).await?;
     if bytes.is_empty() {
         return Err(plain(StatusCode::BAD_REQUEST, "the body is empty"));
     }
@@ -222,7 +223,7 @@ async fn question(
     };
     let answer = match judged {
         Ok(judged) => answered(&judged, counted).map_err(|told| plain(StatusCode::BAD_REQUEST, &told))?,
-        Err(why) => unjudged(asked.bytes, why, (counted, desk.limits.large_bytes)).await?,
+        Err(why) => unjudged(asked.bytes, why, counted, desk.limits.large_bytes).await?,
     };
     life.reviewed();
     Ok(answer)
@@ -272,7 +273,7 @@ async fn judged(
     facts: Arc<Facts>,
 ) -> Result<Judged, Unjudged> {
     let is_large = asked.bytes.len() >= desk.limits.large_bytes;
-    let room = desk.trees.take(&asked.bytes, (is_large, asked.until)).await;
+    let room = desk.trees.take(&asked.bytes, is_large, asked.until).await;
     let room = room.map_err(|()| Unjudged::Crowded)?;
     let work = {
         let (decide, rulebook, asked) = (desk.decide, desk.rulebook.load_full(), asked.clone());
@@ -299,9 +300,7 @@ async fn judged(
             }))
         }
     };
-    desk.bench
-        .work((asked.bytes.len(), asked.until), life, work)
-        .await
+    desk.bench.work(asked.bytes.len(), asked.until, life, work).await
 }
 
 /// Decides again with what the hub says of the objects in doubt, and of what the user may do. Where it says nothing in time, the
@@ -364,14 +363,15 @@ fn answered(judged: &Judged, counted: Counted<'_>) -> Result<Response<Body>, Str
 async fn unjudged(
     bytes: Bytes,
     why: Unjudged,
-    (counted, large): (Counted<'_>, usize),
+    counted: Counted<'_>,
+    large: usize,
 ) -> Result<Response<Body>, Response<Body>> {
     let (far, door) = (bytes.len() >= large, counted.door);
     let encode = move || {
         Review::decode(&bytes).map(|review| {
             let request = review.request(door);
             if why == Unjudged::Crowded || !review.may_pass_unjudged() {
-                Subject::of(&request).tell_unjudged((review.uid(), door), why);
+                Subject::of(&request).tell_unjudged(review.uid(), door, why);
             }
             (about(&request), wire::encode_unjudged(&review, why))
         })
@@ -390,9 +390,12 @@ async fn unjudged(
 }
 
 async fn read(
-    (desk, door): (&AppState, Door),
-    (request, answer_by): (Request<Body>, Instant),
-    (held, life): (&mut Share, &Life),
+    desk: &AppState,
+    door: Door,
+    request: Request<Body>,
+    answer_by: Instant,
+    held: &mut Share,
+    life: &Life,
 ) -> Result<Bytes, Response<Body>> {
     let limits = Limits {
         body: desk.limits.body.min(answer_by - Instant::now()),

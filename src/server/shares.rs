@@ -86,7 +86,7 @@ impl Allotted {
         self.peers.get(&peer).copied().unwrap_or_default()
     }
 
-    fn fits(&self, (total, reserve): (usize, usize), share: &Share, more: usize) -> bool {
+    fn fits(&self, total: usize, reserve: usize, share: &Share, more: usize) -> bool {
         let after = self.all.saturating_add(more);
         let own = self.of(share.peer).saturating_add(more);
         match share.standing {
@@ -103,7 +103,7 @@ impl Share {
     fn grow_now(&mut self, more: usize) -> bool {
         let shares = Arc::clone(&self.shares);
         let mut held = shares.held();
-        if !held.fits((shares.total, shares.reserve), self, more) {
+        if !held.fits(shares.total, shares.reserve, self, more) {
             return false;
         }
         held.all += more;

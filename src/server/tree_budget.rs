@@ -39,7 +39,8 @@ impl TreeBudget {
     pub(super) async fn take(
         &self,
         text: &Bytes,
-        (is_large, until): (bool, Instant),
+        is_large: bool,
+        until: Instant,
     ) -> Result<Option<OwnedSemaphorePermit>, ()> {
         let bytes = if is_large {
             let text = text.clone();
@@ -84,16 +85,16 @@ mod tests {
         let budget = TreeBudget::new(192 << 20);
         let until = || Instant::now() + Duration::from_secs(1);
         let largest = text(800_000);
-        let one = budget.take(&largest, (true, until())).await.expect("room");
-        let two = budget.take(&largest, (true, until())).await.expect("room");
+        let one = budget.take(&largest, true, until()).await.expect("room");
+        let two = budget.take(&largest, true, until()).await.expect("room");
         assert!(one.is_some() && two.is_some());
-        assert!(budget.take(&largest, (true, until())).await.is_err());
+        assert!(budget.take(&largest, true, until()).await.is_err());
         let small = budget
-            .take(&text(100), (false, until()))
+            .take(&text(100), false, until())
             .await
             .expect("it needs none");
         assert!(small.is_none());
         drop(one);
-        assert!(budget.take(&largest, (true, until())).await.is_ok());
+        assert!(budget.take(&largest, true, until()).await.is_ok());
     }
 }

@@ -29,12 +29,7 @@ pub(super) struct Watched<S> {
 }
 
 impl<S> Watched<S> {
-    pub(super) fn new(
-        stream: S,
-        (life, metrics): (Arc<Life>, Metrics),
-        frames: bool,
-        limits: Limits,
-    ) -> Self {
+    pub(super) fn new(stream: S, life: Arc<Life>, metrics: Metrics, frames: bool, limits: Limits) -> Self {
         Self {
             stream,
             life,
@@ -128,7 +123,7 @@ mod tests {
         };
         let (near, mut far) = tokio::io::duplex(1 << 10);
         let life = Life::new(Peer::from(IpAddr::from([127, 0, 0, 1])), Instant::now());
-        let mut watched = Watched::new(near, (Arc::new(life), Metrics::default()), false, limits);
+        let mut watched = Watched::new(near, Arc::new(life), Metrics::default(), false, limits);
         let taking = async {
             let mut taken = vec![0; takes];
             while far.read_exact(&mut taken).await.is_ok() {

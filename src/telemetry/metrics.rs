@@ -29,8 +29,7 @@ use super::queue::QueueMetrics;
 use super::staleness::StalenessMetrics;
 use super::traces::TraceMetrics;
 use super::upgrades::UpgradeMetrics;
-use super::watches::WatchMetrics;
-use super::webhooks::WebhookMetrics;
+use super::watches::{WatchMetrics, WebhookMetrics};
 use super::words::words;
 
 /// What became of a write to the hub.

@@ -20,7 +20,6 @@ pub mod trace_wire;
 mod traces;
 mod upgrades;
 mod watches;
-mod webhooks;
 mod words;
 
 pub use api_calls::{ApiMetrics, CountCalls, Counted};
@@ -36,5 +35,4 @@ pub use trace_context::{Parent, Ratio, TRACEPARENT};
 pub use trace_sender::{Collector, Sending, TraceError};
 pub use traces::{Fact, Open, SpanEnd, TraceMetrics, Tracer};
 pub use upgrades::UpgradeMetrics;
-pub use watches::{Restart, Shown, WatchMetrics};
-pub use webhooks::WebhookMetrics;
+pub use watches::{Restart, Shown, WatchMetrics, WebhookMetrics};

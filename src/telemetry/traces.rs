@@ -147,15 +147,15 @@ impl Tracer {
 
     /// Ends what was done for a caller.
     pub fn served(&self, open: Open, name: &'static str, facts: Vec<(&'static str, Fact)>) {
-        self.end(open, (name, SpanKind::Server), facts);
+        self.end(open, name, SpanKind::Server, facts);
     }
 
     /// Ends what was done unasked.
     pub fn done(&self, open: Open, name: &'static str, facts: Vec<(&'static str, Fact)>) {
-        self.end(open, (name, SpanKind::Internal), facts);
+        self.end(open, name, SpanKind::Internal, facts);
     }
 
-    fn end(&self, open: Open, (name, kind): (&'static str, SpanKind), facts: Vec<(&'static str, Fact)>) {
+    fn end(&self, open: Open, name: &'static str, kind: SpanKind, facts: Vec<(&'static str, Fact)>) {
         let begun = u64::try_from(open.begun.as_nanosecond()).unwrap_or_default();
         let span = Span {
             place: open.place,

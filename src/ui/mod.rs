@@ -6,7 +6,6 @@
 mod access;
 mod answer;
 mod assets;
-mod delta;
 mod followers;
 mod guard;
 mod interest;
@@ -21,4 +20,4 @@ mod visibility;
 
 pub use interest::Interest;
 pub use listener::{Page, PageOptions, Visitors};
-pub use state::{Ask, Pictures, Sources, Token};
+pub use state::{Ask, Sources, Token};

@@ -27,7 +27,7 @@ use super::reviews::Unanswered;
 use super::route::{Route, route};
 use super::visibility::{self, Grants};
 use audit::Told;
-use insight::cockpit::{Picture, Target};
+use insight::cockpit::{Picture, Pictures, Target};
 
 /// The longest token.
 const LONGEST_TOKEN: usize = 16 << 10;
@@ -37,9 +37,6 @@ const FIRST_SIGHT: Duration = Duration::from_secs(20);
 const READINGS: usize = 2;
 /// How long one may take.
 const READING: Duration = Duration::from_secs(30);
-
-/// All pictures at one time.
-pub type Pictures = Vec<Arc<Picture>>;
 
 /// What a visitor shows to be let in. Never printed.
 #[derive(Clone)]
@@ -168,8 +165,8 @@ impl PageState {
             Route::Findings => self.findings(&person).await,
             Route::List => self.list(&person).await,
             Route::Rollout(target) => self.rollout(&person, &target).await,
-            Route::History(target) => self.history(&person, (target, token)).await,
-            Route::Why(target, cluster) => self.why(&person, (target, cluster, token)).await,
+            Route::History(target) => self.history(&person, target, token).await,
+            Route::Why(target, cluster) => self.why(&person, target, cluster, token).await,
         };
         match told {
             Ok(value) => found(&value),
@@ -209,7 +206,8 @@ impl PageState {
     pub(super) async fn grants_within(
         &self,
         person: &Person,
-        (pictures, picture): (&Pictures, &Picture),
+        pictures: &Pictures,
+        picture: &Picture,
     ) -> Result<Grants, Unanswered> {
         let mut grants = self.grants(person, pictures).await?;
         if let Some(access) = &self.access {
@@ -229,7 +227,7 @@ impl PageState {
     async fn seen(&self, person: &Person, target: &Target) -> Result<(Arc<Picture>, usize, Grants), Refusal> {
         let pictures = self.pictures().await?;
         let picture = find(&pictures, target).ok_or_else(no_such)?;
-        let grants = self.grants_within(person, (&pictures, picture)).await?;
+        let grants = self.grants_within(person, &pictures, picture).await?;
         let (picture, hidden) = visibility::rollout(picture, &grants).ok_or_else(no_such)?;
         Ok((picture, hidden, grants))
     }
@@ -243,11 +241,7 @@ impl PageState {
         Ok(value)
     }
 
-    async fn history(
-        &self,
-        person: &Person,
-        (target, token): (Target, Option<Token>),
-    ) -> Result<Value, Refusal> {
+    async fn history(&self, person: &Person, target: Target, token: Option<Token>) -> Result<Value, Refusal> {
         self.seen(person, &target).await?;
         self.read(self.asks.history(self.as_whom(token), target)).await
     }
@@ -255,7 +249,9 @@ impl PageState {
     async fn why(
         &self,
         person: &Person,
-        (target, cluster, token): (Target, String, Option<Token>),
+        target: Target,
+        cluster: String,
+        token: Option<Token>,
     ) -> Result<Value, Refusal> {
         let (_, _, grants) = self.seen(person, &target).await?;
         if !grants.cluster(&target, &cluster) {

@@ -9,16 +9,15 @@ use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use axum::http::{Response, StatusCode};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::access::Person;
 use super::answer::{EVENTS, answer, refused};
-use super::delta::{change, whole};
-use super::state::{PageState, Pictures, Token, find};
+use super::state::{PageState, Token, find};
 use super::visibility;
-use insight::cockpit::{Picture, Target};
+use insight::cockpit::{ClusterView, Picture, Pictures, Target};
 
 /// The shortest time between two looks.
 const SHORTEST: Duration = Duration::from_secs(1);
@@ -83,7 +82,7 @@ impl PageState {
                     return;
                 };
                 let Some(news) = self
-                    .news(&person, (&pictures, target.as_ref()), &mut followed)
+                    .news(&person, &pictures, target.as_ref(), &mut followed)
                     .await
                 else {
                     return;
@@ -112,13 +111,14 @@ impl PageState {
     async fn news(
         &self,
         person: &Person,
-        (pictures, target): (&Pictures, Option<&Target>),
+        pictures: &Pictures,
+        target: Option<&Target>,
         followed: &mut Followed,
     ) -> Option<String> {
         let mut events = String::new();
         let picture = target.and_then(|target| find(pictures, target));
         let grants = match picture {
-            Some(picture) => self.grants_within(person, (pictures, picture)).await,
+            Some(picture) => self.grants_within(person, pictures, picture).await,
             None => self.grants(person, pictures).await,
         };
         let grants = grants.ok()?;
@@ -165,6 +165,33 @@ fn push(events: &mut String, name: &str, value: &Value) {
     }
 }
 
+/// Returns a picture for a page that has none, or whose clusters are others now.
+fn whole(picture: &Picture) -> Value {
+    json!({ "picture": picture })
+}
+
+/// Returns what has changed since the picture that a page has; nothing when nothing has.
+fn change(had: &Picture, picture: &Picture) -> Option<Value> {
+    if had == picture {
+        return None;
+    }
+    let same = had.clusters.len() == picture.clusters.len()
+        && had
+            .clusters
+            .iter()
+            .zip(&picture.clusters)
+            .all(|(one, other)| one.name == other.name);
+    if !same {
+        return Some(whole(picture));
+    }
+    let each = had.clusters.iter().zip(&picture.clusters);
+    let changed: Vec<&ClusterView> = each
+        .filter(|(one, other)| one != other)
+        .map(|(_, other)| other)
+        .collect();
+    Some(json!({ "picture": picture.without_clusters(), "changed": changed }))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -178,5 +205,28 @@ mod tests {
             events,
             "event: list\ndata: {\"a\":\"x\\ny\\r\\n\\nevent: evil\"}\n\n"
         );
+    }
+}
+
+#[cfg(test)]
+mod delta_tests {
+    use super::*;
+    use crate::ui::visibility::samples::picture;
+    use insight::cockpit::ClusterState;
+
+    #[test]
+    fn only_clusters_that_say_anything_else_are_told() {
+        let had = picture("hello", &["a", "b", "c"]);
+        assert_eq!(change(&had, &had.clone()), None);
+        let mut moved = had.clone();
+        moved.clusters[1].state = ClusterState::Soaking;
+        let told = change(&had, &moved).expect("a change");
+        assert_eq!(told["changed"].as_array().map(Vec::len), Some(1));
+        assert_eq!(told["changed"][0]["name"], "b");
+        assert_eq!(told["picture"]["clusters"], json!([]));
+        assert_eq!(told["picture"]["target"]["name"], "hello");
+        let other = picture("hello", &["a", "b", "d"]);
+        let told = change(&had, &other).expect("a change");
+        assert_eq!(told["picture"]["clusters"].as_array().map(Vec::len), Some(3));
     }
 }

@@ -86,7 +86,7 @@ pub(crate) const WRITERS: [(&str, &str); 12] = [
     ("src/controllers/auditor/apply.rs", "reports"),
     ("src/controllers/election/campaign.rs", "the Lease"),
     ("src/controllers/runtime/event_recorder.rs", "events"),
-    ("src/controllers/policies/apply.rs", "the status of policies"),
+    ("src/controllers/policies/status.rs", "the status of policies"),
     ("src/cli/release/apply.rs", "what is handed back"),
     (
         "src/controllers/gate_certificate/apply.rs",

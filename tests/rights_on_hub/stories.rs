@@ -159,8 +159,14 @@ pub(crate) async fn of_the_controllers(hub: &TestHub, client: Client) {
 /// Watches the webhook configurations until what is returned is dropped.
 fn webhooks_watched(client: &Client, tide: &Tide) -> JoinSet<()> {
     let mut watch = JoinSet::new();
-    let told = (tide.leading(), tide.recorder());
-    watch.spawn(watch_webhooks(client.clone(), true, told, Metrics::default()));
+    let (leading, recorder) = (tide.leading(), tide.recorder());
+    watch.spawn(watch_webhooks(
+        client.clone(),
+        true,
+        leading,
+        recorder,
+        Metrics::default(),
+    ));
     watch
 }
 

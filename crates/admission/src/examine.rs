@@ -13,7 +13,6 @@ use super::enforcement::Scope;
 use super::ratchet;
 use super::request::Request;
 use super::rulebook::Rulebook;
-use super::rules;
 use super::rules::Ruled;
 use super::step_budget::StepBudget;
 use super::subject::{Addon, ClusterAddon, Kind, Rule, Subject};

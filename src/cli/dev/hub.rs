@@ -9,7 +9,6 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use devhub::DevHub;
 use k8s_openapi::api::admissionregistration::v1::{
     MutatingWebhookConfiguration, ValidatingWebhook, ValidatingWebhookConfiguration,
 };
@@ -20,11 +19,14 @@ use kube::runtime::wait::await_condition;
 use kube::{Api, Client, ResourceExt};
 use serde_json::Value;
 
-use super::folder::Folder;
 use crate::cli::{CliError, DevArgs, connect};
 use admission::{Endpoint, configurations, configurations_without_conditions};
 use api::conversion::CONVERT_SERVED_PATH;
 use api::{self, Converter, serve_v1beta1};
+use devhub::DevHub;
+use devhub::program::FolderError;
+
+pub(super) use devhub::program::Folder;
 
 /// How long a hub may take until a new definition is served.
 const ESTABLISH_WITHIN: Duration = Duration::from_secs(30);
@@ -256,5 +258,20 @@ fn cannot_start(source: impl Into<Cause>) -> CliError {
     CliError::Start {
         part: "the hub",
         source: source.into(),
+    }
+}
+
+/// Makes the folder where it is absent, proves that it can be written, and takes it for this program.
+pub(super) fn prepare(dir: &Path) -> Result<Folder, CliError> {
+    Ok(devhub::program::prepare(dir)?.claim()?)
+}
+
+impl From<FolderError> for CliError {
+    fn from(error: FolderError) -> Self {
+        match error {
+            FolderError::Prepare { dir, source } => Self::PrepareFolder { dir, source },
+            FolderError::Taken { .. } => Self::Refused(Box::new(error)),
+            FolderError::Write { path, source } => Self::WriteFile { path, source },
+        }
     }
 }

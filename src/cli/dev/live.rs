@@ -14,10 +14,9 @@ use tokio::time::{MissedTickBehavior, interval};
 use super::parts::Parts;
 use crate::cli::CliError;
 use crate::cli::print::{is_terminal, print, print_above, terminal_size};
-use crate::cli::rollout::{Gallery, Pictures};
 use crate::cli::signals::End;
 use crate::controllers::{Lens, Progress};
-use insight::cockpit::{HealthState, Phase, Picture, summary};
+use insight::cockpit::{Gallery, HealthState, Phase, Picture, Pictures, summary};
 use kubernetes::field::{Shown, cut};
 use store::Settings;
 
@@ -35,7 +34,8 @@ const MOST_TOLD: usize = 3;
 /// Shows what happens on so many clusters; returns when the user wishes the end.
 pub(super) async fn show(
     parts: &mut Parts,
-    (clusters, settings): (usize, Settings),
+    clusters: usize,
+    settings: Settings,
     end: &mut End,
 ) -> Result<(), CliError> {
     let terminal = is_terminal();

@@ -3,7 +3,6 @@
 mod args;
 mod demo;
 mod fault;
-mod folder;
 mod hub;
 mod live;
 mod parts;

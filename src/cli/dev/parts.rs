@@ -16,7 +16,7 @@ use tokio::task::JoinSet;
 
 use super::args::Demo;
 use super::demo;
-use super::folder::Folder;
+use super::hub::Folder;
 use super::hub::{Hub, Registered};
 use super::settings;
 use crate::cli::policies::{self, Policies};
@@ -83,15 +83,15 @@ pub(super) async fn start(
         .map_err(|error| cannot_start("the controllers", error))?;
     let progress = tide.progress();
     let (policies, rulebook) = policies::start(
-        (client.clone(), PolicyTells::OnHub),
+        client.clone(),
+        PolicyTells::OnHub,
         opened,
         rulebook,
         Metrics::default(),
     )
     .await;
-    let watched = (client.clone(), &tide);
-    let (auditor, findings) = audited(args, watched, sightings, &rulebook);
-    let gate = open_gate((&hub, registered), &tide, folder, Arc::clone(&rulebook)).await?;
+    let (auditor, findings) = audited(args, client.clone(), &tide, sightings, &rulebook);
+    let gate = open_gate(&hub, registered, &tide, folder, Arc::clone(&rulebook)).await?;
     tide.synced().await;
     fleet
         .ready()
@@ -117,13 +117,15 @@ pub(super) async fn start(
 /// Starts the audit, and returns what tells its findings.
 fn audited(
     args: &DevArgs,
-    watched: (kube::Client, &Tide),
+    client: kube::Client,
+    tide: &Tide,
     sightings: Option<Sightings>,
     rulebook: &Arc<ArcSwap<Rulebook>>,
 ) -> (Option<Auditor>, Option<watch::Receiver<Arc<Told>>>) {
     let (shows, findings) = watch::channel(Arc::default());
-    let telling = (Metrics::default(), Some(shows));
-    let auditor = args.audit.start(watched, sightings, rulebook, telling);
+    let auditor = args
+        .audit
+        .start(client, tide, sightings, rulebook, Metrics::default(), Some(shows));
     let findings = auditor.is_some().then_some(findings);
     (auditor, findings)
 }
@@ -150,7 +152,7 @@ async fn serve_page(
             Hub::Foreign { client, .. } => Visitors::Known(client.clone()),
         },
     };
-    ui::begin(shown, (args.ui, BTreeSet::new()), None).await.map(Some)
+    ui::begin(shown, args.ui, BTreeSet::new(), None).await.map(Some)
 }
 
 /// Which clusters play OpenShift.
@@ -228,7 +230,8 @@ impl Parts {
 }
 
 async fn open_gate(
-    (hub, registered): (&Hub, &Registered),
+    hub: &Hub,
+    registered: &Registered,
     tide: &Tide,
     folder: &Folder,
     rulebook: Arc<ArcSwap<Rulebook>>,

@@ -3,7 +3,8 @@
 //! Starts the parts in order, tells when all serve, and ends them in the opposite order. Decides nothing about add-ons.
 
 use super::args::Demo;
-use super::{fault, folder, folder::Folder, hub::Registered, live, parts};
+use super::hub::{Folder, Registered, prepare};
+use super::{fault, live, parts};
 use crate::cli::about::examples::{self, Others};
 use crate::cli::print::print;
 use crate::cli::{CliError, DevArgs, rulebook, signals};
@@ -27,7 +28,7 @@ pub(in crate::cli) fn run(args: DevArgs) -> Result<(), CliError> {
 
 async fn serve(args: DevArgs) -> Result<(), CliError> {
     let mut end = signals::end_requested()?;
-    let folder = folder::prepare(&args.dir)?;
+    let folder = prepare(&args.dir)?;
     // Tips name files: they are there wherever this runs.
     examples::write_all(&folder.path().join(EXAMPLES), Others::Kept)?;
     let registered = Registered::default();
@@ -52,7 +53,7 @@ async fn serve(args: DevArgs) -> Result<(), CliError> {
         Ok(()) => {
             let book = started.rulebook();
             tokio::select! {
-                shown = live::show(&mut started, watched(&args), &mut end) => shown,
+                shown = live::show(&mut started, args.clusters.into(), settings(&args), &mut end) => shown,
                 // Goes on for ever: a file that changes is no reason to end.
                 () = rulebook::follow(&args.gate, &book) => Ok(()),
             }
@@ -63,10 +64,9 @@ async fn serve(args: DevArgs) -> Result<(), CliError> {
     shown
 }
 
-/// How many clusters there are, and how the controllers of this hub behave.
-fn watched(args: &DevArgs) -> (usize, Settings) {
-    let settings = args.rights.applied_to(TideOptions::from(&args.tide).settings);
-    (usize::from(args.clusters), settings)
+/// How the controllers of this hub behave.
+fn settings(args: &DevArgs) -> Settings {
+    args.rights.applied_to(TideOptions::from(&args.tide).settings)
 }
 
 const INSTANCE: &str = "kubectl get mca helloworld -n cluster1 -o yaml";

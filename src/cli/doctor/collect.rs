@@ -153,21 +153,22 @@ async fn definitions(client: &Client) -> Reading<BTreeMap<String, Value>> {
 /// Asks who else manages add-ons, and which replica writes.
 pub(super) async fn managers(
     client: &Client,
-    (stock, elect): (Option<&LeasePlace>, Option<(&LeasePlace, Named)>),
+    stock: Option<&LeasePlace>,
+    elect: Option<(&LeasePlace, Named)>,
     facts: &mut HubFacts,
 ) {
     facts.managers = reading(MANAGERS.list(client, None).await, Reading::NotAsked);
     if let Some(place) = stock {
         // OCM's manager renews it too rarely to be waited for.
-        facts.stock = election(client, (place, Named::No), Look::Once).await;
+        facts.stock = election(client, place, Named::No, Look::Once).await;
     }
-    if let Some(place) = elect {
+    if let Some((place, named)) = elect {
         // Before the start no replica is expected to lead.
         let look = match facts.stage {
             Stage::Running => Look::UntilRenewed,
             Stage::BeforeStart => Look::Once,
         };
-        facts.election = election(client, place, look).await;
+        facts.election = election(client, place, named, look).await;
     }
 }
 
@@ -189,7 +190,7 @@ enum Look {
     UntilRenewed,
 }
 
-async fn election(client: &Client, (place, named): (&LeasePlace, Named), look: Look) -> Reading<Election> {
+async fn election(client: &Client, place: &LeasePlace, named: Named, look: Look) -> Reading<Election> {
     let api: Api<Lease> = Api::namespaced(client.clone(), &place.namespace);
     let found = within(api.get(&place.name)).await;
     let (found, renewed) = match found {

@@ -94,7 +94,7 @@ async fn read(client: &Client, namespace: String) -> Result<Option<Confinement>,
             if right.namespace == SHIPPED {
                 right.namespace.clone_from(namespace);
             }
-            let is_given = has(client, (namespace, account), &right).await?;
+            let is_given = has(client, namespace, account, &right).await?;
             Ok::<_, String>(is_given.then_some((account, right)))
         }
     });
@@ -111,7 +111,7 @@ async fn read(client: &Client, namespace: String) -> Result<Option<Confinement>,
         name: String::new(),
     };
     let is_bound_everywhere = accounts.contains(&Account::Controllers)
-        && has(client, (&namespace, Account::Controllers), &token).await?;
+        && has(client, &namespace, Account::Controllers, &token).await?;
     let bindings: Api<ClusterRoleBinding> = Api::all(client.clone());
     Ok(Some(Confinement {
         excess: answers.into_iter().flatten().collect(),

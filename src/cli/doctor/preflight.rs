@@ -27,10 +27,8 @@ pub(in crate::cli) async fn preflight(client: &Client, args: &ServeArgs) -> Resu
     collect::kinds(client, &mut facts).await;
     collect::managers(
         client,
-        (
-            args.stock_lease.0.as_ref(),
-            args.elect.as_ref().map(|place| (place, Named::Yes)),
-        ),
+        args.stock_lease.0.as_ref(),
+        args.elect.as_ref().map(|place| (place, Named::Yes)),
         &mut facts,
     )
     .await;

@@ -128,7 +128,8 @@ async fn allowed(client: &Client, right: &Right) -> Result<bool, String> {
 /// Returns whether an account of this namespace has a right, as seen by another account.
 pub(super) async fn has(
     client: &Client,
-    (namespace, account): (&str, Account),
+    namespace: &str,
+    account: Account,
     right: &Right,
 ) -> Result<bool, String> {
     let review = SubjectAccessReview {

@@ -67,7 +67,7 @@ async fn collected(args: &DoctorArgs) -> Result<HubFacts, CliError> {
     let settings = args.behaviour.settings.read(client.clone()).await;
     let known = args.behaviour.quietly(&settings).map(|(known, _)| known);
     let stock = known.as_ref().ok().and_then(|known| known.stock_lease.0.as_ref());
-    collect::managers(&client, (stock, Some((&place, named))), &mut facts).await;
+    collect::managers(&client, stock, Some((&place, named)), &mut facts).await;
     if let Err(error) = &known {
         // Which Lease OCM's manager holds is one of these settings.
         facts.stock = Reading::Refused(error.one_line());

@@ -7,21 +7,20 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use super::BenchArgs;
 use super::files::{documents, files, read_all};
-use super::form::ObjectForm;
-use super::hub::{Extent, facts};
-use super::said::{CommandOutput, DOES_NOT_COMPILE, faults};
-use super::{BenchArgs, files};
+use super::{CommandOutput, DOES_NOT_COMPILE};
 use crate::cli::CliError;
 use admission::policy::PolicySet;
 use admission::{Operation, RequestContext, Rulebook, try_policies};
 use kubernetes::field::{Shown, one_line};
+use lint::check::{Extent, ObjectForm, PolicyFiles, facts, policy_faults};
 use store::Facts;
 
 pub(super) fn run(args: &BenchArgs) -> Result<CommandOutput, CliError> {
     let folder = read_all(&args.paths)?;
     let loaded = folder.load();
-    if let Some(text) = faults(&loaded.reports) {
+    if let Some(text) = policy_faults(&loaded.reports) {
         return Ok(CommandOutput {
             page: Shown::page(&text),
             status: DOES_NOT_COMPILE,
@@ -41,7 +40,7 @@ pub(super) fn run(args: &BenchArgs) -> Result<CommandOutput, CliError> {
             .filter(|source| belongs(&source.document, name))
             .cloned()
             .collect();
-        let one = files::Folder {
+        let one = PolicyFiles {
             sources: own,
             objects: folder.objects.clone(),
         };

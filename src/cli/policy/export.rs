@@ -6,10 +6,11 @@ use serde_json::Value;
 
 use super::ExportArgs;
 use super::files::read_all;
-use super::said::{CommandOutput, DOES_NOT_COMPILE, FOUND, faults};
+use super::{CommandOutput, DOES_NOT_COMPILE, FOUND};
 use crate::cli::CliError;
 use crate::cli::print::complain;
 use kubernetes::field::{Shown, acts};
+use lint::check::policy_faults;
 
 pub(super) fn run(args: &ExportArgs) -> Result<CommandOutput, CliError> {
     let loaded = read_all(&args.paths)?.load();
@@ -32,7 +33,7 @@ pub(super) fn run(args: &ExportArgs) -> Result<CommandOutput, CliError> {
             }
         }
     }
-    if let Some(faults) = faults(&loaded.reports) {
+    if let Some(faults) = policy_faults(&loaded.reports) {
         said.status = DOES_NOT_COMPILE;
         complain(&Shown::page(&faults));
     }

@@ -9,8 +9,8 @@ use serde_json::Value;
 
 use crate::cli::CliError;
 use crate::files::{Walk, read_text};
-use admission::policy::{Loaded, Origin, PolicySet, Source, is_policy};
-use lint::check::File;
+use admission::policy::{Origin, Source, is_policy};
+use lint::check::{File, PolicyFiles};
 use lint::source::{Node, read};
 
 /// The largest file, in bytes.
@@ -24,30 +24,14 @@ const WALK: Walk = Walk {
     linked_folders: true,
 };
 
-/// What files hold.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(in crate::cli) struct Folder {
-    /// The policies and bindings.
-    pub(in crate::cli) sources: Vec<Source>,
-    /// Everything else.
-    pub(in crate::cli) objects: Vec<Value>,
-}
-
-impl Folder {
-    /// Compiles the policies.
-    pub(super) fn load(&self) -> Loaded {
-        PolicySet::load(&self.sources, &self.objects, &PolicySet::default())
-    }
-}
-
 /// Reads all policies below a file or folder.
-pub(in crate::cli) fn read_folder(path: &Path) -> Result<Folder, CliError> {
+pub(in crate::cli) fn read_folder(path: &Path) -> Result<PolicyFiles, CliError> {
     read_all(&[path.to_owned()])
 }
 
 /// Reads all policies below files and folders.
-pub(super) fn read_all(paths: &[PathBuf]) -> Result<Folder, CliError> {
-    let mut folder = Folder::default();
+pub(super) fn read_all(paths: &[PathBuf]) -> Result<PolicyFiles, CliError> {
+    let mut folder = PolicyFiles::default();
     for File { path, text } in texts(paths)? {
         let origin = Origin::File(path.clone());
         for document in parsed(Path::new(&path), &text)? {

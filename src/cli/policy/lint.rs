@@ -8,7 +8,7 @@ use jiff::Timestamp;
 
 use super::LintArgs;
 use super::files::texts;
-use super::said::{DOES_NOT_COMPILE, FOUND, UNREADABLE};
+use super::{DOES_NOT_COMPILE, FOUND, UNREADABLE};
 use crate::cli::CliError;
 use crate::cli::check::{one_report_on_standard_output, write};
 use crate::cli::print::print;

@@ -6,16 +6,52 @@ mod args;
 mod bench;
 mod export;
 mod files;
-mod form;
-mod hub;
 mod lint;
 mod new;
-mod run;
-mod said;
 mod test;
+
+use std::process::ExitCode;
+
+use crate::cli::print::print;
+use crate::cli::{CliError, watch};
+use kubernetes::field::Shown;
 
 pub use args::{BenchArgs, ExportArgs, LintArgs, NewArgs, PolicyArgs, PolicyCommand, TestArgs, TestOutput};
 pub(super) use export::written;
 pub(super) use files::read_folder;
-pub(super) use run::run;
-pub use test::{CaseResult, Mutation, TestReport, run_tests};
+pub use test::run_tests;
+
+pub(super) fn run(command: &PolicyCommand) -> Result<ExitCode, CliError> {
+    let said = match command {
+        PolicyCommand::Test(args) if args.watch => {
+            return watch::again(&args.paths, || {
+                // Asked for before the cases run: what they read is looked at even when they cannot.
+                let read = test::reads(&args.paths);
+                print(&test::run(args)?.page)?;
+                Ok(read)
+            });
+        }
+        PolicyCommand::Test(args) => test::run(args)?,
+        PolicyCommand::New(args) => new::run(args)?,
+        PolicyCommand::Lint(args) => return lint::run(args),
+        PolicyCommand::Bench(args) => bench::run(args)?,
+        PolicyCommand::Export(args) => export::run(args)?,
+    };
+    print(&said.page)?;
+    Ok(ExitCode::from(said.status))
+}
+
+/// A policy does not compile.
+const DOES_NOT_COMPILE: u8 = 3;
+/// Something cannot be read.
+const UNREADABLE: u8 = 2;
+/// Something was found.
+const FOUND: u8 = 1;
+
+/// What a subcommand has to say, and its exit status.
+#[derive(Debug, Default)]
+struct CommandOutput {
+    /// Standard output.
+    page: Shown,
+    status: u8,
+}

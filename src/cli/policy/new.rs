@@ -5,8 +5,8 @@
 
 use std::path::{Path, PathBuf};
 
+use super::CommandOutput;
 use super::NewArgs;
-use super::said::CommandOutput;
 use crate::cli::CliError;
 use crate::files::create;
 use kubernetes::field::{Shown, nearest, quoted};

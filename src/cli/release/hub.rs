@@ -86,7 +86,7 @@ impl Of {
         namespace: &str,
         name: &str,
     ) -> Result<Option<Value>, CliError> {
-        let found = one(client, &self.resource(), (namespace, name)).await;
+        let found = one(client, &self.resource(), namespace, name).await;
         Ok(found.map_err(unread)?.map(|object| self.named(object)))
     }
 

@@ -14,9 +14,9 @@ use serde_json::Value;
 
 use super::apply::{self, Taken};
 use super::hub::{ADDONS, BINDINGS, INSTANCES, LEASES};
+use crate::cli::args::lease;
 use crate::cli::print::print;
 use crate::cli::settings::SettingsReading;
-use crate::cli::words::lease;
 use crate::cli::{CliError, ControllerFlags, HubArgs, LeasePlace, Manage, SettingsArgs, connect};
 use api::names::annotations::{LIFECYCLE, LIFECYCLE_TIDEGATE};
 use kubernetes::field::Shown;
@@ -95,11 +95,11 @@ async fn hand_back(args: &ReleaseArgs) -> Result<ExitCode, CliError> {
         Some(manage) => manage,
         None => managed(args.settings.read(client.clone()).await),
     };
-    refuse_alive(&client, (args, manage), &all).await?;
+    refuse_alive(&client, args, manage, &all).await?;
     let mut text = String::new();
     let mut is_done = true;
-    for addon in &all {
-        match hand_back_one(&client, args, addon, &mut text).await {
+    for (name, held) in &all {
+        match hand_back_one(&client, args, name, held, &mut text).await {
             Ok(whole) => is_done &= whole,
             Err(source) => {
                 // What was done before it failed is done.
@@ -130,7 +130,8 @@ fn managed(settings: SettingsReading) -> Manage {
 async fn hand_back_one(
     client: &Client,
     args: &ReleaseArgs,
-    (name, held): &(String, RemovableObjects),
+    name: &str,
+    held: &RemovableObjects,
     text: &mut String,
 ) -> kube::Result<bool> {
     let mut is_done = true;
@@ -229,7 +230,8 @@ fn is_of(labels: &Value, addon: &str) -> bool {
 /// A leader would write again what is taken away.
 async fn refuse_alive(
     client: &Client,
-    (args, manage): (&ReleaseArgs, Manage),
+    args: &ReleaseArgs,
+    manage: Manage,
     all: &[(String, RemovableObjects)],
 ) -> Result<(), CliError> {
     let is_marked = |held: &RemovableObjects| {

@@ -8,12 +8,12 @@ use std::time::Duration;
 use jiff::Timestamp;
 use kube::api::{ApiResource, DynamicObject, GroupVersionKind, ListParams};
 use kube::{Api, Client};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::args::{AskArgs, RolloutHubArgs};
 use crate::cli::print::complain;
 use crate::cli::{CliError, connect, live};
-use insight::cockpit::{Picture, Rollouts, Stopwatch, Target, TargetKind, Unknown, addon, find, upgrade};
+use insight::cockpit::{Picture, Rollouts, Stopwatch, Target, Unknown, find};
 use kubernetes::field::Shown;
 use store::{Kind, Settings, Store};
 
@@ -61,14 +61,14 @@ impl Source {
     pub(super) fn pictures(&self) -> Vec<Picture> {
         let all = Rollouts::of(&self.store).0;
         all.iter()
-            .filter_map(|target| picture(&self.store, target, &Stopwatch::default(), self.now))
+            .filter_map(|target| Picture::of(&self.store, target, &Stopwatch::default(), self.now))
             .collect()
     }
 
     /// Returns the picture of the rollout that a name means.
     pub(super) fn picture(&self, name: &str) -> Result<Picture, CliError> {
         let target = meant(&self.store, name)?;
-        picture(&self.store, &target, &Stopwatch::default(), self.now).ok_or_else(|| gone(&target))
+        Picture::of(&self.store, &target, &Stopwatch::default(), self.now).ok_or_else(|| gone(&target))
     }
 }
 
@@ -82,26 +82,6 @@ pub(super) fn gone(target: &Target) -> CliError {
         name: target.told(),
         near: String::new(),
     }))
-}
-
-/// Returns the picture of a rollout.
-pub(in crate::cli) fn picture(
-    store: &Store,
-    target: &Target,
-    watch: &Stopwatch,
-    now: Timestamp,
-) -> Option<Picture> {
-    match target.kind {
-        TargetKind::ClusterManagementAddOn => addon(store, &target.name, watch, now),
-        TargetKind::ManagedClustersUpgrade => upgrade(store, target, now),
-    }
-}
-
-/// When time alone changes a picture: the end of the first soak or deadline.
-pub(super) fn wake(picture: &Picture) -> Option<Timestamp> {
-    let ends = picture.clusters.iter().filter_map(|cluster| cluster.until);
-    let next = picture.next.iter().map(|next| next.at);
-    ends.chain(next).filter(|at| *at > picture.at).min()
 }
 
 /// Returns the settings of the controllers of a hub, and notes for the user.
@@ -131,11 +111,7 @@ pub(in crate::cli) fn settings_with_notes(
 
 /// Returns the resource of a rollout.
 pub(in crate::cli) fn api(client: &Client, target: &Target) -> Api<DynamicObject> {
-    let kind = match target.kind {
-        TargetKind::ClusterManagementAddOn => Kind::AddOn,
-        TargetKind::ManagedClustersUpgrade => Kind::Upgrade,
-    };
-    let resource = resource(kind);
+    let resource = resource(target.object_kind());
     if target.namespace.is_empty() {
         Api::all_with(client.clone(), &resource)
     } else {
@@ -164,30 +140,12 @@ pub(in crate::cli) struct Events {
     pub(in crate::cli) of_clusters: Vec<Value>,
 }
 
-impl Events {
-    /// Returns the history of a rollout as programs read it.
-    pub(in crate::cli) fn history(self, target: &Target, object: &Value) -> Value {
-        let progressions = object.pointer("/status/installProgressions").cloned();
-        json!({
-            "apiVersion": insight::cockpit::API_VERSION,
-            "kind": "RolloutHistory",
-            "target": target,
-            "installProgressions": progressions.unwrap_or(Value::Array(Vec::new())),
-            "events": self.own,
-            "clusterEvents": self.of_clusters,
-        })
-    }
-}
-
 /// The most events of one list.
 const MOST_EVENTS: u32 = 500;
 
 /// Returns the events of a hub about a rollout, and about what it has on clusters.
 pub(in crate::cli) async fn events(client: &Client, target: &Target) -> Result<Events, CliError> {
-    let kind = match target.kind {
-        TargetKind::ClusterManagementAddOn => Kind::AddOn,
-        TargetKind::ManagedClustersUpgrade => Kind::Upgrade,
-    };
+    let kind = target.object_kind();
     // Events about objects without a namespace are in this one.
     let home = match target.namespace.as_str() {
         "" => "default",
@@ -202,7 +160,7 @@ pub(in crate::cli) async fn events(client: &Client, target: &Target) -> Result<E
         Err(error) => return Err(unread(error)),
     };
     // A list of its own: a flood of events in other namespaces leaves none of these out.
-    let own = listed(client, Some(home), (kind, target)).await?;
+    let own = listed(client, Some(home), kind, target).await?;
     let mut events = Events::default();
     if is_of_a_cluster {
         events.of_clusters = own;
@@ -210,7 +168,7 @@ pub(in crate::cli) async fn events(client: &Client, target: &Target) -> Result<E
         events.own = own;
     }
     if kind == Kind::AddOn {
-        let instances = listed(client, None, (Kind::Instance, target)).await?;
+        let instances = listed(client, None, Kind::Instance, target).await?;
         events.of_clusters.extend(instances);
     }
     Ok(events)
@@ -219,7 +177,8 @@ pub(in crate::cli) async fn events(client: &Client, target: &Target) -> Result<E
 async fn listed(
     client: &Client,
     namespace: Option<&str>,
-    (kind, target): (Kind, &Target),
+    kind: Kind,
+    target: &Target,
 ) -> Result<Vec<Value>, CliError> {
     let gvk = GroupVersionKind::gvk("", "v1", "Event");
     let events = ApiResource::from_gvk_with_plural(&gvk, "events");
@@ -301,8 +260,10 @@ pub(super) fn unread(source: impl Into<Box<dyn std::error::Error + Send + Sync>>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use insight::cockpit::history_json;
     use k8s_openapi::api::core::v1::{Event, Namespace};
     use kube::api::PostParams;
+    use serde_json::json;
 
     /// An event in the name of the controllers.
     fn told(namespace: &str, kind: &str, about: &str, name: &str) -> Event {
@@ -349,7 +310,7 @@ mod tests {
         let found = events(&client, &addon).await.expect("they can be read");
         assert_eq!(messages(&found.own), ["genuine"]);
         assert_eq!(messages(&found.of_clusters), ["of-a-cluster"]);
-        let written = found.history(&addon, &json!({}));
+        let written = history_json(&addon, &json!({}), &found.own, &found.of_clusters);
         assert_eq!(written["events"][0]["message"], "genuine");
         assert_eq!(written["clusterEvents"][0]["message"], "of-a-cluster");
         hub.shutdown().await;

@@ -3,8 +3,6 @@
 //! Joins `cockpit` with a hub or a dump; decides exit statuses.
 
 mod args;
-mod conflict;
-mod gallery;
 mod hub;
 mod run;
 mod show;
@@ -17,9 +15,6 @@ pub use args::{
     ApproveArgs, AskArgs, HistoryArgs, ListArgs, RolloutArgs, RolloutCommand, RolloutHubArgs, StatusArgs,
     SteerArgs,
 };
-pub(super) use gallery::Gallery;
-#[cfg(feature = "dev")]
-pub(super) use gallery::Pictures;
 pub(super) use hub::{Named, events, names_on_hub, raw};
 pub(super) use run::run;
 #[cfg(feature = "top")]

@@ -10,14 +10,15 @@ use jiff::Timestamp;
 use super::args::{
     ApproveArgs, HistoryArgs, ListArgs, RolloutArgs, RolloutCommand, RolloutHubArgs, StatusArgs, SteerArgs,
 };
-use super::hub::{Events, Source, events, gone, meant, picture, raw, settings, unread};
+use super::hub::{Events, Source, events, gone, meant, raw, settings, unread};
 use super::show::{painted, width};
 use super::status::watch;
 use super::write::{Outcome, Request, put};
 use crate::cli::print::{OutputFormat, print};
 use crate::cli::{CliError, connect, live};
 use insight::cockpit::{
-    Approve, Line, Picture, Steer, Stopwatch, Target, Tone, Verb, Writing, find, history, list, status, steer,
+    Approve, Line, Picture, Steer, Stopwatch, Target, Tone, Verb, find, history, history_json, list, status,
+    steer, written,
 };
 use kubernetes::field::Shown;
 use serde_json::{Value, json};
@@ -116,7 +117,7 @@ fn remembered(args: &HistoryArgs) -> Result<ExitCode, CliError> {
         })?,
     };
     match args.ask.output {
-        OutputFormat::Json => print_json(&told.history(&target, &object))?,
+        OutputFormat::Json => print_json(&history_json(&target, &object, &told.own, &told.of_clusters))?,
         OutputFormat::Text => print(&painted(&history(
             &object,
             (&told.own, &told.of_clusters),
@@ -141,15 +142,17 @@ fn told(args: &SteerArgs, verb: &Verb) -> Result<ExitCode, CliError> {
         dry_run: args.dry_run,
         force: args.force,
     };
-    let page = steered((&args.hub, &args.name), (verb, args.reason.as_deref()), request)?;
+    let page = steered(&args.hub, &args.name, verb, args.reason.as_deref(), request)?;
     print(&painted(&page))?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Writes what a verb means, and returns what it wrote.
 pub(in crate::cli) fn steered(
-    (hub, name): (&RolloutHubArgs, &str),
-    (verb, reason): (&Verb, Option<&str>),
+    hub: &RolloutHubArgs,
+    name: &str,
+    verb: &Verb,
+    reason: Option<&str>,
     request: Request,
 ) -> Result<Vec<Line>, CliError> {
     let now = Timestamp::now();
@@ -162,7 +165,7 @@ pub(in crate::cli) fn steered(
     let store = live::read(place)?.store(known);
     let target = find(&insight::cockpit::Rollouts::of(&store), name)
         .map_err(|unknown| CliError::Refused(Box::new(unknown)))?;
-    let picture = picture(&store, &target, &Stopwatch::default(), now).ok_or_else(|| gone(&target))?;
+    let picture = Picture::of(&store, &target, &Stopwatch::default(), now).ok_or_else(|| gone(&target))?;
     runtime()?.block_on(async {
         let client = connect::client(connect::config_of(place).await?)?;
         let mut wait = FIRST_WAIT;
@@ -176,9 +179,9 @@ pub(in crate::cli) fn steered(
                 reason,
             };
             let writing = steer(ask, now).map_err(|refusal| CliError::Refused(Box::new(refusal)))?;
-            match put(&client, (&target, &object), (verb, &writing), request).await? {
+            match put(&client, &target, &object, verb, &writing, request).await? {
                 Outcome::Written { taken_from } => {
-                    let mut page = written((&target, verb), writing, &taken_from, request);
+                    let mut page = written(&target, verb, writing, &taken_from, request.dry_run);
                     let notes = notes.into_iter();
                     page.extend(notes.map(|note| Line::of(Tone::Faint, format!("  note: {note}"))));
                     return Ok(page);
@@ -210,45 +213,5 @@ fn restless(target: &Target, why: String) -> CliError {
     CliError::Serve {
         part: "the change",
         source: Box::new(Restless(target.told(), why)),
-    }
-}
-
-/// Says what was written.
-fn written(
-    (target, verb): (&Target, &Verb),
-    writing: Writing,
-    taken_from: &[String],
-    request: Request,
-) -> Vec<Line> {
-    let (suffix, write, take) = if request.dry_run {
-        (" (dry run)", "would write", "would take away")
-    } else {
-        ("", "wrote", "took away")
-    };
-    let head = format!(": {}{suffix}", done(verb));
-    let mut page = vec![Line::of(Tone::Strong, target.told()).and(Tone::Plain, head)];
-    for (act, fields) in [(write, writing.says), (take, writing.takes)] {
-        let lines = fields
-            .into_iter()
-            .map(|field| Line::of(Tone::Faint, format!("  {act} ")).and(Tone::Plain, field));
-        page.extend(lines);
-    }
-    if !taken_from.is_empty() {
-        let from = taken_from.join(", ");
-        page.push(Line::of(Tone::Faint, format!("  over what {from} had written")));
-    }
-    let note = writing.note;
-    page.extend(note.map(|note| Line::of(Tone::Faint, format!("  {note}"))));
-    page
-}
-
-const fn done(verb: &Verb) -> &'static str {
-    match verb {
-        Verb::Pause(_) => "paused",
-        Verb::Resume(_) => "resumed",
-        Verb::Promote(_) => "promoted",
-        Verb::Approve(_) => "approved",
-        Verb::Retry => "asked for another try",
-        Verb::Undo => "put back",
     }
 }

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 
 use super::args::StatusArgs;
-use super::hub::{gone, meant, picture, settings_with_notes, unread, wake};
+use super::hub::{gone, meant, settings_with_notes, unread};
 use super::show::{painted, width};
 use crate::cli::print::{Redrawn, is_terminal, print, terminal_size};
 use crate::cli::{CliError, OutputFormat, connect, signals};
@@ -36,11 +36,11 @@ pub(super) async fn watch(args: &StatusArgs) -> Result<ExitCode, CliError> {
     let mut stopwatch = Stopwatch::default();
     let mut lens = Lens::start(client, settings, move |store, _, now| {
         let seen = meant(store, &name)
-            .and_then(|target| picture(store, &target, &stopwatch, now).ok_or_else(|| gone(&target)));
+            .and_then(|target| Picture::of(store, &target, &stopwatch, now).ok_or_else(|| gone(&target)));
         if let Ok(picture) = &seen {
             stopwatch.look(picture);
         }
-        let next = seen.as_ref().ok().and_then(wake);
+        let next = seen.as_ref().ok().and_then(Picture::changes_at);
         (seen, next)
     });
     let mut end = signals::end_requested()?;

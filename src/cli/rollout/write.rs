@@ -8,10 +8,11 @@ use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
 use kube::{Api, Client};
 use serde_json::{Value, json};
 
-use super::conflict::{is_by_hand, managers, owners, owners_of_spec};
 use super::hub::{api, resource, unread};
 use crate::cli::CliError;
-use insight::cockpit::{Form, Target, Verb, Writing};
+use insight::cockpit::{
+    Form, Target, Verb, Writing, annotation_owners, conflicting, owners_of_spec, programs,
+};
 use store::{Kind, ObjectKey, terms};
 
 /// How a verb is written.
@@ -51,11 +52,13 @@ struct Refused(String);
 /// apply would make an add-on anew that is gone.
 pub(in crate::cli) async fn put(
     client: &Client,
-    (target, object): (&Target, &Value),
-    (verb, writing): (&Verb, &Writing),
+    target: &Target,
+    object: &Value,
+    verb: &Verb,
+    writing: &Writing,
     request: Request,
 ) -> Result<Outcome, CliError> {
-    restore(client, (verb, writing), request).await?;
+    restore(client, verb, writing, request).await?;
     let hub = Hub {
         api: api(client, target),
         name: &target.name,
@@ -72,7 +75,7 @@ pub(in crate::cli) async fn put(
         .unwrap_or_default();
     match writing.form {
         Form::Merge => {
-            let owners: Vec<String> = owners(object, terms::PAUSED)
+            let owners: Vec<String> = annotation_owners(object, terms::PAUSED)
                 .into_iter()
                 .filter(|owner| owner != verb.manager())
                 .collect();
@@ -101,11 +104,7 @@ pub(in crate::cli) async fn put(
 }
 
 /// Gives objects the content back that was kept of them: first, so that nothing refers to what is not there.
-async fn restore(
-    client: &Client,
-    (verb, writing): (&Verb, &Writing),
-    request: Request,
-) -> Result<(), CliError> {
+async fn restore(client: &Client, verb: &Verb, writing: &Writing, request: Request) -> Result<(), CliError> {
     let manager = Some(verb.manager().to_owned());
     for wanted in &writing.restores {
         let Some(kind) = Kind::of_object(wanted) else {
@@ -175,8 +174,8 @@ impl Hub<'_> {
         match self.api.patch(self.name, &params, patch).await {
             Ok(_) => Ok(Answer::Stored),
             Err(kube::Error::Api(status)) if status.is_conflict() => {
-                let causes = status.details.as_ref().map(|details| details.causes.as_slice());
-                let owners = managers(causes.unwrap_or_default());
+                let causes = status.details.iter().flat_map(|details| &details.causes);
+                let owners = conflicting(causes.map(|cause| (cause.reason.as_str(), cause.message.as_str())));
                 Ok(if owners.is_empty() {
                     Answer::Changed(status.message)
                 } else {
@@ -190,11 +189,7 @@ impl Hub<'_> {
 
 /// What people wrote by hand is written over; what programs own only on demand.
 fn allowed(owners: &[String], request: Request) -> Result<(), CliError> {
-    let programs: Vec<String> = owners
-        .iter()
-        .filter(|owner| !is_by_hand(owner))
-        .cloned()
-        .collect();
+    let programs = programs(owners);
     if programs.is_empty() || request.force {
         return Ok(());
     }

@@ -24,7 +24,7 @@ pub(super) async fn serve(args: &ServeArgs, metrics: Metrics) -> Result<(), CliE
         version = env!("CARGO_PKG_VERSION"), hub = %config.cluster_url, only = "certificates", "tidegate starts"
     );
     let client = connect::counted_client(config, &metrics)?;
-    let pages = args.door.pages(Some(Only::Certificates), (&health, &metrics))?;
+    let pages = args.door.pages(Some(Only::Certificates), &health, &metrics)?;
     let keeper = CertificateKeeper::alone(&client, args.door.kept(), metrics)
         .await
         .map_err(|error| cannot_start("the keeper of the certificate", error))?;

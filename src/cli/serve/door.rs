@@ -12,7 +12,7 @@ use tracing::error;
 
 use super::reload::Files;
 use super::trouble::Trouble;
-use crate::cli::words::{LeasePlace, lease, length};
+use crate::cli::args::{LeasePlace, lease, length};
 use crate::cli::{CliError, Only};
 use crate::controllers::CertificateOptions;
 use crate::server::{Callers, Certificate, ClientAuthority, Health, Pages, PagesAt, PathSecrets};
@@ -149,7 +149,8 @@ impl DoorArgs {
     pub(super) fn pages(
         &self,
         only: Option<Only>,
-        (health, metrics): (&Health, &Metrics),
+        health: &Health,
+        metrics: &Metrics,
     ) -> Result<Pages, CliError> {
         let elsewhere = match only {
             Some(Only::Controllers | Only::Certificates) => self.metrics,

@@ -60,7 +60,7 @@ impl Watch {
                 let Some(ours) = ours.get(&format!("{resource}.{GROUP}")) else {
                     continue;
                 };
-                match look(&self.client, (resource, kind), ours).await {
+                match look(&self.client, resource, kind, ours).await {
                     Ok((by, found)) => {
                         let same = shown.iter().find(|(other, _)| by.is_some() && *other == by);
                         let found = match same {
@@ -109,7 +109,8 @@ fn tell(resource: &'static str, found: Preservation) {
 /// Returns what becomes of the fields of a kind, and who converts it where that depends on him.
 async fn look(
     client: &Client,
-    (resource, kind): (&str, &str),
+    resource: &str,
+    kind: &str,
     ours: &Value,
 ) -> Result<(Option<Value>, Preservation), kube::Error> {
     let definitions: Api<DynamicObject> = Api::all_with(

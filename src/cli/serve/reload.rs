@@ -63,14 +63,15 @@ impl Part {
     /// Takes what is new; does nothing when nothing is.
     fn look(&mut self, gate: &Gate, take: impl FnOnce(&[PathBuf]) -> Result<(), Trouble>) {
         let (now, place) = (digest(&self.paths), first(&self.paths).display().to_string());
-        self.look_at(gate, (now, &place), take);
+        self.look_at(gate, now, &place, take);
     }
 
     /// The same for what was read already.
     fn look_at(
         &mut self,
         gate: &Gate,
-        (now, place): (FileDigest, &str),
+        now: FileDigest,
+        place: &str,
         take: impl FnOnce(&[PathBuf]) -> Result<(), Trouble>,
     ) {
         if now == self.seen {
@@ -162,15 +163,15 @@ impl Files {
                 Ok(gate.swap_certificate(&certificate, now)?)
             });
         };
-        let seen = (secret.digest(), secret.place());
-        self.certificate.look_at(gate, seen, |_| {
-            let certificate = secret.read()?;
-            let swapped = gate.swap_certificate(&certificate, now);
-            swapped.map_err(|source| Trouble::UseSecret {
-                place: secret.place().to_owned(),
-                source,
-            })
-        });
+        self.certificate
+            .look_at(gate, secret.digest(), secret.place(), |_| {
+                let certificate = secret.read()?;
+                let swapped = gate.swap_certificate(&certificate, now);
+                swapped.map_err(|source| Trouble::UseSecret {
+                    place: secret.place().to_owned(),
+                    source,
+                })
+            });
     }
 
     /// What the certificate comes from, for the log.
@@ -301,7 +302,7 @@ mod tests {
             }
         }
 
-        fn write(&self, (chain, key): (&str, &str)) {
+        fn write(&self, chain: &str, key: &str) {
             std::fs::write(self.folder.path().join("tls.crt"), chain).expect("writable");
             std::fs::write(self.folder.path().join("tls.key"), key).expect("writable");
         }
@@ -361,21 +362,21 @@ mod tests {
             ((good.0.clone(), "no key".to_owned()), "no-key"),
             (("no chain".to_owned(), good.1.clone()), "no-certificate"),
         ] {
-            scene.write((&files.0, &files.1));
+            scene.write(&files.0, &files.1);
             let told = scene.look(now);
             let line = format!("{{reason=\"{reason}\"}} 1");
             assert!(told.contains(&line), "{reason}: told once in {told:?}");
             assert_eq!(scene.expiry(), before, "{reason}");
             assert_eq!(scene.refused(), [("certificate", reason)], "probes say so");
         }
-        scene.write((&good.0, &good.1));
+        scene.write(&good.0, &good.1);
         scene.look(now);
         assert_ne!(scene.expiry(), before, "what is good is taken");
         assert!(scene.refused().is_empty(), "and nothing is refused any more");
-        scene.write(("no chain", &good.1));
+        scene.write("no chain", &good.1);
         scene.look(now);
         assert_eq!(scene.refused(), [("certificate", "no-certificate")]);
-        scene.write((&good.0, &good.1));
+        scene.write(&good.0, &good.1);
         scene.look(now);
         assert!(scene.refused().is_empty(), "the one that is shown came back");
         assert_eq!(scene.gate.certificate_ends(now), None);
@@ -390,7 +391,7 @@ mod tests {
         let mut scene = Scene::new().await;
         let before = scene.expiry();
         let early = made(&["gate.example"], (2900, 2999));
-        scene.write((&early.0, &early.1));
+        scene.write(&early.0, &early.1);
         scene.look(at("2899-12-31T00:00:00Z"));
         assert_eq!(scene.expiry(), before);
         scene.look(at("2900-01-02T00:00:00Z"));
@@ -404,7 +405,7 @@ mod tests {
             .authority
             .issue(["new.example", "gate.example"])
             .expect("a certificate");
-        scene.write((next.chain_pem(), next.key_pem()));
+        scene.write(next.chain_pem(), next.key_pem());
         assert!(scene.look(Timestamp::now()).is_empty());
         std::fs::write(scene.folder.path().join("secret"), "short").expect("writable");
         assert_eq!(scene.look(Timestamp::now()), ["{reason=\"callers\"} 1"]);

@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 use tracing::{info, warn};
 
 use super::door::Opened;
-use super::{age, certificates, erasure, labels, readiness};
+use super::{at_start, certificates, erasure};
 use crate::cli::connect::HubConfig;
 use crate::cli::options::word;
 use crate::cli::print::print;
@@ -70,32 +70,32 @@ async fn served(args: &ServeArgs, metrics: Metrics) -> Result<(), CliError> {
     health.hears(&metrics);
     let client = reached(args, config, &metrics).await?;
     // Probes are answered from the first moment on: that reading a fleet takes long is no reason to be killed.
-    let pages = args.door.pages(args.half(), (&health, &metrics))?;
+    let pages = args.door.pages(args.half(), &health, &metrics)?;
     let (keys, followed) = record_keys(args, &client).await;
     rulebook.keys = keys.load_full();
     let (mut options, sightings) = options(args, &metrics);
     options.keys = Some(Arc::clone(&keys));
-    labels::leave_to_ocm(&client, args, &mut options.settings).await;
+    at_start::leave_to_ocm(&client, args, &mut options.settings).await;
     let (words, settings) = (told_words(args, &options.settings), options.settings.clone());
     let tide = Tide::start(client.clone(), options)
         .await
         .map_err(|error| cannot_start(following(args), error))?;
-    let is_old = age::tell_of_old_hub(&client).await;
-    let _webhooks = webhooks_watched(args, (&client, &tide), is_old, &metrics);
+    let is_old = at_start::tell_of_old_hub(&client).await;
+    let _webhooks = webhooks_watched(args, &client, &tide, is_old, &metrics);
     // Nothing passes a gate that has not read its policies yet.
     let tells = tells(args);
     let (policies, rulebook) = tokio::select! {
-        started = policies::start((client.clone(), tells), opened, rulebook, metrics.clone()) => started,
+        started = policies::start(client.clone(), tells, opened, rulebook, metrics.clone()) => started,
         () = end.requested() => {
             tide.shutdown().await;
             return Ok(());
         }
     };
-    let _keys = followed.map(|followed| keys_applied((followed, keys), &rulebook, &health));
+    let _keys = followed.map(|followed| keys_applied(followed, keys, &rulebook, &health));
     let keeper = kept(args).map(|kept| CertificateKeeper::start(&client, &tide, kept));
     let (page, shows) = shown(args, &client, settings, sightings.is_some()).await?;
-    let auditor = audited(args, (&client, &tide), sightings, (&rulebook, &metrics, shows));
-    let telling = telling(args, (&client, &tide), words);
+    let auditor = audited(args, &client, &tide, sightings, &rulebook, &metrics, shows);
+    let telling = telling(args, &client, &tide, words);
     let running = Running {
         args,
         rulebook,
@@ -110,7 +110,7 @@ async fn served(args: &ServeArgs, metrics: Metrics) -> Result<(), CliError> {
         },
     };
     let (gate, told) = match door {
-        Some(door) => running.guard((client, &tide), door, metrics).await?,
+        Some(door) => running.guard(client, &tide, door, metrics).await?,
         None => (None, running.drive(&tide).await),
     };
     info!(linger = args.linger, "stopping");
@@ -168,7 +168,7 @@ fn told_words(args: &ServeArgs, settings: &Settings) -> Words {
 }
 
 /// Tells on the hub how the controllers behave, where they write; ends when it is dropped.
-fn telling(args: &ServeArgs, (client, tide): (&Client, &Tide), words: Words) -> JoinSet<()> {
+fn telling(args: &ServeArgs, client: &Client, tide: &Tide, words: Words) -> JoinSet<()> {
     let mut telling = JoinSet::new();
     if args.controllers == ControllersMode::On && args.half() != Some(Only::Gate) {
         let place = settings::place(args.elect.as_ref());
@@ -203,7 +203,8 @@ fn tells(args: &ServeArgs) -> PolicyTells {
 /// Watches the webhook configurations until what is returned is dropped. Controllers that write nothing write no events either.
 fn webhooks_watched(
     args: &ServeArgs,
-    (client, tide): (&Client, &Tide),
+    client: &Client,
+    tide: &Tide,
     is_old: bool,
     metrics: &Metrics,
 ) -> JoinSet<()> {
@@ -213,8 +214,14 @@ fn webhooks_watched(
         ControllersMode::Off | ControllersMode::Observe => tokio::sync::watch::channel(false).1,
     };
     if args.half() != Some(Only::Gate) {
-        let told = (leading, tide.recorder());
-        watch.spawn(watch_webhooks(client.clone(), !is_old, told, metrics.clone()));
+        let recorder = tide.recorder();
+        watch.spawn(watch_webhooks(
+            client.clone(),
+            !is_old,
+            leading,
+            recorder,
+            metrics.clone(),
+        ));
     }
     watch
 }
@@ -245,7 +252,8 @@ async fn record_keys(args: &ServeArgs, client: &Client) -> (SharedKeys, Option<K
 
 /// Brings every new key to the webhook, and to the probes that there is none; ends when it is dropped.
 fn keys_applied(
-    (followed, keys): (KeyFollower, SharedKeys),
+    followed: KeyFollower,
+    keys: SharedKeys,
     rulebook: &Arc<ArcSwap<Rulebook>>,
     health: &Health,
 ) -> JoinSet<()> {
@@ -334,20 +342,18 @@ async fn shown(
 
 fn audited(
     args: &ServeArgs,
-    (client, tide): (&Client, &Tide),
+    client: &Client,
+    tide: &Tide,
     sightings: Option<Sightings>,
-    (rulebook, metrics, shows): (&Arc<ArcSwap<Rulebook>>, &Metrics, Shows),
+    rulebook: &Arc<ArcSwap<Rulebook>>,
+    metrics: &Metrics,
+    shows: Shows,
 ) -> Option<Auditor> {
     let mut audit = args.audit;
     if args.controllers == ControllersMode::Observe && audit.audit == AuditTo::Reports {
         audit.audit = AuditTo::Metrics;
     }
-    audit.start(
-        (client.clone(), tide),
-        sightings,
-        rulebook,
-        (metrics.clone(), shows),
-    )
+    audit.start(client.clone(), tide, sightings, rulebook, metrics.clone(), shows)
 }
 
 /// What runs until the program is told to end.
@@ -366,7 +372,8 @@ impl Running<'_> {
     /// Opens the gate and serves until the end; the gate is left open.
     async fn guard(
         mut self,
-        (client, tide): (Client, &Tide),
+        client: Client,
+        tide: &Tide,
         door: Opened,
         metrics: Metrics,
     ) -> Result<(Option<Gate>, Result<(), CliError>), CliError> {
@@ -408,7 +415,7 @@ impl Running<'_> {
             at(page.as_ref())
         );
         let announced = async {
-            readiness::ready(&self.health, self.fields.metrics.staleness()).await;
+            at_start::ready(&self.health, self.fields.metrics.staleness()).await;
             announce(&what, self.pages);
             std::future::pending::<()>().await;
         };
@@ -434,7 +441,7 @@ impl Running<'_> {
             return Ok(None);
         };
         let hosts = self.args.ui.ui_hosts.iter().cloned().collect();
-        ui::begin(hub, (address, hosts), tls).await.map(Some)
+        ui::begin(hub, address, hosts, tls).await.map(Some)
     }
 
     /// Serves until the end without a gate.
@@ -443,7 +450,7 @@ impl Running<'_> {
         let page = self.open_page(None).await?;
         tokio::select! {
             () = self.end.requested() => return Ok(()),
-            () = readiness::ready(&self.health, self.fields.metrics.staleness()) => {}
+            () = at_start::ready(&self.health, self.fields.metrics.staleness()) => {}
         }
         let what = format!("controllers{}{}", observing(self.args), at(page.as_ref()));
         announce(&what, self.pages);

@@ -2,14 +2,12 @@
 
 mod behaviour;
 mod flags;
-mod given;
 mod published;
 
 pub use behaviour::BehaviourArgs;
 pub(super) use behaviour::SettingsReading;
 pub(super) use flags::Words;
-pub use flags::{ControllerArgs, ControllerFlags};
-pub use given::GivenWords;
+pub use flags::{ControllerArgs, ControllerFlags, GivenWords};
 pub use published::SettingsArgs;
 #[cfg(feature = "dev")]
 pub(super) use published::publish_once;

@@ -43,7 +43,7 @@ impl Reader {
         let client = self.client(token.as_ref())?;
         let hub = live::quietly(&client).await?;
         let (settings, now) = (self.settings.borrow().clone(), Timestamp::now());
-        let judged = tokio::task::spawn_blocking(move || reasons((&hub, settings, now), &target, &cluster));
+        let judged = tokio::task::spawn_blocking(move || reasons(&hub, settings, now, &target, &cluster));
         let judged = judged
             .await
             .map_err(|source| CliError::Refused(Box::new(source)))?;
@@ -53,13 +53,21 @@ impl Reader {
     async fn read_history(self, token: Option<Token>, target: Target) -> Result<Value, CliError> {
         let client = self.client(token.as_ref())?;
         let object = raw(&client, &target).await?;
-        Ok(events(&client, &target).await?.history(&target, &object))
+        let told = events(&client, &target).await?;
+        Ok(insight::cockpit::history_json(
+            &target,
+            &object,
+            &told.own,
+            &told.of_clusters,
+        ))
     }
 }
 
 /// Says why a cluster is where it is, in words and as programs read it.
 fn reasons(
-    (hub, settings, now): (&insight::offline::Hub, Settings, Timestamp),
+    hub: &insight::offline::Hub,
+    settings: Settings,
+    now: Timestamp,
     target: &Target,
     cluster: &str,
 ) -> Result<Value, String> {

@@ -16,7 +16,6 @@ use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use super::asks::Reader;
 use crate::cli::connect::HubConfig;
-use crate::cli::rollout::Gallery;
 use crate::cli::{CliError, LeasePlace};
 use crate::controllers::Lens;
 use crate::ui::{Interest, Page, PageOptions, Sources, Visitors};
@@ -52,7 +51,8 @@ pub(in crate::cli) struct Watched {
 /// Begins to serve the page.
 pub(in crate::cli) async fn begin(
     hub: Hub,
-    (bind, hosts): (SocketAddr, BTreeSet<String>),
+    bind: SocketAddr,
+    hosts: BTreeSet<String>,
     tls: Option<rustls::ServerConfig>,
 ) -> Result<Watched, CliError> {
     let (shown, pictures) = watch::channel(None);
@@ -109,7 +109,7 @@ struct Follower {
     stock: Option<LeasePlace>,
     settings: watch::Sender<Settings>,
     interest: Interest,
-    shown: watch::Sender<Option<Arc<crate::ui::Pictures>>>,
+    shown: watch::Sender<Option<Arc<insight::cockpit::Pictures>>>,
 }
 
 impl Follower {
@@ -125,7 +125,7 @@ impl Follower {
 
     /// Follows the hub until no user looks any more, or another manager drives it.
     async fn follow(&self, fence: Fence) {
-        let mut gallery = Gallery::default();
+        let mut gallery = insight::cockpit::Gallery::default();
         let settings = self.settings.borrow().clone();
         let mut lens = Lens::start(self.client.clone(), settings, move |store, touched, now| {
             gallery.look(store, touched, now)

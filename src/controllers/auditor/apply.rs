@@ -31,7 +31,8 @@ pub(super) enum Put {
 /// Writes the report of a namespace, or takes it away when there is nothing to report.
 pub(super) async fn apply_report(
     client: &Client,
-    (form, namespace): (ReportKind, &str),
+    form: ReportKind,
+    namespace: &str,
     body: Option<Value>,
     now: Timestamp,
 ) -> Put {

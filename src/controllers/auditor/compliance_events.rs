@@ -68,11 +68,11 @@ impl ComplianceEvents {
             match (was, ledger.bearing(&key)) {
                 (Bearing::Compliant, Bearing::AtFault) => {
                     let note = worst(ledger, &key);
-                    cry(&recorder, ledger, &key, ((Grade::Warning, NON_COMPLIANT), &note));
+                    cry(&recorder, ledger, &key, Grade::Warning, NON_COMPLIANT, &note);
                 }
                 (Bearing::AtFault, Bearing::Compliant) => {
                     let note = "nothing is wrong with the object any more";
-                    cry(&recorder, ledger, &key, ((Grade::Normal, COMPLIANT), note));
+                    cry(&recorder, ledger, &key, Grade::Normal, COMPLIANT, note);
                 }
                 (Bearing::Compliant, Bearing::Compliant)
                 | (Bearing::AtFault, Bearing::AtFault)
@@ -96,7 +96,9 @@ fn cry(
     recorder: &EventRecorder,
     ledger: &Ledger,
     key: &ObjectKey,
-    (what, note): ((Grade, &'static str), &str),
+    grade: Grade,
+    reason: &'static str,
+    note: &str,
 ) {
     let Some(uid) = ledger.uid(key) else { return };
     let addon = ledger.addon_of(key).cloned().unwrap_or_else(|| Name::from(""));
@@ -105,5 +107,5 @@ fn cry(
         uid: ledger.uid(&owner).cloned(),
         owner,
     };
-    recorder.judged(&subject, (key, uid), what, note);
+    recorder.judged(&subject, key, uid, grade, reason, note);
 }

@@ -20,7 +20,7 @@ use super::report_watch::News;
 use super::standing_reports::StandingReports;
 use super::start::AuditOptions;
 use super::watch_tap::{Carried, Sighting, Sightings, Spotted, seen};
-use crate::controllers::runtime::error_root::root;
+use crate::controllers::runtime::apply_error::root;
 use audit::{
     Asks, AuditedObject, Facts, Finding, Inputs, KINDS, Ledger, ObjectKey, Rulebook, Shift, Told, is_going,
     judge,

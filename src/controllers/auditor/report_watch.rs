@@ -5,14 +5,15 @@
 
 use futures::StreamExt;
 use kube::core::{ApiResource, DynamicObject, PartialObjectMeta};
-use kube::runtime::{WatchStreamExt, watcher};
+use kube::runtime::watcher::{Config, Event};
 use kube::{Api, Client, ResourceExt};
 use tokio::sync::mpsc;
 use tracing::{debug, info, warn};
 
 use super::apply::FIELD_MANAGER;
+use crate::controllers::runtime::api_watch::{api_code, observe};
+use crate::controllers::runtime::apply_error::root;
 use crate::controllers::runtime::definition::{Absent, Definition};
-use crate::controllers::runtime::error_root::root;
 use audit::{CONTENT, MANAGED_BY, MANAGER, NAME, ReportKind};
 use store::Name;
 
@@ -39,8 +40,6 @@ pub(super) struct ObservedReport {
     /// Whether another field manager has written to it.
     pub(super) touched: bool,
 }
-
-type Shown = watcher::Event<PartialObjectMeta<DynamicObject>>;
 
 /// Follows a kind of report until the audit, which receives the news, has ended.
 pub(super) async fn follow(client: Client, form: ReportKind, news: mpsc::UnboundedSender<News>) {
@@ -76,13 +75,13 @@ async fn follow_reports(
     news: &mpsc::UnboundedSender<News>,
 ) {
     let api: Api<PartialObjectMeta<DynamicObject>> = Api::all_with(client.clone(), &resource(form));
-    let config = watcher::Config::default().labels(&format!("{MANAGED_BY}={MANAGER}"));
-    let mut stream = std::pin::pin!(watcher(api, config).default_backoff());
+    let config = Config::default().labels(&format!("{MANAGED_BY}={MANAGER}"));
+    let mut stream = observe(api, config);
     let (mut listing, mut told) = (Vec::<(Name, ObservedReport)>::new(), String::new());
     while let Some(next) = stream.next().await {
         let shown = match next {
             Ok(event) => translate(form, event, &mut listing),
-            Err(error) if code(&error) == Some(404) => return,
+            Err(error) if api_code(&error) == Some(404) => return,
             Err(error) => {
                 let words = root(&error).to_string();
                 if words != told {
@@ -104,23 +103,27 @@ async fn follow_reports(
     }
 }
 
-fn translate(form: ReportKind, event: Shown, listing: &mut Vec<(Name, ObservedReport)>) -> Option<News> {
+fn translate(
+    form: ReportKind,
+    event: Event<PartialObjectMeta<DynamicObject>>,
+    listing: &mut Vec<(Name, ObservedReport)>,
+) -> Option<News> {
     let ours = |object: &PartialObjectMeta<DynamicObject>| {
         let place = Name::from(object.namespace().unwrap_or_default());
         (object.name_any() == NAME).then(|| (place, seen(object)))
     };
     match event {
-        watcher::Event::Init => {
+        Event::Init => {
             listing.clear();
             None
         }
-        watcher::Event::InitApply(object) => {
+        Event::InitApply(object) => {
             listing.extend(ours(&object));
             None
         }
-        watcher::Event::InitDone => Some(News::ReportState(form, std::mem::take(listing))),
-        watcher::Event::Apply(object) => ours(&object).map(|(place, seen)| News::Written(form, place, seen)),
-        watcher::Event::Delete(object) => ours(&object).map(|(place, _)| News::Removed(form, place)),
+        Event::InitDone => Some(News::ReportState(form, std::mem::take(listing))),
+        Event::Apply(object) => ours(&object).map(|(place, seen)| News::Written(form, place, seen)),
+        Event::Delete(object) => ours(&object).map(|(place, _)| News::Removed(form, place)),
     }
 }
 
@@ -131,19 +134,6 @@ fn seen(object: &PartialObjectMeta<DynamicObject>) -> ObservedReport {
         content: object.annotations().get(CONTENT).cloned().unwrap_or_default(),
         version: object.resource_version().unwrap_or_default(),
         touched: others.next().is_some(),
-    }
-}
-
-fn code(error: &watcher::Error) -> Option<u16> {
-    match error {
-        watcher::Error::InitialListFailed(kube::Error::Api(status))
-        | watcher::Error::WatchStartFailed(kube::Error::Api(status))
-        | watcher::Error::WatchFailed(kube::Error::Api(status))
-        | watcher::Error::WatchError(status) => Some(status.code),
-        watcher::Error::InitialListFailed(_)
-        | watcher::Error::WatchStartFailed(_)
-        | watcher::Error::WatchFailed(_)
-        | watcher::Error::NoResourceVersion => None,
     }
 }
 

@@ -18,7 +18,7 @@ use tracing::{debug, info, warn};
 use super::apply::{Put, apply_report};
 use super::report_watch::{News, ObservedReport};
 use super::start::AuditOptions;
-use crate::controllers::runtime::error_root::root;
+use crate::controllers::runtime::apply_error::root;
 use crate::telemetry::{Metrics, Written};
 use audit::{Ledger, ObjectKey, ReportKind, content_of, report};
 use store::Name;
@@ -229,7 +229,7 @@ impl StandingReports {
             return (job, None);
         }
         let now = Timestamp::now();
-        let put = apply_report(&self.client, (job.form, &job.namespace), job.body.clone(), now).await;
+        let put = apply_report(&self.client, job.form, &job.namespace, job.body.clone(), now).await;
         (job, Some(put))
     }
 

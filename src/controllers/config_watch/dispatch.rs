@@ -37,7 +37,8 @@ pub(in crate::controllers) async fn look_out(
                 debug!(of = %config.of, "watch begins");
                 let (orders, receiver) = mpsc::unbounded_channel();
                 let watch = TypeWatch::new(
-                    (client.clone(), discovery.clone()),
+                    client.clone(),
+                    discovery.clone(),
                     config.of.clone(),
                     receiver,
                     events.clone(),

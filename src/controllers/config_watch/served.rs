@@ -97,7 +97,7 @@ impl DiscoveryCache {
         now: Instant,
     ) -> kube::Result<Option<Served>> {
         for version in self.versions(client, &of.group, now).await? {
-            let resources = self.resources(client, (&of.group, &version), now).await?;
+            let resources = self.resources(client, &of.group, &version, now).await?;
             if let Some(found) = resources.iter().find(|one| is_usable(one, &of.resource)) {
                 return Ok(Some(served(of, &version, found)));
             }
@@ -133,7 +133,8 @@ impl DiscoveryCache {
     async fn resources(
         &mut self,
         client: &Client,
-        (group, version): (&str, &str),
+        group: &str,
+        version: &str,
         now: Instant,
     ) -> kube::Result<&[APIResource]> {
         let key = (group.to_owned(), version.to_owned());

@@ -7,9 +7,8 @@
 use std::time::Duration;
 
 use futures::StreamExt;
-use futures::stream::BoxStream;
 use kube::core::{DynamicObject, PartialObjectMeta};
-use kube::runtime::{WatchStreamExt, watcher};
+use kube::runtime::watcher;
 use kube::{Api, Client, ResourceExt};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -18,6 +17,7 @@ use tracing::{debug, info, warn};
 
 use super::ledger::{Ledger, Look, Stamp};
 use super::served::{Discovery, Served, Unknown};
+use crate::controllers::runtime::api_watch::{api_code, observe};
 use crate::controllers::runtime::raw::Raw;
 use store::{Absence, ConfigLookup, ConfigRef, ConfigType, Event, ObservedConfig, TypeFault, absence};
 
@@ -71,7 +71,8 @@ pub(super) struct TypeWatch {
 
 impl TypeWatch {
     pub(super) fn new(
-        (client, discovery): (Client, Discovery),
+        client: Client,
+        discovery: Discovery,
         of: ConfigType,
         orders: mpsc::UnboundedReceiver<Order>,
         events: mpsc::Sender<Event>,
@@ -135,7 +136,7 @@ impl TypeWatch {
     /// Watches until the hub serves the type no more.
     async fn watch(&mut self, served: &Served) -> Result<(), Over> {
         let api: Api<PartialObjectMeta<DynamicObject>> = Api::all_with(self.client.clone(), &served.resource);
-        let mut stream: BoxStream<'_, _> = watcher(api, watcher::Config::default()).default_backoff().boxed();
+        let mut stream = observe(api, watcher::Config::default());
         let mut reads: JoinSet<Read> = JoinSet::new();
         self.listed = false;
         self.quiet_at = None;
@@ -149,7 +150,7 @@ impl TypeWatch {
             tokio::select! {
                 next = stream.next() => match next {
                     Some(Ok(event)) => self.shown(event),
-                    Some(Err(error)) if is_gone(&error) => return Ok(()),
+                    Some(Err(error)) if api_code(&error) == Some(404) => return Ok(()),
                     Some(Err(error)) => {
                         self.suffer(&error);
                         // The stream's own pauses between lists do not grow: each attempt begins with an event.
@@ -241,7 +242,7 @@ impl TypeWatch {
                 (Look::Nothing, Some(ConfigLookup::Absent(Absence::Missing)))
             }
             Err(error) => {
-                let forbidden = code(&error) == Some(403);
+                let forbidden = matches!(&error, kube::Error::Api(status) if status.code == 403);
                 if forbidden {
                     // Told once for the type.
                     debug!(%config, error = %in_short(&error), "cannot read a configuration");
@@ -301,14 +302,9 @@ impl TypeWatch {
 
     /// The stream goes on by itself after a pause.
     fn suffer(&mut self, error: &watcher::Error) {
-        let verb = match error {
-            watcher::Error::InitialListFailed(_) => "list",
-            watcher::Error::WatchStartFailed(_)
-            | watcher::Error::WatchError(_)
-            | watcher::Error::WatchFailed(_)
-            | watcher::Error::NoResourceVersion => "watch",
-        };
-        if watch_code(error) == Some(403) {
+        let is_list = matches!(error, watcher::Error::InitialListFailed(_));
+        let verb = if is_list { "list" } else { "watch" };
+        if api_code(error) == Some(403) {
             self.fault = Some(TypeFault::Forbidden { verb });
             self.quiet_at = (verb == "watch").then(|| Instant::now() + QUIET);
         } else {
@@ -362,29 +358,12 @@ fn is_addressable(config: &ConfigRef) -> bool {
         .all(|text| text.chars().all(is_plain) && !matches!(&**text, "." | ".."))
 }
 
-fn code(error: &kube::Error) -> Option<u16> {
-    match error {
-        kube::Error::Api(status) => Some(status.code),
-        _ => None,
-    }
-}
-
-fn watch_code(error: &watcher::Error) -> Option<u16> {
-    match error {
-        watcher::Error::InitialListFailed(error)
-        | watcher::Error::WatchStartFailed(error)
-        | watcher::Error::WatchFailed(error) => code(error),
-        watcher::Error::WatchError(status) => Some(status.code),
-        watcher::Error::NoResourceVersion => None,
-    }
-}
-
 /// Says what the hub said, but nothing that may quote what an object says.
 fn in_short(error: &kube::Error) -> String {
     match error {
         kube::Error::Api(status) => format!("{}: {}", status.code, status.message),
         kube::Error::SerdeError(_) => "the answer cannot be decoded".to_owned(),
-        other => crate::controllers::runtime::error_root::root(other).to_string(),
+        other => crate::controllers::runtime::apply_error::root(other).to_string(),
     }
 }
 
@@ -396,11 +375,6 @@ fn watch_in_short(error: &watcher::Error) -> String {
         watcher::Error::WatchError(status) => format!("{}: {}", status.code, status.message),
         watcher::Error::NoResourceVersion => "objects without a resource version".to_owned(),
     }
-}
-
-/// Whether the hub no longer serves what was asked for.
-fn is_gone(error: &watcher::Error) -> bool {
-    watch_code(error) == Some(404)
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ use super::candidate::{Candidate, ElectionOptions, Move};
 use super::identity::holder;
 use super::successor;
 use super::term::Term;
-use crate::controllers::runtime::error_root::root;
+use crate::controllers::runtime::apply_error::root;
 use crate::telemetry::{Holder, LeaseOf, Metrics};
 
 /// How long the last write may take when the program ends.
@@ -28,7 +28,9 @@ const FAREWELL: Duration = Duration::from_secs(2);
 pub(in crate::controllers) async fn campaign(
     client: Client,
     options: ElectionOptions,
-    (leading, term, metrics): (watch::Sender<bool>, Term, Metrics),
+    leading: watch::Sender<bool>,
+    term: Term,
+    metrics: Metrics,
     stop: CancellationToken,
 ) {
     let mut standing = Candidacy::new(client, options, metrics);

@@ -8,8 +8,6 @@ use std::time::Duration;
 
 use futures::TryStreamExt as _;
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
-use kube::runtime::watcher::Event;
-use kube::runtime::{WatchStreamExt as _, watcher};
 use kube::{Api, Client};
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -17,7 +15,8 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use super::identity::holder;
-use crate::controllers::runtime::error_root::root;
+use crate::controllers::runtime::api_watch::{api_code, observe_object};
+use crate::controllers::runtime::apply_error::root;
 use crate::telemetry::{Holder, LeaseOf, Metrics};
 use store::Fence;
 
@@ -77,8 +76,7 @@ pub(in crate::controllers) async fn watch_stock(
     stop: CancellationToken,
 ) {
     let leases: Api<Lease> = Api::namespaced(client, &place.namespace);
-    let one = watcher::Config::default().fields(&format!("metadata.name={}", place.name));
-    let mut events = std::pin::pin!(watcher(leases, one).default_backoff());
+    let mut events = observe_object(leases, &place.name);
     metrics.modes().held(LeaseOf::Stock, Holder::Unknown);
     let mut telling = Telling {
         told,
@@ -86,8 +84,7 @@ pub(in crate::controllers) async fn watch_stock(
         last: None,
     };
     let (mut sight, mut complained) = (ObservedLease::default(), false);
-    let (mut lease, mut listed): (Option<Lease>, Option<Lease>) = (None, None);
-    let mut is_known = false;
+    let (mut lease, mut is_known): (Option<Lease>, bool) = (None, false);
     loop {
         let over = sight.over();
         let expired = async {
@@ -103,22 +100,10 @@ pub(in crate::controllers) async fn watch_stock(
         };
         match event {
             Ok(None) => {}
-            Ok(Some(Event::Init)) => {
-                listed = None;
-                continue;
-            }
-            Ok(Some(Event::InitApply(found))) => {
-                listed = Some(found);
-                continue;
-            }
-            Ok(Some(Event::InitDone)) => {
-                (lease, is_known, complained) = (listed.take(), true, false);
-            }
-            Ok(Some(Event::Apply(found))) => lease = Some(found),
-            Ok(Some(Event::Delete(_))) => lease = None,
+            Ok(Some(found)) => (lease, is_known, complained) = (found, true, false),
             Err(error) => {
                 // A hub that does not answer takes no writes either; one that hides the Lease may hide that the manager acts.
-                if is_hidden(&error) {
+                if api_code(&error) == Some(403) {
                     is_known = false;
                     telling.tell(Holder::Unknown, None);
                 }
@@ -133,18 +118,6 @@ pub(in crate::controllers) async fn watch_stock(
         if is_known {
             telling.tell(sight.holder(lease.as_ref(), Instant::now()), lease.as_ref());
         }
-    }
-}
-
-fn is_hidden(error: &watcher::Error) -> bool {
-    match error {
-        watcher::Error::InitialListFailed(kube::Error::Api(status))
-        | watcher::Error::WatchStartFailed(kube::Error::Api(status))
-        | watcher::Error::WatchError(status) => status.code == 403,
-        watcher::Error::InitialListFailed(_)
-        | watcher::Error::WatchStartFailed(_)
-        | watcher::Error::WatchFailed(_)
-        | watcher::Error::NoResourceVersion => false,
     }
 }
 

@@ -8,7 +8,7 @@ use kube::{Api, Client};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use super::object_watch::{ObservedObject, observed};
+use crate::controllers::runtime::api_watch::{ObservedObject, observed};
 use kubernetes::certificates::{CERTIFICATE, KEY};
 
 /// What is known of the Secret.

@@ -22,10 +22,10 @@ use tracing::{info, warn};
 
 use super::apply::{FIELD_MANAGER, apply_secret};
 use super::issue::issue;
-use super::object_watch::{ObservedObject, observed};
 use super::targets::{self, Target};
+use crate::controllers::runtime::api_watch::{ObservedObject, observed};
+use crate::controllers::runtime::apply_error::root;
 use crate::controllers::runtime::clock::{Clock, Trust, keep_time, read_date};
-use crate::controllers::runtime::error_root::root;
 use crate::controllers::tide::Tide;
 use crate::telemetry::Metrics;
 use kubernetes::certificates::{AUTHORITIES, Data, Flaw, Holding, Lives, Step, Trusting, change, next};
@@ -65,7 +65,8 @@ impl CertificateKeeper {
         Self::spawn(
             client,
             options,
-            (tide.clock(), tide.leading()),
+            tide.clock(),
+            tide.leading(),
             CancellationToken::new(),
         )
     }
@@ -80,17 +81,18 @@ impl CertificateKeeper {
         let stop = CancellationToken::new();
         tokio::spawn(keep_time(client.clone(), clock.clone(), stop.clone()));
         let leads = watch::channel(true).1;
-        Ok(Self::spawn(client, options, (clock, leads), stop))
+        Ok(Self::spawn(client, options, clock, leads, stop))
     }
 
     fn spawn(
         client: &Client,
         options: CertificateOptions,
-        when: (Clock, watch::Receiver<bool>),
+        clock: Clock,
+        leading: watch::Receiver<bool>,
         stop: CancellationToken,
     ) -> Self {
         let (troubled, trouble) = watch::channel(None);
-        let keeper = Renewal::new(client, options, when, troubled);
+        let keeper = Renewal::new(client, options, clock, leading, troubled);
         let task = tokio::spawn(keeper.run(stop.clone()));
         Self { stop, task, trouble }
     }
@@ -148,7 +150,8 @@ impl Renewal {
     fn new(
         client: &Client,
         options: CertificateOptions,
-        (clock, leading): (Clock, watch::Receiver<bool>),
+        clock: Clock,
+        leading: watch::Receiver<bool>,
         troubled: watch::Sender<Option<String>>,
     ) -> Self {
         Self {
@@ -266,7 +269,7 @@ impl Renewal {
             Step::Wait { at_least } => at_least.unwrap_or(FAR),
             Step::Prepare { .. } if self.unknown_trust() => FAR,
             Step::Prepare { .. } | Step::Promote | Step::Tidy => {
-                self.step((secret, data), &step, now).await?;
+                self.step(secret, data, &step, now).await?;
                 Duration::ZERO
             }
         };
@@ -366,7 +369,8 @@ impl Renewal {
 
     async fn step(
         &mut self,
-        (mut secret, mut data): (Secret, Data),
+        mut secret: Secret,
+        mut data: Data,
         step: &Step,
         now: Timestamp,
     ) -> Result<(), Trouble> {

@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use tracing::{info, warn};
 
 use super::apply::apply_bundle;
-use super::object_watch::{ObservedObject, observed};
+use crate::controllers::runtime::api_watch::{ObservedObject, observed};
 use kubernetes::certificates::{Trusting, bundle_patch, bundles, trusting};
 
 /// The longest pause between two writes of the same bundle into the same object.

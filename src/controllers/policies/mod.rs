@@ -1,8 +1,7 @@
 //! Policies on the hub: read, compiled with those of the operator's folder, and told how they are.
 //!
-//! `watch` follows them, `status` says what became of each, `apply` writes that. Decides nothing about what a policy means.
+//! `watch` follows them, `status` says what became of each and writes that. Decides nothing about what a policy means.
 
-mod apply;
 mod status;
 mod watch;
 

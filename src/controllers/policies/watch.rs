@@ -6,29 +6,23 @@
 
 use std::collections::BTreeMap;
 
-use futures::StreamExt;
-use futures::stream::BoxStream;
 use jiff::Timestamp;
+use kube::Client;
 use kube::core::ApiResource;
-use kube::runtime::{WatchStreamExt, watcher};
-use kube::{Api, Client};
+use kube::runtime::watcher;
 use serde_json::Value;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tracing::{debug, error, info, warn};
 
-use super::apply::apply_status;
-use super::status::wanted;
+use super::status::{apply_status, wanted};
+use crate::controllers::runtime::api_watch::{PagedWatch, list_code};
+use crate::controllers::runtime::apply_error::root;
 use crate::controllers::runtime::definition::{Absent, Definition};
-use crate::controllers::runtime::error_root::root;
 use crate::controllers::runtime::raw::Raw;
-use crate::controllers::runtime::sign_of_life::{TooLarge, listening, smaller};
 use admission::policy::{Origin, PolicySet, Report, Source, is_former};
 use api::names::OWN_GROUP;
 use api::v1alpha1::{GROUP, VERSION};
-
-/// The most objects of one page of a list; fewer where the page would have too many bytes.
-const PAGE: u32 = 200;
 
 /// What a folder holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -109,11 +103,7 @@ struct Follower {
 /// What the hub shows of one group.
 struct GroupWatch {
     api_group: &'static str,
-    stream: BoxStream<'static, watcher::Result<watcher::Event<Raw>>>,
-    client: Client,
-    /// How many objects a page of a list has.
-    page: u32,
-    too_large: TooLarge,
+    pages: PagedWatch,
     definition: Definition,
     /// Why the hub shows nothing of it.
     absent: Option<Absent>,
@@ -218,15 +208,14 @@ impl Follower {
 
 impl GroupWatch {
     fn new(client: &Client, group: &'static str) -> Self {
-        let too_large = TooLarge::default();
-        let client = listening(client, || {}, &too_large);
+        let pages = PagedWatch::new(client, resource(group), None, || {});
         Self {
             api_group: group,
-            stream: follow(&client, group, PAGE),
-            definition: Definition::new(&client, Some(format!("{}.{group}", resource(group).plural))),
-            client,
-            page: PAGE,
-            too_large,
+            definition: Definition::new(
+                pages.client(),
+                Some(format!("{}.{group}", resource(group).plural)),
+            ),
+            pages,
             absent: None,
             known: BTreeMap::new(),
             listing: BTreeMap::new(),
@@ -243,7 +232,7 @@ impl GroupWatch {
             self.definition.is_worth_a_try(self.absent).await;
             self.absent = None;
         }
-        match self.stream.next().await? {
+        match self.pages.next().await? {
             Ok(event) => {
                 if matches!(event, watcher::Event::InitDone) {
                     self.definition.is_served();
@@ -251,13 +240,6 @@ impl GroupWatch {
                 Some(self.take(event))
             }
             Err(error) => {
-                if self.too_large.take()
-                    && let Some(page) = smaller(self.page)
-                {
-                    self.page = page;
-                    self.stream = follow(&self.client, self.api_group, page);
-                    return Some(false);
-                }
                 self.absent = Absent::of(&error);
                 Some(self.interrupted(&error))
             }
@@ -309,16 +291,9 @@ impl GroupWatch {
     /// folder are in force meanwhile. Otherwise what is known stays, but for policies of the former group:
     /// its definition goes for good.
     fn interrupted(&mut self, error: &watcher::Error) -> bool {
-        let answer = match error {
-            watcher::Error::InitialListFailed(kube::Error::Api(status)) => status.code,
-            watcher::Error::InitialListFailed(_)
-            | watcher::Error::WatchStartFailed(_)
-            | watcher::Error::WatchError(_)
-            | watcher::Error::WatchFailed(_)
-            | watcher::Error::NoResourceVersion => 0,
-        };
+        let answer = list_code(error);
         match answer {
-            404 if self.api_group == GROUP && !self.known.is_empty() => {
+            Some(404) if self.api_group == GROUP && !self.known.is_empty() => {
                 info!(
                     group = GROUP,
                     "the hub has dropped the former definition of policies, and those in it"
@@ -326,10 +301,10 @@ impl GroupWatch {
                 self.known.clear();
                 return true;
             }
-            404 => debug!("the hub does not serve policies"),
+            Some(404) => debug!("the hub does not serve policies"),
             // Asked again for ever, told once: the stream goes on by itself.
-            403 if self.is_withheld => {}
-            403 => {
+            Some(403) if self.is_withheld => {}
+            Some(403) => {
                 let policies = self.known.len();
                 let answer = root(error);
                 error!(%answer, policies, "the hub withholds its policies; only those of the folder and those known are in force");
@@ -339,20 +314,9 @@ impl GroupWatch {
                 return false;
             }
         }
-        self.is_withheld = answer == 403;
+        self.is_withheld = answer == Some(403);
         !std::mem::replace(&mut self.listed, true)
     }
-}
-
-/// Lists the policies of a group in pages of so many, and watches them.
-fn follow(
-    client: &Client,
-    group: &str,
-    page: u32,
-) -> BoxStream<'static, watcher::Result<watcher::Event<Raw>>> {
-    let api: Api<Raw> = Api::all_with(client.clone(), &resource(group));
-    let config = watcher::Config::default().page_size(page);
-    watcher(api, config).default_backoff().boxed()
 }
 
 fn name(object: &Value) -> String {

@@ -16,7 +16,7 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tracing::{info, warn};
 
-use super::error_root::root;
+use super::apply_error::root;
 use super::looks::{Look, Looks};
 use super::read_again::{Found, look_again, look_within};
 use crate::telemetry::Metrics;

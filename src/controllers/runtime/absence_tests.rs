@@ -19,7 +19,7 @@ use super::clock::Clock;
 use super::controller::{Controller, Moment};
 use super::looks::Look;
 use super::read_again::Found;
-use super::reconciler::{Controllers, Outlets, Reconciler};
+use super::reconciler::{Controllers, Outlets, Reconciler, Switches};
 use crate::controllers::addon::Planning;
 use crate::controllers::tide::TideOptions;
 use crate::telemetry::Metrics;
@@ -327,12 +327,13 @@ pub(super) fn driver_with(client: Client, metrics: Metrics) -> Reconciler {
         client,
         options,
         outlets,
-        (Clock::new(None, Metrics::default()), Controllers::new()),
-        (
-            CancellationToken::new(),
-            watch::channel(true).1,
-            watch::channel(Fence::Open).1,
-        ),
+        Clock::new(None, Metrics::default()),
+        Controllers::new(),
+        Switches {
+            stop: CancellationToken::new(),
+            leading: watch::channel(true).1,
+            fence: watch::channel(Fence::Open).1,
+        },
     )
 }
 

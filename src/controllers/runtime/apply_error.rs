@@ -2,13 +2,13 @@
 //!
 //! Decides which answers of a hub count as a conflict, what is worth a warning, and what time alone will not mend. Never writes.
 
+use std::error::Error;
 use std::time::Duration;
 
 use kube::core::Status;
 use tracing::{debug, warn};
 
 use super::backoff::Failure;
-use super::error_root::root;
 use crate::controllers::sign::SignError;
 use store::{ObjectKey, Owner};
 
@@ -145,5 +145,26 @@ pub(super) fn failed(verb: &'static str, object: &ObjectKey, error: kube::Error)
             object: object.clone(),
             source: Box::new(error),
         },
+    }
+}
+
+/// Returns the innermost cause of an error: the error itself when it has none.
+pub(in crate::controllers) fn root<'e>(error: &'e (dyn Error + 'static)) -> &'e (dyn Error + 'static) {
+    let mut innermost = error;
+    while let Some(cause) = innermost.source() {
+        innermost = cause;
+    }
+    innermost
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_of_the_hub_is_told_in_its_own_words() {
+        let status = kube::core::Status::failure("namespaces \"x\" not found", "NotFound");
+        let error = kube::Error::Api(Box::new(status));
+        assert_eq!(root(&error).to_string(), "namespaces \"x\" not found: NotFound");
     }
 }

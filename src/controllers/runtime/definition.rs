@@ -9,11 +9,12 @@ use futures::StreamExt;
 use futures::stream::BoxStream;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::core::PartialObjectMeta;
-use kube::runtime::{WatchStreamExt, watcher};
+use kube::runtime::watcher;
 use kube::{Api, Client};
 use tracing::debug;
 
-use super::error_root::root;
+use super::api_watch::{api_code, list_code, observe_object};
+use super::apply_error::root;
 
 /// Pauses after a definition has come, before the kind is asked for: a server needs a moment from a definition to a kind.
 const TRIES: [Duration; 4] = [
@@ -28,7 +29,7 @@ const LONGEST: Duration = Duration::from_mins(1);
 /// How long a definition that may be watched is waited for before the kind is asked for all the same.
 const AT_LEAST: Duration = Duration::from_mins(10);
 
-type Shown = watcher::Event<PartialObjectMeta<CustomResourceDefinition>>;
+type Definitions = BoxStream<'static, watcher::Result<Option<PartialObjectMeta<CustomResourceDefinition>>>>;
 
 /// Why a kind has no objects here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,12 +43,9 @@ pub(in crate::controllers) enum Absent {
 impl Absent {
     /// Returns why a list was refused, if not because of a passing fault.
     pub(in crate::controllers) fn of(error: &watcher::Error) -> Option<Self> {
-        let watcher::Error::InitialListFailed(kube::Error::Api(status)) = error else {
-            return None;
-        };
-        match status.code {
-            404 => Some(Self::NotServed),
-            403 => Some(Self::Forbidden),
+        match list_code(error) {
+            Some(404) => Some(Self::NotServed),
+            Some(403) => Some(Self::Forbidden),
             _ => None,
         }
     }
@@ -58,7 +56,7 @@ pub(in crate::controllers) struct Definition {
     client: Client,
     /// `metadata.name`; absent for kinds that are part of Kubernetes.
     name: Option<String>,
-    watch: Option<BoxStream<'static, watcher::Result<Shown>>>,
+    watch: Option<Definitions>,
     /// How often the kind was asked for since its definition has changed.
     tries: usize,
     /// Whether a definition was seen since the kind was last served.
@@ -96,7 +94,9 @@ impl Definition {
             return;
         }
         let client = &self.client;
-        let watch = self.watch.get_or_insert_with(|| watch(client, &name));
+        let watch = self
+            .watch
+            .get_or_insert_with(|| observe_object(Api::all(client.clone()), &name));
         let seen = tokio::time::timeout(AT_LEAST, next_change(watch)).await;
         match seen {
             Ok(DefinitionSight::Changed) => {
@@ -127,26 +127,16 @@ enum DefinitionSight {
     Nothing,
 }
 
-fn watch(client: &Client, name: &str) -> BoxStream<'static, watcher::Result<Shown>> {
-    let api: Api<PartialObjectMeta<CustomResourceDefinition>> = Api::all(client.clone());
-    let config = watcher::Config::default().fields(&format!("metadata.name={name}"));
-    watcher(api, config).default_backoff().boxed()
-}
-
-async fn next_change(watch: &mut BoxStream<'static, watcher::Result<Shown>>) -> DefinitionSight {
+async fn next_change(watch: &mut Definitions) -> DefinitionSight {
     loop {
         match watch.next().await {
-            Some(Ok(watcher::Event::Apply(_) | watcher::Event::InitApply(_))) => {
-                return DefinitionSight::Changed;
-            }
-            Some(Ok(watcher::Event::Init | watcher::Event::InitDone | watcher::Event::Delete(_))) => {}
+            Some(Ok(Some(_))) => return DefinitionSight::Changed,
+            Some(Ok(None)) => {}
             Some(Err(watcher::Error::InitialListFailed(error))) => {
                 debug!(error = %root(&error), "definitions cannot be watched");
                 return DefinitionSight::Nothing;
             }
-            Some(Err(watcher::Error::WatchStartFailed(kube::Error::Api(status)))) if status.code == 403 => {
-                return DefinitionSight::Nothing;
-            }
+            Some(Err(error)) if api_code(&error) == Some(403) => return DefinitionSight::Nothing,
             Some(Err(error)) => debug!(error = %root(&error), "watch of a definition interrupted"),
             None => return DefinitionSight::Nothing,
         }

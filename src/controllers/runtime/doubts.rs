@@ -9,8 +9,8 @@ use tokio::time::Instant;
 use tracing::warn;
 
 use super::absence::Read;
+use super::apply_error::root;
 use super::clock::Trust;
-use super::error_root::root;
 use super::looks::Look;
 use super::read_again::{Found, Unread};
 use super::reconciler::Reconciler;

@@ -112,7 +112,8 @@ impl EventCorrelator {
         &mut self,
         subject: &InvolvedObject,
         purse: BudgetOf,
-        (grade, reason): (Grade, &'static str),
+        grade: Grade,
+        reason: &'static str,
         now: Instant,
     ) -> Admission {
         let budget = self.budget;
@@ -231,7 +232,7 @@ mod tests {
             BudgetOf::Clusters(grade) => grade,
             BudgetOf::Whole => Grade::Normal,
         };
-        let mut admit = |_: &usize| correlator.admit(&subject("hello"), purse, (grade, reason), now);
+        let mut admit = |_: &usize| correlator.admit(&subject("hello"), purse, grade, reason, now);
         (0..times).filter(|time| admit(time) == Admission::Write).count()
     }
 
@@ -268,7 +269,7 @@ mod tests {
             admitted(&mut correlator, BudgetOf::Whole, "Progressing", 1, now),
             1
         );
-        let others = correlator.admit(&subject("other"), NORMAL, (Grade::Normal, "Installing"), now);
+        let others = correlator.admit(&subject("other"), NORMAL, Grade::Normal, "Installing", now);
         assert_eq!(others, Admission::Write, "another add-on has a budget of its own");
     }
 

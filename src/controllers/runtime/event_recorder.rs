@@ -16,7 +16,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 
-use super::error_root::root;
+use super::apply_error::root;
 use super::event_budget::{
     Admission, BudgetOf, EventBudget, EventCorrelator, InvolvedObject, SUMMARY, Summary,
 };
@@ -92,7 +92,7 @@ impl EventRecorder {
             } => BudgetOf::Clusters(*grade),
             Note::AddOn { .. } | Note::Upgrade { .. } => BudgetOf::Whole,
         };
-        self.tell(subject, purse, (note.grade(), note.reason()), || Telling {
+        self.tell(subject, purse, note.grade(), note.reason(), || Telling {
             regarding: reference(object, uid),
             event: event(note.grade(), note.reason(), note.action(), &note.message()),
         });
@@ -108,7 +108,7 @@ impl EventRecorder {
     ) {
         const REASON: &str = "Removed";
         let purse = BudgetOf::Clusters(Grade::Normal);
-        self.tell(subject, purse, (Grade::Normal, REASON), || Telling {
+        self.tell(subject, purse, Grade::Normal, REASON, || Telling {
             regarding: reference(object, uid),
             event: event(Grade::Normal, REASON, "Uninstall", why),
         });
@@ -118,11 +118,13 @@ impl EventRecorder {
     pub(in crate::controllers) fn judged(
         &self,
         subject: &InvolvedObject,
-        (object, uid): (&ObjectKey, &Name),
-        (grade, reason): (Grade, &'static str),
+        object: &ObjectKey,
+        uid: &Name,
+        grade: Grade,
+        reason: &'static str,
         note: &str,
     ) {
-        self.tell(subject, BudgetOf::Clusters(grade), (grade, reason), || Telling {
+        self.tell(subject, BudgetOf::Clusters(grade), grade, reason, || Telling {
             regarding: reference(object, uid),
             event: event(grade, reason, "Audit", note),
         });
@@ -131,7 +133,9 @@ impl EventRecorder {
     /// Tells that a webhook configuration (kind, name, uid if it is there) is not as it should be, or is again.
     pub(in crate::controllers) fn of_webhooks(
         &self,
-        (kind, name, uid): (&str, &str, Option<String>),
+        kind: &str,
+        name: &str,
+        uid: Option<String>,
         grade: Grade,
         note: &str,
     ) {
@@ -144,7 +148,7 @@ impl EventRecorder {
             owner: ObjectKey::addon(&Name::from("")),
             uid: None,
         };
-        self.tell(&subject, BudgetOf::Whole, (grade, reason), || Telling {
+        self.tell(&subject, BudgetOf::Whole, grade, reason, || Telling {
             regarding: ObjectReference {
                 api_version: Some("admissionregistration.k8s.io/v1".to_owned()),
                 kind: Some(kind.to_owned()),
@@ -160,10 +164,11 @@ impl EventRecorder {
         &self,
         subject: &InvolvedObject,
         purse: BudgetOf,
-        of: (Grade, &'static str),
+        grade: Grade,
+        reason: &'static str,
         telling: impl FnOnce() -> Telling,
     ) {
-        let message = match lock(&self.correlator).admit(subject, purse, of, Instant::now()) {
+        let message = match lock(&self.correlator).admit(subject, purse, grade, reason, Instant::now()) {
             Admission::Write => Message::Tell(Box::new(telling())),
             Admission::First => Message::Wake,
             Admission::Counted => return,

@@ -3,16 +3,15 @@
 //! A table of contents. Knows owners and actions, and no add-on: a controller is a folder beside this one.
 
 pub(super) mod absence;
+pub(super) mod api_watch;
 pub(super) mod apply_error;
 mod backoff;
 pub(super) mod clock;
 mod controller;
 pub(super) mod definition;
 mod doubts;
-pub(super) mod error_root;
 pub(super) mod event_budget;
 pub(super) mod event_recorder;
-mod fence;
 mod fleet;
 mod looks;
 mod observe;

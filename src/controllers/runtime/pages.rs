@@ -52,7 +52,8 @@ pub async fn page(client: &Client, resource: &ApiResource, params: &ListParams) 
 pub async fn one(
     client: &Client,
     resource: &ApiResource,
-    (namespace, name): (&str, &str),
+    namespace: &str,
+    name: &str,
 ) -> Result<Option<Value>> {
     let namespace = Some(namespace).filter(|namespace| !namespace.is_empty());
     let path = DynamicObject::url_path(resource, namespace);

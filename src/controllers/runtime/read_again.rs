@@ -194,7 +194,7 @@ mod tests {
             let unread = found.unread.first().expect("a fault");
             let told = format!(
                 "{unread}: {}",
-                crate::controllers::runtime::error_root::root(unread)
+                crate::controllers::runtime::apply_error::root(unread)
             );
             assert_eq!(told, expected);
         }

@@ -24,13 +24,12 @@ use super::clock::{Clock, Trust};
 use super::controller::{Controller, Moment, Planned};
 use super::event_budget::InvolvedObject;
 use super::event_recorder::EventRecorder;
-use super::fleet;
 use super::looks::Look;
-use super::observe;
 use super::pruned_fields::PrunedFields;
 use super::queue::{Queue, Waits};
 use super::read_again::{Found, look_again};
 use super::write::{Applied, Writer, apply_plan};
+use super::{fleet, observe};
 use crate::controllers::tide::{Part, Progress, TideOptions};
 use plan::Plan;
 use store::{Completeness, ConfigWatchList, Event, Facts, Fence, Kind, ObjectKey, Owner, Store, WriteQueue};
@@ -98,6 +97,16 @@ pub(in crate::controllers) struct Reconciler {
     pub(super) fence: watch::Receiver<Fence>,
 }
 
+/// What makes the loop write, or not.
+pub(in crate::controllers) struct Switches {
+    /// Ends it.
+    pub(in crate::controllers) stop: CancellationToken,
+    /// Whether this replica is the one that writes.
+    pub(in crate::controllers) leading: watch::Receiver<bool>,
+    /// Whether OCM's add-on manager is at work.
+    pub(in crate::controllers) fence: watch::Receiver<Fence>,
+}
+
 /// What keeps an add-on from being planned.
 enum Held {
     No,
@@ -111,9 +120,11 @@ impl Reconciler {
         client: Client,
         options: TideOptions,
         outlets: Outlets,
-        (clock, controllers): (Clock, Controllers),
-        (stop, leading, fence): (CancellationToken, watch::Receiver<bool>, watch::Receiver<Fence>),
+        clock: Clock,
+        controllers: Controllers,
+        switches: Switches,
     ) -> Self {
+        let Switches { stop, leading, fence } = switches;
         let relists = outlets.relists.clone();
         let absences = Absences::new(client.clone(), options.metrics.clone(), relists);
         let recorder = EventRecorder::start(client.clone(), options.events, stop.clone());
@@ -495,6 +506,17 @@ impl Reconciler {
     }
 }
 
+impl Reconciler {
+    /// Has the add-ons planned again that change hands.
+    fn look_at_the_fence(&mut self) {
+        let fence = *self.fence.borrow();
+        let at = Instant::now() + self.options.coalesce;
+        for owner in self.store.fence(fence) {
+            self.queue.touch(&owner, at);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -576,12 +598,13 @@ mod tests {
             hub.client(),
             TideOptions::default(),
             outlets,
-            (Clock::new(None, Metrics::default()), controllers),
-            (
-                CancellationToken::new(),
-                watch::channel(true).1,
-                watch::channel(Fence::Open).1,
-            ),
+            Clock::new(None, Metrics::default()),
+            controllers,
+            Switches {
+                stop: CancellationToken::new(),
+                leading: watch::channel(true).1,
+                fence: watch::channel(Fence::Open).1,
+            },
         );
         (driver, events, sender)
     }

@@ -9,22 +9,18 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::StreamExt;
-use kube::runtime::{WatchStreamExt, watcher};
-use kube::{Api, Client};
+use kube::Client;
+use kube::runtime::watcher;
 use tokio::sync::{Mutex, Notify, mpsc};
 use tracing::{debug, info, warn};
 
+use super::api_watch::{PagedWatch, api_code};
+use super::apply_error::root;
 use super::definition::{Absent, Definition};
-use super::error_root::root;
 use super::raw::{Raw, resource};
-use super::sign_of_life::{TooLarge, listening, smaller};
 use crate::controllers::auditor::WatchTap;
 use crate::telemetry::{Metrics, Restart, Shown};
 use store::{Event, Kind, ObjectKey};
-
-/// The most objects of one page of a list; fewer where the page would have too many bytes (`sign_of_life`).
-const PAGE: u32 = 200;
 
 /// How long a kind that must exist is waited for before it is asked for again, whatever its definition says:
 /// everything waits for it.
@@ -69,21 +65,22 @@ impl Served {
 /// Sends everything that happens to a kind, until the receiver of events has ended.
 pub(in crate::controllers) async fn watch_kind(client: Client, kind: Kind, ends: Ends) {
     let watches = ends.metrics.staleness().clone();
-    let too_large = TooLarge::default();
-    let client = listening(&client, move || watches.heard(kind.word()), &too_large);
+    // Only objects that count are asked for; a hub has many others.
+    let pages = PagedWatch::new(&client, resource(kind), kind.selector(), move || {
+        watches.heard(kind.word())
+    });
     let mut watch = Watch {
         kind,
-        definition: Definition::new(&client, kind.definition()),
+        definition: Definition::new(pages.client(), kind.definition()),
+        pages,
         ends,
         served: Served::Unknown,
         vanished: false,
         listed: BTreeSet::new(),
-        page: PAGE,
-        too_large,
     };
     loop {
         let again = Arc::clone(&watch.ends.again);
-        match watch.follow(&client, &again).await {
+        match watch.follow(&again).await {
             Ok(Some(absent)) => tokio::select! {
                 () = watch.definition.is_worth_a_try(Some(absent)) => {}
                 () = tokio::time::sleep(ASK_AGAIN), if kind.must_exist() => {}
@@ -98,6 +95,7 @@ pub(in crate::controllers) async fn watch_kind(client: Client, kind: Kind, ends:
 
 struct Watch {
     kind: Kind,
+    pages: PagedWatch,
     definition: Definition,
     ends: Ends,
     served: Served,
@@ -105,35 +103,21 @@ struct Watch {
     vanished: bool,
     /// What the list under way has shown.
     listed: BTreeSet<ObjectKey>,
-    /// How many objects a page has.
-    page: u32,
-    too_large: TooLarge,
 }
 
 impl Watch {
-    /// Lists and watches until there is a reason to start over: because the controllers doubt the list, because a page was too large, or
-    /// because the hub does not show the kind, and why.
-    async fn follow(&mut self, client: &Client, again: &Notify) -> Result<Option<Absent>, Over> {
-        let api: Api<Raw> = Api::all_with(client.clone(), &resource(self.kind));
-        let mut stream = std::pin::pin!(watcher(api, config(self.kind, self.page)).default_backoff());
-        self.listed.clear();
+    /// Lists and watches until there is a reason to start over: because the controllers doubt the list, or because the hub does not
+    /// show the kind, and why.
+    async fn follow(&mut self, again: &Notify) -> Result<Option<Absent>, Over> {
+        self.pages.restart();
         loop {
             let next = tokio::select! {
-                next = stream.next() => next.ok_or(Over)?,
+                next = self.pages.next() => next.ok_or(Over)?,
                 () = again.notified() => {
                     self.restarts(Restart::Doubted);
                     return Ok(None);
                 }
             };
-            if next.is_err()
-                && self.too_large.take()
-                && let Some(page) = smaller(self.page)
-            {
-                self.page = page;
-                let kind = self.kind.address().kind;
-                debug!(kind, page, "a page was too large; listing in smaller ones");
-                return Ok(None);
-            }
             match next {
                 Ok(event) => self.translate(event).await?,
                 Err(error) => match why_withheld(self.kind, &error) {
@@ -148,7 +132,7 @@ impl Watch {
                     }
                     None => {
                         self.restarts(why(&error));
-                        if is_gone(&error) {
+                        if api_code(&error) == Some(404) {
                             self.vanish();
                             self.hide().await?;
                             return Ok(Some(Absent::NotServed));
@@ -265,13 +249,10 @@ impl Watch {
                 self.listed.insert(raw.key(kind));
                 return self.applied(&raw).await;
             }
-            watcher::Event::InitDone => {
-                self.page = self.page.saturating_mul(2).min(PAGE);
-                Event::ListEnded {
-                    kind,
-                    keys: std::mem::take(&mut self.listed),
-                }
-            }
+            watcher::Event::InitDone => Event::ListEnded {
+                kind,
+                keys: std::mem::take(&mut self.listed),
+            },
         };
         self.pass_on(event).await
     }
@@ -311,27 +292,10 @@ impl Watch {
     }
 }
 
-/// Returns whether the hub has no such kind, when it is listed or watched again.
-fn is_gone(error: &watcher::Error) -> bool {
-    match error {
-        watcher::Error::InitialListFailed(kube::Error::Api(status))
-        | watcher::Error::WatchStartFailed(kube::Error::Api(status))
-        | watcher::Error::WatchError(status) => status.code == 404,
-        watcher::Error::InitialListFailed(_)
-        | watcher::Error::WatchStartFailed(_)
-        | watcher::Error::WatchFailed(_)
-        | watcher::Error::NoResourceVersion => false,
-    }
-}
-
 /// Why a watch that failed begins anew.
 fn why(error: &watcher::Error) -> Restart {
-    let (watcher::Error::WatchError(status) | watcher::Error::WatchStartFailed(kube::Error::Api(status))) =
-        error
-    else {
-        return Restart::Interrupted;
-    };
-    if status.code == 410 {
+    let is_list = matches!(error, watcher::Error::InitialListFailed(_));
+    if !is_list && api_code(error) == Some(410) {
         Restart::Expired
     } else {
         Restart::Interrupted
@@ -345,15 +309,6 @@ fn why_withheld(kind: Kind, error: &watcher::Error) -> Option<Absent> {
         Absent::NotServed => !kind.must_exist(),
         Absent::Forbidden => kind.may_be_withheld(),
     })
-}
-
-/// Only objects that count are asked for; a hub has many others.
-fn config(kind: Kind, page: u32) -> watcher::Config {
-    let config = watcher::Config::default().page_size(page);
-    match kind.selector() {
-        Some(selector) => config.labels(&selector),
-        None => config,
-    }
 }
 
 #[cfg(test)]

@@ -9,8 +9,7 @@ use std::time::Duration;
 use futures::StreamExt as _;
 use futures::stream::BoxStream;
 use kube::api::{ApiResource, DynamicObject, GroupVersionKind};
-use kube::runtime::watcher::Event;
-use kube::runtime::{WatchStreamExt as _, watcher};
+use kube::runtime::watcher::{self, Event};
 use kube::{Api, Client};
 use serde_json::Value;
 use tokio::sync::watch;
@@ -18,8 +17,9 @@ use tracing::{info, warn};
 
 use super::standing::{News, Sort, Standing};
 use crate::controllers::EventRecorder;
+use crate::controllers::runtime::api_watch::observe;
+use crate::controllers::runtime::apply_error::root;
 use crate::controllers::runtime::definition::Absent;
-use crate::controllers::runtime::error_root::root;
 use crate::telemetry::Metrics;
 use operate::doctor::WebhookFault;
 use plan::Grade;
@@ -42,15 +42,17 @@ fn stream(client: &Client, sort: Sort) -> BoxStream<'static, (Sort, Shown)> {
     };
     let resource = ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(GROUP, "v1", kind), plural);
     let api: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
-    let events = watcher(api, watcher::Config::default()).default_backoff();
-    events.map(move |event| (sort, event)).boxed()
+    observe(api, watcher::Config::default())
+        .map(move |event| (sort, event))
+        .boxed()
 }
 
 /// Watches the webhook configurations of a hub until it is dropped.
 pub async fn watch_webhooks(
     client: Client,
     has_conditions: bool,
-    (leading, recorder): (watch::Receiver<bool>, EventRecorder),
+    leading: watch::Receiver<bool>,
+    recorder: EventRecorder,
     metrics: Metrics,
 ) {
     let mut standing = Standing::new(has_conditions);
@@ -64,7 +66,7 @@ pub async fn watch_webhooks(
             let next = tokio::select! {
                 next = events.next() => next,
                 () = tokio::time::sleep(GATHER), if is_due => {
-                    tell(&mut standing, (&leading, &recorder), &metrics);
+                    tell(&mut standing, &leading, &recorder, &metrics);
                     is_due = false;
                     continue;
                 }
@@ -121,7 +123,8 @@ fn plain(object: &DynamicObject) -> (String, Value) {
 
 fn tell(
     standing: &mut Standing,
-    (leading, recorder): (&watch::Receiver<bool>, &EventRecorder),
+    leading: &watch::Receiver<bool>,
+    recorder: &EventRecorder,
     metrics: &Metrics,
 ) {
     let Some(counts) = standing.counts() else {
@@ -157,7 +160,7 @@ fn tell(
             };
             let (kind, name) = fault.configuration();
             if standing.was_shown(name) {
-                recorder.of_webhooks((kind, name, uid(standing, fault)), grade, &note);
+                recorder.of_webhooks(kind, name, uid(standing, fault), grade, &note);
             }
         }
     }

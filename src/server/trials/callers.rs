@@ -19,7 +19,7 @@ use crate::server::{Authority, Callers, ClientAuthority, PathSecrets};
 use admission::{Rulebook, decide};
 
 async fn admitting(callers: Callers) -> Rig {
-    Rig::admitting(quick(), callers, (decide, Rulebook::default(), None)).await
+    Rig::admitting(quick(), callers, decide, Rulebook::default(), None).await
 }
 
 fn trusting(authority: &Authority, names: &[&str]) -> Callers {

@@ -47,13 +47,15 @@ impl Rig {
         rulebook: Rulebook,
         witness: Option<ExistenceReader>,
     ) -> Self {
-        Self::admitting(limits, Callers::default(), (decide, rulebook, witness)).await
+        Self::admitting(limits, Callers::default(), decide, rulebook, witness).await
     }
 
     pub(super) async fn admitting(
         limits: Limits,
         callers: Callers,
-        (decide, rulebook, witness): (Decide, Rulebook, Option<ExistenceReader>),
+        decide: Decide,
+        rulebook: Rulebook,
+        witness: Option<ExistenceReader>,
     ) -> Self {
         let health = Health::default();
         let authority = Authority::generate().expect("an authority");

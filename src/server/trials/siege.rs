@@ -173,16 +173,18 @@ fn over_h2(path: &str, namespace: &str) -> http::Request<Full<Bytes>> {
 }
 
 /// Lets `attack` run on its own threads, from both places, while honest callers ask.
-async fn siege<F>((name, count): (&str, usize), limits: Limits, attack: impl Fn(Target, Arc<AtomicBool>) -> F)
+async fn siege<F>(name: &str, count: usize, limits: Limits, attack: impl Fn(Target, Arc<AtomicBool>) -> F)
 where
     F: Future<Output = ()> + Send + 'static,
 {
-    siege_of((name, count), (limits, decide), attack).await;
+    siege_of(name, count, limits, decide, attack).await;
 }
 
 async fn siege_of<F>(
-    (name, count): (&str, usize),
-    (limits, decide): (Limits, Decide),
+    name: &str,
+    count: usize,
+    limits: Limits,
+    decide: Decide,
     attack: impl Fn(Target, Arc<AtomicBool>) -> F,
 ) where
     F: Future<Output = ()> + Send + 'static,
@@ -271,7 +273,7 @@ where
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn idle_h2_connections_that_ping_keep_nobody_out() {
-    siege(("520 idle h2 connections", MANY), strict(), |target, over| {
+    siege("520 idle h2 connections", MANY, strict(), |target, over| {
         keep(MANY, over, move || {
             let target = target.clone();
             async move {
@@ -292,7 +294,7 @@ async fn idle_h2_connections_that_ping_keep_nobody_out() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn idle_keep_alive_connections_keep_nobody_out() {
-    siege(("520 idle h1 connections", MANY), strict(), |target, over| {
+    siege("520 idle h1 connections", MANY, strict(), |target, over| {
         keep(MANY, over, move || {
             let target = target.clone();
             async move {
@@ -311,7 +313,8 @@ async fn idle_keep_alive_connections_keep_nobody_out() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn silent_connections_that_come_again_keep_nobody_out() {
     siege(
-        ("520 silent connections, opened again", MANY),
+        "520 silent connections, opened again",
+        MANY,
         strict(),
         |target, over| {
             keep(MANY, over, move || {
@@ -329,7 +332,7 @@ async fn silent_connections_that_come_again_keep_nobody_out() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn bodies_that_are_announced_and_do_not_come_hold_nothing() {
-    siege(("100 slow bodies of 1 MiB", 100), strict(), |target, over| {
+    siege("100 slow bodies of 1 MiB", 100, strict(), |target, over| {
         keep(100, over, move || {
             let target = target.clone();
             async move {
@@ -346,7 +349,7 @@ async fn bodies_that_are_announced_and_do_not_come_hold_nothing() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn callers_that_do_not_read_keep_nobody_out() {
-    siege(("200 slow readers", 200), strict(), |target, over| {
+    siege("200 slow readers", 200, strict(), |target, over| {
         keep(200, over, move || {
             let target = target.clone();
             async move {
@@ -385,8 +388,7 @@ fn heavy(request: &Request<'_>, facts: &Facts, rulebook: &Rulebook) -> Verdict {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn big_decisions_hold_up_no_small_one() {
-    let heavy = (strict(), heavy as Decide);
-    siege_of(("8 reviews that cost 1.2 s each, all the time", 8), heavy, |target, over| {
+    siege_of("8 reviews that cost 1.2 s each, all the time", 8, strict(), heavy, |target, over| {
         keep(8, over, move || {
             let target = target.clone();
             async move {

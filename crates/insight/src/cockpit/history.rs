@@ -6,9 +6,10 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::line::{Line, Tone, WHOLE, between, padded};
+use super::picture::{API_VERSION, Target};
 use super::steer::CHANGE_CAUSE;
 use store::terms;
 
@@ -44,6 +45,19 @@ pub fn history(
         ));
     }
     page.into_iter().map(|line| line.cut(width)).collect()
+}
+
+/// Returns the history of a rollout as programs read it.
+pub fn history_json(target: &Target, object: &Value, own: &[Value], of_clusters: &[Value]) -> Value {
+    let progressions = object.pointer("/status/installProgressions").cloned();
+    json!({
+        "apiVersion": API_VERSION,
+        "kind": "RolloutHistory",
+        "target": target,
+        "installProgressions": progressions.unwrap_or(Value::Array(Vec::new())),
+        "events": own,
+        "clusterEvents": of_clusters,
+    })
 }
 
 /// Returns events under a heading, the last first.

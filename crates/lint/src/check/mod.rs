@@ -11,9 +11,14 @@ mod leftovers;
 mod lint;
 mod metadata;
 mod policies;
+mod policy_tests;
 mod run;
 mod works;
 
 pub use judge::{Judgement, judge};
 pub use lint::{Lint, lint};
+pub use policy_tests::{
+    CaseResult, Extent, Gaps, Mutation, ObjectForm, PolicyFiles, TestFileError, TestFiles, TestReport, facts,
+    named_files, policy_faults, run_tests,
+};
 pub use run::{Background, Base, File, MissingFacts, Outcome, Threshold, check, outcome};

@@ -1,10 +1,11 @@
 //! Every call that Tidegate sends to a hub, with the role that grants it.
 //!
-//! One table: the doctor asks about its rows, `manifests/rbac` grants its rows and nothing else, and the tests record what is really
-//! sent (`tests/rights_on_hub.rs`). A kind that is watched has `get` beside `list` and `watch`: what a list no longer shows is read
-//! by its name before it counts as deleted.
+//! One table: what is read of a kind comes from its row in the store, the rest is listed here. The doctor asks about its rows,
+//! `manifests/rbac` grants its rows and nothing else, and the tests record what is really sent (`tests/rights_on_hub.rs`). A kind that is
+//! watched has `get` beside `list` and `watch`: what a list no longer shows is read by its name before it counts as deleted.
 
 use crate::doctor::rights::Right;
+use store::{Address, Kind};
 
 /// A role of `manifests/rbac`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -255,6 +256,14 @@ impl Call {
         Self { names, ..self }
     }
 
+    /// Loses what its kind is for.
+    const fn without(self, kind: Kind) -> Self {
+        Self {
+            lost: kind.lost(),
+            ..self
+        }
+    }
+
     const fn lost(self, lost: &'static str) -> Self {
         Self {
             lost: Some(lost),
@@ -341,35 +350,14 @@ const LEFT_OUT: &str = "a list has left out an object, or a watch has not shown 
 const AUDITED: &str = "too many objects change at once for the audit to keep them all";
 const FORMER: &str = "the hub has the definition of the former group of policies";
 
-const NO_NAMESPACES: &str = "policies that ask about namespaces cannot be judged";
-const NO_REGISTRATION: &str = "agents are not registered";
-const NO_ROLES: &str = "no role is given to agents";
-const NO_CERTIFICATES: &str = "agents get no certificate";
 const NO_DEFINITIONS: &str = "kinds that come later are noticed within a minute";
 const NO_ERASURE: &str = "it is not noticed that the hub's conversion erases fields";
 const NO_WEBHOOKS: &str = "edits of the webhooks are not noticed";
-const NO_UPGRADES: &str = "clusters are not upgraded";
 const NO_KEYS: &str = "replicas do not accept each other's records";
-const NO_COPIES: &str =
-    "no content is kept that a rollout could go back to when its object is edited or deleted";
 const NO_REPORTS: &str = "the audit writes no reports";
 const NO_EVENTS: &str = "no events are written";
 const NO_SETTINGS: &str = "`plan --live` and `why` need flags for the settings";
 
-const AWAITED_BY_GATE: &[&str] = &[
-    "addonhubconfigs.addon.open-cluster-management.io",
-    "addonpolicies.addon.open-cluster-management.io",
-    "addonpolicies.tidegate.io",
-];
-const AWAITED: &[&str] = &[
-    "addonhubconfigs.addon.open-cluster-management.io",
-    "addonpolicies.addon.open-cluster-management.io",
-    "addonpolicies.tidegate.io",
-    "addonrollouts.tidegate.io",
-    "managedclustersets.cluster.open-cluster-management.io",
-    "managedclustersetbindings.cluster.open-cluster-management.io",
-    "managedclustersupgrades.cluster.open-cluster-management.io",
-];
 const CONVERTED: &[&str] = &[
     "clustermanagementaddons.addon.open-cluster-management.io",
     "managedclusteraddons.addon.open-cluster-management.io",
@@ -390,10 +378,47 @@ const fn watched(role: Role, of: (&'static str, &'static str)) -> [Call; 2] {
     ]
 }
 
-/// A kind that may be withheld.
-const fn optional(role: Role, of: (&'static str, &'static str), lost: &'static str) -> [Call; 2] {
-    let [see, get] = watched(role, of);
-    [see.lost(lost), get.lost(lost)]
+/// Kinds that are watched by a role, by their rows in the store; those that are `confirmed` are always read by name as well.
+fn of_kinds(role: Role, kinds: impl Iterator<Item = Kind>, confirmed: impl Fn(Kind) -> bool) -> Vec<Call> {
+    let mut all: Vec<Call> = Vec::new();
+    for kind in kinds {
+        let Address { group, resource, .. } = kind.address();
+        // Two kinds of the store may be one on the API.
+        if all
+            .iter()
+            .any(|call| (call.group, call.resource) == (group, resource))
+        {
+            continue;
+        }
+        let calls = if confirmed(kind) {
+            read(role, (group, resource))
+        } else {
+            watched(role, (group, resource))
+        };
+        all.extend(calls.map(|call| call.without(kind)));
+    }
+    all
+}
+
+/// The definitions of kinds, and of policies, that a hub may begin to serve later.
+fn awaited(kinds: impl Iterator<Item = Kind>) -> &'static [&'static str] {
+    let needed: Vec<String> = Kind::ALL
+        .into_iter()
+        .filter(|kind| kind.must_exist())
+        .filter_map(Kind::definition)
+        .collect();
+    let later = kinds
+        .filter_map(Kind::definition)
+        .filter(|name| !needed.contains(name));
+    let policies = [ADDON, OWN].map(|group| format!("addonpolicies.{group}"));
+    // The table is made once.
+    let names: Vec<&str> = later.chain(policies).map(|name| &*name.leak()).collect();
+    names.leak()
+}
+
+fn is_configuration(kind: Kind) -> bool {
+    let Address { group, resource, .. } = kind.address();
+    Kind::of_config(group, resource) == Some(kind)
 }
 
 /// A kind that is always read by name as well.
@@ -421,30 +446,13 @@ pub static CALLS: std::sync::LazyLock<Vec<Call>> = std::sync::LazyLock::new(|| {
 
 fn of_the_gate() -> Vec<Call> {
     const OF: Role = Role::Gate;
-    let asked = [
-        (CLUSTER, "managedclusters"),
-        (CLUSTER, "placements"),
-        (ADDON, "addondeploymentconfigs"),
-        (ADDON, "addonhubconfigs"),
-        (ADDON, "addontemplates"),
-        (ADDON, "clustermanagementaddons"),
-    ];
-    let seen = [(CLUSTER, "placementdecisions"), (ADDON, "managedclusteraddons")];
-    let roles = [(RBAC, "clusterroles"), (RBAC, "roles")];
-    let [namespaces, namespace] = read(OF, ("", "namespaces"));
-    let mut all: Vec<Call> = asked.into_iter().flat_map(|of| read(OF, of)).collect();
-    all.extend(seen.into_iter().flat_map(|of| watched(OF, of)));
-    all.extend([namespaces.lost(NO_NAMESPACES), namespace.lost(NO_NAMESPACES)]);
-    all.extend(
-        roles
-            .into_iter()
-            .flat_map(|of| read(OF, of))
-            .map(|call| call.lost(NO_ROLES)),
-    );
+    let seldom = [Kind::Decision, Kind::Instance];
+    let kinds = Kind::ALL.into_iter().filter(|kind| kind.is_for_admission());
+    let mut all = of_kinds(OF, kinds.clone(), |kind| !seldom.contains(&kind));
     all.extend(of_policies(OF));
     all.extend([
         Call::new(OF, DEFINITIONS, SEE, "when the hub begins to serve a kind")
-            .named(AWAITED_BY_GATE)
+            .named(awaited(kinds))
             .lost(NO_DEFINITIONS)
             .when(NOT_SERVED),
         Call::new(
@@ -481,35 +489,19 @@ fn of_policies(role: Role) -> [Call; 3] {
 fn of_the_controllers() -> Vec<Call> {
     const OF: Role = Role::Controllers;
     const BLOCKED: &str = "asked for by the API server where an owner reference blocks a deletion";
-    let confirmed = [
-        (CLUSTER, "managedclusters"),
-        (CLUSTER, "placements"),
-        (CLUSTER, "placementdecisions"),
-        (ADDON, "clustermanagementaddons"),
-    ];
-    let sets = [
-        (CLUSTER, "managedclustersets"),
-        (CLUSTER, "managedclustersetbindings"),
-        (CLUSTER, "managedclustersupgrades"),
-    ];
-    let seen = [
-        (ADDON, "managedclusteraddons"),
-        (WORK, "manifestworks"),
-        (OWN, "addonrollouts"),
-    ];
-    let mut all: Vec<Call> = confirmed.into_iter().flat_map(|of| read(OF, of)).collect();
-    all.extend(seen.into_iter().flat_map(|of| watched(OF, of)));
-    all.extend(sets.into_iter().flat_map(|of| optional(OF, of, NO_UPGRADES)));
-    all.extend(optional(OF, ("", "namespaces"), NO_NAMESPACES));
-    all.extend(optional(OF, COPIES, NO_COPIES));
+    let confirmed = [Kind::Cluster, Kind::Placement, Kind::Decision, Kind::AddOn];
+    let kinds = Kind::ALL
+        .into_iter()
+        .filter(|kind| !kind.is_for_registration() && !kind.is_hub_role() && !is_configuration(*kind));
+    let mut all = of_kinds(OF, kinds, |kind| confirmed.contains(&kind));
     all.extend(of_configurations(OF));
     all.extend(of_policies(OF));
     all.extend([
         Call::new(OF, COPIES, CREATE, "content that ran well")
-            .lost(NO_COPIES)
+            .without(Kind::KeptContent)
             .when("all clusters of a placement run a template add-on well"),
         Call::new(OF, COPIES, &["delete"], "content that is no longer needed")
-            .lost(NO_COPIES)
+            .without(Kind::KeptContent)
             .when("an add-on has more than ten, or one was replaced"),
         Call::new(
             OF,
@@ -523,14 +515,14 @@ fn of_the_controllers() -> Vec<Call> {
             PATCH,
             "finalizers of upgrades",
         )
-        .lost(NO_UPGRADES),
+        .without(Kind::Upgrade),
         Call::new(
             OF,
             (CLUSTER, "managedclustersupgrades/status"),
             PATCH,
             "the status of upgrades",
         )
-        .lost(NO_UPGRADES),
+        .without(Kind::Upgrade),
         Call::new(
             OF,
             (OWN, "addonpolicies/status"),
@@ -611,7 +603,7 @@ fn of_the_controllers() -> Vec<Call> {
         )
         .named(&["manager-lock"]),
         Call::new(OF, DEFINITIONS, SEE, "when the hub begins to serve a kind")
-            .named(AWAITED)
+            .named(awaited(Kind::ALL.into_iter()))
             .lost(NO_DEFINITIONS)
             .when(NOT_SERVED),
         Call::new(OF, DEFINITIONS, GET, "whether the hub's conversion erases fields")
@@ -625,9 +617,9 @@ fn of_the_controllers() -> Vec<Call> {
 }
 
 fn of_configurations(role: Role) -> Vec<Call> {
-    let kinds = ["addondeploymentconfigs", "addonhubconfigs", "addontemplates"];
-    let each = kinds.into_iter().flat_map(|kind| {
-        let of = (ADDON, kind);
+    let kinds = Kind::ALL.into_iter().filter(|kind| is_configuration(*kind));
+    let each = kinds.flat_map(|kind| {
+        let of = (kind.address().group, kind.address().resource);
         [
             Call::new(role, of, SEE, "configurations"),
             Call::new(role, of, GET, CONFIRMED).when(AUDITED),
@@ -698,13 +690,10 @@ fn of_registration() -> Vec<Call> {
     const HELD: &str = "asked for by the API server where a role is given or a request is approved";
     let of = Role::Registration;
     let signers = (CERTIFICATES, "signers");
-    let requests = (CERTIFICATES, "certificatesigningrequests");
-    let mut all = Vec::new();
-    all.extend(optional(of, ("", "serviceaccounts"), NO_REGISTRATION));
-    for kind in ["rolebindings", "clusterroles", "roles"] {
-        all.extend(optional(of, (RBAC, kind), NO_ROLES));
-    }
-    all.extend(optional(of, requests, NO_CERTIFICATES));
+    let kinds = Kind::ALL
+        .into_iter()
+        .filter(|kind| kind.is_for_registration() || kind.is_hub_role());
+    let mut all = of_kinds(of, kinds, |_| false);
     all.extend([
         Call::new(
             of,
@@ -712,14 +701,14 @@ fn of_registration() -> Vec<Call> {
             PATCH,
             "certificates of agents",
         )
-        .lost(NO_CERTIFICATES),
+        .without(Kind::SigningRequest),
         Call::new(of, signers, &["approve"], "certificates of agents")
             .named(&["kubernetes.io/kube-apiserver-client"])
-            .lost(NO_CERTIFICATES)
+            .without(Kind::SigningRequest)
             .never(HELD),
     ]);
     let of = Role::Cluster;
-    let account = |verbs| Call::new(of, ("", "serviceaccounts"), verbs, GRANTS).lost(NO_REGISTRATION);
+    let account = |verbs| Call::new(of, ("", "serviceaccounts"), verbs, GRANTS).without(Kind::ServiceAccount);
     all.extend([
         account(&["create", "delete"]),
         account(PATCH).when(REPAIRED),
@@ -730,20 +719,21 @@ fn of_registration() -> Vec<Call> {
             &["create", "subscribe"],
             "rules of the token role",
         )
-        .lost(NO_REGISTRATION)
+        .without(Kind::ServiceAccount)
         .never(HELD),
     ]);
     for kind in ["roles", "rolebindings"] {
-        let grant = |verbs| Call::new(of, (RBAC, kind), verbs, GRANTS).lost(NO_ROLES);
+        let grant = |verbs| Call::new(of, (RBAC, kind), verbs, GRANTS).without(Kind::RoleBinding);
         all.extend([grant(&["create", "patch", "delete"]), grant(GET).when(LEFT_OUT)]);
     }
-    let binding = |verbs| Call::new(Role::Bindings, (RBAC, "rolebindings"), verbs, GRANTS).lost(NO_ROLES);
+    let binding =
+        |verbs| Call::new(Role::Bindings, (RBAC, "rolebindings"), verbs, GRANTS).without(Kind::RoleBinding);
     all.extend([
         binding(&["create", "patch", "delete"]),
         binding(GET).when(LEFT_OUT),
         Call::new(Role::HubPermissions, (RBAC, "clusterroles"), &["bind"], GRANTS)
             .named(&["hello-reader"])
-            .lost(NO_ROLES)
+            .without(Kind::RoleBinding)
             .never(HELD),
         Call::new(
             Role::Signing,
@@ -751,7 +741,7 @@ fn of_registration() -> Vec<Call> {
             PATCH,
             "certificates of a custom signer",
         )
-        .lost(NO_CERTIFICATES),
+        .without(Kind::SigningRequest),
         Call::new(
             Role::Signing,
             signers,
@@ -759,7 +749,7 @@ fn of_registration() -> Vec<Call> {
             "certificates of a custom signer",
         )
         .named(&["example.com/hello"])
-        .lost(NO_CERTIFICATES)
+        .without(Kind::SigningRequest)
         .never(HELD),
         Call::new(
             Role::SigningSecret,
@@ -768,7 +758,7 @@ fn of_registration() -> Vec<Call> {
             "the authority of a custom signer",
         )
         .named(&["hello-ca"])
-        .lost(NO_CERTIFICATES),
+        .without(Kind::SigningRequest),
     ]);
     all
 }
@@ -802,36 +792,15 @@ fn of_secrets() -> Vec<Call> {
 
 fn of_observers() -> Vec<Call> {
     const OF: Role = Role::Observer;
-    let needed = [
-        (CLUSTER, "managedclusters"),
-        (CLUSTER, "placements"),
-        (CLUSTER, "placementdecisions"),
-        (ADDON, "clustermanagementaddons"),
-        (ADDON, "managedclusteraddons"),
-        (WORK, "manifestworks"),
-        (OWN, "addonrollouts"),
-    ];
-    let withheld = [
-        ((CLUSTER, "managedclustersets"), NO_UPGRADES),
-        ((CLUSTER, "managedclustersetbindings"), NO_UPGRADES),
-        ((CLUSTER, "managedclustersupgrades"), NO_UPGRADES),
-        (("", "namespaces"), NO_NAMESPACES),
-        (COPIES, NO_COPIES),
-        (("", "serviceaccounts"), NO_REGISTRATION),
-        ((RBAC, "clusterroles"), NO_ROLES),
-        ((RBAC, "roles"), NO_ROLES),
-        ((RBAC, "rolebindings"), NO_ROLES),
-        ((CERTIFICATES, "certificatesigningrequests"), NO_CERTIFICATES),
-    ];
-    let mut all: Vec<Call> = needed.into_iter().flat_map(|of| watched(OF, of)).collect();
-    all.extend(withheld.into_iter().flat_map(|(of, lost)| optional(OF, of, lost)));
+    let kinds = Kind::ALL.into_iter().filter(|kind| !is_configuration(*kind));
+    let mut all = of_kinds(OF, kinds, |_| false);
     all.extend(of_configurations(OF));
     all.extend(of_policies(OF));
     all.extend([
         Call::new(OF, MUTATING, SEE, "whether the webhooks are edited").lost(NO_WEBHOOKS),
         Call::new(OF, VALIDATING, SEE, "whether the webhooks are edited").lost(NO_WEBHOOKS),
         Call::new(OF, DEFINITIONS, SEE, "when the hub begins to serve a kind")
-            .named(AWAITED)
+            .named(awaited(Kind::ALL.into_iter()))
             .lost(NO_DEFINITIONS)
             .when(NOT_SERVED),
     ]);
@@ -940,7 +909,10 @@ mod tests {
         };
         assert_eq!(lost(CLUSTER, "placements", "get"), Some(None));
         assert_eq!(lost(CLUSTER, "placementdecisions", "get"), Some(None));
-        assert_eq!(lost("", "namespaces", "list"), Some(Some(NO_NAMESPACES)));
+        assert_eq!(
+            lost("", "namespaces", "list"),
+            Some(Some("policies that ask about namespaces cannot be judged"))
+        );
         assert_eq!(lost("", "pods", "list"), None);
     }
 }

@@ -30,6 +30,11 @@ impl Kind {
         self.row().word
     }
 
+    /// Returns what is lost where a hub withholds the kind; nothing where Tidegate needs it.
+    pub const fn lost(self) -> Option<&'static str> {
+        self.row().lost
+    }
+
     /// Returns whether the objects of the kind only serve the registration of agents: a hub that lacks or forbids the
     /// kind can do without them, and their writes wait for no other in their namespace.
     pub const fn is_for_registration(self) -> bool {

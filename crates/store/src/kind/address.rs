@@ -38,6 +38,25 @@ pub(super) enum Need {
     ForUndo,
 }
 
+/// What is lost without roles for agents.
+pub(super) const NO_ROLES: &str = "no role is given to agents";
+
+impl Need {
+    /// Returns what is lost where a hub withholds such a kind; nothing where Tidegate needs it.
+    pub(super) const fn lost(self) -> Option<&'static str> {
+        match self {
+            Self::Always | Self::WhereServed | Self::ForRollUps => None,
+            Self::ForRegistration => Some("agents are not registered"),
+            Self::ForRights => Some(NO_ROLES),
+            Self::ForUpgrades => Some("clusters are not upgraded"),
+            Self::ForPolicies => Some("policies that ask about namespaces cannot be judged"),
+            Self::ForUndo => Some(
+                "no content is kept that a rollout could go back to when its object is edited or deleted",
+            ),
+        }
+    }
+}
+
 /// A label that an object must have to count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Label {

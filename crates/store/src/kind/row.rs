@@ -3,7 +3,7 @@
 //! Decides which kinds there are, and in which order a start reads them: what others point to comes first. Knows nothing of what
 //! is in an object (`kinds/`).
 
-use super::address::{Address, Label, Need, cluster_scoped, namespaced};
+use super::address::{Address, Label, NO_ROLES, Need, cluster_scoped, namespaced};
 use crate::terms;
 
 /// Group of the add-on kinds.
@@ -27,6 +27,8 @@ pub(super) struct Row {
     pub(super) need: Need,
     /// The labels that an object must have to count; none where all do.
     pub(super) selector: &'static [Label],
+    /// What is lost where a hub withholds it; nothing where Tidegate needs it.
+    pub(super) lost: Option<&'static str>,
     /// The word that tells the kind from all others, also where two of them are one on the API.
     pub(super) word: &'static str,
 }
@@ -37,12 +39,20 @@ impl Row {
             address,
             need,
             selector: &[],
+            lost: need.lost(),
             word: address.kind,
         }
     }
 
     const fn selected_by(self, selector: &'static [Label]) -> Self {
         Self { selector, ..self }
+    }
+
+    const fn losing(self, lost: &'static str) -> Self {
+        Self {
+            lost: Some(lost),
+            ..self
+        }
     }
 
     const fn called(self, word: &'static str) -> Self {
@@ -114,17 +124,21 @@ kinds! {
     ServiceAccount = Row::new(namespaced("", "v1", "ServiceAccount", "serviceaccounts"), Need::ForRegistration)
         .selected_by(OF_AN_AGENT);
     /// `Role` of the token infrastructure
-    Role = Row::new(namespaced(RBAC_GROUP, "v1", "Role", "roles"), Need::ForRegistration).selected_by(OF_AN_AGENT);
+    Role = Row::new(namespaced(RBAC_GROUP, "v1", "Role", "roles"), Need::ForRegistration)
+        .selected_by(OF_AN_AGENT)
+        .losing(NO_ROLES);
     /// `RoleBinding` of an agent
     RoleBinding = Row::new(namespaced(RBAC_GROUP, "v1", "RoleBinding", "rolebindings"), Need::ForRegistration)
-        .selected_by(OF_AN_AGENT);
+        .selected_by(OF_AN_AGENT)
+        .losing(NO_ROLES);
     /// `CertificateSigningRequest` of an agent. Other clients make requests too; only requests that say
     /// whose they are can be answered.
     SigningRequest = Row::new(
         cluster_scoped(CERTIFICATES_GROUP, "v1", "CertificateSigningRequest", "certificatesigningrequests"),
         Need::ForRegistration,
     )
-    .selected_by(&[Label::Has(terms::ADDON_NAME), Label::Has(terms::CLUSTER_NAME)]);
+    .selected_by(&[Label::Has(terms::ADDON_NAME), Label::Has(terms::CLUSTER_NAME)])
+    .losing("agents get no certificate");
     /// `AddOnRollout`, the roll-up of an add-on
     Rollout = Row::new(cluster_scoped(OWN_GROUP, "v1alpha1", "AddOnRollout", "addonrollouts"), Need::ForRollUps);
     /// `Namespace`, of which only policies ask

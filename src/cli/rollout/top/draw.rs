@@ -9,10 +9,11 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line as Row, Span, Text};
 use ratatui::widgets::{Block, Clear, Paragraph};
 
-use super::app::{App, Place, Question};
 use kubernetes::field::counted;
 
-use insight::cockpit::{ClusterState, ClusterView, Line, Picture, Tone, list, rows, status};
+use insight::cockpit::{
+    ClusterState, ClusterView, Line, Page, Picture, Question, Tone, View, list, rows, status,
+};
 
 /// The largest part of the page that the waves may have, in lines.
 const MOST_WAVES: usize = 14;
@@ -36,15 +37,15 @@ const KEYS: [(&str, &str); 13] = [
 ];
 
 /// Draws the page; notes how many lines of a list have room.
-pub(super) fn draw(frame: &mut Frame<'_>, app: &mut App, coloured: bool, now: Timestamp) {
+pub(super) fn draw(frame: &mut Frame<'_>, app: &mut Page, coloured: bool, now: Timestamp) {
     let [head, body, foot] =
         Layout::vertical([Constraint::Length(1), Constraint::Min(1), Constraint::Length(1)])
             .areas(frame.area());
     put(frame, head, &[title(app)], coloured, None);
     match app.place.clone() {
-        Place::Rollouts => rollouts(frame, body, app, coloured, now),
-        Place::Rollout(_) => rollout(frame, body, app, coloured, now),
-        Place::Cluster(_, name) => cluster(frame, body, app, (&name, coloured), now),
+        View::Rollouts => rollouts(frame, body, app, coloured, now),
+        View::Rollout(_) => rollout(frame, body, app, coloured, now),
+        View::Cluster(_, name) => cluster(frame, body, app, &name, coloured, now),
     }
     put(frame, foot, &[footer(app)], coloured, None);
     if app.shows_keys {
@@ -69,15 +70,15 @@ fn asked(question: &Question) -> Vec<Line> {
     all
 }
 
-fn title(app: &App) -> Line {
+fn title(app: &Page) -> Line {
     let line = Line::of(Tone::Strong, "tidegate");
     match &app.place {
-        Place::Rollouts => line.and(
+        View::Rollouts => line.and(
             Tone::Plain,
             format!("  {}", counted(app.pictures.len(), "rollout")),
         ),
-        Place::Rollout(target) => line.and(Tone::Faint, " > ").and(Tone::Plain, target.told()),
-        Place::Cluster(target, name) => line
+        View::Rollout(target) => line.and(Tone::Faint, " > ").and(Tone::Plain, target.told()),
+        View::Cluster(target, name) => line
             .and(Tone::Faint, " > ")
             .and(Tone::Plain, target.told())
             .and(Tone::Faint, " > ")
@@ -85,18 +86,18 @@ fn title(app: &App) -> Line {
     }
 }
 
-fn footer(app: &App) -> Line {
+fn footer(app: &Page) -> Line {
     if let Some(said) = &app.said {
         return said.clone();
     }
     let text = match &app.place {
-        Place::Rollouts => {
+        View::Rollouts => {
             "Enter open   p pause   r resume   m promote   a approve   u undo   t retry   ? keys   q end"
         }
-        Place::Rollout(_) => {
+        View::Rollout(_) => {
             "Enter why   p pause   r resume   m promote   a approve   u undo   t retry   Esc back   ? keys"
         }
-        Place::Cluster(..) => "w ask again   up, down scroll   Esc back   q end",
+        View::Cluster(..) => "w ask again   up, down scroll   Esc back   q end",
     };
     Line::of(Tone::Faint, text)
 }
@@ -143,7 +144,7 @@ fn style(tone: Tone, coloured: bool) -> Style {
     }
 }
 
-fn rollouts(frame: &mut Frame<'_>, area: Rect, app: &mut App, coloured: bool, now: Timestamp) {
+fn rollouts(frame: &mut Frame<'_>, area: Rect, app: &mut Page, coloured: bool, now: Timestamp) {
     app.room = usize::from(area.height).saturating_sub(1);
     if app.pictures.is_empty() {
         let text = if app.is_there {
@@ -196,7 +197,7 @@ fn first_in_sight(chosen: usize, room: usize) -> usize {
     chosen.checked_div(page).unwrap_or_default().saturating_mul(page)
 }
 
-fn gone(frame: &mut Frame<'_>, area: Rect, app: &App, coloured: bool) {
+fn gone(frame: &mut Frame<'_>, area: Rect, app: &Page, coloured: bool) {
     let text = if app.is_there {
         "it is not there any more"
     } else {
@@ -205,7 +206,7 @@ fn gone(frame: &mut Frame<'_>, area: Rect, app: &App, coloured: bool) {
     put(frame, area, &[Line::of(Tone::Faint, text)], coloured, None);
 }
 
-fn rollout(frame: &mut Frame<'_>, area: Rect, app: &mut App, coloured: bool, now: Timestamp) {
+fn rollout(frame: &mut Frame<'_>, area: Rect, app: &mut Page, coloured: bool, now: Timestamp) {
     let Some(picture) = app.picture().cloned() else {
         return gone(frame, area, app, coloured);
     };
@@ -238,7 +239,7 @@ fn rollout(frame: &mut Frame<'_>, area: Rect, app: &mut App, coloured: bool, now
     );
 }
 
-fn cluster(frame: &mut Frame<'_>, area: Rect, app: &mut App, (name, coloured): (&str, bool), now: Timestamp) {
+fn cluster(frame: &mut Frame<'_>, area: Rect, app: &mut Page, name: &str, coloured: bool, now: Timestamp) {
     let Some(picture) = app.picture().cloned() else {
         return gone(frame, area, app, coloured);
     };

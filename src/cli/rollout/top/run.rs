@@ -11,17 +11,17 @@ use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, Ke
 use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 
-use super::app::{App, Effect, Key, Place};
-use super::args::TopArgs;
+use super::TopArgs;
 use super::draw::draw;
 use crate::cli::print::{is_coloured, is_terminal};
-use crate::cli::rollout::gallery::{Gallery, Pictures};
 use crate::cli::rollout::hub::{settings, settings_with_notes};
 use crate::cli::rollout::run::steered;
 use crate::cli::rollout::write::Request;
 use crate::cli::{CliError, RolloutHubArgs, connect, live, signals};
 use crate::controllers::Lens;
-use insight::cockpit::{Line, Rollouts, Target, TargetKind, Tone, Verb, find};
+use insight::cockpit::{
+    Effect, Gallery, Key, Line, Page, Pictures, Rollouts, Target, TargetKind, Tone, Verb, View, find,
+};
 use kubernetes::field::{Listing, Shown};
 
 /// The shortest time between two pages.
@@ -90,7 +90,7 @@ async fn show(
     let (told, mut news) = mpsc::unbounded_channel();
     listen(told.clone());
     let mut end = signals::end_requested()?;
-    let mut app = App::new();
+    let mut app = Page::new();
     let mut begin = args.name.clone();
     let coloured = is_coloured();
     let mut ticks = interval(TICK);
@@ -114,7 +114,7 @@ async fn show(
                 if let Some(name) = begin.take() {
                     let all = Rollouts(app.pictures.iter().map(|one| one.target.clone()).collect());
                     let target = find(&all, &name);
-                    app.place = Place::Rollout(target.map_err(|error| CliError::Refused(Box::new(error)))?);
+                    app.place = View::Rollout(target.map_err(|error| CliError::Refused(Box::new(error)))?);
                 }
             }
             told_now = news.recv() => {
@@ -131,7 +131,7 @@ async fn show(
     }
 }
 
-fn hear(app: &mut App, news: News) -> Effect {
+fn hear(app: &mut Page, news: News) -> Effect {
     match news {
         News::Key(key) => return app.press(key),
         News::Resized => {}
@@ -200,10 +200,10 @@ fn spawn(effect: Effect, hub: RolloutHubArgs, told: mpsc::UnboundedSender<News>)
                     dry_run: true,
                     ..Request::default()
                 };
-                let answer = written(&hub, (&target, &verb), request);
+                let answer = written(&hub, &target, &verb, request);
                 News::Asked(target, verb, answer)
             }
-            Effect::Do(target, verb) => News::Done(written(&hub, (&target, &verb), Request::default())),
+            Effect::Do(target, verb) => News::Done(written(&hub, &target, &verb, Request::default())),
         };
         // Once the page has ended, it is not received.
         let _sent = told.send(news).is_ok();
@@ -212,10 +212,11 @@ fn spawn(effect: Effect, hub: RolloutHubArgs, told: mpsc::UnboundedSender<News>)
 
 fn written(
     hub: &RolloutHubArgs,
-    (target, verb): (&Target, &Verb),
+    target: &Target,
+    verb: &Verb,
     request: Request,
 ) -> Result<Vec<Line>, String> {
-    steered((hub, &target.told()), (verb, None), request).map_err(|error| error.one_line())
+    steered(hub, &target.told(), verb, None, request).map_err(|error| error.one_line())
 }
 
 fn why(hub: &RolloutHubArgs, target: &Target, cluster: &str) -> Vec<Line> {

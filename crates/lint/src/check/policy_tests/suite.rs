@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::cli::CliError;
-use crate::cli::policy::files::{documents, files};
+use super::{TestFileError, TestFiles};
 
 /// A file of cases.
 #[derive(Clone, Debug, Deserialize)]
@@ -106,8 +105,9 @@ pub(super) enum Document {
 
 impl Suite {
     /// Reads a file; `None` when it is something else than a PolicyTest.
-    pub(super) fn read(path: &Path) -> Result<Option<Self>, CliError> {
-        let mut suites = documents(path)?
+    pub(super) fn read<F: TestFiles>(files: &F, path: &Path) -> Result<Option<Self>, F::Error> {
+        let mut suites = files
+            .documents(path)?
             .into_iter()
             .filter(|document| document.get("kind").and_then(Value::as_str) == Some("PolicyTest"));
         let Some(document) = suites.next() else {
@@ -115,7 +115,7 @@ impl Suite {
         };
         let suite: Self = serde_json::from_value(document).map_err(|error| wrong(path, error.to_string()))?;
         if suites.next().is_some() {
-            return Err(wrong(path, "has more than one PolicyTest".to_owned()));
+            return Err(wrong(path, "has more than one PolicyTest".to_owned()).into());
         }
         Ok(Some(suite))
     }
@@ -140,29 +140,28 @@ impl Suite {
 
 impl Document {
     /// Returns the object.
-    pub(super) fn read(&self, suite: &Path) -> Result<Value, CliError> {
+    pub(super) fn read<F: TestFiles>(&self, files: &F, suite: &Path) -> Result<Value, F::Error> {
         match self {
             Self::Object(object) => Ok(object.clone()),
             Self::File(name) => {
                 let path = beside(suite, name);
-                let mut all = documents(&path)?;
+                let mut all = files.documents(&path)?;
                 match (all.pop(), all.is_empty()) {
                     (Some(only), true) => Ok(only),
-                    (_, _) => Err(wrong(&path, "must hold one object".to_owned())),
+                    (_, _) => Err(wrong(&path, "must hold one object".to_owned()).into()),
                 }
             }
         }
     }
 
     /// Returns all objects of a file or folder, or the object.
-    pub(super) fn read_all(&self, suite: &Path) -> Result<Vec<Value>, CliError> {
+    pub(super) fn read_all<F: TestFiles>(&self, files: &F, suite: &Path) -> Result<Vec<Value>, F::Error> {
         match self {
             Self::Object(object) => Ok(vec![object.clone()]),
             Self::File(name) => {
-                let found = files(&[beside(suite, name)])?;
                 let mut all = Vec::new();
-                for file in found {
-                    all.extend(documents(&file)?);
+                for file in files.below(&[beside(suite, name)])? {
+                    all.extend(files.documents(&file)?);
                 }
                 Ok(all)
             }
@@ -175,8 +174,8 @@ fn beside(suite: &Path, name: &str) -> PathBuf {
 }
 
 /// Returns the error of a file that cannot be understood.
-pub(super) fn wrong(path: &Path, reason: String) -> CliError {
-    CliError::ReadDocument {
+pub(super) fn wrong(path: &Path, reason: String) -> TestFileError {
+    TestFileError {
         path: path.to_owned(),
         reason,
     }

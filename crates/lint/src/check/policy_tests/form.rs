@@ -9,7 +9,8 @@ use serde_json::Value;
 use admission::{Door, Operation, Request, RequestContext};
 
 /// How an object is addressed.
-pub(super) struct ObjectForm {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ObjectForm {
     group: String,
     version: String,
     kind: String,
@@ -20,7 +21,7 @@ pub(super) struct ObjectForm {
 
 impl ObjectForm {
     /// Reads how an object is addressed; `plural` is the resource, where it is given.
-    pub(super) fn of(object: &Value, plural: Option<&str>) -> Self {
+    pub fn of(object: &Value, plural: Option<&str>) -> Self {
         let text = |pointer: &str| {
             object
                 .pointer(pointer)
@@ -42,11 +43,7 @@ impl ObjectForm {
     }
 
     /// Returns the question about an object of this form, without the object.
-    pub(super) fn request<'a>(
-        &'a self,
-        operation: Operation,
-        circumstances: RequestContext<'a>,
-    ) -> Request<'a> {
+    pub fn request<'a>(&'a self, operation: Operation, circumstances: RequestContext<'a>) -> Request<'a> {
         Request {
             door: Door::Mutate,
             operation,
@@ -68,10 +65,10 @@ impl ObjectForm {
 /// Returns the plural name of a kind.
 fn resource(group: &str, kind: &str) -> String {
     static OURS: LazyLock<Vec<(String, String, String)>> = LazyLock::new(|| {
-        let name = |crd: k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition| {
-            (crd.spec.group, crd.spec.names.kind, crd.spec.names.plural)
-        };
-        api::crds().into_iter().map(name).collect()
+        let definitions = api::crds().into_iter();
+        definitions
+            .map(|crd| (crd.spec.group, crd.spec.names.kind, crd.spec.names.plural))
+            .collect()
     });
     let ours = OURS
         .iter()

@@ -10,27 +10,26 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use super::expect;
 use super::suite::{Case, Given, wrong};
-use crate::cli::CliError;
-use crate::cli::policy::form::ObjectForm;
-use crate::cli::policy::hub::{Extent, facts};
+use super::{Extent, ObjectForm, TestFileError, TestFiles, facts};
 use admission::{Operation, Request, RequestContext, Rulebook, Trial, try_policies};
 use insight::offline::Hub;
 
 /// Runs a case; returns what was not as expected, and what the policies did.
-pub(super) fn run(
+pub(super) fn run<F: TestFiles>(
+    files: &F,
     case: &Case,
     given: &Given,
     suite: &Path,
     rulebook: &Rulebook,
-) -> Result<(Vec<String>, Trial), CliError> {
+) -> Result<(Vec<String>, Trial), F::Error> {
     // The webhook is sent objects with the defaults of their kinds.
     let hub = Hub::default();
-    let object = hub.with_defaults(case.object.read(suite)?);
-    let old = case.old.as_ref().map(|old| old.read(suite)).transpose()?;
+    let object = hub.with_defaults(case.object.read(files, suite)?);
+    let old = case.old.as_ref().map(|old| old.read(files, suite)).transpose()?;
     let old = old.map(|old| hub.with_defaults(old));
     let mut known = Vec::new();
     for document in given.facts.iter().chain(&case.facts) {
-        known.extend(document.read_all(suite)?);
+        known.extend(document.read_all(files, suite)?);
     }
     let extent = if given.partial {
         Extent::Part
@@ -64,14 +63,14 @@ pub(super) fn run(
         .expect
         .patched
         .as_ref()
-        .map(|document| document.read(suite))
+        .map(|document| document.read(files, suite))
         .transpose()?;
     let faults = expect::compare(&case.expect, &trial, &again, patched.as_ref())
         .map_err(|reason| wrong(suite, format!("case \"{}\": {reason}", case.name)))?;
     Ok((faults, trial))
 }
 
-fn time(case: &Case, given: &Given, suite: &Path) -> Result<Option<Timestamp>, CliError> {
+fn time(case: &Case, given: &Given, suite: &Path) -> Result<Option<Timestamp>, TestFileError> {
     let Some(text) = case.now.as_ref().or(given.now.as_ref()) else {
         return Ok(None);
     };

@@ -7,16 +7,19 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::hub::{picture, wake};
-use insight::cockpit::{Picture, Rollouts, Stopwatch, Target, TargetKind};
+use super::addon::addon;
+use super::find::Rollouts;
+use super::picture::{Picture, Target, TargetKind};
+use super::stopwatch::Stopwatch;
+use super::upgrade_picture::upgrade;
 use store::{Kind, Owner, Store, Touched};
 
 /// Pictures in the order of their targets.
-pub(in crate::cli) type Pictures = Vec<Arc<Picture>>;
+pub type Pictures = Vec<Arc<Picture>>;
 
 /// The pictures that were made, and how long clusters took.
 #[derive(Debug, Default)]
-pub(in crate::cli) struct Gallery {
+pub struct Gallery {
     known: BTreeMap<Target, Entry>,
 }
 
@@ -30,7 +33,7 @@ struct Entry {
 
 impl Gallery {
     /// Looks at a store; returns all pictures, and when time alone changes one.
-    pub(in crate::cli) fn look(
+    pub fn look(
         &mut self,
         store: &Store,
         touched: &Touched,
@@ -41,7 +44,7 @@ impl Gallery {
         for target in all {
             let is_same = self.known.get(&target).is_some_and(|entry| {
                 let is_due = entry.wake.is_some_and(|wake| wake <= now);
-                !is_due && !touched.contains(&owner(&target))
+                !is_due && !touched.contains(&target.owner())
             });
             if is_same {
                 continue;
@@ -51,12 +54,12 @@ impl Gallery {
                 .remove(&target)
                 .map(|entry| entry.watch)
                 .unwrap_or_default();
-            let Some(picture) = picture(store, &target, &watch, now) else {
+            let Some(picture) = Picture::of(store, &target, &watch, now) else {
                 continue;
             };
             watch.look(&picture);
             let entry = Entry {
-                wake: wake(&picture),
+                wake: picture.changes_at(),
                 picture: Arc::new(picture),
                 watch,
             };
@@ -68,13 +71,37 @@ impl Gallery {
     }
 }
 
-fn owner(target: &Target) -> Owner {
-    match target.kind {
-        TargetKind::ClusterManagementAddOn => Owner::addon(&target.name.as_str().into()),
-        TargetKind::ManagedClustersUpgrade => Owner {
-            kind: Kind::Upgrade,
-            namespace: target.namespace.as_str().into(),
-            name: target.name.as_str().into(),
-        },
+impl Picture {
+    /// Returns the picture of a rollout.
+    pub fn of(store: &Store, target: &Target, watch: &Stopwatch, now: Timestamp) -> Option<Self> {
+        match target.kind {
+            TargetKind::ClusterManagementAddOn => addon(store, &target.name, watch, now),
+            TargetKind::ManagedClustersUpgrade => upgrade(store, target, now),
+        }
+    }
+
+    /// Returns when time alone changes it: the end of the first soak or deadline.
+    pub fn changes_at(&self) -> Option<Timestamp> {
+        let ends = self.clusters.iter().filter_map(|cluster| cluster.until);
+        let next = self.next.iter().map(|next| next.at);
+        ends.chain(next).filter(|at| *at > self.at).min()
+    }
+}
+
+impl Target {
+    /// Returns the kind of its object.
+    pub const fn object_kind(&self) -> Kind {
+        match self.kind {
+            TargetKind::ClusterManagementAddOn => Kind::AddOn,
+            TargetKind::ManagedClustersUpgrade => Kind::Upgrade,
+        }
+    }
+
+    fn owner(&self) -> Owner {
+        Owner {
+            kind: self.object_kind(),
+            namespace: self.namespace.as_str().into(),
+            name: self.name.as_str().into(),
+        }
     }
 }

@@ -1,30 +1,43 @@
-//! What the page shows, and what a key does.
-//!
-//! Decides where one is and what is asked for. Draws nothing, reads nothing, writes nothing.
+//! The page of `tidegate top` as a state: what is shown, and what a key does. Draws nothing, reads nothing, writes nothing.
 
 use std::sync::Arc;
 
-use crate::cli::rollout::Pictures;
-use insight::cockpit::{Approve, ClusterView, Line, Picture, Target, Tone, Verb};
+use super::approve::Approve;
+use super::cluster::ClusterView;
+use super::gallery::Pictures;
+use super::line::{Line, Tone};
+use super::picture::{Picture, Target};
+use super::steer::Verb;
 
 /// A key, as far as it means something here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Key {
+pub enum Key {
+    /// One line up.
     Up,
+    /// One line down.
     Down,
+    /// One page up.
     PageUp,
+    /// One page down.
     PageDown,
+    /// To the first line.
     First,
+    /// To the last line.
     Last,
+    /// Open what is chosen.
     Open,
+    /// Back to where this was opened from.
     Back,
+    /// End the page.
     Quit,
+    /// Any other letter.
     Letter(char),
 }
 
 /// What is to be done outside of the page.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Effect {
+pub enum Effect {
+    /// Nothing.
     Nothing,
     /// The page ends.
     End,
@@ -38,46 +51,56 @@ pub(super) enum Effect {
 
 /// Where one is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub enum View {
+    /// All rollouts.
     Rollouts,
+    /// One rollout.
     Rollout(Target),
+    /// One cluster of a rollout.
     Cluster(Target, String),
 }
 
 /// A question that is answered with a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Question {
-    pub(super) target: Target,
-    pub(super) verb: Verb,
+pub struct Question {
+    /// The rollout.
+    pub target: Target,
+    /// The verb.
+    pub verb: Verb,
     /// What would be written; absent until the hub has said so.
-    pub(super) lines: Option<Vec<Line>>,
+    pub lines: Option<Vec<Line>>,
 }
 
 /// The page.
 #[derive(Clone, Debug)]
-pub(super) struct App {
-    pub(super) place: Place,
-    pub(super) pictures: Pictures,
+pub struct Page {
+    /// Where one is.
+    pub place: View,
+    /// Every rollout.
+    pub pictures: Pictures,
     /// Whether the hub has been read.
-    pub(super) is_there: bool,
+    pub is_there: bool,
     /// The chosen line of the list, and of the clusters.
-    pub(super) chosen: [usize; 2],
+    pub chosen: [usize; 2],
     /// The first line that is shown of a text.
-    pub(super) scrolled: usize,
+    pub scrolled: usize,
     /// Why the cluster is not ready; absent until it is known.
-    pub(super) why: Option<Vec<Line>>,
-    pub(super) question: Option<Question>,
+    pub why: Option<Vec<Line>>,
+    /// The question that waits for a key.
+    pub question: Option<Question>,
     /// What was done or went wrong last.
-    pub(super) said: Option<Line>,
-    pub(super) shows_keys: bool,
+    pub said: Option<Line>,
+    /// Whether the list of keys is shown.
+    pub shows_keys: bool,
     /// How many lines the list on the page has room for.
-    pub(super) room: usize,
+    pub room: usize,
 }
 
-impl App {
-    pub(super) fn new() -> Self {
+impl Page {
+    /// Returns a page without any rollout yet.
+    pub fn new() -> Self {
         Self {
-            place: Place::Rollouts,
+            place: View::Rollouts,
             pictures: Vec::new(),
             is_there: false,
             chosen: [0, 0],
@@ -91,7 +114,7 @@ impl App {
     }
 
     /// Takes in new pictures. The chosen rollout and cluster stay chosen, by name.
-    pub(super) fn see(&mut self, pictures: Pictures) {
+    pub fn see(&mut self, pictures: Pictures) {
         let chosen = self
             .pictures
             .get(self.chosen[0])
@@ -116,17 +139,17 @@ impl App {
     }
 
     /// Returns the picture of the rollout that is shown, or that is chosen in the list.
-    pub(super) fn picture(&self) -> Option<&Arc<Picture>> {
+    pub fn picture(&self) -> Option<&Arc<Picture>> {
         match &self.place {
-            Place::Rollouts => self.pictures.get(self.chosen[0]),
-            Place::Rollout(target) | Place::Cluster(target, _) => {
+            View::Rollouts => self.pictures.get(self.chosen[0]),
+            View::Rollout(target) | View::Cluster(target, _) => {
                 self.pictures.iter().find(|picture| picture.target == *target)
             }
         }
     }
 
     /// Returns the clusters of the rollout that is shown: those in trouble first, those that are done last.
-    pub(super) fn clusters(&self) -> Vec<&ClusterView> {
+    pub fn clusters(&self) -> Vec<&ClusterView> {
         let Some(picture) = self.picture() else {
             return Vec::new();
         };
@@ -137,18 +160,18 @@ impl App {
     }
 
     /// Returns the chosen cluster.
-    pub(super) fn cluster(&self) -> Option<&ClusterView> {
+    pub fn cluster(&self) -> Option<&ClusterView> {
         match &self.place {
-            Place::Cluster(_, name) => {
+            View::Cluster(_, name) => {
                 let picture = self.picture()?;
                 picture.clusters.iter().find(|cluster| cluster.name == *name)
             }
-            Place::Rollouts | Place::Rollout(_) => self.clusters().get(self.chosen[1]).copied(),
+            View::Rollouts | View::Rollout(_) => self.clusters().get(self.chosen[1]).copied(),
         }
     }
 
     /// Does what a key means.
-    pub(super) fn press(&mut self, key: Key) -> Effect {
+    pub fn press(&mut self, key: Key) -> Effect {
         if let Some(question) = self.question.take() {
             return self.answer(question, key);
         }
@@ -177,9 +200,9 @@ impl App {
 
     fn step(&mut self, by: isize) -> Effect {
         let (slot, count) = match &self.place {
-            Place::Rollouts => (0, self.pictures.len()),
-            Place::Rollout(_) => (1, self.clusters().len()),
-            Place::Cluster(..) => {
+            View::Rollouts => (0, self.pictures.len()),
+            View::Rollout(_) => (1, self.clusters().len()),
+            View::Cluster(..) => {
                 let lines = self.why.as_ref().map_or(0, Vec::len);
                 self.scrolled = moved(self.scrolled, by, lines);
                 return Effect::Nothing;
@@ -193,24 +216,24 @@ impl App {
 
     fn open(&mut self) -> Effect {
         match self.place.clone() {
-            Place::Rollouts => {
+            View::Rollouts => {
                 let target = self.picture().map(|picture| picture.target.clone());
                 if let Some(target) = target {
-                    self.place = Place::Rollout(target);
+                    self.place = View::Rollout(target);
                     self.chosen[1] = 0;
                 }
                 Effect::Nothing
             }
-            Place::Rollout(target) => {
+            View::Rollout(target) => {
                 let name = self.cluster().map(|cluster| cluster.name.clone());
                 name.map_or(Effect::Nothing, |name| self.ask_why(target, name))
             }
-            Place::Cluster(target, name) => self.ask_why(target, name),
+            View::Cluster(target, name) => self.ask_why(target, name),
         }
     }
 
     fn ask_why(&mut self, target: Target, name: String) -> Effect {
-        self.place = Place::Cluster(target.clone(), name.clone());
+        self.place = View::Cluster(target.clone(), name.clone());
         self.why = None;
         self.scrolled = 0;
         Effect::Why(target, name)
@@ -218,9 +241,9 @@ impl App {
 
     fn back(&mut self) -> Effect {
         match self.place.clone() {
-            Place::Rollouts => return Effect::End,
-            Place::Rollout(_) => self.place = Place::Rollouts,
-            Place::Cluster(target, _) => self.place = Place::Rollout(target),
+            View::Rollouts => return Effect::End,
+            View::Rollout(_) => self.place = View::Rollouts,
+            View::Cluster(target, _) => self.place = View::Rollout(target),
         }
         Effect::Nothing
     }
@@ -280,7 +303,7 @@ impl App {
     }
 
     /// Hears what a verb would write, or why it makes no sense.
-    pub(super) fn hear_question(&mut self, target: &Target, verb: &Verb, answer: Result<Vec<Line>, String>) {
+    pub fn hear_question(&mut self, target: &Target, verb: &Verb, answer: Result<Vec<Line>, String>) {
         let is_it = |question: &Question| question.target == *target && question.verb == *verb;
         let Some(question) = self.question.as_mut().filter(|question| is_it(question)) else {
             return;
@@ -295,7 +318,7 @@ impl App {
     }
 
     /// Hears what was written.
-    pub(super) fn hear_done(&mut self, answer: Result<Vec<Line>, String>) {
+    pub fn hear_done(&mut self, answer: Result<Vec<Line>, String>) {
         self.said = Some(match answer {
             Ok(lines) => {
                 let text: Vec<String> = lines.iter().map(|line| line.text().trim().to_owned()).collect();
@@ -306,8 +329,8 @@ impl App {
     }
 
     /// Hears why a cluster is not ready.
-    pub(super) fn hear_why(&mut self, target: &Target, cluster: &str, lines: Vec<Line>) {
-        if self.place == Place::Cluster(target.clone(), cluster.to_owned()) {
+    pub fn hear_why(&mut self, target: &Target, cluster: &str, lines: Vec<Line>) {
+        if self.place == View::Cluster(target.clone(), cluster.to_owned()) {
             self.why = Some(lines);
         }
     }
@@ -320,7 +343,7 @@ fn moved(from: usize, by: isize, count: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use insight::cockpit::{API_VERSION, ClusterState, Counts, Phase, RolloutHealth};
+    use crate::cockpit::{API_VERSION, ClusterState, Counts, Phase, RolloutHealth};
     use jiff::Timestamp;
 
     fn cluster(name: &str, state: ClusterState) -> ClusterView {
@@ -369,8 +392,8 @@ mod tests {
         })
     }
 
-    fn app() -> App {
-        let mut app = App::new();
+    fn app() -> Page {
+        let mut app = Page::new();
         app.see(vec![
             picture("a", &[]),
             picture(
@@ -390,7 +413,7 @@ mod tests {
         let mut app = app();
         assert_eq!(app.press(Key::Down), Effect::Nothing);
         assert_eq!(app.press(Key::Open), Effect::Nothing);
-        assert_eq!(app.place, Place::Rollout(Target::addon("b")));
+        assert_eq!(app.place, View::Rollout(Target::addon("b")));
         let shown: Vec<&str> = app
             .clusters()
             .iter()

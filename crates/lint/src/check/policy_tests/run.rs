@@ -9,16 +9,13 @@ use std::path::PathBuf;
 use serde_json::json;
 
 use super::case;
-use super::junit::{self, Gaps};
+use super::junit;
 use super::mutation::Mutation;
 use super::suite::{Suite, wrong};
-use crate::cli::CliError;
-use crate::cli::policy::files::{files, read_all};
-use crate::cli::policy::said::{CommandOutput, DOES_NOT_COMPILE, FOUND, faults};
-use crate::cli::policy::{TestArgs, TestOutput};
+use super::{TestFiles, policy_faults};
 use admission::Rulebook;
 use admission::policy::Saw;
-use kubernetes::field::{Shown, one_line};
+use kubernetes::field::one_line;
 
 /// What became of one case.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,59 +43,41 @@ pub struct TestReport {
     pub mutation: Option<Mutation>,
 }
 
-pub(in crate::cli::policy) fn run(args: &TestArgs) -> Result<CommandOutput, CliError> {
-    let report = run_tests(&args.paths, args.mutate)?;
-    let failed = report.cases.iter().any(|case| !case.faults.is_empty());
-    let survivors = report
-        .mutation
-        .as_ref()
-        .map_or(0, |mutation| mutation.survivors.len());
-    let gaps = if args.allow_uncovered {
-        Gaps::Told
-    } else {
-        Gaps::Fail
-    };
-    let uncovered = (!report.uncovered.is_empty() || survivors > 0) && !args.allow_uncovered;
-    Ok(CommandOutput {
-        page: match args.output {
-            TestOutput::Text => Shown::page(&report.text()),
-            TestOutput::Json => Shown::json(&report.json()),
-            TestOutput::Junit => Shown::page(&junit::render(&report, gaps)),
-        },
-        status: match (&report.broken, failed || uncovered) {
-            (Some(_), _) => DOES_NOT_COMPILE,
-            (None, true) => FOUND,
-            (None, false) => 0,
-        },
-    })
+/// Whether gaps of the cases are failures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gaps {
+    /// They are.
+    Fail,
+    /// They are told, and nothing more.
+    Told,
 }
 
 /// Returns the files and folders that the tests of these paths read, as far as they can be told.
-pub(in crate::cli::policy) fn reads(paths: &[PathBuf]) -> Vec<PathBuf> {
-    let found = files(paths).unwrap_or_default();
+pub fn named_files<F: TestFiles>(files: &F, paths: &[PathBuf]) -> Vec<PathBuf> {
+    let found = files.below(paths).unwrap_or_default();
     let suites = found.iter().filter_map(|file| {
-        let suite = Suite::read(file).ok().flatten()?;
+        let suite = Suite::read(files, file).ok().flatten()?;
         Some(suite.reads(file))
     });
     suites.flatten().collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 /// Runs the cases of all PolicyTest files below these paths; with `mutate` also against every mutant of the policies.
-pub fn run_tests(paths: &[PathBuf], mutate: bool) -> Result<TestReport, CliError> {
+pub fn run_tests<F: TestFiles>(files: &F, paths: &[PathBuf], mutate: bool) -> Result<TestReport, F::Error> {
     let mut report = TestReport {
         mutation: mutate.then(Mutation::default),
         ..TestReport::default()
     };
     let mut seen: BTreeMap<String, BTreeSet<Saw>> = BTreeMap::new();
     let mut suites = 0_usize;
-    for file in files(paths)? {
-        let Some(suite) = Suite::read(&file)? else {
+    for file in files.below(paths)? {
+        let Some(suite) = Suite::read(files, &file)? else {
             continue;
         };
         suites += 1;
-        let folder = read_all(&suite.policies(&file))?;
+        let folder = files.policies(&suite.policies(&file))?;
         let loaded = folder.load();
-        if let Some(words) = faults(&loaded.reports) {
+        if let Some(words) = policy_faults(&loaded.reports) {
             report.broken.get_or_insert_default().push_str(&words);
             continue;
         }
@@ -110,7 +89,7 @@ pub fn run_tests(paths: &[PathBuf], mutate: bool) -> Result<TestReport, CliError
             ..Rulebook::default()
         };
         for case in &suite.cases {
-            let (faults, trial) = case::run(case, &suite.given, &file, &rulebook)?;
+            let (faults, trial) = case::run(files, case, &suite.given, &file, &rulebook)?;
             for one in trial.seen {
                 seen.entry(one.rule).or_default().insert(one.saw);
             }
@@ -121,11 +100,11 @@ pub fn run_tests(paths: &[PathBuf], mutate: bool) -> Result<TestReport, CliError
             });
         }
         if let Some(mutation) = &mut report.mutation {
-            mutation.look(&suite, &file, &folder)?;
+            mutation.look(files, &suite, &file, &folder)?;
         }
     }
     if let (0, Some(first)) = (suites, paths.first()) {
-        return Err(wrong(first, "holds no PolicyTest".to_owned()));
+        return Err(wrong(first, "holds no PolicyTest".to_owned()).into());
     }
     report.rules = seen.len();
     for (rule, saw) in seen {
@@ -148,6 +127,21 @@ impl TestReport {
                 .as_ref()
                 .is_none_or(|mutation| mutation.survivors.is_empty())
             && self.cases.iter().all(|case| case.faults.is_empty())
+    }
+
+    /// Returns the report for CI systems.
+    pub fn junit(&self, gaps: Gaps) -> String {
+        junit::render(self, gaps)
+    }
+
+    /// Returns whether a case failed, or a gap counts as a failure.
+    pub fn has_failures(&self, gaps: Gaps) -> bool {
+        let survivors = self
+            .mutation
+            .as_ref()
+            .map_or(0, |mutation| mutation.survivors.len());
+        let has_gaps = !self.uncovered.is_empty() || survivors > 0;
+        self.cases.iter().any(|case| !case.faults.is_empty()) || (has_gaps && gaps == Gaps::Fail)
     }
 
     /// Returns the report for people.
@@ -188,7 +182,8 @@ impl TestReport {
         text
     }
 
-    fn json(&self) -> String {
+    /// Returns the report for programs.
+    pub fn json(&self) -> String {
         let cases = self.cases.iter().map(|case| {
             json!({"suite": case.suite, "name": case.name, "passed": case.faults.is_empty(), "faults": case.faults})
         });

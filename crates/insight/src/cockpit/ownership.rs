@@ -1,32 +1,30 @@
-//! Whose fields a verb would write.
+//! Which field managers own what a verb would write, and over which of them it may write.
 //!
-//! Decides whose values are written over without being asked: those of people's own tools. What a program applies it would put back.
+//! Values that users wrote with their own tools are written over; what a program applies it would put back.
 
-use kube::core::response::StatusCause;
 use serde_json::Value;
 
 /// Field managers of people: what they wrote by hand, they change by hand.
 const OF_PEOPLE: [&str; 2] = ["kubectl", "tidegate-rollout"];
 
 /// Returns whether a field manager is a tool by which people write.
-pub(super) fn is_by_hand(manager: &str) -> bool {
+fn is_by_hand(manager: &str) -> bool {
     OF_PEOPLE.iter().any(|tool| manager.starts_with(tool))
 }
 
-/// Returns the field managers that an API server names in a conflict: `conflict with "kubectl-annotate" using v1`; none if it is one of
-/// revisions.
-pub(super) fn managers(causes: &[StatusCause]) -> Vec<String> {
+/// Returns the owners that are programs.
+pub fn programs(owners: &[String]) -> Vec<String> {
+    let programs = owners.iter().filter(|owner| !is_by_hand(owner));
+    programs.cloned().collect()
+}
+
+/// Returns the field managers that an API server names in the causes (reason, message) of a conflict:
+/// `conflict with "kubectl-annotate" using v1`; none if it is one of revisions.
+pub fn conflicting<'c>(causes: impl IntoIterator<Item = (&'c str, &'c str)>) -> Vec<String> {
     let mut all: Vec<String> = causes
-        .iter()
-        .filter(|cause| cause.reason == "FieldManagerConflict")
-        .map(|cause| {
-            cause
-                .message
-                .split('"')
-                .nth(1)
-                .unwrap_or(&cause.message)
-                .to_owned()
-        })
+        .into_iter()
+        .filter(|(reason, _)| *reason == "FieldManagerConflict")
+        .map(|(_, message)| message.split('"').nth(1).unwrap_or(message).to_owned())
         .collect();
     all.sort();
     all.dedup();
@@ -34,7 +32,7 @@ pub(super) fn managers(causes: &[StatusCause]) -> Vec<String> {
 }
 
 /// Returns the other field managers that own anything of the spec of an object.
-pub(super) fn owners_of_spec(object: &Value, own: &str) -> Vec<String> {
+pub fn owners_of_spec(object: &Value, own: &str) -> Vec<String> {
     let entries = object
         .pointer("/metadata/managedFields")
         .and_then(Value::as_array);
@@ -48,7 +46,7 @@ pub(super) fn owners_of_spec(object: &Value, own: &str) -> Vec<String> {
 }
 
 /// Returns the field managers that own an annotation.
-pub(super) fn owners(object: &Value, annotation: &str) -> Vec<String> {
+pub fn annotation_owners(object: &Value, annotation: &str) -> Vec<String> {
     let entries = object
         .pointer("/metadata/managedFields")
         .and_then(Value::as_array);
@@ -73,26 +71,21 @@ mod tests {
         let object = json!({"metadata": {"managedFields": [
             {"manager": "argocd-controller", "fieldsV1": {"f:metadata": {"f:annotations": {".": {}, "f:a/b": {}}}}},
             {"manager": "kubectl", "fieldsV1": {"f:metadata": {"f:annotations": {"f:c": {}}}}}]}});
-        assert_eq!(owners(&object, "a/b"), ["argocd-controller"]);
-        assert_eq!(owners(&object, "x"), [] as [&str; 0]);
+        assert_eq!(annotation_owners(&object, "a/b"), ["argocd-controller"]);
+        assert_eq!(annotation_owners(&object, "x"), [] as [&str; 0]);
         assert!(is_by_hand("kubectl-annotate") && is_by_hand("tidegate-rollout-pause"));
         assert!(!is_by_hand("argocd-controller") && !is_by_hand("tidegate"));
     }
 
     #[test]
     fn whoever_is_in_conflict_is_named_once() {
-        let cause = |reason: &str, message: &str| StatusCause {
-            reason: reason.to_owned(),
-            message: message.to_owned(),
-            field: String::new(),
-        };
         let owned = "FieldManagerConflict";
         let causes = [
-            cause(owned, "conflict with \"flux\" using v1"),
-            cause(owned, "conflict with \"flux\""),
-            cause(owned, "told in other words"),
-            cause("Other", "no \"manager\""),
+            (owned, "conflict with \"flux\" using v1"),
+            (owned, "conflict with \"flux\""),
+            (owned, "told in other words"),
+            ("Other", "no \"manager\""),
         ];
-        assert_eq!(managers(&causes), ["flux", "told in other words"]);
+        assert_eq!(conflicting(causes), ["flux", "told in other words"]);
     }
 }

@@ -7,8 +7,7 @@ use std::path::Path;
 
 use super::case;
 use super::suite::Suite;
-use crate::cli::CliError;
-use crate::cli::policy::files::Folder;
+use super::{PolicyFiles, TestFiles};
 use admission::Rulebook;
 use admission::policy::{InForce, Mutant, PolicySet, Source, mutants};
 
@@ -23,14 +22,20 @@ pub struct Mutation {
 
 impl Mutation {
     /// Runs the cases of a file with every mistake in its policies.
-    pub(super) fn look(&mut self, suite: &Suite, file: &Path, folder: &Folder) -> Result<(), CliError> {
+    pub(super) fn look<F: TestFiles>(
+        &mut self,
+        files: &F,
+        suite: &Suite,
+        file: &Path,
+        folder: &PolicyFiles,
+    ) -> Result<(), F::Error> {
         for (index, source) in folder.sources.iter().enumerate() {
             for mutant in mutants(&source.document) {
                 let Some(policies) = compiled(folder, index, source, &mutant) else {
                     continue;
                 };
                 self.tried += 1;
-                if !is_noticed(suite, file, policies)? {
+                if !is_noticed(files, suite, file, policies)? {
                     self.survivors.push(told(file, &mutant));
                 }
             }
@@ -39,7 +44,7 @@ impl Mutation {
     }
 }
 
-fn compiled(folder: &Folder, index: usize, source: &Source, mutant: &Mutant) -> Option<PolicySet> {
+fn compiled(folder: &PolicyFiles, index: usize, source: &Source, mutant: &Mutant) -> Option<PolicySet> {
     let mut folder = folder.clone();
     *folder.sources.get_mut(index)? = Source {
         origin: source.origin.clone(),
@@ -53,13 +58,18 @@ fn compiled(folder: &Folder, index: usize, source: &Source, mutant: &Mutant) -> 
     whole.then_some(loaded.set)
 }
 
-fn is_noticed(suite: &Suite, file: &Path, policies: PolicySet) -> Result<bool, CliError> {
+fn is_noticed<F: TestFiles>(
+    files: &F,
+    suite: &Suite,
+    file: &Path,
+    policies: PolicySet,
+) -> Result<bool, F::Error> {
     let rulebook = Rulebook {
         policies,
         ..Rulebook::default()
     };
     for case in &suite.cases {
-        let (faults, _) = case::run(case, &suite.given, file, &rulebook)?;
+        let (faults, _) = case::run(files, case, &suite.given, file, &rulebook)?;
         if !faults.is_empty() {
             return Ok(true);
         }

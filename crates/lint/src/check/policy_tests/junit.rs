@@ -1,19 +1,10 @@
-//! The report of `tidegate policy test` as JUnit XML.
+//! The report of tests as JUnit XML.
 //!
 //! Decides what counts as a case: those of the files, and besides every validation that no case has seen both hold and break, every
 //! mistake that no case notices, and what does not compile. Never decides what is as expected.
 
-use super::run::TestReport;
-use lint::report::{TestCase, TestEnd, TestSuite, junit_of_tests};
-
-/// Whether gaps of the cases are failures.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Gaps {
-    /// They are.
-    Fail,
-    /// They are told, and nothing more.
-    Told,
-}
+use super::run::{Gaps, TestReport};
+use crate::report::{TestCase, TestEnd, TestSuite, junit_of_tests};
 
 pub(super) fn render(report: &TestReport, gaps: Gaps) -> String {
     let mut suites: Vec<TestSuite> = Vec::new();

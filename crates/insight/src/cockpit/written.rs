@@ -1,0 +1,46 @@
+//! What a verb has written, in lines.
+
+use super::line::{Line, Tone};
+use super::picture::Target;
+use super::steer::{Verb, Writing};
+
+/// Returns the page about what a verb has written, or would write.
+pub fn written(
+    target: &Target,
+    verb: &Verb,
+    writing: Writing,
+    taken_from: &[String],
+    dry_run: bool,
+) -> Vec<Line> {
+    let (suffix, write, take) = if dry_run {
+        (" (dry run)", "would write", "would take away")
+    } else {
+        ("", "wrote", "took away")
+    };
+    let head = format!(": {}{suffix}", done(verb));
+    let mut page = vec![Line::of(Tone::Strong, target.told()).and(Tone::Plain, head)];
+    for (act, fields) in [(write, writing.says), (take, writing.takes)] {
+        let lines = fields
+            .into_iter()
+            .map(|field| Line::of(Tone::Faint, format!("  {act} ")).and(Tone::Plain, field));
+        page.extend(lines);
+    }
+    if !taken_from.is_empty() {
+        let from = taken_from.join(", ");
+        page.push(Line::of(Tone::Faint, format!("  over what {from} had written")));
+    }
+    let note = writing.note;
+    page.extend(note.map(|note| Line::of(Tone::Faint, format!("  {note}"))));
+    page
+}
+
+const fn done(verb: &Verb) -> &'static str {
+    match verb {
+        Verb::Pause(_) => "paused",
+        Verb::Resume(_) => "resumed",
+        Verb::Promote(_) => "promoted",
+        Verb::Approve(_) => "approved",
+        Verb::Retry => "asked for another try",
+        Verb::Undo => "put back",
+    }
+}

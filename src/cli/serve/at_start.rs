@@ -1,0 +1,110 @@
+//! What is looked at once when the program starts: how old the hub is, who labels its clusters, and when it is ready.
+//!
+//! OCM's registration controller labels clusters where OCM's operator runs the hub: it writes the same labels, at once, so that ours
+//! would be written twice. Where the flag says what is wanted, the hub is not asked.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use kube::Client;
+use tracing::{debug, info, warn};
+
+use crate::cli::{Only, ServeArgs};
+use crate::server::Health;
+use crate::telemetry::StalenessMetrics;
+use store::{DiscoveryLabels, Settings};
+
+/// The first minor version whose webhooks have match conditions without a feature gate.
+const MATCH_CONDITIONS: u32 = 28;
+
+/// Tells in the log that a hub drops a part of the webhook configurations; returns whether it does. One that does not tell its
+/// version counts as new.
+pub(super) async fn tell_of_old_hub(client: &Client) -> bool {
+    let Ok(version) = client.apiserver_version().await else {
+        return false;
+    };
+    let is_old = is_old(&version.major, &version.minor);
+    if is_old {
+        warn!(
+            kubernetes = version.git_version,
+            "this hub drops match conditions of webhooks: register what `tidegate reference webhooks --without-conditions` prints"
+        );
+    }
+    is_old
+}
+
+fn is_old(major: &str, minor: &str) -> bool {
+    let minor = minor.trim_end_matches(|one: char| !one.is_ascii_digit());
+    major == "1" && minor.parse::<u32>().is_ok_and(|minor| minor < MATCH_CONDITIONS)
+}
+
+/// The group of `ClusterManager`: a hub that serves it has OCM's operator, which always runs the registration controller.
+const OPERATOR: &str = "operator.open-cluster-management.io";
+
+/// Turns the labels off where OCM writes them and the flag says nothing. Looked at once, when the program starts.
+pub(super) async fn leave_to_ocm(client: &Client, args: &ServeArgs, settings: &mut Settings) {
+    let is_told = args.tide.discovery_labels.is_some() || settings.discovery_labels == DiscoveryLabels::Off;
+    if is_told || args.half() == Some(Only::Gate) {
+        return;
+    }
+    match client.list_api_groups().await {
+        Ok(served) if served.groups.iter().any(|group| group.name == OPERATOR) => {
+            settings.discovery_labels = DiscoveryLabels::Off;
+            info!(
+                "OCM's operator runs this hub, and its registration controller labels the clusters; with `--discovery-labels on` they are written here as well"
+            );
+        }
+        Ok(_) => {}
+        Err(error) => debug!(
+            error = &error as &dyn std::error::Error,
+            "cannot ask which groups the hub serves; clusters are labelled here"
+        ),
+    }
+}
+
+/// How often it is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// How long a start may take until it is said what it waits for: a hub is read within this as a rule.
+const SAID_AFTER: Duration = Duration::from_secs(2);
+
+/// Waits until questions may come. Tells once which kinds the hub lacks, and once that they have come.
+pub(super) async fn ready(health: &Health, watches: &StalenessMetrics) {
+    let (mut waited, mut is_told) = (Duration::ZERO, false);
+    while !health.is_ready(Timestamp::now()) {
+        tokio::time::sleep(LOOK_EVERY).await;
+        waited = waited.saturating_add(LOOK_EVERY);
+        let missing = watches.missing();
+        if missing.is_empty() || is_told || waited < SAID_AFTER {
+            continue;
+        }
+        is_told = true;
+        warn!(
+            kinds = missing.join(", "),
+            "the hub does not serve kinds of Open Cluster Management; waiting for them: install it, or for a trial without it \
+             `tidegate crds --for-hub-without-ocm | kubectl apply -f -`; `tidegate doctor` says more"
+        );
+    }
+    if is_told {
+        info!("the kinds of Open Cluster Management have come");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hubs_before_match_conditions_are_old_and_unknown_ones_are_not() {
+        for (major, minor, old) in [
+            ("1", "20", true),
+            ("1", "27+", true),
+            ("1", "28", false),
+            ("1", "36+", false),
+            ("2", "0", false),
+            ("", "", false),
+            ("1", "x", false),
+        ] {
+            assert_eq!(is_old(major, minor), old, "{major}.{minor}");
+        }
+    }
+}
