@@ -6,10 +6,10 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use crate::chaos_scene::{Hub, Scene, controllers, form};
+use crate::chaos_scene::{Scene, controllers, form};
 use serde_json::{Value, json};
 
-use crate::rig::{Dev, MCA_V1ALPHA1, kubectl, on_cluster, state_of, tidegate};
+use crate::rig::{Dev, MCA_V1ALPHA1, on_cluster, state_of, tidegate};
 use crate::roads::Way;
 
 /// Faults of the hub, and whether its answers to the controllers are struck.
@@ -33,17 +33,13 @@ async fn calm() -> &'static BTreeMap<String, Value> {
 }
 
 /// Changes the configuration while something goes wrong; asserts that it all ends as on a calm day.
+#[expect(clippy::print_stdout, reason = "figures are for docs/reliability.md")]
 async fn survives(
     name: &str,
     (faults, of_clusters): ((&str, bool), &[&str]),
     wrong: impl FnOnce(&mut Scene),
 ) {
-    survives_on(Scene::start(faults, of_clusters).await, name, wrong).await;
-}
-
-/// The same on a hub that is there.
-#[expect(clippy::print_stdout, reason = "figures are for docs/reliability.md")]
-async fn survives_on(mut scene: Scene, name: &str, wrong: impl FnOnce(&mut Scene)) {
+    let mut scene = Scene::start(faults, of_clusters).await;
     let calm = calm().await;
     tokio::task::block_in_place(|| {
         scene.edit("changed");
@@ -85,37 +81,6 @@ async fn answers_that_break_off_in_the_middle_lose_nothing() {
         let torn = scene.road.torn();
         assert!(torn > 2, "{torn} answers broke off");
         scene.road.set(Way::Open);
-    })
-    .await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_hub_whose_disk_is_full_refuses_and_loses_nothing() {
-    survives_on(Scene::apart().await, "full disk", |scene| {
-        let Hub::Apart(hub) = &mut scene.hub else {
-            panic!("a hub with a disk of its own");
-        };
-        hub.fill();
-        std::thread::sleep(form().outage);
-        let kubeconfig = scene.kubeconfig.clone();
-        let space =
-            json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "late"}}).to_string();
-        let refused = kubectl(&kubeconfig, &["create", "-f", "-"], &space);
-        assert!(
-            !refused.ok && refused.stderr.contains("File too large"),
-            "{}",
-            refused.stderr
-        );
-        // What is there can be read.
-        let read = kubectl(&kubeconfig, &["get", "managedclusters"], "");
-        assert!(read.ok && read.stdout.contains("cluster1"), "{}", read.stderr);
-        hub.free();
-        // What was answered as stored is there when the process ends without a word.
-        let stored = kubectl(&kubeconfig, &["create", "-f", "-"], &space);
-        assert!(stored.ok, "{}", stored.stderr);
-        hub.kill_and_start_again();
-        let found = kubectl(&kubeconfig, &["get", "namespace", "late"], "");
-        assert!(found.ok, "{}", found.stderr);
     })
     .await;
 }

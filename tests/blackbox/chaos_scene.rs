@@ -9,12 +9,10 @@ use std::time::{Duration, Instant};
 
 use devhub::{DevHub, TestHub};
 use fleetbench::{Counter, Proxy};
-use kube::Client;
 use serde_json::{Value, json};
 use spokes::{Faults, Fleet, FleetOptions};
 
 use crate::addresses::free_address;
-use crate::own_hub::OwnHub;
 use crate::replicas::Program;
 use crate::rig::{kubectl, on_cluster, repository, state_of, tidegate};
 use crate::roads::{Road, striking};
@@ -46,37 +44,13 @@ pub(crate) fn form() -> Form {
 
 /// A hub with clusters, a way to it, and the controllers at the end of the way.
 pub(crate) struct Scene {
-    pub(crate) hub: Hub,
+    pub(crate) hub: TestHub,
     fleet: Fleet,
     pub(crate) kubeconfig: PathBuf,
     pub(crate) road: Road,
     pub(crate) program: Program,
     folder: tempfile::TempDir,
     _proxy: Option<Proxy>,
-}
-
-/// Where the hub runs.
-pub(crate) enum Hub {
-    /// In this process.
-    Here(TestHub),
-    /// In one of its own, with a disk of its own.
-    Apart(OwnHub),
-}
-
-impl Hub {
-    async fn client(&self) -> Client {
-        match self {
-            Self::Here(hub) => hub.client(),
-            Self::Apart(hub) => hub.client().await,
-        }
-    }
-
-    fn kubeconfig(&self) -> String {
-        match self {
-            Self::Here(hub) => hub.kubeconfig(),
-            Self::Apart(hub) => hub.kubeconfig.clone(),
-        }
-    }
 }
 
 /// Our definitions as a hub takes them.
@@ -116,22 +90,8 @@ impl Scene {
         let faults = devhub::Faults::parse(faults).expect("faults");
         let builder = definitions().fold(DevHub::builder().faults(faults), devhub::Builder::crd);
         let hub = TestHub::of(builder).await.expect("the hub starts");
-        Self::on(
-            Hub::Here(hub),
-            (strikes, of_clusters),
-            tempfile::tempdir().expect("a folder"),
-        )
-        .await
-    }
 
-    /// A hub in a process of its own, which keeps its data on a disk.
-    pub(crate) async fn apart() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
-        let hub = Hub::Apart(OwnHub::start(folder.path(), 0));
-        Self::on(hub, (false, &[]), folder).await
-    }
-
-    async fn on(hub: Hub, (strikes, of_clusters): (bool, &[&str]), folder: tempfile::TempDir) -> Self {
         let kubeconfig = folder.path().join("kubeconfig");
         let text = hub.kubeconfig();
         std::fs::write(&kubeconfig, &text).expect("writable");
@@ -144,7 +104,7 @@ impl Scene {
         let (road, address) = Road::start(direct.to_owned()).await;
         let far = folder.path().join("far");
         let proxy = if strikes {
-            let proxy = Proxy::start(striking(hub.client().await), Counter::default());
+            let proxy = Proxy::start(striking(hub.client()), Counter::default());
             Some(proxy.await.expect("a proxy"))
         } else {
             None
@@ -158,7 +118,7 @@ impl Scene {
             faults: Faults::parse(of_clusters).expect("faults"),
             ..FleetOptions::default()
         };
-        let fleet = Fleet::start(hub.client().await, options)
+        let fleet = Fleet::start(hub.client(), options)
             .await
             .expect("the clusters start");
         let scene = Self {
@@ -277,9 +237,6 @@ impl Scene {
     pub(crate) async fn end(self) {
         drop(self.program);
         self.fleet.shutdown().await;
-        match self.hub {
-            Hub::Here(hub) => hub.shutdown().await,
-            Hub::Apart(hub) => drop(hub),
-        }
+        self.hub.shutdown().await;
     }
 }

@@ -48,7 +48,6 @@ mod modes;
 mod namespaces;
 mod no_kubectl;
 mod overtaken;
-mod own_hub;
 mod pods;
 mod previews;
 #[path = "../testkit/programs.rs"]

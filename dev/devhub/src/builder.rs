@@ -4,11 +4,9 @@
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustls::ServerConfig;
 use serde_json::{Value, json};
 
 use crate::admission::Services;
@@ -17,11 +15,11 @@ use crate::error::ApiError;
 use crate::faults::Faults;
 use crate::http::{Server, tls_config};
 use crate::hub::{Hub, Parts};
-use crate::identity::{Identity, IdentityError, VaultError};
+use crate::identity::{Identity, IdentityError};
 use crate::instance::{DevHub, controllers_client};
 use crate::rights::Authz;
-use crate::store::{FIRST_VERSION, Journal, JournalError, Store};
-use crate::{crd, program, rest, seed};
+use crate::seed;
+use crate::store::Store;
 
 /// Changes that are remembered per resource.
 const HISTORY: usize = 10_000;
@@ -29,8 +27,6 @@ const HISTORY: usize = 10_000;
 const BOOKMARK_EVERY: Duration = Duration::from_mins(1);
 /// How long an event lives, as on a real server.
 const EVENT_TTL: Duration = Duration::from_hours(1);
-/// How often what is kept is made safe against loss of power.
-const KEEP_EVERY: Duration = Duration::from_secs(1);
 
 /// Why a hub did not start.
 #[derive(Debug, thiserror::Error)]
@@ -51,12 +47,6 @@ pub enum StartError {
     /// Certificates could not be made.
     #[error("cannot make the hub's certificates: {0}")]
     Certificates(String),
-    /// The kept data cannot be used.
-    #[error(transparent)]
-    Data(#[from] JournalError),
-    /// The kept keys cannot be used.
-    #[error(transparent)]
-    Keys(#[from] VaultError),
     /// A preloaded object was refused.
     #[error("cannot load {kind} \"{name}\": {message}")]
     Preload {
@@ -103,7 +93,6 @@ pub struct Builder {
     controllers: BTreeSet<Controller>,
     event_ttl: Duration,
     authz: Authz,
-    data_dir: Option<PathBuf>,
     faults: Faults,
 }
 
@@ -125,7 +114,6 @@ impl Builder {
             .into(),
             event_ttl: EVENT_TTL,
             authz: Authz::Allow,
-            data_dir: None,
             faults: Faults::default(),
         }
     }
@@ -213,13 +201,6 @@ impl Builder {
         self
     }
 
-    /// Keeps objects, keys and tokens in this folder and goes on from there at the next start.
-    #[must_use]
-    pub fn data_dir(mut self, dir: impl Into<PathBuf>) -> Self {
-        self.data_dir = Some(dir.into());
-        self
-    }
-
     /// Lets things go wrong on purpose, for every client but the hub's own controllers.
     #[must_use]
     pub fn faults(mut self, faults: Faults) -> Self {
@@ -238,7 +219,6 @@ impl Builder {
                 self.bookmark_every != usual.bookmark_every,
             ),
             ("services at addresses", self.services != usual.services),
-            ("a folder for its data", self.data_dir.is_some()),
             ("faults on purpose", self.faults != usual.faults),
         ]
         .into_iter()
@@ -260,28 +240,29 @@ impl Builder {
         if !self.bind.ip().is_loopback() {
             return Err(StartError::NotLoopback(self.bind.ip()));
         }
-        let (store, identity) = open(self.data_dir.as_deref(), self.history, self.token)?;
+        let identity = Identity::new(self.token)?;
         let serving = identity.authority.serving()?;
         let tls = tls_config(&identity.authority, &serving)?;
         let hub = Hub::new(Parts {
-            store,
+            store: Store::new(self.history),
             users: identity.users(),
             services: self.services,
             authz: self.authz,
             faults: self.faults,
             bookmark_every: self.bookmark_every,
         });
-        crd::recover(&hub);
-        rest::install_webhooks(&hub);
-        rest::install_policies(&hub);
         seed::namespaces(&hub).await?;
         if self.authz == Authz::Rbac {
             seed::roles(&hub).await?;
         }
         load(&hub, &self.definitions).await?;
-        let server = listen(&hub, self.bind, tls).await?;
+        let server = Server::start(Arc::clone(&hub), self.bind, tls)
+            .await
+            .map_err(|source| StartError::Listen {
+                address: self.bind,
+                source,
+            })?;
         hub.listens_on(server.address());
-        keep(&hub);
         let plan = Plan {
             which: self.controllers,
             event_ttl: self.event_ttl,
@@ -298,66 +279,6 @@ impl Builder {
             token: identity.token,
         })
     }
-}
-
-/// Returns the objects and the keys of a hub, those of a folder if there is one.
-fn open(dir: Option<&Path>, history: usize, token: Option<String>) -> Result<(Store, Identity), StartError> {
-    let Some(dir) = dir else {
-        return Ok((Store::new(history), Identity::new(token)?));
-    };
-    let (journal, replay) = Journal::at(dir, FIRST_VERSION)?;
-    let identity = Identity::kept(dir, token)?;
-    Ok((Store::from_log(history, journal, &replay), identity))
-}
-
-/// Listens on an address; where any port will do, on that of the last time if it is free, so that a kubeconfig still holds.
-async fn listen(hub: &Arc<Hub>, address: SocketAddr, tls: ServerConfig) -> Result<Server, StartError> {
-    let note = hub.store.folder().map(|folder| folder.join("port"));
-    let last = note
-        .as_ref()
-        .filter(|_| address.port() == 0)
-        .and_then(|note| std::fs::read_to_string(note).ok())
-        .and_then(|text| text.trim().parse().ok());
-    let again = last.map(|port| SocketAddr::new(address.ip(), port));
-    let mut server = None;
-    if let Some(again) = again {
-        server = Server::start(Arc::clone(hub), again, tls.clone()).await.ok();
-    }
-    let server = match server {
-        Some(server) => server,
-        None => Server::start(Arc::clone(hub), address, tls)
-            .await
-            .map_err(|source| StartError::Listen { address, source })?,
-    };
-    if let Some(note) = note {
-        let port = server.address().port().to_string();
-        if let Err(error) = program::write_private(&note, &port) {
-            tracing::warn!(%error, "the port cannot be noted for the next start");
-        }
-    }
-    Ok(server)
-}
-
-/// Makes what is kept safe, once a second and at the end.
-fn keep(hub: &Arc<Hub>) {
-    if hub.store.folder().is_none() {
-        return;
-    }
-    let hub = Arc::clone(hub);
-    hub.clone().tasks.spawn(async move {
-        let mut goes_on = true;
-        while goes_on {
-            goes_on = tokio::select! {
-                () = hub.stop.cancelled() => false,
-                () = tokio::time::sleep(KEEP_EVERY) => true,
-            };
-            let tended = Arc::clone(&hub);
-            let outcome = tokio::task::spawn_blocking(move || tended.store.tend()).await;
-            if let Ok(Err(error)) = outcome {
-                tracing::error!(%error, "the log of the hub cannot be rewritten");
-            }
-        }
-    });
 }
 
 /// Loads definitions; tells all that are refused.

@@ -154,20 +154,24 @@ fn aggregated(hub: &Hub, root: Root, etag: Option<&str>) -> Reply {
 fn tagged(content_type: &'static str, document: &Value, etag: Option<&str>) -> Reply {
     let bytes = serde_json::to_vec(document).unwrap_or_default();
     let tag = discovery::entity_tag(&bytes);
-    let reply = if etag == Some(tag.as_str()) {
-        Reply {
-            status: 304,
-            payload: Payload::Empty,
-            headers: Vec::new(),
-        }
-    } else {
-        Reply {
-            status: 200,
-            payload: Payload::Raw(content_type, bytes),
-            headers: Vec::new(),
-        }
-    };
-    reply.with_header(ETAG, tag)
+    if etag == Some(tag.as_str()) {
+        return not_modified(tag);
+    }
+    Reply {
+        status: 200,
+        payload: Payload::Raw(content_type, bytes),
+        headers: Vec::new(),
+    }
+    .with_header(ETAG, tag)
+}
+
+fn not_modified(tag: String) -> Reply {
+    Reply {
+        status: 304,
+        payload: Payload::Empty,
+        headers: Vec::new(),
+    }
+    .with_header(ETAG, tag)
 }
 
 /// Returns `/openapi/v3` or one of its documents. Documents are kept until what they describe changes.
@@ -177,85 +181,39 @@ pub(crate) fn openapi(hub: &Hub, document: &str, etag: Option<&str>) -> Reply {
         return tagged("text/plain; charset=utf-8", &openapi::index(&resources), etag);
     }
     let fingerprint = openapi::fingerprint(&resources, document);
-    let shelved = Shelved {
-        name: document,
-        content_type: "application/json",
-    };
-    shelved.reply(hub, &fingerprint, etag, || {
-        serde_json::to_vec(&openapi::document(&resources, document)?).ok()
-    })
-}
-
-/// Returns `/openapi/v2`.
-pub(crate) fn swagger(hub: &Hub, accept: Option<&str>, etag: Option<&str>) -> Result<Reply, ApiError> {
-    let json = Shelved {
-        name: "v2",
-        content_type: "application/json",
-    };
-    let binary = Shelved {
-        name: "v2 binary",
-        content_type: "application/com.github.proto-openapi.spec.v2.v1.0+protobuf",
-    };
-    let clauses = accept.unwrap_or_default().split(',').map(str::trim);
-    let chosen = clauses
-        .into_iter()
-        .find_map(|clause| match clause.split(';').next()? {
-            "" | "application/json" | "application/*" | "*/*" => Some(&json),
-            "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
-            | "application/com.github.proto-openapi.spec.v2.v1.0+protobuf" => Some(&binary),
-            _ => None,
-        });
-    let Some(chosen) = chosen else {
-        let (json, binary) = (json.content_type, binary.content_type);
-        let text = format!("only the following media types are accepted: {json}, {binary}");
-        return Err(ApiError::new(406, "NotAcceptable", text));
-    };
-    let resources = hub.directory.load().resources();
-    let fingerprint = openapi::swagger_fingerprint(&resources);
-    let reply = chosen.reply(hub, &fingerprint, etag, || {
-        if chosen.name == json.name {
-            serde_json::to_vec(&openapi::swagger(&resources)).ok()
-        } else {
-            Some(openapi::swagger_bytes(&resources))
-        }
-    });
-    Ok(reply.with_header(VARY, "Accept"))
-}
-
-/// A document that is kept until what it describes changes.
-struct Shelved<'a> {
-    name: &'a str,
-    content_type: &'static str,
-}
-
-impl Shelved<'_> {
-    /// Returns the document, or 304 to a client that has it already.
-    fn reply(
-        &self,
-        hub: &Hub,
-        fingerprint: &str,
-        etag: Option<&str>,
-        make: impl FnOnce() -> Option<Vec<u8>>,
-    ) -> Reply {
-        let tag = format!("\"{fingerprint}\"");
-        if etag == Some(tag.as_str()) {
-            return Reply {
-                status: 304,
-                payload: Payload::Empty,
-                headers: Vec::new(),
-            }
-            .with_header(ETAG, tag);
-        }
-        match hub.openapi.get_or_make(self.name, fingerprint, make) {
-            Some(bytes) => Reply {
-                status: 200,
-                payload: Payload::Raw(self.content_type, bytes),
-                headers: Vec::new(),
-            }
-            .with_header(ETAG, tag),
-            None => Reply::unknown_path(),
-        }
+    let tag = format!("\"{fingerprint}\"");
+    if etag == Some(tag.as_str()) {
+        return not_modified(tag);
     }
+    let make = || serde_json::to_vec(&openapi::document(&resources, document)?).ok();
+    match hub.openapi.get_or_make(document, &fingerprint, make) {
+        Some(bytes) => Reply {
+            status: 200,
+            payload: Payload::Raw("application/json", bytes),
+            headers: Vec::new(),
+        }
+        .with_header(ETAG, tag),
+        None => Reply::unknown_path(),
+    }
+}
+
+/// Returns `/openapi/v2`, which describes nothing: kubectl asks for it before it sends a list or a kind that it does not know.
+pub(crate) fn openapi_v2(accept: Option<&str>) -> Reply {
+    if accept.is_some_and(|accept| accept.contains("+protobuf")) {
+        return Reply {
+            status: 200,
+            payload: Payload::Raw(
+                "application/com.github.proto-openapi.spec.v2.v1.0+protobuf",
+                Vec::new(),
+            ),
+            headers: Vec::new(),
+        };
+    }
+    let info = json!({ "title": "Kubernetes", "version": "v1.36" });
+    Reply::json(
+        200,
+        &json!({ "swagger": "2.0", "info": info, "paths": {}, "definitions": {} }),
+    )
 }
 
 /// Documents that cost milliseconds to make.

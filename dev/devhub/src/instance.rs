@@ -101,6 +101,5 @@ impl DevHub {
         self.hub.tasks.close();
         self.hub.tasks.wait().await;
         self.server.finished().await;
-        self.hub.store.close();
     }
 }

@@ -12,7 +12,6 @@
 pub mod admission;
 mod builder;
 pub mod builtin;
-pub mod command;
 mod controllers;
 mod conversion;
 mod crd;
@@ -44,6 +43,6 @@ pub use controllers::Controller;
 pub use error::ApiError;
 pub use faults::Faults;
 pub use instance::DevHub;
-pub use resource::{Column, Resource, ScalePaths, Scope};
+pub use resource::{Column, Resource, Scope};
 pub use rights::Authz;
 pub use testing::{Assets, Choice, CommandLine, TestHub, TestHubError};

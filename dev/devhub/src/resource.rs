@@ -27,17 +27,6 @@ pub enum Scope {
     Cluster,
 }
 
-/// JSON paths (`.spec.replicas`) of the scale subresource.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ScalePaths {
-    /// Path of the desired replicas.
-    pub spec_replicas: String,
-    /// Path of the observed replicas.
-    pub status_replicas: String,
-    /// Path of the serialized label selector, if any.
-    pub label_selector: Option<String>,
-}
-
 /// One printer column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
@@ -80,8 +69,6 @@ pub struct Resource {
     pub verbs: Vec<String>,
     /// Whether there is a status subresource.
     pub status: bool,
-    /// Scale subresource, if any.
-    pub scale: Option<ScalePaths>,
     /// Printer columns besides the standard ones; `None` = the standard ones of its origin.
     pub columns: Vec<Column>,
     /// `openAPIV3Schema` of a custom resource, as written in its definition; `None` for built-in kinds.

@@ -282,10 +282,7 @@ async fn kubectl_validates_what_stands_in_a_list() {
     let (succeeded, said) = rig.kubectl("apply -f -", &list("data"));
     assert!(succeeded && said.contains("configmap/a unchanged"), "{said}");
     let (succeeded, said) = rig.kubectl("apply -f -", &list("dta"));
-    assert!(
-        !succeeded && said.contains("unknown field \"dta\" in io.k8s.api.core.v1.ConfigMap"),
-        "{said}"
-    );
+    assert!(!succeeded && said.contains("unknown field \"dta\""), "{said}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -362,61 +359,4 @@ async fn a_lease_of_a_typed_client_keeps_its_microseconds() {
     );
     let (code, _) = rig.ask("GET", path, &[(ACCEPT, BINARY)], b"").await;
     assert_eq!(code, 406, "answers are never written in the binary form");
-}
-
-#[tokio::test]
-async fn the_v2_document_is_kept_until_something_changes() {
-    let rig = Rig::start().await;
-    let ask = async |accept: &str, tag: &str| {
-        let mut request = http::Request::get("/openapi/v2").header(ACCEPT, accept);
-        if !tag.is_empty() {
-            request = request.header(http::header::IF_NONE_MATCH, tag);
-        }
-        let request = request.body(kube::client::Body::empty()).expect("a request");
-        let answer = rig.hub.client().send(request).await.expect("an answer");
-        let header = |name: &str| {
-            answer
-                .headers()
-                .get(name)
-                .and_then(|value| value.to_str().ok())
-                .unwrap_or_default()
-                .to_owned()
-        };
-        (answer.status().as_u16(), header("content-type"), header("etag"))
-    };
-    let (code, kind, tag) = ask("application/json", "").await;
-    assert_eq!((code, kind.as_str()), (200, "application/json"));
-    assert_eq!(ask("application/json", &tag).await.0, 304);
-    let (code, kind, _) = ask("application/com.github.proto-openapi.spec.v2@v1.0+protobuf", "").await;
-    assert_eq!(
-        (code, kind.as_str()),
-        (200, "application/com.github.proto-openapi.spec.v2.v1.0+protobuf")
-    );
-    assert_eq!(ask("text/html", "").await.0, 406);
-
-    let definition = json!({
-        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-        "metadata": {"name": "things.test.example.io"},
-        "spec": {
-            "group": "test.example.io", "scope": "Namespaced", "names": {"plural": "things", "kind": "Thing"},
-            "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": {
-                "type": "object", "properties": {"spec": {"type": "object", "properties": {"size": {"type": "integer", "nullable": true}}}},
-            }}}],
-        },
-    });
-    let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-    let headers = [(CONTENT_TYPE, "application/json")];
-    let (code, answer) = rig
-        .ask("POST", path, &headers, definition.to_string().as_bytes())
-        .await;
-    assert_eq!(code, 201, "{answer}");
-    assert_eq!(
-        ask("application/json", &tag).await.0,
-        200,
-        "another kind is another document"
-    );
-    let (_, document) = rig.ask("GET", "/openapi/v2", &[], b"").await;
-    let thing = &document["definitions"]["io.example.test.v1.Thing"];
-    assert_eq!(thing["x-kubernetes-group-version-kind"][0]["kind"], "Thing");
-    assert_eq!(thing["properties"]["spec"]["properties"]["size"], json!({}));
 }

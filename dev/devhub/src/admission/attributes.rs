@@ -104,7 +104,7 @@ pub struct Attributes {
     pub resource: String,
     /// Subresource such as `status`; empty for the object itself.
     pub subresource: String,
-    /// Kind of the object that is written: for `scale` that is `autoscaling/v1` Scale.
+    /// Kind of the object that is written.
     pub kind: Kind,
     /// Name of the object; empty where it is not known yet (`generateName`).
     pub name: String,

@@ -5,9 +5,6 @@
 
 use serde_json::{Map, Value, json};
 
-use super::schema;
-use super::workloads::facts;
-
 /// Definition, members whose zero value (`""`, `0`, `false`) is left out.
 const ZERO_IS_ABSENT: &[(&str, &[&str])] = &[
     (
@@ -161,10 +158,6 @@ pub(super) fn tidy(definition: &str, required: Option<&Value>, map: &mut Map<Str
         let empty_list = value.as_array().is_some_and(Vec::is_empty);
         required(member) || !(empty_list || zero_is_absent.contains(&member.as_str()) && is_zero(value))
     });
-    if schema::is_of_workloads(definition) {
-        facts::tidy(definition, map);
-        return;
-    }
     for (name, member, value) in always() {
         if ends_with(definition, name) && !map.contains_key(member) {
             map.insert(member.to_owned(), value);
@@ -172,7 +165,7 @@ pub(super) fn tidy(definition: &str, required: Option<&Value>, map: &mut Map<Str
     }
 }
 
-fn always() -> [(&'static str, &'static str, Value); 25] {
+fn always() -> [(&'static str, &'static str, Value); 27] {
     [
         ("core.v1.Namespace", "spec", json!({})),
         ("core.v1.Namespace", "status", json!({})),
@@ -189,6 +182,8 @@ fn always() -> [(&'static str, &'static str, Value); 25] {
         ("events.v1.Event", "deprecatedFirstTimestamp", Value::Null),
         ("events.v1.Event", "deprecatedLastTimestamp", Value::Null),
         ("coordination.v1.Lease", "spec", json!({})),
+        ("apps.v1.ControllerRevision", "data", Value::Null),
+        ("apps.v1.ControllerRevision", "revision", json!(0)),
         ("certificates.v1.CertificateSigningRequest", "status", json!({})),
         (
             "admissionregistration.v1.ValidatingAdmissionPolicy",

@@ -5,7 +5,6 @@
 
 use serde_json::{Map, Value};
 
-use super::workloads::quantity;
 use super::{canonical, go_time, schema};
 use crate::Resource;
 use crate::patch::go_json::type_name;
@@ -89,8 +88,6 @@ impl Walk {
         match short(name) {
             "Time" => self.time(schema, value, go_time::TIME),
             "MicroTime" => self.time(schema, value, go_time::MICRO_TIME),
-            "Quantity" => quantity::settle(value),
-            "IntOrString" => int_or_string(value),
             "JSONSchemaPropsOrBool" | "JSONSchemaPropsOrArray" | "JSONSchemaPropsOrStringArray" => {
                 match value {
                     Value::Object(_) => match schema::definition(JSON_SCHEMA) {
@@ -115,16 +112,19 @@ impl Walk {
         let Value::Object(map) = value else {
             return Err(self.wrong_struct(name, value));
         };
+        let is_open = schema.get("x-kubernetes-preserve-unknown-fields").is_some();
         let outer = std::mem::replace(&mut self.owner, short(name));
         for (member, value) in &mut *map {
             match properties.and_then(|properties| properties.get(member)) {
+                None if is_open => {}
                 None => self.note_unknown(member),
                 Some(_) if value.is_null() => {}
                 Some(schema) => self.below(member, |walk| walk.value(schema, value))?,
             }
         }
         map.retain(|member, value| {
-            !value.is_null() && properties.is_some_and(|properties| properties.contains_key(member))
+            let is_known = properties.is_some_and(|properties| properties.contains_key(member));
+            !value.is_null() && (is_open || is_known)
         });
         drop_empty_maps(properties, map);
         canonical::tidy(name, schema.get("required"), map);
@@ -269,27 +269,6 @@ impl Walk {
 }
 
 const JSON_SCHEMA: &str = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps";
-
-/// Checks a number or a text in the words of its own decoder, which knows nothing of the field.
-fn int_or_string(value: &Value) -> Result<(), String> {
-    match value {
-        Value::String(_) => Ok(()),
-        Value::Number(number)
-            if number
-                .as_i64()
-                .is_some_and(|number| i32::try_from(number).is_ok()) =>
-        {
-            Ok(())
-        }
-        Value::Number(number) => Err(format!(
-            "json: cannot unmarshal number {number} into Go value of type int32"
-        )),
-        other => Err(format!(
-            "json: cannot unmarshal {} into Go value of type int32",
-            type_name(other)
-        )),
-    }
-}
 
 fn drop_empty_maps(properties: Option<&'static Map<String, Value>>, map: &mut Map<String, Value>) {
     map.retain(|member, value| {

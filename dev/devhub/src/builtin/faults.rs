@@ -44,14 +44,6 @@ pub(super) fn forbidden(field: &str, detail: &str) -> FieldError {
     fault(ErrorClass::Forbidden, field, format!("Forbidden: {detail}"))
 }
 
-pub(super) fn not_found(field: &str, value: &str) -> FieldError {
-    fault(
-        ErrorClass::NotFound,
-        field,
-        format!("Not found: {}", quote(value)),
-    )
-}
-
 pub(super) fn duplicate(field: &str, value: &str) -> FieldError {
     fault(
         ErrorClass::Duplicate,

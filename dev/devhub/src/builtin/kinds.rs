@@ -2,8 +2,8 @@
 //!
 //! Decides names, verbs and scopes; never behaviour (see `traits`).
 
-use super::workloads::rows::ROWS as WORKLOADS;
-use crate::{Resource, ScalePaths, Scope};
+use super::untyped::ROWS as UNTYPED;
+use crate::{Resource, Scope};
 
 /// A subresource of a built-in resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +20,6 @@ pub struct Subresource {
     pub verbs: &'static [&'static str],
 }
 
-#[expect(clippy::struct_excessive_bools, reason = "a table of independent switches")]
 pub(super) struct Row {
     group: &'static str,
     version: &'static str,
@@ -30,7 +29,6 @@ pub(super) struct Row {
     scope: Scope,
     verbs: &'static [&'static str],
     status: bool,
-    scale: bool,
     /// Whether `kubectl get all` shows it.
     common: bool,
 }
@@ -66,6 +64,12 @@ const ROWS: &[Row] = &[
     row("", "ServiceAccount", "serviceaccounts", Scope::Namespaced).short(&["sa"]),
     row("events.k8s.io", "Event", "events", Scope::Namespaced).short(&["ev"]),
     row("coordination.k8s.io", "Lease", "leases", Scope::Namespaced),
+    row(
+        "apps",
+        "ControllerRevision",
+        "controllerrevisions",
+        Scope::Namespaced,
+    ),
     row(
         EXTENSIONS,
         "CustomResourceDefinition",
@@ -159,13 +163,12 @@ pub(super) const fn row(group: &'static str, kind: &'static str, plural: &'stati
         scope,
         verbs: ALL,
         status: false,
-        scale: false,
         common: false,
     }
 }
 
 fn rows() -> impl Iterator<Item = &'static Row> {
-    ROWS.iter().chain(WORKLOADS)
+    ROWS.iter().chain(UNTYPED)
 }
 
 impl Row {
@@ -184,11 +187,6 @@ impl Row {
         self
     }
 
-    pub(super) const fn scale(mut self) -> Self {
-        self.scale = true;
-        self
-    }
-
     pub(super) const fn common(mut self) -> Self {
         self.common = true;
         self
@@ -197,6 +195,10 @@ impl Row {
     pub(super) const fn version(mut self, version: &'static str) -> Self {
         self.version = version;
         self
+    }
+
+    pub(super) fn is(&self, resource: &Resource) -> bool {
+        self.group == resource.group && self.kind == resource.kind
     }
 
     fn resource(&self) -> Resource {
@@ -218,11 +220,6 @@ impl Row {
             scope: self.scope,
             verbs: owned(self.verbs),
             status: self.status,
-            scale: self.scale.then(|| ScalePaths {
-                spec_replicas: ".spec.replicas".to_owned(),
-                status_replicas: ".status.replicas".to_owned(),
-                label_selector: Some(".spec.selector".to_owned()),
-            }),
             columns: Vec::new(),
             open_api: None,
             custom: false,
@@ -239,7 +236,7 @@ pub fn resources() -> Vec<Resource> {
 }
 
 /// Returns the subresources of a built-in resource, in the order in which discovery lists them; none for custom resources,
-/// whose status and scale follow from [`Resource`] itself.
+/// whose status follows from [`Resource`] itself.
 pub fn subresources(resource: &Resource) -> Vec<Subresource> {
     const READ_WRITE: &[&str] = &["get", "patch", "update"];
     let Some(row) =
@@ -268,15 +265,6 @@ pub fn subresources(resource: &Resource) -> Vec<Subresource> {
         }
         _ => Vec::new(),
     };
-    if row.scale {
-        found.push(Subresource {
-            name: "scale",
-            group: "autoscaling",
-            version: "v1",
-            kind: "Scale",
-            verbs: READ_WRITE,
-        });
-    }
     if row.status {
         found.push(own("status", READ_WRITE));
     }
@@ -325,7 +313,7 @@ mod tests {
         assert_eq!(names("CustomResourceDefinition"), ["status"]);
         assert_eq!(names("CertificateSigningRequest"), ["approval", "status"]);
         assert_eq!(names("ConfigMap"), [""; 0]);
-        assert_eq!(names("Deployment"), ["scale", "status"]);
+        assert_eq!(names("Deployment"), ["status"]);
     }
 
     #[test]

@@ -21,10 +21,11 @@ pub mod prepare;
 pub mod requests;
 pub mod schema;
 pub mod traits;
+mod untyped;
 pub mod validate;
-pub mod workloads;
 
 pub use decode::Dialect;
 pub use kinds::{Subresource, header, resources, subresources};
 pub use traits::{DeleteAnswer, Traits, traits};
+pub use untyped::is_untyped;
 pub use validate::{Outcome, validate_create, validate_update};

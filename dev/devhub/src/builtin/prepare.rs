@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use serde_json::{Map, Value, json};
 
 use super::members::carry;
-use super::workloads::prepare as workloads;
+use super::untyped::is_untyped;
 use super::{policies, requests};
 use crate::Resource;
 
@@ -30,8 +30,12 @@ pub fn create(resource: &Resource, object: &mut Value) {
     if resource.kind == "ValidatingAdmissionPolicy" {
         put(object, "status", json!({}));
     }
-    if workloads::is_workload(resource) {
-        workloads::create(resource, object);
+    // Whatever it says, nothing has happened to it yet.
+    if resource.status
+        && is_untyped(resource)
+        && let Value::Object(map) = object
+    {
+        map.remove("status");
     }
 }
 
@@ -45,7 +49,7 @@ pub fn update(resource: &Resource, new: &mut Value, old: &Value) {
         }
         ("apiextensions.k8s.io", "CustomResourceDefinition")
         | ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy") => carry(new, old, "status"),
-        _ if workloads::is_workload(resource) => workloads::update(resource, new, old),
+        _ if resource.status && is_untyped(resource) => carry(new, old, "status"),
         _ => {}
     }
 }
@@ -88,7 +92,6 @@ pub fn defaults(resource: &Resource, object: &mut Value) {
         ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding") => {
             policies::fill_binding(object);
         }
-        _ if workloads::is_workload(resource) => workloads::fill_in(resource, object),
         _ => {}
     }
 }

@@ -6,16 +6,15 @@
 use std::sync::{Arc, LazyLock};
 
 use k8s_openapi::api::{
-    admissionregistration, authentication, authorization, autoscaling, certificates, coordination, core,
-    events, rbac,
+    admissionregistration, apps, authentication, authorization, certificates, coordination, core, events,
+    rbac,
 };
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions;
 use k8s_openapi::apimachinery::pkg::apis::meta;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
-use super::list_types;
-use super::workloads::{facts, roots};
+use super::{list_types, untyped};
 use crate::Resource;
 
 /// Name of the definition of object metadata.
@@ -23,29 +22,20 @@ pub const OBJECT_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
 /// Prefix of references between definitions.
 pub const REFERENCE: &str = "#/components/schemas/";
 
-/// What a hub needs from its first moment on.
 static DEFINITIONS: LazyLock<Map<String, Value>> = LazyLock::new(generate);
-/// Several times as much: made when the first workload kind is asked for. What [`DEFINITIONS`] has is left out.
-static WORKLOADS: LazyLock<Map<String, Value>> = LazyLock::new(generate_workloads);
 static META: LazyLock<Arc<Value>> = LazyLock::new(|| Arc::new(inline(OBJECT_META, &mut Vec::new())));
 
 /// Returns the definition of that name, with references of the form `#/components/schemas/…` and with list types.
 pub fn definition(name: &str) -> Option<(&'static str, &'static Value)> {
-    let found = DEFINITIONS
-        .get_key_value(name)
-        .or_else(|| WORKLOADS.get_key_value(name))?;
+    let found = DEFINITIONS.get_key_value(name)?;
     Some((found.0, found.1))
-}
-
-/// Tells whether a definition is one that only workload kinds need.
-pub(super) fn is_of_workloads(name: &str) -> bool {
-    !DEFINITIONS.contains_key(name)
 }
 
 /// Returns all definitions.
 pub fn definitions() -> impl Iterator<Item = (&'static str, &'static Value)> {
-    let all = DEFINITIONS.iter().chain(WORKLOADS.iter());
-    all.map(|(name, definition)| (name.as_str(), definition))
+    DEFINITIONS
+        .iter()
+        .map(|(name, definition)| (name.as_str(), definition))
 }
 
 /// Returns the name of the definition of a built-in resource.
@@ -132,7 +122,7 @@ fn generate() -> Map<String, Value> {
         authorization::v1::SelfSubjectAccessReview,
         authorization::v1::SelfSubjectRulesReview,
         authorization::v1::SubjectAccessReview,
-        autoscaling::v1::Scale,
+        apps::v1::ControllerRevision,
         meta::v1::ObjectMeta,
         meta::v1::ListMeta,
         meta::v1::DeleteOptions,
@@ -143,20 +133,10 @@ fn generate() -> Map<String, Value> {
         ask_for_no_metadata(definition);
         list_types::annotate(name, definition);
     }
-    definitions
-}
-
-fn generate_workloads() -> Map<String, Value> {
-    let mut generator = settings().into_generator();
-    roots::describe(&mut generator);
-    let mut definitions: Map<String, Value> = generator.take_definitions(true);
-    definitions.retain(|name, _| is_of_workloads(name));
-    for (name, definition) in &mut definitions {
-        ask_for_no_metadata(definition);
-        if !facts::annotate(name, definition) {
-            list_types::annotate(name, definition);
-        }
-    }
+    let untyped = super::resources().into_iter().filter(untyped::is_untyped);
+    definitions.extend(
+        untyped.filter_map(|resource| Some((definition_name(&resource)?, untyped::schema(&resource.kind)))),
+    );
     definitions
 }
 

@@ -3,6 +3,7 @@
 //! Decides the switches that differ between kinds; never does the work behind them.
 
 use super::names::NameRule;
+use super::untyped::is_untyped;
 use crate::Resource;
 
 /// What a successful delete of an object without finalizers returns.
@@ -97,46 +98,9 @@ pub fn traits(resource: &Resource) -> Traits {
             review: true,
             ..plain
         },
-        _ => workload(resource, plain),
-    }
-}
-
-/// Returns the switches of a workload kind.
-fn workload(resource: &Resource, plain: Traits) -> Traits {
-    match (resource.group.as_str(), resource.kind.as_str()) {
-        ("", "Pod") => Traits {
-            generation: true,
-            deletion: DeleteAnswer::Object,
+        _ => Traits {
+            generation: is_untyped(resource),
             ..plain
         },
-        ("", "Service") => Traits {
-            names: NameRule::OldLabel,
-            deletion: DeleteAnswer::Object,
-            create_on_update: true,
-            ..plain
-        },
-        ("", "PersistentVolume" | "PersistentVolumeClaim" | "ResourceQuota") => Traits {
-            deletion: DeleteAnswer::Object,
-            ..plain
-        },
-        ("", "Endpoints" | "LimitRange") => Traits {
-            create_on_update: true,
-            ..plain
-        },
-        ("policy", _) => Traits {
-            generation: true,
-            unconditional: Unconditional::Refused,
-            create_on_update: true,
-            ..plain
-        },
-        ("", "ReplicationController") | ("batch" | "networking.k8s.io" | "discovery.k8s.io", _) => Traits {
-            generation: true,
-            ..plain
-        },
-        ("apps", kind) => Traits {
-            generation: kind != "ControllerRevision",
-            ..plain
-        },
-        _ => plain,
     }
 }

@@ -1,8 +1,6 @@
 //! The controllers by name.
 //!
-//! Decides which there are and how a list of them is written; never what they do.
-
-use std::collections::BTreeSet;
+//! Decides which there are; never what they do.
 
 /// A controller. Each is an ordinary client of the public API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -31,63 +29,4 @@ impl Controller {
         Self::Roles,
         Self::Policies,
     ];
-
-    /// Returns the name as flags write it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Garbage => "garbage",
-            Self::Namespaces => "namespaces",
-            Self::Accounts => "accounts",
-            Self::Events => "events",
-            Self::Roles => "roles",
-            Self::Policies => "policies",
-        }
-    }
-
-    /// Reads `all`, `none` or names with commas between them; tells every name that is unknown.
-    pub fn parse_list(text: &str) -> Result<BTreeSet<Self>, String> {
-        match text.trim() {
-            "all" => return Ok(Self::ALL.into()),
-            "none" => return Ok(BTreeSet::new()),
-            _ => {}
-        }
-        let mut found = BTreeSet::new();
-        let mut unknown = Vec::new();
-        for name in text.split(',').map(str::trim) {
-            match Self::ALL.into_iter().find(|one| one.name() == name) {
-                Some(one) => {
-                    found.insert(one);
-                }
-                None => unknown.push(format!("\"{name}\"")),
-            }
-        }
-        if unknown.is_empty() {
-            return Ok(found);
-        }
-        let known: Vec<&str> = Self::ALL.into_iter().map(Self::name).collect();
-        Err(format!(
-            "no controller is named {}; right are all, none, or a list of {}",
-            unknown.join(", "),
-            known.join(", ")
-        ))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lists_are_read_and_every_unknown_name_is_told() {
-        assert_eq!(Controller::parse_list("all"), Ok(Controller::ALL.into()));
-        assert_eq!(Controller::parse_list("none"), Ok(BTreeSet::new()));
-        assert_eq!(
-            Controller::parse_list("garbage, events"),
-            Ok(BTreeSet::from([Controller::Garbage, Controller::Events]))
-        );
-        assert_eq!(
-            Controller::parse_list("garbage,nodes,"),
-            Err("no controller is named \"nodes\", \"\"; right are all, none, or a list of garbage, namespaces, accounts, events, roles, policies".to_owned())
-        );
-    }
 }

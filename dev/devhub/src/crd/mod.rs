@@ -8,14 +8,12 @@ mod check_version;
 mod findings;
 mod prepare;
 mod react;
-mod recover;
 mod served;
 mod status;
 
 pub(crate) use check::{check_changed, check_new, check_status};
 pub(crate) use prepare::{fill, prepare_changed, prepare_new};
 pub(crate) use react::react;
-pub(crate) use recover::recover;
 pub(crate) use status::mark_terminating;
 
 /// Finalizer that keeps a definition until its last instance is gone.

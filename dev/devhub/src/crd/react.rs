@@ -49,7 +49,7 @@ pub(crate) fn react(hub: &Arc<Hub>, name: &str) {
     }
 }
 
-pub(super) fn definitions(hub: &Hub) -> Option<Arc<Served>> {
+fn definitions(hub: &Hub) -> Option<Arc<Served>> {
     hub.directory
         .load()
         .find("apiextensions.k8s.io", "v1", PLURAL)
@@ -210,7 +210,7 @@ fn in_use(names: &[String]) -> String {
     }
 }
 
-pub(super) fn is_cleaning(definition: &Value) -> bool {
+fn is_cleaning(definition: &Value) -> bool {
     let conditions = definition.pointer("/status/conditions").and_then(Value::as_array);
     conditions.into_iter().flatten().any(|condition| {
         condition.get("type") == Some(&json!("Terminating"))
@@ -219,7 +219,7 @@ pub(super) fn is_cleaning(definition: &Value) -> bool {
 }
 
 /// Removes the instances; the definition goes after the last one, however long finalizers hold it.
-pub(super) fn begin_cleaning(hub: &Arc<Hub>, name: &str) {
+fn begin_cleaning(hub: &Arc<Hub>, name: &str) {
     let Some(definitions) = definitions(hub) else {
         return;
     };

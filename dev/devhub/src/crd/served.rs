@@ -12,7 +12,7 @@ use super::prepare::storage_version;
 use crate::admission::Services;
 use crate::conversion::{VersionSchema, Versions, Webhook};
 use crate::registry::{Custom, Served};
-use crate::resource::{CUSTOM_VERBS, Column, Resource, ScalePaths, Scope};
+use crate::resource::{CUSTOM_VERBS, Column, Resource, Scope};
 use crate::store::Store;
 
 /// Numbers of schemas. 0 is for built-in kinds.
@@ -158,17 +158,6 @@ fn resource(definition: &Value, version: &Value) -> Resource {
         status: version
             .pointer("/subresources/status")
             .is_some_and(Value::is_object),
-        scale: version
-            .pointer("/subresources/scale")
-            .filter(|scale| scale.is_object())
-            .map(|scale| ScalePaths {
-                spec_replicas: part(scale, "specReplicasPath"),
-                status_replicas: part(scale, "statusReplicasPath"),
-                label_selector: scale
-                    .get("labelSelectorPath")
-                    .and_then(Value::as_str)
-                    .map(str::to_owned),
-            }),
         columns: columns.map(column).collect(),
         open_api: Some(open_api(version)),
         custom: true,

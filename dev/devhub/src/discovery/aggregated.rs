@@ -65,13 +65,6 @@ fn entry(resource: &Resource) -> Value {
     if resource.custom && resource.status {
         below.push(sub("status", &own, &read_write));
     }
-    if resource.custom && resource.scale.is_some() {
-        below.push(sub(
-            "scale",
-            &json!({ "group": "autoscaling", "version": "v1", "kind": "Scale" }),
-            &read_write,
-        ));
-    }
     for found in subresources(resource) {
         let kind = json!({ "group": found.group, "version": found.version, "kind": found.kind });
         below.push(sub(found.name, &kind, found.verbs));
@@ -115,8 +108,7 @@ mod tests {
             {"resource": "gadgets", "responseKind": {"group": "dev.example.io", "kind": "Gadget", "version": "v1"}, "scope": "Cluster", "singularResource": "gadget", "verbs": verbs},
             {"categories": ["devs", "all"], "resource": "widgets", "responseKind": {"group": "dev.example.io", "kind": "Widget", "version": "v1"}, "scope": "Namespaced",
              "shortNames": ["wd"], "singularResource": "widget", "verbs": verbs, "subresources": [
-                {"responseKind": {"group": "dev.example.io", "kind": "Widget", "version": "v1"}, "subresource": "status", "verbs": ["get", "patch", "update"]},
-                {"responseKind": {"group": "autoscaling", "kind": "Scale", "version": "v1"}, "subresource": "scale", "verbs": ["get", "patch", "update"]}]},
+                {"responseKind": {"group": "dev.example.io", "kind": "Widget", "version": "v1"}, "subresource": "status", "verbs": ["get", "patch", "update"]}]},
         ]}]});
         assert_eq!(list["items"], json!([expected]));
         assert_eq!(

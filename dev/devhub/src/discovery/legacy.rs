@@ -111,9 +111,6 @@ fn entries(resource: &Resource, stored: &StorageVersions) -> Vec<Value> {
     if resource.custom && resource.status {
         entries.push(sub("status", &resource.kind, READ_WRITE));
     }
-    if resource.custom && resource.scale.is_some() {
-        entries.push(foreign(sub("scale", "Scale", READ_WRITE), "autoscaling", "v1"));
-    }
     for subresource in subresources(resource) {
         let entry = sub(subresource.name, subresource.kind, subresource.verbs);
         let own = subresource.group == resource.group;
@@ -161,7 +158,7 @@ pub fn storage_version_hash(resource: &Resource, stored: &StorageVersions) -> St
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::{ScalePaths, builtin};
+    use crate::builtin;
 
     /// A custom resource like those of the recordings.
     pub(in crate::discovery) fn custom(kind: &str, scope: Scope) -> Resource {
@@ -181,12 +178,6 @@ pub(super) mod tests {
         widgets.short_names = vec!["wd".into()];
         widgets.categories = vec!["devs".into(), "all".into()];
         widgets.status = true;
-        let paths = ScalePaths {
-            spec_replicas: ".spec.replicas".into(),
-            status_replicas: ".status.replicas".into(),
-            label_selector: None,
-        };
-        widgets.scale = Some(paths);
         widgets
     }
 
@@ -209,7 +200,6 @@ pub(super) mod tests {
             {"kind": "Gadget", "name": "gadgets", "namespaced": false, "singularName": "gadget", "storageVersionHash": "F1ZHBgtXuyA=", "verbs": verbs},
             {"categories": ["devs", "all"], "kind": "Widget", "name": "widgets", "namespaced": true, "shortNames": ["wd"], "singularName": "widget", "storageVersionHash": "7THr+Zc+eFI=", "verbs": verbs},
             {"kind": "Widget", "name": "widgets/status", "namespaced": true, "singularName": "", "verbs": ["get", "patch", "update"]},
-            {"group": "autoscaling", "kind": "Scale", "name": "widgets/scale", "namespaced": true, "singularName": "", "verbs": ["get", "patch", "update"], "version": "v1"},
         ]});
         assert_eq!(list, expected);
     }
@@ -228,7 +218,6 @@ pub(super) mod tests {
             "namespaces/status",
             "pods",
             "pods/status",
-            "replicationcontrollers/scale",
             "secrets",
             "serviceaccounts",
             "serviceaccounts/token",

@@ -104,7 +104,7 @@ where
         Route::Apis if read_only => Ok(documents::groups(hub, accept.as_deref(), etag.as_deref())),
         Route::Group(group) if read_only => Ok(documents::group(hub, &group)),
         Route::GroupVersion(group, version) if read_only => Ok(documents::resources(hub, &group, &version)),
-        Route::OpenApiV2 if read_only => documents::swagger(hub, accept.as_deref(), etag.as_deref()),
+        Route::OpenApiV2 if read_only => Ok(documents::openapi_v2(accept.as_deref())),
         Route::OpenApiV3(document) if read_only => Ok(documents::openapi(hub, &document, etag.as_deref())),
         Route::Resource(target) => {
             let (method, path, spared) = (head.method.as_str(), head.uri.path(), *peer == Peer::Controller);

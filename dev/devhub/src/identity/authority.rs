@@ -1,12 +1,11 @@
 //! The hub's own certificate authority.
 //!
-//! Decides which certificates exist: one for serving, one for the administrator. Where keys are kept is decided in `vault`.
+//! Decides which certificates exist: one for serving, one for the administrator.
 
 use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
     KeyUsagePurpose,
 };
-use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 
 /// The cryptography library refused.
@@ -41,17 +40,6 @@ impl std::fmt::Debug for Credentials {
 }
 
 impl Credentials {
-    /// Returns credentials that were issued before.
-    pub(crate) fn restored(pem: String, key_pem: String) -> Result<Self, IdentityError> {
-        let key = KeyPair::from_pem(&key_pem)?;
-        Ok(Self {
-            der: certificate(&pem)?.to_vec(),
-            certificate: pem,
-            key_der: key.serialize_der(),
-            key: key_pem,
-        })
-    }
-
     /// Returns the certificate for rustls.
     pub(crate) fn chain(&self) -> Vec<CertificateDer<'static>> {
         vec![CertificateDer::from(self.der.clone())]
@@ -61,12 +49,6 @@ impl Credentials {
     pub(crate) fn private_key(&self) -> PrivateKeyDer<'static> {
         PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(self.key_der.clone()))
     }
-}
-
-/// Reads the first certificate of a PEM text.
-fn certificate(pem: &str) -> Result<CertificateDer<'static>, IdentityError> {
-    let first = CertificateDer::from_pem_slice(pem.as_bytes());
-    first.map_err(|_no_certificate| IdentityError::Certificate(rcgen::Error::CouldNotParseCertificate))
 }
 
 /// A certificate authority.
@@ -99,17 +81,6 @@ impl Authority {
             der: certificate.der().clone(),
             key_pem: key.serialize_pem(),
             issuer: Issuer::new(params, key),
-        })
-    }
-
-    /// Returns an authority that was made before.
-    pub(crate) fn restored(pem: String, key_pem: &str) -> Result<Self, IdentityError> {
-        let key = KeyPair::from_pem(key_pem)?;
-        Ok(Self {
-            der: certificate(&pem)?,
-            key_pem: key.serialize_pem(),
-            issuer: Issuer::from_ca_cert_pem(&pem, key)?,
-            pem,
         })
     }
 

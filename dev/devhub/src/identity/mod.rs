@@ -6,10 +6,8 @@ mod authority;
 mod kubeconfig;
 mod tokens;
 mod users;
-mod vault;
 
 pub(crate) use authority::{Authority, Credentials, IdentityError};
 pub(crate) use kubeconfig::kubeconfig;
 pub(crate) use tokens::{API_AUDIENCE, Named, Wish, uid};
-pub(crate) use users::{ADMINS, ANONYMOUS, AUTHENTICATED, Peer, UNAUTHENTICATED, Users, anonymous};
-pub(crate) use vault::{Identity, VaultError};
+pub(crate) use users::{ADMINS, ANONYMOUS, AUTHENTICATED, Identity, Peer, UNAUTHENTICATED, Users, anonymous};

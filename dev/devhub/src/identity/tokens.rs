@@ -1,8 +1,7 @@
 //! Tokens of service accounts.
 //!
 //! Decides what a token says and whether it still holds: it was signed here, its time is not over, and the account (and the
-//! object that it was bound to) is still the same one. Tokens end with the key, and that with the hub unless the hub keeps its
-//! data.
+//! object that it was bound to) is still the same one. Tokens end with the key, and that with the hub.
 
 use std::collections::BTreeMap;
 
@@ -76,17 +75,6 @@ impl Signer {
         Self {
             key: std::array::from_fn(|_| rand::random()),
         }
-    }
-
-    /// Returns the signer with this key, if it has the right length.
-    pub(crate) fn restored(key: &[u8]) -> Option<Self> {
-        let key = key.try_into().ok()?;
-        Some(Self { key })
-    }
-
-    /// Returns the key.
-    pub(super) fn key(&self) -> &[u8] {
-        &self.key
     }
 
     /// Makes a token.

@@ -11,6 +11,7 @@ use jiff::Timestamp;
 use rustls::pki_types::CertificateDer;
 use x509_parser::prelude::{FromDer, X509Certificate};
 
+use super::authority::{Authority, Credentials, IdentityError};
 use super::tokens::{API_AUDIENCE, Holder, Signer, Wish};
 use crate::admission::UserInfo;
 use crate::error::ApiError;
@@ -149,4 +150,35 @@ fn text(headers: &HeaderMap, name: &str) -> Option<String> {
         .get(name)
         .and_then(|value| value.to_str().ok())
         .map(str::to_owned)
+}
+
+/// Who a hub is.
+#[derive(Debug)]
+pub(crate) struct Identity {
+    /// Its authority.
+    pub(crate) authority: Authority,
+    /// The administrator's certificate.
+    pub(crate) admin: Credentials,
+    /// The administrator's token.
+    pub(crate) token: String,
+    signer: Signer,
+}
+
+impl Identity {
+    /// Returns a new identity.
+    pub(crate) fn new(token: Option<String>) -> Result<Self, IdentityError> {
+        let authority = Authority::new()?;
+        let admin = authority.client("admin", ADMINS)?;
+        Ok(Self {
+            authority,
+            admin,
+            token: token.unwrap_or_else(|| uuid::Uuid::new_v4().simple().to_string()),
+            signer: Signer::new(),
+        })
+    }
+
+    /// Returns the users of a hub with this identity.
+    pub(crate) fn users(&self) -> Users {
+        Users::new(&self.token, self.signer.clone())
+    }
 }

@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use managed_fields::{Element, Set, Types};
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::types::{Ownable, SCALE};
+use super::types::Ownable;
 use super::version_views::VersionViews;
 use crate::resource::Resource;
 
@@ -25,9 +25,6 @@ const METADATA: [&str; 9] = [
     "managedFields",
     "resourceVersion",
 ];
-
-/// The version in which scales are written.
-pub(crate) const SCALE_VERSION: &str = "autoscaling/v1";
 
 /// What ownership needs to know of one kind of write.
 #[derive(Clone, Debug)]
@@ -86,18 +83,6 @@ impl Scope {
         Self {
             version_views,
             ..self
-        }
-    }
-
-    /// Returns the scope of writes of scales.
-    pub(crate) fn scale() -> Self {
-        Self {
-            types: Types::from([(SCALE_VERSION.to_owned(), SCALE.clone())]),
-            version: SCALE_VERSION.to_owned(),
-            kind: "Scale".to_owned(),
-            ignored: BTreeMap::new(),
-            zero: json!({}),
-            version_views: Arc::default(),
         }
     }
 

@@ -4,7 +4,7 @@
 //! what an open value holds that is no map.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use managed_fields::{KeyField, List, Map, Relation, Scalar, Type};
 use serde_json::{Value, json};
@@ -49,16 +49,6 @@ impl Ownable {
         }
     }
 }
-
-/// The type of a scale, which every scalable resource shows.
-pub(super) static SCALE: LazyLock<Type> = LazyLock::new(|| {
-    let number = json!({ "type": "integer" });
-    let schema = json!({ "type": "object", "properties": {
-        "spec": { "type": "object", "properties": { "replicas": number } },
-        "status": { "type": "object", "properties": { "replicas": number, "selector": { "type": "string" } } },
-    } });
-    object(&schema, BUILT_IN)
-});
 
 /// How a schema is read.
 #[derive(Clone, Copy)]

@@ -84,7 +84,6 @@ impl Definition {
             scope: Where::Namespaced,
             verbs: Vec::new(),
             status: self.status,
-            scale: None,
             columns: Vec::new(),
             open_api: self.versions.get(version).cloned().map(Arc::new),
             custom: true,

@@ -33,7 +33,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::{ScalePaths, Scope, builtin};
+    use crate::{Scope, builtin};
 
     fn resources() -> Vec<Resource> {
         let mut all = builtin::resources();
@@ -44,11 +44,6 @@ mod tests {
         "WidgetList".clone_into(&mut widgets.list_kind);
         "widgets".clone_into(&mut widgets.plural);
         widgets.status = true;
-        widgets.scale = Some(ScalePaths {
-            spec_replicas: ".spec.replicas".into(),
-            status_replicas: ".status.replicas".into(),
-            label_selector: None,
-        });
         widgets.open_api = Some(Arc::new(
             json!({"type": "object", "properties": {"metadata": {"type": "object"}, "spec": {"type": "object", "properties": {
             "color": {"type": "string", "enum": ["red", "green"], "default": "red"},
@@ -59,7 +54,7 @@ mod tests {
         "GadgetList".clone_into(&mut gadgets.list_kind);
         "gadgets".clone_into(&mut gadgets.plural);
         gadgets.scope = Scope::Cluster;
-        (gadgets.status, gadgets.scale) = (false, None);
+        gadgets.status = false;
         all.extend([widgets, gadgets]);
         all
     }
@@ -74,7 +69,6 @@ mod tests {
             "/paths/~1apis~1dev.example.io~1v1~1namespaces~1{namespace}~1widgets/post",
             "/paths/~1apis~1dev.example.io~1v1~1namespaces~1{namespace}~1widgets~1{name}/patch",
             "/paths/~1apis~1dev.example.io~1v1~1namespaces~1{namespace}~1widgets~1{name}~1status/put",
-            "/paths/~1apis~1dev.example.io~1v1~1namespaces~1{namespace}~1widgets~1{name}~1scale/get",
             "/paths/~1apis~1dev.example.io~1v1~1widgets/get",
             "/paths/~1apis~1dev.example.io~1v1~1gadgets~1{name}/delete",
             "/components/schemas/io.example.dev.v1.Widget/properties/spec/properties/ports",

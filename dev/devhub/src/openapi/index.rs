@@ -56,12 +56,7 @@ pub fn fingerprint(resources: &[Resource], path: &str) -> String {
             .map(ToString::to_string)
             .unwrap_or_default();
         let names = (&resource.kind, &resource.plural, &resource.verbs);
-        format!(
-            "{names:?} {:?} {} {} {schema}\n",
-            resource.scope,
-            resource.status,
-            resource.scale.is_some()
-        )
+        format!("{names:?} {:?} {} {schema}\n", resource.scope, resource.status)
     }));
     hexadecimal(text.as_bytes())
 }

@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::schemas::{PATCH, refer};
 use crate::Resource;
+use crate::builtin::is_untyped;
 
 /// What a request does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -156,7 +157,8 @@ impl Operation<'_> {
                     "application/json-patch+json",
                     "application/merge-patch+json",
                 ];
-                if !self.resource.custom {
+                // Without a schema, kubectl takes the merge keys from its own types.
+                if !self.resource.custom && !is_untyped(self.resource) {
                     types.push("application/strategic-merge-patch+json");
                 }
                 Some(json!({ "required": true, "content": content(&types, PATCH) }))

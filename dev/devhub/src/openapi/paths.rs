@@ -110,11 +110,7 @@ fn add_subresources(paths: &mut Map<String, Value>, resource: &Resource) {
     let read_write = vec![Action::Get, Action::Put, Action::Patch];
     let mut below: Vec<(&str, Value, String, Vec<Action>)> = Vec::new();
     if resource.custom && resource.status {
-        below.push(("status", own, schemas::name(resource), read_write.clone()));
-    }
-    if resource.custom && resource.scale.is_some() {
-        let kind = json!({ "group": "autoscaling", "version": "v1", "kind": "Scale" });
-        below.push(("scale", kind, schemas::SCALE.to_owned(), read_write));
+        below.push(("status", own, schemas::name(resource), read_write));
     }
     for found in subresources(resource) {
         let schema = schemas::foreign(&found).unwrap_or_else(|| schemas::name(resource));

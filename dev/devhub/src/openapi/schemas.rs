@@ -13,8 +13,6 @@ use crate::builtin::schema::{OBJECT_META, REFERENCE, definition, definition_name
 const META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1";
 /// Name of the schema of patch bodies.
 pub(super) const PATCH: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.Patch";
-/// Name of the schema of scale subresources.
-pub(super) const SCALE: &str = "io.k8s.api.autoscaling.v1.Scale";
 
 /// Returns the name of the schema of a kind; groups of custom resources are reversed.
 pub(super) fn name(resource: &Resource) -> String {
@@ -56,9 +54,6 @@ pub(super) fn of(resources: &[&Resource]) -> Map<String, Value> {
             let names = below.iter().filter_map(foreign);
             names.for_each(|name| collect(&name, &mut schemas));
         }
-        if resource.scale.is_some() {
-            collect(SCALE, &mut schemas);
-        }
         if let Some(Value::Object(schema)) = schemas.get_mut(&name) {
             schema.insert(
                 "x-kubernetes-group-version-kind".to_owned(),
@@ -75,7 +70,6 @@ pub(super) fn of(resources: &[&Resource]) -> Map<String, Value> {
 /// Returns the name of the schema of a subresource whose kind is not that of its resource.
 pub(super) fn foreign(below: &Subresource) -> Option<String> {
     match below.kind {
-        "Scale" => Some(SCALE.to_owned()),
         "TokenRequest" => Some(format!("io.k8s.api.authentication.v1.{}", below.kind)),
         _ => None,
     }

@@ -1,7 +1,6 @@
 //! Which lists of the built-in kinds are merged by a strategic merge patch.
 //!
-//! Decides nothing but this table: a list that is not named here is replaced as a whole. The workload kinds have theirs in
-//! `workloads`.
+//! Decides nothing but this table: a list that is not named here is replaced as a whole.
 
 /// The members of an object that are not plain.
 #[derive(Clone, Copy, Debug)]
@@ -54,45 +53,20 @@ impl Field {
 }
 
 static EMPTY: Node = Node(&[]);
-pub(super) static METADATA: Node = Node(&[
-    ("finalizers", Field::Set),
-    (
-        "ownerReferences",
-        Field::Merge {
-            key: "uid",
-            item: &EMPTY,
-        },
-    ),
-]);
+
+const fn by(key: &'static str) -> Field {
+    Field::Merge { key, item: &EMPTY }
+}
+
+pub(super) static METADATA: Node = Node(&[("finalizers", Field::Set), ("ownerReferences", by("uid"))]);
 static PLAIN_KIND: Node = Node(&[("metadata", Field::Object(&METADATA))]);
-static NAMESPACE_STATUS: Node = Node(&[(
-    "conditions",
-    Field::Merge {
-        key: "type",
-        item: &EMPTY,
-    },
-)]);
+static CONDITIONS: Node = Node(&[("conditions", by("type"))]);
 static NAMESPACE: Node = Node(&[
     ("metadata", Field::Object(&METADATA)),
-    ("status", Field::Object(&NAMESPACE_STATUS)),
+    ("status", Field::Object(&CONDITIONS)),
 ]);
-static SERVICE_ACCOUNT: Node = Node(&[
-    ("metadata", Field::Object(&METADATA)),
-    (
-        "secrets",
-        Field::Merge {
-            key: "name",
-            item: &EMPTY,
-        },
-    ),
-]);
-static WEBHOOK: Node = Node(&[(
-    "matchConditions",
-    Field::Merge {
-        key: "name",
-        item: &EMPTY,
-    },
-)]);
+static SERVICE_ACCOUNT: Node = Node(&[("metadata", Field::Object(&METADATA)), ("secrets", by("name"))]);
+static WEBHOOK: Node = Node(&[("matchConditions", by("name"))]);
 static WEBHOOK_CONFIGURATION: Node = Node(&[
     ("metadata", Field::Object(&METADATA)),
     (
@@ -104,25 +78,45 @@ static WEBHOOK_CONFIGURATION: Node = Node(&[
     ),
 ]);
 
-static POLICY_SPEC: Node = Node(&[
-    (
-        "matchConditions",
-        Field::Merge {
-            key: "name",
-            item: &EMPTY,
-        },
-    ),
-    (
-        "variables",
-        Field::Merge {
-            key: "name",
-            item: &EMPTY,
-        },
-    ),
-]);
+static POLICY_SPEC: Node = Node(&[("matchConditions", by("name")), ("variables", by("name"))]);
 static POLICY: Node = Node(&[
     ("metadata", Field::Object(&METADATA)),
     ("spec", Field::Object(&POLICY_SPEC)),
+]);
+
+static CONTAINER: Node = Node(&[
+    ("env", by("name")),
+    ("ports", by("containerPort")),
+    ("volumeDevices", by("devicePath")),
+    ("volumeMounts", by("mountPath")),
+]);
+const CONTAINERS: Field = Field::Merge {
+    key: "name",
+    item: &CONTAINER,
+};
+/// The spec of a pod and the specs around it: no two of them use one name for different lists.
+static SPEC: Node = Node(&[
+    ("jobTemplate", Field::Object(&WORKLOAD)),
+    ("template", Field::Object(&WORKLOAD)),
+    ("containers", CONTAINERS),
+    ("initContainers", CONTAINERS),
+    ("ephemeralContainers", CONTAINERS),
+    ("hostAliases", by("ip")),
+    ("imagePullSecrets", by("name")),
+    ("topologySpreadConstraints", by("topologyKey")),
+    ("volumes", by("name")),
+]);
+/// What has the spec of a pod at some depth: kubectl patches it with the merge keys that it knows itself.
+static WORKLOAD: Node = Node(&[
+    ("metadata", Field::Object(&METADATA)),
+    ("spec", Field::Object(&SPEC)),
+    ("status", Field::Object(&CONDITIONS)),
+]);
+static SERVICE_SPEC: Node = Node(&[("ports", by("port"))]);
+static SERVICE: Node = Node(&[
+    ("metadata", Field::Object(&METADATA)),
+    ("spec", Field::Object(&SERVICE_SPEC)),
+    ("status", Field::Object(&CONDITIONS)),
 ]);
 
 /// Returns the table of a built-in kind.
@@ -135,6 +129,18 @@ pub fn of(group: &str, kind: &str) -> &'static Node {
             "MutatingWebhookConfiguration" | "ValidatingWebhookConfiguration",
         ) => &WEBHOOK_CONFIGURATION,
         ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy") => &POLICY,
-        _ => super::workloads::of(group, kind).unwrap_or(&PLAIN_KIND),
+        (
+            "" | "apps" | "batch",
+            "Pod"
+            | "ReplicationController"
+            | "Deployment"
+            | "ReplicaSet"
+            | "StatefulSet"
+            | "DaemonSet"
+            | "Job"
+            | "CronJob",
+        ) => &WORKLOAD,
+        ("", "Service") => &SERVICE,
+        _ => &PLAIN_KIND,
     }
 }

@@ -14,6 +14,5 @@ pub mod merge;
 pub mod numbers;
 mod pointer;
 pub mod strategic;
-mod workloads;
 
 pub use invalid::{invalid_patch, rejected};

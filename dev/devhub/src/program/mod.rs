@@ -1,11 +1,9 @@
-//! What a program around a hub needs: a private folder, the wish to end, and the line that scripts wait for.
+//! What a program around a hub needs: a private folder and the line that scripts wait for.
 //!
 //! Shared by every binary that serves a hub, so that all of them look the same from outside.
 
 mod folder;
 mod ready;
-mod signals;
 
 pub use folder::{Folder, FolderError, prepare, write_private};
 pub use ready::ready_line;
-pub use signals::{End, end_requested};

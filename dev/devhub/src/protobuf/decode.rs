@@ -105,14 +105,7 @@ fn empty(kind: Kind) -> Value {
         Kind::Text | Kind::Bytes => Value::String(String::new()),
         Kind::Texts => Value::Array(Vec::new()),
         Kind::Object(_) | Kind::Inline(_) | Kind::Map(_) => Value::Object(Map::new()),
-        Kind::Bool
-        | Kind::Integer
-        | Kind::Long
-        | Kind::Time
-        | Kind::MicroTime
-        | Kind::Json
-        | Kind::Quantity
-        | Kind::IntOrString => Value::Null,
+        Kind::Bool | Kind::Integer | Kind::Long | Kind::Time | Kind::MicroTime | Kind::Json => Value::Null,
     }
 }
 
@@ -161,8 +154,6 @@ impl Wire {
             Kind::Time => time(self.bytes(reader)?, false)?,
             Kind::MicroTime => time(self.bytes(reader)?, true)?,
             Kind::Json => self.json(self.bytes(reader)?)?,
-            Kind::Quantity => Value::String(self.first(self.bytes(reader)?)?.map(text).unwrap_or_default()),
-            Kind::IntOrString => self.int_or_string(self.bytes(reader)?)?,
             Kind::Texts => self.texts(self.bytes(reader)?)?,
             Kind::Object(below) | Kind::Inline(below) => {
                 let mut members = match before {
@@ -213,25 +204,6 @@ impl Wire {
             }
         }
         Ok(Value::Array(texts))
-    }
-
-    fn int_or_string(self, bytes: &[u8]) -> Result<Value, Fault> {
-        let (mut is_text, mut number, mut string) = (false, 0, String::new());
-        let mut reader = Reader::new(bytes);
-        while let Some(tag) = reader.tag(self.field)? {
-            let wire = Self { tag, ..self };
-            match tag.number {
-                1 => is_text = wire.number(&mut reader)? == 1,
-                2 => number = narrow(wire.number(&mut reader)?),
-                3 => string = text(wire.bytes(&mut reader)?),
-                _ => reader.skip(tag.wire)?,
-            }
-        }
-        Ok(if is_text {
-            Value::String(string)
-        } else {
-            Value::from(number)
-        })
     }
 }
 

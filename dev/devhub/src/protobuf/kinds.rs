@@ -3,7 +3,7 @@
 //! Decides the kinds whose bodies are read; everything else is refused by its content type.
 
 use super::message::Message;
-use super::{core, meta, rbac, reviews, webhooks, workloads};
+use super::{core, meta, rbac, reviews, webhooks};
 
 /// Options of deletions.
 pub static DELETE_OPTIONS: &Message = &meta::DELETE_OPTIONS;
@@ -74,5 +74,4 @@ pub fn message_of(group: &str, kind: &str) -> Option<&'static Message> {
         .iter()
         .find(|(known, name, _)| *known == group && *name == kind)
         .map(|(_, _, message)| *message)
-        .or_else(|| workloads::message_of(group, kind))
 }

@@ -50,10 +50,6 @@ pub enum Kind {
     MicroTime,
     /// A message whose first field holds JSON: field sets, raw extensions.
     Json,
-    /// A message whose first field is the text of a quantity.
-    Quantity,
-    /// A number or a text.
-    IntOrString,
     /// A message whose first field is a list of texts.
     Texts,
     /// A map from texts to values of a kind.

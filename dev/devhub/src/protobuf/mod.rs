@@ -1,7 +1,7 @@
 //! Bodies in Kubernetes' binary form.
 //!
 //! Decides how bytes become the JSON that everything else works on; never writes bytes: answers are JSON. One table per message
-//! (`core`, `meta`, `rbac`, `reviews`, `webhooks`, `workloads`), one reader for all of them.
+//! (`core`, `meta`, `rbac`, `reviews`, `webhooks`), one reader for all of them.
 
 mod core;
 mod decode;
@@ -14,7 +14,6 @@ mod rbac;
 mod reviews;
 mod webhooks;
 pub mod wire;
-mod workloads;
 
 pub use decode::decode;
 pub use envelope::{Envelope, MEDIA_TYPE, open};

@@ -10,7 +10,7 @@ use super::call::{Call, Incoming};
 use super::errors::not_found;
 use super::part::Part;
 use super::update::replace;
-use super::{collection, create, delete, list, patch, represent, review, scale, token, watch};
+use super::{collection, create, delete, list, patch, represent, review, token, watch};
 use crate::admission::Warnings;
 use crate::builtin;
 use crate::error::ApiError;
@@ -155,9 +155,6 @@ async fn custom(call: &Call, incoming: &Incoming, warnings: &mut Warnings) -> Re
         [name] if name == "status" && resource.status => {
             return custom_status(call, incoming, warnings).await;
         }
-        [name] if name == "scale" && resource.scale.is_some() => {
-            return custom_scale(call, incoming, warnings).await;
-        }
         _ => return Err(absent()),
     }
     let named = !call.name.is_empty();
@@ -209,15 +206,6 @@ async fn custom_status(call: &Call, incoming: &Incoming, warnings: &mut Warnings
     }
 }
 
-async fn custom_scale(call: &Call, incoming: &Incoming, warnings: &mut Warnings) -> Result<Reply, ApiError> {
-    match incoming.method.as_str() {
-        "GET" => scale::read(call).await,
-        "PUT" => scale::replace(call, warnings).await,
-        "PATCH" => scale::patch(call, warnings).await,
-        method => Err(unsupported(call, verb(method))),
-    }
-}
-
 async fn built_in(call: &Call, incoming: &Incoming, warnings: &mut Warnings) -> Result<Reply, ApiError> {
     let offers = |verb: &str| call.served.resource.verbs.iter().any(|known| known == verb);
     let named = !call.name.is_empty();
@@ -251,9 +239,6 @@ async fn built_in_part(
         ("status" | "approval", "GET") => represent::read(call).await,
         ("status", "PUT") => replace(call, Part::Status, warnings).await,
         ("status", "PATCH") => patch::patch(call, Part::Status, warnings).await,
-        ("scale", "GET") => scale::read(call).await,
-        ("scale", "PUT") => scale::replace(call, warnings).await,
-        ("scale", "PATCH") => scale::patch(call, warnings).await,
         ("token", "POST") => token::issue(call, warnings),
         ("finalize", "PUT") => replace(call, Part::Finalize, warnings).await,
         ("approval", "PUT") => replace(call, Part::Approval, warnings).await,

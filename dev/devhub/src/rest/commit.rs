@@ -89,7 +89,7 @@ fn react(hub: &Arc<Hub>, name: &str) {
 }
 
 /// Lets the stored webhook configurations take effect.
-pub(crate) fn install_webhooks(hub: &Hub) {
+fn install_webhooks(hub: &Hub) {
     let _turn = hub.react_alone();
     let mutating = registered(hub, "mutatingwebhookconfigurations");
     let validating = registered(hub, "validatingwebhookconfigurations");
@@ -98,7 +98,7 @@ pub(crate) fn install_webhooks(hub: &Hub) {
 }
 
 /// Lets the stored policies and bindings take effect.
-pub(crate) fn install_policies(hub: &Hub) {
+fn install_policies(hub: &Hub) {
     let _turn = hub.react_alone();
     let policies = registered(hub, "validatingadmissionpolicies");
     let bindings = registered(hub, "validatingadmissionpolicybindings");

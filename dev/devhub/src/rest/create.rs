@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::call::Call;
 use super::commit::{commit, outcome};
 use super::decode::{self, Place};
-use super::errors::{already_exists, not_unique, unkept};
+use super::errors::{already_exists, not_unique};
 use super::flow::Flow;
 use super::metadata::{self, text};
 use super::options::{How, WriteOptions};
@@ -113,7 +113,6 @@ async fn store(call: &Call, object: &Value, options: &WriteOptions) -> Result<Va
             &call.served.decode(&record, record.version),
         )),
         Unwritten::Missing => taken(false),
-        Unwritten::Unkept(cause) => unkept(&cause),
     })?;
     outcome(call, &change).await
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::binary;
 use super::call::Call;
 use super::commit::{commit, outcome};
-use super::errors::{conflict, not_found, precondition, unkept};
+use super::errors::{conflict, not_found, precondition};
 use super::flow::Flow;
 use super::lifecycle;
 use super::metadata::{self, text};
@@ -104,7 +104,6 @@ pub(super) async fn delete_object(
         match step(call, &key, &record, &old, &options).await? {
             Ok(deleted) => return Ok(deleted),
             Err(Unwritten::Missing) => return Err(missing()),
-            Err(Unwritten::Unkept(cause)) => return Err(unkept(&cause)),
             Err(Unwritten::Changed(_) | Unwritten::Exists(_)) => {}
         }
     }

@@ -150,8 +150,3 @@ pub(crate) fn too_large_version(asked: u64, current: u64) -> ApiError {
         "retryAfterSeconds": 1,
     }))
 }
-
-/// Returns the failure to keep a write on disk.
-pub(crate) fn unkept(cause: &str) -> ApiError {
-    ApiError::internal(format!("the write cannot be kept: {cause}"))
-}

@@ -34,18 +34,10 @@ pub(super) struct Flow<'a> {
 impl Flow<'_> {
     fn attributes(&self, name: &str, old: Option<&Value>) -> Attributes {
         let resource = &self.call.served.resource;
-        let kind = if self.subresource == "scale" {
-            Kind {
-                group: "autoscaling".to_owned(),
-                version: "v1".to_owned(),
-                kind: "Scale".to_owned(),
-            }
-        } else {
-            Kind {
-                group: resource.group.clone(),
-                version: resource.version.clone(),
-                kind: resource.kind.clone(),
-            }
+        let kind = Kind {
+            group: resource.group.clone(),
+            version: resource.version.clone(),
+            kind: resource.kind.clone(),
         };
         let others = self
             .call
@@ -91,9 +83,7 @@ impl Flow<'_> {
         }
         let attributes = self.attributes(name, old);
         let settle = |object: &mut Value| {
-            if self.subresource != "scale" {
-                strategy::settle(self.call, object);
-            }
+            strategy::settle(self.call, object);
         };
         let owners = managed::raw(&object).clone();
         let object = self

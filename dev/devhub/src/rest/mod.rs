@@ -3,7 +3,6 @@
 //! Decides the life of objects: creation, change, deletion, and what stands between a request and the store.
 
 mod access;
-mod addresses;
 mod admission_context;
 mod answer;
 mod apply;
@@ -25,7 +24,6 @@ mod part;
 mod patch;
 mod represent;
 mod review;
-mod scale;
 mod selection;
 mod strategy;
 mod token;
@@ -36,4 +34,3 @@ mod watch;
 
 pub(crate) use answer::{answer, method_not_allowed};
 pub(crate) use call::Incoming;
-pub(crate) use commit::{install_policies, install_webhooks};

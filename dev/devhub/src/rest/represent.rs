@@ -28,16 +28,6 @@ pub(super) fn object(call: &Call, status: u16, object: &Value) -> Result<Reply, 
     Ok(Reply::json(status, &shown))
 }
 
-/// Answers with a scale.
-pub(super) fn scale(call: &Call, scale: &Value) -> Result<Reply, ApiError> {
-    let shown = match call.accepted.form {
-        Form::Objects => return Ok(Reply::json(200, scale)),
-        Form::Metadata(version) => partial_object(scale, version),
-        Form::Table(version) => Layout::scale().object(scale, style(call, version)?, Timestamp::now()),
-    };
-    Ok(Reply::json(200, &shown))
-}
-
 fn style(call: &Call, version: MetaVersion) -> Result<Style, ApiError> {
     Ok(Style {
         version,

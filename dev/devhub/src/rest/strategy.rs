@@ -2,11 +2,9 @@
 //!
 //! Decides nothing itself: asks the schema for custom resources and the built-in rules for all others.
 
-use kubernetes::print::type_name;
 use schema::{Check, FieldError, Part as SchemaPart};
 use serde_json::{Value, json};
 
-use super::addresses;
 use super::call::Call;
 use super::metadata;
 use super::part::Part;
@@ -14,7 +12,6 @@ use crate::admission::{Warnings, match_condition_faults, policy_faults};
 use crate::builtin::Dialect;
 use crate::hub::timestamp;
 use crate::managed;
-use crate::resource::ScalePaths;
 use crate::{builtin, crd};
 
 fn is_definition(call: &Call) -> bool {
@@ -66,9 +63,6 @@ pub(super) fn prepare_create(call: &Call, object: &mut Value) {
         if is_signing_request(call) {
             builtin::requests::sign_in(object, &user(call));
         }
-        if call.is("", "services") {
-            addresses::give(call, object);
-        }
     }
 }
 
@@ -91,12 +85,7 @@ pub(super) fn prepare_update(call: &Call, part: Part, object: &mut Value, old: &
     } else {
         let resource = &call.served.resource;
         match part {
-            Part::Object => {
-                builtin::prepare::update(resource, object, old);
-                if call.is("", "services") {
-                    addresses::give(call, object);
-                }
-            }
+            Part::Object => builtin::prepare::update(resource, object, old),
             Part::Status => {
                 builtin::prepare::update_status(resource, object, old);
                 if is_signing_request(call) {
@@ -292,59 +281,5 @@ fn check_custom(
     });
     errors.extend(outcome.errors);
     warnings.extend(outcome.warnings);
-    if let Some(scale) = &call.served.resource.scale {
-        check_scale(about, scale, object, &mut errors);
-    }
     errors
-}
-
-/// Checks the replicas that the scale subresource reads, in the words of its accessor.
-fn check_scale(part: Part, scale: &ScalePaths, object: &Value, errors: &mut Vec<FieldError>) {
-    let path = if part == Part::Status {
-        &scale.status_replicas
-    } else {
-        &scale.spec_replicas
-    };
-    let mut node = object;
-    let mut add = |value: &Value, cause: &str| {
-        errors.push(FieldError {
-            field: path.clone(),
-            class: schema::ErrorClass::Invalid,
-            message: format!("Invalid value: {value}: {cause}"),
-        });
-    };
-    for name in path.split('.').skip(1) {
-        match node {
-            Value::Object(members) => match members.get(name) {
-                Some(next) => node = next,
-                None => return,
-            },
-            other => {
-                let shown = kubernetes::print::plain(other);
-                let kind = type_name(other);
-                let cause = format!(
-                    "{path} accessor error: {shown} is of the type {kind}, expected map[string]interface{{}}"
-                );
-                return add(&json!(0), &cause);
-            }
-        }
-    }
-    match node.as_i64() {
-        Some(replicas) if replicas < 0 => add(&json!(replicas), "should be a non-negative integer"),
-        Some(replicas) if replicas > i64::from(i32::MAX) => {
-            add(
-                &json!(replicas),
-                &format!("should be less than or equal to {}", i32::MAX),
-            );
-        }
-        Some(_) => {}
-        None => {
-            let shown = kubernetes::print::plain(node);
-            let kind = type_name(node);
-            add(
-                &json!(0),
-                &format!("{path} accessor error: {shown} is of the type {kind}, expected int64"),
-            );
-        }
-    }
 }

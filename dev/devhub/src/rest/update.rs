@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::call::Call;
 use super::commit::{commit, outcome};
 use super::decode::{self, Place};
-use super::errors::{conflict, conflict_because, invalid_resource, not_found, unkept};
+use super::errors::{conflict, conflict_because, invalid_resource, not_found};
 use super::flow::Flow;
 use super::metadata::{self, text};
 use super::options::{How, WriteOptions};
@@ -102,7 +102,6 @@ pub(super) async fn change(
         match store(call, &key, &record, &object, options).await? {
             Ok(stored) => return Ok(stored),
             Err(Unwritten::Missing) => return Err(missing()),
-            Err(Unwritten::Unkept(cause)) => return Err(unkept(&cause)),
             Err(Unwritten::Changed(_) | Unwritten::Exists(_)) => {}
         }
     }

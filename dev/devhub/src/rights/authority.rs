@@ -24,17 +24,6 @@ pub enum Authz {
     Rbac,
 }
 
-impl Authz {
-    /// Reads the value of a flag.
-    pub fn parse(text: &str) -> Result<Self, String> {
-        match text {
-            "allow" => Ok(Self::Allow),
-            "rbac" => Ok(Self::Rbac),
-            other => Err(format!("\"{other}\" is unknown; right are allow and rbac")),
-        }
-    }
-}
-
 /// The answer to a question.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Verdict {

@@ -75,21 +75,6 @@ impl FieldSelector {
 fn built_in_fields(resource: &Resource) -> &'static [&'static str] {
     match (resource.group.as_str(), resource.kind.as_str()) {
         ("", "Secret") => &["type"],
-        ("", "Pod") => &[
-            "spec.nodeName",
-            "spec.restartPolicy",
-            "spec.schedulerName",
-            "spec.serviceAccountName",
-            "spec.hostNetwork",
-            "status.phase",
-            "status.podIP",
-            "status.podIPs",
-            "status.nominatedNodeName",
-        ],
-        ("", "Node") => &["spec.unschedulable"],
-        ("", "Service") => &["spec.clusterIP", "spec.type"],
-        ("", "ReplicationController") | ("apps", "ReplicaSet") => &["status.replicas"],
-        ("batch", "Job") => &["status.successful"],
         ("", "Namespace") => &["status.phase", "name"],
         ("", "Event") => &[
             "involvedObject.kind",
@@ -146,18 +131,9 @@ fn value(field: &str, resource: &Resource, object: &Value) -> String {
         ("Event", "source") => at("source.component")
             .filter(|text| *text != "")
             .or_else(|| at("reportingComponent")),
-        ("Pod", "status.podIPs") => at("status.podIP"),
-        ("Job", "status.successful") => at("status.succeeded"),
         _ => at(field),
     };
     match found {
-        // What is left out as nought is compared as it would be read.
-        None if matches!(field, "spec.hostNetwork" | "spec.unschedulable") && !resource.custom => {
-            "false".to_owned()
-        }
-        None if matches!(field, "status.replicas" | "status.successful") && !resource.custom => {
-            "0".to_owned()
-        }
         Some(Value::String(text)) => text.clone(),
         Some(Value::Number(number)) => number.to_string(),
         Some(Value::Bool(flag)) => flag.to_string(),

@@ -2,14 +2,11 @@
 //!
 //! Decides what a write does to the stored state and which resource version it gets; knows no kind and no rule about objects.
 
-mod journal;
 mod record;
 mod table;
 mod tables;
 
-pub(crate) use journal::Journal;
-pub use journal::JournalError;
 pub use record::{Labels, Record, key_of};
 pub use table::{Change, Event, EventKind, Page, Snapshot, Table, TooOld, Unwritten, Write};
+pub(crate) use tables::Clock;
 pub use tables::Store;
-pub(crate) use tables::{Clock, FIRST_VERSION};

@@ -38,25 +38,7 @@ pub fn key_of(namespace: &str, name: &str) -> String {
     }
 }
 
-/// The schema of objects that another process wrote: they are pruned and defaulted when read.
-pub(super) const FOREIGN_SHAPE: u32 = u32::MAX;
-
 impl Record {
-    /// Returns the record with these stored bytes of an API version.
-    pub(super) fn restored(key: &str, written_in: &str, body: &[u8], version: u64, shape: u32) -> Self {
-        let text = [&b"{\"metadata\":{"[..], body].concat();
-        let object: Value = serde_json::from_slice(&text).unwrap_or_default();
-        let metadata = object.get("metadata").and_then(Value::as_object);
-        Self {
-            key: key.into(),
-            version,
-            shape,
-            written_in: shared(written_in),
-            labels: metadata.map(labels_of).unwrap_or_default(),
-            body: body.into(),
-        }
-    }
-
     /// Encodes an object. Its `apiVersion`, `kind` and resource version are not part of the bytes.
     pub(crate) fn encode(key: &str, object: &Value, shape: u32) -> Self {
         let mut bytes = Vec::with_capacity(512);
@@ -224,17 +206,6 @@ mod tests {
         assert_eq!((&*one.written_in, &*two.written_in), ("v1", "v2"));
         assert_eq!(one.body, two.body);
         assert!(!one.is_same(&two) && one.is_same(&of("g.io/v1")));
-    }
-
-    #[test]
-    fn a_record_is_restored_from_its_bytes() {
-        let object = json!({"metadata": {"name": "a", "labels": {"x": "y"}}, "spec": {"n": 1}});
-        for object in [object, json!({"metadata": {}}), json!({})] {
-            let record = Record::encode("a", &object, 3);
-            let restored = Record::restored("a", &record.written_in, &record.body, 7, 3);
-            assert_eq!(restored.decode("v1", "K", 7), record.decode("v1", "K", 7));
-            assert_eq!(restored.labels, record.labels);
-        }
     }
 
     #[test]

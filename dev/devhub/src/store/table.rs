@@ -10,8 +10,6 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use serde_json::Value;
 use tokio::sync::watch;
 
-use super::journal::{Entry, EntryKind};
-use super::record::FOREIGN_SHAPE;
 use super::{Clock, Record};
 
 /// What happened to an object.
@@ -76,8 +74,6 @@ pub enum Unwritten {
     Missing,
     /// It was written in between.
     Changed(Arc<Record>),
-    /// It could not be kept on disk, and why.
-    Unkept(String),
 }
 
 /// Some objects, with the resource version at which they were like this.
@@ -103,7 +99,6 @@ pub struct Page<'a> {
 /// Objects of one resource.
 #[derive(Debug)]
 pub struct Table {
-    name: Box<str>,
     clock: Arc<Clock>,
     state: RwLock<State>,
     newest: watch::Sender<u64>,
@@ -145,7 +140,7 @@ impl Borrow<str> for Held {
 }
 
 impl Table {
-    pub(crate) fn new(name: &str, clock: Arc<Clock>, history: usize) -> Self {
+    pub(crate) fn new(clock: Arc<Clock>, history: usize) -> Self {
         let forgotten = clock.now();
         let state = State {
             objects: BTreeSet::new(),
@@ -154,7 +149,6 @@ impl Table {
             closed: false,
         };
         Self {
-            name: name.into(),
             clock,
             state: RwLock::new(state),
             newest: watch::Sender::new(forgotten),
@@ -243,52 +237,11 @@ impl Table {
         }
         let version = self.clock.now() + 1;
         let (event, change) = event(version, encoded, previous).ok_or(Unwritten::Missing)?;
-        if let Some(journal) = self.clock.journal() {
-            journal.append(&self.entry(&event)).map_err(Unwritten::Unkept)?;
-        }
         state.apply(event, self.history);
         self.clock.publish(version);
         drop(state);
         self.newest.send_replace(version);
         Ok(change)
-    }
-
-    /// Returns what the log keeps of an event.
-    fn entry(&self, event: &Event) -> Entry {
-        let (kind, body) = match event.kind {
-            EventKind::Added | EventKind::Modified => (EntryKind::Put, event.record.body.to_vec()),
-            EventKind::Deleted => (EntryKind::Remove, Vec::new()),
-        };
-        Entry {
-            kind,
-            version: event.version,
-            shaped: event.record.shape != 0,
-            table: self.name.to_string(),
-            key: event.record.key.to_string(),
-            written_in: event.record.written_in.to_string(),
-            body,
-        }
-    }
-
-    /// Does again what a log says. The table is not in use yet.
-    pub(super) fn restore(&self, entry: &Entry) {
-        let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
-        let shape = if entry.shaped { FOREIGN_SHAPE } else { 0 };
-        let record = || Record::restored(&entry.key, &entry.written_in, &entry.body, entry.version, shape);
-        let previous = state.objects.get(&*entry.key).map(|entry| Arc::clone(&entry.0));
-        let encoded = match entry.kind {
-            EntryKind::State => {
-                state.objects.replace(Held(Arc::new(record())));
-                return;
-            }
-            EntryKind::Mark => return,
-            EntryKind::Put => Some(record()),
-            EntryKind::Remove => None,
-        };
-        if let Some((event, _)) = event(entry.version, encoded, previous) {
-            state.apply(event, self.history);
-            self.newest.send_replace(entry.version);
-        }
     }
 
     fn state(&self) -> RwLockReadGuard<'_, State> {

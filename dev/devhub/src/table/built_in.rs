@@ -216,6 +216,19 @@ static SIGNING_REQUEST: &[BuiltIn] = &[
         |object, _| json!(verdict(object)),
     ),
 ];
+static REVISION: &[BuiltIn] = &[
+    column("Controller", "string", "Controller of the object", |object, _| {
+        json!(controller(object))
+    }),
+    column(
+        "Revision",
+        "string",
+        "Revision of the ControllerRevision data",
+        |object, _| json!(object["revision"].as_i64().unwrap_or_default()),
+    ),
+    AGE,
+];
+static UNTYPED: &[BuiltIn] = &[AGE];
 static PLAIN: &[BuiltIn] = &[CREATED_AT];
 
 /// Whether the name is the first column of a kind.
@@ -237,8 +250,30 @@ pub(super) fn columns(resource: &Resource) -> &'static [BuiltIn] {
         ("admissionregistration.k8s.io", _) => WEBHOOKS,
         ("rbac.authorization.k8s.io", "RoleBinding" | "ClusterRoleBinding") => BINDING,
         (crate::builtin::requests::GROUP, _) => SIGNING_REQUEST,
-        _ => super::workloads::columns(resource).unwrap_or(PLAIN),
+        ("apps", "ControllerRevision") => REVISION,
+        _ if crate::builtin::is_untyped(resource) => UNTYPED,
+        _ => PLAIN,
     }
+}
+
+/// Returns the owner that controls an object.
+fn controller(object: &Value) -> String {
+    let owners = object
+        .pointer("/metadata/ownerReferences")
+        .and_then(Value::as_array);
+    let owner = owners
+        .into_iter()
+        .flatten()
+        .find(|owner| owner["controller"] == true);
+    owner.map_or_else(
+        || "<none>".to_owned(),
+        |owner| {
+            let group = text(owner, "/apiVersion").split_once('/');
+            let group = group.map_or_else(String::new, |(group, _)| format!(".{group}"));
+            let kind = text(owner, "/kind").to_lowercase();
+            format!("{kind}{group}/{}", text(owner, "/name"))
+        },
+    )
 }
 
 /// Returns the verdict on a signing request, and whether its certificate is there.

@@ -81,23 +81,6 @@ impl Layout {
         Self { columns }
     }
 
-    /// Returns the layout of the scale subresource.
-    pub fn scale() -> Self {
-        let number = |name: &str, description: &str, path: &str| {
-            path_column(definition(name, "integer", "", description, 0), "integer", path)
-        };
-        let age = path_column(
-            definition("Age", "date", "", CREATED, 0),
-            "date",
-            ".metadata.creationTimestamp",
-        );
-        let desired = number("Desired", "Number of desired replicas", ".spec.replicas");
-        let available = number("Available", "Number of actual replicas", ".status.replicas");
-        Self {
-            columns: vec![name_column(), desired, available, age],
-        }
-    }
-
     /// Returns the table of a list; `metadata` is that of the list.
     pub fn list(&self, metadata: &Value, items: &[Value], style: Style, now: Timestamp) -> Value {
         let rows: Vec<Value> = items.iter().map(|item| self.row(item, style, now)).collect();
@@ -481,16 +464,5 @@ mod tests {
         ] {
             assert_eq!(built_in_cells(group, name, object), expected, "{name}");
         }
-    }
-
-    #[test]
-    fn scales_show_wanted_and_actual_replicas() {
-        let scale = json!({"metadata": {"name": "a", "creationTimestamp": "2020-01-01T00:00:00Z"}, "spec": {"replicas": 7}, "status": {"replicas": 5}});
-        let table = Layout::scale().object(&scale, STYLE, now());
-        assert_eq!(table["rows"][0]["cells"], json!(["a", 7, 5, "60s"]));
-        assert_eq!(
-            table["columnDefinitions"][1]["description"],
-            "Number of desired replicas"
-        );
     }
 }

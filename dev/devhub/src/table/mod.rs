@@ -9,13 +9,9 @@ mod built_in;
 mod cells;
 mod columns;
 mod layout;
-mod neighbours;
 mod partial;
-mod pod_cells;
 mod style;
 mod values;
-mod workload_cells;
-mod workloads;
 
 pub use age::human_duration;
 pub use layout::Layout;

@@ -20,17 +20,3 @@ pub(super) fn size(object: &Value, pointer: &str) -> usize {
         _ => 0,
     }
 }
-
-/// Returns the list at `pointer`, or an empty one.
-pub(super) fn list<'a>(object: &'a Value, pointer: &str) -> &'a [Value] {
-    let found = object.pointer(pointer).and_then(Value::as_array);
-    found.map_or(&[], Vec::as_slice)
-}
-
-/// Returns the number at `pointer`, or nought.
-pub(super) fn number(object: &Value, pointer: &str) -> i64 {
-    object
-        .pointer(pointer)
-        .and_then(Value::as_i64)
-        .unwrap_or_default()
-}

@@ -66,7 +66,7 @@ async fn both_kinds_of_discovery_tell_the_same() {
     assert_eq!(
         widget,
         "probe.example.io/v1 Widget widgets Namespaced [\"create\", \"delete\", \"deletecollection\", \"get\", \"list\", \"patch\", \
-         \"update\", \"watch\"] [\"scale=get+patch+update\", \"status=get+patch+update\"]"
+         \"update\", \"watch\"] [\"status=get+patch+update\"]"
     );
 }
 

@@ -180,6 +180,6 @@ async fn what_there_is_on_the_dev_hub() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn workloads_on_the_dev_hub() {
-    check_on(Scene::of_the_dev_hub(hub()).await, "workloads.txt").await;
+async fn untyped_kinds_on_the_dev_hub() {
+    check_on(Scene::of_the_dev_hub(hub()).await, "untyped.txt").await;
 }

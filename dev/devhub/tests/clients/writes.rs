@@ -1,7 +1,6 @@
 //! Writes of kube's API types: every kind of patch, apply, subresources, preconditions, collections.
 
 use expect_test::{Expect, expect};
-use k8s_openapi::api::autoscaling::v1::Scale;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::ResourceExt as _;
 use kube::api::{
@@ -273,41 +272,6 @@ async fn subresources_change_their_part_and_nothing_else() {
         "the object itself does not take a status"
     );
     assert_eq!(scene.widgets.get_status("w").await.expect("a status"), plain);
-}
-
-#[tokio::test]
-async fn a_scale_is_read_and_written_beside_the_object() {
-    let scene = Scene::start().await;
-    scene.create("w", "red").await;
-    let status = Patch::Merge(json!({"status": {"replicas": 2, "selector": "app=w"}}));
-    scene
-        .widgets
-        .patch_status("w", &PatchParams::default(), &status)
-        .await
-        .expect("stated");
-    scene.merge("w", json!({"spec": {"replicas": 3}})).await;
-    let mut scale: Scale = scene.widgets.get_scale("w").await.expect("a scale");
-    let status = scale.status.clone().expect("a status");
-    assert_eq!((status.replicas, status.selector.as_deref()), (2, Some("app=w")));
-    assert_eq!(scale.spec.as_ref().and_then(|spec| spec.replicas), Some(3));
-    scale.spec = Some(k8s_openapi::api::autoscaling::v1::ScaleSpec { replicas: Some(4) });
-    scene
-        .widgets
-        .replace_scale("w", &PostParams::default(), &scale)
-        .await
-        .expect("scaled");
-    let more = json!({"spec": {"replicas": 5}});
-    scene
-        .widgets
-        .patch_scale("w", &PatchParams::default(), &Patch::Merge(&more))
-        .await
-        .expect("scaled");
-    let scaled = scene.widgets.get("w").await.expect("a widget");
-    assert_eq!(
-        (scaled.spec.replicas, scaled.metadata.generation),
-        (Some(5), Some(4)),
-        "a scale is a change of the specification, a status is not"
-    );
 }
 
 #[tokio::test]

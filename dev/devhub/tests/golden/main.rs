@@ -177,8 +177,8 @@ mod tests {
     #[test]
     fn reads_every_file_of_the_index() {
         let scenarios = scenario::all();
-        assert_eq!(scenarios.len(), 68);
+        assert_eq!(scenarios.len(), 66);
         let steps: usize = scenarios.iter().map(|scenario| scenario.steps.len()).sum();
-        assert_eq!(steps, 1831);
+        assert_eq!(steps, 1724);
     }
 }

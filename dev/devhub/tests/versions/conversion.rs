@@ -84,7 +84,7 @@ async fn a_write_goes_through_the_stored_version_and_back() {
 }
 
 #[tokio::test]
-async fn status_and_scale_are_those_of_the_asked_version() {
+async fn a_status_is_that_of_the_asked_version() {
     let scene = Scene::new().await;
     scene.create(&convs("v2"), &new("a", "h", "1")).await;
     let status = json!({ "status": { "phase": "Up" }, "spec": { "host": "ignored" } });
@@ -93,15 +93,8 @@ async fn status_and_scale_are_those_of_the_asked_version() {
         (&answer["status"]["phase"], &answer["spec"]["host"]),
         (&json!("Up"), &json!("h"))
     );
-    let scale = scene
-        .patch(
-            &format!("{}/scale", conv("v2", "a")),
-            &json!({ "spec": { "replicas": 4 } }),
-        )
-        .await;
-    assert_eq!(scale["spec"]["replicas"], 4);
     let stored = scene.get(&conv("v1", "a")).await;
-    assert_eq!(stored["spec"], json!({ "hostPort": "h:1", "replicas": 4 }));
+    assert_eq!(stored["spec"], json!({ "hostPort": "h:1" }));
     assert_eq!(stored["status"]["phase"], "Up");
 }
 

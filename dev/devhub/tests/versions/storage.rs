@@ -1,6 +1,5 @@
 //! In which version objects are stored, and how a definition leaves one behind.
 
-use devhub::DevHub;
 use serde_json::{Value, json};
 
 use crate::{DEFINITION, Scene, conv, convs, new, old};
@@ -108,54 +107,4 @@ async fn a_version_that_is_not_served_can_still_be_the_stored_one() {
     scene.ok("DELETE", DEFINITION, "application/json", None).await;
     let (code, _) = scene.send("GET", DEFINITION, "application/json", None).await;
     assert_eq!(code, 404);
-}
-
-#[tokio::test]
-async fn versions_and_policies_outlive_the_hub() {
-    let dir = tempfile::tempdir().expect("a folder");
-    let builder = || DevHub::builder().without_controllers().data_dir(dir.path());
-    let scene = Scene::of(builder()).await;
-    scene.create(&convs("v1"), &old("a", "h:1")).await;
-    store(&scene, "v2").await;
-    scene.create(&convs("v2"), &new("b", "h", "2")).await;
-    let registration = "/apis/admissionregistration.k8s.io/v1";
-    let policy = json!({
-        "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy", "metadata": { "name": "p" },
-        "spec": { "validations": [{ "expression": "false" }], "matchConstraints": { "resourceRules": [
-            { "operations": ["DELETE"], "apiGroups": ["conv.example.io"], "apiVersions": ["*"], "resources": ["convs"] }] } },
-    });
-    let binding = json!({
-        "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicyBinding", "metadata": { "name": "b" },
-        "spec": { "policyName": "p", "validationActions": ["Deny"] },
-    });
-    scene
-        .create(&format!("{registration}/validatingadmissionpolicies"), &policy)
-        .await;
-    scene
-        .create(
-            &format!("{registration}/validatingadmissionpolicybindings"),
-            &binding,
-        )
-        .await;
-
-    // The second restart begins with what the first one left.
-    let scene = scene.again(builder()).await.again(builder()).await;
-    scene.conversions();
-    assert_eq!(
-        scene.get(&conv("v1", "a")).await["spec"],
-        json!({ "hostPort": "h:1" })
-    );
-    assert_eq!(
-        scene.get(&conv("v2", "b")).await["spec"],
-        json!({ "host": "h", "port": "2" })
-    );
-    assert_eq!(scene.conversions(), [], "each is stored as it was");
-    assert_eq!(
-        scene.get(&conv("v1", "b")).await["spec"],
-        json!({ "hostPort": "h:2" })
-    );
-    let (code, _) = scene
-        .send("DELETE", &conv("v1", "a"), "application/json", None)
-        .await;
-    assert_eq!(code, 422);
 }

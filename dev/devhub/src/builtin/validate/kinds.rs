@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{config, event, lease, policy, policy_binding, rbac, secret, webhook};
 use crate::Resource;
-use crate::builtin::workloads::prepare as workloads;
+use crate::builtin::faults::invalid_value;
 use crate::builtin::{metadata, requests, traits};
 
 /// What validation found.
@@ -44,17 +44,13 @@ pub fn validate_update(resource: &Resource, new: &Value, old: &Value) -> Outcome
         ("rbac.authorization.k8s.io", "RoleBinding" | "ClusterRoleBinding") => {
             errors.extend(rbac::validate_binding_update(new, old));
         }
-        // These compare with what was before after they have looked at the whole.
-        ("apps", _) => {}
-        _ if workloads::is_workload(resource) => {
-            errors.extend(workloads::validate_change(resource, new, old));
+        ("apps", "ControllerRevision") if new.get("data") != old.get("data") => {
+            let data = new.get("data").unwrap_or(&empty);
+            errors.push(invalid_value("data", data, "field is immutable"));
         }
         _ => {}
     }
     errors.extend(validate_content(resource, new));
-    if resource.group == "apps" && workloads::is_workload(resource) {
-        errors.extend(workloads::validate_change(resource, new, old));
-    }
     let warnings = if resource.kind == "Secret" && resource.group.is_empty() {
         secret::warnings(new)
     } else {
@@ -89,7 +85,6 @@ fn validate_content(resource: &Resource, object: &Value) -> Vec<FieldError> {
         ("rbac.authorization.k8s.io", "ClusterRole") => rbac::validate_cluster_role(object),
         ("rbac.authorization.k8s.io", "RoleBinding") => rbac::validate_role_binding(object),
         ("rbac.authorization.k8s.io", "ClusterRoleBinding") => rbac::validate_cluster_role_binding(object),
-        _ if workloads::is_workload(resource) => workloads::validate(resource, object),
         _ => Vec::new(),
     }
 }

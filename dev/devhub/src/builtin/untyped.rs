@@ -1,12 +1,16 @@
-//! The rows of the workload kinds.
+//! Kinds that are stored as they come: workloads, services, volumes and their neighbours.
 //!
-//! Decides names, scopes, short names and subresources; never behaviour.
+//! They have metadata, a generation and, where upstream has one, a status behind a subresource of its own. Everything else in them is
+//! free-form: nothing is filled in and nothing is refused.
 
+use serde_json::{Value, json};
+
+use super::kinds::{Row, row};
+use super::schema::{OBJECT_META, REFERENCE};
+use crate::Resource;
 use crate::Scope::{Cluster, Namespaced};
-use crate::builtin::kinds::{Row, row};
 
-/// The workload kinds that are served.
-pub(in crate::builtin) const ROWS: &[Row] = &[
+pub(super) const ROWS: &[Row] = &[
     row("", "Endpoints", "endpoints", Namespaced).short(&["ep"]),
     row("", "LimitRange", "limitranges", Namespaced).short(&["limits"]),
     row("", "Node", "nodes", Cluster).short(&["no"]).status(),
@@ -23,7 +27,6 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
     row("", "ReplicationController", "replicationcontrollers", Namespaced)
         .short(&["rc"])
         .common()
-        .scale()
         .status(),
     row("", "ResourceQuota", "resourcequotas", Namespaced)
         .short(&["quota"])
@@ -32,7 +35,6 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         .short(&["svc"])
         .common()
         .status(),
-    row("apps", "ControllerRevision", "controllerrevisions", Namespaced),
     row("apps", "DaemonSet", "daemonsets", Namespaced)
         .short(&["ds"])
         .common()
@@ -40,17 +42,14 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
     row("apps", "Deployment", "deployments", Namespaced)
         .short(&["deploy"])
         .common()
-        .scale()
         .status(),
     row("apps", "ReplicaSet", "replicasets", Namespaced)
         .short(&["rs"])
         .common()
-        .scale()
         .status(),
     row("apps", "StatefulSet", "statefulsets", Namespaced)
         .short(&["sts"])
         .common()
-        .scale()
         .status(),
     row(
         "autoscaling",
@@ -88,3 +87,22 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
     .short(&["pdb"])
     .status(),
 ];
+
+/// Returns whether a resource is a built-in kind that is stored as it comes.
+pub fn is_untyped(resource: &Resource) -> bool {
+    !resource.custom && ROWS.iter().any(|row| row.is(resource))
+}
+
+/// Returns the schema of such a kind.
+pub(super) fn schema(kind: &str) -> Value {
+    json!({
+        "description": format!("A {kind}. This hub stores it as it is written."),
+        "type": "object",
+        "properties": {
+            "apiVersion": { "type": "string" },
+            "kind": { "type": "string" },
+            "metadata": { "$ref": format!("{REFERENCE}{OBJECT_META}") },
+        },
+        "x-kubernetes-preserve-unknown-fields": true,
+    })
+}

@@ -1,12 +1,72 @@
 //! Access control as kubectl meets it.
 
-use crate::rig::Rig;
+#![expect(clippy::disallowed_methods, reason = "a test reads files and clocks")]
+
+use std::process::Command;
+
+use devhub::{Authz, Controller, DevHub};
+use tempfile::TempDir;
+use tokio::runtime::Runtime;
+
+#[path = "../../../tests/testkit/kubectl.rs"]
+mod kubectl;
+
+/// A hub with access control, and a folder for kubectl's files.
+struct Rig {
+    hub: DevHub,
+    folder: TempDir,
+    runtime: Runtime,
+}
+
+impl Rig {
+    fn start() -> Self {
+        kubectl::require_kubectl();
+        let runtime = Runtime::new().expect("a runtime");
+        let builder = DevHub::builder().authz(Authz::Rbac).controllers(Controller::ALL);
+        let hub = runtime.block_on(builder.start()).expect("a hub starts");
+        let folder = tempfile::tempdir().expect("a folder");
+        hub.write_kubeconfig(&folder.path().join("kubeconfig"))
+            .expect("a kubeconfig");
+        Self { hub, folder, runtime }
+    }
+
+    fn end(self) {
+        self.runtime.block_on(self.hub.shutdown());
+    }
+
+    /// Runs kubectl; returns whether it succeeded and all that it printed.
+    fn kubectl(&self, words: &str) -> (bool, String) {
+        let output = Command::new("kubectl")
+            .env("KUBECONFIG", self.folder.path().join("kubeconfig"))
+            .env("HOME", self.folder.path())
+            .arg("--cache-dir")
+            .arg(self.folder.path().join("cache"))
+            .args(words.split_whitespace())
+            .output()
+            .expect("kubectl starts");
+        let said = [output.stdout, output.stderr].concat();
+        (
+            output.status.success(),
+            String::from_utf8_lossy(&said).trim().to_owned(),
+        )
+    }
+
+    fn says(&self, words: &str, expected: &str) {
+        let (succeeded, said) = self.kubectl(words);
+        assert!(succeeded && said.contains(expected), "kubectl {words}: {said}");
+    }
+
+    fn refuses(&self, words: &str, expected: &str) {
+        let (succeeded, said) = self.kubectl(words);
+        assert!(!succeeded && said.contains(expected), "kubectl {words}: {said}");
+    }
+}
 
 const SECRET: &str = "secret-of-the-team";
 
 /// A hub with access control, a namespace, and what an administrator would set up in it.
-fn prepare(rig: &Rig) -> crate::rig::Running {
-    let running = rig.start(&["--authz", "rbac"]);
+fn prepare() -> Rig {
+    let rig = Rig::start();
     for words in [
         "create namespace team",
         "create configmap settings -n team --from-literal=a=b",
@@ -21,13 +81,12 @@ fn prepare(rig: &Rig) -> crate::rig::Running {
         &format!("create secret generic {SECRET} -n team --from-literal=a=b"),
         "created",
     );
-    running
+    rig
 }
 
 #[test]
 fn roles_and_bindings_decide_what_kubectl_may_do() {
-    let rig = Rig::new();
-    let running = prepare(&rig);
+    let rig = prepare();
     rig.says("get configmaps -n team --as jane", "settings");
     rig.refuses(
         "get configmaps -n default --as jane",
@@ -54,13 +113,12 @@ fn roles_and_bindings_decide_what_kubectl_may_do() {
         "get --raw /metrics --as jane",
         "forbidden: User \"jane\" cannot get path \"/metrics\"",
     );
-    assert_eq!(running.end("-TERM"), 0);
+    rig.end();
 }
 
 #[test]
 fn can_i_answers_from_the_same_rules() {
-    let rig = Rig::new();
-    let running = prepare(&rig);
+    let rig = prepare();
     for (words, answer) in [
         ("auth can-i create pods -n team --as boss", "yes"),
         ("auth can-i get configmaps -n team --as jane", "yes"),
@@ -89,13 +147,12 @@ fn can_i_answers_from_the_same_rules() {
         assert!(list.contains(text), "{text}: {list}");
     }
     assert!(!list.contains("secrets"), "{list}");
-    assert_eq!(running.end("-TERM"), 0);
+    rig.end();
 }
 
 #[test]
 fn nobody_gives_more_than_he_has_unless_he_may() {
-    let rig = Rig::new();
-    let running = prepare(&rig);
+    let rig = prepare();
     rig.says(
         "create role own -n team --verb=get --resource=configmaps --as boss",
         "created",
@@ -140,13 +197,12 @@ fn nobody_gives_more_than_he_has_unless_he_may() {
         "create clusterrole all --aggregation-rule=a=b --as ann",
         "must have cluster-admin privileges to use the aggregationRule",
     );
-    assert_eq!(running.end("-TERM"), 0);
+    rig.end();
 }
 
 #[test]
 fn acting_as_somebody_needs_the_right_to_impersonate_every_part() {
-    let rig = Rig::new();
-    let running = prepare(&rig);
+    let rig = prepare();
     rig.says("create clusterrole actor --verb=impersonate --resource=users,groups --resource-name=jane --resource-name=devs", "created");
     rig.says(
         "create clusterrolebinding actor --clusterrole=actor --serviceaccount=team:robot",
@@ -158,7 +214,7 @@ fn acting_as_somebody_needs_the_right_to_impersonate_every_part() {
     let as_robot = |words: &str| {
         format!(
             "{words} --kubeconfig /dev/null --insecure-skip-tls-verify --token {token} --server {}",
-            running.line.trim().rsplit_once("hub=").expect("a url").1
+            rig.hub.url()
         )
     };
     rig.says(
@@ -182,17 +238,18 @@ fn acting_as_somebody_needs_the_right_to_impersonate_every_part() {
         "created",
     );
     rig.says(&as_robot("get configmaps -n team"), "settings");
-    assert_eq!(running.end("-TERM"), 0);
+    rig.end();
 }
 
 #[test]
 fn aggregated_roles_take_in_new_ones_at_once_and_show_them() {
-    let rig = Rig::new();
-    let running = prepare(&rig);
-    let file = rig.write(
-        "role.yaml",
+    let rig = prepare();
+    let file = rig.folder.path().join("role.yaml");
+    std::fs::write(
+        &file,
         "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata:\n  name: things-view\n  labels: {rbac.authorization.k8s.io/aggregate-to-view: \"true\"}\nrules:\n- {apiGroups: [\"\"], resources: [things], verbs: [get]}\n",
-    );
+    )
+    .expect("writable");
     rig.refuses("auth can-i get things -n team --as jane", "no");
     rig.says(&format!("apply -f {}", file.display()), "created");
     rig.says("auth can-i get things -n team --as jane", "yes");
@@ -204,5 +261,5 @@ fn aggregated_roles_take_in_new_ones_at_once_and_show_them() {
             .contains("- things")
     });
     assert!(shown, "the controller writes the rules of aggregated roles");
-    assert_eq!(running.end("-TERM"), 0);
+    rig.end();
 }
