@@ -301,7 +301,8 @@ fn every_label_and_annotation_that_is_explained_is_a_constant() {
     let constants = |folders: &[&str]| {
         let all = folders.iter().flat_map(|folder| sources(folder));
         let texts: Vec<String> = all.map(|(_, text)| text).collect();
-        texts.concat()
+        // A quote as a character opens no text.
+        texts.concat().replace("'\"'", "")
     };
     let of_api = constants(&["crates/api/src"]);
     let own = constants(&[

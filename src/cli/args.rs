@@ -2,15 +2,12 @@
 //!
 //! Decides only how words become values. Never does what is asked; each subcommand has a file of its own.
 
-use std::time::Duration;
-
 use clap::{Parser, Subcommand};
 
 use super::{
     CheckArgs, ColourArg, CompletionsArgs, CrdsArgs, DefinitionsArgs, DoctorArgs, ExplainArgs, ManArgs,
     PlanArgs, PolicyArgs, ReferenceArgs, RenderArgs, ServeArgs, SnapshotArgs, WhyArgs,
 };
-use kubernetes::duration::GoDuration;
 
 /// Guards and drives the add-ons of an Open Cluster Management hub.
 #[derive(Debug, Parser)]
@@ -99,31 +96,4 @@ pub enum Command {
     Completions(CompletionsArgs),
     /// Print the manual page, or write all pages into a folder.
     Man(ManArgs),
-}
-
-/// Where something with a namespace lies: a Lease, a Secret, an account.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LeasePlace {
-    /// Its namespace.
-    pub namespace: String,
-    /// Its name.
-    pub name: String,
-}
-
-/// Reads a namespace and a name.
-pub(super) fn lease(text: &str) -> Result<LeasePlace, String> {
-    let fits = |part: &str| !part.is_empty() && !part.contains('/');
-    match text.split_once('/') {
-        Some((namespace, name)) if fits(namespace) && fits(name) => Ok(LeasePlace {
-            namespace: namespace.to_owned(),
-            name: name.to_owned(),
-        }),
-        Some(_) | None => Err("write a namespace and a name, for instance tidegate/leader".to_owned()),
-    }
-}
-
-/// Reads a length of time as Kubernetes writes it.
-pub(super) fn length(text: &str) -> Result<Duration, String> {
-    let read = GoDuration::parse(text).ok().and_then(GoDuration::length);
-    read.ok_or_else(|| "must be a length of time, such as 10s, 1m30s or 0".to_owned())
 }

@@ -39,13 +39,14 @@ mod terminal;
 mod ui;
 mod watch;
 mod why;
+mod words;
 
 pub use self::{
     about::*, crds::*, explain::*, hub::*, install::*, logs::*, options::*, plan::*, settings::*,
 };
-pub use self::{args::Cli, args::Command, args::LeasePlace, run::run, ui::UiArgs};
+pub use self::{args::Cli, args::Command, run::run, ui::UiArgs};
 pub use self::{doctor::DoctorArgs, error::CliError, policy::PolicyArgs, print::OutputFormat};
-pub use self::{render::*, rollout::*, shell::*, snapshot::*, terminal::*, why::*};
+pub use self::{render::*, rollout::*, shell::*, snapshot::*, terminal::*, why::*, words::*};
 pub use audit::{AuditArgs, AuditTo};
 pub use check::{CheckArgs, FailOn, MissingFactsArg, Output};
 pub use definitions::{ApplyArgs, DefinitionsArgs, DefinitionsCommand, DefinitionsPlanArgs, RevertArgs};

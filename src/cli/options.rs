@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::Args;
 use kubernetes::names::{is_dns1123_label, is_dns1123_subdomain};
 
-use super::args::{LeasePlace, lease, length};
+use super::words::{LeasePlace, lease, length};
 use crate::controllers::TideOptions;
 use admission::BlastRadius;
 use model::{HubNamespaces, ReservedSigner, ReservedSigners};
@@ -77,7 +77,6 @@ pub struct RightsArgs {
 }
 
 impl RightsArgs {
-    /// Returns the namespaces.
     pub(super) fn namespaces(&self) -> HubNamespaces {
         HubNamespaces::of(self.hub_permission_namespaces.iter().map(String::as_str))
     }

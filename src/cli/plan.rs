@@ -31,22 +31,9 @@ use store::Settings;
     override_usage = "tidegate plan [OPTIONS] <DUMP>\n       tidegate plan [OPTIONS] --live [--context <NAME>]"
 )]
 pub struct PlanArgs {
-    /// Dump of `tidegate snapshot`, or a file or folder of manifests; `--live` reads the hub instead.
-    #[arg(
-        value_name = "DUMP",
-        required_unless_present = "live",
-        conflicts_with = "live"
-    )]
-    pub dump: Option<PathBuf>,
-    /// Read the hub instead of a dump; nothing is written to it.
-    #[arg(long)]
-    pub live: bool,
-    /// Which hub.
+    /// The hub, and what is applied to it first.
     #[command(flatten)]
-    pub hub: HubArgs,
-    /// Objects to apply first: a file or folder, `-` for standard input. Repeatable.
-    #[arg(long = "change", value_name = "FILE")]
-    pub changes: Vec<PathBuf>,
+    pub input: PlanInput,
     /// What is said.
     #[command(flatten)]
     pub question: PlanQuestion,
@@ -68,6 +55,59 @@ impl PlanArgs {
             PlanFormat::Markdown if !self.question.all => Listing::Short,
             PlanFormat::Markdown | PlanFormat::Text | PlanFormat::Json => listing(self.question.all),
         }
+    }
+}
+
+/// A hub, and changes that are applied to it first.
+#[derive(Args, Clone, Debug)]
+pub struct PlanInput {
+    /// Dump of `tidegate snapshot`, or a file or folder of manifests; `--live` reads the hub instead.
+    #[arg(
+        value_name = "DUMP",
+        required_unless_present = "live",
+        conflicts_with = "live"
+    )]
+    pub dump: Option<PathBuf>,
+    /// Read the hub instead of a dump; nothing is written to it.
+    #[arg(long)]
+    pub live: bool,
+    /// Which hub.
+    #[command(flatten)]
+    pub hub: HubArgs,
+    /// Objects to apply first: a file or folder, `-` for standard input. Repeatable.
+    #[arg(long = "change", value_name = "FILE")]
+    pub changes: Vec<PathBuf>,
+}
+
+/// A hub as it was read, and changes that its gate would admit.
+pub(super) struct PlannedHub {
+    pub(super) hub: Hub,
+    pub(super) now: Timestamp,
+    pub(super) settings: Settings,
+    pub(super) changes: Vec<File>,
+}
+
+impl PlanInput {
+    /// Reads the hub and the changes; an exit status where its gate would refuse them, which is printed.
+    pub(super) fn read(
+        &self,
+        gate: &GateArgs,
+        behaviour: &BehaviourArgs,
+        output: PlanFormat,
+    ) -> Result<Result<PlannedHub, ExitCode>, CliError> {
+        let reading = live::dump_or_seen(self.dump.as_deref(), &self.hub, behaviour)?;
+        let controllers = behaviour.of(&reading.settings)?;
+        let (hub, now) = (reading.hub, reading.now);
+        let changes = read(&self.changes)?;
+        if let Some(status) = refused(gate, &controllers, &hub, now, &changes, output)? {
+            return Ok(Err(status));
+        }
+        Ok(Ok(PlannedHub {
+            hub,
+            now,
+            settings: controllers.settings(),
+            changes: changes.files,
+        }))
     }
 }
 
@@ -100,14 +140,16 @@ pub enum PlanFormat {
 }
 
 pub(super) fn run(args: &PlanArgs) -> Result<ExitCode, CliError> {
-    let reading = live::dump_or_seen(args.dump.as_deref(), &args.hub, &args.behaviour)?;
-    let controllers = args.behaviour.of(&reading.settings)?;
-    let (hub, now) = (reading.hub, reading.now);
-    let changes = read(&args.changes)?;
-    if let Some(status) = refused(&args.gate, &controllers, &hub, now, &changes, args.output)? {
-        return Ok(status);
-    }
-    let settings = controllers.settings();
+    let planned = match args.input.read(&args.gate, &args.behaviour, args.output)? {
+        Ok(planned) => planned,
+        Err(status) => return Ok(status),
+    };
+    let PlannedHub {
+        hub,
+        now,
+        settings,
+        changes,
+    } = planned;
     for (key, fault) in hub.store(settings.clone()).faults() {
         complain(&Shown::line(&format!(
             "tidegate: {key} cannot be read, and the plan is made without it: {fault}"
@@ -127,7 +169,7 @@ pub(super) fn run(args: &PlanArgs) -> Result<ExitCode, CliError> {
         return Ok(ExitCode::SUCCESS);
     }
     let progress = Progress::begin("playing what would happen");
-    let foreseen = Foreseen::of(args, &hub, &changes.files, &settings, now);
+    let foreseen = Foreseen::of(args, &hub, &changes, &settings, now);
     drop(progress);
     foreseen.tell(args)?;
     Ok(ExitCode::SUCCESS)
@@ -148,7 +190,7 @@ impl Foreseen {
         let mut addons = insight::forecast::forecast(&with_changes, settings.clone(), now);
         let mut upgrades = insight::forecast::upgrades(&with_changes, settings.clone(), now);
         let mut same = 0;
-        if !args.changes.is_empty() {
+        if !args.input.changes.is_empty() {
             let known = insight::forecast::upgrades(hub, settings.clone(), now);
             upgrades.retain(|upgrade| !known.contains(upgrade));
             let before = insight::forecast::forecast(hub, settings.clone(), now);
@@ -216,7 +258,7 @@ fn text(addons: &[Forecast], same: usize, upgrades: &[UpgradeForecast], listing:
 }
 
 /// Judges the changes as the gate of that hub would; what it refuses is printed, and what it warns of as well.
-pub(super) fn refused(
+fn refused(
     gate: &GateArgs,
     controllers: &ControllerArgs,
     hub: &Hub,

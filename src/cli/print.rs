@@ -10,7 +10,6 @@ use super::CliError;
 use anstyle::{AnsiColor, Style};
 use kubernetes::field::{Listing, Shown, folded};
 
-/// Prints a page.
 pub(super) fn print(page: &Shown) -> Result<(), CliError> {
     put(&mut std::io::stdout().lock(), page.as_str()).map_err(CliError::Print)
 }

@@ -3,16 +3,14 @@
 //! Decides where hub and changes come from, as `plan` does, and the exit status. How works are made, and where each value comes from, is
 //! decided by the controllers' own planner.
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
 
-use super::check::read;
-use super::plan::{PlanFormat, changed, refused};
+use super::plan::{PlanFormat, PlanInput, changed};
 use super::policy::written;
 use super::print::{complain, print};
-use super::{BehaviourArgs, CliError, GateArgs, HubArgs, live};
+use super::{BehaviourArgs, CliError, GateArgs};
 use insight::forecast::{RenderedCluster, works, works_json, works_notes};
 use kubernetes::field::{Shown, one_line};
 
@@ -28,25 +26,12 @@ use kubernetes::field::{Shown, one_line};
 pub struct RenderArgs {
     /// Name of the add-on.
     pub addon: String,
-    /// Dump of `tidegate snapshot`, or a file or folder of manifests; `--live` reads the hub instead.
-    #[arg(
-        value_name = "DUMP",
-        required_unless_present = "live",
-        conflicts_with = "live"
-    )]
-    pub dump: Option<PathBuf>,
     /// The cluster.
     #[arg(long, value_name = "NAME")]
     pub cluster: String,
-    /// Read the hub instead of a dump; nothing is written to it.
-    #[arg(long)]
-    pub live: bool,
-    /// Which hub.
+    /// The hub, and what is applied to it first.
     #[command(flatten)]
-    pub hub: HubArgs,
-    /// Objects to apply first: a file or folder, `-` for standard input. Repeatable.
-    #[arg(long = "change", value_name = "FILE")]
-    pub changes: Vec<PathBuf>,
+    pub input: PlanInput,
     /// Form of the answer.
     #[arg(short, long, value_enum, value_name = "FORM", default_value_t = RenderFormat::Yaml)]
     pub output: RenderFormat,
@@ -68,16 +53,14 @@ pub enum RenderFormat {
 }
 
 pub(super) fn run(args: &RenderArgs) -> Result<ExitCode, CliError> {
-    let reading = live::dump_or_seen(args.dump.as_deref(), &args.hub, &args.behaviour)?;
-    let controllers = args.behaviour.of(&reading.settings)?;
-    let (hub, now) = (reading.hub, reading.now);
-    let changes = read(&args.changes)?;
-    if let Some(status) = refused(&args.gate, &controllers, &hub, now, &changes, PlanFormat::Text)? {
-        return Ok(status);
-    }
-    let hub = changed(&hub, &changes.files);
+    let read = args.input.read(&args.gate, &args.behaviour, PlanFormat::Text)?;
+    let planned = match read {
+        Ok(planned) => planned,
+        Err(status) => return Ok(status),
+    };
+    let hub = changed(&planned.hub, &planned.changes);
     let asked = (args.addon.as_str(), args.cluster.as_str());
-    let rendered = works(&hub, controllers.settings(), asked, now)
+    let rendered = works(&hub, planned.settings, asked, planned.now)
         .map_err(|error| CliError::Refused(Box::new(error)))?;
     match args.output {
         RenderFormat::Yaml => yaml(&rendered)?,

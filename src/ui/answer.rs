@@ -10,10 +10,8 @@ use serde_json::{Value, json};
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; \
                       form-action 'none'; frame-ancestors 'none'";
 
-/// What JSON is.
 pub(super) const JSON: &str = "application/json";
 
-/// What a stream of events is.
 pub(super) const EVENTS: &str = "text/event-stream";
 
 /// Reports whether an answer is a stream of events.

@@ -5,9 +5,7 @@
 /// One file.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Asset {
-    /// What it is.
     pub(super) kind: &'static str,
-    /// Its text.
     pub(super) text: &'static str,
 }
 

@@ -17,7 +17,6 @@ const MOST_ASKED: usize = 256;
 /// A question of rights.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Question {
-    /// The kind.
     pub(super) kind: Kind,
     /// Where; "" everywhere.
     pub(super) namespace: String,
@@ -49,7 +48,6 @@ impl Question {
         }
     }
 
-    /// Returns the verb.
     pub(super) fn verb(&self) -> &'static str {
         if self.name.is_empty() { "list" } else { "get" }
     }

@@ -33,7 +33,6 @@ const ESTABLISH_WITHIN: Duration = Duration::from_secs(30);
 
 type Cause = Box<dyn std::error::Error + Send + Sync>;
 
-/// The hub.
 pub(super) enum Hub {
     /// One of our own.
     Own {
@@ -62,7 +61,6 @@ impl Hub {
         }
     }
 
-    /// Returns a client.
     pub(super) fn client(&self) -> Client {
         match self {
             Self::Own { hub, .. } => hub.client(),

@@ -34,7 +34,6 @@ pub(super) struct Question<'a> {
     pub(super) ca_bundle: &'a str,
 }
 
-/// Looks at the certificate.
 pub(super) async fn look(question: &Question<'_>) -> Result<ShownCertificate, String> {
     let provider = Arc::new(aws_lc_rs::default_provider());
     let name = ServerName::try_from(question.name.to_owned())

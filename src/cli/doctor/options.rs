@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::cli::args::lease;
+use crate::cli::words::lease;
 use crate::cli::{BehaviourArgs, ControllersMode, LeasePlace, Only, OutputFormat};
 
 /// Say what is wrong with a hub for Tidegate, and what to do about it.

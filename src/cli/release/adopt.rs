@@ -33,7 +33,7 @@ pub struct AdoptArgs {
 }
 
 fn account(text: &str) -> Result<LeasePlace, String> {
-    crate::cli::args::lease(text).map_err(|_other| {
+    crate::cli::words::lease(text).map_err(|_other| {
         "write a namespace and a name, for instance tidegate/tidegate-controllers".to_owned()
     })
 }

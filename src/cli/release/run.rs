@@ -14,9 +14,9 @@ use serde_json::Value;
 
 use super::apply::{self, Taken};
 use super::hub::{ADDONS, BINDINGS, INSTANCES, LEASES};
-use crate::cli::args::lease;
 use crate::cli::print::print;
 use crate::cli::settings::SettingsReading;
+use crate::cli::words::lease;
 use crate::cli::{CliError, ControllerFlags, HubArgs, LeasePlace, Manage, SettingsArgs, connect};
 use api::names::annotations::{LIFECYCLE, LIFECYCLE_TIDEGATE};
 use kubernetes::field::Shown;

@@ -7,8 +7,8 @@ use std::net::SocketAddr;
 use clap::Args;
 
 use super::DoorArgs;
-use crate::cli::args::{LeasePlace, lease};
 use crate::cli::options::{STOCK_LEASE, stock_lease};
+use crate::cli::words::{LeasePlace, lease};
 use crate::cli::{
     AuditArgs, CliError, ControllersMode, GateArgs, GivenWords, HubArgs, LogArgs, Only, RightsArgs, StockArg,
     TideArgs, UiArgs,

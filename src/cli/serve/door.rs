@@ -12,7 +12,7 @@ use tracing::error;
 
 use super::reload::Files;
 use super::trouble::Trouble;
-use crate::cli::args::{LeasePlace, lease, length};
+use crate::cli::words::{LeasePlace, lease, length};
 use crate::cli::{CliError, Only};
 use crate::controllers::CertificateOptions;
 use crate::server::{Callers, Certificate, ClientAuthority, Health, Pages, PagesAt, PathSecrets};

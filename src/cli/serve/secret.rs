@@ -61,7 +61,6 @@ impl SecretSource {
         hash.finalize().into()
     }
 
-    /// Reads the certificate.
     pub(super) fn read(&self) -> Result<Certificate, Trouble> {
         let in_secret = |words: String| Trouble::Secret {
             place: self.place.clone(),

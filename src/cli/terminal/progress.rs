@@ -24,7 +24,6 @@ pub(in crate::cli) struct Progress {
 }
 
 impl Progress {
-    /// Begins.
     pub(in crate::cli) fn begin(what: &str) -> Self {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
         bar.set_style(style());

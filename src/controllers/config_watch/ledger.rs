@@ -107,7 +107,6 @@ impl Ledger {
         }
     }
 
-    /// A list begins.
     pub(super) fn list_begins(&mut self) {
         self.unlisted = self.entries.keys().cloned().collect();
     }

@@ -53,7 +53,6 @@ enum TypeReport {
     Faulty(TypeFault),
 }
 
-/// The watch of one type.
 pub(super) struct TypeWatch {
     client: Client,
     discovery: Discovery,

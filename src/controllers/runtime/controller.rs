@@ -62,7 +62,6 @@ impl Planned {
     }
 }
 
-/// A controller.
 pub(in crate::controllers) trait Controller: Send + std::fmt::Debug {
     /// Returns what should be written for an owner.
     fn plan(&mut self, store: &mut Store, owner: &Owner, at: Moment) -> Planned;

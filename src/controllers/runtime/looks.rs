@@ -41,7 +41,6 @@ pub(super) struct Looks {
 }
 
 impl Looks {
-    /// Begins a look.
     pub(super) fn begin(&mut self, objects: impl IntoIterator<Item = ObjectKey>) -> Look {
         self.begun += 1;
         let objects: BTreeSet<ObjectKey> = objects.into_iter().collect();

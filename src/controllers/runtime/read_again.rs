@@ -22,7 +22,6 @@ const PATIENCE: Duration = Duration::from_secs(10);
 #[derive(Debug, thiserror::Error)]
 #[error("cannot read {object}")]
 pub(super) struct Unread {
-    /// Which one.
     pub(super) object: ObjectKey,
     /// Why.
     #[source]

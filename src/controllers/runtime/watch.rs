@@ -67,7 +67,7 @@ pub(in crate::controllers) async fn watch_kind(client: Client, kind: Kind, ends:
     let watches = ends.metrics.staleness().clone();
     // Only objects that count are asked for; a hub has many others.
     let pages = PagedWatch::new(&client, resource(kind), kind.selector(), move || {
-        watches.heard(kind.word())
+        watches.heard(kind.word());
     });
     let mut watch = Watch {
         kind,

@@ -76,7 +76,6 @@ impl Standing {
         self.shown.contains(name)
     }
 
-    /// Returns a configuration by kind and name.
     pub(super) fn configuration(&self, kind: &str, name: &str) -> Option<&Value> {
         let all = if kind.starts_with("Mutating") {
             &self.mutating

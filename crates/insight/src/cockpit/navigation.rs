@@ -96,9 +96,8 @@ pub struct Page {
     pub room: usize,
 }
 
-impl Page {
-    /// Returns a page without any rollout yet.
-    pub fn new() -> Self {
+impl Default for Page {
+    fn default() -> Self {
         Self {
             place: View::Rollouts,
             pictures: Vec::new(),
@@ -112,7 +111,9 @@ impl Page {
             room: 10,
         }
     }
+}
 
+impl Page {
     /// Takes in new pictures. The chosen rollout and cluster stay chosen, by name.
     pub fn see(&mut self, pictures: Pictures) {
         let chosen = self
@@ -393,7 +394,7 @@ mod tests {
     }
 
     fn app() -> Page {
-        let mut app = Page::new();
+        let mut app = Page::default();
         app.see(vec![
             picture("a", &[]),
             picture(

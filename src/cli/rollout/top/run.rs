@@ -90,7 +90,7 @@ async fn show(
     let (told, mut news) = mpsc::unbounded_channel();
     listen(told.clone());
     let mut end = signals::end_requested()?;
-    let mut app = Page::new();
+    let mut app = Page::default();
     let mut begin = args.name.clone();
     let coloured = is_coloured();
     let mut ticks = interval(TICK);

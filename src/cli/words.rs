@@ -1,0 +1,34 @@
+//! How words of the command line become values that several flags share.
+//!
+//! Decides only that. Never knows a flag.
+
+use std::time::Duration;
+
+use kubernetes::duration::GoDuration;
+
+/// Where something with a namespace lies: a Lease, a Secret, an account.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeasePlace {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+}
+
+/// Reads a namespace and a name.
+pub(super) fn lease(text: &str) -> Result<LeasePlace, String> {
+    let fits = |part: &str| !part.is_empty() && !part.contains('/');
+    match text.split_once('/') {
+        Some((namespace, name)) if fits(namespace) && fits(name) => Ok(LeasePlace {
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+        }),
+        Some(_) | None => Err("write a namespace and a name, for instance tidegate/leader".to_owned()),
+    }
+}
+
+/// Reads a length of time as Kubernetes writes it.
+pub(super) fn length(text: &str) -> Result<Duration, String> {
+    let read = GoDuration::parse(text).ok().and_then(GoDuration::length);
+    read.ok_or_else(|| "must be a length of time, such as 10s, 1m30s or 0".to_owned())
+}
