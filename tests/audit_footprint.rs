@@ -7,7 +7,6 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use admission::Operation;
-use admission::policy::{Origin, PolicySet, Source};
 use audit::{Asks, Facts, Inputs, KINDS, Part, Rulebook, Shift, judge};
 use jiff::Timestamp;
 use model::ConfigType;
@@ -15,6 +14,7 @@ use serde_json::{Value, json};
 use store::{ByTwoNames, Kind, Name, ObjectKey, PlacementFacts, ShardedMap};
 
 use crate::testkit::pages::pages;
+use crate::testkit::policies;
 
 fn audited(object: &Value) -> Option<ObjectKey> {
     let kind = KINDS
@@ -103,20 +103,7 @@ fn nosy() -> Rulebook {
             "validationActions": ["Warn"],
             "facts": ["addon", "cluster", "configs", "placements", "peers"],
             "validations": [{"id": "all", "expression": "false", "messageExpression": text}]}});
-    let source = Source {
-        origin: Origin::Hub,
-        document,
-    };
-    let loaded = PolicySet::load(&[source], &[], &PolicySet::default());
-    assert!(
-        loaded.reports.iter().all(|report| report.faults.is_empty()),
-        "{:?}",
-        loaded.reports
-    );
-    Rulebook {
-        policies: loaded.set,
-        ..Rulebook::default()
-    }
+    policies::rulebook(&[document])
 }
 
 fn differences(rulebook: &Rulebook) -> (usize, String) {

@@ -14,6 +14,7 @@ use store::Facts;
 use crate::properties_admission::addons;
 use crate::testkit::asked::{Asked, resource};
 use crate::testkit::pages::pages;
+use crate::testkit::search::amount;
 
 /// A policy whose expressions are compiled.
 struct Compiled {
@@ -238,7 +239,7 @@ fn strategies() -> impl Strategy<Value = Value> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 768, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: amount(200, 1_000), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn the_backstop_admits_what_the_webhooks_admit(

@@ -6,7 +6,6 @@
 use std::thread;
 use std::time::Duration;
 
-use admission::policy::{Origin, PolicySet, Source};
 use admission::{Door, Operation, Request, RequestContext, Rulebook, Stop, Verdict, decide};
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
@@ -97,25 +96,17 @@ fn created(object: &Value, rulebook: &Rulebook, stop: &Stop) -> Verdict {
 }
 
 fn rulebook(count: usize, fields: &Value) -> Rulebook {
-    let source = |number: usize| {
+    let policy = |number: usize| {
         let mut spec = json!({"matchConstraints": {"resourceRules": [{"apiGroups": [GROUP], "apiVersions": ["*"],
                 "operations": ["CREATE", "UPDATE"], "resources": ["*"]}]},
             "validations": [{"id": "a", "message": "twice",
                 "expression": "object.spec.configs.all(a, object.spec.configs.exists_one(b, b == a))"}]});
         json_patch::merge(&mut spec, fields);
-        Source {
-            origin: Origin::Hub,
-            document: json!({"apiVersion": "tidegate.io/v1alpha1", "kind": "AddOnPolicy",
-                "metadata": {"name": format!("unique-{number}")}, "spec": spec}),
-        }
+        json!({"apiVersion": "tidegate.io/v1alpha1", "kind": "AddOnPolicy",
+            "metadata": {"name": format!("unique-{number}")}, "spec": spec})
     };
-    let sources: Vec<Source> = (0..count).map(source).collect();
-    let loaded = PolicySet::load(&sources, &[], &PolicySet::default());
-    assert_eq!(loaded.set.len(), count, "{:?}", loaded.reports);
-    Rulebook {
-        policies: loaded.set,
-        ..Rulebook::default()
-    }
+    let policies: Vec<Value> = (0..count).map(policy).collect();
+    crate::testkit::policies::rulebook(&policies)
 }
 
 fn refused(verdict: &Verdict) -> Vec<&str> {

@@ -19,6 +19,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use store::{AgentGroups, ConfigRef, ConfigType, Kind, ObjectKey, Settings};
 
+use crate::testkit::search::amount;
 use crate::testkit::world::World;
 
 /// The hub, and what is known of its specs.
@@ -447,7 +448,7 @@ impl Stage {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 160, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: amount(100, 300), ..ProptestConfig::default() })]
     #[test]
     fn no_status_and_nothing_that_a_cluster_writes_reaches_a_grant(
         templates in prop::collection::vec(drawn(), TEMPLATES),

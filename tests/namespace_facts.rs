@@ -4,7 +4,6 @@
 
 use std::collections::BTreeMap;
 
-use admission::policy::{Origin, PolicySet, Source};
 use admission::{Door, LiveFact, Operation, RequestContext, Rulebook, UnknownFacts, Verdict, decide};
 use audit::{Asks, Inputs, Shift};
 use http::{Request, Response};
@@ -21,6 +20,7 @@ use tidegate::controllers::{Tide, TideOptions};
 
 use crate::testkit::audited::{Audited, instance, objects, reports, store};
 use crate::testkit::hubs::hub;
+use crate::testkit::policies;
 use crate::testkit::waiting::until;
 
 const ADDON: &str = "addon.open-cluster-management.io";
@@ -31,20 +31,7 @@ fn policy(fields: &Value) -> Rulebook {
     json_patch::merge(&mut spec, fields);
     let document = json!({"apiVersion": "tidegate.io/v1alpha1", "kind": "AddOnPolicy",
         "metadata": {"name": "place"}, "spec": spec});
-    let source = Source {
-        origin: Origin::Hub,
-        document,
-    };
-    let loaded = PolicySet::load(&[source], &[], &PolicySet::default());
-    assert!(
-        loaded.reports.iter().all(|one| one.faults.is_empty()),
-        "{:?}",
-        loaded.reports
-    );
-    Rulebook {
-        policies: loaded.set,
-        ..Rulebook::default()
-    }
+    policies::rulebook(&[document])
 }
 
 /// Only namespaces of the team may have add-ons.

@@ -13,6 +13,7 @@ use serde_json::json;
 use store::{Event, Kind, ObjectKey, Settings, Store};
 
 use crate::testkit::drawn_settings::{DRAWN, drawn};
+use crate::testkit::search::amount;
 use crate::testkit::world::World;
 
 const GROUP: &str = "addon.open-cluster-management.io";
@@ -425,7 +426,7 @@ fn hidden_behind_green(world: &World) -> Vec<String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: amount(100, 400), ..ProptestConfig::default() })]
 
     /// Whatever happens, plans end, and a settled hub is never written to again; what is green there is what the hub says now.
     #[test]

@@ -1,6 +1,7 @@
 //! Plan scripts: stories in `tests/plan/*.txt`, told to a hub in memory; what was planned stands beside them in `*.out`.
 //!
-//! `UPDATE_EXPECT=1 cargo test --test suite plan_scripts::` writes the outputs anew. Every story ends with a proof: plans come to an end.
+//! Each is a test of its own: `cargo test --workspace --test suite -- plan_scripts::canary`. With `UPDATE_EXPECT=1` its output is written.
+//! Every story ends with a proof: plans come to an end.
 
 mod any_kind;
 mod asked;
@@ -16,7 +17,6 @@ mod words;
 mod registration;
 
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
 
 use any_kind::AnyKinds;
 use model::{HubNamespaces, ReservedSigner, ReservedSigners};
@@ -28,33 +28,178 @@ use store::{
 };
 use words::{condition_line, expand, reference_line, shape};
 
+use crate::testkit::each::{self, test_each};
 use crate::testkit::manifests::repository;
 use crate::testkit::world::World;
 
-#[test]
-fn every_story_ends_as_written() {
-    let folder = repository("tests/plan");
-    let mut stories: Vec<PathBuf> = std::fs::read_dir(&folder)
-        .expect("the folder of stories")
-        .map(|entry| entry.expect("an entry").path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "txt"))
-        .collect();
-    stories.sort();
-    assert!(stories.len() >= 8, "the stories are gone");
-    let wrong: Vec<String> = stories.iter().filter_map(|story| tell(story)).collect();
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+test_each! {
+    ends_as_written, "tests/plan", "txt":
+    addon_deleted
+    cluster_annotations
+    cluster_deleted
+    cluster_gone
+    cluster_vanished
+    cockpit
+    compat_conditions
+    compat_failures
+    compat_hooks
+    compat_progression
+    compat_references
+    compat_template
+    config_all_faults
+    config_any_kind
+    config_foreign_hash
+    config_layers
+    config_of_clusters_at_once
+    config_of_clusters_rollout
+    config_old_status
+    config_pinned
+    config_reasons
+    configs_dropped
+    creation_namespace
+    decision_grace
+    decision_in_two_groups
+    dependencies
+    discovery
+    empty_lifecycle
+    empty_lifecycle_self
+    failure
+    failures_deadline
+    failures_deadline_goes_on
+    foreign
+    foreign_config
+    hand_made
+    hook_blocks
+    hook_completes
+    hook_fails
+    hook_namespace_deleted
+    hook_never_deployed
+    hook_template_gone
+    hook_unknown
+    hosted
+    hosted_failure
+    hub_config
+    install
+    label_selector
+    late_namespace
+    late_namespace_decided
+    manage_marked
+    merged_configs
+    merged_configs_alike
+    merged_configs_off
+    missing_config
+    no_grace
+    nobody_selected
+    odd_decisions
+    opt_out
+    owners
+    permissions_held
+    phase_ended
+    placement_flaps
+    placement_shrinks
+    precedence
+    progression_keeps
+    protected_configs
+    registration_certificates
+    registration_foreign
+    registration_held
+    registration_namespace_taken
+    registration_permissions
+    registration_reserved
+    registration_signers
+    registration_stock
+    registration_token
+    registration_token_alone
+    registration_token_marked
+    registration_token_template
+    roll_up_marked
+    rollback
+    rolling_no_circle
+    rolling_update
+    rolling_update_edit
+    rolling_update_undecided
+    rollout_approval
+    rollout_approval_order
+    rollout_deadline
+    rollout_foreign
+    rollout_fresh
+    rollout_health
+    rollout_kept_placements
+    rollout_lowered
+    rollout_odd
+    rollout_overlap
+    rollout_own_version
+    rollout_pause
+    rollout_per_group
+    rollout_progressive
+    rollout_promote
+    rollout_reverted
+    rollout_share
+    rollout_tolerated
+    rollout_tolerated_per_group
+    rollout_undecided
+    rollout_window
+    strategy_switch
+    taken_over
+    template_cluster_values
+    template_edit
+    template_faults
+    template_health
+    template_hosted
+    template_options
+    template_settings
+    undo
+    undo_forged
+    undo_impossible
+    undo_kept
+    undo_merged
+    undo_order
+    undo_template
+    union
+    upgrade
+    versions_auto_upgrade
+    versions_canary
+    versions_chosen
+    versions_dropped
+    versions_explicit
+    versions_foreign
+    versions_install
+    versions_invalid
+    versions_invalid_install
+    versions_odd
+    versions_rollback
+    why_ending
+    why_ending_instance
+    why_kept_placements
+    why_mandatory_group
+    why_no_namespace
+    why_outside
+    why_placement_deleted
+    why_rendering
+    why_rollout
+    why_selection
+    why_since
+    why_whole
+    work_splitting
+    works_of_others
 }
 
-fn tell(story: &Path) -> Option<String> {
-    let script = std::fs::read_to_string(story).expect("a story");
+fn ends_as_written(name: &str) {
+    let story = repository("tests/plan").join(name).with_extension("txt");
+    let script = std::fs::read_to_string(&story).expect("a story");
     let told = Teller::new(&script).tell(&script);
     let golden = story.with_extension("out");
     if std::env::var_os("UPDATE_EXPECT").is_some() {
         std::fs::write(&golden, &told).expect("the output is written");
-        return None;
+        return;
     }
     let expected = std::fs::read_to_string(&golden).unwrap_or_default();
-    (told != expected).then(|| format!("{} differs from {}:\n{told}", story.display(), golden.display()))
+    assert!(
+        told == expected,
+        "{} differs from {}:\n{told}",
+        story.display(),
+        golden.display()
+    );
 }
 
 /// What the lines `setting <name> <value>` ask for; they hold for the whole story, wherever they stand.

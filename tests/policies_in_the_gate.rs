@@ -2,7 +2,6 @@
 //!
 //! Decides nothing about single policies; their semantics stand beside their room.
 
-use admission::policy::{Origin, PolicySet, Source};
 use admission::{Door, Enforcement, Operation, Request, RequestContext, Rulebook, Verdict, decide};
 use insight::offline::Knowledge;
 use kubernetes::field::Violation;
@@ -11,21 +10,9 @@ use serde_json::{Value, json};
 use store::Facts;
 
 fn rulebook(policies: &[Value], enforcement: &str) -> Rulebook {
-    let sources: Vec<Source> = policies
-        .iter()
-        .map(|document| Source {
-            origin: Origin::Hub,
-            document: document.clone(),
-        })
-        .collect();
-    let loaded = PolicySet::load(&sources, &[], &PolicySet::default());
-    for report in &loaded.reports {
-        assert!(report.faults.is_empty(), "{:?}", report.faults);
-    }
     Rulebook {
-        policies: loaded.set,
         enforcement: Enforcement::parse(enforcement).expect("settings"),
-        ..Rulebook::default()
+        ..crate::testkit::policies::rulebook(policies)
     }
 }
 

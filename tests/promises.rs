@@ -38,15 +38,21 @@ fn has_test(path: &str, name: &str) -> bool {
     let heads = [format!("fn {name}("), format!("async fn {name}(")];
     let is_head = |line: &&str| heads.iter().any(|head| line.starts_with(head.as_str()));
     let marks = ["#[test]", "#[tokio::test"];
-    lines
+    let listed = lines
         .iter()
-        .enumerate()
-        .filter(|(_, line)| is_head(line))
-        .any(|(at, _)| {
-            let before = lines.iter().take(at).rev();
-            let mut own = before.take_while(|line| !line.is_empty() && **line != "}");
-            own.any(|line| marks.iter().any(|mark| line.starts_with(mark)))
-        })
+        .skip_while(|line| !line.starts_with("test_each!"))
+        .take_while(|line| **line != "}")
+        .any(|line| *line == name);
+    listed
+        || lines
+            .iter()
+            .enumerate()
+            .filter(|(_, line)| is_head(line))
+            .any(|(at, _)| {
+                let before = lines.iter().take(at).rev();
+                let mut own = before.take_while(|line| !line.is_empty() && **line != "}");
+                own.any(|line| marks.iter().any(|mark| line.starts_with(mark)))
+            })
 }
 
 /// Returns how many tests a page names, all of which exist.

@@ -13,6 +13,7 @@ use serde_json::{Map, Value, json};
 use store::Facts;
 
 use crate::testkit::asked::{Asked, WrittenFacts};
+use crate::testkit::search::amount;
 
 /// Every key that some rule or stage looks at, so that wild documents reach deep.
 const KEYS: [&str; 40] = [
@@ -115,7 +116,7 @@ fn facts() -> Facts {
 }
 
 proptest! {
-    #![proptest_config(config(512))]
+    #![proptest_config(config(amount(400, 2_000)))]
 
     #[test]
     fn any_object_gets_an_answer(
@@ -276,7 +277,7 @@ fn is_readable(addon: &ClusterManagementAddOn) -> bool {
 }
 
 proptest! {
-    #![proptest_config(config(1024))]
+    #![proptest_config(config(amount(400, 2_000)))]
 
     #[test]
     fn what_the_gate_accepts_the_planner_can_read(object in addons()) {

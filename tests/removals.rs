@@ -11,6 +11,8 @@ use serde_json::json;
 use store::{Kind, RemovalBudget, Settings, Store, terms};
 use world::World;
 
+use crate::testkit::search::amount;
+
 /// What a user or the scheduler does to a hub.
 type Mistake = fn(&mut World);
 
@@ -118,7 +120,7 @@ fn budget() -> impl proptest::strategy::Strategy<Value = (usize, u32)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: amount(64, 200), failure_persistence: None, ..ProptestConfig::default() })]
 
     /// Fleets of any size, budgets of any kind, restarts at any moments, and everything that lets a fleet go: at once, or one
     /// cluster after the other.

@@ -3,7 +3,8 @@
 //! A page is Markdown. `yaml facts` blocks say what is known (before the first example: for the whole page); `yaml old`,
 //! `yaml object`, `yaml delete` and `yaml status` blocks make a question; the `text answer` block is the expected answer.
 //! `<450 KiB of text>` and `<10,001 empty objects>` in an object stand for so much.
-//! `UPDATE_EXPECT=1 cargo test --test suite rule_pages::` writes the answers; read them before you keep them.
+//! Each page is a test: `cargo test --workspace --test suite -- rule_pages::naming`. With `UPDATE_EXPECT=1` its answers are written;
+//! read them before you keep them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -14,34 +15,72 @@ use serde_json::Value;
 use store::Kind;
 
 use crate::testkit::asked::{Asked, DEFINITIONS, resource};
-use crate::testkit::pages::{Example, pages};
+use crate::testkit::each::{self, test_each};
+use crate::testkit::manifests::repository;
+use crate::testkit::pages::{Example, page, pages};
 
-#[test]
-fn every_example_gets_the_answer_on_its_page() {
+test_each! {
+    every_example_gets_its_answer, "tests/admission", "md":
+    approval
+    blast_radius
+    config
+    config_objects
+    config_protected
+    config_types
+    defaults
+    deletion
+    dependency
+    deployment_config
+    field_owner
+    in_place
+    install
+    install_namespace
+    install_strategy
+    lifecycle
+    manifest
+    metadata
+    naming
+    permission
+    placing
+    policy
+    registration
+    rolling_update
+    rollout
+    rollout_progress
+    same_object
+    schema
+    steering
+    template
+    updates
+    upgrade
+    v1beta1
+    version
+    version_order
+    version_reference
+}
+
+fn every_example_gets_its_answer(name: &str) {
+    let page = page(repository("tests/admission").join(name).with_extension("md"));
     let mut wrong = String::new();
-    for page in pages() {
-        let mut text = page.text.clone();
-        for example in &page.examples {
-            let given = answer(example);
-            if given != example.answer {
-                let place = format!("{}: {}", page.path.display(), example.title);
-                write!(
-                    wrong,
-                    "{place}\n--- expected\n{}--- given\n{given}\n",
-                    example.answer
-                )
-                .expect("a string");
-            }
-            text = with_answer(&text, &example.title, &given);
+    let mut text = page.text.clone();
+    for example in &page.examples {
+        let given = answer(example);
+        if given != example.answer {
+            let place = format!("{}: {}", page.path.display(), example.title);
+            write!(
+                wrong,
+                "{place}\n--- expected\n{}--- given\n{given}\n",
+                example.answer
+            )
+            .expect("a string");
         }
-        if std::env::var_os("UPDATE_EXPECT").is_some() {
-            std::fs::write(&page.path, text).expect("the page can be written");
-        }
+        text = with_answer(&text, &example.title, &given);
     }
-    assert!(
-        wrong.is_empty() || std::env::var_os("UPDATE_EXPECT").is_some(),
-        "{wrong}"
-    );
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        std::fs::write(&page.path, text).expect("the page can be written");
+        return;
+    }
+    assert!(wrong.is_empty(), "{wrong}");
 }
 
 #[test]

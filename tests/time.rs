@@ -9,7 +9,6 @@ mod grow;
 use std::fs;
 use std::time::{Duration, Instant};
 
-use admission::policy::{Origin, PolicySet, Source};
 use admission::{Door, Operation, Request, RequestContext, Rulebook, decide, wire};
 use grow::{Filling, Place, places};
 use serde_json::value::to_raw_value;
@@ -19,6 +18,7 @@ use store::Facts;
 use crate::testkit::asked::{DEFINITIONS, WrittenFacts};
 use crate::testkit::clock::work;
 use crate::testkit::manifests::repository;
+use crate::testkit::policies::rulebook;
 use crate::testkit::search::amount;
 
 const GROUP: &str = "addon.open-cluster-management.io";
@@ -86,22 +86,6 @@ fn facts() -> Facts {
     }))
     .expect("facts");
     written.read()
-}
-
-fn rulebook(documents: &[Value]) -> Rulebook {
-    let source = |document: &Value| Source {
-        origin: Origin::Hub,
-        document: document.clone(),
-    };
-    let sources: Vec<Source> = documents.iter().map(source).collect();
-    let loaded = PolicySet::load(&sources, &[], &PolicySet::default());
-    for report in &loaded.reports {
-        assert!(report.faults.is_empty(), "{}: {:?}", report.name, report.faults);
-    }
-    Rulebook {
-        policies: loaded.set,
-        ..Rulebook::default()
-    }
 }
 
 /// The library of policies.

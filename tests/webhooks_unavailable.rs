@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use admission::policy::{Origin, PolicySet, Source};
 use admission::{Endpoint, Rulebook, configurations};
 use devhub::TestHub;
 use serde_json::{Value, json};
@@ -16,6 +15,7 @@ use tokio::net::TcpListener;
 
 use crate::bypass::rig::{Rig, ask};
 use crate::testkit::hubs::hub;
+use crate::testkit::policies;
 
 /// How long a slow machine may take for anything.
 const PATIENCE: Duration = Duration::from_mins(5);
@@ -141,16 +141,7 @@ fn rulebook() -> Rulebook {
         ),
         policy("slow", "Ignore", slow),
     ];
-    let sources = documents.map(|document| Source {
-        origin: Origin::Hub,
-        document,
-    });
-    let loaded = PolicySet::load(&sources, &[], &PolicySet::default());
-    assert_eq!(loaded.set.rules().len(), 2);
-    Rulebook {
-        policies: loaded.set,
-        ..Rulebook::default()
-    }
+    policies::rulebook(&documents)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -6,12 +6,11 @@ use std::path::Path;
 use std::process::Command;
 
 use serde_json::{Value, json};
-use tidegate::server::Authority;
 
 use crate::definitions::{hub_with, hub_with_theirs, theirs};
 use crate::hook::Hook;
 use crate::lossy;
-use crate::rig::{Run, kubectl, repository, run};
+use crate::rig::{Run, certificate, kubectl, repository, run};
 use crate::serve::{Serve, page, until};
 use crate::v1beta1::{ALPHA, Author, BETA};
 
@@ -72,10 +71,7 @@ fn depended_on(definitions: &[Value]) -> Vec<Value> {
 async fn added_fields_outlast_writes_of_both_versions_and_leave_without_a_trace() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (hub, kubeconfig) = hub_with_theirs(folder.path()).await;
-    let authority = Authority::generate().expect("an authority");
-    let issued = authority.issue(["127.0.0.1"]).expect("a certificate");
-    let (chain, key) = (folder.path().join("tls.crt"), folder.path().join("tls.key"));
-    issued.write(&chain, &key).expect("writable");
+    let (authority, chain, key) = certificate(folder.path());
     let mut program = Serve::start(&kubeconfig, &chain, &key);
     tokio::task::block_in_place(|| {
         refused_where_nobody_answers(&kubeconfig);
@@ -190,10 +186,7 @@ fn taken_out(kubeconfig: &Path, before: &[Value]) {
 async fn a_conversion_that_loses_fields_is_found_out_before_and_after_they_are_added() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (hub, kubeconfig) = hub_with_theirs(folder.path()).await;
-    let authority = Authority::generate().expect("an authority");
-    let issued = authority.issue(["127.0.0.1"]).expect("a certificate");
-    let (chain, key) = (folder.path().join("tls.crt"), folder.path().join("tls.key"));
-    issued.write(&chain, &key).expect("writable");
+    let (authority, chain, key) = certificate(folder.path());
     let mut gate = Serve::start(&kubeconfig, &chain, &key);
     let lossy = Hook::start(&authority, lossy::routes()).await;
     tokio::task::block_in_place(|| {
@@ -358,10 +351,7 @@ async fn nothing_that_the_pages_tell_to_type_takes_a_version_a_conversion_or_a_n
         typed.iter().any(|line| line.contains("crds | kubectl apply")),
         "{typed:?}"
     );
-    let authority = Authority::generate().expect("an authority");
-    let issued = authority.issue(["127.0.0.1"]).expect("a certificate");
-    let (chain, key) = (folder.path().join("tls.crt"), folder.path().join("tls.key"));
-    issued.write(&chain, &key).expect("writable");
+    let (authority, chain, key) = certificate(folder.path());
     let mut program = Serve::start(&kubeconfig, &chain, &key);
     tokio::task::block_in_place(|| {
         // Otherwise nothing would be added that could do harm.

@@ -29,10 +29,9 @@ fn what_was_there_before_a_policy_is_reported_and_shown_in_columns() {
     dev.succeed(&["apply", "-f", &definitions.to_string_lossy()]);
     let applied = dev.apply(POLICY);
     assert!(applied.ok, "{}", applied.stderr);
-    let shown = dev.until_run("two reports", &["get", "policyreports", "-A"], "", |run| {
-        run.ok && run.stdout.lines().count() == 3
-    });
-    let mut lines = shown.stdout.lines();
+    until_reports(&dev, &["cluster1", "cluster2"]);
+    let shown = dev.succeed(&["get", "policyreports", "-A"]);
+    let mut lines = shown.lines();
     let head = lines.next().map(columns).unwrap_or_default();
     assert_eq!(
         head,
@@ -66,17 +65,17 @@ fn what_was_there_before_a_policy_is_reported_and_shown_in_columns() {
     );
 
     dev.succeed(&["label", "mca", "helloworld", "-n", "cluster1", "team=x"]);
-    dev.until_run(
-        "one report",
-        &["get", "policyreports", "-A", "--no-headers"],
-        "",
-        |run| run.ok && run.stdout.lines().count() == 1 && run.stdout.starts_with("cluster2 "),
-    );
+    until_reports(&dev, &["cluster2"]);
     dev.succeed(&["delete", "addonpolicy", "owned"]);
-    dev.until_run(
-        "no report",
-        &["get", "policyreports", "-A", "--no-headers"],
-        "",
-        |run| run.ok && run.stdout.is_empty(),
-    );
+    until_reports(&dev, &[]);
+}
+
+/// Waits until these namespaces have a report each, and no other has one.
+fn until_reports(dev: &Dev, namespaces: &[&str]) {
+    let what = format!("reports of {namespaces:?}");
+    dev.until(&what, &["policyreports", "-A"], |list| {
+        let reports = list["items"].as_array().into_iter().flatten();
+        let places = reports.map(|report| report["metadata"]["namespace"].as_str().unwrap_or_default());
+        places.eq(namespaces.iter().copied())
+    });
 }

@@ -6,9 +6,8 @@ use std::path::Path;
 use std::process::Command;
 
 use admission::{Endpoint, configurations};
-use tidegate::server::Authority;
 
-use crate::rig::{Run, hub_with_rbac, kubectl, repository};
+use crate::rig::{Run, certificate, hub_with_rbac, kubectl, repository};
 use crate::serve::Serve;
 
 /// What the gate would never let pass, with and without itself being there.
@@ -119,10 +118,7 @@ fn person(folder: &Path, admin: &Path, name: &str) -> std::path::PathBuf {
 async fn the_page_breaks_the_glass_with_the_gate_and_without_it() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (hub, admin) = hub_with_rbac(folder.path()).await;
-    let authority = Authority::generate().expect("an authority");
-    let issued = authority.issue(["127.0.0.1"]).expect("a certificate");
-    let (chain, key) = (folder.path().join("tls.crt"), folder.path().join("tls.key"));
-    issued.write(&chain, &key).expect("writable");
+    let (authority, chain, key) = certificate(folder.path());
     tokio::task::block_in_place(|| {
         let mut program = Serve::start_at("127.0.0.1:0", &admin, &chain, &key);
         let endpoint = Endpoint::Url(program.url.clone());

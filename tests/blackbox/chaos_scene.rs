@@ -47,6 +47,7 @@ pub(crate) struct Scene {
     pub(crate) hub: TestHub,
     fleet: Fleet,
     pub(crate) kubeconfig: PathBuf,
+    reader: Reader,
     pub(crate) road: Road,
     pub(crate) program: Program,
     folder: tempfile::TempDir,
@@ -125,6 +126,7 @@ impl Scene {
             program: controllers(&far),
             hub,
             fleet,
+            reader: Reader::of(&kubeconfig),
             kubeconfig,
             road,
             folder,
@@ -173,8 +175,7 @@ impl Scene {
     }
 
     pub(crate) fn list(&self, resource: &str) -> Value {
-        let run = kubectl(&self.kubeconfig, &["get", resource, "-A", "-o", "json"], "");
-        serde_json::from_str(&run.stdout).unwrap_or_default()
+        self.reader.get(&[resource, "-A"]).unwrap_or_default()
     }
 
     /// Edits the configuration of every cluster.

@@ -136,9 +136,8 @@ fn the_fleet(dev: &Dev) {
         &policy.to_string(),
     );
     assert!(applied.ok, "{}", applied.stderr);
-    let look = ["get", "addonpolicy", "broken", "-o", "yaml"];
-    dev.until_run("the policy was looked at", &look, "", |run| {
-        run.stdout.contains("DoesNotCompile")
+    dev.until("the policy was looked at", &["addonpolicy", "broken"], |policy| {
+        policy.to_string().contains("DoesNotCompile")
     });
     fails(dev, ("policies/compiled", "error"), &[]);
     dev.succeed(&["delete", "addonpolicy", "broken"]);
@@ -148,8 +147,9 @@ fn the_fleet(dev: &Dev) {
         "cluster2",
         "simulated-cluster/faults=offline",
     ]);
-    let look = ["get", "managedcluster", "cluster2", "-o", "yaml"];
-    dev.until_run("it is offline", &look, "", |run| run.stdout.contains("Unknown"));
+    dev.until("it is offline", &["managedcluster", "cluster2"], |cluster| {
+        cluster.to_string().contains("Unknown")
+    });
     fails(dev, ("clusters/available", "warning"), &[]);
     let (code, _) = report(dev, &["--fail-on", "warning"]);
     assert_eq!(code, Some(1), "who asks for it fails over warnings");

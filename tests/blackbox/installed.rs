@@ -1,4 +1,4 @@
-//! The install kit as `docs/operate/install.md` and `docs/operate/uninstall.md` tell it, on a hub with Open Cluster Management's
+//! The install kit as `docs/operate/install.md`, `upgrade.md` and `uninstall.md` tell it, on a hub with Open Cluster Management's
 //! definitions where rights decide: with the program, with kustomize and with Helm, each block of the pages as it stands there.
 //!
 //! Decides whether what is installed works with nothing but its own rights, whether the doctor is content with it, and whether it
@@ -12,14 +12,15 @@ use std::process::Command;
 use devhub::{Authz, DevHub};
 use serde_json::{Value, json};
 use spokes::{Fleet, FleetOptions};
-use tidegate::server::Authority;
 
 use crate::addresses::free_address;
 use crate::definitions::theirs;
 use crate::pods::{Pods, done};
 use crate::programs::HELM;
-use crate::rig::{Run, kubectl, repository};
+use crate::reads::Reader;
+use crate::rig::{Run, certificate, repository, state_of};
 use crate::serve::{Serve, until};
+use crate::upgraded::goes_there_and_back;
 use crate::v1beta1::Author;
 use crate::web::told;
 
@@ -42,7 +43,7 @@ pub(crate) struct Site {
 }
 
 impl Site {
-    pub(crate) async fn start() -> Self {
+    async fn start() -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let gate = free_address();
         let builder = DevHub::builder()
@@ -84,7 +85,7 @@ impl Site {
         std::os::unix::fs::symlink(program, at("bin/tidegate")).expect("writable");
     }
 
-    pub(crate) fn pods(&self) -> Pods<'_> {
+    fn pods(&self) -> Pods<'_> {
         Pods::new(self.folder.path(), &self.admin, self.gate)
     }
 
@@ -134,13 +135,13 @@ impl Site {
     }
 
     /// An administrator wants an add-on on every cluster.
-    pub(crate) fn has_an_addon(&self) {
+    fn has_an_addon(&self) {
         self.typed("for file in manifests/examples/0[1-5]*.yaml; do kubectl apply -f $file || exit; done");
         // What is of ours in the example is no field of OCM's definitions.
         self.typed("sed '/# A ManagedClusterAddOn/d; /addonSpec:/d; /installNamespace:/d' manifests/examples/06*.yaml | kubectl apply -f -");
-        until("the placement is decided", || {
-            let decided = "kubectl get placementdecisions -n open-cluster-management -o name";
-            !self.typed(decided).is_empty()
+        let decisions = ["placementdecisions", "-n", "open-cluster-management"];
+        Reader::of(&self.admin).until("the placement is decided", &decisions, |list| {
+            list["items"].as_array().is_some_and(|all| !all.is_empty())
         });
     }
 
@@ -150,7 +151,7 @@ impl Site {
         self.typed(&format!("kubectl patch addondeploymentconfig helloworld -n open-cluster-management --type=merge -p '{patch}'"));
     }
 
-    pub(crate) async fn end(self) {
+    async fn end(self) {
         self.fleet.shutdown().await;
         self.hub.shutdown().await;
     }
@@ -169,10 +170,7 @@ fn definitions() -> Vec<Value> {
 }
 
 fn converts(folder: &Path, admin: &Path) -> Serve {
-    let authority = Authority::generate().expect("an authority");
-    let issued = authority.issue(["127.0.0.1"]).expect("a certificate");
-    let (chain, key) = (folder.join("tls.crt"), folder.join("tls.key"));
-    issued.write(&chain, &key).expect("writable");
+    let (authority, chain, key) = certificate(folder);
     let files = [chain.to_string_lossy(), key.to_string_lossy()];
     let words = ["--bind", "127.0.0.1:0", "--linger", "0", "--log-level", "error"];
     let words = [&words[..], &["--certificate", &files[0], "--key", &files[1]]].concat();
@@ -200,7 +198,15 @@ const UNINSTALL: &str = "docs/operate/uninstall.md";
 /// A policy of the user's, of a kind that goes with Tidegate.
 const POLICY: &str = "policies/rollout-progressive-in-production.yaml";
 
-async fn comes_works_and_goes(heading: &str) {
+/// What happens to an installation between its first day and its last one.
+#[derive(Clone, Copy, PartialEq)]
+enum Life {
+    Quiet,
+    Upgraded,
+    UpgradedAndShown,
+}
+
+async fn comes_works_and_goes(heading: &str, life: Life) {
     let site = Site::start().await;
     tokio::task::block_in_place(|| {
         site.has_an_addon();
@@ -218,14 +224,28 @@ async fn comes_works_and_goes(heading: &str) {
         });
         let policy = repository(POLICY);
         done(&site.admin, &["apply", "-f", &policy.to_string_lossy()], "");
+        if life != Life::Quiet {
+            goes_there_and_back(&site, &mut pods, heading);
+        }
+        if life == Life::UpgradedAndShown {
+            shows_a_web_page(&site, &mut pods);
+        }
         let theirs = of_the_user(&site.admin);
         let beside = commands(UNINSTALL, "Parts that were applied separately");
         for command in commands(UNINSTALL, heading).iter().chain(&beside) {
-            site.typed(command);
+            // As the page of the installation says: with the flags that it was printed with.
+            let command = match life {
+                Life::UpgradedAndShown => {
+                    command.replace("--webhooks without", "--webhooks without --with web-page")
+                }
+                Life::Quiet | Life::Upgraded => command.clone(),
+            };
+            site.typed(&command);
         }
         drop(pods);
+        let reader = Reader::of(&site.admin);
         until("the namespace is gone", || {
-            !kubectl(&site.admin, &["get", "namespace", "tidegate"], "").ok
+            reader.get(&["namespace", "tidegate"]).is_err()
         });
         assert_eq!(everything(&site.admin), before, "nothing is left");
         assert_eq!(of_the_user(&site.admin), theirs, "nothing is lost");
@@ -241,71 +261,60 @@ async fn comes_works_and_goes(heading: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn with_the_program_it_comes_works_and_goes() {
-    comes_works_and_goes("With the program").await;
+async fn with_the_program_it_comes_works_is_upgraded_shows_a_page_and_goes() {
+    comes_works_and_goes("With the program", Life::UpgradedAndShown).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn with_kustomize_it_comes_works_and_goes() {
-    comes_works_and_goes("With kustomize").await;
+    comes_works_and_goes("With kustomize", Life::Quiet).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn with_helm_it_comes_works_and_goes() {
+async fn with_helm_it_comes_works_is_upgraded_and_goes() {
     if HELM.is_missing() {
         return;
     }
-    comes_works_and_goes("With Helm").await;
+    comes_works_and_goes("With Helm", Life::Upgraded).await;
 }
 
-/// The page of the kit shows nothing without a valid token, and with one what the hub lets its user see; the doctor knows of its
-/// rights.
-#[tokio::test(flavor = "multi_thread")]
-async fn with_the_web_page_whoever_forwards_its_port_sees_what_the_hub_lets_them_see() {
-    let site = Site::start().await;
-    tokio::task::block_in_place(|| {
-        site.has_an_addon();
-        let mut pods = site.pods();
-        pods.run_during(|| {
-            let plain = commands(INSTALL, "With the program");
-            let registration = commands(INSTALL, "When agents register");
-            for command in plain.iter().chain(&registration) {
-                site.typed(command);
+/// The page of the kit shows nothing without a valid token, and with one what the hub lets its user see; the doctor finds the rights
+/// that it needs.
+fn shows_a_web_page(site: &Site, pods: &mut Pods<'_>) {
+    pods.run_during(|| {
+        let ran = site.types("tidegate doctor --as system:serviceaccount:tidegate:tidegate-controllers --only controllers --ui");
+        assert_eq!(ran.code, Some(1), "{}", ran.stdout);
+        assert!(ran.stdout.contains("tokenreviews"), "{}", ran.stdout);
+        for command in commands(INSTALL, "With the web page") {
+            if !command.contains("port-forward") && !command.contains("create token") {
+                site.typed(&command);
             }
-            let ran = site.types("tidegate doctor --as system:serviceaccount:tidegate:tidegate-controllers --only controllers --ui");
-            assert_eq!(ran.code, Some(1), "{}", ran.stdout);
-            assert!(ran.stdout.contains("tokenreviews"), "{}", ran.stdout);
-            for command in commands(INSTALL, "With the web page") {
-                if !command.contains("port-forward") && !command.contains("create token") {
-                    site.typed(&command);
-                }
-            }
-            works(&site);
-            is_sound(&site, " --ui");
-        });
-        let address = pods.page("tidegate-controllers").to_string();
-        let ask = |token: &str| {
-            let shows = format!("authorization: Bearer {token}");
-            let (status, _, body) = told(&address, "/api/rollouts", &["host: 127.0.0.1", &shows]);
-            (status, body.contains("helloworld"))
-        };
-        let token = |name: &str| {
-            site.typed(&format!("kubectl create serviceaccount {name} -n default"));
-            site.typed(&format!("kubectl create token {name} -n default"))
-                .trim()
-                .to_owned()
-        };
-        let (stranger, viewer) = (token("stranger"), token("viewer"));
-        site.typed("kubectl create clusterrole viewer --verb=get,list,watch --resource='*.*'");
-        site.typed(
-            "kubectl create clusterrolebinding viewer --clusterrole=viewer --serviceaccount=default:viewer",
-        );
-        assert_eq!(ask("of-nobody"), (401, false));
-        until("the viewer sees the rollout", || ask(&viewer) == (200, true));
-        assert_eq!(ask(&stranger), (200, false));
-        drop(pods);
+        }
+        works(site);
+        is_sound(site, " --ui");
     });
-    site.end().await;
+    let address = pods.page("tidegate-controllers").to_string();
+    let ask = |token: &str| {
+        let shows = format!("authorization: Bearer {token}");
+        let (status, _, body) = told(&address, "/api/rollouts", &["host: 127.0.0.1", &shows]);
+        (status, body.contains("helloworld"))
+    };
+    let token = |name: &str| {
+        site.typed(&format!("kubectl create serviceaccount {name} -n default"));
+        site.typed(&format!("kubectl create token {name} -n default"))
+            .trim()
+            .to_owned()
+    };
+    let (stranger, viewer) = (token("stranger"), token("viewer"));
+    site.typed("kubectl create clusterrole viewer --verb=get,list,watch --resource='*.*'");
+    site.typed(
+        "kubectl create clusterrolebinding viewer --clusterrole=viewer --serviceaccount=default:viewer",
+    );
+    assert_eq!(ask("of-nobody"), (401, false));
+    until("the viewer sees the rollout", || ask(&viewer) == (200, true));
+    assert_eq!(ask(&stranger), (200, false));
+    site.typed("kubectl delete clusterrolebinding,clusterrole viewer");
+    site.typed("kubectl delete serviceaccount stranger viewer -n default");
 }
 
 /// The add-on arrives on both clusters, a change of it does, and what is wrong is refused.
@@ -330,27 +339,32 @@ fn upgrades(site: &Site) {
         "spec": {"placement": [{"name": "all-clusters", "namespace": "open-cluster-management"}],
             "clusterVersion": {"version": "4.12.0"}}});
     site.typed(&format!("kubectl apply -f - <<< '{upgrade}'"));
-    let mut seen = String::new();
-    let started = "kubectl get mcu elsewhere -n default -o 'jsonpath={range .status.clusters[*]}{.state}/{.reason} {end}'";
-    let is_started = || {
-        seen = site.typed(started);
-        seen.split_whitespace().any(|one| one.starts_with("Initialized"))
-    };
-    until("the upgrade has started on a cluster", is_started);
-    assert!(!seen.contains("PlacementAccessUnproven"), "{seen}");
+    let seen = Reader::of(&site.admin).until(
+        "the upgrade has started on a cluster",
+        &["mcu", "elsewhere"],
+        |upgrade| {
+            let mut clusters = upgrade["status"]["clusters"].as_array().into_iter().flatten();
+            clusters.any(|cluster| cluster["state"] == "Initialized")
+        },
+    );
+    let clusters = seen["status"]["clusters"].to_string();
+    assert!(!clusters.contains("PlacementAccessUnproven"), "{clusters}");
     site.typed("kubectl delete mcu elsewhere -n default");
     site.typed("kubectl label managedclusters cluster1 cluster2 clusterID-");
 }
 
 /// Waits until both clusters have the add-on, ready, with this greeting.
 fn arrives(site: &Site, greeting: &str) {
+    let reader = Reader::of(&site.admin);
     for cluster in ["cluster1", "cluster2"] {
         until("the add-on is ready", || {
-            let ready = format!(
-                "kubectl get mca helloworld -n {cluster} -o 'jsonpath={{.status.conditions[?(@.type==\"Ready\")].status}} {{.status.conditions[?(@.type==\"Progressing\")].status}}'"
-            );
-            let works = format!("kubectl get manifestworks -n {cluster} -o yaml");
-            site.types(&ready).stdout == "True False" && site.types(&works).stdout.contains(greeting)
+            let addon = reader
+                .get(&["mca", "helloworld", "-n", cluster])
+                .unwrap_or_default();
+            let works = reader.get(&["manifestworks", "-n", cluster]).unwrap_or_default();
+            state_of(&addon, "Ready").0 == "True"
+                && state_of(&addon, "Progressing").0 == "False"
+                && works.to_string().contains(greeting)
         });
     }
 }

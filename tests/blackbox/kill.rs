@@ -7,9 +7,8 @@ use std::path::Path;
 use admission::{BREAK_GLASS, Endpoint, configurations};
 use devhub::TestHub;
 use serde_json::{Value, json};
-use tidegate::server::Authority;
 
-use crate::rig::{Run, defined_hub, kubectl, repository};
+use crate::rig::{Run, certificate, defined_hub, kubectl, repository};
 use crate::serve::{Serve, until};
 
 fn addon(name: &str, soak: &str) -> String {
@@ -36,10 +35,7 @@ async fn a_hub_whose_gate_is_killed_works_and_finds_it_again() {
     if lacks_conditions(&hub).await {
         return hub.shutdown().await;
     }
-    let authority = Authority::generate().expect("an authority");
-    let issued = authority.issue(["127.0.0.1"]).expect("a certificate");
-    let (chain, key) = (folder.path().join("tls.crt"), folder.path().join("tls.key"));
-    issued.write(&chain, &key).expect("writable");
+    let (authority, chain, key) = certificate(folder.path());
     tokio::task::block_in_place(|| {
         let program = Serve::start_at("127.0.0.1:0", &kubeconfig, &chain, &key);
         let url = program.url.clone();

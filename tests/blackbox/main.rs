@@ -27,6 +27,8 @@ mod definitions;
 mod deploy;
 mod doctor;
 mod dumps;
+#[path = "../testkit/each.rs"]
+mod each;
 mod ending;
 mod enforcement;
 mod faults;
@@ -52,6 +54,7 @@ mod pods;
 mod previews;
 #[path = "../testkit/programs.rs"]
 mod programs;
+mod reads;
 mod real_addons;
 mod replicas;
 mod rest;

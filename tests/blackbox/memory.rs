@@ -231,7 +231,7 @@ fn drawn() -> Vec<Sent> {
             all.push(row("/convert", conversion(&list(1, &object))));
         }
     }
-    let tried = usize::try_from(amount(7, 1_000)).expect("a number");
+    let tried: usize = amount(7, 1_000);
     let step = (all.len() / tried).max(1);
     all.into_iter().step_by(step).collect()
 }

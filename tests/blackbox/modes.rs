@@ -8,6 +8,7 @@ use expect_test::{Expect, expect};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use crate::reads::Reader;
 use crate::rig::{Run, defined_hub, kubectl, run};
 use crate::serve::{Serve, page, until};
 
@@ -393,9 +394,7 @@ async fn labels_of_clusters_are_left_to_ocm_where_its_operator_runs_unless_the_f
                 "spec": {"group": group, "scope": "Cluster", "names": names, "versions": [version]}}),
             ],
         );
-        until("the kind is served", || {
-            kubectl(&kubeconfig, &["get", "clustermanagers"], "").ok
-        });
+        Reader::of(&kubeconfig).until("the kind is served", &["clustermanagers"], |_| true);
         let beside = would_write(&kubeconfig, &[]);
         assert!(!beside.contains(label), "{beside}");
         let told = would_write(&kubeconfig, &["--discovery-labels", "on"]);

@@ -13,6 +13,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::addresses::free_address;
+use crate::reads::Reader;
 use crate::replicas::{Program, is_ready};
 use crate::rig::{kubectl, tidegate};
 use crate::serve::until;
@@ -36,6 +37,7 @@ struct Pod {
 pub(crate) struct Pods<'a> {
     folder: &'a Path,
     admin: &'a Path,
+    reader: Reader,
     gate: SocketAddr,
     running: BTreeMap<String, Pod>,
 }
@@ -46,6 +48,7 @@ impl<'a> Pods<'a> {
         Self {
             folder,
             admin,
+            reader: Reader::of(admin),
             gate,
             running: BTreeMap::new(),
         }
@@ -81,12 +84,10 @@ impl<'a> Pods<'a> {
     }
 
     fn sync(&mut self) {
-        let listed = kubectl(
-            self.admin,
-            &["get", "deployments", "-n", "tidegate", "-o", "json"],
-            "",
-        );
-        let list: Value = serde_json::from_str(&listed.stdout).unwrap_or_default();
+        let list = self
+            .reader
+            .get(&["deployments", "-n", "tidegate"])
+            .unwrap_or_default();
         let deployments = list["items"].as_array().cloned().unwrap_or_default();
         let named = |name: &str| deployments.iter().any(|one| one["metadata"]["name"] == name);
         self.running.retain(|name, _| named(name));

@@ -12,6 +12,7 @@ use fleetbench::{Counter, Counts, Proxy};
 use serde_json::{Value, json};
 
 use crate::addresses::free_address;
+use crate::reads::Reader;
 use crate::rig::{defined_hub, kubectl, tidegate};
 use crate::serve::{page, until};
 
@@ -120,29 +121,28 @@ fn give(kubeconfig: &Path, name: &str) {
     apply(kubeconfig, &addon);
 }
 
-fn installed(kubeconfig: &Path, name: &str) -> usize {
-    let place = "jsonpath={range .items[*]}{.metadata.name}{\"\\n\"}{end}";
-    let listed = kubectl(
-        kubeconfig,
-        &["get", "managedclusteraddons", "-A", "-o", place],
-        "",
-    );
-    listed.stdout.lines().filter(|line| *line == name).count()
+/// The instances of an add-on.
+fn instances(reader: &Reader, name: &str) -> Vec<Value> {
+    let mut list = reader.get(&["managedclusteraddons", "-A"]).unwrap_or_default();
+    let all = list["items"]
+        .as_array_mut()
+        .map(std::mem::take)
+        .unwrap_or_default();
+    let of_it = |one: &Value| one["metadata"]["name"] == name;
+    all.into_iter().filter(of_it).collect()
 }
 
-/// Returns the names and revisions of an add-on's instances.
-fn revisions(kubeconfig: &Path, name: &str) -> Vec<String> {
-    let place = "jsonpath={range .items[*]}{.metadata.name} {.metadata.namespace} {.metadata.resourceVersion}{\"\\n\"}{end}";
-    let listed = kubectl(
-        kubeconfig,
-        &["get", "managedclusteraddons", "-A", "-o", place],
-        "",
-    );
-    let lines = listed
-        .stdout
-        .lines()
-        .filter(|line| line.starts_with(&format!("{name} ")));
-    lines.map(str::to_owned).collect()
+fn installed(reader: &Reader, name: &str) -> usize {
+    instances(reader, name).len()
+}
+
+/// Returns where an add-on's instances are, and their revisions.
+fn revisions(reader: &Reader, name: &str) -> Vec<String> {
+    let place = |one: Value| {
+        let metadata = &one["metadata"];
+        format!("{} {}", metadata["namespace"], metadata["resourceVersion"])
+    };
+    instances(reader, name).into_iter().map(place).collect()
 }
 
 async fn scene(folder: &Path) -> (TestHub, PathBuf, [Replica; 2]) {
@@ -158,6 +158,7 @@ async fn scene(folder: &Path) -> (TestHub, PathBuf, [Replica; 2]) {
 async fn a_leader_that_was_stopped_for_longer_than_its_lease_wakes_up_and_writes_nothing() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (hub, kubeconfig, [first, second]) = scene(folder.path()).await;
+    let reader = Reader::of(&kubeconfig);
     tokio::task::block_in_place(|| {
         give(&kubeconfig, "one");
         // In the middle of a batch: what was begun is in the sockets, what was planned is not.
@@ -169,24 +170,24 @@ async fn a_leader_that_was_stopped_for_longer_than_its_lease_wakes_up_and_writes
         until("the second leads", || second.leads());
         let taken_over = stopped.elapsed();
         until("everything is installed", || {
-            installed(&kubeconfig, "one") == CLUSTERS
+            installed(&reader, "one") == CLUSTERS
         });
         std::thread::sleep(Duration::from_secs(25).saturating_sub(stopped.elapsed()));
         first.written();
         second.written();
-        let before = revisions(&kubeconfig, "one");
+        let before = revisions(&reader, "one");
         // Work that is due at the moment of waking.
         give(&kubeconfig, "two");
         first.program.signal("CONT");
         until("everything is installed by the second", || {
-            installed(&kubeconfig, "two") == CLUSTERS
+            installed(&reader, "two") == CLUSTERS
         });
         std::thread::sleep(Duration::from_secs(3));
         let (woken, other) = (first.written(), second.written());
         println!("taken over {taken_over:?} after SIGSTOP; after SIGCONT the first has written {woken:?}");
         // What was on the wire when it was stopped names what is there already, and changes nothing.
         assert_eq!(
-            revisions(&kubeconfig, "one"),
+            revisions(&reader, "one"),
             before,
             "a leader of yesterday has changed something"
         );
@@ -214,24 +215,25 @@ async fn a_leader_that_was_stopped_for_longer_than_its_lease_wakes_up_and_writes
 async fn another_replica_writes_soon_after_a_leader_goes_and_within_twenty_seconds_after_it_is_killed() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (hub, kubeconfig, [first, second]) = scene(folder.path()).await;
+    let reader = Reader::of(&kubeconfig);
     let third = Replica::start(&hub, folder.path(), "third").await;
     tokio::task::block_in_place(|| {
-        let next = ["get", "lease", "leader-next", "-n", "default"];
-        until("somebody is next in line", || kubectl(&kubeconfig, &next, "").ok);
+        let next = ["lease", "leader-next", "-n", "default"];
+        reader.until("a replica is next in line", &next, |_| true);
         let begun = Instant::now();
         first.program.signal("TERM");
         give(&kubeconfig, "one");
-        until("somebody writes", || installed(&kubeconfig, "one") > 0);
+        until("somebody writes", || installed(&reader, "one") > 0);
         let asked = begun.elapsed();
         until("one of them leads", || second.leads() != third.leads());
         until("everything is installed", || {
-            installed(&kubeconfig, "one") == CLUSTERS
+            installed(&reader, "one") == CLUSTERS
         });
         let leader = if second.leads() { &second } else { &third };
         let begun = Instant::now();
         leader.program.signal("KILL");
         give(&kubeconfig, "two");
-        until("somebody writes again", || installed(&kubeconfig, "two") > 0);
+        until("somebody writes again", || installed(&reader, "two") > 0);
         let killed = begun.elapsed();
         println!("first write of the next leader: {asked:?} after SIGTERM, {killed:?} after SIGKILL");
         // 3 s where nothing else runs; here other tests do.

@@ -10,8 +10,10 @@ use std::time::{Duration, Instant};
 
 use devhub::{Authz, DevHub, TestHub};
 use serde_json::Value;
+use tidegate::server::Authority;
 
 use crate::kubectl::require_kubectl;
+use crate::reads::Reader;
 
 /// How long anything may take before a story gives up.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
@@ -35,11 +37,21 @@ pub(crate) async fn hub_with_rbac(folder: &Path) -> (DevHub, PathBuf) {
     (hub, admin)
 }
 
+/// Issues a certificate for loopback and writes it to the folder; returns its authority and the files of its chain and its key.
+pub(crate) fn certificate(folder: &Path) -> (Authority, PathBuf, PathBuf) {
+    let authority = Authority::generate().expect("an authority");
+    let issued = authority.issue(["127.0.0.1"]).expect("a certificate");
+    let (chain, key) = (folder.join("tls.crt"), folder.join("tls.key"));
+    issued.write(&chain, &key).expect("writable");
+    (authority, chain, key)
+}
+
 /// A running `tidegate dev`; ended when dropped.
 pub(crate) struct Dev {
     child: Child,
     folder: tempfile::TempDir,
     pub(crate) kubeconfig: PathBuf,
+    reader: Reader,
     _place: Place,
 }
 
@@ -56,15 +68,17 @@ impl Dev {
             .spawn()
             .expect("the binary starts");
         let ready = wait_for_ready(&mut child);
-        let kubeconfig = ready
+        let kubeconfig: PathBuf = ready
             .split_whitespace()
             .find_map(|word| word.strip_prefix("kubeconfig="))
             .expect("the READY line names the kubeconfig")
             .into();
+        let reader = Reader::of(&kubeconfig);
         Self {
             child,
             folder,
             kubeconfig,
+            reader,
             _place: place,
         }
     }
@@ -87,22 +101,20 @@ impl Dev {
     /// Waits until so long passes without a write: a hub at rest is not written to.
     pub(crate) fn comes_to_rest(&self, quiet: Duration) {
         let begun = Instant::now();
-        let mut seen = self.revision();
-        loop {
-            std::thread::sleep(quiet);
+        let (mut seen, mut since) = (self.revision(), Instant::now());
+        while since.elapsed() < quiet {
+            std::thread::sleep(Duration::from_millis(50));
             let now = self.revision();
-            if now == seen {
-                return;
+            if now != seen {
+                assert!(begun.elapsed() < PATIENCE, "the hub never comes to rest");
+                (seen, since) = (now, Instant::now());
             }
-            assert!(begun.elapsed() < PATIENCE, "the hub never comes to rest");
-            seen = now;
         }
     }
 
     /// Returns the hub's newest resource version: it moves with every write, of whatever kind.
     fn revision(&self) -> String {
-        let run = self.kubectl(&["get", "--raw", "/api/v1/namespaces"]);
-        let list: Value = serde_json::from_str(&run.stdout).expect("a list");
+        let list = self.reader.read("/api/v1/namespaces?limit=1").expect("a list");
         let version = list["metadata"]["resourceVersion"].as_str();
         version.expect("a list has a resource version").to_owned()
     }
@@ -114,17 +126,9 @@ impl Dev {
         serde_json::from_str(&run.stdout).expect("kubectl prints JSON")
     }
 
-    /// Reads again and again until `holds` says yes; panics with the last object when patience ends.
+    /// Reads until `holds` says yes; panics with the last object when patience ends.
     pub(crate) fn until(&self, what: &str, args: &[&str], holds: impl Fn(&Value) -> bool) -> Value {
-        let begun = Instant::now();
-        loop {
-            let seen = self.read(args);
-            if holds(&seen) {
-                return seen;
-            }
-            assert!(begun.elapsed() < PATIENCE, "still not so: {what}\n{seen:#}");
-            std::thread::sleep(Duration::from_millis(150));
-        }
+        self.reader.until(what, args, holds)
     }
 
     /// Runs kubectl and returns what it printed; panics with what it complained about when it fails.
@@ -168,7 +172,6 @@ impl Dev {
         on_cluster(&list, addon, cluster).expect("just seen").clone()
     }
 
-    /// The folder that the program was told to use.
     /// Returns the processor time that the program has taken so far; `None` where the system does not tell.
     pub(crate) fn processor_time(&self) -> Option<Duration> {
         let text = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).ok()?;
@@ -178,6 +181,7 @@ impl Dev {
         Some(Duration::from_millis((ticks(11)? + ticks(12)?) * 10))
     }
 
+    /// The folder that the program was told to use.
     pub(crate) fn state(&self) -> PathBuf {
         self.folder.path().join("state")
     }

@@ -15,7 +15,7 @@ use spokes::{Fleet, FleetOptions};
 use tidegate::server::Authority;
 
 use crate::addresses::free_address;
-use crate::rig::{Dev, PATIENCE, defined_hub, kubectl, repository, run, tidegate};
+use crate::rig::{Dev, PATIENCE, certificate, defined_hub, kubectl, repository, run, tidegate};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn it_guards_and_drives_a_hub_that_is_already_there() {
@@ -30,10 +30,7 @@ async fn it_guards_and_drives_a_hub_that_is_already_there() {
         .expect("the clusters start");
 
     let minor = hub.minor().await.expect("a version");
-    let authority = Authority::generate().expect("an authority");
-    let issued = authority.issue(["127.0.0.1"]).expect("a certificate");
-    let (chain, key) = (folder.path().join("tls.crt"), folder.path().join("tls.key"));
-    issued.write(&chain, &key).expect("writable");
+    let (authority, chain, key) = certificate(folder.path());
     let mut program = Serve::start(&kubeconfig, &chain, &key);
 
     tokio::task::block_in_place(|| {
@@ -62,10 +59,7 @@ async fn its_halves_run_as_two_processes() {
         .await
         .expect("the clusters start");
     let minor = hub.minor().await.expect("a version");
-    let authority = Authority::generate().expect("an authority");
-    let issued = authority.issue(["127.0.0.1"]).expect("a certificate");
-    let (chain, key) = (folder.path().join("tls.crt"), folder.path().join("tls.key"));
-    issued.write(&chain, &key).expect("writable");
+    let (authority, chain, key) = certificate(folder.path());
     tokio::task::block_in_place(|| {
         starts_with_a_full_standard_output(&kubeconfig, &[&chain, &key]);
         let words = ["--progressing-reasons", "ocm", "--metrics", "127.0.0.1:0"];
@@ -242,13 +236,7 @@ fn a_missing_certificate_or_hub_is_said_in_one_line() {
         ended.stderr
     );
 
-    let authority = Authority::generate().expect("an authority");
-    let (chain, key) = (folder.path().join("tls.crt"), folder.path().join("tls.key"));
-    authority
-        .issue(["127.0.0.1"])
-        .expect("a certificate")
-        .write(&chain, &key)
-        .expect("writable");
+    let (_, chain, key) = certificate(folder.path());
     let nowhere = folder.path().join("no-kubeconfig").to_string_lossy().into_owned();
     let files = [chain.to_string_lossy(), key.to_string_lossy()];
     let ended = run(&[
@@ -435,6 +423,6 @@ pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !holds() {
         assert!(begun.elapsed() < PATIENCE, "still not so: {what}");
-        std::thread::sleep(Duration::from_millis(100));
+        std::thread::sleep(Duration::from_millis(50));
     }
 }

@@ -1,45 +1,44 @@
-//! The stories of `tests/stories/`, each told by its script with the real `kubectl` against the real binary.
+//! The stories of `tests/stories/`, each a test: its script runs with the real `kubectl` against the real binary.
 //!
 //! A hub is started for every story. With `TIDEGATE_REAL_HUB=yes` the one that KUBECONFIG names is used instead: asked for
 //! by a second variable, so that a test run never touches a hub that the developer merely happens to be logged in to.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 
+use crate::each::{self, test_each};
 use crate::kubectl::require_kubectl;
 use crate::rig::repository;
 
-/// Hubs that run side by side; more would only make each other slow.
-const SIDE_BY_SIDE: usize = 2;
+test_each! {
+    ends_as_told, "tests/stories", "sh":
+    auto_upgrade
+    automatic_undo
+    canary
+    cluster_labels
+    dependencies
+    disable_some_clusters
+    fresh_install
+    invalid_version
+    override_per_cluster
+    progressive
+    rollback
+    rollout_approval
+    rollout_window
+    third_party
+    two_placements
+    uninstall
+    upgrade_canary_fails
+    upgrade_operators_only
+    upgrade_pause_and_join
+    upgrade_post_action_fails
+    upgrade_with_operators
+}
 
-#[test]
-fn every_story_ends_as_it_is_told() {
-    let folder = repository("tests/stories");
-    let mut stories: Vec<String> = std::fs::read_dir(&folder)
-        .expect("the folder of stories")
-        .map(|entry| entry.expect("an entry").path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "sh"))
-        .filter_map(|path| Some(path.file_stem()?.to_string_lossy().into_owned()))
-        .collect();
-    stories.sort();
-    assert!(stories.len() >= 10, "the stories are gone: {stories:?}");
-
-    let side_by_side = if is_real_hub() { 1 } else { SIDE_BY_SIDE };
-    let (waiting, failed) = (Mutex::new(stories.into_iter()), Mutex::new(Vec::new()));
-    std::thread::scope(|scope| {
-        for _ in 0..side_by_side {
-            scope.spawn(|| {
-                while let Some(story) = next(&waiting) {
-                    if let Err(said) = tell(&folder, &story) {
-                        failed.lock().expect("no thread panics").push(said);
-                    }
-                }
-            });
-        }
-    });
-    let failed = failed.into_inner().expect("no thread panics");
-    assert!(failed.is_empty(), "{}", failed.join("\n"));
+fn ends_as_told(story: &str) {
+    let told = tell(&repository("tests/stories"), story);
+    assert!(told.is_ok(), "{}", told.err().unwrap_or_default());
 }
 
 #[test]
@@ -55,12 +54,12 @@ fn a_story_that_is_not_so_fails() {
     assert!(said.contains("NOT SO:") && said.contains("cluster1"), "{said}");
 }
 
-fn next(waiting: &Mutex<impl Iterator<Item = String>>) -> Option<String> {
-    waiting.lock().expect("no thread panics").next()
-}
+/// A hub that is there has one story at a time.
+static REAL_HUB: Mutex<()> = Mutex::new(());
 
 fn tell(folder: &Path, story: &str) -> Result<(), String> {
     require_kubectl();
+    let _alone = is_real_hub().then(|| REAL_HUB.lock().unwrap_or_else(PoisonError::into_inner));
     // The script is read, not executed: a copy that was just written may still be open in a process that another test starts.
     let mut command = Command::new("bash");
     command

@@ -25,7 +25,7 @@ use tokio_rustls::TlsConnector;
 use crate::addresses::free_address;
 use crate::certificates::{answer, trust};
 use crate::replicas::{Program, is_ready};
-use crate::rig::{defined_hub, kubectl, repository, run, tidegate};
+use crate::rig::{certificate, defined_hub, kubectl, repository, run, tidegate};
 use crate::serve::{page, until};
 
 const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
@@ -112,10 +112,7 @@ struct Traced {
 
 impl Traced {
     fn start(folder: &Path, kubeconfig: &Path, words: &[&str]) -> Self {
-        let authority = Authority::generate().expect("an authority");
-        let issued = authority.issue(["127.0.0.1"]).expect("a certificate");
-        let (chain, key) = (folder.join("tls.crt"), folder.join("tls.key"));
-        issued.write(&chain, &key).expect("writable");
+        let (authority, chain, key) = certificate(folder);
         let (bind, metrics) = (free_address().to_string(), free_address().to_string());
         let child = tidegate()
             .args([

@@ -1,5 +1,5 @@
-//! `docs/operate/upgrade.md` as it stands there: from a version with older definitions to the next one, and back, with the
-//! program and with Helm, while an add-on is deployed.
+//! `docs/operate/upgrade.md` as it is written: from a version with older definitions to the next one, and back, while an add-on is
+//! deployed. `installed` calls it, with the program and with Helm.
 //!
 //! Decides whether only the administrator sees an upgrade: definitions grow and stay, images change, nothing deployed moves.
 //! There is one binary, so that the two versions differ in image, flags and definitions only.
@@ -8,8 +8,6 @@ use serde_json::{Value, json};
 
 use crate::installed::{Site, commands, is_sound, works};
 use crate::pods::{Pods, done};
-use crate::programs::HELM;
-use crate::rig::repository;
 
 const PAGE: &str = "docs/operate/upgrade.md";
 
@@ -47,65 +45,37 @@ fn runs(pods: &Pods<'_>, tag: &str) {
     }
 }
 
-async fn goes_there_and_back(heading: &str) {
-    let site = Site::start().await;
-    tokio::task::block_in_place(|| {
-        site.has_an_addon();
-        let mut pods = site.pods();
-        pods.run_during(|| {
-            let registration = commands("docs/operate/install.md", "When agents register");
-            let install = commands("docs/operate/install.md", heading);
-            for command in install.iter().chain(&registration) {
-                site.typed(command);
-            }
-            works(&site);
-            let policy = repository("policies/rollout-progressive-in-production.yaml");
-            done(&site.admin, &["apply", "-f", &policy.to_string_lossy()], "");
-            is_older(&site);
-        });
-        let before = deployed(&site);
-        assert!(before.lines().count() >= 6, "{before}");
-        runs(&pods, "0.1.0");
-        pods.run_during(|| {
-            for command in commands(PAGE, heading) {
-                site.typed(&command);
-            }
-            is_sound(&site, "");
-        });
-        runs(&pods, "0.2.0");
-        let newer = definition(&site)["spec"].clone();
-        assert!(definition(&site).pointer(NEW_FIELD).is_some(), "definitions grow");
-        assert_eq!(deployed(&site), before, "nothing moves on the way there");
-        let back = heading.replacen("With", "Back, with", 1);
-        pods.run_during(|| {
-            for command in commands(PAGE, &back) {
-                site.typed(&command);
-            }
-            is_sound(&site, "");
-        });
-        runs(&pods, "0.1.0");
-        assert_eq!(definition(&site)["spec"], newer, "definitions stay");
-        assert_eq!(deployed(&site), before, "nothing moves on the way back");
-        pods.run_during(|| works_still(&site));
+/// Upgrades what is installed and goes back.
+pub(crate) fn goes_there_and_back(site: &Site, pods: &mut Pods<'_>, heading: &str) {
+    is_older(site);
+    let before = deployed(site);
+    assert!(before.lines().count() >= 6, "{before}");
+    runs(pods, "0.1.0");
+    pods.run_during(|| {
+        for command in commands(PAGE, heading) {
+            site.typed(&command);
+        }
+        is_sound(site, "");
     });
-    site.end().await;
+    runs(pods, "0.2.0");
+    let newer = definition(site)["spec"].clone();
+    assert!(definition(site).pointer(NEW_FIELD).is_some(), "definitions grow");
+    assert_eq!(deployed(site), before, "nothing moves on the way there");
+    let back = heading.replacen("With", "Back, with", 1);
+    pods.run_during(|| {
+        for command in commands(PAGE, &back) {
+            site.typed(&command);
+        }
+        is_sound(site, "");
+    });
+    runs(pods, "0.1.0");
+    assert_eq!(definition(site)["spec"], newer, "definitions stay");
+    assert_eq!(deployed(site), before, "nothing moves on the way back");
+    pods.run_during(|| works_still(site));
 }
 
 /// A change still arrives, and what is wrong is still refused.
 fn works_still(site: &Site) {
     site.greets("hello");
     works(site);
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn with_the_program_an_upgrade_goes_there_and_back() {
-    goes_there_and_back("With the program").await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn with_helm_an_upgrade_goes_there_and_back() {
-    if HELM.is_missing() {
-        return;
-    }
-    goes_there_and_back("With Helm").await;
 }

@@ -2,9 +2,7 @@
 //!
 //! Never asserts what becomes of an upgrade.
 
-use std::time::{Duration, Instant};
-
-use crate::rig::{Dev, PATIENCE, repository, run};
+use crate::rig::{Dev, repository, run};
 
 const WRONG: &str = r#"
 apiVersion: cluster.open-cluster-management.io/v1beta1
@@ -82,15 +80,9 @@ fn the_cause_for_which_a_cluster_refuses_an_upgrade_is_shown_whole_with_a_fix_th
     ]);
     let kubeconfig = dev.kubeconfig.to_string_lossy().into_owned();
     let cause = "operator foo blocks";
-    let begun = Instant::now();
-    let upgrades = loop {
-        let upgrades = dev.read(&["mcu", "-A"]);
-        if upgrades.to_string().contains("NotAccepted") {
-            break upgrades;
-        }
-        assert!(begun.elapsed() < PATIENCE, "{upgrades:#}");
-        std::thread::sleep(Duration::from_millis(200));
-    };
+    let upgrades = dev.until("it is not accepted", &["mcu", "-A"], |upgrades| {
+        upgrades.to_string().contains("NotAccepted")
+    });
     let upgrade = upgrades["items"]
         .as_array()
         .and_then(|all| all.iter().find(|one| one.to_string().contains("NotAccepted")))

@@ -6,10 +6,9 @@ use std::path::Path;
 
 use admission::{Endpoint, configurations};
 use serde_json::{Value, json};
-use tidegate::server::Authority;
 
 use crate::definitions::hub_with_theirs;
-use crate::rig::{Run, kubectl};
+use crate::rig::{Run, certificate, kubectl};
 use crate::serve::Serve;
 
 pub(crate) const ALPHA: &str = "clustermanagementaddons.v1alpha1.addon.open-cluster-management.io";
@@ -69,10 +68,7 @@ fn beta(kind: &str, metadata: &Value, spec: &Value) -> Value {
 async fn authors_of_v1beta1_are_told_in_their_words_and_lose_nothing() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (hub, kubeconfig) = hub_with_theirs(folder.path()).await;
-    let authority = Authority::generate().expect("an authority");
-    let issued = authority.issue(["127.0.0.1"]).expect("a certificate");
-    let (chain, key) = (folder.path().join("tls.crt"), folder.path().join("tls.key"));
-    issued.write(&chain, &key).expect("writable");
+    let (authority, chain, key) = certificate(folder.path());
     let mut program = Serve::start(&kubeconfig, &chain, &key);
     tokio::task::block_in_place(|| {
         let author = Author(&kubeconfig);

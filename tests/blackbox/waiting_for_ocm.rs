@@ -12,6 +12,7 @@ use devhub::{DevHub, TestHub};
 use tidegate::server::Authority;
 
 use crate::addresses::free_address;
+use crate::reads::Reader;
 use crate::rig::{defined_hub, kubectl, run, tidegate};
 use crate::serve::{page, until};
 
@@ -245,9 +246,9 @@ async fn a_preflight_that_finds_nothing_starts_and_webhooks_that_are_edited_are_
                 .log()
                 .contains("failurePolicy of webhook guard.gate.tidegate.io")
         });
-        until("an event says so", || {
-            let events = kubectl(&kubeconfig, &["get", "events", "-A"], "");
-            events.stdout.contains("WebhookAltered") && events.stdout.contains("tidegate-guard")
+        Reader::of(&kubeconfig).until("an event says so", &["events", "-A"], |events| {
+            let text = events.to_string();
+            text.contains("WebhookAltered") && text.contains("tidegate-guard")
         });
         let lines = [
             "tidegate_watch_silence_seconds{kind=\"ClusterManagementAddOn\"} ",

@@ -6,7 +6,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use admission::policy::{Origin, PolicySet, Source};
 use admission::{Door, Operation, Request, RequestContext, Rulebook, Verdict, catalogue, decide};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::value::to_raw_value;
@@ -16,6 +15,7 @@ use store::Facts;
 use crate::testkit::asked::{WrittenFacts, resource};
 use crate::testkit::manifests::repository;
 use crate::testkit::pages::pages;
+use crate::testkit::policies::rulebook;
 
 /// One denied object, and the world in which it is denied.
 #[derive(Clone)]
@@ -225,16 +225,8 @@ pub(crate) fn of_policies() -> (Vec<Case>, Vec<String>) {
 }
 
 fn suite_cases(suite: &Value, policy: &Value) -> (Vec<Case>, BTreeSet<String>) {
-    let source = Source {
-        origin: Origin::Hub,
-        document: policy.clone(),
-    };
-    let loaded = PolicySet::load(&[source], &[], &PolicySet::default());
-    let rules = loaded.set.rules();
-    let rulebook = Arc::new(Rulebook {
-        policies: loaded.set,
-        ..Rulebook::default()
-    });
+    let rulebook = Arc::new(rulebook(std::slice::from_ref(policy)));
+    let rules = rulebook.policies.rules();
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
     let all = list(&suite["cases"]);
     let allowed: Vec<Value> = all

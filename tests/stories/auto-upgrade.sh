@@ -21,7 +21,7 @@ kubectl patch mca "$addon" -n cluster3 --type=merge -p '{"spec":{"desiredVersion
 
 say "v2 is stored: the others follow"
 template v2
-until_is v2 kubectl get cma "$addon" -o 'jsonpath={.status.defaultVersion}'
+until_is v2 value .status.defaultVersion cma "$addon"
 is '["v1","v2"]' kubectl get cma "$addon" -o 'jsonpath={.status.supportedVersions}'
 done_on UpgradeSucceed cluster1 cluster2
 for cluster in cluster1 cluster2; do

@@ -30,8 +30,8 @@ spec:
 YAML
 }
 agent() { work "$1" '.spec.workload.manifests[0].metadata.name'; }
-says() { kubectl get cma "$addon" -o "jsonpath={.status.conditions[?(@.type==\"$1\")].reason}"; }
-noted() { kubectl get cma "$addon" -o "jsonpath={.status.installProgressions[0].conditions[?(@.type==\"$1\")].status}"; }
+says() { value ".status.conditions[?(@.type==\"$1\")].reason" cma "$addon"; }
+noted() { value ".status.installProgressions[0].conditions[?(@.type==\"$1\")].status" cma "$addon"; }
 
 apply <<YAML
 apiVersion: addon.open-cluster-management.io/v1alpha1
@@ -85,7 +85,7 @@ until_is Ready says Ready
 is better kubectl get addondeploymentconfig second -n "$namespace" -o 'jsonpath={.spec.customizedVariables[0].value}'
 
 say "tidegate rollout undo creates an object again that was pruned"
-desired() { kubectl get cma "$addon" -o 'jsonpath={.status.installProgressions[0].configReferences[0].desiredConfig.name}'; }
+desired() { value '.status.installProgressions[0].configReferences[0].desiredConfig.name' cma "$addon"; }
 kubectl annotate cma "$addon" tidegate.io/paused='*' >/dev/null
 settings third other
 helloworld third

@@ -15,7 +15,7 @@ apply_addon <<YAML
     placements:
     - {name: everywhere, namespace: $namespace}
 YAML
-until_is v0.10.0 kubectl get cma "$addon" -o 'jsonpath={.status.defaultVersion}'
+until_is v0.10.0 value .status.defaultVersion cma "$addon"
 is '["v0.10.0"]' kubectl get cma "$addon" -o 'jsonpath={.status.supportedVersions}'
 
 done_on InstallSucceed cluster1 cluster2 cluster3

@@ -48,12 +48,13 @@ refused() {
   done
 }
 
-# until_is TEXT COMMAND…: repeats a command until it prints exactly TEXT.
+# until_is TEXT COMMAND…: repeats a command until it prints exactly TEXT. One that reads with `value` waits for a watch between two
+# tries instead of reading again and again.
 until_is() {
   local wanted=$1 begun=$SECONDS said
   shift
   while true; do
-    said=$("$@" 2>&1) || true
+    said=$(awaited=$wanted "$@" 2>&1) || true
     if [ "$said" = "$wanted" ]; then return; fi
     if [ $((SECONDS - begun)) -ge "$patience" ]; then
       kubectl get mca -A -o wide >&2 || true
@@ -65,6 +66,22 @@ until_is() {
   done
 }
 
+# value PATH OBJECT…: a field of an object; under `until_is` once it is the text that is awaited, or a few seconds have passed.
+value() {
+  local path=$1 said
+  shift
+  said=$(kubectl get "$@" -o "jsonpath={$path}") || return
+  # `kubectl wait` takes no empty text, and cuts quotes and equals signs.
+  case ${awaited:-} in
+    "" | *[\"\'=]* | "$said") ;;
+    *)
+      kubectl wait "$@" --for="jsonpath={$path}=$awaited" --timeout=10s >/dev/null 2>&1 || true
+      said=$(kubectl get "$@" -o "jsonpath={$path}") || return
+      ;;
+  esac
+  printf '%s' "$said"
+}
+
 # is TEXT COMMAND…: a command prints exactly TEXT, now.
 is() {
   local wanted=$1 said
@@ -74,15 +91,15 @@ is() {
 }
 
 # What an add-on on a cluster says: a condition's reason, status or message, a version, the hash of its work.
-reason() { kubectl get mca "$addon" -n "$1" -o "jsonpath={.status.conditions[?(@.type==\"${2:-Progressing}\")].reason}"; }
-status() { kubectl get mca "$addon" -n "$1" -o "jsonpath={.status.conditions[?(@.type==\"$2\")].status}"; }
-message() { kubectl get mca "$addon" -n "$1" -o "jsonpath={.status.conditions[?(@.type==\"${2:-Progressing}\")].message}"; }
+reason() { value ".status.conditions[?(@.type==\"${2:-Progressing}\")].reason" mca "$addon" -n "$1"; }
+status() { value ".status.conditions[?(@.type==\"$2\")].status" mca "$addon" -n "$1"; }
+message() { value ".status.conditions[?(@.type==\"${2:-Progressing}\")].message" mca "$addon" -n "$1"; }
 # The version that has the install namespace as a field.
-field() { kubectl get managedclusteraddons.v1alpha1.addon.open-cluster-management.io "$addon" -n "$1" -o "jsonpath={$2}"; }
-work() { kubectl get manifestwork "addon-$addon-deploy-0" -n "$1" -o "jsonpath={$2}"; }
+field() { value "$2" managedclusteraddons.v1alpha1.addon.open-cluster-management.io "$addon" -n "$1"; }
+work() { value "$2" manifestwork "addon-$addon-deploy-0" -n "$1"; }
 greeting() { work "$1" '.spec.workload.manifests[?(@.kind=="ConfigMap")].data.greeting'; }
 carried() { work "$1" '.metadata.labels.open-cluster-management\.io/addon-version'; }
-progression() { kubectl get cma "$addon" -o "jsonpath={.status.installProgressions[${1:-0}].conditions[?(@.type==\"Progressing\")].message}"; }
+progression() { value ".status.installProgressions[${1:-0}].conditions[?(@.type==\"Progressing\")].message" cma "$addon"; }
 clusters_with() { kubectl get mca -A --no-headers 2>/dev/null | awk -v a="$addon" '$2 == a {print $1}' | sort -V | paste -sd ' '; }
 
 # done_on REASON CLUSTER…: waits until every cluster says REASON and is Ready.
@@ -213,10 +230,10 @@ YAML
 }
 
 # What an upgrade says: its phase, a count, and of a cluster the state, the reason and its version.
-mcu_phase() { kubectl get mcu "$1" -o 'jsonpath={.status.phase}'; }
-mcu_count() { kubectl get mcu "$1" -o "jsonpath={.status.clustersSummery.$2}"; }
+mcu_phase() { value .status.phase mcu "$1"; }
+mcu_count() { value ".status.clustersSummery.$2" mcu "$1"; }
 mcu_cluster() { kubectl get mcu "$1" -o "jsonpath={.status.clusters[?(@.name==\"$2\")].state} {.status.clusters[?(@.name==\"$2\")].reason}"; }
-runs() { kubectl get managedcluster "$1" -o 'jsonpath={.metadata.labels.openshiftVersion}'; }
+runs() { value .metadata.labels.openshiftVersion managedcluster "$1"; }
 mcu_works() { kubectl get manifestworks -A -l cluster.open-cluster-management.io/mcu-uid -o jsonpath='{range .items[*]}{.metadata.namespace}/{.metadata.name}{"\n"}{end}' | sort -V | paste -sd ' '; }
 
 # a_job NAME: an action of one Job, to stand in a spec.

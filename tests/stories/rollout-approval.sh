@@ -38,7 +38,7 @@ YAML
 }
 # The entry of the annotation that a waiting cluster names.
 entry() { message "$1" Configured | sed -n 's/.* by the entry \([^ ]*\) of the annotation .*/\1/p'; }
-addon_reason() { kubectl get cma "$addon" -o 'jsonpath={.status.conditions[?(@.type=="Ready")].reason}'; }
+addon_reason() { value '.status.conditions[?(@.type=="Ready")].reason' cma "$addon"; }
 approve() { kubectl annotate cma "$addon" --overwrite "tidegate.io/approved=$1" >/dev/null; }
 
 helloworld ""

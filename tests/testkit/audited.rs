@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use admission::policy::{Origin, PolicySet, Source};
 use api::v1alpha1::ManagedClusterAddOn;
 use arc_swap::ArcSwap;
 use audit::{ReportKind, Rulebook};
@@ -16,7 +15,7 @@ use tidegate::controllers::{AuditOptions, AuditPace, Auditor, Reports, Tide, Tid
 use tidegate::telemetry::Metrics;
 use tokio::sync::watch;
 
-use super::{hubs, manifests};
+use super::{hubs, manifests, policies};
 
 const ADDON: &str = "addon.open-cluster-management.io/v1alpha1";
 
@@ -191,16 +190,7 @@ pub(crate) fn policy(name: &str, expression: &str) -> Rulebook {
         "matchConstraints": {"resourceRules": [{"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["CREATE"],
             "resources": ["managedclusteraddons"]}]},
         "validations": [{"id": "a", "expression": expression, "message": "needs labels"}]}});
-    let source = Source {
-        origin: Origin::Hub,
-        document,
-    };
-    let loaded = PolicySet::load(&[source], &[], &PolicySet::default());
-    assert_eq!(loaded.set.len(), 1, "{:?}", loaded.reports);
-    Rulebook {
-        policies: loaded.set,
-        ..Rulebook::default()
-    }
+    policies::rulebook(&[document])
 }
 
 /// Starts an audit of a hub with something wrong on it.

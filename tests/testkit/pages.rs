@@ -38,7 +38,8 @@ pub(crate) fn pages() -> Vec<Page> {
     paths.into_iter().map(page).collect()
 }
 
-fn page(path: PathBuf) -> Page {
+/// Reads a page.
+pub(crate) fn page(path: PathBuf) -> Page {
     let text = std::fs::read_to_string(&path).expect("a page");
     let mut examples = Vec::new();
     let mut shared = WrittenFacts::default();

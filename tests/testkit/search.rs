@@ -8,6 +8,6 @@ pub(crate) fn is_full() -> bool {
 }
 
 /// Returns how much to try: the first number usually, the second one in a full run.
-pub(crate) fn amount(usual: u64, full: u64) -> u64 {
+pub(crate) fn amount<N>(usual: N, full: N) -> N {
     if is_full() { full } else { usual }
 }
