@@ -12,7 +12,7 @@ mod sources;
 
 use checks::{
     WRITERS, header_fault, hidden_subjects, impurities, members, mutations, openings, outlets, production,
-    second_copies, size_fault, use_faults, workspace_dependencies,
+    second_copies, size_fault, spelled_reasons, use_faults, workspace_dependencies,
 };
 use sources::{root, sources};
 
@@ -379,6 +379,37 @@ fn what_kubernetes_has_a_word_for_is_written_once() {
         }
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// The table, and the types of conditions, two of which have the word of a reason.
+const SPELL_REASONS: [&str; 2] = ["api/src/reason.rs", "api/src/names.rs"];
+/// Programs that play others.
+const PLAYERS: [&str; 5] = [
+    "devhub/",
+    "spokes/",
+    "fleetbench/",
+    "managed-fields/",
+    "upgrade/src/sim/",
+];
+
+#[test]
+fn reasons_are_spelled_in_one_table() {
+    let mut faults = Vec::new();
+    let mut seen = 0;
+    for folder in ["src", "crates"] {
+        for (path, text) in sources(folder) {
+            let is_table = SPELL_REASONS.iter().any(|file| path.ends_with(file));
+            if is_table || path.ends_with("_tests.rs") || PLAYERS.iter().any(|one| path.contains(one)) {
+                continue;
+            }
+            seen += 1;
+            faults.extend(spelled_reasons(&path, &text));
+        }
+    }
+    assert!(seen > 300, "the scan must see the sources, it saw {seen}");
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    let spelled = "let reason = \"WaitingForSlot\";\n";
+    assert_eq!(spelled_reasons("x.rs", spelled).len(), 1);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //!
 //! Decides what is wrong with one file; never which files there are.
 
+use api::reason::Reason;
 use std::collections::BTreeSet;
 use std::fs;
 use std::sync::LazyLock;
@@ -273,5 +274,17 @@ pub(crate) fn second_copies(path: &str, text: &str) -> Vec<String> {
         .filter(|(word, home)| !path.starts_with(home) && text.contains(word));
     found
         .map(|(word, home)| format!("{path}: writes {word} again, which is {home}'s"))
+        .collect()
+}
+
+/// Returns the words of reasons that a file writes as text. A word of one part may be the name of something else as well.
+pub(crate) fn spelled_reasons(path: &str, text: &str) -> Vec<String> {
+    let capitals = |word: &str| word.matches(|letter: char| letter.is_ascii_uppercase()).count();
+    let text = production(text);
+    let lines = text.lines().filter(|line| !line.trim().starts_with("//"));
+    let literals = lines.flat_map(|line| line.split('"').skip(1).step_by(2));
+    let found = literals.filter(|word| capitals(word) > 1 && Reason::of(word).is_some());
+    found
+        .map(|word| format!("{path}: writes \"{word}\" instead of Reason::{word}"))
         .collect()
 }

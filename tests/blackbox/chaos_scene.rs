@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use spokes::{Faults, Fleet, FleetOptions};
 
 use crate::addresses::free_address;
+use crate::reads::Reader;
 use crate::replicas::Program;
 use crate::rig::{kubectl, on_cluster, repository, state_of, tidegate};
 use crate::roads::{Road, striking};

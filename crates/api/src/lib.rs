@@ -20,6 +20,7 @@ pub mod hash;
 mod json_schemas;
 mod lenient;
 pub mod names;
+pub mod reason;
 mod schemas;
 mod shared;
 pub mod v1alpha1;

@@ -1,4 +1,4 @@
-//! Names that are part of the interface between hub, agents and users: labels, annotations, finalizers, conditions, reasons.
+//! Names that are part of the interface between hub, agents and users: labels, annotations, finalizers, conditions.
 //!
 //! Every constant is one spelling; what it means stands beside it. Never decides when one is set.
 
@@ -131,6 +131,8 @@ pub mod conditions {
     pub const HOSTING_CLUSTER_VALIDITY: &str = "HostingClusterValidity";
     /// The registration of the agent is set up.
     pub const REGISTRATION_APPLIED: &str = "RegistrationApplied";
+    /// A certificate request of the agent is left alone, and why.
+    pub const CERTIFICATE_REQUEST_REFUSED: &str = "CertificateRequestRefused";
     /// The objects for token registration are there.
     pub const TOKEN_INFRASTRUCTURE_READY: &str = "TokenInfrastructureReady";
 
@@ -148,89 +150,4 @@ pub mod conditions {
     pub const PLACEMENT_SATISFIED: &str = "PlacementSatisfied";
     /// A ManagedClusterSet has no clusters.
     pub const CLUSTER_SET_EMPTY: &str = "ClusterSetEmpty";
-}
-
-/// Condition reasons.
-pub mod reasons {
-    /// Progressing: a first installation is on its way.
-    pub const INSTALLING: &str = "Installing";
-    /// Progressing: a first installation succeeded.
-    pub const INSTALL_SUCCEED: &str = "InstallSucceed";
-    /// Progressing: a first installation failed.
-    pub const INSTALL_FAILED: &str = "InstallFailed";
-    /// Progressing: a change is on its way.
-    pub const UPGRADING: &str = "Upgrading";
-    /// Progressing: a change succeeded.
-    pub const UPGRADE_SUCCEED: &str = "UpgradeSucceed";
-    /// Progressing: a change failed.
-    pub const UPGRADE_FAILED: &str = "UpgradeFailed";
-    /// Progressing: a return to a lower version is on its way.
-    pub const ROLLINGBACK: &str = "Rollingback";
-    /// Progressing: a return to a lower version succeeded.
-    pub const ROLLBACK_SUCCEED: &str = "RollbackSucceed";
-    /// Progressing: a return to a lower version failed.
-    pub const ROLLBACK_FAILED: &str = "RollbackFailed";
-
-    /// Progressing in the other vocabulary: on its way.
-    pub const PROGRESSING: &str = "Progressing";
-    /// Progressing in the other vocabulary: done.
-    pub const COMPLETED: &str = "Completed";
-    /// Progressing in the other vocabulary: failed.
-    pub const FAILED: &str = "Failed";
-    /// Progressing: a configuration has a type that the add-on does not support.
-    pub const CONFIGURATION_UNSUPPORTED: &str = "ConfigurationUnsupported";
-    /// Progressing: the works are not written yet.
-    pub const WAITING_FOR_MANIFEST_APPLIED: &str = "WaitingForManifestApplied";
-    /// Progressing: the works for the hosting cluster are not written yet.
-    pub const WAITING_FOR_HOSTING_MANIFEST_APPLIED: &str = "WaitingForHostingManifestApplied";
-    /// Progressing: held until other clusters have proved the change; defined, never written.
-    pub const WAITING_FOR_CANARY: &str = "WaitingForCanary";
-
-    /// Available: there is no work.
-    pub const WORK_NOT_FOUND: &str = "WorkNotFound";
-    /// Available: the work could not be applied.
-    pub const WORK_APPLY_FAILED: &str = "WorkApplyFailed";
-    /// Available: the work is not applied yet.
-    pub const WORK_NOT_APPLIED: &str = "WorkNotApplied";
-    /// Available: the work is applied.
-    pub const WORK_APPLIED: &str = "WorkApplied";
-    /// Available: nothing was reported back yet.
-    pub const NO_PROBE_RESULT: &str = "NoProbeResult";
-    /// Available: what was reported back is not good.
-    pub const PROBE_UNAVAILABLE: &str = "ProbeUnavailable";
-    /// Available: what was reported back is good.
-    pub const PROBE_AVAILABLE: &str = "ProbeAvailable";
-    /// Available: the agent stopped renewing its lease.
-    pub const LEASE_UPDATE_STOPPED: &str = "ManagedClusterAddOnLeaseUpdateStopped";
-    /// Available: the agent has no lease.
-    pub const LEASE_NOT_FOUND: &str = "ManagedClusterAddOnLeaseNotFound";
-    /// Available: the agent renews its lease.
-    pub const LEASE_UPDATED: &str = "ManagedClusterAddOnLeaseUpdated";
-
-    /// ManifestApplied: a work could not be written.
-    pub const MANIFEST_WORK_APPLY_FAILED: &str = "ManifestWorkApplyFailed";
-    /// ManifestApplied: the cluster applied the works.
-    pub const ADDON_MANIFEST_APPLIED: &str = "AddonManifestApplied";
-    /// ManifestApplied: the cluster could not apply the works.
-    pub const ADDON_MANIFEST_APPLIED_FAILED: &str = "AddonManifestAppliedFailed";
-
-    /// HostingClusterValidity: it is one of this hub's clusters.
-    pub const HOSTING_CLUSTER_VALID: &str = "HostingClusterValid";
-    /// HostingClusterValidity: it is not one of this hub's clusters.
-    pub const HOSTING_CLUSTER_INVALID: &str = "HostingClusterInvalid";
-    /// HookManifestCompleted: done.
-    pub const HOOK_MANIFEST_IS_COMPLETED: &str = "HookManifestIsCompleted";
-    /// HookManifestCompleted: not done.
-    pub const HOOK_MANIFEST_IS_NOT_COMPLETED: &str = "HookManifestIsNotCompleted";
-
-    /// RegistrationApplied: the add-on asks for none.
-    pub const NIL_REGISTRATION: &str = "NilRegistration";
-    /// RegistrationApplied: the permissions could not be written.
-    pub const SET_PERMISSION_FAILED: &str = "SetPermissionFailed";
-    /// RegistrationApplied: the permissions are there.
-    pub const SET_PERMISSION_APPLIED: &str = "SetPermissionApplied";
-    /// RegistrationApplied: the subject of the permissions is not known yet.
-    pub const PERMISSION_CONFIG_PENDING: &str = "PermissionConfigPending";
-    /// TokenInfrastructureReady: the objects could not be written.
-    pub const TOKEN_INFRASTRUCTURE_APPLY_FAILED: &str = "TokenInfrastructureApplyFailed";
 }

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 
 use super::conditions::Wish;
 use super::types::{Wait, WaitOn};
+use api::reason::Reason;
 use store::{Instance, Name, Status, View};
 
 /// Condition of an instance that another field manager applies.
@@ -17,7 +18,7 @@ pub(super) fn adopted(view: &View<'_>, instance: &Instance, kept: &BTreeSet<Name
     let manager = &instance.claims.adopter;
     if kept.contains(&instance.cluster) {
         let told = Wait::addon(WaitOn::Adopted(manager.clone())).to_string();
-        return Some(Wish::new(ADOPTED, Status::True, "NotSelected", told));
+        return Some(Wish::new(ADOPTED, Status::True, Reason::NotSelected, told));
     }
     if !instance.claims.is_adopted() || instance.installed_by.is_empty() {
         return None;
@@ -26,5 +27,5 @@ pub(super) fn adopted(view: &View<'_>, instance: &Instance, kept: &BTreeSet<Name
         "{manager} applies it: its fields are {manager}'s, and the install strategy of {} never takes it away",
         view.addon.name
     );
-    Some(Wish::new(ADOPTED, Status::True, "AppliedByOthers", message))
+    Some(Wish::new(ADOPTED, Status::True, Reason::AppliedByOthers, message))
 }

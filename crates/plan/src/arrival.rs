@@ -7,18 +7,8 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::conditions::Wish;
+use api::reason::{Class, Reason};
 use store::{Condition, Settings, Status};
-
-/// Reasons that an object ends which is yet to come, or an answer of the hub.
-const ABSENCES: [&str; 6] = [
-    "ConfigurationKindNotServed",
-    "ConfigurationNotFound",
-    "InvalidVersion",
-    "PlacementNotFound",
-    "ReadFailed",
-    // A role that is bound comes with the template, or after it.
-    "SetPermissionFailed",
-];
 
 /// An absence that is waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +22,7 @@ pub(super) struct Arrival {
 impl Arrival {
     /// Returns the wait for what `reason` says is absent; nothing when it is no absence, or has been waited for.
     pub(super) fn of(
-        reason: &str,
+        reason: Reason,
         (conditions, generation): (&[Condition], i64),
         settings: &Settings,
         now: Timestamp,
@@ -40,10 +30,12 @@ impl Arrival {
         let stated = |kind: &str| {
             let mut true_ones = conditions.iter().filter(|one| one.status == Status::True);
             true_ones.find(|one| {
-                *one.kind == *kind && is_absence(&one.reason) && one.generation() == Some(generation)
+                *one.kind == *kind
+                    && Reason::word_is(&one.reason, Class::Absence)
+                    && one.generation() == Some(generation)
             })
         };
-        if !is_absence(reason) || stated("Stalled").is_some() {
+        if !reason.is(Class::Absence) || stated("Stalled").is_some() {
             return None;
         }
         let since = stated("Reconciling").and_then(Condition::since).unwrap_or(now);
@@ -53,11 +45,7 @@ impl Arrival {
     }
 
     /// Returns the condition that says so.
-    pub(super) fn wish<'a>(self, reason: &'static str, message: &'a str) -> Wish<'a> {
+    pub(super) fn wish<'a>(self, reason: Reason, message: &'a str) -> Wish<'a> {
         Wish::new("Reconciling", Status::True, reason, message).since(self.since)
     }
-}
-
-fn is_absence(reason: &str) -> bool {
-    ABSENCES.contains(&reason)
 }

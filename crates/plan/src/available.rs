@@ -8,13 +8,11 @@ use super::instance_state::MANIFEST_APPLIED;
 use super::render::Probe;
 use super::rollout::Member;
 use super::work::{Body, Rendering};
+use api::reason::Reason;
 use store::{Instance, Signal, Status, View, Work, Workload};
 
 /// Condition that tells whether the agent works.
 pub(super) const AVAILABLE: &str = "Available";
-
-/// Reason of a `ManifestApplied` that says that nothing could be rendered.
-pub(super) const RENDERING_FAILED: &str = "ManifestWorkApplyFailed";
 
 /// Returns what should stand in `ManifestApplied`; `None` leaves what stands there.
 pub(super) fn manifests(rendering: &Rendering<'_>) -> Option<Wish<'static>> {
@@ -27,25 +25,27 @@ pub(super) fn manifests(rendering: &Rendering<'_>) -> Option<Wish<'static>> {
             Some(Wish::new(
                 MANIFEST_APPLIED,
                 Status::False,
-                RENDERING_FAILED,
+                Reason::ManifestWorkApplyFailed,
                 message,
             ))
         }
-        Rendering::Bodies(bodies) if bodies.is_empty() => {
-            wish(Status::True, "AddonManifestApplied", "no manifest need to apply")
-        }
+        Rendering::Bodies(bodies) if bodies.is_empty() => wish(
+            Status::True,
+            Reason::AddonManifestApplied,
+            "no manifest need to apply",
+        ),
         Rendering::Bodies(bodies) => {
             let signals = bodies.iter().filter_map(applied);
             match signals.min_by_key(|signal| signal.status != Status::False) {
                 None => None,
                 Some(signal) if signal.status == Status::True => wish(
                     Status::True,
-                    "AddonManifestApplied",
+                    Reason::AddonManifestApplied,
                     "manifests of addon are applied successfully",
                 ),
                 Some(_) => wish(
                     Status::False,
-                    "AddonManifestAppliedFailed",
+                    Reason::AddonManifestAppliedFailed,
                     "failed to apply the manifests of addon",
                 ),
             }
@@ -70,7 +70,7 @@ pub(super) fn refused(
     Some(Wish::new(
         MANIFEST_APPLIED,
         Status::False,
-        RENDERING_FAILED,
+        Reason::ManifestWorkApplyFailed,
         message,
     ))
 }
@@ -97,16 +97,20 @@ fn probe<'v>(instance: &Instance, bodies: &[Body<'v>]) -> Wish<'v> {
     let signals = bodies.iter().filter_map(|body| body.work?.available.as_ref());
     let mut down = signals.filter(|signal| signal.status == Status::False);
     if let Some(signal) = down.next() {
-        return wish(Status::False, "WorkNotApplied", &signal.message);
+        return wish(Status::False, Reason::WorkNotApplied, &signal.message);
     }
     if bodies.iter().any(|body| body.work.is_none()) {
-        return wish(Status::Unknown, "WorkNotFound", "Addon manifestWork is not found");
+        return wish(
+            Status::Unknown,
+            Reason::WorkNotFound,
+            "Addon manifestWork is not found",
+        );
     }
     let is_silent = |work: &Work| work.available.is_none();
     if bodies.iter().filter_map(|body| body.work).any(is_silent) {
         return wish(
             Status::Unknown,
-            "WorkNotApplied",
+            Reason::WorkNotApplied,
             "Addon manifestWork is not applied yet",
         );
     }
@@ -147,33 +151,33 @@ fn judged<'v>(addon: &str, feedback: &[Feedback<'_>]) -> Wish<'v> {
         return Wish::new(
             AVAILABLE,
             Status::True,
-            "WorkApplied",
+            Reason::WorkApplied,
             "Addon manifestWork is applied",
         );
     }
     let mut known = feedback.iter().filter_map(|one| one.workload);
     if let Some(fault) = known.find_map(fault) {
         let message = format!("Probe addon unavailable with err {fault}");
-        return Wish::new(AVAILABLE, Status::False, "ProbeUnavailable", message);
+        return Wish::new(AVAILABLE, Status::False, Reason::ProbeUnavailable, message);
     }
     let mut silent = feedback.iter().filter(|one| one.workload.is_none());
     let count = silent.clone().count();
     match silent.next() {
         None => {
             let message = format!("{addon} add-on is available.");
-            Wish::new(AVAILABLE, Status::True, "ProbeAvailable", message)
+            Wish::new(AVAILABLE, Status::True, Reason::ProbeAvailable, message)
         }
         Some(_) if count == feedback.len() => Wish::new(
             AVAILABLE,
             Status::Unknown,
-            "NoProbeResult",
+            Reason::NoProbeResult,
             "Probe results are not returned",
         ),
         Some(first) => {
             let (namespace, name) = first.probe.place(first.cluster);
             let resource = first.probe.resource;
             let message = format!("Probe results are not returned for {resource} {namespace}/{name}");
-            Wish::new(AVAILABLE, Status::Unknown, "NoProbeResult", message)
+            Wish::new(AVAILABLE, Status::Unknown, Reason::NoProbeResult, message)
         }
     }
 }

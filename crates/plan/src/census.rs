@@ -10,13 +10,8 @@ use serde_json::{Value, json};
 use super::few::Few;
 use super::install::Holding;
 use super::settled::Others;
+use api::reason::{Class, Reason};
 use store::Name;
-
-/// The reasons to wait that only a human ends.
-const BRAKES: [&str; 3] = ["RolloutPaused", "TooManyFailures", APPROVAL];
-/// The one of them that holds a decision group: those that go after it wait for the group.
-const APPROVAL: &str = "WaitingForApproval";
-const BEHIND: &str = "WaitingForGroup";
 
 /// What an instance runs with that is meant to keep what it has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,9 +42,9 @@ pub(super) enum InstanceTally {
     /// On the way.
     Moving,
     /// It keeps what it has until its turn comes, for this reason.
-    Waiting(&'static str),
+    Waiting(Reason),
     /// Only a human can change it: the reason.
-    Stalled(&'static str),
+    Stalled(Reason),
     /// It is being deleted, and not gone yet.
     Leaving {
         /// Whether its cluster is reachable.
@@ -106,7 +101,7 @@ pub(super) struct Census {
     unreachable: usize,
     unavailable: Few,
     /// Those that only a human can change, by reason.
-    stalled: BTreeMap<&'static str, Few>,
+    stalled: BTreeMap<Reason, Few>,
     /// How many keep what they have by intention; they count as ready.
     kept: usize,
     /// Those of them whose content is gone.
@@ -114,7 +109,7 @@ pub(super) struct Census {
     /// Those on the way.
     moving: Few,
     /// Those that wait for a turn, by reason.
-    waiting: BTreeMap<&'static str, Few>,
+    waiting: BTreeMap<Reason, Few>,
     /// Those that are being deleted.
     leaving: Few,
     /// How many of them are on clusters that are not reachable: they are not waited for.
@@ -202,24 +197,25 @@ impl Census {
     pub(super) fn goes_on(&self, time: Time) -> bool {
         let has_made = !self.moving.is_empty() || self.missing.made > 0 || self.going() > 0;
         let mut reasons = self.waiting.keys();
-        has_made || (time == Time::Runs && reasons.any(|reason| !BRAKES.contains(reason)))
+        has_made || (time == Time::Runs && reasons.any(|reason| !reason.is(Class::Brake)))
     }
 
     /// Returns the one reason for which all wait that are not there yet, if only a human ends it.
-    pub(super) fn brake(&self) -> Option<&'static str> {
-        let count = |reason: &str| self.waiting.get(reason).map_or(0, Few::count);
-        let held = |reason: &str| match count(reason) {
+    pub(super) fn brake(&self) -> Option<Reason> {
+        let count = |reason: Reason| self.waiting.get(&reason).map_or(0, Few::count);
+        let held = |reason: Reason| match count(reason) {
             0 => 0,
-            own if reason == APPROVAL => own.saturating_add(count(BEHIND)),
+            own if reason == Reason::WaitingForApproval => own.saturating_add(count(Reason::WaitingForGroup)),
             own => own,
         };
         let open = self.open();
-        BRAKES.into_iter().find(|reason| open > 0 && held(reason) == open)
+        let mut brakes = self.waiting.keys().filter(|reason| reason.is(Class::Brake));
+        brakes.find(|reason| open > 0 && held(**reason) == open).copied()
     }
 
     /// Returns how many clusters stand how; beside the total, each is in one count.
     pub(super) fn counted(&self) -> Value {
-        let all = |causes: &BTreeMap<&'static str, Few>| causes.values().map(Few::count).sum::<usize>();
+        let all = |causes: &BTreeMap<Reason, Few>| causes.values().map(Few::count).sum::<usize>();
         json!({
             "total": self.total,
             "ready": self.ready,
@@ -268,9 +264,9 @@ fn few(what: &str, few: &Few) -> Option<String> {
 }
 
 /// Every cause with its number and its first clusters, the most frequent first.
-fn causes(what: &str, all: &BTreeMap<&'static str, Few>) -> Option<String> {
+fn causes(what: &str, all: &BTreeMap<Reason, Few>) -> Option<String> {
     let total: usize = all.values().map(Few::count).sum();
-    let mut sorted: Vec<(&&str, &Few)> = all.iter().collect();
+    let mut sorted: Vec<(&Reason, &Few)> = all.iter().collect();
     sorted.sort_by_key(|(reason, few)| (std::cmp::Reverse(few.count()), **reason));
     let each = sorted
         .into_iter()
@@ -293,7 +289,7 @@ mod tests {
     #[test]
     fn causes_stand_with_their_number_and_their_first_clusters() {
         use InstanceTally::{Kept, Leaving, Moving, Ready, Stalled, Unavailable, Unreachable, Waiting};
-        let missing = Stalled("ConfigurationNotFound");
+        let missing = Stalled(Reason::ConfigurationNotFound);
         let gone = Leaving { reachable: true };
         let rows: [(&[InstanceTally], &str); 8] = [
             (
@@ -306,16 +302,16 @@ mod tests {
                 "0 of 6 clusters are ready. 6 stalled: ConfigurationNotFound (6): c1, c2, c3, …",
             ),
             (
-                &[Stalled("UpgradeFailed"), missing, missing],
+                &[Stalled(Reason::UpgradeFailed), missing, missing],
                 "0 of 3 clusters are ready. 3 stalled: ConfigurationNotFound (2): c2, c3; UpgradeFailed (1): c1",
             ),
             (
                 &[
                     Ready,
                     Moving,
-                    Waiting("WaitingForSlot"),
-                    Waiting("RolloutPaused"),
-                    Waiting("WaitingForSlot"),
+                    Waiting(Reason::WaitingForSlot),
+                    Waiting(Reason::RolloutPaused),
+                    Waiting(Reason::WaitingForSlot),
                 ],
                 "1 of 5 clusters are ready. 1 on the way: c2. 3 waiting: WaitingForSlot (2): c3, c5; RolloutPaused (1): c4",
             ),
@@ -348,9 +344,9 @@ mod tests {
         let each = [
             Ready,
             Moving,
-            Waiting("a"),
-            Waiting("b"),
-            Stalled("c"),
+            Waiting(Reason::WaitingForSlot),
+            Waiting(Reason::WaitingForGroup),
+            Stalled(Reason::UpgradeFailed),
             Unavailable,
             Unreachable,
             leaving,
@@ -367,6 +363,13 @@ mod tests {
 
     #[test]
     fn the_message_stays_short_whatever_the_fleet() {
-        assert!(told(&vec![InstanceTally::Stalled("ConfigurationNotFound"); 10_000]).len() < 250);
+        assert!(
+            told(&vec![
+                InstanceTally::Stalled(Reason::ConfigurationNotFound);
+                10_000
+            ])
+            .len()
+                < 250
+        );
     }
 }

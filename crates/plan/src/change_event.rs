@@ -3,6 +3,7 @@
 //! Decides nothing; the words are those of the conditions. Events and the lines of `tidegate dev` are made from notes.
 
 use super::state::{Outcome, Phase, State};
+use api::reason::Reason;
 use store::{Name, Vocabulary};
 
 /// How much a note matters.
@@ -35,7 +36,7 @@ pub enum Note {
         /// The cluster.
         cluster: Name,
         /// The reason of the condition `Stalled`.
-        reason: &'static str,
+        reason: Reason,
         /// Its message.
         message: String,
     },
@@ -48,7 +49,7 @@ pub enum Note {
         /// How much it matters.
         grade: Grade,
         /// What happened, in one word.
-        reason: &'static str,
+        reason: Reason,
         /// What happened.
         message: String,
     },
@@ -59,7 +60,7 @@ pub enum Note {
         /// How much it matters.
         grade: Grade,
         /// What happened, in one word.
-        reason: &'static str,
+        reason: Reason,
         /// What happened.
         message: String,
     },
@@ -100,14 +101,14 @@ impl Note {
     }
 
     /// Returns what happened in one word: always in the words that tell install, upgrade and rollback apart.
-    pub fn reason(&self) -> &'static str {
+    pub fn reason(&self) -> Reason {
         match self {
             Self::Cluster { phase, outcome, .. } => {
                 State::Phase(*phase, outcome.clone())
                     .progressing(Vocabulary::Lifecycle, None)
                     .reason
             }
-            Self::Stuck { reason, .. } | Self::AddOn { reason, .. } | Self::Upgrade { reason, .. } => reason,
+            Self::Stuck { reason, .. } | Self::AddOn { reason, .. } | Self::Upgrade { reason, .. } => *reason,
         }
     }
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use api::reason::Reason;
 use store::{Condition, ConditionText, Name, Status};
 
 /// What a condition should say.
@@ -15,7 +16,7 @@ use store::{Condition, ConditionText, Name, Status};
 pub(super) struct Wish<'a> {
     kind: &'static str,
     status: Status,
-    reason: &'static str,
+    reason: Reason,
     /// A reason that another program has given, which counts instead.
     quoted: Option<&'a str>,
     message: Cow<'a, str>,
@@ -31,7 +32,7 @@ impl<'a> Wish<'a> {
     pub(super) fn new(
         kind: &'static str,
         status: Status,
-        reason: &'static str,
+        reason: Reason,
         message: impl Into<Cow<'a, str>>,
     ) -> Self {
         Self {
@@ -84,12 +85,12 @@ impl<'a> Wish<'a> {
         self.status
     }
 
-    pub(super) fn reason(&self) -> &'static str {
+    pub(super) fn reason(&self) -> Reason {
         self.reason
     }
 
     fn words(&self) -> &str {
-        self.quoted.unwrap_or(self.reason)
+        self.quoted.unwrap_or(self.reason.as_str())
     }
 
     pub(super) fn message(&self) -> &str {
@@ -190,13 +191,13 @@ mod tests {
     fn time_moves_only_when_the_status_flips() {
         let first = merge(
             &[],
-            &[Wish::new("Ready", Status::False, "Installing", "1")],
+            &[Wish::new("Ready", Status::False, Reason::Installing, "1")],
             Some(1),
             at(1),
         );
         let second = merge(
             &first,
-            &[Wish::new("Ready", Status::False, "Upgrading", "2")],
+            &[Wish::new("Ready", Status::False, Reason::Upgrading, "2")],
             Some(2),
             at(2),
         );
@@ -207,7 +208,7 @@ mod tests {
         );
         let third = merge(
             &second,
-            &[Wish::new("Ready", Status::True, "Ready", "")],
+            &[Wish::new("Ready", Status::True, Reason::Ready, "")],
             Some(2),
             at(3),
         );
@@ -218,13 +219,13 @@ mod tests {
     fn conditions_of_others_keep_their_place() {
         let theirs = merge(
             &[],
-            &[Wish::new("Degraded", Status::False, "Fine", "")],
+            &[Wish::new("Degraded", Status::False, Reason::NotStalled, "")],
             None,
             at(1),
         );
         let both = merge(
             &theirs,
-            &[Wish::new("Ready", Status::True, "Ready", "")],
+            &[Wish::new("Ready", Status::True, Reason::Ready, "")],
             Some(1),
             at(2),
         );
@@ -235,7 +236,7 @@ mod tests {
     #[test]
     fn a_message_is_shortened_at_a_character_and_keeps_its_end() {
         let long = "é".repeat(LONGEST);
-        let wish = Wish::new("Ready", Status::True, "Ready", format!("x{long} the cause"));
+        let wish = Wish::new("Ready", Status::True, Reason::Ready, format!("x{long} the cause"));
         assert!(wish.message.len() <= LONGEST && wish.message.len() > LONGEST - 8);
         assert!(wish.message.ends_with("é the cause"));
     }

@@ -16,6 +16,7 @@ use super::few::Few;
 use super::install::{DecisionState, Holding, Over, Wanted};
 use super::rollup::Summary;
 use super::types::{Wait, WaitOn};
+use api::reason::Reason;
 use model::ConfigRollout;
 use store::{Condition, InstallStrategy, Kind, Lifecycle, Name, Status, Unreadable, View, terms};
 
@@ -23,8 +24,6 @@ const READY: &str = "Ready";
 const RECONCILING: &str = "Reconciling";
 const STALLED: &str = "Stalled";
 const MANAGED: &str = "Managed";
-/// The reason for which an add-on is held, as a whole or on a cluster, while an object cannot be read.
-const READ_FAILED: &str = "ReadFailed";
 
 /// What the add-on's own conditions should be, and what to tell a spectator when that changes.
 #[derive(Debug)]
@@ -61,16 +60,18 @@ pub(super) fn managed<'v>(
     let stated_before = stated_before(view);
     let arrival = fault
         .as_ref()
-        .and_then(|(reason, _)| Arrival::of(reason, stated_before, view.settings(), now));
-    let faulty = fault
-        .as_ref()
-        .map(|(reason, why)| Faulty { reason, why, arrival });
+        .and_then(|(reason, _)| Arrival::of(*reason, stated_before, view.settings(), now));
+    let faulty = fault.as_ref().map(|(reason, why)| Faulty {
+        reason: *reason,
+        why,
+        arrival,
+    });
     let mut wishes = rollup(census, faulty.as_ref(), &open, &message).to_vec();
     if view.addon.lifecycle == Lifecycle::Empty {
         wishes.push(Wish::new(
             MANAGED,
             Status::True,
-            "EmptyLifecycle",
+            Reason::EmptyLifecycle,
             "the lifecycle annotation has no value and is read as if it were absent; remove it",
         ));
     }
@@ -107,9 +108,9 @@ pub(super) fn timeless<'v>(view: &View<'v>, now: Timestamp) -> Verdict<'v> {
     const WHY: &str = "nobody knows what time it is, so nothing is planned: the API servers of the hub do not agree on it, or clocks \
                        jump; it goes on when the hub's answers have agreed for a minute";
     let wishes = [
-        Wish::new(READY, Status::False, "ClockUnknown", WHY),
-        Wish::new(RECONCILING, Status::False, "Settled", ""),
-        Wish::new(STALLED, Status::True, "ClockUnknown", WHY),
+        Wish::new(READY, Status::False, Reason::ClockUnknown, WHY),
+        Wish::new(RECONCILING, Status::False, Reason::Settled, ""),
+        Wish::new(STALLED, Status::True, Reason::ClockUnknown, WHY),
     ];
     let note = note(view, &wishes);
     Verdict {
@@ -121,16 +122,16 @@ pub(super) fn timeless<'v>(view: &View<'v>, now: Timestamp) -> Verdict<'v> {
 
 /// Returns the conditions of an add-on while an object cannot be read on which all of it depends.
 pub(super) fn unread<'v>(view: &View<'v>, now: Timestamp) -> Verdict<'v> {
-    let (reason, why) = unreadable(view).unwrap_or((READ_FAILED, String::new()));
+    let (reason, why) = unreadable(view).unwrap_or((Reason::ReadFailed, String::new()));
     let stated_before = (&*view.addon.conditions, view.addon.meta.generation);
     let arrival = Arrival::of(reason, stated_before, view.settings(), now);
-    let settled = || Wish::new(RECONCILING, Status::False, "Settled", "");
+    let settled = || Wish::new(RECONCILING, Status::False, Reason::Settled, "");
     let ready = Wish::new(READY, Status::False, reason, why.as_str());
     let wishes = match arrival {
         Some(arrival) => [
             ready,
             arrival.wish(reason, &why),
-            Wish::new(STALLED, Status::False, "NotStalled", ""),
+            Wish::new(STALLED, Status::False, Reason::NotStalled, ""),
         ],
         None => [
             ready,
@@ -155,7 +156,7 @@ pub(super) fn unmanaged<'v>(view: &View<'v>, now: Timestamp) -> Verdict<'v> {
     let message = format!(
         "the lifecycle annotation is {said}, so the add-on manages itself; remove the annotation to let the hub manage it"
     );
-    let wishes = [Wish::new(MANAGED, Status::False, "SelfManaged", message)];
+    let wishes = [Wish::new(MANAGED, Status::False, Reason::SelfManaged, message)];
     Verdict {
         conditions: stated(view, &wishes, now),
         note: None,
@@ -173,7 +174,7 @@ fn instances(count: usize, one: &str, many: &str) -> String {
 }
 
 /// What no list shows and cannot be read by its name: it may be there or not, and what depends on it is held.
-fn unreadable(view: &View<'_>) -> Option<(&'static str, String)> {
+fn unreadable(view: &View<'_>) -> Option<(Reason, String)> {
     let Unreadable { object, why, more } = view.unreadable()?;
     let more = match more {
         0 => String::new(),
@@ -185,17 +186,17 @@ fn unreadable(view: &View<'_>) -> Option<(&'static str, String)> {
         "nothing is planned for the add-on"
     };
     let message = format!("cannot read {object}{more}: {why}; {held} until the hub answers");
-    Some((READ_FAILED, message))
+    Some((Reason::ReadFailed, message))
 }
 
 /// What is not taken away although nothing selects it: with how many, and with what lets it go.
-fn held(view: &View<'_>, holding: &Holding) -> Option<(&'static str, String)> {
+fn held(view: &View<'_>, holding: &Holding) -> Option<(Reason, String)> {
     if let Some((object, why)) = view.unread_reason(None).filter(|_| holding.unread > 0) {
         let message = format!(
             "nothing selects the cluster any more, but {}: cannot read {object} once more: {why}; it goes on when the hub shows it",
             instances(holding.all(), "stays", "stay")
         );
-        return Some(("RemovalUnconfirmed", message));
+        return Some((Reason::RemovalUnconfirmed, message));
     }
     let cure = format!(
         "to let all of them go, annotate the ClusterManagementAddOn with {}=<a time at most a day ahead, as in 2006-01-02T15:04:05Z>",
@@ -207,27 +208,28 @@ fn held(view: &View<'_>, holding: &Holding) -> Option<(&'static str, String)> {
              ManagedCluster, and nobody saw them go; {cure}",
             absences.absent, absences.all
         );
-        return Some(("ClustersAbsent", message));
+        return Some((Reason::ClustersAbsent, message));
     }
     let Over { held, limit, more_at } = holding.over?;
     let message = format!(
         "{held} removals are held: no more than {limit} instances go in a minute, the next at {more_at}; {cure}"
     );
-    Some(("RemovalHeld", message))
+    Some((Reason::RemovalHeld, message))
 }
 
 /// What is wrong with the add-on itself and only a human can change: reason and message.
-fn fault(view: &View<'_>, wanted: &Wanted<'_>) -> Option<(&'static str, String)> {
+fn fault(view: &View<'_>, wanted: &Wanted<'_>) -> Option<(Reason, String)> {
     let say = |on: WaitOn| Wait::addon(on).to_string();
     let of_changes = || unmeant(view).or_else(|| nowhere(view));
     match &view.addon.strategy {
         InstallStrategy::Manual | InstallStrategy::Labels(Some(_)) => of_changes(),
-        InstallStrategy::Labels(None) => Some(("LabelSelectorMissing", say(WaitOn::NoLabelSelector))),
-        InstallStrategy::BadLabels(why) => {
-            Some(("LabelSelectorInvalid", say(WaitOn::LabelSelector(why.clone()))))
-        }
+        InstallStrategy::Labels(None) => Some((Reason::LabelSelectorMissing, say(WaitOn::NoLabelSelector))),
+        InstallStrategy::BadLabels(why) => Some((
+            Reason::LabelSelectorInvalid,
+            say(WaitOn::LabelSelector(why.clone())),
+        )),
         InstallStrategy::Other(kind) => Some((
-            "InstallStrategyUnknown",
+            Reason::InstallStrategyUnknown,
             say(WaitOn::InstallStrategy(kind.clone())),
         )),
         InstallStrategy::Placements => {
@@ -236,13 +238,13 @@ fn fault(view: &View<'_>, wanted: &Wanted<'_>) -> Option<(&'static str, String)>
                 return of_changes();
             };
             let (namespace, name) = (missing.by.namespace.clone(), missing.by.name.clone());
-            Some(("PlacementNotFound", say(WaitOn::Placement(namespace, name))))
+            Some((Reason::PlacementNotFound, say(WaitOn::Placement(namespace, name))))
         }
     }
 }
 
 /// A strategy of a rollout that has no meaning: no change travels.
-fn unmeant(view: &View<'_>) -> Option<(&'static str, String)> {
+fn unmeant(view: &View<'_>) -> Option<(Reason, String)> {
     let placements = view.addon.placements.iter();
     let drives = view.addon.strategy == InstallStrategy::Placements;
     let mut of_placements = placements.filter(|_| drives).filter_map(|by| {
@@ -257,11 +259,11 @@ fn unmeant(view: &View<'_>) -> Option<(&'static str, String)> {
     let message = format!(
         "the rollout strategy of {what} has no meaning, so its clusters keep what they have: {fault}"
     );
-    Some(("RolloutStrategyInvalid", message))
+    Some((Reason::RolloutStrategyInvalid, message))
 }
 
 /// A placement of `spec.configuration` that does not exist: its changes reach no cluster.
-fn nowhere(view: &View<'_>) -> Option<(&'static str, String)> {
+fn nowhere(view: &View<'_>) -> Option<(Reason, String)> {
     let Ok(ConfigRollout::RollingUpdateWithPlacement(update)) = &view.addon.configuration_rollout else {
         return None;
     };
@@ -271,7 +273,7 @@ fn nowhere(view: &View<'_>) -> Option<(&'static str, String)> {
     }
     let on = Wait::addon(WaitOn::Placement(namespace, name));
     let message = format!("{on}; changes of spec.configuration reach only its clusters, so nobody");
-    Some(("PlacementNotFound", message))
+    Some((Reason::PlacementNotFound, message))
 }
 
 /// Why no cluster is to have the add-on. That is what was asked for, so it is no reason to wait.
@@ -308,7 +310,7 @@ enum Open {
     /// Nothing is.
     Done,
     /// It only takes time: reason and message.
-    Wait(&'static str, String),
+    Wait(Reason, String),
     /// Nothing changes any more until a human acts.
     Act,
 }
@@ -322,10 +324,13 @@ impl Open {
         let mut selected = wanted.placements.iter();
         if let Some(one) = selected.find(|one| one.known == DecisionState::NoDecision) {
             let on = WaitOn::Decision(one.by.namespace.clone(), one.by.name.clone());
-            return Self::Wait("DecisionNotFound", format!("{}; {message}", Wait::addon(on)));
+            return Self::Wait(
+                Reason::DecisionNotFound,
+                format!("{}; {message}", Wait::addon(on)),
+            );
         }
         if census.open() > 0 {
-            return Self::Wait(census.brake().unwrap_or("Progressing"), message.to_owned());
+            return Self::Wait(census.brake().unwrap_or(Reason::Progressing), message.to_owned());
         }
         Self::Done
     }
@@ -333,7 +338,7 @@ impl Open {
 
 /// What is wrong with the add-on itself.
 struct Faulty<'a> {
-    reason: &'static str,
+    reason: Reason,
     why: &'a str,
     /// Whether it may still come by itself.
     arrival: Option<Arrival>,
@@ -349,9 +354,8 @@ fn rollup<'a>(
     open: &'a Open,
     message: &'a str,
 ) -> [Wish<'a>; 3] {
-    const CLUSTERS: &str = "ClustersStalled";
-    let settled = || Wish::new(RECONCILING, Status::False, "Settled", "");
-    let sound = || Wish::new(STALLED, Status::False, "NotStalled", "");
+    let settled = || Wish::new(RECONCILING, Status::False, Reason::Settled, "");
+    let sound = || Wish::new(STALLED, Status::False, Reason::NotStalled, "");
     match (fault, open) {
         (Some(&Faulty { reason, why, arrival }), _) => {
             let ready = Wish::new(READY, Status::False, reason, format!("{why}; {message}"));
@@ -361,22 +365,22 @@ fn rollup<'a>(
             }
         }
         (None, Open::Act) => [
-            Wish::new(READY, Status::False, CLUSTERS, message),
+            Wish::new(READY, Status::False, Reason::ClustersStalled, message),
             settled(),
-            Wish::new(STALLED, Status::True, CLUSTERS, message),
+            Wish::new(STALLED, Status::True, Reason::ClustersStalled, message),
         ],
         (None, Open::Wait(reason, why)) => [
-            Wish::new(READY, Status::False, reason, why.as_str()),
-            Wish::new(RECONCILING, Status::True, reason, why.as_str()),
+            Wish::new(READY, Status::False, *reason, why.as_str()),
+            Wish::new(RECONCILING, Status::True, *reason, why.as_str()),
             sound(),
         ],
         (None, Open::Done) => {
             let ready = if census.has_unavailable() {
-                Wish::new(READY, Status::False, "ClustersUnavailable", message)
+                Wish::new(READY, Status::False, Reason::ClustersUnavailable, message)
             } else if census.is_nobody() {
-                Wish::new(READY, Status::True, "NobodySelected", message)
+                Wish::new(READY, Status::True, Reason::NobodySelected, message)
             } else {
-                Wish::new(READY, Status::True, "Ready", message)
+                Wish::new(READY, Status::True, Reason::Ready, message)
             };
             [ready, settled(), sound()]
         }
@@ -387,15 +391,15 @@ fn rollup<'a>(
 fn note(view: &View<'_>, wishes: &[Wish<'_>]) -> Option<Note> {
     let ready = wishes.iter().find(|wish| wish.kind() == READY)?;
     let before = view.addon.conditions.iter().find(|one| &*one.kind == READY);
-    if before.is_some_and(|before| *before.reason == *ready.reason()) {
+    if before.is_some_and(|before| *before.reason == ready.reason()) {
         return None;
     }
     let fine = ready.status() == Status::True
         || [
-            "Progressing",
-            "DecisionNotFound",
-            "RolloutPaused",
-            "WaitingForApproval",
+            Reason::Progressing,
+            Reason::DecisionNotFound,
+            Reason::RolloutPaused,
+            Reason::WaitingForApproval,
         ]
         .contains(&ready.reason());
     Some(Note::AddOn {
@@ -465,7 +469,7 @@ mod tests {
     #[test]
     fn done_moving_and_stalled_are_told_apart() {
         use InstanceTally::{Leaving, Moving, Ready, Stalled, Unavailable, Unreachable, Waiting};
-        let failed = Stalled("UpgradeFailed");
+        let failed = Stalled(Reason::UpgradeFailed);
         let (goes, lost) = (Leaving { reachable: true }, Leaving { reachable: false });
         let rows: [(&[InstanceTally], Time, &str); 18] = [
             (&[Ready, goes], Time::Stands, MOVES),
@@ -478,26 +482,50 @@ mod tests {
             (&[Ready, Unavailable], Time::Stands, DOWN),
             (&[failed, Ready], Time::Stands, STALLS),
             // A failure that is tolerated stops no other cluster.
-            (&[failed, Moving, Waiting("WaitingForSlot")], Time::Stands, MOVES),
-            (&[failed, Ready, Waiting("WaitingForSlot")], Time::Runs, MOVES),
-            // No soak ends that too many have failed.
-            (&[failed, Ready, Waiting("TooManyFailures")], Time::Runs, STALLS),
-            // A failure that keeps the last slot stops all other clusters.
-            (&[failed, Waiting("WaitingForSlot")], Time::Stands, STALLS),
-            (&[Ready, Waiting("RolloutPaused")], Time::Stands, PAUSED),
-            (&[Ready, Waiting("WaitingForApproval")], Time::Stands, ASKS),
             (
-                &[Ready, Waiting("WaitingForApproval"), Waiting("WaitingForGroup")],
-                Time::Stands,
-                ASKS,
-            ),
-            (
-                &[Moving, Waiting("WaitingForApproval"), Waiting("WaitingForSlot")],
+                &[failed, Moving, Waiting(Reason::WaitingForSlot)],
                 Time::Stands,
                 MOVES,
             ),
             (
-                &[Moving, Waiting("RolloutPaused"), Waiting("WaitingForSlot")],
+                &[failed, Ready, Waiting(Reason::WaitingForSlot)],
+                Time::Runs,
+                MOVES,
+            ),
+            // No soak ends that too many have failed.
+            (
+                &[failed, Ready, Waiting(Reason::TooManyFailures)],
+                Time::Runs,
+                STALLS,
+            ),
+            // A failure that keeps the last slot stops all other clusters.
+            (&[failed, Waiting(Reason::WaitingForSlot)], Time::Stands, STALLS),
+            (&[Ready, Waiting(Reason::RolloutPaused)], Time::Stands, PAUSED),
+            (&[Ready, Waiting(Reason::WaitingForApproval)], Time::Stands, ASKS),
+            (
+                &[
+                    Ready,
+                    Waiting(Reason::WaitingForApproval),
+                    Waiting(Reason::WaitingForGroup),
+                ],
+                Time::Stands,
+                ASKS,
+            ),
+            (
+                &[
+                    Moving,
+                    Waiting(Reason::WaitingForApproval),
+                    Waiting(Reason::WaitingForSlot),
+                ],
+                Time::Stands,
+                MOVES,
+            ),
+            (
+                &[
+                    Moving,
+                    Waiting(Reason::RolloutPaused),
+                    Waiting(Reason::WaitingForSlot),
+                ],
                 Time::Stands,
                 MOVES,
             ),

@@ -7,25 +7,17 @@
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
-use super::available::RENDERING_FAILED;
 use super::hook_body::{self, Hooks, Recipes};
 use super::instance_state::{MANIFEST_APPLIED, apply_failure};
 use super::types::{Action, Revision};
 use super::work::is_deploy_work;
-use api::names::reasons::HOOK_MANIFEST_IS_NOT_COMPLETED;
+use api::reason::Reason;
 use store::{FailedHook, Instance, Kind, ObjectKey, Signal, Status, View, Work, terms};
 
 /// So far ahead may the clock of another leader have been.
 const AHEAD: SignedDuration = SignedDuration::from_secs(5);
 const FIRST_PAUSE: SignedDuration = SignedDuration::from_secs(10);
 const LONGEST_PAUSE: SignedDuration = SignedDuration::from_mins(5);
-
-/// Reason: an attempt has failed.
-pub(super) const FAILED: &str = "HookFailed";
-/// Reason: it is not known any more what should run.
-pub(super) const UNKNOWN: &str = "HookUnknown";
-/// Reason: the work cannot be made.
-pub(super) const REFUSED: &str = "HookRenderingFailed";
 
 /// How far the hooks of an instance are.
 #[derive(Debug)]
@@ -44,7 +36,7 @@ pub(super) struct Pending {
     /// The next step.
     pub actions: Vec<Action>,
     /// What the condition should say; absent leaves what stands there.
-    pub reason: Option<&'static str>,
+    pub reason: Option<Reason>,
     /// What is the matter.
     pub why: String,
     /// When the next step is due although nothing happens.
@@ -61,7 +53,7 @@ impl Pending {
         }
     }
 
-    fn because(mut self, reason: &'static str) -> Self {
+    fn because(mut self, reason: Reason) -> Self {
         self.reason = Some(reason);
         self
     }
@@ -80,7 +72,7 @@ pub(super) fn run(view: &View<'_>, recipes: &mut Recipes, instance: &Instance, n
         Some(work) if has_completed(work) => Run::Completed,
         Some(work) => Run::Pending(match problem(work) {
             Some(problem) => failed(instance, work, &problem, now),
-            None => Pending::waiting("they have not completed").because(HOOK_MANIFEST_IS_NOT_COMPLETED),
+            None => Pending::waiting("they have not completed").because(Reason::HookManifestIsNotCompleted),
         }),
         None => begin(view, recipes, instance, now),
     }
@@ -146,7 +138,7 @@ fn failed(instance: &Instance, work: &Work, problem: &str, now: Timestamp) -> Pe
         ..Pending::waiting(format!(
             "attempt {times} failed: {problem}; the next one begins at {next}"
         ))
-        .because(FAILED)
+        .because(Reason::HookFailed)
     }
 }
 
@@ -165,7 +157,7 @@ fn begin(view: &View<'_>, recipes: &mut Recipes, instance: &Instance, now: Times
     let lost = |why: String| {
         let mut works = view.works(&instance.cluster);
         if works.any(|work| is_deploy_work(&instance.addon, &work.name)) {
-            Run::Pending(Pending::waiting(why).because(UNKNOWN))
+            Run::Pending(Pending::waiting(why).because(Reason::HookUnknown))
         } else {
             Run::Unneeded("nothing of it was deployed")
         }
@@ -179,7 +171,10 @@ fn begin(view: &View<'_>, recipes: &mut Recipes, instance: &Instance, now: Times
             ));
         }
         Hooks::Refused(fault) => {
-            return Run::Pending(Pending::waiting(format!("they cannot be made: {fault}")).because(REFUSED));
+            return Run::Pending(
+                Pending::waiting(format!("they cannot be made: {fault}"))
+                    .because(Reason::HookRenderingFailed),
+            );
         }
         Hooks::Spec(spec) => spec,
     };
@@ -201,7 +196,7 @@ fn begin(view: &View<'_>, recipes: &mut Recipes, instance: &Instance, now: Times
     };
     Run::Pending(Pending {
         actions: vec![create],
-        ..Pending::waiting("they have not completed").because(HOOK_MANIFEST_IS_NOT_COMPLETED)
+        ..Pending::waiting("they have not completed").because(Reason::HookManifestIsNotCompleted)
     })
 }
 
@@ -213,7 +208,7 @@ fn was_deployed(view: &View<'_>, instance: &Instance) -> bool {
     let manifests = instance.condition(MANIFEST_APPLIED);
     works.any(|work| is_deploy_work(&instance.addon, &work.name))
         || references.any(|one| one.applied.is_some())
-        || manifests.is_some_and(|manifests| *manifests.reason != *RENDERING_FAILED)
+        || manifests.is_some_and(|manifests| *manifests.reason != Reason::ManifestWorkApplyFailed)
 }
 
 fn note(instance: &Instance, failed: &FailedHook) -> Action {

@@ -9,11 +9,11 @@ use std::collections::BTreeMap;
 use super::config::Trouble;
 use super::rollout::{Member, Step, Trial};
 use super::state::{Outcome, Phase, State};
-use super::told::cause;
 use super::types::{Wait, WaitOn};
 use super::version::{self, goes_down};
 use super::work::{Body, Rendering, deployed_works};
 use api::hash::{ConfigKey, parse_config_spec_hash};
+use api::reason::{Class, Reason};
 use store::{ConfigRef, Failures, Instance, Reference, Signal, Status, View, Vocabulary, Work};
 
 /// Condition that the deploying program reports.
@@ -97,9 +97,9 @@ fn keeps_on(view: &View<'_>, member: &Member<'_>, on: &WaitOn) -> bool {
 
 /// Nothing is made for it, so that no agent is at work: what it waits for stands in `Configured`, or else here.
 fn waiting(member: &Member<'_>, on: &WaitOn, trouble: Option<&Trouble>) -> State {
-    let told = |reason| State::Waiting {
+    let told = |reason: Reason| State::Waiting {
         reason,
-        message: Cow::Borrowed(cause(reason)),
+        message: Cow::Borrowed(reason.cause()),
     };
     if let Some(trouble) = trouble {
         return told(trouble.reason);
@@ -108,9 +108,9 @@ fn waiting(member: &Member<'_>, on: &WaitOn, trouble: Option<&Trouble>) -> State
         return told(notice.reason);
     }
     let reason = if matches!(on, WaitOn::Content(_)) {
-        "ContentSuperseded"
+        Reason::ContentSuperseded
     } else {
-        "ClusterNotFound"
+        Reason::ClusterNotFound
     };
     State::Waiting {
         reason,
@@ -121,7 +121,8 @@ fn waiting(member: &Member<'_>, on: &WaitOn, trouble: Option<&Trouble>) -> State
 /// Returns the failure that stands there, if the instance keeps what it is assigned.
 fn failed_before(member: &Member<'_>) -> Option<String> {
     let said = member.instance.condition(PROGRESSING)?;
-    (member.step != Step::Move && State::is_failure(&said.reason)).then(|| said.message.to_string())
+    (member.step != Step::Move && Reason::word_is(&said.reason, Class::Failed))
+        .then(|| said.message.to_string())
 }
 
 /// Returns whether the works on the hub are those of the assigned content.
@@ -264,8 +265,9 @@ fn running(why: &str) -> Outcome {
 /// then. While a change has yet to prove itself, a failure is still that of the change.
 fn upkeep(view: &View<'_>, member: &Member<'_>, outcome: &Outcome) -> Option<Phase> {
     let reason = &member.instance.condition(PROGRESSING)?.reason;
-    let has_ended =
-        State::is_success(reason) && member.trial == Trial::Over && *outcome != Outcome::Succeeded;
+    let has_ended = Reason::word_is(reason, Class::Succeeded)
+        && member.trial == Trial::Over
+        && *outcome != Outcome::Succeeded;
     let is_there = member.step != Step::Move && member.assigned.iter().all(Reference::is_applied);
     ((was_kept(view, reason) || has_ended) && is_there).then_some(Phase::Upkeep)
 }
@@ -288,7 +290,7 @@ fn phase(view: &View<'_>, member: &Member<'_>, outcome: &Outcome) -> Phase {
         .references
         .iter()
         .any(|reference| reference.applied.is_some());
-    let done_before = State::is_success(reason)
+    let done_before = Reason::word_is(reason, Class::Succeeded)
         || previous.is_some_and(|phase| phase != Phase::Install)
         || was_kept(view, reason);
     let starts = member.step == Step::Move

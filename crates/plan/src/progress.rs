@@ -10,7 +10,7 @@ use jiff::Timestamp;
 
 use super::adoption;
 use super::arrival::Arrival;
-use super::available::{AVAILABLE, RENDERING_FAILED, available, manifests, refused};
+use super::available::{AVAILABLE, available, manifests, refused};
 use super::change_event::Note;
 use super::conditions::{Wish, merge};
 use super::config::{Configs, Trouble, set_aside, trouble};
@@ -25,6 +25,7 @@ use super::types::{Wait, WaitOn};
 use super::unreachable;
 use super::version::{self};
 use super::work::{Rendering, superseded};
+use api::reason::Reason;
 use store::terms::MERGED;
 use store::{Applied, Condition, ConfigType, Instance, Name, Reference, Status, View};
 
@@ -193,7 +194,8 @@ fn stated<'v>(
 ) -> Cow<'v, [Condition]> {
     let generation = Some(instance.meta.generation);
     let is_stale = |condition: &Condition| {
-        let is_over = matches!(rendering, Rendering::Bodies(_)) && &*condition.reason == RENDERING_FAILED;
+        let is_over =
+            matches!(rendering, Rendering::Bodies(_)) && *condition.reason == Reason::ManifestWorkApplyFailed;
         let comes_and_goes = [adoption::ADOPTED, MERGED].contains(&&*condition.kind);
         (is_over || comes_and_goes) && !wishes.iter().any(|wish| *wish.kind() == *condition.kind)
     };
@@ -232,18 +234,18 @@ fn stuck(
     if member.timed_out && matches!(state, State::Phase(_, Outcome::Running(_))) {
         return Some(Stuck {
             is_news: true,
-            ..told("ProgressDeadlineExceeded", LATE.to_owned())
+            ..told(Reason::ProgressDeadlineExceeded, LATE.to_owned())
         });
     }
     let is_turn = notice.is_some_and(|notice| notice.attention == Attention::Wait);
     match rendering {
-        Rendering::Refused(error) => Some(told("RenderingFailed", error.clone())),
+        Rendering::Refused(error) => Some(told(Reason::RenderingFailed, error.clone())),
         Rendering::NotOurs | Rendering::Bodies(_) => None,
         // Who runs with what it was assigned needs nothing anew, and whose turn comes gets the present content.
         Rendering::Waiting(_) if state.is_done() || is_turn => None,
         Rendering::Waiting(_) => superseded(view, &member.assigned).map(|gone| {
             let on = WaitOn::Content(gone.config.clone());
-            told("ContentSuperseded", Wait::addon(on).to_string())
+            told(Reason::ContentSuperseded, Wait::addon(on).to_string())
         }),
     }
 }
@@ -290,12 +292,17 @@ fn configured<'a>(view: &View<'_>, member: &'a Member<'_>, trouble: Option<&'a T
             .to_mut()
             .push_str("; they are what was last known to be good: the rollout of its placement was undone");
     }
-    Wish::new("Configured", Status::True, "ConfigurationsConfigured", message)
+    Wish::new(
+        "Configured",
+        Status::True,
+        Reason::ConfigurationsConfigured,
+        message,
+    )
 }
 
-fn note(member: &Member<'_>, state: &State, reason: &str, stuck: Option<&Stuck>) -> Option<Note> {
+fn note(member: &Member<'_>, state: &State, reason: Reason, stuck: Option<&Stuck>) -> Option<Note> {
     let instance = member.instance;
-    let was = |kind: &str, reason: &str| instance.condition(kind).is_some_and(|one| *one.reason == *reason);
+    let was = |kind: &str, reason: Reason| instance.condition(kind).is_some_and(|one| *one.reason == reason);
     let (addon, cluster) = (instance.addon.clone(), instance.cluster.clone());
     // A failure has the words of its phase; whatever else only a human can change has the reason of `Stalled`.
     let failed = matches!(state, State::Phase(_, Outcome::Failed(_)));

@@ -9,8 +9,9 @@ use super::config::{Configs, Effective};
 use super::few::Few;
 use super::install::{DecisionState, Selected, Wanted};
 use super::instance_state::PROGRESSING;
-use super::rollout::{Asked, Counts, Placed, REASONS, ROLLED_BACK, ROLLING_BACK, Undo, failures, known_good};
+use super::rollout::{Asked, Counts, Placed, REASONS, Undo, failures, known_good};
 use super::types::earliest;
+use api::reason::Reason;
 use model::OnFailure;
 use store::{
     Applied, Compat, Condition, ConfigRef, InstallStrategy, Name, Progression, ProgressionReference, Status,
@@ -32,9 +33,9 @@ pub(super) struct Summary {
 
 impl Summary {
     /// Returns why what the specs want is not reached although clusters run well: a rollout was undone, or cannot be.
-    pub(super) fn undone(&self) -> Option<(&'static str, String)> {
+    pub(super) fn undone(&self) -> Option<(Reason, String)> {
         let all = self.progressions.iter().flatten();
-        let told: Vec<(&'static str, String)> = all
+        let told: Vec<(Reason, String)> = all
             .filter_map(|one| {
                 let (reason, said) = undone(one)?;
                 Some((
@@ -52,10 +53,10 @@ impl Summary {
 }
 
 /// Returns what a progression says of a rollout that was undone, or cannot be.
-pub(super) fn undone(progression: &Progression) -> Option<(&'static str, &Condition)> {
+pub(super) fn undone(progression: &Progression) -> Option<(Reason, &Condition)> {
     let mut conditions = progression.conditions.iter();
     let said = conditions.find(|said| *said.kind == *STALLED)?;
-    let reason = REASONS.into_iter().find(|reason| *said.reason == **reason)?;
+    let reason = REASONS.into_iter().find(|reason| *said.reason == *reason)?;
     Some((reason, said))
 }
 
@@ -229,7 +230,7 @@ fn counted(selected: usize, placed: &Placed, undo: &Undo<'_>, done: bool) -> Wis
         (true, false) => figures(selected, placed, "rolling back..."),
     };
     if done {
-        return Wish::new(PROGRESSING, Status::False, ROLLED_BACK, message);
+        return Wish::new(PROGRESSING, Status::False, Reason::RolledBack, message);
     }
     let blocked_by = if undo.is_lost() {
         "content that is no longer on the hub"
@@ -242,9 +243,9 @@ fn counted(selected: usize, placed: &Placed, undo: &Undo<'_>, done: bool) -> Wis
         message.push('.');
     }
     let reason = if undo.stands() {
-        ROLLING_BACK
+        Reason::RollingBack
     } else {
-        "Progressing"
+        Reason::Progressing
     };
     Wish::new(PROGRESSING, Status::True, reason, message)
 }
@@ -253,10 +254,10 @@ fn counted(selected: usize, placed: &Placed, undo: &Undo<'_>, done: bool) -> Wis
 fn sentence(selected: usize, placed: &Placed, done: bool) -> Wish<'static> {
     if done {
         let message = figures(selected, placed, "completed with no errors");
-        return Wish::new(PROGRESSING, Status::False, "Completed", message);
+        return Wish::new(PROGRESSING, Status::False, Reason::Completed, message);
     }
     let message = figures(selected, placed, "progressing...");
-    Wish::new(PROGRESSING, Status::True, "Progressing", message)
+    Wish::new(PROGRESSING, Status::True, Reason::Progressing, message)
 }
 
 /// The form of OCM's sentence, with how clusters get on.
@@ -317,17 +318,17 @@ fn stalled(
     let (namespace, name) = (&selected.by.namespace, &selected.by.name);
     let (reason, message) = match (selected.known, &placed.bar, placed.breach) {
         (DecisionState::NoPlacement, _, _) => (
-            "PlacementNotFound",
+            Reason::PlacementNotFound,
             format!("placement {namespace}/{name} does not exist"),
         ),
         (DecisionState::NoDecision, _, _) => (
-            "DecisionNotFound",
+            Reason::DecisionNotFound,
             format!("placement {namespace}/{name} is not decided yet"),
         ),
         (DecisionState::Decided, Some(bar), _) => (bar.reason, bar.message.to_string()),
         (DecisionState::Decided, None, _) if let Some(told) = undo.stalled(placed, done) => told,
         (DecisionState::Decided, None, Some(breach)) if placed.counts.waiting > 0 => (
-            "TooManyFailures",
+            Reason::TooManyFailures,
             failures(placed, breach, ": nothing new starts"),
         ),
         (DecisionState::Decided, None, _) => return None,
@@ -344,5 +345,5 @@ fn paused(selected: &Selected<'_>, placed: &Placed) -> Option<Wish<'static>> {
     );
     placed
         .paused
-        .then(|| Wish::new(PAUSED, Status::True, "RolloutPaused", message))
+        .then(|| Wish::new(PAUSED, Status::True, Reason::RolloutPaused, message))
 }

@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 
+use api::reason::Reason;
 use store::{ConfigType, Status, Vocabulary};
 
 /// What is being done.
@@ -44,7 +45,7 @@ pub enum State {
     /// Nothing is at work on it: it has what it has until this changes.
     Waiting {
         /// The reason, in one word.
-        reason: &'static str,
+        reason: Reason,
         /// What it waits for, or where that stands.
         message: Cow<'static, str>,
     },
@@ -58,21 +59,17 @@ pub struct Words {
     /// The status.
     pub status: Status,
     /// The reason.
-    pub reason: &'static str,
+    pub reason: Reason,
     /// The message.
     pub message: Cow<'static, str>,
 }
 
 impl Phase {
-    /// Reads the phase back from a reason that an earlier plan wrote; the other vocabulary names none.
+    /// Returns the phase of a reason that an earlier plan wrote; the other vocabulary names none.
     pub fn of_reason(reason: &str) -> Option<Self> {
-        match reason {
-            "Installing" | "InstallSucceed" | "InstallFailed" => Some(Self::Install),
-            "Upgrading" | "UpgradeSucceed" | "UpgradeFailed" => Some(Self::Upgrade),
-            "Rollingback" | "RollbackSucceed" | "RollbackFailed" => Some(Self::Rollback),
-            "Progressing" | "Completed" | "Failed" => Some(Self::Upkeep),
-            _ => None,
-        }
+        let reason = Reason::of(reason)?;
+        let all = [Self::Install, Self::Upgrade, Self::Rollback, Self::Upkeep];
+        all.into_iter().find(|phase| phase.reasons().contains(&reason))
     }
 
     /// Returns the phase as a noun.
@@ -106,34 +103,22 @@ impl Phase {
         }
     }
 
-    const fn reasons(self) -> [&'static str; 3] {
+    const fn reasons(self) -> [Reason; 3] {
         match self {
-            Self::Install => ["Installing", "InstallSucceed", "InstallFailed"],
-            Self::Upgrade => ["Upgrading", "UpgradeSucceed", "UpgradeFailed"],
-            Self::Rollback => ["Rollingback", "RollbackSucceed", "RollbackFailed"],
-            Self::Upkeep => ["Progressing", "Completed", "Failed"],
-            Self::Hook => ["HookRunning", "HookSucceed", "HookFailed"],
+            Self::Install => [Reason::Installing, Reason::InstallSucceed, Reason::InstallFailed],
+            Self::Upgrade => [Reason::Upgrading, Reason::UpgradeSucceed, Reason::UpgradeFailed],
+            Self::Rollback => [
+                Reason::Rollingback,
+                Reason::RollbackSucceed,
+                Reason::RollbackFailed,
+            ],
+            Self::Upkeep => [Reason::Progressing, Reason::Completed, Reason::Failed],
+            Self::Hook => [Reason::HookRunning, Reason::HookSucceed, Reason::HookFailed],
         }
     }
 }
 
 impl State {
-    /// Reads back whether an earlier plan wrote a failure, in either vocabulary.
-    pub fn is_failure(reason: &str) -> bool {
-        matches!(
-            reason,
-            "InstallFailed" | "UpgradeFailed" | "RollbackFailed" | "Failed"
-        )
-    }
-
-    /// Reads back whether an earlier plan wrote that a change has arrived, in either vocabulary.
-    pub fn is_success(reason: &str) -> bool {
-        matches!(
-            reason,
-            "InstallSucceed" | "UpgradeSucceed" | "RollbackSucceed" | "Completed"
-        )
-    }
-
     /// Returns whether everything desired is applied.
     pub fn is_done(&self) -> bool {
         matches!(self, Self::Phase(_, Outcome::Succeeded))
@@ -144,7 +129,7 @@ impl State {
         match self {
             Self::Unsupported(of) => Words {
                 status: Status::False,
-                reason: "ConfigurationUnsupported",
+                reason: Reason::ConfigurationUnsupported,
                 message: Cow::Owned(format!(
                     "Configuration with gvr {}/{} is not supported for this addon",
                     of.group, of.resource
@@ -152,17 +137,17 @@ impl State {
             },
             Self::WaitingForManifests => Words {
                 status: Status::False,
-                reason: "WaitingForManifestApplied",
+                reason: Reason::WaitingForManifestApplied,
                 message: Cow::Borrowed("Waiting for ManagedClusterAddOn ManifestApplied condition"),
             },
             Self::WaitingForHostingManifests => Words {
                 status: Status::False,
-                reason: "WaitingForHostingManifestApplied",
+                reason: Reason::WaitingForHostingManifestApplied,
                 message: Cow::Borrowed("Waiting for ManagedClusterAddOn HostingManifestApplied condition"),
             },
             Self::Waiting { reason, message } => Words {
                 status: Status::False,
-                reason,
+                reason: *reason,
                 message: message.clone(),
             },
             Self::Phase(Phase::Upkeep, outcome) => ocm(outcome),
@@ -205,17 +190,17 @@ fn ocm(outcome: &Outcome) -> Words {
     match outcome {
         Outcome::Running(why) => Words {
             status: Status::True,
-            reason: "Progressing",
+            reason: Reason::Progressing,
             message: Cow::Owned(format!("progressing... {why}")),
         },
         Outcome::Succeeded => Words {
             status: Status::False,
-            reason: "Completed",
+            reason: Reason::Completed,
             message: Cow::Borrowed("completed with no errors."),
         },
         Outcome::Failed(error) => Words {
             status: Status::False,
-            reason: "Failed",
+            reason: Reason::Failed,
             message: Cow::Owned(error.clone()),
         },
     }
@@ -275,9 +260,9 @@ mod tests {
     fn a_phase_is_read_back_from_each_of_its_reasons() {
         for phase in [Phase::Install, Phase::Upgrade, Phase::Rollback, Phase::Upkeep] {
             for reason in phase.reasons() {
-                assert_eq!(Phase::of_reason(reason), Some(phase));
+                assert_eq!(Phase::of_reason(reason.as_str()), Some(phase));
             }
         }
-        assert_eq!(Phase::of_reason("WaitingForSlot"), None);
+        assert_eq!(Phase::of_reason(Reason::WaitingForSlot.as_str()), None);
     }
 }

@@ -12,12 +12,11 @@ use super::rollout::Member;
 use super::state::{Outcome, Phase, State, Words};
 use super::work::deployed_works;
 use api::names::conditions;
+use api::reason::Reason;
 use store::{ConfigType, Failures, Instance, Reference, Status, View, Vocabulary};
 
 /// Condition that tells whether the configurations have been handed out.
 pub(super) const CONFIGURED: &str = "Configured";
-const DONE: &str = "ConfigurationsConfigured";
-const OPEN: &str = "ConfigurationsNotConfigured";
 
 /// The conditions in which Open Cluster Management names no generation.
 const BARE: [&str; 8] = [
@@ -52,9 +51,16 @@ pub(super) fn tells_progress(view: &View<'_>) -> bool {
 pub(super) fn configured(member: &Member<'_>) -> Option<Wish<'static>> {
     if member.notice.is_some() {
         let message = "Configurations updated and not configured yet";
-        return Some(Wish::new(CONFIGURED, Status::False, OPEN, message));
+        return Some(Wish::new(
+            CONFIGURED,
+            Status::False,
+            Reason::ConfigurationsNotConfigured,
+            message,
+        ));
     }
-    let is_theirs = |reason: &str| [DONE, OPEN].contains(&reason);
+    let is_theirs = |reason: &str| {
+        *reason == Reason::ConfigurationsConfigured || *reason == Reason::ConfigurationsNotConfigured
+    };
     let stated = member.instance.condition(CONFIGURED);
     let is_over = member.timed_out || member.failure.is_some();
     if is_over && stated.is_none_or(|stated| is_theirs(&stated.reason)) {
@@ -63,7 +69,7 @@ pub(super) fn configured(member: &Member<'_>) -> Option<Wish<'static>> {
     Some(Wish::new(
         CONFIGURED,
         Status::True,
-        DONE,
+        Reason::ConfigurationsConfigured,
         "Configurations configured",
     ))
 }

@@ -10,13 +10,14 @@ use super::census::{Content, InstanceTally};
 use super::conditions::Wish;
 use super::rollout::{Attention, Notice};
 use super::state::{Outcome, State, Words};
+use api::reason::Reason;
 use store::Status;
 
 /// Something that only a human can change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Stuck {
     /// The reason of `Stalled`.
-    pub reason: &'static str,
+    pub reason: Reason,
     /// The whole sentence.
     pub message: String,
     /// Whether no other condition has that sentence.
@@ -59,56 +60,6 @@ pub(super) struct Aside<'a> {
     pub complaint: Option<&'a str>,
 }
 
-/// Returns the cause in a few words, with the condition that has the whole sentence.
-pub(super) fn cause(reason: &str) -> &'static str {
-    match reason {
-        "ConfigurationNotFound" => "a configuration does not exist: see the condition Configured",
-        "ConfigurationHashUnknown" => "a configuration has not been read yet: see the condition Configured",
-        "ConfigurationForbidden" => "a configuration may not be read: see the condition Configured",
-        "ConfigurationKindNotServed" => {
-            "the hub does not serve the kind of a configuration: see the condition Configured"
-        }
-        "ConfigurationTypeOffLimits" | "TooManyConfigurationTypes" => {
-            "a configuration is never read: see the condition Configured"
-        }
-        "ConfigurationUnsupported" => {
-            "the add-on does not support the type of a configuration: see the condition Configured"
-        }
-        "TemplateOfAnotherAddon" => "the template is made for another add-on: see the condition Configured",
-        "InvalidVersion" => "nobody offers the version: see the condition Configured",
-        "RolloutStrategyInvalid" => "a rollout strategy has no meaning: see the condition Configured",
-        "PlacementNotFound" => "a placement does not exist: see the condition Configured",
-        "PlacementNotDecided" => "its placement is not decided: see the condition Configured",
-        "WaitingForSlot" => "waits for its turn, a slot: see the condition Configured",
-        "WaitingForGroup" => "waits for its turn, a group: see the condition Configured",
-        "WaitingForDependency" => "waits for another add-on: see the condition Configured",
-        "WaitingForWindow" => "waits for a window: see the condition Configured",
-        "WaitingForApproval" => "waits for somebody's approval: see the condition Configured",
-        "RolloutApprovalInvalid" => {
-            "where the rollout waits for an approval has no meaning: see the condition Configured"
-        }
-        "RolloutWindowInvalid" => "the windows of the rollout have no meaning: see the condition Configured",
-        "DependencyCycle" => "add-ons depend on each other in a circle: see the condition Configured",
-        "DependencyNotFound" => "an add-on that it depends on does not exist: see the condition Configured",
-        "TooManyFailures" => "too many others have failed: see the condition Configured",
-        "UndoImpossible" => "it cannot go back to what was good: see the condition Configured",
-        "RolloutPaused" => "the rollout is paused: see the condition Configured",
-        "ClusterNotFound" => "the cluster is not there: see the condition Configured",
-        "OutsideRollout" => "a change is not for this cluster: see the condition Configured",
-        "RenderingFailed" => "the manifests cannot be made: see the condition Progressing",
-        "ProgressDeadlineExceeded" => "it takes too long: see the condition Stalled",
-        reason if State::is_failure(reason) => "it has failed: see the condition Progressing",
-        _ => "see the condition Progressing",
-    }
-}
-
-/// Returns the cause in a few words, with the condition of the roll-up that has the whole sentence.
-fn cause_told_in(reason: &str, condition: &str) -> Cow<'static, str> {
-    const SEE: &str = "see the condition ";
-    let head = cause(reason).split(SEE).next().unwrap_or_default();
-    Cow::Owned(format!("{head}{SEE}{condition}"))
-}
-
 impl<'a> RollUpInput<'a> {
     /// Returns why it is on its way, where no other condition says so.
     fn why_under_way(&self) -> Option<&'a str> {
@@ -136,17 +87,18 @@ impl<'a> RollUpInput<'a> {
     /// Returns `Ready`, `Reconciling` and `Stalled`. Who waits for a turn is not ready for what it should have; who is
     /// meant to keep what it has is.
     pub(super) fn wishes(&self) -> [Wish<'a>; 3] {
-        let ready = |reason, message: Cow<'a, str>| Wish::new("Ready", Status::False, reason, message);
-        let settled = Wish::new("Reconciling", Status::False, "Settled", "");
-        let sound = Wish::new("Stalled", Status::False, "NotStalled", "");
+        let ready =
+            |reason: Reason, message: Cow<'a, str>| Wish::new("Ready", Status::False, reason, message);
+        let settled = Wish::new("Reconciling", Status::False, Reason::Settled, "");
+        let sound = Wish::new("Stalled", Status::False, Reason::NotStalled, "");
         let is_ocm = self.aside.is_ocm;
-        let said = |kind, reason, sentence: Option<&'a str>| match sentence {
+        let said = |kind, reason: Reason, sentence: Option<&'a str>| match sentence {
             Some(sentence) if *sentence == *self.aside.shown => {
-                let words = cause_told_in(reason, "Progressing");
+                let words = Cow::from(reason.cause_in("Progressing"));
                 (words.clone(), words)
             }
-            Some(sentence) => (cause_told_in(reason, kind), Cow::Borrowed(sentence)),
-            None => (Cow::Borrowed(cause(reason)), Cow::Borrowed(cause(reason))),
+            Some(sentence) => (Cow::from(reason.cause_in(kind)), Cow::Borrowed(sentence)),
+            None => (Cow::Borrowed(reason.cause()), Cow::Borrowed(reason.cause())),
         };
         let waits = |reason, sentence| {
             let (words, sentence) = said("Reconciling", reason, sentence);
@@ -160,7 +112,7 @@ impl<'a> RollUpInput<'a> {
         };
         if let Some(stuck) = self.stuck {
             if let Some(arrival) = self.arrival {
-                let words = cause(stuck.reason);
+                let words = stuck.reason.cause();
                 return [
                     ready(stuck.reason, words.into()),
                     arrival.wish(stuck.reason, words),
@@ -188,33 +140,33 @@ impl<'a> RollUpInput<'a> {
             (Some(Status::False), _) => Wish::new(
                 "Ready",
                 Status::False,
-                "Unavailable",
+                Reason::Unavailable,
                 "the agent is not available",
             ),
             (Some(Status::Unknown), _) => Wish::new(
                 "Ready",
                 Status::False,
-                "AvailabilityUnknown",
+                Reason::AvailabilityUnknown,
                 "nobody knows whether the agent is available",
             ),
             (Some(Status::True) | None, Some(sentence)) => {
-                Wish::new("Ready", Status::True, "ContentSuperseded", sentence)
+                Wish::new("Ready", Status::True, Reason::ContentSuperseded, sentence)
             }
             (Some(Status::True) | None, None) if let Some(notice) = self.notice => {
                 let here = self.aside.is_ocm.then_some(&*notice.message);
                 let sentence = here.unwrap_or("the add-on runs with what it is meant to keep");
-                Wish::new("Ready", Status::True, "Ready", sentence)
+                Wish::new("Ready", Status::True, Reason::Ready, sentence)
             }
             (Some(Status::True) | None, None) if self.undone => Wish::new(
                 "Ready",
                 Status::True,
-                "Ready",
+                Reason::Ready,
                 "the add-on runs with what was last known to be good: see the condition Configured",
             ),
             (Some(Status::True) | None, None) => Wish::new(
                 "Ready",
                 Status::True,
-                "Ready",
+                Reason::Ready,
                 "the add-on runs with everything that was asked for",
             ),
         }
@@ -233,7 +185,7 @@ impl<'a> RollUpInput<'a> {
         }
         match self.up {
             _ if let Some(turn) = self.turn() => InstanceTally::Waiting(turn.reason),
-            _ if let State::Waiting { reason, .. } = self.state => InstanceTally::Waiting(reason),
+            _ if let State::Waiting { reason, .. } = self.state => InstanceTally::Waiting(*reason),
             _ if !self.state.is_done() => InstanceTally::Moving,
             Some(Status::False) => InstanceTally::Unavailable,
             _ if self.notice.is_some() => InstanceTally::Kept {
@@ -273,14 +225,14 @@ mod tests {
     const TOLD: &str = "\
 Ready=False Installing, Reconciling=True Installing, Stalled=False NotStalled → Moving
 Ready=False Installing, Reconciling=True Installing, Stalled=False NotStalled → Moving
-Ready=False UpgradeFailed, Reconciling=False Settled, Stalled=True UpgradeFailed → Stalled(\"UpgradeFailed\")
+Ready=False UpgradeFailed, Reconciling=False Settled, Stalled=True UpgradeFailed → Stalled(UpgradeFailed)
 Ready=True Ready, Reconciling=False Settled, Stalled=False NotStalled → Ready
 Ready=True Ready, Reconciling=False Settled, Stalled=False NotStalled → Ready
 Ready=False Unavailable, Reconciling=False Settled, Stalled=False NotStalled → Unavailable
 Ready=False AvailabilityUnknown, Reconciling=False Settled, Stalled=False NotStalled → Unreachable
-Ready=False ConfigurationNotFound, Reconciling=False Settled, Stalled=True ConfigurationNotFound → Stalled(\"ConfigurationNotFound\")
-Ready=False ConfigurationNotFound, Reconciling=False Settled, Stalled=True ConfigurationNotFound → Stalled(\"ConfigurationNotFound\")
-Ready=False WaitingForSlot, Reconciling=True WaitingForSlot, Stalled=False NotStalled → Waiting(\"WaitingForSlot\")
+Ready=False ConfigurationNotFound, Reconciling=False Settled, Stalled=True ConfigurationNotFound → Stalled(ConfigurationNotFound)
+Ready=False ConfigurationNotFound, Reconciling=False Settled, Stalled=True ConfigurationNotFound → Stalled(ConfigurationNotFound)
+Ready=False WaitingForSlot, Reconciling=True WaitingForSlot, Stalled=False NotStalled → Waiting(WaitingForSlot)
 Ready=False WaitingForManifestApplied, Reconciling=True WaitingForManifestApplied, Stalled=False NotStalled → Moving
 Ready=False WaitingForHostingManifestApplied, Reconciling=True WaitingForHostingManifestApplied, Stalled=False NotStalled → Moving";
 
@@ -291,12 +243,12 @@ Ready=False WaitingForHostingManifestApplied, Reconciling=True WaitingForHosting
         let failed = State::Phase(Phase::Upgrade, Outcome::Failed("x".to_owned()));
         let done = State::Phase(Phase::Install, Outcome::Succeeded);
         let waiting = State::Waiting {
-            reason: "WaitingForSlot",
+            reason: Reason::WaitingForSlot,
             message: "x".into(),
         };
         let (up, down) = (Some(Status::True), Some(Status::False));
         let missing = Stuck {
-            reason: "ConfigurationNotFound",
+            reason: Reason::ConfigurationNotFound,
             message: "x".to_owned(),
             is_news: false,
         };

@@ -27,15 +27,11 @@ use super::types::{Action, Plan, Revision, Wait, WaitOn, earliest};
 use super::work::is_deploy_work;
 use super::{diff, unreachable};
 use api::names::conditions::HOOK_MANIFEST_COMPLETED;
-use api::names::reasons::{HOOK_MANIFEST_IS_COMPLETED, HOOK_MANIFEST_IS_NOT_COMPLETED};
+use api::reason::Reason;
 use store::{AddOn, Instance, Kind, Name, ObjectKey, Status, TimeoutPolicy, View, Work, terms};
 
 /// Finalizer by which the agent of a cluster holds a work.
 const AGENT: &str = "cluster.open-cluster-management.io/manifest-work-cleanup";
-/// Reason: the hooks have not completed in time.
-const TIMED_OUT: &str = "HookTimedOut";
-/// Reason: the work of the hooks cannot be created in the namespace of the cluster.
-const TERMINATING: &str = "NamespaceTerminating";
 
 /// What is left to do for instances that go.
 #[derive(Debug, Default)]
@@ -44,7 +40,7 @@ pub(super) struct Goodbye {
     pub(super) wait: Option<WaitOn>,
     pub(super) recheck_at: Option<Timestamp>,
     /// Why it does not go, where only a human can change that.
-    pub(super) stuck: Option<&'static str>,
+    pub(super) stuck: Option<Reason>,
 }
 
 /// Returns the plan of an add-on that is being deleted, or of which only instances, works or labels are left.
@@ -102,7 +98,12 @@ pub(super) fn instance(
                 terms::hook_work(&instance.addon)
             );
             let because = "its pre-delete hooks cannot run in a namespace that is being deleted";
-            gone_without((view, instance), (TERMINATING, message), (because, why), now)
+            gone_without(
+                (view, instance),
+                (Reason::NamespaceTerminating, message),
+                (because, why),
+                now,
+            )
         }
         Run::Pending(pending) => pending_or_over(view, instance, pending, now),
     }
@@ -153,7 +154,7 @@ fn completed(view: &View<'_>, instance: &Instance, now: Timestamp) -> Goodbye {
     let wish = Wish::new(
         HOOK_MANIFEST_COMPLETED,
         Status::True,
-        HOOK_MANIFEST_IS_COMPLETED,
+        Reason::HookManifestIsCompleted,
         message,
     );
     let mut goodbye = released(view, instance, "its pre-delete hooks have completed");
@@ -172,7 +173,7 @@ fn cannot_run(view: &View<'_>, instance: &Instance) -> bool {
 /// Releases an instance whose hooks have not run, and reports why.
 fn gone_without(
     (view, instance): (&View<'_>, &Instance),
-    (reason, message): (&'static str, String),
+    (reason, message): (Reason, String),
     (because, why): (&'static str, String),
     now: Timestamp,
 ) -> Goodbye {
@@ -203,7 +204,12 @@ fn pending_or_over(view: &View<'_>, instance: &Instance, pending: Pending, now: 
             );
             let because = "its pre-delete hooks have not completed in time";
             let why = format!("not in time: {why}");
-            gone_without((view, instance), (TIMED_OUT, message), (because, why), now)
+            gone_without(
+                (view, instance),
+                (Reason::HookTimedOut, message),
+                (because, why),
+                now,
+            )
         }
         TimeoutPolicy::Release | TimeoutPolicy::Block => {
             let words = if is_over {
@@ -212,7 +218,7 @@ fn pending_or_over(view: &View<'_>, instance: &Instance, pending: Pending, now: 
                      annotation {} is \"true\".",
                     terms::SKIP_HOOKS
                 );
-                Some((TIMED_OUT, message))
+                Some((Reason::HookTimedOut, message))
             } else {
                 reason.map(|reason| (reason, words(&name, reason, &why)))
             };
@@ -226,7 +232,7 @@ fn pending_or_over(view: &View<'_>, instance: &Instance, pending: Pending, now: 
             });
             Goodbye {
                 actions: told.into_iter().chain(actions).collect(),
-                stuck: stuck.filter(|reason| *reason != HOOK_MANIFEST_IS_NOT_COMPLETED),
+                stuck: stuck.filter(|reason| *reason != Reason::HookManifestIsNotCompleted),
                 wait: Some(WaitOn::Hook(why)),
                 recheck_at: earliest(again, end.filter(|_| !is_over)),
             }
@@ -234,15 +240,15 @@ fn pending_or_over(view: &View<'_>, instance: &Instance, pending: Pending, now: 
     }
 }
 
-fn words(name: &str, reason: &str, why: &str) -> String {
-    if reason == HOOK_MANIFEST_IS_NOT_COMPLETED {
+fn words(name: &str, reason: Reason, why: &str) -> String {
+    if reason == Reason::HookManifestIsNotCompleted {
         return format!("hook manifestWork {name} is not completed.");
     }
     format!("hook manifestWork {name} is not completed: {why}.")
 }
 
-fn outcome(reason: &str, why: &str) -> Outcome {
-    if reason == HOOK_MANIFEST_IS_NOT_COMPLETED {
+fn outcome(reason: Reason, why: &str) -> Outcome {
+    if reason == Reason::HookManifestIsNotCompleted {
         return Outcome::Running(why.to_owned());
     }
     Outcome::Failed(why.to_owned())
@@ -256,7 +262,7 @@ fn told(
     now: Timestamp,
 ) -> Option<Action> {
     let before = instance.condition(HOOK_MANIFEST_COMPLETED);
-    let is_news = before.is_none_or(|before| *wish.reason() != *before.reason);
+    let is_news = before.is_none_or(|before| *before.reason != wish.reason());
     let wishes: Vec<Wish<'_>> = std::iter::once(wish.clone())
         .chain(ending(wish, &outcome))
         .collect();
@@ -270,10 +276,15 @@ fn told(
 }
 
 /// The failure that stands there, while nothing newer is known.
-fn said(instance: &Instance) -> Option<&'static str> {
+fn said(instance: &Instance) -> Option<Reason> {
     let stated = instance.condition(HOOK_MANIFEST_COMPLETED)?;
-    let known = [TIMED_OUT, hook_run::FAILED, hook_run::UNKNOWN, hook_run::REFUSED];
-    known.into_iter().find(|reason| **reason == *stated.reason)
+    let known = [
+        Reason::HookTimedOut,
+        Reason::HookFailed,
+        Reason::HookUnknown,
+        Reason::HookRenderingFailed,
+    ];
+    known.into_iter().find(|reason| *stated.reason == *reason)
 }
 
 /// What an instance says of itself while its hooks run: it is not what was asked for any more.
@@ -286,13 +297,13 @@ fn ending<'w>(wish: &Wish<'w>, outcome: &Outcome) -> Vec<Wish<'w>> {
     };
     let say = |kind, status| Wish::new(kind, status, wish.reason(), message.clone());
     let ready = say("Ready", Status::False);
-    let settled = Wish::new("Reconciling", Status::False, "Settled", "");
+    let settled = Wish::new("Reconciling", Status::False, Reason::Settled, "");
     match outcome {
         Outcome::Succeeded => Vec::new(),
         Outcome::Running(_) => vec![
             ready,
             say("Reconciling", Status::True),
-            Wish::new("Stalled", Status::False, "NotStalled", ""),
+            Wish::new("Stalled", Status::False, Reason::NotStalled, ""),
         ],
         Outcome::Failed(_) => vec![ready, settled, say("Stalled", Status::True)],
     }

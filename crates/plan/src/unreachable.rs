@@ -9,15 +9,21 @@ use super::conditions::Wish;
 use super::diff;
 use super::stock;
 use super::types::Action;
+use api::reason::Reason;
 use store::{Cluster, Instance, Status, View};
-
-/// Reason where the cluster gives none; a condition must have one.
-const NO_REASON: &str = "ManagedClusterUnknown";
 
 /// Returns what should stand in `Available` while the cluster cannot be reached.
 pub(super) fn available(cluster: Option<&Cluster>) -> Option<Wish<'_>> {
     let (reason, message) = cluster?.unknown.as_ref()?;
-    Some(Wish::new(AVAILABLE, Status::Unknown, NO_REASON, &**message).quoting(reason))
+    Some(
+        Wish::new(
+            AVAILABLE,
+            Status::Unknown,
+            Reason::ManagedClusterUnknown,
+            &**message,
+        )
+        .quoting(reason),
+    )
 }
 
 /// Returns the status writes for the instances of an add-on about which nothing else is written.

@@ -17,6 +17,7 @@ use super::parts::config_watch::ConfigState;
 use super::record::ConfigRef;
 use super::store::Store;
 use api::cluster::UpgradeClusterStatus;
+use api::reason::Reason;
 use model::ConfigType;
 use model::Name;
 
@@ -223,7 +224,7 @@ fn has_a_work(cluster: &UpgradeClusterStatus) -> bool {
     match &*cluster.state {
         "Initialized" | "Partial" => true,
         "Complete" => cluster.phase != "Done",
-        "Failed" => cluster.reason == "UpgradeTimeout",
+        "Failed" => *cluster.reason == Reason::UpgradeTimeout,
         _ => false,
     }
 }

@@ -105,7 +105,3 @@ pub const UNDONE: &str = "Undone";
 
 /// Condition of a `ManagedClusterAddOn` that records the last assignment.
 pub const ASSIGNED: &str = "Assigned";
-/// Reason of [`ASSIGNED`] while the agent has not confirmed it.
-pub const ASSIGNED_OPEN: &str = "ConfigurationsAssigned";
-/// Reason of [`ASSIGNED`] since the agent has.
-pub const ASSIGNED_CONFIRMED: &str = "ConfigurationsConfirmed";

@@ -170,12 +170,13 @@ fn folded(words: &str, clusters: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use api::reason::Reason;
 
     fn done(cluster: &str, words: &str) -> Progress {
         Progress::Stuck {
             addon: "hello".into(),
             cluster: cluster.into(),
-            reason: "InvalidVersion",
+            reason: Reason::InvalidVersion,
             message: words.to_owned(),
         }
     }

@@ -7,14 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::controllers::EventRecorder;
 use crate::controllers::runtime::event_budget::InvolvedObject;
+use api::reason::Reason;
 use audit::{Bearing, Ledger, ObjectKey};
 use plan::Grade;
 use store::Name;
-
-/// Reason of the event about an object that has begun to be at fault.
-const NON_COMPLIANT: &str = "NonCompliant";
-/// Reason of the event about one that has ceased to be.
-const COMPLIANT: &str = "Compliant";
 
 /// Who tells of changes of standing.
 #[derive(Debug)]
@@ -68,11 +64,18 @@ impl ComplianceEvents {
             match (was, ledger.bearing(&key)) {
                 (Bearing::Compliant, Bearing::AtFault) => {
                     let note = worst(ledger, &key);
-                    cry(&recorder, ledger, &key, Grade::Warning, NON_COMPLIANT, &note);
+                    cry(
+                        &recorder,
+                        ledger,
+                        &key,
+                        Grade::Warning,
+                        Reason::NonCompliant,
+                        &note,
+                    );
                 }
                 (Bearing::AtFault, Bearing::Compliant) => {
                     let note = "nothing is wrong with the object any more";
-                    cry(&recorder, ledger, &key, Grade::Normal, COMPLIANT, note);
+                    cry(&recorder, ledger, &key, Grade::Normal, Reason::Compliant, note);
                 }
                 (Bearing::Compliant, Bearing::Compliant)
                 | (Bearing::AtFault, Bearing::AtFault)
@@ -92,14 +95,7 @@ fn worst(ledger: &Ledger, key: &ObjectKey) -> String {
     }
 }
 
-fn cry(
-    recorder: &EventRecorder,
-    ledger: &Ledger,
-    key: &ObjectKey,
-    grade: Grade,
-    reason: &'static str,
-    note: &str,
-) {
+fn cry(recorder: &EventRecorder, ledger: &Ledger, key: &ObjectKey, grade: Grade, reason: Reason, note: &str) {
     let Some(uid) = ledger.uid(key) else { return };
     let addon = ledger.addon_of(key).cloned().unwrap_or_else(|| Name::from(""));
     let owner = ObjectKey::addon(&addon);

@@ -12,22 +12,23 @@ use super::watch::resource;
 use crate::controllers::runtime::raw::Raw;
 use admission::policy::{InForce, Report, is_former};
 use api::names::OWN_GROUP;
+use api::reason::Reason;
 use api::v1alpha1::{GROUP, VERSION};
 
 /// The longest message of a condition, in bytes; the API allows 32 KiB.
 const LONGEST: usize = 16 * 1024;
 
 /// Status, reason and message of a condition.
-type ConditionRow = (&'static str, &'static str, String);
+type ConditionRow = (&'static str, Reason, String);
 
 /// Returns the status of a policy; `None` when it is what the object says already.
 pub(super) fn wanted(object: &Value, report: &Report, now: Timestamp) -> Option<Value> {
     let generation = report.generation.unwrap_or_default();
     let before = object.get("status").cloned().unwrap_or_default();
     let compiled = if report.faults.is_empty() {
-        ("True", "Compiled", "every part compiles".to_owned())
+        ("True", Reason::Compiled, "every part compiles".to_owned())
     } else {
-        ("False", "DoesNotCompile", faults(report))
+        ("False", Reason::DoesNotCompile, faults(report))
     };
     let (ready, active) = ready(report);
     let conditions: Vec<Value> = [("Compiled", compiled), ("Ready", ready)]
@@ -50,7 +51,7 @@ fn ready(report: &Report) -> (ConditionRow, Option<i64>) {
         InForce::This if report.is_former => (
             (
                 "True",
-                "InForce",
+                Reason::InForce,
                 format!(
                     "the policy is in force; the next release reads {OWN_GROUP}/{VERSION} alone: move it there"
                 ),
@@ -58,18 +59,18 @@ fn ready(report: &Report) -> (ConditionRow, Option<i64>) {
             report.generation,
         ),
         InForce::This => (
-            ("True", "InForce", "the policy is in force".to_owned()),
+            ("True", Reason::InForce, "the policy is in force".to_owned()),
             report.generation,
         ),
         InForce::Older(older) => {
             let which = older.map_or_else(String::new, |older| format!(" {older}"));
             let words = format!("generation {generation} does not compile; generation{which} stays in force");
-            (("False", "OlderInForce", words), older)
+            (("False", Reason::OlderInForce, words), older)
         }
         InForce::Successor => (
             (
                 "False",
-                "Superseded",
+                Reason::Superseded,
                 format!(
                     "the policy of this name in {OWN_GROUP}/{VERSION} is in force; this one can be deleted"
                 ),
@@ -79,7 +80,7 @@ fn ready(report: &Report) -> (ConditionRow, Option<i64>) {
         InForce::Former => (
             (
                 "False",
-                "FormerInForce",
+                Reason::FormerInForce,
                 format!(
                     "generation {generation} does not compile; the policy of this name in {GROUP} stays in force"
                 ),
@@ -89,7 +90,7 @@ fn ready(report: &Report) -> (ConditionRow, Option<i64>) {
         InForce::Nothing => (
             (
                 "False",
-                "NotInForce",
+                Reason::NotInForce,
                 "nothing is in force under this name".to_owned(),
             ),
             None,
@@ -112,7 +113,7 @@ fn actions(object: &Value) -> String {
 fn condition(
     before: &Value,
     kind: &str,
-    (state, reason, message): &(&str, &str, String),
+    (state, reason, message): &ConditionRow,
     generation: i64,
     now: Timestamp,
 ) -> Value {
@@ -130,7 +131,7 @@ fn condition(
     json!({
         "type": kind,
         "status": state,
-        "reason": reason,
+        "reason": reason.as_str(),
         "message": message,
         "observedGeneration": generation,
         "lastTransitionTime": since,

@@ -8,11 +8,9 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use api::reason::Reason;
 use plan::Grade;
 use store::{Name, Owner};
-
-/// Reason of the event that stands for those that were not written.
-pub(in crate::controllers) const SUMMARY: &str = "EventsSummarized";
 
 /// How many events of one add-on may be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,7 +73,7 @@ struct Tokens {
 struct LeftOut {
     uid: Option<Name>,
     due: Instant,
-    reasons: BTreeMap<&'static str, u64>,
+    reasons: BTreeMap<Reason, u64>,
     grade: Grade,
 }
 
@@ -113,7 +111,7 @@ impl EventCorrelator {
         subject: &InvolvedObject,
         purse: BudgetOf,
         grade: Grade,
-        reason: &'static str,
+        reason: Reason,
         now: Instant,
     ) -> Admission {
         let budget = self.budget;
@@ -187,7 +185,7 @@ fn refilled(tokens: Tokens, budget: EventBudget, now: Instant) -> Tokens {
     }
 }
 
-fn note(reasons: &BTreeMap<&'static str, u64>) -> String {
+fn note(reasons: &BTreeMap<Reason, u64>) -> String {
     let total: u64 = reasons.values().sum();
     let each: Vec<String> = reasons
         .iter()
@@ -224,7 +222,7 @@ mod tests {
     fn admitted(
         correlator: &mut EventCorrelator,
         purse: BudgetOf,
-        reason: &'static str,
+        reason: Reason,
         times: usize,
         now: Instant,
     ) -> usize {
@@ -239,9 +237,12 @@ mod tests {
     #[tokio::test]
     async fn ten_thousand_clusters_are_a_few_events_and_one_summary() {
         let (mut correlator, now) = (correlator(), Instant::now());
-        assert_eq!(admitted(&mut correlator, NORMAL, "Installing", 10_000, now), 3);
         assert_eq!(
-            admitted(&mut correlator, NORMAL, "InstallSucceed", 10_000, now),
+            admitted(&mut correlator, NORMAL, Reason::Installing, 10_000, now),
+            3
+        );
+        assert_eq!(
+            admitted(&mut correlator, NORMAL, Reason::InstallSucceed, 10_000, now),
             0
         );
         assert_eq!(correlator.take_summaries(now), []);
@@ -263,34 +264,46 @@ mod tests {
     #[tokio::test]
     async fn warnings_do_not_drown_in_good_news() {
         let (mut correlator, now) = (correlator(), Instant::now());
-        admitted(&mut correlator, NORMAL, "Installing", 100, now);
-        assert_eq!(admitted(&mut correlator, WARNING, "InstallFailed", 2, now), 2);
+        admitted(&mut correlator, NORMAL, Reason::Installing, 100, now);
         assert_eq!(
-            admitted(&mut correlator, BudgetOf::Whole, "Progressing", 1, now),
+            admitted(&mut correlator, WARNING, Reason::InstallFailed, 2, now),
+            2
+        );
+        assert_eq!(
+            admitted(&mut correlator, BudgetOf::Whole, Reason::Progressing, 1, now),
             1
         );
-        let others = correlator.admit(&subject("other"), NORMAL, Grade::Normal, "Installing", now);
+        let others = correlator.admit(&subject("other"), NORMAL, Grade::Normal, Reason::Installing, now);
         assert_eq!(others, Admission::Write, "another add-on has a budget of its own");
     }
 
     #[tokio::test]
     async fn the_budget_comes_back_one_by_one_up_to_its_size() {
         let (mut correlator, now) = (correlator(), Instant::now());
-        admitted(&mut correlator, NORMAL, "x", 3, now);
+        admitted(&mut correlator, NORMAL, Reason::Installing, 3, now);
         let later = now + Duration::from_secs(15);
-        assert_eq!(admitted(&mut correlator, NORMAL, "x", 3, later), 1);
+        assert_eq!(admitted(&mut correlator, NORMAL, Reason::Installing, 3, later), 1);
         assert_eq!(
-            admitted(&mut correlator, NORMAL, "x", 3, later + Duration::from_secs(5)),
+            admitted(
+                &mut correlator,
+                NORMAL,
+                Reason::Installing,
+                3,
+                later + Duration::from_secs(5)
+            ),
             1
         );
         let much_later = later + Duration::from_mins(5);
-        assert_eq!(admitted(&mut correlator, NORMAL, "x", 9, much_later), 3);
+        assert_eq!(
+            admitted(&mut correlator, NORMAL, Reason::Installing, 9, much_later),
+            3
+        );
     }
 
     #[tokio::test]
     async fn silent_add_ons_are_forgotten() {
         let (mut correlator, now) = (correlator(), Instant::now());
-        admitted(&mut correlator, NORMAL, "x", 1, now);
+        admitted(&mut correlator, NORMAL, Reason::Installing, 1, now);
         correlator.take_summaries(now + Duration::from_mins(1));
         assert!(correlator.purses.is_empty());
     }

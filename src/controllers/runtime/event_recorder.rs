@@ -17,9 +17,8 @@ use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 
 use super::apply_error::root;
-use super::event_budget::{
-    Admission, BudgetOf, EventBudget, EventCorrelator, InvolvedObject, SUMMARY, Summary,
-};
+use super::event_budget::{Admission, BudgetOf, EventBudget, EventCorrelator, InvolvedObject, Summary};
+use api::reason::Reason;
 use plan::{Grade, Note};
 use store::{Name, ObjectKey};
 
@@ -106,11 +105,10 @@ impl EventRecorder {
         uid: &Name,
         why: &str,
     ) {
-        const REASON: &str = "Removed";
         let purse = BudgetOf::Clusters(Grade::Normal);
-        self.tell(subject, purse, Grade::Normal, REASON, || Telling {
+        self.tell(subject, purse, Grade::Normal, Reason::Removed, || Telling {
             regarding: reference(object, uid),
-            event: event(Grade::Normal, REASON, "Uninstall", why),
+            event: event(Grade::Normal, Reason::Removed, "Uninstall", why),
         });
     }
 
@@ -121,7 +119,7 @@ impl EventRecorder {
         object: &ObjectKey,
         uid: &Name,
         grade: Grade,
-        reason: &'static str,
+        reason: Reason,
         note: &str,
     ) {
         self.tell(subject, BudgetOf::Clusters(grade), grade, reason, || Telling {
@@ -140,8 +138,8 @@ impl EventRecorder {
         note: &str,
     ) {
         let reason = match grade {
-            Grade::Warning => "WebhookAltered",
-            Grade::Normal => "WebhookMended",
+            Grade::Warning => Reason::WebhookAltered,
+            Grade::Normal => Reason::WebhookMended,
         };
         // They belong to no add-on, and take nothing from the budget of one.
         let subject = InvolvedObject {
@@ -165,7 +163,7 @@ impl EventRecorder {
         subject: &InvolvedObject,
         purse: BudgetOf,
         grade: Grade,
-        reason: &'static str,
+        reason: Reason,
         telling: impl FnOnce() -> Telling,
     ) {
         let message = match lock(&self.correlator).admit(subject, purse, grade, reason, Instant::now()) {
@@ -216,7 +214,7 @@ impl EventWriter {
             let Some(uid) = of.uid else { continue };
             let telling = Telling {
                 regarding: reference(&of.owner, &uid),
-                event: event(grade, SUMMARY, "Rollout", &note),
+                event: event(grade, Reason::EventsSummarized, "Rollout", &note),
             };
             self.publish(&telling).await;
         }
@@ -281,13 +279,13 @@ fn reference(object: &ObjectKey, uid: &Name) -> ObjectReference {
     }
 }
 
-fn event(grade: Grade, reason: &str, action: &str, note: &str) -> Event {
+fn event(grade: Grade, reason: Reason, action: &str, note: &str) -> Event {
     Event {
         type_: match grade {
             Grade::Normal => EventType::Normal,
             Grade::Warning => EventType::Warning,
         },
-        reason: reason.to_owned(),
+        reason: reason.to_string(),
         note: Some(kubernetes::field::shortened(note, LONGEST_NOTE)),
         action: action.to_owned(),
         secondary: None,

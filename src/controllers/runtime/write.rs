@@ -182,7 +182,7 @@ impl News {
                 for note in notes {
                     let cluster = note.cluster().map_or("", |cluster| &**cluster);
                     let (reason, message) = (note.reason(), note.message());
-                    info!(owner = %note.owner(), cluster, reason, message, "state changed");
+                    info!(owner = %note.owner(), cluster, reason = reason.as_str(), message, "state changed");
                     writer.recorder.note(subject, object, &uid, &note);
                     // An error only says that there is no receiver.
                     let _sent = writer.progress.send(note).ok();

@@ -15,6 +15,7 @@ use super::picture::{API_VERSION, Change, Content, Next, Phase, Picture, Target,
 use super::stopwatch::Stopwatch;
 use super::summary::sentence;
 use super::waves::Waves;
+use api::reason::Reason;
 use plan::upgrade::natural_order;
 use plan::{ClusterOutlook, ConfigOutlook, Health, Outlook, Plan, Wait};
 use store::{Applied, Status, Store, View, terms};
@@ -182,7 +183,7 @@ fn clusters(view: &View<'_>, outlook: &Outlook, (waves, plan): (&Waves, &Plan)) 
         if state == ClusterState::Done && is_back(outlook, seen) {
             state = ClusterState::Held;
             if reason.is_empty() {
-                reason.push_str("RolledBack");
+                reason.push_str(Reason::RolledBack.as_str());
                 message.push_str(
                     "runs with what was last known to be good: the rollout of its placement was undone",
                 );
@@ -252,14 +253,14 @@ fn is_back(outlook: &Outlook, seen: &ClusterOutlook) -> bool {
 /// What a cluster says: its failure, what it waits for, or what its agent has yet to do.
 fn words(seen: &ClusterOutlook, wait: Option<&String>) -> (String, String) {
     if let Some(failure) = &seen.failure {
-        return ("Failed".to_owned(), failure.clone());
+        return (Reason::Failed.to_string(), failure.clone());
     }
     if let Some((reason, message)) = &seen.notice {
-        return ((*reason).to_owned(), message.to_string());
+        return (reason.to_string(), message.to_string());
     }
     let reason = match seen.health {
-        Health::Stalled(reason) | Health::Waiting(reason) => reason,
-        Health::Unavailable => "Unavailable",
+        Health::Stalled(reason) | Health::Waiting(reason) => reason.as_str(),
+        Health::Unavailable => Reason::Unavailable.as_str(),
         Health::Unreachable => "Unreachable",
         Health::Ready | Health::Kept | Health::Moving | Health::Leaving => "",
     };
@@ -288,10 +289,9 @@ fn phase(outlook: &Outlook, counts: &Counts, conditions: &SummaryConditions<'_>)
         .iter()
         .any(|one| one.breach.is_some() && one.counts.waiting > 0);
     let has_undone = outlook.placements.iter().any(|one| one.undone.is_some());
-    let is_barred = |reason: &str| reason != "PlacementNotDecided";
     let has_bar = outlook.placements.iter().any(|one| {
         let barred = one.barred.as_ref();
-        barred.is_some_and(|(reason, _)| is_barred(reason)) && one.counts.waiting > 0
+        barred.is_some_and(|(reason, _)| *reason != Reason::PlacementNotDecided) && one.counts.waiting > 0
     });
     let stalled = outlook
         .clusters
@@ -299,7 +299,7 @@ fn phase(outlook: &Outlook, counts: &Counts, conditions: &SummaryConditions<'_>)
         .any(|seen| state(seen) == ClusterState::Stalled);
     let is_placement_missing = conditions
         .stalled()
-        .is_some_and(|one| one.reason == "PlacementNotFound");
+        .is_some_and(|one| *one.reason == Reason::PlacementNotFound);
     let Counts {
         total,
         done,
@@ -401,7 +401,7 @@ fn undone(outlook: &Outlook) -> Vec<Undone> {
         let undone = one.undone.as_ref()?;
         Some(Undone {
             placement: format!("{}/{}", one.namespace, one.name),
-            reason: undone.reason,
+            reason: undone.reason.as_str(),
             message: undone.message.to_string(),
             since: undone.since,
         })

@@ -3,6 +3,7 @@
 //! Decides the word from `Ready`, `Reconciling` and `Stalled` as the controllers write them, and from the clusters of the picture:
 //! the word is never better than these conditions, and never `Healthy` while a cluster is not.
 
+use api::reason::{Class, Reason};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -83,9 +84,6 @@ pub(super) struct SummaryConditions<'a> {
     stalled: Option<Stated<'a>>,
 }
 
-/// Reasons of `Reconciling` that only a user ends who has asked for it.
-const SUSPENDED: [&str; 4] = ["Paused", "Preview", "RolloutPaused", "WaitingForApproval"];
-
 impl<'a> SummaryConditions<'a> {
     pub(super) fn of(all: impl Iterator<Item = Stated<'a>>) -> Self {
         let mut found = Self::default();
@@ -118,7 +116,7 @@ impl<'a> SummaryConditions<'a> {
         let (state, told) = match (self.stalled(), self.reconciling(), self.ready) {
             (Some(stalled), _, _) => (HealthState::Degraded, Some(stalled)),
             (None, Some(waits), ready) if !is_well => (HealthState::Degraded, ready.or(Some(waits))),
-            (None, Some(waits), _) if SUSPENDED.contains(&waits.reason) => {
+            (None, Some(waits), _) if Reason::word_is(waits.reason, Class::Suspended) => {
                 (HealthState::Suspended, Some(waits))
             }
             (None, Some(waits), _) => (HealthState::Progressing, Some(waits)),

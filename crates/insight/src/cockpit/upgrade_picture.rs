@@ -13,6 +13,7 @@ use super::summary::sentence;
 use super::wave::{Batches, Wave, WaveState};
 use super::waves::{bare, few};
 use api::Condition;
+use api::reason::{Class, Reason};
 use kubernetes::field::{Path, counted};
 use model::upgrade::UpgradeSpec;
 use plan::upgrade::{ClusterOutlook, Hold, State, natural_order};
@@ -110,16 +111,14 @@ fn cluster(view: &View<'_>, seen: &ClusterOutlook) -> ClusterView {
     let record = &seen.record;
     let state = state(seen);
     let (reason, message) = match seen.waits {
-        Some(hold) if state == ClusterState::Waiting => (hold.word().to_owned(), hold.sentence().to_owned()),
-        Some(_) | None => (record.reason.clone(), record.message.clone()),
-    };
-    let reason = if reason.is_empty() {
-        record.phase.word().to_owned()
-    } else {
-        reason
+        Some(hold) if state == ClusterState::Waiting => (hold.word(), hold.sentence().to_owned()),
+        Some(_) | None => {
+            let reason = record.reason.map_or(record.phase.word(), Reason::as_str);
+            (reason, record.message.clone())
+        }
     };
     // The cause is that of the cluster's own report, under the name that OpenShift gives it.
-    let message = if reason == "Failing" {
+    let message = if *reason == Reason::Failing {
         format!("Failing: {message}")
     } else {
         message
@@ -130,7 +129,7 @@ fn cluster(view: &View<'_>, seen: &ClusterOutlook) -> ClusterView {
         // The waves are told apart by this until they are made: those that go first are the first one.
         wave: usize::from(!record.canary),
         state,
-        reason,
+        reason: reason.to_owned(),
         message,
         since: record.finished.or(record.started),
         until: seen
@@ -146,7 +145,7 @@ fn cluster(view: &View<'_>, seen: &ClusterOutlook) -> ClusterView {
 fn state(seen: &ClusterOutlook) -> ClusterState {
     use plan::upgrade::Phase as Step;
     let record = &seen.record;
-    let is_late = ["UpgradeTimeout", "NotApplied", "OperatorsTimeout"].contains(&record.reason.as_str());
+    let is_late = record.reason.is_some_and(|reason| reason.is(Class::TimedOut));
     match (record.state, record.phase) {
         (State::Failed, _) if is_late => ClusterState::TimedOut,
         (State::Failed, _) => ClusterState::Failed,
@@ -180,7 +179,7 @@ fn phase(
 ) -> Phase {
     let is_moving = counts.moving > 0 || is_underway;
     // A placement that may still arrive is `Progressing`, unless a cluster is not well.
-    let is_placement_missing = health.stalled && health.reason == "PlacementNotFound";
+    let is_placement_missing = health.stalled && *health.reason == Reason::PlacementNotFound;
     match word {
         _ if view.upgrade.deleting => Phase::Deleting,
         _ if is_placement_missing => Phase::Stopped,

@@ -8,9 +8,10 @@ use super::fields::{self, Meaning};
 use super::glossary;
 use super::own::{self, Words};
 use super::render;
-use super::words::{NAMES, REASONS, Term, term};
+use super::words::{NAMES, Term, term, terms};
 use crate::why::CAUSES;
 use admission::{Entry, catalogue};
+use api::reason::Reason;
 use kubernetes::field::{listed, nearest};
 
 /// A word that names nothing.
@@ -88,7 +89,10 @@ pub fn list() -> String {
     text.push_str("\nCauses that `tidegate why` names:\n");
     put(&mut text, CAUSES.iter().map(|cause| (cause.id, cause.summary)));
     text.push_str("\nReasons of conditions:\n");
-    put(&mut text, REASONS.iter().map(|term| (term.word, term.says)));
+    put(
+        &mut text,
+        Reason::ALL.iter().map(|reason| (reason.as_str(), reason.says())),
+    );
     text.push_str("\nAnnotations, labels and finalizers:\n");
     put(&mut text, NAMES.iter().map(|term| (term.word, term.says)));
     text.push_str("\nWords of this program, which are found under Kubernetes' words as well:\n");
@@ -125,7 +129,7 @@ fn near_id(topic: &str) -> Vec<String> {
         .iter()
         .map(|entry| entry.id)
         .chain(CAUSES.iter().map(|cause| cause.id))
-        .chain(REASONS.iter().chain(NAMES).map(|term| term.word))
+        .chain(terms().map(|term| term.word))
         .collect();
     if let Some(near) = nearest(topic, ids.iter().copied()) {
         return vec![near.to_owned()];

@@ -12,12 +12,11 @@ use super::difference::{Difference, of_works};
 use super::world::{Moves, World};
 use crate::offline::Hub;
 use api::names::conditions::MANIFEST_APPLIED;
+use api::reason::Reason;
 use store::{Kind, ObjectKey, Settings};
 
 /// The most plans in a row: agents answer none of them.
 const MOST_WRITES: usize = 16;
-/// What the instance says whose template cannot be rendered.
-const UNRENDERED: &str = "ManifestWorkApplyFailed";
 
 /// What would happen to a work.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -165,7 +164,8 @@ fn unrendered(world: &World<'_>, addon: &str) -> BTreeMap<String, String> {
             text.unwrap_or_default().to_owned()
         };
         let says = conditions.into_iter().flatten().find(|condition| {
-            text(condition, "type") == MANIFEST_APPLIED && text(condition, "reason") == UNRENDERED
+            text(condition, "type") == MANIFEST_APPLIED
+                && *text(condition, "reason") == Reason::ManifestWorkApplyFailed
         })?;
         Some((key.namespace.to_string(), text(says, "message")))
     });

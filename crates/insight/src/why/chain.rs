@@ -8,9 +8,10 @@ use super::case::{Case, away};
 use super::causes;
 use super::links::{cluster_link, config_name};
 use super::said::Word;
-use super::turn::{LATE, deadline, under_way_since};
+use super::turn::{deadline, under_way_since};
 use super::{command, ending, wait, work};
 use api::names::conditions;
+use api::reason::Reason;
 use plan::{Wait, WaitOn};
 use store::{Condition, Instance, Status, Work};
 
@@ -143,7 +144,7 @@ impl Case<'_> {
         let stalled = words
             .iter()
             .find(|word| word.kind == conditions::STALLED && word.status == Status::True);
-        if let Some(stalled) = stalled.filter(|stalled| stalled.reason == "RenderingFailed") {
+        if let Some(stalled) = stalled.filter(|stalled| *stalled.reason == Reason::RenderingFailed) {
             // `Stalled` refers to the condition that has the sentence.
             let whole = words.iter().find(|word| word.kind == conditions::PROGRESSING);
             let message = &whole.unwrap_or(stalled).message;
@@ -154,7 +155,7 @@ impl Case<'_> {
         let found = self
             .works(&instance.cluster, links)
             .or_else(|| held.map(wait::cause));
-        let is_late = stalled.is_some_and(|stalled| stalled.reason == LATE);
+        let is_late = stalled.is_some_and(|stalled| *stalled.reason == Reason::ProgressDeadlineExceeded);
         let Some(found) = found else {
             let meant = is_meant.then_some(conditions::CONFIGURED);
             return self.said.wrong(instance, self.view.addon.managed, meant);
@@ -295,18 +296,20 @@ impl Case<'_> {
         if &*condition.kind != conditions::STALLED || condition.status != Status::True {
             return None;
         }
-        let doc = match &*condition.reason {
-            "RemovalHeld" | "ClustersAbsent" => causes::REMOVAL_HELD,
-            "RemovalUnconfirmed" => causes::REMOVAL_UNCONFIRMED,
-            "ReadFailed" => causes::READ_FAILED,
-            _ => return None,
-        };
-        let cause = Cause::new(doc, &*condition.message);
-        Some(if doc == causes::REMOVAL_HELD {
-            cause.typing(self.let_removals_go())
-        } else {
-            cause
-        })
+        self.held_cause(Reason::of(&condition.reason), &condition.message)
+    }
+
+    /// Returns the cause of what the controllers hold because they cannot confirm it.
+    pub(super) fn held_cause(&self, reason: Option<Reason>, message: &str) -> Option<Cause> {
+        let cause = |doc| Some(Cause::new(doc, message));
+        match reason {
+            Some(Reason::RemovalHeld | Reason::ClustersAbsent) => {
+                cause(causes::REMOVAL_HELD).map(|cause| cause.typing(self.let_removals_go()))
+            }
+            Some(Reason::RemovalUnconfirmed) => cause(causes::REMOVAL_UNCONFIRMED),
+            Some(Reason::ReadFailed) => cause(causes::READ_FAILED),
+            Some(_) | None => None,
+        }
     }
 }
 

@@ -12,6 +12,7 @@ use super::case::{Case, away};
 use super::causes;
 use super::command::{self, quoted};
 use api::names::{conditions, finalizers};
+use api::reason::Reason;
 use plan::{Wait, WaitOn};
 use store::{Instance, Kind, ObjectKey, TimeoutPolicy, Work, terms};
 
@@ -80,7 +81,8 @@ impl Case<'_> {
             format!("pre-delete hooks hold the add-on: {why}{then}"),
         );
         let said = instance.condition(conditions::HOOK_MANIFEST_COMPLETED);
-        let has_failed = said.is_some_and(|said| matches!(&*said.reason, "HookFailed" | "HookTimedOut"));
+        let has_failed = said
+            .is_some_and(|said| *said.reason == Reason::HookFailed || *said.reason == Reason::HookTimedOut);
         if has_failed {
             return cause;
         }
@@ -120,7 +122,7 @@ impl Case<'_> {
             ),
         };
         let said = instance.condition(conditions::HOOK_MANIFEST_COMPLETED);
-        let detail = match said.filter(|said| *said.reason == *"NamespaceTerminating") {
+        let detail = match said.filter(|said| *said.reason == Reason::NamespaceTerminating) {
             Some(said) => format!("{detail}; {}", said.message),
             None => detail,
         };

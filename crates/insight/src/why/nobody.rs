@@ -11,6 +11,7 @@ use super::command::{self, quoted};
 use super::seats::place;
 use api::names::annotations::{LIFECYCLE, LIFECYCLE_ADDON_MANAGER, LIFECYCLE_SELF, LIFECYCLE_TIDEGATE};
 use api::names::conditions::PLACEMENT_SATISFIED;
+use api::reason::Reason;
 use kubernetes::field::nearest;
 use store::{Fence, InstallStrategy, Kind, Lifecycle, ObjectKey, PlacementUse, terms};
 
@@ -184,29 +185,26 @@ impl Case<'_> {
     pub(super) fn stalled(&self) -> Option<Cause> {
         let is_held = || !self.going.is_empty() || self.waits.iter().any(|wait| wait.on.is_held_removal());
         // What only the controllers know stands in no other object.
-        let is_theirs = |reason: &str| match reason {
-            "ClockUnknown" | "ReadFailed" => true,
-            "RemovalHeld" | "ClustersAbsent" | "RemovalUnconfirmed" => is_held(),
-            _ => false,
+        let is_theirs = |reason: &str| match Reason::of(reason) {
+            Some(Reason::ClockUnknown | Reason::ReadFailed) => true,
+            Some(Reason::RemovalHeld | Reason::ClustersAbsent | Reason::RemovalUnconfirmed) => is_held(),
+            Some(_) | None => false,
         };
         let (reason, message) = self.said.stalled(self.stated(), is_theirs)?;
-        Some(match reason.as_str() {
-            "ClustersStalled" => return None,
-            "PlacementNotFound" if self.has_all_placements() => self.rolling_missing(&message),
-            "PlacementNotFound" => Cause::new(causes::PLACEMENT_MISSING, message),
-            "RolloutStrategyInvalid" => {
+        let known = Reason::of(&reason);
+        Some(match known {
+            Some(Reason::ClustersStalled) => return None,
+            Some(Reason::PlacementNotFound) if self.has_all_placements() => self.rolling_missing(&message),
+            Some(Reason::PlacementNotFound) => Cause::new(causes::PLACEMENT_MISSING, message),
+            Some(Reason::RolloutStrategyInvalid) => {
                 Cause::new(causes::ROLLOUT_STRATEGY, message).typing(command::edit(&self.view.addon.name))
             }
-            "LabelSelectorMissing" | "LabelSelectorInvalid" | "InstallStrategyUnknown" => {
-                Cause::new(causes::STRATEGY, message)
-            }
-            "RemovalHeld" | "ClustersAbsent" => {
-                Cause::new(causes::REMOVAL_HELD, message).typing(self.let_removals_go())
-            }
-            "RemovalUnconfirmed" => Cause::new(causes::REMOVAL_UNCONFIRMED, message),
-            "ReadFailed" => Cause::new(causes::READ_FAILED, message),
-            "ClockUnknown" => Cause::new(causes::CLOCK, message),
-            _ => Cause::new(causes::ADDON_STALLED, format!("{reason}: {message}")),
+            Some(
+                Reason::LabelSelectorMissing | Reason::LabelSelectorInvalid | Reason::InstallStrategyUnknown,
+            ) => Cause::new(causes::STRATEGY, message),
+            Some(Reason::ClockUnknown) => Cause::new(causes::CLOCK, message),
+            Some(_) | None if let Some(cause) = self.held_cause(known, &message) => cause,
+            Some(_) | None => Cause::new(causes::ADDON_STALLED, format!("{reason}: {message}")),
         })
     }
 

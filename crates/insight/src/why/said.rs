@@ -11,7 +11,8 @@ use serde_json::Value;
 use super::answer::Cause;
 use super::causes::{self, CauseDoc};
 use api::names::conditions as types;
-use plan::{Action, Plan, State};
+use api::reason::{Class, Reason};
+use plan::{Action, Plan};
 use store::{Condition, Instance, Kind, Status};
 
 /// What the conditions of a ready instance say, the one that tells most first.
@@ -112,7 +113,9 @@ impl PlannedConditions {
     pub(super) fn wrong(&self, instance: &Instance, managed: bool, passed: Option<&str>) -> Option<Cause> {
         let words = self.words(instance);
         let find = |kind: &str| words.iter().find(|word| word.kind == kind);
-        if let Some(word) = find(types::PROGRESSING).filter(|word| is_undeployed(&word.reason)) {
+        if let Some(word) =
+            find(types::PROGRESSING).filter(|word| Reason::word_is(&word.reason, Class::Undeployed))
+        {
             return Some(cause(causes::NOT_DEPLOYED, word));
         }
         for (kind, good, doc) in READY {
@@ -120,7 +123,8 @@ impl PlannedConditions {
                 continue;
             }
             let bad = |word: &&Word| {
-                word.status != good || kind == types::PROGRESSING && State::is_failure(&word.reason)
+                word.status != good
+                    || kind == types::PROGRESSING && Reason::word_is(&word.reason, Class::Failed)
             };
             if let Some(word) = find(kind).filter(bad) {
                 return Some(cause(doc, word));
@@ -167,20 +171,13 @@ fn telling(mut words: Vec<Word>) -> Vec<Word> {
         let word = each.find(|word| word.kind == kind && word.status == Status::True)?;
         Some((word.reason.clone(), word.message.clone()))
     });
-    let is_mute =
-        |word: &&mut Word| word.kind == types::CONFIGURED && word.reason == "ConfigurationsNotConfigured";
+    let is_mute = |word: &&mut Word| {
+        word.kind == types::CONFIGURED && *word.reason == Reason::ConfigurationsNotConfigured
+    };
     if let (Some(word), Some((reason, message))) = (words.iter_mut().find(is_mute), told) {
         (word.reason, word.message) = (reason, message);
     }
     words
-}
-
-/// Whether the program that deploys the add-on has yet to say that its works were written.
-fn is_undeployed(reason: &str) -> bool {
-    matches!(
-        reason,
-        "WaitingForManifestApplied" | "WaitingForHostingManifestApplied"
-    )
 }
 
 fn word(condition: &Value) -> Word {

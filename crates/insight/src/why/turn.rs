@@ -16,33 +16,14 @@ use super::said::Word;
 use super::seats::{Seat, group_text, place};
 use super::stages::{Stage, Stages};
 use api::names::conditions as types;
+use api::reason::{Class, Reason};
 use model::engine::is_promoted;
 use model::upgrade::WindowState;
 use model::{MandatoryGroup, Pace, ProgressDeadline, RolloutStrategy};
-use plan::State;
 use store::{InstallStrategy, Instance, PlacementUse, Reference, Status, terms};
 
-/// Reasons of `Configured` with which a cluster waits for its turn.
-pub(super) const WAITING: [&str; 13] = [
-    "DependencyCycle",
-    "DependencyNotFound",
-    "RolloutApprovalInvalid",
-    "RolloutPaused",
-    "RolloutWindowInvalid",
-    "TooManyFailures",
-    "UndoImpossible",
-    "WaitingForApproval",
-    "WaitingForDependency",
-    "WaitingForGroup",
-    "WaitingForSlot",
-    "WaitingForWindow",
-    "PlacementNotDecided",
-];
-/// Reason of `Stalled` of who has taken longer than progressDeadline.
-pub(super) const LATE: &str = "ProgressDeadlineExceeded";
-/// Condition that tells since when an instance is assigned what it has, and its reason once the agent has confirmed it.
+/// Condition that tells since when an instance is assigned what it has.
 const ASSIGNED: &str = "Assigned";
-const CONFIRMED: &str = "ConfigurationsConfirmed";
 /// So many clusters are named.
 const NAMED: usize = 3;
 
@@ -50,10 +31,12 @@ pub(super) fn stage(case: &Case<'_>, instance: &Instance) -> Stage {
     let words = case.said.words(instance);
     let find = |kind: &str| words.iter().find(|word| word.kind == kind);
     let reason = |kind: &str| find(kind).map_or("", |word| word.reason.as_str());
-    if WAITING.contains(&reason(types::CONFIGURED)) {
+    if Reason::word_is(reason(types::CONFIGURED), Class::Turn) {
         return Stage::Waiting;
     }
-    if reason(types::STALLED) == LATE || State::is_failure(reason(types::PROGRESSING)) {
+    if *reason(types::STALLED) == Reason::ProgressDeadlineExceeded
+        || Reason::word_is(reason(types::PROGRESSING), Class::Failed)
+    {
         return Stage::Failed;
     }
     let runs = find(types::PROGRESSING).is_some_and(|word| word.status == Status::True);
@@ -69,7 +52,7 @@ pub(super) fn stage(case: &Case<'_>, instance: &Instance) -> Stage {
         .home(&instance.cluster)
         .and_then(|home| case.view.addon.promoted.placement(&home.namespace, &home.name));
     let end = find(ASSIGNED)
-        .filter(|word| word.reason == CONFIRMED)
+        .filter(|word| *word.reason == Reason::ConfigurationsConfirmed)
         .filter(|word| {
             !word
                 .since
@@ -95,7 +78,9 @@ pub(super) fn pace(used: &PlacementUse) -> Option<Pace> {
 /// Returns since when an instance is under way to what it is assigned; nothing when it is there, or the time is unknown.
 pub(super) fn under_way_since(words: &[Word]) -> Option<Timestamp> {
     let assigned = words.iter().find(|word| word.kind == ASSIGNED)?;
-    assigned.since.filter(|_| assigned.reason != CONFIRMED)
+    assigned
+        .since
+        .filter(|_| *assigned.reason != Reason::ConfigurationsConfirmed)
 }
 
 /// Returns when a cluster that is under way since then counts as late.
@@ -135,24 +120,32 @@ impl Case<'_> {
             return Cause::new(causes::TURN, told);
         };
         let used = self.concerned_placement(&instance.cluster, &configured.message);
-        match (configured.reason.as_str(), used) {
-            ("RolloutPaused", used) => self.paused(used.as_deref()),
-            ("TooManyFailures", Some(place)) => self.failures(&place),
-            ("WaitingForGroup", Some(place)) => self.group(&instance.cluster, &place, told),
-            ("WaitingForSlot", Some(place)) => self.slot(&place, told),
-            ("WaitingForApproval", _) => self.approval(&configured.message),
-            ("RolloutApprovalInvalid", _) => Cause::new(causes::APPROVAL_INVALID, &*configured.message),
-            ("WaitingForWindow", _) => self.window(told),
-            ("RolloutWindowInvalid", _) => Cause::new(causes::WINDOW_INVALID, &*configured.message),
-            ("WaitingForDependency", _) => dependency(&instance.cluster, told),
-            ("DependencyCycle" | "DependencyNotFound", _) => {
+        match (Reason::of(&configured.reason), used) {
+            (Some(Reason::RolloutPaused), used) => self.paused(used.as_deref()),
+            (Some(Reason::TooManyFailures), Some(place)) => self.failures(&place),
+            (Some(Reason::WaitingForGroup), Some(place)) => self.group(&instance.cluster, &place, told),
+            (Some(Reason::WaitingForSlot), Some(place)) => self.slot(&place, told),
+            (Some(Reason::WaitingForApproval), _) => self.approval(&configured.message),
+            (Some(Reason::RolloutApprovalInvalid), _) => {
+                Cause::new(causes::APPROVAL_INVALID, &*configured.message)
+            }
+            (Some(Reason::WaitingForWindow), _) => self.window(told),
+            (Some(Reason::RolloutWindowInvalid), _) => {
+                Cause::new(causes::WINDOW_INVALID, &*configured.message)
+            }
+            (Some(Reason::WaitingForDependency), _) => dependency(&instance.cluster, told),
+            (Some(Reason::DependencyCycle | Reason::DependencyNotFound), _) => {
                 Cause::new(causes::DEPENDENCY_LIST, &*configured.message)
             }
-            ("OutsideRollout", _) => self.outside(&configured.message),
-            ("UndoImpossible", _) => Cause::new(causes::NO_WAY_BACK, &*configured.message),
-            ("RolloutStrategyInvalid", _) => Cause::new(causes::ROLLOUT_STRATEGY, &*configured.message),
-            ("PlacementNotFound", _) => self.missing_placement(&configured.message),
-            ("PlacementNotDecided", _) => Cause::new(causes::PLACEMENT_UNDECIDED, &*configured.message),
+            (Some(Reason::OutsideRollout), _) => self.outside(&configured.message),
+            (Some(Reason::UndoImpossible), _) => Cause::new(causes::NO_WAY_BACK, &*configured.message),
+            (Some(Reason::RolloutStrategyInvalid), _) => {
+                Cause::new(causes::ROLLOUT_STRATEGY, &*configured.message)
+            }
+            (Some(Reason::PlacementNotFound), _) => self.missing_placement(&configured.message),
+            (Some(Reason::PlacementNotDecided), _) => {
+                Cause::new(causes::PLACEMENT_UNDECIDED, &*configured.message)
+            }
             (_, _) => Cause::new(causes::TURN, told),
         }
     }

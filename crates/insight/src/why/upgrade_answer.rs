@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use super::upgrade_cures::{Act, Cure, of_hold, of_reason};
+use super::upgrade_cures::{of_hold, of_reason};
 use crate::offline::Hub;
+use api::reason::{Act, NextStep, Reason};
 use kubernetes::field::nearest;
 use plan::upgrade::{Plan, Record};
 use store::upgrade::{View, Work};
@@ -172,7 +173,7 @@ impl Case<'_> {
     fn group(
         &self,
         (reason, detail): (&str, &str),
-        (act, cure, command): Cure,
+        (act, cure, command): NextStep,
         clusters: Vec<String>,
     ) -> UpgradeGroup {
         let first = clusters.first().map(String::as_str).unwrap_or_default();
@@ -223,7 +224,7 @@ impl Case<'_> {
                 &told.reason
             };
             // Each cluster says how far it is in words of its own.
-            let detail = if told.reason == "Upgrading" {
+            let detail = if *told.reason == Reason::Upgrading {
                 ""
             } else {
                 &told.message
@@ -254,9 +255,10 @@ impl Case<'_> {
         let status = self.status();
         let selected = status.conditions.iter().find(|one| one.type_ == "Selected");
         let unselected = selected.filter(|one| one.status == "False");
-        let cure = match unselected.map(|one| one.reason.as_str()) {
-            Some("SpecInvalid") => "correct the field that the message names",
-            _ => "bind the cluster set to the namespace of the upgrade, or correct placements and selector",
+        let cure = if unselected.is_some_and(|one| *one.reason == Reason::SpecInvalid) {
+            "correct the field that the message names"
+        } else {
+            "bind the cluster set to the namespace of the upgrade, or correct placements and selector"
         };
         let look = "kubectl get managedclustersetbindings,placementdecisions -n {namespace}";
         let none = unselected
@@ -270,7 +272,7 @@ impl Case<'_> {
             self.group(("UpgradeRefused", why), cure, Vec::new())
         });
         let ready = status.conditions.iter().find(|one| one.type_ == "Ready");
-        let missing = ready.filter(|one| one.reason == "PlacementNotFound");
+        let missing = ready.filter(|one| *one.reason == Reason::PlacementNotFound);
         let missing = missing.map(|one| {
             let message = one.message.split("; ").next().unwrap_or_default();
             self.group(
@@ -306,7 +308,7 @@ impl Case<'_> {
                 let words = [
                     record.state.word(),
                     record.phase.word(),
-                    &record.reason,
+                    record.reason.map_or("", Reason::as_str),
                     &record.message,
                 ];
                 let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();

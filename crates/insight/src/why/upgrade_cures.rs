@@ -1,103 +1,27 @@
 //! What to do about each reason for which a cluster does not upgrade, or waits.
 //!
-//! Decides which reasons end by themselves. The reasons are the planner's.
+//! Decides what holds end by themselves; what to do about a reason is in the table of reasons.
 
+use api::reason::{Act, NextStep, RETRY, Reason, WORKS};
 use plan::upgrade::Hold;
 
-/// Whether an administrator has to act.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Act {
-    /// Nothing moves until an administrator acts.
-    Needed,
-    /// It goes on by itself.
-    Waits,
-}
-
-/// What to do, and what to type where that is known; `{mcu}`, `{namespace}` and `{cluster}` stand for names.
-pub(super) type Cure = (Act, &'static str, &'static str);
-
 const LOOK: &str = "kubectl get mcu {mcu} -n {namespace} -o yaml";
-const PLACEMENTS: &str = "kubectl get placements -A";
-const CLUSTER: &str = "kubectl get managedcluster {cluster} -o yaml";
-const WORKS: &str = "kubectl get manifestwork -n {cluster} -o yaml";
-const RETRY: &str = "kubectl annotate mcu {mcu} -n {namespace} --overwrite cluster.open-cluster-management.io/mcu-retry=\"$(date +%s)\"";
 const RESUME: &str =
     "kubectl patch mcu {mcu} -n {namespace} --type merge -p '{\"spec\":{\"suspend\":false}}'";
 const START: &str = "kubectl patch mcu {mcu} -n {namespace} --type merge -p '{\"spec\":{\"preview\":false}}'";
 
 /// Returns what to do about a reason of a cluster.
-pub(super) fn of_reason(reason: &str, detail: &str) -> Cure {
-    use Act::{Needed, Waits};
-    match reason {
-        "ClusterUnavailable" => (
-            Needed,
-            "bring the cluster back; it is upgraded when it answers",
-            CLUSTER,
-        ),
-        "ClusterIDUnknown" => (
-            Needed,
-            "give the cluster the label clusterID, or let it claim id.openshift.io; a cluster that is no OpenShift is not to be selected",
-            CLUSTER,
-        ),
-        "PrecheckFailed" => (
-            Needed,
-            "ask for a version that the cluster can go to, or do not select it",
-            CLUSTER,
-        ),
-        "Conflict" => (
-            Needed,
-            "let the other upgrade end, or take the cluster out of one of them; a work of nobody's upgrade has to be deleted by hand",
-            WORKS,
-        ),
-        "PlacementAccessUnproven" => (
-            Needed,
-            "set the annotation tidegate.io/placement-access of the upgrade to \"renew\" as a user who may get its placements",
-            PLACEMENTS,
-        ),
-        "WorkRefused" => (
-            Needed,
-            "remove what the hub refuses the work by; it is tried again by itself",
-            WORKS,
-        ),
-        "PreActionDegraded" => (
-            Needed,
-            "mend what failed on the cluster, so that the action succeeds; the cluster is then upgraded",
-            WORKS,
-        ),
-        "NotAccepted" => not_accepted(detail),
-        "Failing" => (
-            Needed,
-            "repair what the ClusterVersion of the cluster reports; the upgrade goes on by itself, or fails when its time is over",
-            WORKS,
-        ),
-        "WorkNotApplied" => (
-            Needed,
-            "remove what keeps the work agent of the cluster from applying the work; it tries again by itself",
-            WORKS,
-        ),
-        "PlacementNotFound" => (
-            Needed,
-            "create the placement, or correct spec.placement of the upgrade",
-            PLACEMENTS,
-        ),
-        "NotApplied" | "UpgradeTimeout" | "OperatorsFailed" | "OperatorsTimeout" | "PreActionFailed"
-        | "PostActionFailed" => (
-            Needed,
-            "mend the cluster, then have those that failed tried again; OpenShift has no way back to the version before",
-            RETRY,
-        ),
-        "ClusterRemoved" => (
-            Needed,
-            "the cluster has left the hub; a new value of the annotation forgets it",
-            RETRY,
-        ),
-        "Withdrawing" => (Waits, "works of an earlier try are on their way out", WORKS),
-        _ => (Waits, "it is on its way", WORKS),
+pub(super) fn of_reason(reason: &str, detail: &str) -> NextStep {
+    let known = Reason::of(reason);
+    if known == Some(Reason::NotAccepted) {
+        return not_accepted(detail);
     }
+    let next = known.and_then(Reason::next_step);
+    next.unwrap_or((Act::Waits, "it is on its way", WORKS))
 }
 
 /// Returns what to do about a release that a cluster has not accepted, by the words of its version operator.
-fn not_accepted(detail: &str) -> Cure {
+fn not_accepted(detail: &str) -> NextStep {
     let fix = if detail.contains("AdminAckRequired") {
         "resolve on the cluster what the message names; where it asks for an acknowledgement, give it in ConfigMap openshift-config/admin-acks"
     } else if detail.contains("Precondition \"") {
@@ -114,7 +38,7 @@ fn not_accepted(detail: &str) -> Cure {
 }
 
 /// Returns what to do about what holds clusters that could start.
-pub(super) fn of_hold(hold: Hold) -> Cure {
+pub(super) fn of_hold(hold: Hold) -> NextStep {
     use Act::{Needed, Waits};
     match hold {
         Hold::Preview => (Needed, "take spec.preview away to begin", START),

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 
 use super::upgrade_answer::{UpgradeAnswer, UpgradeGroup};
-use super::upgrade_cures::Act;
+use api::reason::Act;
 use kubernetes::field::{Listing, one_line};
 
 /// The most clusters that are listed by name.

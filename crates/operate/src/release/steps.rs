@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 
 use api::names::annotations::{LIFECYCLE, LIFECYCLE_TIDEGATE};
-use api::names::conditions::{READY, RECONCILING, STALLED};
+use api::names::conditions::{CERTIFICATE_REQUEST_REFUSED, READY, RECONCILING, STALLED};
 use store::terms;
 
 /// Conditions that Tidegate alone writes and keeps up to date.
@@ -19,7 +19,7 @@ const CONDITIONS: [&str; 7] = [
     STALLED,
     terms::ASSIGNED,
     terms::MERGED,
-    "CertificateRequestRefused",
+    CERTIFICATE_REQUEST_REFUSED,
     "Managed",
 ];
 /// Annotations by which Tidegate remembers what it did.

@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use crate::types::{Action, Plan};
 use api::hash::parse_config_spec_hash;
+use api::reason::Reason;
 use model::ProgressDeadline;
 use store::{
     ClusterConfigs, ConfigRef, ConfigType, Failures, Instance, Kind, Name, Reference, Signal, Status, View,
@@ -171,7 +172,7 @@ fn is_unheard(view: &View<'_>, instance: &Instance) -> bool {
     };
     let record = instance.condition(ASSIGNED);
     let mut works = view.works(&instance.cluster);
-    record.is_some_and(|record| &*record.reason == "ConfigurationsAssigned")
+    record.is_some_and(|record| *record.reason == Reason::ConfigurationsAssigned)
         && works.any(|work| deploys(instance, work) && !is_heard(work))
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Decides the reason of a condition. Never decides what happens to works: they stay as they are.
 
+use api::reason::Reason;
 use store::Absence;
 
 /// Why a reference has no hash, or one that cannot be verified.
@@ -34,18 +35,18 @@ pub(crate) enum ConfigFault {
 
 impl ConfigFault {
     /// Returns the reason of a condition.
-    pub(crate) const fn reason(self) -> &'static str {
+    pub(crate) const fn reason(self) -> Reason {
         match self {
-            Self::Absent(_) => "ConfigurationNotFound",
-            Self::NotWatchedYet => "ConfigurationHashUnknown",
-            Self::Forbidden { .. } => "ConfigurationForbidden",
-            Self::NotServed => "ConfigurationKindNotServed",
-            Self::OffLimits => "ConfigurationTypeOffLimits",
-            Self::TooManyTypes => "TooManyConfigurationTypes",
-            Self::Unsupported => "ConfigurationUnsupported",
-            Self::OfAnotherAddon => "TemplateOfAnotherAddon",
-            Self::Superseded => "ContentSuperseded",
-            Self::NoSuchVersion => "InvalidVersion",
+            Self::Absent(_) => Reason::ConfigurationNotFound,
+            Self::NotWatchedYet => Reason::ConfigurationHashUnknown,
+            Self::Forbidden { .. } => Reason::ConfigurationForbidden,
+            Self::NotServed => Reason::ConfigurationKindNotServed,
+            Self::OffLimits => Reason::ConfigurationTypeOffLimits,
+            Self::TooManyTypes => Reason::TooManyConfigurationTypes,
+            Self::Unsupported => Reason::ConfigurationUnsupported,
+            Self::OfAnotherAddon => Reason::TemplateOfAnotherAddon,
+            Self::Superseded => Reason::ContentSuperseded,
+            Self::NoSuchVersion => Reason::InvalidVersion,
         }
     }
 }

@@ -6,12 +6,13 @@ use super::fault::ConfigFault;
 use crate::rollout::Member;
 use crate::version::{BadVersion, invalid};
 use crate::work::Rendering;
+use api::reason::Reason;
 
 /// What is wrong with the configurations of an instance: all of it.
 #[derive(Debug)]
 pub(crate) struct Trouble {
     /// Reason of the condition `Configured`: that of the first fault that a user must mend.
-    pub reason: &'static str,
+    pub reason: Reason,
     /// Its message: every fault.
     pub message: String,
     /// Whether a user must act; otherwise it only takes time.

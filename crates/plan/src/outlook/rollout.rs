@@ -12,6 +12,7 @@ use crate::install::{DecisionState, Selected, Wanted};
 use crate::rollout::{Asked, Member, Placed, Rolled};
 use crate::rollup::{Summary, before, undone};
 use ::model::engine::{Breach, Counts, Course, StageCounts, UnitState, Verdict};
+use api::reason::Reason;
 use store::{Applied, Compat, Condition, ConfigRef, Name, Progression, Status, View};
 
 /// What a plan has decided about the rollout of one add-on.
@@ -45,7 +46,7 @@ pub struct PlacementOutlook {
     /// What has to be approved, where changes wait for that.
     pub asked: Option<Asked>,
     /// Why nothing can travel, whichever clusters wait: the reason in one word, and the sentence.
-    pub barred: Option<(&'static str, String)>,
+    pub barred: Option<(Reason, String)>,
     /// Too many failures, when there are too many.
     pub breach: Option<Breach>,
     /// Its stages in their order, counted.
@@ -62,7 +63,7 @@ pub struct PlacementOutlook {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UndoneOutlook {
     /// The reason in one word.
-    pub reason: &'static str,
+    pub reason: Reason,
     /// The sentence.
     pub message: Name,
     /// Since when, where it was undone.
@@ -113,7 +114,7 @@ pub struct ClusterOutlook {
     /// When time alone changes that: the end of its soak, or its deadline.
     pub until: Option<Timestamp>,
     /// What it waits for: the reason in one word, and a sentence.
-    pub notice: Option<(&'static str, Name)>,
+    pub notice: Option<(Reason, Name)>,
     /// The failure that counts in its rollout.
     pub failure: Option<String>,
     /// How it counts in the health of the add-on.
@@ -139,9 +140,9 @@ pub enum Health {
     /// On the way.
     Moving,
     /// It waits for its turn, for this reason.
-    Waiting(&'static str),
+    Waiting(Reason),
     /// Only a human can change it: the reason.
-    Stalled(&'static str),
+    Stalled(Reason),
     /// It is being deleted.
     Leaving,
 }
@@ -241,10 +242,13 @@ fn placement(selected: &Selected<'_>, placed: &Placed, configs: Vec<ConfigOutloo
     let by = selected.by;
     let what = || format!("placement {}/{}", by.namespace, by.name);
     let barred = match (selected.known, &placed.bar) {
-        (DecisionState::NoPlacement, _) => Some(("PlacementNotFound", format!("{} does not exist", what()))),
-        (DecisionState::NoDecision, _) => {
-            Some(("PlacementNotDecided", format!("{} is not decided yet", what())))
+        (DecisionState::NoPlacement, _) => {
+            Some((Reason::PlacementNotFound, format!("{} does not exist", what())))
         }
+        (DecisionState::NoDecision, _) => Some((
+            Reason::PlacementNotDecided,
+            format!("{} is not decided yet", what()),
+        )),
         (DecisionState::Decided, Some(bar)) => Some((bar.reason, bar.message.to_string())),
         (DecisionState::Decided, None) => None,
     };

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use super::entitled::{Bearer, Certificate, Entitled};
 use crate::types::{Action, Revision};
+use api::reason::Reason;
 use store::{CertificateRequest, Kind, Name, ObjectKey, Request, Stage};
 
 /// An answer to a certificate signing request.
@@ -54,12 +55,12 @@ pub struct Signer {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Refusal {
     /// The reason of the condition.
-    pub reason: &'static str,
+    pub reason: Reason,
     /// What is wrong.
     pub why: String,
 }
 
-fn refusal(reason: &'static str, why: impl Into<String>) -> Refusal {
+fn refusal(reason: Reason, why: impl Into<String>) -> Refusal {
     Refusal {
         reason,
         why: why.into(),
@@ -80,7 +81,7 @@ pub(super) fn answer(
             "no certificate of the signer {}: {why}",
             shortened(&request.signer)
         );
-        return Err(refusal("SignerNotRegistered", why));
+        return Err(refusal(Reason::SignerNotRegistered, why));
     };
     let for_hub = first.is_of_the_hub();
     if for_hub && request.stage != Stage::Pending {
@@ -88,7 +89,7 @@ pub(super) fn answer(
     }
     let asked = match &request.asked {
         Some(Ok(asked)) => asked,
-        Some(Err(why)) => return Err(refusal("RequestMalformed", &**why)),
+        Some(Err(why)) => return Err(refusal(Reason::RequestMalformed, &**why)),
         None => return Ok(None),
     };
     let agent = check_requester(requester(request, grpc_server), entitled.cluster())?;
@@ -160,7 +161,7 @@ fn check_requester<'r>(requester: &'r str, cluster: &str) -> Result<&'r str, Ref
     };
     agent.ok_or_else(|| {
         let why = format!("{:?} is not the agent of cluster {cluster}", shortened(requester));
-        refusal("RequesterNotAllowed", why)
+        refusal(Reason::RequesterNotAllowed, why)
     })
 }
 
@@ -171,7 +172,7 @@ fn check_any<'v>(
     certificates: impl Iterator<Item = Certificate<'v>>,
     agent: &str,
 ) -> Result<(Certificate<'v>, Bearer), Refusal> {
-    let mut last = refusal("SubjectNotAllowed", "no subject is registered");
+    let mut last = refusal(Reason::SubjectNotAllowed, "no subject is registered");
     for one in certificates {
         let bearer = entitled.bearer(one, agent);
         match check_subject(asked, &bearer, one) {
@@ -188,7 +189,7 @@ fn check_subject(
     bearer: &Bearer,
     certificate: Certificate<'_>,
 ) -> Result<(), Refusal> {
-    let wrong = |why: String| Err(refusal("SubjectNotAllowed", why));
+    let wrong = |why: String| Err(refusal(Reason::SubjectNotAllowed, why));
     let [user] = asked.users.as_slice() else {
         return wrong(format!("the subject has {} common names", asked.users.len()));
     };
@@ -245,13 +246,16 @@ fn check_usages(usages: &[Name], for_hub: bool) -> Result<(), Refusal> {
     let allowed = |usage: &str| CLIENT.contains(&usage) || (!for_hub && ALSO.contains(&usage));
     if let Some(other) = usages.iter().find(|usage| !allowed(usage)) {
         let why = format!("usage {:?} is not one of an agent's", shortened(other));
-        return Err(refusal("UsagesNotAllowed", why));
+        return Err(refusal(Reason::UsagesNotAllowed, why));
     }
     let proves = |usage: &Name| &**usage == "client auth" || (!for_hub && &**usage == "server auth");
     if usages.iter().any(proves) {
         return Ok(());
     }
-    Err(refusal("UsagesNotAllowed", "the usage \"client auth\" is absent"))
+    Err(refusal(
+        Reason::UsagesNotAllowed,
+        "the usage \"client auth\" is absent",
+    ))
 }
 
 /// Alternative names would let an agent serve under the name of another. The hub's own signer puts them into the
@@ -263,7 +267,7 @@ fn check_names(asked: &CertificateRequest, addon: &str) -> Result<(), Refusal> {
         None => Ok(()),
         Some(other) => {
             let why = format!("the alternative name {:?} is not {own:?}", shortened(other));
-            Err(refusal("NamesNotAllowed", why))
+            Err(refusal(Reason::NamesNotAllowed, why))
         }
     }
 }
@@ -277,7 +281,7 @@ fn approval(request: &Request, now: Timestamp) -> Value {
     let approved = json!({
         "type": "Approved",
         "status": "True",
-        "reason": "AutoApprovedByHubCSRApprovingController",
+        "reason": Reason::AutoApprovedByHubCSRApprovingController.as_str(),
         "message": "Auto approving addon agent certificate.",
         "lastUpdateTime": now,
         "lastTransitionTime": now,

@@ -14,7 +14,8 @@ use crate::change_event::Note;
 use crate::conditions::{Wish, merge};
 use crate::report::Report;
 use crate::types::earliest;
-use api::names::{conditions, reasons};
+use api::names::conditions;
+use api::reason::Reason;
 use store::{Condition, Status, View};
 
 /// The conditions that report a registration, the one that tells most first.
@@ -23,13 +24,11 @@ const REGISTERED: [&str; 2] = [
     conditions::TOKEN_INFRASTRUCTURE_READY,
 ];
 /// The reasons that are known here; other programs have their own, which are quoted.
-const KNOWN: [&str; 3] = [
-    reasons::PERMISSION_CONFIG_PENDING,
-    reasons::SET_PERMISSION_FAILED,
-    reasons::TOKEN_INFRASTRUCTURE_APPLY_FAILED,
+const KNOWN: [Reason; 3] = [
+    Reason::PermissionConfigPending,
+    Reason::SetPermissionFailed,
+    Reason::TokenInfrastructureApplyFailed,
 ];
-/// How an instance counts whose reason is not known.
-const OTHER: &str = "RegistrationNotApplied";
 
 /// Has the report of an instance that would be done say that its registration has failed.
 pub(super) fn amend(view: &View<'_>, report: &mut Report<'_>, now: Timestamp) {
@@ -65,15 +64,15 @@ fn stood_well(report: &Report<'_>, failed: &Condition) -> bool {
 fn put(view: &View<'_>, report: &mut Report<'_>, failed: &Condition, now: Timestamp) {
     let reason = KNOWN
         .into_iter()
-        .find(|known| *failed.reason == **known)
-        .unwrap_or(OTHER);
+        .find(|known| *failed.reason == *known)
+        .unwrap_or(Reason::RegistrationNotApplied);
     let refers = format!(
         "the registration of the agent is not applied: see the condition {}",
         failed.kind
     );
     let stated = (&*report.instance.conditions, report.instance.meta.generation);
     let arrival = Arrival::of(reason, stated, view.settings(), now);
-    let is_pending = reason == reasons::PERMISSION_CONFIG_PENDING;
+    let is_pending = reason == Reason::PermissionConfigPending;
     let message = failed.message.to_string();
     let ready = Wish::new("Ready", Status::False, reason, message).quoting(&failed.reason);
     let wishes = match arrival {
@@ -120,9 +119,9 @@ fn put(view: &View<'_>, report: &mut Report<'_>, failed: &Condition, now: Timest
 
 fn unmoved(kind: &'static str) -> Wish<'static> {
     let reason = if kind == "Stalled" {
-        "NotStalled"
+        Reason::NotStalled
     } else {
-        "Settled"
+        Reason::Settled
     };
     Wish::new(kind, Status::False, reason, "")
 }

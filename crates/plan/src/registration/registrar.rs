@@ -25,14 +25,15 @@ use crate::rollout::Member;
 use crate::stock;
 use crate::types::{Action, Revision, WaitOn};
 use crate::work::Rendering;
-use api::names::{conditions, reasons};
+use api::names::conditions;
+use api::reason::Reason;
 use store::{
     Condition, Content, Instance, Kind, Layering, Name, ObjectKey, Reference, Registered, Request, Stage,
     Status, Template, View,
 };
 
 /// Condition that tells why a certificate request is left alone.
-const REFUSED: &str = "CertificateRequestRefused";
+const REFUSED: &str = conditions::CERTIFICATE_REQUEST_REFUSED;
 const CONFIGURED: &str = "Registration of the addon agent is configured";
 
 /// What registration wishes to say in conditions.
@@ -192,7 +193,7 @@ impl<'v> Registrar<'v> {
     fn register(&mut self, entitled: &Entitled<'v>, instance: &'v Instance, said: &mut RegistrationMessages) {
         if entitled.is_nothing() {
             self.knows_permissions(instance);
-            said.registered(Status::True, reasons::NIL_REGISTRATION, CONFIGURED);
+            said.registered(Status::True, Reason::NilRegistration, CONFIGURED);
             return;
         }
         if !self.view.is_clusters_own(&instance.cluster) {
@@ -206,7 +207,7 @@ impl<'v> Registrar<'v> {
             Err(Hindrance::Faulty(why)) => said.permission_failed(&why),
             Err(Hindrance::SubjectNotReady) => {
                 let why = "registration subject not ready";
-                said.registered(Status::False, reasons::PERMISSION_CONFIG_PENDING, why);
+                said.registered(Status::False, Reason::PermissionConfigPending, why);
             }
             Ok(Bindings { wanted, held }) => {
                 self.permit(&wanted, &held, said);
@@ -239,10 +240,10 @@ impl<'v> Registrar<'v> {
         }
         let stands = |one: &WantedGrant<'_>| view.grant(&one.key).is_some_and(|grant| one.stands(grant));
         if wanted.iter().all(stands) {
-            said.registered(Status::True, reasons::SET_PERMISSION_APPLIED, CONFIGURED);
+            said.registered(Status::True, Reason::SetPermissionApplied, CONFIGURED);
         } else {
             let why = "the permissions of the agent are being written";
-            said.registered(Status::False, reasons::PERMISSION_CONFIG_PENDING, why);
+            said.registered(Status::False, Reason::PermissionConfigPending, why);
         }
     }
 
@@ -268,7 +269,7 @@ impl<'v> Registrar<'v> {
                     self.answers.push(action);
                     let why = self.view.trouble(&certificates::key(request));
                     why.map(|why| Refusal {
-                        reason: "CertificateNotIssued",
+                        reason: Reason::CertificateNotIssued,
                         why: why.to_string(),
                     })
                 }
@@ -285,7 +286,7 @@ impl<'v> Registrar<'v> {
         let first = self.requests.get(&instance.cluster).and_then(|all| all.first());
         let refused = first.map(|request| {
             let why = "no content is known and assigned that an identity could be derived from";
-            let reason = "RegistrationUnknown";
+            let reason = Reason::RegistrationUnknown;
             (
                 &request.name,
                 Refusal {
@@ -397,7 +398,7 @@ fn changed_namespace(open: &str, instance: &Instance) -> Option<String> {
 }
 
 impl RegistrationMessages {
-    fn registered(&mut self, status: Status, reason: &'static str, message: impl Into<Cow<'static, str>>) {
+    fn registered(&mut self, status: Status, reason: Reason, message: impl Into<Cow<'static, str>>) {
         let wish = Wish::new(conditions::REGISTRATION_APPLIED, status, reason, message);
         self.wishes.push(wish);
     }
@@ -415,7 +416,7 @@ impl RegistrationMessages {
 
     fn permission_failed(&mut self, why: &str) {
         let message = format!("Failed to set permission for hub agent: {why}");
-        self.registered(Status::False, reasons::SET_PERMISSION_FAILED, message);
+        self.registered(Status::False, Reason::SetPermissionFailed, message);
     }
 
     fn is_dropped(&self, condition: &Condition) -> bool {

@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use super::grants::{WantedGrant, binding};
 use super::identity::TOKEN;
 use crate::conditions::Wish;
-use api::names::{conditions, reasons};
+use api::names::conditions;
+use api::reason::Reason;
 use store::{
     GrantContent, Holders, Instance, Kind, Name, ObjectKey, Purpose, Status, View, rules_digest,
     token_account, token_role,
@@ -93,7 +94,7 @@ pub(super) fn condition(
         return Some(Wish::new(
             conditions::TOKEN_INFRASTRUCTURE_READY,
             Status::False,
-            reasons::TOKEN_INFRASTRUCTURE_APPLY_FAILED,
+            Reason::TokenInfrastructureApplyFailed,
             format!("Failed to apply token infrastructure: {}", troubles.join("; ")),
         ));
     }
@@ -106,7 +107,7 @@ pub(super) fn condition(
     Some(Wish::new(
         conditions::TOKEN_INFRASTRUCTURE_READY,
         Status::True,
-        conditions::TOKEN_INFRASTRUCTURE_READY,
+        Reason::TokenInfrastructureReady,
         format!("ServiceAccount {}/{name} (UID: {uid}) is ready", instance.cluster),
     ))
 }

@@ -2,13 +2,14 @@
 //!
 //! Decides the words.
 
+use api::reason::Reason;
 use store::Name;
 
 /// Why no change can travel, or none of `spec.configuration`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Bar {
     /// The reason, in one word.
-    pub reason: &'static str,
+    pub reason: Reason,
     /// The whole sentence.
     pub message: Name,
 }
@@ -17,7 +18,7 @@ impl Bar {
     /// A strategy that has no meaning.
     pub(super) fn fault(fault: &Name) -> Self {
         Self {
-            reason: "RolloutStrategyInvalid",
+            reason: Reason::RolloutStrategyInvalid,
             message: fault.clone(),
         }
     }
@@ -28,7 +29,7 @@ impl Bar {
             "{what} does not exist; changes of spec.configuration reach only its clusters, so nobody"
         );
         Self {
-            reason: "PlacementNotFound",
+            reason: Reason::PlacementNotFound,
             message: Name::from(message),
         }
     }

@@ -13,11 +13,10 @@ use jiff::{SignedDuration, Timestamp};
 use crate::config::{ConfigFault, Desired};
 use crate::few::Few;
 use ::model::engine::{Course, Hold};
+use api::reason::Reason;
 use model::Rest;
 use store::{Name, terms};
 
-/// The reason of clusters that cannot go back to what was good.
-pub(crate) const UNDO_IMPOSSIBLE: &str = "UndoImpossible";
 /// So much of a hash is shown.
 const SHORT: usize = 8;
 
@@ -88,7 +87,7 @@ fn followed(sentence: &str, list: &str) -> String {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Notice {
     /// Reason of `Configured`.
-    pub reason: &'static str,
+    pub reason: Reason,
     /// Message of `Configured`.
     pub message: Name,
     /// The same in the plan, which may be more precise: it is not stored.
@@ -98,7 +97,7 @@ pub(crate) struct Notice {
 }
 
 impl Notice {
-    fn new(reason: &'static str, attention: Attention, message: String) -> Self {
+    fn new(reason: Reason, attention: Attention, message: String) -> Self {
         let message = Name::from(message);
         Self {
             reason,
@@ -112,20 +111,20 @@ impl Notice {
     pub(super) fn fault(what: &str, fault: &str) -> Self {
         let message =
             format!("the rollout strategy of {what} has no meaning, the cluster keeps what it has: {fault}");
-        Self::new("RolloutStrategyInvalid", Attention::Act, message)
+        Self::new(Reason::RolloutStrategyInvalid, Attention::Act, message)
     }
 
     /// The decision groups of the placement are not known.
     pub(super) fn undecided(what: &str) -> Self {
         let message = format!("{what} is not decided: nobody knows whose turn it is");
-        Self::new("PlacementNotDecided", Attention::Wait, message)
+        Self::new(Reason::PlacementNotDecided, Attention::Wait, message)
     }
 
     /// The placement itself is not there: time does not bring it back.
     pub(super) fn missing(what: &str) -> Self {
         let message =
             format!("{what} does not exist: nobody knows whose turn it is, the cluster keeps what it has");
-        Self::new("PlacementNotFound", Attention::Act, message)
+        Self::new(Reason::PlacementNotFound, Attention::Act, message)
     }
 
     /// The change is only for the clusters of `what`.
@@ -133,7 +132,7 @@ impl Notice {
         let message = format!(
             "changes of spec.configuration only reach the clusters of {what}; this one keeps what it has"
         );
-        Self::new("OutsideRollout", Attention::Meant, message)
+        Self::new(Reason::OutsideRollout, Attention::Meant, message)
     }
 
     /// The change would be for the clusters of `what`, which does not exist: it reaches no cluster.
@@ -141,13 +140,13 @@ impl Notice {
         let message = format!(
             "{what} does not exist, and changes of spec.configuration only reach its clusters; this one keeps what it has"
         );
-        Self::new("PlacementNotFound", Attention::Act, message)
+        Self::new(Reason::PlacementNotFound, Attention::Act, message)
     }
 
     /// The cluster is not there.
     pub(super) fn gone() -> Self {
         let message = "the ManagedCluster does not exist or is being deleted".to_owned();
-        Self::new("ClusterNotFound", Attention::Wait, message)
+        Self::new(Reason::ClusterNotFound, Attention::Wait, message)
     }
 
     /// Changes travel in windows, and none is open.
@@ -160,7 +159,7 @@ impl Notice {
         let opens = opens.map_or_else(|| "never".to_owned(), |at| format!("at {at}"));
         Self {
             wait: Name::from(format!("{message}; it opens {opens}")),
-            ..Self::new("WaitingForWindow", Attention::Wait, message)
+            ..Self::new(Reason::WaitingForWindow, Attention::Wait, message)
         }
     }
 
@@ -170,7 +169,7 @@ impl Notice {
             "the windows of the rollout have no meaning, the cluster keeps what it has: {}",
             cut(fault)
         );
-        Self::new("RolloutWindowInvalid", Attention::Act, message)
+        Self::new(Reason::RolloutWindowInvalid, Attention::Act, message)
     }
 
     /// The rollout was undone, and the cluster has what was known to be good, which is no longer there.
@@ -178,7 +177,7 @@ impl Notice {
         let message = format!(
             "keeps what was last known to be good: the rollout of {what} was undone, and that content is no longer on the hub"
         );
-        Self::new("RolledBack", Attention::Meant, message)
+        Self::new(Reason::RolledBack, Attention::Meant, message)
     }
 
     /// The rollout was undone, and what was known to be good is no longer there.
@@ -187,7 +186,7 @@ impl Notice {
             "the rollout was undone, but the cluster keeps what it has: {}",
             gone(lost)
         );
-        Self::new(UNDO_IMPOSSIBLE, Attention::Act, message)
+        Self::new(Reason::UndoImpossible, Attention::Act, message)
     }
 
     /// A user has to approve of the change, by an entry of the annotation.
@@ -197,7 +196,7 @@ impl Notice {
             unapproved(&format!("decision group {group} of {what}")),
             terms::APPROVED
         );
-        Self::new("WaitingForApproval", Attention::Wait, message)
+        Self::new(Reason::WaitingForApproval, Attention::Wait, message)
     }
 
     /// It is not known where changes wait for an approval.
@@ -206,7 +205,7 @@ impl Notice {
             "where the rollout waits for an approval has no meaning, the cluster keeps what it has: {}",
             cut(fault)
         );
-        Self::new("RolloutApprovalInvalid", Attention::Act, message)
+        Self::new(Reason::RolloutApprovalInvalid, Attention::Act, message)
     }
 
     /// Other add-ons have to run on the cluster first: which of them do not, and how far each is.
@@ -216,7 +215,7 @@ impl Notice {
         let message = format!("{head}: {names}");
         Self {
             wait: Name::from(format!("{head}: {}", cut(told))),
-            ..Self::new("WaitingForDependency", Attention::Wait, message)
+            ..Self::new(Reason::WaitingForDependency, Attention::Wait, message)
         }
     }
 
@@ -227,7 +226,7 @@ impl Notice {
             "depends on add-ons that do not exist, the cluster keeps what it has: {names}; correct the annotation {}",
             terms::DEPENDS_ON
         );
-        Self::new("DependencyNotFound", Attention::Act, message)
+        Self::new(Reason::DependencyNotFound, Attention::Act, message)
     }
 
     /// The add-on depends on itself, by way of others.
@@ -237,14 +236,14 @@ impl Notice {
             cut(&way.join(" -> ")),
             terms::DEPENDS_ON
         );
-        Self::new("DependencyCycle", Attention::Act, message)
+        Self::new(Reason::DependencyCycle, Attention::Act, message)
     }
 
     /// What the engine has the clusters of `what` wait for.
     pub(super) fn waiting(what: &str, course: &Course, hold: Hold, awaited: &Awaited<'_>) -> Self {
         let (reason, message) = match hold {
             Hold::Paused => (
-                "RolloutPaused",
+                Reason::RolloutPaused,
                 format!(
                     "the rollout of {what} is paused by the annotation {}",
                     terms::PAUSED
@@ -259,7 +258,7 @@ impl Notice {
                         format!("the rollout of {what} has stopped: more clusters failed than it tolerates")
                     }
                 };
-                ("TooManyFailures", followed(&sentence, &awaited.faults()))
+                (Reason::TooManyFailures, followed(&sentence, &awaited.faults()))
             }
             Hold::Group => {
                 let groups = &awaited.groups;
@@ -269,15 +268,15 @@ impl Notice {
                     format!(" {groups}")
                 };
                 (
-                    "WaitingForGroup",
+                    Reason::WaitingForGroup,
                     format!(
                         "waits for decision groups{groups} of {what} that go first{}",
                         soaking(course)
                     ),
                 )
             }
-            Hold::Approval => ("WaitingForApproval", unapproved(what)),
-            Hold::Slot | Hold::Soak | Hold::Elsewhere => ("WaitingForSlot", slot(what, course)),
+            Hold::Approval => (Reason::WaitingForApproval, unapproved(what)),
+            Hold::Slot | Hold::Soak | Hold::Elsewhere => (Reason::WaitingForSlot, slot(what, course)),
         };
         let wait = match hold {
             Hold::Paused | Hold::Failures | Hold::Approval => message.clone(),

@@ -40,5 +40,5 @@ pub(super) use hold_message::{Attention, Notice};
 pub(super) use member::{Member, Rolled, Step, Trial};
 pub(super) use members::next;
 pub(super) use record::{assigned, counting};
-pub(super) use undo::{REASONS, ROLLED_BACK, ROLLING_BACK, Undo, failures, known_good};
+pub(super) use undo::{REASONS, Undo, failures, known_good};
 pub(super) use units::Placed;

@@ -10,7 +10,8 @@ use crate::conditions::Wish;
 use crate::instance_state::PROGRESSING;
 use crate::state::State;
 use ::model::engine::end;
-use store::terms::{ASSIGNED, ASSIGNED_CONFIRMED as CONFIRMED, ASSIGNED_OPEN as OPEN, MERGED};
+use api::reason::{Class, Reason};
+use store::terms::{ASSIGNED, MERGED};
 use store::{Condition, Instance, Layering, Reference, Status};
 
 /// So far ahead may the clock of another leader have been.
@@ -25,12 +26,16 @@ pub(crate) fn assigned<'a>(member: &Member<'_>, state: &State, now: Timestamp) -
     if let Some(known) = recorded.filter(|known| is_ahead(known, now) && member.step != Step::Move) {
         return Some(anew(known, now));
     }
-    let reason = if state.is_done() { CONFIRMED } else { OPEN };
+    let reason = if state.is_done() {
+        Reason::ConfigurationsConfirmed
+    } else {
+        Reason::ConfigurationsAssigned
+    };
     let since = match (member.step, recorded) {
         (Step::Move, _) => now,
         (Step::Hold, _) => return None,
         (Step::Settled, Some(known)) if state.is_done() => {
-            let is_new = *known.reason != *CONFIRMED || ends_trouble(member, now);
+            let is_new = *known.reason != Reason::ConfigurationsConfirmed || ends_trouble(member, now);
             is_new.then_some(now)?
         }
         // A program that knows the kind of a configuration may have noted another hash.
@@ -48,7 +53,7 @@ pub(crate) fn assigned<'a>(member: &Member<'_>, state: &State, now: Timestamp) -
 /// Returns how the deployment configurations of what is assigned count, where that is not that the first alone does.
 pub(crate) fn counting<'a>(member: &Member<'_>) -> Option<Wish<'a>> {
     let message = "works are made from every AddOnDeploymentConfig in status.configReferences, each for what those before it leave open";
-    let wish = || Wish::new(MERGED, Status::True, "AllLayersCount", message);
+    let wish = || Wish::new(MERGED, Status::True, Reason::AllLayersCount, message);
     (member.layering == Layering::Merge).then(wish)
 }
 
@@ -61,10 +66,10 @@ fn is_ahead(recorded: &Condition, now: Timestamp) -> bool {
 
 /// The record, as if it were made now.
 fn anew<'a>(recorded: &Condition, now: Timestamp) -> Wish<'a> {
-    let reason = if *recorded.reason == *CONFIRMED {
-        CONFIRMED
+    let reason = if *recorded.reason == Reason::ConfigurationsConfirmed {
+        Reason::ConfigurationsConfirmed
     } else {
-        OPEN
+        Reason::ConfigurationsAssigned
     };
     Wish::new(ASSIGNED, Status::True, reason, recorded.message.to_string()).since(now)
 }
@@ -76,7 +81,7 @@ fn ends_trouble(member: &Member<'_>, now: Timestamp) -> bool {
     };
     let soaked = end(confirmed_at(member.instance), member.soak);
     let is_early = || soaked.is_none_or(|end| before.since().is_none_or(|since| since < end));
-    State::is_failure(&before.reason)
+    Reason::word_is(&before.reason, Class::Failed)
         || (before.status == Status::True && now > confirmed_at(member.instance) && is_early())
 }
 
@@ -84,7 +89,7 @@ fn ends_trouble(member: &Member<'_>, now: Timestamp) -> bool {
 /// the configuration that was confirmed before the last one may run with either.
 pub(super) fn is_open(instance: &Instance) -> bool {
     let recorded = instance.condition(ASSIGNED);
-    recorded.is_some_and(|recorded| *recorded.reason == *OPEN)
+    recorded.is_some_and(|recorded| *recorded.reason == Reason::ConfigurationsAssigned)
 }
 
 /// Returns since when an instance is assigned what it is assigned.

@@ -6,21 +6,18 @@
 
 use jiff::Timestamp;
 
-use super::hold_message::{UNDO_IMPOSSIBLE, blamed, gone};
+use super::hold_message::{blamed, gone};
 use super::units::Placed;
 use crate::conditions::Wish;
 use crate::config::{Desired, Effective, WayBack, is_governed};
 use crate::install::{DecisionState, Selected};
 use ::model::engine::Breach;
+use api::reason::Reason;
 use model::OnFailure;
 use store::{PinnedConfig, PinnedContent, Status, Undone, View, terms};
 
-/// Clusters are on their way back.
-pub(crate) const ROLLING_BACK: &str = "RollingBack";
-/// Every cluster is back.
-pub(crate) const ROLLED_BACK: &str = "RolledBack";
 /// What the placements of an add-on can be stalled by here, what matters most first.
-pub(crate) const REASONS: [&str; 3] = [UNDO_IMPOSSIBLE, ROLLING_BACK, ROLLED_BACK];
+pub(crate) const REASONS: [Reason; 3] = [Reason::UndoImpossible, Reason::RollingBack, Reason::RolledBack];
 /// So many configurations are named, and so much of each hash.
 const NAMED: usize = 3;
 const SHORT: usize = 8;
@@ -115,7 +112,7 @@ impl<'a> Undo<'a> {
 
     /// Returns the condition that remembers it.
     pub(crate) fn note(&self, now: Timestamp) -> Option<Wish<'static>> {
-        let wish = |text: String| Wish::new(terms::UNDONE, Status::True, "TooManyFailures", text);
+        let wish = |text: String| Wish::new(terms::UNDONE, Status::True, Reason::TooManyFailures, text);
         match self {
             Self::Stands(undone, _) => {
                 let list = undone.failed.list()?;
@@ -128,23 +125,27 @@ impl<'a> Undo<'a> {
     }
 
     /// Returns what to say about it where the add-on tells why its specs are not fulfilled.
-    pub(crate) fn stalled(&self, placed: &Placed, is_back: bool) -> Option<(&'static str, String)> {
+    pub(crate) fn stalled(&self, placed: &Placed, is_back: bool) -> Option<(Reason, String)> {
         match self {
             Self::Stands(_, good) if let Some(lost) = good.lost().filter(|_| !is_back) => Some((
-                UNDO_IMPOSSIBLE,
+                Reason::UndoImpossible,
                 format!(
                     "the rollout was undone, but clusters cannot go back: {}",
                     gone(lost)
                 ),
             )),
             Self::Stands(undone, good) => Some((
-                if is_back { ROLLED_BACK } else { ROLLING_BACK },
+                if is_back {
+                    Reason::RolledBack
+                } else {
+                    Reason::RollingBack
+                },
                 told(undone, good),
             )),
             Self::Impossible(why, _) => {
                 let failures = placed.breach.map(|breach| failures(placed, breach, ""))?;
                 Some((
-                    UNDO_IMPOSSIBLE,
+                    Reason::UndoImpossible,
                     format!("{failures}; nothing new starts, and it cannot be undone: {why}"),
                 ))
             }
@@ -220,7 +221,7 @@ pub(crate) fn known_good(content: Option<PinnedContent>) -> Option<Wish<'static>
     Some(Wish::new(
         terms::KNOWN_GOOD,
         Status::True,
-        "EveryClusterRunsWell",
+        Reason::EveryClusterRunsWell,
         list,
     ))
 }

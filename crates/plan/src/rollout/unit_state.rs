@@ -11,8 +11,8 @@ use jiff::Timestamp;
 use super::health::{Trouble, after_success, under_way};
 use super::record::{assigned_at, confirmed_at, is_open};
 use crate::instance_state::{PROGRESSING, is_confirmed};
-use crate::state::State;
 use ::model::engine::{UnitState, end, is_promoted};
+use api::reason::{Class, Reason};
 use store::{Failures, Instance, Reference, View};
 
 /// How long an instance must stay successful.
@@ -102,7 +102,7 @@ fn is_unheard(view: &View<'_>, instance: &Instance, deployed: bool) -> bool {
 
 fn has_failed(instance: &Instance) -> bool {
     let progressing = instance.condition(PROGRESSING);
-    progressing.is_some_and(|condition| State::is_failure(&condition.reason))
+    progressing.is_some_and(|condition| Reason::word_is(&condition.reason, Class::Failed))
 }
 
 fn judged(trouble: Trouble, since: Timestamp, startup: Duration, now: Timestamp) -> UnitStanding {

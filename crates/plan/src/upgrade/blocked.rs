@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 
+use api::reason::Reason;
 use model::Name;
 use model::upgrade::UpgradeSpec;
 
@@ -31,7 +32,7 @@ pub(crate) enum Blocked {
         until: Option<Timestamp>,
     },
     /// No cluster can start: the reason that they share.
-    Clusters(&'static str),
+    Clusters(Reason),
 }
 
 impl Blocked {
@@ -46,10 +47,10 @@ impl Blocked {
     }
 
     /// Returns the reason of the conditions.
-    pub(crate) fn reason(&self) -> &'static str {
+    pub(crate) fn reason(&self) -> Reason {
         match self {
-            Self::Placement { .. } => "PlacementNotFound",
-            Self::Clusters(reason) => reason,
+            Self::Placement { .. } => Reason::PlacementNotFound,
+            Self::Clusters(reason) => *reason,
         }
     }
 
@@ -99,7 +100,7 @@ fn missing_placement(view: &View<'_>, spec: &UpgradeSpec, now: Timestamp) -> Opt
 }
 
 /// Returns the reason for which no cluster that has not ended can start; several reasons are one of their own.
-fn held_clusters(records: &Records<'_>, turns: &Turns) -> Option<&'static str> {
+fn held_clusters(records: &Records<'_>, turns: &Turns) -> Option<Reason> {
     // These are meant so, or bring clusters that can start.
     let is_meant = |hold: Hold| {
         matches!(
@@ -110,7 +111,7 @@ fn held_clusters(records: &Records<'_>, turns: &Turns) -> Option<&'static str> {
     if turns.closed.is_some_and(is_meant) {
         return None;
     }
-    let mut shared: Option<&'static str> = None;
+    let mut shared: Option<Reason> = None;
     let open = records.iter().filter(|(_, record)| !record.has_ended());
     for (name, record) in open {
         let reason = record.needs_admin().filter(|_| record.phase == Phase::Held);
@@ -118,7 +119,7 @@ fn held_clusters(records: &Records<'_>, turns: &Turns) -> Option<&'static str> {
             && matches!(turns.waits.get(*name), Some(Hold::Canary | Hold::Slot));
         match (reason, shared) {
             (Some(reason), None) => shared = Some(reason),
-            (Some(reason), Some(other)) if reason != other => shared = Some("ClustersHeld"),
+            (Some(reason), Some(other)) if reason != other => shared = Some(Reason::ClustersHeld),
             (Some(_), Some(_)) => {}
             // It waits for clusters that cannot start.
             (None, _) if is_behind => {}
@@ -144,8 +145,8 @@ pub(crate) fn causes(records: &Records<'_>) -> Option<String> {
     for (name, record) in records {
         let is_held = record.phase == Phase::Held && !record.has_ended();
         // What the hub says of a work that it refuses has a sentence of its own.
-        if (is_held || record.needs_admin().is_some()) && record.reason != "WorkRefused" {
-            let own = each.entry(record.reason.as_str()).or_default();
+        if (is_held || record.needs_admin().is_some()) && record.reason != Some(Reason::WorkRefused) {
+            let own = each.entry(record.reason.map_or("", Reason::as_str)).or_default();
             own.push((*name, *record));
         }
     }

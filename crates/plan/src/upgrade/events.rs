@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use api::cluster::ManagedClustersUpgradeStatus;
+use api::reason::Reason;
 use model::Name;
 
 use crate::upgrade::record::{Phase, Record, State};
@@ -26,7 +27,7 @@ pub struct Event {
     /// How to take it.
     pub grade: Grade,
     /// In one word.
-    pub reason: &'static str,
+    pub reason: Reason,
     /// The cluster that it is about; the whole upgrade where there is none.
     pub cluster: Option<Name>,
     /// In a sentence.
@@ -56,29 +57,21 @@ fn of_cluster(name: &Name, before: &Record, after: &Record) -> Option<Event> {
         _ if (before.state, before.phase, &before.reason) == (after.state, after.phase, &after.reason) => {
             return None;
         }
-        (State::Failed, _) => (
-            Grade::Warning,
-            "ClusterUpgradeFailed",
-            format!("{}: {}", after.reason, after.message),
-        ),
+        (State::Failed, _) => (Grade::Warning, Reason::ClusterUpgradeFailed, why(after)),
         (State::Initialized, _) if before.state == State::NotStarted => (
             Grade::Normal,
-            "ClusterUpgradeStarted",
+            Reason::ClusterUpgradeStarted,
             "the upgrade of the cluster has begun".to_owned(),
         ),
         (State::Complete, Phase::Done) => (
             Grade::Normal,
-            "ClusterUpgradeCompleted",
+            Reason::ClusterUpgradeCompleted,
             "the upgrade of the cluster is complete".to_owned(),
         ),
         (State::NotStarted, Phase::Held)
-            if ["PreActionDegraded", "Conflict"].contains(&after.reason.as_str()) =>
+            if matches!(after.reason, Some(Reason::PreActionDegraded | Reason::Conflict)) =>
         {
-            (
-                Grade::Warning,
-                "ClusterHeld",
-                format!("{}: {}", after.reason, after.message),
-            )
+            (Grade::Warning, Reason::ClusterHeld, why(after))
         }
         (State::NotStarted | State::Initialized | State::Partial | State::Complete, _) => return None,
     };
@@ -90,18 +83,23 @@ fn of_cluster(name: &Name, before: &Record, after: &Record) -> Option<Event> {
     })
 }
 
+fn why(record: &Record) -> String {
+    let reason = record.reason.map_or("", Reason::as_str);
+    format!("{reason}: {}", record.message)
+}
+
 fn of_phase(phase: &str) -> Option<Event> {
     let (grade, reason, message) = match phase {
-        "Complete" => (Grade::Normal, "RunCompleted", "all clusters are upgraded"),
+        "Complete" => (Grade::Normal, Reason::RunCompleted, "all clusters are upgraded"),
         "Failed" => (
             Grade::Warning,
-            "RunFailed",
+            Reason::RunFailed,
             "every cluster has ended, and not all are upgraded",
         ),
-        "Halted" => (Grade::Warning, "Halted", "nothing new starts"),
+        "Halted" => (Grade::Warning, Reason::Halted, "nothing new starts"),
         "Paused" => (
             Grade::Normal,
-            "Paused",
+            Reason::Paused,
             "nothing new starts until somebody resumes the upgrade",
         ),
         _ => return None,

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
+use api::reason::Reason;
 use model::Name;
 use model::engine::{Course, Group, Unit, UnitState, Verdict, decide};
 use model::upgrade::{UpgradeSpec, WindowState};
@@ -49,7 +50,7 @@ impl Hold {
             Self::Preview => "Preview",
             Self::Paused => "Paused",
             Self::Changing => "Changing",
-            Self::Undecided => "PlacementNotDecided",
+            Self::Undecided => Reason::PlacementNotDecided.as_str(),
             Self::NoCanary => "NoCanary",
             Self::CanaryFailed => "CanaryFailed",
             Self::Failures => "Failures",

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 
 use api::cluster::{ManagedClustersUpgradeStatus, UpgradePlan};
+use api::reason::Reason;
 use kubernetes::field::Path;
 use model::Name;
 use model::upgrade::UpgradeSpec;
@@ -224,7 +225,7 @@ fn status(
     };
     let mut status = ManagedClustersUpgradeStatus {
         observed_generation: Some(upgrade.generation),
-        phase: phase.to_owned(),
+        phase: phase.to_string(),
         conditions: told::conditions(&records, said, now),
         run: context.memory.run.clone(),
         retried: context.memory.retried.clone(),
@@ -242,31 +243,33 @@ fn status(
 }
 
 /// The word for an upgrade that does not go on; nothing while clusters are on their way all the same, or have failed.
-fn blocked_phase(blocked: Option<&Blocked>, records: &Records<'_>, turns: &Turns) -> Option<&'static str> {
+fn blocked_phase(blocked: Option<&Blocked>, records: &Records<'_>, turns: &Turns) -> Option<Reason> {
     match blocked? {
-        Blocked::Clusters(_) => Some("Halted"),
+        Blocked::Clusters(_) => Some(Reason::Halted),
         Blocked::Placement { until, .. } => {
             let goes_on = !turns.start.is_empty() || records.values().any(|record| is_underway(record));
-            let word = until.map_or("Halted", |_| "Waiting");
-            (!goes_on && phase(records, turns) != "Failed").then_some(word)
+            let word = until.map_or(Reason::Halted, |_| Reason::Waiting);
+            (!goes_on && phase(records, turns) != Reason::Failed).then_some(word)
         }
     }
 }
 
 /// The whole upgrade in one word.
-fn phase(records: &Records<'_>, turns: &Turns) -> &'static str {
+fn phase(records: &Records<'_>, turns: &Turns) -> Reason {
     let has_ended = records.values().all(|record: &&Record| record.has_ended());
     match (records.is_empty(), has_ended, turns.closed) {
-        (true, _, _) => "Pending",
-        (false, true, _) if !told::all_done(records) => "Failed",
+        (true, _, _) => Reason::Pending,
+        (false, true, _) if !told::all_done(records) => Reason::Failed,
         // Who is absent from a placement may be wanted, and is not there.
-        (false, _, Some(Hold::Undecided)) | (false, false, Some(Hold::Changing | Hold::Window)) => "Waiting",
-        (false, true, _) => "Complete",
-        (false, false, Some(Hold::Preview)) => "Preview",
-        (false, false, Some(Hold::Paused)) => "Paused",
-        (false, false, Some(Hold::CanaryFailed | Hold::Failures | Hold::NoCanary)) => "Halted",
-        (false, false, Some(Hold::Canary | Hold::Slot) | None) if !turns.gate_is_open => "Canary",
-        (false, false, Some(Hold::Canary | Hold::Slot) | None) => "Upgrading",
+        (false, _, Some(Hold::Undecided)) | (false, false, Some(Hold::Changing | Hold::Window)) => {
+            Reason::Waiting
+        }
+        (false, true, _) => Reason::Complete,
+        (false, false, Some(Hold::Preview)) => Reason::Preview,
+        (false, false, Some(Hold::Paused)) => Reason::Paused,
+        (false, false, Some(Hold::CanaryFailed | Hold::Failures | Hold::NoCanary)) => Reason::Halted,
+        (false, false, Some(Hold::Canary | Hold::Slot) | None) if !turns.gate_is_open => Reason::Canary,
+        (false, false, Some(Hold::Canary | Hold::Slot) | None) => Reason::Upgrading,
     }
 }
 
@@ -307,7 +310,7 @@ fn senseless(view: &View<'_>, faults: &[String], now: Timestamp) -> Plan {
 }
 
 fn halt(view: &View<'_>, mut status: ManagedClustersUpgradeStatus) -> Plan {
-    "Halted".clone_into(&mut status.phase);
+    Reason::Halted.as_str().clone_into(&mut status.phase);
     let changed = status != *view.upgrade.status;
     Plan {
         status: changed.then_some(status),

@@ -6,20 +6,8 @@ use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use api::cluster::UpgradeClusterStatus;
+use api::reason::{Class, Reason};
 use kubernetes::field::{short_digests, shortened};
-use store::upgrade::UNPROVEN;
-
-/// The reasons for which a cluster that has not ended does not go on until an administrator acts.
-const NEEDS_ADMIN: [&str; 8] = [
-    "ClusterIDUnknown",
-    "Failing",
-    "NotAccepted",
-    UNPROVEN,
-    "PreActionDegraded",
-    "PrecheckFailed",
-    "WorkNotApplied",
-    "WorkRefused",
-];
 
 /// The longest message of a cluster. Of a longer one the end stays, which names the cause.
 pub(crate) const LONGEST_MESSAGE: usize = 1024;
@@ -146,8 +134,8 @@ pub struct Record {
     pub state: State,
     /// Where in it.
     pub phase: Phase,
-    /// Why, in one word; empty when there is nothing to say.
-    pub reason: String,
+    /// Why; absent when there is nothing to say.
+    pub reason: Option<Reason>,
     /// The same in a sentence.
     pub message: String,
     /// Whether it is one of those that go first.
@@ -172,7 +160,7 @@ impl Record {
         Self {
             state: meant(&STATES, &told.state),
             phase: meant(&PHASES, &told.phase),
-            reason: told.reason.clone(),
+            reason: Reason::of(&told.reason),
             message: told.message.clone(),
             canary: told.canary,
             pre: meant(&ACTIONS, &told.pre_action),
@@ -190,7 +178,7 @@ impl Record {
             name: name.to_owned(),
             state: self.state.word().to_owned(),
             phase: self.phase.word().to_owned(),
-            reason: self.reason.clone(),
+            reason: self.reason.map_or_else(String::new, |reason| reason.to_string()),
             message: shortened(&self.message, longest),
             canary: self.canary,
             pre_action: word(&ACTIONS, &self.pre).to_owned(),
@@ -225,17 +213,15 @@ impl Record {
     }
 
     /// Returns the reason for which it does not go on until an administrator acts, if there is one.
-    pub fn needs_admin(&self) -> Option<&'static str> {
-        if self.has_ended() {
-            return None;
-        }
-        NEEDS_ADMIN.into_iter().find(|reason| *reason == self.reason)
+    pub fn needs_admin(&self) -> Option<Reason> {
+        self.reason
+            .filter(|reason| !self.has_ended() && reason.is(Class::NeedsAdmin))
     }
 
     /// Says why it is as it is.
     #[must_use]
-    pub fn because(mut self, reason: &str, message: impl Into<String>) -> Self {
-        reason.clone_into(&mut self.reason);
+    pub fn because(mut self, reason: Reason, message: impl Into<String>) -> Self {
+        self.reason = Some(reason);
         self.message = brief(&message.into());
         self
     }
@@ -245,7 +231,7 @@ impl Record {
     pub fn at(mut self, state: State, phase: Phase) -> Self {
         self.state = state;
         self.phase = phase;
-        self.reason.clear();
+        self.reason = None;
         self.message.clear();
         self
     }
@@ -268,7 +254,10 @@ mod tests {
         };
         for (state, _) in STATES {
             for (phase, _) in PHASES {
-                let record = record.clone().at(state, phase).because("Why", "a sentence");
+                let record = record
+                    .clone()
+                    .at(state, phase)
+                    .because(Reason::Conflict, "a sentence");
                 assert_eq!(Record::of(&record.told("c", LONGEST_MESSAGE)), record);
             }
         }
@@ -279,7 +268,7 @@ mod tests {
     #[test]
     fn messages_stay_short() {
         for longest in [256, LONGEST_MESSAGE] {
-            let record = Record::default().because("Why", "ä".repeat(5000));
+            let record = Record::default().because(Reason::Conflict, "ä".repeat(5000));
             let length = record.told("c", longest).message.len();
             assert!(length <= longest && length > longest - 8, "{length}");
         }
@@ -296,7 +285,7 @@ mod tests {
                  because of \"AdminAckRequired\": operator foo blocks"
             );
             for longest in [256, LONGEST_MESSAGE] {
-                let told = Record::default().because("NotAccepted", message.as_str());
+                let told = Record::default().because(Reason::NotAccepted, message.as_str());
                 let told = told.told("c", longest).message;
                 let cause = "failed because of \"AdminAckRequired\": operator foo blocks";
                 assert!(told.ends_with(cause), "{told}");

@@ -8,6 +8,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use api::names::annotations::PLACEMENT_ACCESS;
+use api::reason::Reason;
 use model::engine::end;
 use model::upgrade::{OcpVersion, PlacementKey, UpgradeSpec};
 
@@ -15,7 +16,6 @@ use crate::upgrade::judge::{self, Platform};
 use crate::upgrade::record::{ActionState, Phase, Record, State};
 use crate::upgrade::select::Member;
 use crate::upgrade::works::GRACE;
-use store::upgrade::UNPROVEN;
 use store::upgrade::marks::Stage;
 use store::upgrade::{Applied, Work};
 
@@ -105,7 +105,7 @@ impl ClusterStanding {
             _ => self.record,
         };
         Self {
-            record: record.because("WorkRefused", why),
+            record: record.because(Reason::WorkRefused, why),
             refused: true,
             ..self
         }
@@ -123,7 +123,7 @@ pub(crate) fn stand(case: Case<'_>, spec: &UpgradeSpec, now: Timestamp) -> Clust
     if case.member.cluster.is_none_or(|cluster| cluster.deleting) {
         return ClusterStanding::of(fail(
             case.record,
-            "ClusterRemoved",
+            Reason::ClusterRemoved,
             "the cluster has left the hub",
             now,
         ));
@@ -141,7 +141,7 @@ pub(crate) fn stand(case: Case<'_>, spec: &UpgradeSpec, now: Timestamp) -> Clust
     }
 }
 
-fn fail(record: Record, reason: &str, message: &str, now: Timestamp) -> Record {
+fn fail(record: Record, reason: Reason, message: &str, now: Timestamp) -> Record {
     let finished = record.finished.or(Some(now));
     Record {
         finished,
@@ -153,11 +153,12 @@ fn fail(record: Record, reason: &str, message: &str, now: Timestamp) -> Record {
 /// A cluster that was given up and arrives after all is told of; it has failed nevertheless, until a user has it tried again.
 fn late(case: Case<'_>) -> Record {
     let has_arrived = |work: &Work| judge::platform(work) == Platform::Done;
-    let is_late = case.record.reason == "UpgradeTimeout" && case.works.platform.is_some_and(has_arrived);
+    let is_late =
+        case.record.reason == Some(Reason::UpgradeTimeout) && case.works.platform.is_some_and(has_arrived);
     if is_late {
         return case
             .record
-            .because("UpgradeTimeout", "the upgrade was completed after its time");
+            .because(Reason::UpgradeTimeout, "the upgrade was completed after its time");
     }
     case.record
 }
@@ -185,12 +186,12 @@ fn flight(case: Case<'_>, spec: &UpgradeSpec, now: Timestamp) -> ClusterStanding
     let (is_late, until) = passed(since, spec.strategy.platform, now);
     let Some(work) = case.works.platform else {
         if let Some((_, taker)) = case.works.foreign {
-            return ClusterStanding::of(fail(record, "Conflict", &taken_by(taker), now));
+            return ClusterStanding::of(fail(record, Reason::Conflict, &taken_by(taker), now));
         }
         if is_late {
             return ClusterStanding::of(fail(
                 record,
-                "NotApplied",
+                Reason::NotApplied,
                 "the cluster has not taken the upgrade in its time",
                 now,
             ));
@@ -203,32 +204,38 @@ fn flight(case: Case<'_>, spec: &UpgradeSpec, now: Timestamp) -> ClusterStanding
         Platform::Done => operators(record, &case.works, spec, now),
         _ if is_late && work.applied == Applied::Never => ClusterStanding::of(fail(
             record,
-            "NotApplied",
+            Reason::NotApplied,
             "the cluster has not taken the upgrade in its time",
             now,
         )),
         _ if is_late => ClusterStanding::of(fail(
             record,
-            "UpgradeTimeout",
+            Reason::UpgradeTimeout,
             "the upgrade has taken longer than it may",
             now,
         )),
         Platform::Underway { percent, message } => {
             let record = record
                 .at(State::Partial, Phase::Platform)
-                .because("Upgrading", message);
+                .because(Reason::Upgrading, message);
             ClusterStanding::of(Record { percent, ..record }).until(until)
         }
         Platform::Failing(message) => {
             let state = record.state;
-            let record = record.at(state, Phase::Platform).because("Failing", message);
+            let record = record
+                .at(state, Phase::Platform)
+                .because(Reason::Failing, message);
             let percent = None;
             ClusterStanding::of(Record { percent, ..record }).until(until)
         }
         Platform::Silent(message) => {
-            let reason = if message.is_empty() { "" } else { "NotAccepted" };
             let state = record.state;
-            let record = record.at(state, Phase::Platform).because(reason, message);
+            let record = record.at(state, Phase::Platform);
+            let record = if message.is_empty() {
+                record
+            } else {
+                record.because(Reason::NotAccepted, message)
+            };
             ClusterStanding::of(unapplied(record, Stage::Platform, work)).until(until)
         }
     }
@@ -245,7 +252,7 @@ fn operators(record: Record, works: &Works<'_>, spec: &UpgradeSpec, now: Timesta
     }
     let Some(work) = works.operators else {
         if let Some((_, taker)) = works.foreign {
-            return ClusterStanding::of(fail(record, "Conflict", &taken_by(taker), now));
+            return ClusterStanding::of(fail(record, Reason::Conflict, &taken_by(taker), now));
         }
         return ClusterStanding::of(record).wanting(Want::Work(Stage::Operators));
     };
@@ -259,14 +266,14 @@ fn operators(record: Record, works: &Works<'_>, spec: &UpgradeSpec, now: Timesta
         ActionState::Available => complete(record, works.post, spec, now),
         ActionState::Degraded => ClusterStanding::of(fail(
             record,
-            "OperatorsFailed",
+            Reason::OperatorsFailed,
             "the operators could not be approved",
             now,
         )),
         ActionState::None | ActionState::Progressing | ActionState::Applied if is_late => {
             ClusterStanding::of(fail(
                 record,
-                "OperatorsTimeout",
+                Reason::OperatorsTimeout,
                 "the operators have taken longer than they may",
                 now,
             ))
@@ -289,7 +296,7 @@ fn unapplied(record: Record, stage: Stage, work: &Work) -> Record {
         Stage::Post => "post-upgrade",
     };
     record.because(
-        "WorkNotApplied",
+        Reason::WorkNotApplied,
         format!("{what} work not applied: {}", work.failure),
     )
 }
@@ -319,7 +326,7 @@ fn after(record: Record, post: Option<&Work>, spec: &UpgradeSpec, now: Timestamp
         ActionState::Available => ClusterStanding::of(record.at(State::Complete, Phase::Done)),
         ActionState::Degraded => ClusterStanding::of(fail(
             record,
-            "PostActionFailed",
+            Reason::PostActionFailed,
             "the action after the upgrade has failed",
             now,
         )),
@@ -330,7 +337,7 @@ fn after(record: Record, post: Option<&Work>, spec: &UpgradeSpec, now: Timestamp
             };
             ClusterStanding::of(fail(
                 record,
-                "PostActionFailed",
+                Reason::PostActionFailed,
                 "the action after the upgrade has taken too long",
                 now,
             ))
@@ -353,7 +360,7 @@ fn taken_by(work: &Work) -> String {
     }
 }
 
-fn held(record: Record, reason: &str, message: impl Into<String>) -> ClusterStanding {
+fn held(record: Record, reason: Reason, message: impl Into<String>) -> ClusterStanding {
     ClusterStanding::of(record.at(State::NotStarted, Phase::Held).because(reason, message))
 }
 
@@ -363,7 +370,7 @@ fn waiting(case: Case<'_>, spec: &UpgradeSpec, now: Timestamp) -> ClusterStandin
     if !works.left.is_empty() {
         return held(
             case.record,
-            "Withdrawing",
+            Reason::Withdrawing,
             "works of an earlier run or try are on their way out",
         );
     }
@@ -371,7 +378,7 @@ fn waiting(case: Case<'_>, spec: &UpgradeSpec, now: Timestamp) -> ClusterStandin
         .foreign
         .or_else(|| works.taken.filter(|_| works.pre.is_none()))
     {
-        return held(case.record, "Conflict", taken_by(taker));
+        return held(case.record, Reason::Conflict, taken_by(taker));
     }
     match (works.pre, &spec.before) {
         (Some(work), Some(action)) => before(case.record, work, action.timeout(), now),
@@ -401,20 +408,20 @@ fn before(record: Record, work: &Work, timeout: Option<Duration>, now: Timestamp
             };
             ClusterStanding::of(fail(
                 record,
-                "PreActionFailed",
+                Reason::PreActionFailed,
                 "the action before the upgrade has taken too long",
                 now,
             ))
         }
         ActionState::Degraded => held(
             record,
-            "PreActionDegraded",
+            Reason::PreActionDegraded,
             "the action before the upgrade has failed",
         )
         .until(until),
         ActionState::None | ActionState::Progressing | ActionState::Applied if lost_its_turn => held(
             record,
-            "PreActionDegraded",
+            Reason::PreActionDegraded,
             "the action before the upgrade has failed",
         )
         .until(until),
@@ -444,10 +451,10 @@ fn checked(case: Case<'_>, spec: &UpgradeSpec, now: Timestamp) -> ClusterStandin
         return ClusterStanding::of(record);
     };
     if let Some(placement) = case.member.unproven {
-        return held(record, UNPROVEN, unproven(placement));
+        return held(record, Reason::PlacementAccessUnproven, unproven(placement));
     }
     if !cluster.available {
-        return held(record, "ClusterUnavailable", "the cluster does not answer");
+        return held(record, Reason::ClusterUnavailable, "the cluster does not answer");
     }
     let queued = ClusterStanding::of(record.clone().at(State::NotStarted, Phase::Queued)).wanting(Want::Turn);
     let Some(target) = &spec.target else {
@@ -456,7 +463,7 @@ fn checked(case: Case<'_>, spec: &UpgradeSpec, now: Timestamp) -> ClusterStandin
     if cluster.id.is_empty() {
         return held(
             record,
-            "ClusterIDUnknown",
+            Reason::ClusterIDUnknown,
             "neither a label nor a claim tells the cluster's id",
         );
     }
@@ -468,7 +475,7 @@ fn checked(case: Case<'_>, spec: &UpgradeSpec, now: Timestamp) -> ClusterStandin
         let message = format!("the cluster runs {has} already");
         let record = record
             .at(State::Complete, Phase::Done)
-            .because("AlreadyAtVersion", message);
+            .because(Reason::AlreadyAtVersion, message);
         return ClusterStanding::of(Record {
             finished: Some(now),
             ..record
@@ -476,13 +483,13 @@ fn checked(case: Case<'_>, spec: &UpgradeSpec, now: Timestamp) -> ClusterStandin
     }
     if has > *wanted {
         let message = format!("the cluster runs {has}; there is no way back to {wanted}");
-        return held(record, "PrecheckFailed", message);
+        return held(record, Reason::PrecheckFailed, message);
     }
     match wanted.minors_above(&has) {
         Some(2..) => {
             let message =
                 format!("the cluster runs {has}; a minor version cannot be left out on the way to {wanted}");
-            held(record, "PrecheckFailed", message)
+            held(record, Reason::PrecheckFailed, message)
         }
         Some(_) | None => queued,
     }

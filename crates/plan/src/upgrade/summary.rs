@@ -7,12 +7,13 @@ use crate::upgrade::blocked::{Blocked, causes};
 use crate::upgrade::pace::Hold;
 use crate::upgrade::record::State;
 use crate::upgrade::told::{Records, Row, row};
+use api::reason::Reason;
 
 /// What the whole upgrade is in one word, and why.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Whole<'a> {
     /// The word of `status.phase`.
-    pub(crate) phase: &'static str,
+    pub(crate) phase: Reason,
     /// What holds every cluster.
     pub(crate) closed: Option<Hold>,
     /// What the hub says when the upgrade itself cannot be written.
@@ -24,7 +25,7 @@ pub(crate) struct Whole<'a> {
 impl Whole<'_> {
     /// One that has no meaning.
     pub(crate) const HALTED: Self = Self {
-        phase: "Halted",
+        phase: Reason::Halted,
         closed: None,
         refusal: None,
         blocked: None,
@@ -33,12 +34,13 @@ impl Whole<'_> {
 
 /// Returns the three conditions.
 pub(crate) fn rows(records: &Records<'_>, whole: Whole<'_>) -> [Row; 3] {
-    let is_done = whole.phase == "Complete";
+    let is_done = whole.phase == Reason::Complete;
     let is_blocked = whole.blocked.is_some_and(Blocked::is_stalled);
-    let is_stalled = is_blocked || matches!(whole.phase, "Halted" | "Failed") || whole.refusal.is_some();
+    let is_stalled =
+        is_blocked || matches!(whole.phase, Reason::Halted | Reason::Failed) || whole.refusal.is_some();
     let message = message(records, whole);
     let reason = whole.blocked.map_or(whole.phase, Blocked::reason);
-    let stalled = if is_stalled { reason } else { "NotStalled" };
+    let stalled = if is_stalled { reason } else { Reason::NotStalled };
     [
         row("Ready", is_done, reason, message.clone()),
         row("Reconciling", !is_done && !is_stalled, reason, message.clone()),
@@ -70,7 +72,9 @@ fn message(records: &Records<'_>, whole: Whole<'_>) -> String {
             .map(|hold| format!("nothing new starts: {}", hold.sentence())),
     );
     parts.extend(causes(records));
-    let refused = records.iter().find(|(_, record)| record.reason == "WorkRefused");
+    let refused = records
+        .iter()
+        .find(|(_, record)| record.reason == Some(Reason::WorkRefused));
     parts.extend(
         refused.map(|(name, record)| format!("the hub takes no work for {name}: {}", record.message)),
     );

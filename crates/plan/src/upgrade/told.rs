@@ -12,6 +12,7 @@ use api::cluster::{
     ManagedClustersUpgradeStatus, UpgradeActionSummary, UpgradeClusterStatus, UpgradeSettled,
     UpgradeStateCounts, UpgradeSummary,
 };
+use api::reason::Reason;
 use model::Name;
 use model::upgrade::UpgradeSpec;
 
@@ -128,9 +129,9 @@ pub(crate) fn conditions(records: &Records<'_>, said: StatusInput<'_>, now: Time
             "Selected",
             selected,
             if selected {
-                "ManagedClustersSelected"
+                Reason::ManagedClustersSelected
             } else {
-                "ManagedClustersNotSelected"
+                Reason::ManagedClustersNotSelected
             },
             said_or(
                 selected,
@@ -142,7 +143,7 @@ pub(crate) fn conditions(records: &Records<'_>, said: StatusInput<'_>, now: Time
         Some(row(
             "Applied",
             said.applied,
-            "ManagedClustersUpgradeApplied",
+            Reason::ManagedClustersUpgradeApplied,
             said_or(
                 said.applied,
                 "ManagedClusters upgrade applied",
@@ -153,9 +154,9 @@ pub(crate) fn conditions(records: &Records<'_>, said: StatusInput<'_>, now: Time
             "InProgress",
             in_progress,
             if has_ended && selected {
-                "ManagedClustersUpgradeComplete"
+                Reason::ManagedClustersUpgradeComplete
             } else {
-                "ManagedClustersUpgradeInProgress"
+                Reason::ManagedClustersUpgradeInProgress
             },
             said_or(
                 in_progress,
@@ -168,7 +169,7 @@ pub(crate) fn conditions(records: &Records<'_>, said: StatusInput<'_>, now: Time
         Some(row(
             "Complete",
             done,
-            "ManagedClustersUpgradeComplete",
+            Reason::ManagedClustersUpgradeComplete,
             said_or(
                 done,
                 "ManagedClusters upgrade Complete",
@@ -189,20 +190,27 @@ fn failed(count: i64, before: &[Condition]) -> Option<Row> {
     let was_told = before.iter().any(|one| one.type_ == "Failed");
     if count > 0 {
         let message = format!("ManagedClusters upgrade failed, count: {count}");
-        return Some(row("Failed", true, "ManagedClustersUpgradeFailed", message));
+        return Some(row("Failed", true, Reason::ManagedClustersUpgradeFailed, message));
     }
-    was_told.then(|| row("Failed", false, "NoFailure", "no cluster has failed".to_owned()))
+    was_told.then(|| {
+        row(
+            "Failed",
+            false,
+            Reason::NoFailure,
+            "no cluster has failed".to_owned(),
+        )
+    })
 }
 
 pub(crate) struct Row {
     kind: &'static str,
     holds: bool,
-    reason: &'static str,
+    reason: Reason,
     message: String,
 }
 
 /// A condition that is to be told.
-pub(crate) fn row(kind: &'static str, holds: bool, reason: &'static str, message: String) -> Row {
+pub(crate) fn row(kind: &'static str, holds: bool, reason: Reason, message: String) -> Row {
     Row {
         kind,
         holds,
@@ -222,7 +230,7 @@ impl Row {
         Condition {
             type_: self.kind.to_owned(),
             status: status.to_owned(),
-            reason: self.reason.to_owned(),
+            reason: self.reason.to_string(),
             message: self.message,
             observed_generation: Some(said.generation),
             last_transition_time: before.map_or(Time(now), |before| before.last_transition_time.clone()),
@@ -302,9 +310,9 @@ pub(crate) fn misunderstood(
     generation: i64,
     now: Timestamp,
 ) -> Vec<Condition> {
-    let selected = row("Selected", false, "SpecInvalid", message.to_owned());
+    let selected = row("Selected", false, Reason::SpecInvalid, message.to_owned());
     let said = halted(before, generation);
-    let others = stalled(before, ("SpecInvalid", message), generation, now);
+    let others = stalled(before, (Reason::SpecInvalid, message), generation, now);
     let others = others.into_iter().filter(|one| one.type_ != "Selected");
     std::iter::once(selected.since(said, now)).chain(others).collect()
 }
@@ -312,7 +320,7 @@ pub(crate) fn misunderstood(
 /// Returns the conditions of an upgrade that stands still for a reason outside of its clusters: those that were told, and the reason.
 fn stalled(
     before: &[Condition],
-    (reason, message): (&'static str, &str),
+    (reason, message): (Reason, &str),
     generation: i64,
     now: Timestamp,
 ) -> Vec<Condition> {

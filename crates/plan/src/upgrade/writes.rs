@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use api::reason::Reason;
 use model::Name;
 use model::upgrade::UpgradeSpec;
 
@@ -175,7 +176,7 @@ fn create(context: WriteContext<'_>, cluster: &Name, stage: Stage) -> Option<Wri
 
 /// A cluster that took too long is no longer told, only looked at: else the work would undo a version chosen by hand.
 fn given_up(context: WriteContext<'_>, cluster: &Name, record: &Record, works: &Works<'_>) -> Option<Write> {
-    let is_given_up = record.state == State::Failed && record.reason == "UpgradeTimeout";
+    let is_given_up = record.state == State::Failed && record.reason == Some(Reason::UpgradeTimeout);
     let work = works
         .platform
         .filter(|work| is_given_up && work.mode == Mode::Apply)?;
@@ -190,7 +191,7 @@ fn given_up(context: WriteContext<'_>, cluster: &Name, record: &Record, works: &
 /// Works of a cluster that are no longer needed.
 fn useless(context: WriteContext<'_>, cluster: &Name, record: &Record, works: &Works<'_>) -> Vec<Write> {
     let has_ended = record.has_ended();
-    let keeps_looking = record.state == State::Failed && record.reason == "UpgradeTimeout";
+    let keeps_looking = record.state == State::Failed && record.reason == Some(Reason::UpgradeTimeout);
     let each = [
         (Stage::Pre, works.pre, context.all_done || gives_up_before(record)),
         (Stage::Platform, works.platform, has_ended && !keeps_looking),
@@ -207,7 +208,9 @@ fn useless(context: WriteContext<'_>, cluster: &Name, record: &Record, works: &W
 
 /// An action that took too long before the upgrade must not begin when the upgrade no longer waits for it.
 fn gives_up_before(record: &Record) -> bool {
-    record.state == State::Failed && record.reason == "PreActionFailed" && record.phase == Phase::Done
+    record.state == State::Failed
+        && record.reason == Some(Reason::PreActionFailed)
+        && record.phase == Phase::Done
 }
 
 fn delete(context: WriteContext<'_>, cluster: &Name, stage: Stage, work: &Work) -> Write {

@@ -10,7 +10,7 @@ use super::sharded_map::ShardedMap;
 use crate::interner::Table;
 use crate::record::{ConfigRef, Instance, Status};
 use api::names::conditions::PROGRESSING;
-use api::names::reasons;
+use api::reason::Reason;
 use model::Name;
 
 /// How an add-on stands on a cluster.
@@ -99,7 +99,7 @@ impl Peer {
 
 /// Both vocabularies of the condition count.
 fn is_failure(reason: &str) -> bool {
-    reason == reasons::CONFIGURATION_UNSUPPORTED || reason.ends_with("Failed")
+    *reason == Reason::ConfigurationUnsupported || reason.ends_with("Failed")
 }
 
 impl PeerFacts {

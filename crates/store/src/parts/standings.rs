@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use api::reason::{Class, Reason};
 use model::Name;
 
 use crate::record::{Condition, Instance, Status};
@@ -63,20 +64,6 @@ impl Headway {
     }
 }
 
-/// Reasons with which something is under way; with others it waits.
-const UNDER_WAY: [&str; 6] = [
-    "Installing",
-    "Upgrading",
-    "Rollingback",
-    "Progressing",
-    "WaitingForManifestApplied",
-    "WaitingForHostingManifestApplied",
-];
-/// Reasons of failures, in both vocabularies.
-const FAILURES: [&str; 4] = ["InstallFailed", "UpgradeFailed", "RollbackFailed", "Failed"];
-/// Reasons with which something has arrived, in both vocabularies.
-const SUCCESSES: [&str; 4] = ["InstallSucceed", "UpgradeSucceed", "RollbackSucceed", "Completed"];
-
 impl Standing {
     /// Every one.
     pub const ALL: [Self; 9] = [
@@ -131,16 +118,16 @@ impl Standing {
         }
         match instance.condition("Ready") {
             Some(ready) if ready.status == Status::True => Self::Ready,
-            Some(ready) if &*ready.reason == "Unavailable" => Self::Unavailable,
+            Some(ready) if *ready.reason == Reason::Unavailable => Self::Unavailable,
             Some(_) => Self::Unreachable,
             None => Self::without_roll_up(instance),
         }
     }
 
     fn on_the_way(reason: &str) -> Self {
-        if UNDER_WAY.contains(&reason) {
+        if Reason::word_is(reason, Class::UnderWay) {
             Self::Moving
-        } else if ["RolloutPaused", "WaitingForApproval"].contains(&reason) {
+        } else if Reason::word_is(reason, Class::Suspended) {
             Self::Paused
         } else {
             Self::Waiting
@@ -149,9 +136,11 @@ impl Standing {
 
     fn without_roll_up(instance: &Instance) -> Self {
         match instance.condition("Progressing") {
-            Some(one) if FAILURES.contains(&&*one.reason) => return Self::Failed,
+            Some(one) if Reason::word_is(&one.reason, Class::Failed) => return Self::Failed,
             Some(one) if one.status == Status::True => return Self::Moving,
-            Some(one) if !SUCCESSES.contains(&&*one.reason) => return Self::on_the_way(&one.reason),
+            Some(one) if !Reason::word_is(&one.reason, Class::Succeeded) => {
+                return Self::on_the_way(&one.reason);
+            }
             Some(_) | None => {}
         }
         match instance.condition("Available").map(|one| one.status) {
@@ -268,12 +257,12 @@ impl Standings {
 
 /// Whether an agent confirms what was assigned: the condition that records it turns, and its time moves.
 fn arrival(before: &Instance, now: &Instance) -> Option<Arrived> {
-    let recorded = |instance: &Instance, reason: &str| {
+    let recorded = |instance: &Instance, reason: Reason| {
         let one: &Condition = instance.condition(terms::ASSIGNED)?;
-        one.since().filter(|_| *one.reason == *reason)
+        one.since().filter(|_| *one.reason == reason)
     };
-    let assigned = recorded(before, terms::ASSIGNED_OPEN)?;
-    let confirmed = recorded(now, terms::ASSIGNED_CONFIRMED)?;
+    let assigned = recorded(before, Reason::ConfigurationsAssigned)?;
+    let confirmed = recorded(now, Reason::ConfigurationsConfirmed)?;
     let took = Duration::try_from(confirmed.duration_since(assigned)).unwrap_or_default();
     Some(Arrived {
         addon: now.addon.clone(),

@@ -13,9 +13,6 @@ use api::hash::{Keys, SpecHash};
 use api::names::annotations::PLACEMENT_ACCESS;
 use model::upgrade::PlacementKey;
 
-/// The reason of a cluster that only a placement without a valid record selects.
-pub const UNPROVEN: &str = "PlacementAccessUnproven";
-
 /// What a record is about.
 #[derive(Clone, Copy, Debug)]
 pub struct PlacementAccess<'a> {

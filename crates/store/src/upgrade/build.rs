@@ -5,8 +5,9 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::upgrade::{Refusal, UNPROVEN, Upgrade, View, marks};
+use crate::upgrade::{Refusal, Upgrade, View, marks};
 use api::names::labels::CLUSTER_SET;
+use api::reason::Reason;
 use model::Name;
 use model::upgrade::PlacementKey;
 
@@ -182,7 +183,7 @@ impl Store {
 /// The placements that the controllers found unproven, as the status shows it: a record cannot be checked without the keys.
 fn reported_unproven(upgrade: &Upgrade<'_>) -> BTreeSet<PlacementKey> {
     let mut clusters = upgrade.status.clusters.iter();
-    if clusters.any(|cluster| cluster.reason == UNPROVEN) {
+    if clusters.any(|cluster| *cluster.reason == Reason::PlacementAccessUnproven) {
         upgrade.access().foreign()
     } else {
         BTreeSet::new()

@@ -8,5 +8,5 @@ mod decode;
 pub mod marks;
 mod view;
 
-pub use access::{PlacementAccess, UNPROVEN};
+pub use access::PlacementAccess;
 pub use view::{Applied, Cluster, Manifest, Mode, Refusal, Runs, Upgrade, View, Work, WorksByName};

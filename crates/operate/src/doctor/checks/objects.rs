@@ -8,14 +8,13 @@ use serde_json::Value;
 
 use crate::doctor::facts::{Fleet, Reading};
 use crate::doctor::finding::{Finding, several};
+use api::reason::{Class, Reason};
 use kubernetes::field::{Listing, counted, shortened};
 
 const POLICIES: &str = "policies/compiled";
 const STALLED: &str = "addons/stalled";
 const MALFORMED: &str = "objects/readable";
 
-/// Reasons for which an add-on is held because an object cannot be read.
-const UNREAD: [&str; 2] = ["ReadFailed", "RemovalUnconfirmed"];
 /// How many are told with their message; the rest is counted.
 const NAMED: usize = 3;
 /// The longest message that is repeated.
@@ -128,7 +127,7 @@ pub(super) fn stalled(fleet: &Fleet) -> Vec<Finding> {
     let still = standing(addons.iter().chain(roll_ups));
     let (unread, rest): (Vec<_>, Vec<_>) = still
         .into_iter()
-        .partition(|(_, one)| UNREAD.contains(&text(one, "/reason")));
+        .partition(|(_, one)| Reason::word_is(text(one, "/reason"), Class::Unread));
     let mut findings = Vec::new();
     if let Some((first, _)) = unread.first() {
         let name = text(first, "/metadata/name");
@@ -208,7 +207,7 @@ fn still(object: &Value) -> Option<&Value> {
     let stalled = condition(object, "Stalled").filter(|one| text(one, "/status") == "True");
     stalled.or_else(|| {
         let ready = condition(object, "Ready")?;
-        let is_missing = text(ready, "/reason") == "PlacementNotFound";
+        let is_missing = *text(ready, "/reason") == Reason::PlacementNotFound;
         (is_missing && text(ready, "/status") == "False").then_some(ready)
     })
 }
@@ -315,7 +314,7 @@ mod tests {
         let found = said(vec![sound.clone(), still.clone()], Vec::new());
         assert_eq!((found.len(), found[0].severity), (1, Severity::Warning));
         assert_eq!(found[0].command, "tidegate why still");
-        for reason in UNREAD {
+        for reason in ["ReadFailed", "RemovalUnconfirmed"] {
             let held = object("held", "Stalled", "True", reason);
             let found = said(vec![sound.clone(), held], Vec::new());
             assert_eq!(found.len(), 1);

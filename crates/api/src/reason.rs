@@ -1,0 +1,373 @@
+//! Every reason of a condition or an event that Tidegate writes, or reads of Open Cluster Management.
+//!
+//! A reason is a row of the table below: its word on the hub, what it says, and how the planners and the tools treat it. A reader
+//! of a stored object parses the word once, with [`Reason::of`].
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::LazyLock;
+
+/// How planners and tools treat a reason.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Class {
+    /// A change is in progress.
+    UnderWay,
+    /// The program that deploys the add-on has not written its works.
+    Undeployed,
+    /// A change has arrived, in the words of either vocabulary.
+    Succeeded,
+    /// A change failed, in the words of either vocabulary.
+    Failed,
+    /// A rollout does not let the cluster start.
+    Turn,
+    /// A rollout starts nothing until an administrator acts.
+    Brake,
+    /// A user stopped the rollout, or has to approve of it.
+    Suspended,
+    /// Something is absent that may still arrive by itself.
+    Absence,
+    /// The controllers cannot read an object.
+    Unread,
+    /// The upgrade of a cluster does not go on until an administrator acts.
+    NeedsAdmin,
+    /// A part of an upgrade took longer than it may.
+    TimedOut,
+}
+
+/// Whether an administrator has to act.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Act {
+    /// Nothing moves until an administrator acts.
+    Needed,
+    /// It goes on by itself.
+    Waits,
+}
+
+/// Whether to act, what to do, and what to type; `{mcu}`, `{namespace}` and `{cluster}` are replaced by names.
+pub type NextStep = (Act, &'static str, &'static str);
+
+const PLACEMENTS: &str = "kubectl get placements -A";
+const CLUSTER: &str = "kubectl get managedcluster {cluster} -o yaml";
+/// The works of a cluster.
+pub const WORKS: &str = "kubectl get manifestwork -n {cluster} -o yaml";
+/// Tries the failed clusters of an upgrade again.
+pub const RETRY: &str = "kubectl annotate mcu {mcu} -n {namespace} --overwrite cluster.open-cluster-management.io/mcu-retry=\"$(date +%s)\"";
+
+struct Row {
+    word: &'static str,
+    says: &'static str,
+    classes: &'static [Class],
+    /// The cause in a few words, and the same with the condition that has the whole sentence.
+    short: Option<(&'static str, &'static str)>,
+    next: Option<NextStep>,
+}
+
+macro_rules! row_option {
+    () => {
+        None
+    };
+    ($some:expr) => {
+        Some($some)
+    };
+}
+
+macro_rules! reasons {
+    ($($word:ident $([$($class:ident)*])?: $says:literal
+        $(, short $short:literal in $condition:ident)?
+        $(, next $act:ident $fix:literal $command:ident)?;)*) => {
+        /// A reason of a condition or an event. The name of a variant is its word on the hub.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum Reason {
+            $(#[doc = $says] $word,)*
+        }
+
+        impl Reason {
+            /// Every reason.
+            pub const ALL: &[Self] = &[$(Self::$word),*];
+
+            const fn row(self) -> &'static Row {
+                match self {
+                    $(Self::$word => &Row {
+                        word: stringify!($word),
+                        says: $says,
+                        classes: &[$($(Class::$class),*)?],
+                        short: row_option!($(($short, concat!($short, ": see the condition ", stringify!($condition))))?),
+                        next: row_option!($((Act::$act, $fix, $command))?),
+                    },)*
+                }
+            }
+        }
+    };
+}
+
+impl Reason {
+    /// Parses the word of a stored condition.
+    pub fn of(word: &str) -> Option<Self> {
+        static BY_WORD: LazyLock<BTreeMap<&str, Reason>> = LazyLock::new(|| {
+            Reason::ALL
+                .iter()
+                .map(|reason| (reason.as_str(), *reason))
+                .collect()
+        });
+        BY_WORD.get(word).copied()
+    }
+
+    /// Returns its word on the hub.
+    pub const fn as_str(self) -> &'static str {
+        self.row().word
+    }
+
+    /// Returns what it says to a user who meets it.
+    pub const fn says(self) -> &'static str {
+        self.row().says
+    }
+
+    /// Returns whether it is one of a class.
+    pub fn is(self, class: Class) -> bool {
+        self.row().classes.contains(&class)
+    }
+
+    /// Returns whether a word is a reason of a class.
+    pub fn word_is(word: &str, class: Class) -> bool {
+        Self::of(word).is_some_and(|reason| reason.is(class))
+    }
+
+    /// Returns the cause in a few words, with the condition that has the whole sentence.
+    pub fn cause(self) -> &'static str {
+        self.row()
+            .short
+            .map_or("see the condition Progressing", |(_, cause)| cause)
+    }
+
+    /// Returns the cause in a few words, for a condition of the roll-up that has the whole sentence.
+    pub fn cause_in(self, condition: &str) -> String {
+        match self.row().short {
+            Some((short, _)) => format!("{short}: see the condition {condition}"),
+            None => format!("see the condition {condition}"),
+        }
+    }
+
+    /// Returns what to do about it where it keeps a cluster from its upgrade.
+    pub fn next_step(self) -> Option<NextStep> {
+        self.row().next
+    }
+}
+
+impl PartialOrd for Reason {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Reason {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.as_str().cmp(other.as_str())
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl PartialEq<Reason> for str {
+    fn eq(&self, reason: &Reason) -> bool {
+        *self == *reason.as_str()
+    }
+}
+
+reasons! {
+    Installing [UnderWay]: "Progressing: the first installation on the cluster is on its way. `tidegate why` says what it waits for.";
+    InstallSucceed [Succeeded]: "Progressing: the first installation on the cluster is done.";
+    InstallFailed [Failed]: "Progressing: the first installation failed; the message is that of whoever refused it. `tidegate why` names the object.", short "it has failed" in Progressing;
+    Upgrading [UnderWay]: "Progressing: a change of version or configuration is on its way to the cluster.";
+    UpgradeSucceed [Succeeded]: "Progressing: the last change has arrived. It stays there until the next change, also while the cluster waits for its turn: see Ready.";
+    UpgradeFailed [Failed]: "Progressing: the last change failed; the message is that of whoever refused it.", short "it has failed" in Progressing;
+    Rollingback [UnderWay]: "Progressing: the return to a lower version is on its way.";
+    RollbackSucceed [Succeeded]: "Progressing: the return to a lower version is done.";
+    RollbackFailed [Failed]: "Progressing: the return to a lower version failed.", short "it has failed" in Progressing;
+    Progressing [UnderWay]: "A change is on its way (with --progressing-reasons ocm or --compat ocm on the cluster; always so for a placement as a whole). On a cluster with the default words: what had arrived is made anew, or does not work at the moment; nothing is installed or upgraded.";
+    Completed [Succeeded]: "The change is done (with --progressing-reasons ocm or --compat ocm on the cluster; always so for a placement as a whole). On a cluster with the default words: what was made anew is there again.";
+    Failed [Failed]: "The change failed (with --progressing-reasons ocm). With the default words: what had arrived cannot be applied any more; no install, upgrade or rollback is under way. The message is that of whoever refused it.", short "it has failed" in Progressing;
+    HookRunning: "The pre-delete hooks run.";
+    HookSucceed: "The pre-delete hooks have completed.";
+    HookFailed: "A pre-delete hook has failed; it is tried again. `tidegate why` says how to let the add-on go without it.";
+    HookTimedOut: "The pre-delete hooks have not completed in time. With the policy release the add-on goes without them, with block it stays.";
+    NamespaceTerminating: "HookManifestCompleted: the namespace of the cluster is being deleted, so the pre-delete hooks cannot run. The add-on goes without them.";
+    HookRenderingFailed: "The pre-delete hooks cannot be made of the AddOnTemplate.";
+    HookUnknown: "What the pre-delete hooks were is no longer on the hub: the AddOnTemplate is gone or was edited.";
+    HookManifestIsCompleted: "HookManifestCompleted: every pre-delete hook has completed.";
+    HookManifestIsNotCompleted: "HookManifestCompleted: a pre-delete hook has not completed.";
+    ConfigurationsConfigured: "Configured: the cluster has the configurations that are meant for it.";
+    ConfigurationsNotConfigured: "Configured, with --compat ocm: the cluster should have other configurations, and its turn has not come. Reconciling and Stalled say why.";
+    AllLayersCount: "ConfigurationsMerged: works are made from every AddOnDeploymentConfig that the cluster is assigned, each for what those before it leave open.";
+    ConfigurationsAssigned: "Assigned: since this time the cluster has been assigned what it is to run with. Deadlines count from here.";
+    ConfigurationsConfirmed: "Assigned: since this time the agent has confirmed what is assigned. minSuccessTime counts from here.";
+    ConfigurationNotFound [Absence]: "A configuration that is referred to does not exist. Create it, or correct the reference.", short "a configuration does not exist" in Configured;
+    ConfigurationHashUnknown: "A configuration has not been read yet. That takes a moment.", short "a configuration has not been read yet" in Configured;
+    ConfigurationForbidden: "The controllers may not read a configuration: give them get, list and watch for its type.", short "a configuration may not be read" in Configured;
+    ConfigurationKindNotServed [Absence]: "The hub does not serve the type of a configuration.", short "the hub does not serve the kind of a configuration" in Configured;
+    ConfigurationTypeOffLimits: "Objects of that type are never read as configurations.", short "a configuration is never read" in Configured;
+    ConfigurationUnsupported: "The add-on does not support the type of a configuration: list it in spec.supportedConfigs, or remove the reference.", short "the add-on does not support the type of a configuration" in Configured;
+    TooManyConfigurationTypes: "Whoever refers to the configuration refers to more types than are looked at.", short "a configuration is never read" in Configured;
+    TemplateOfAnotherAddon: "The AddOnTemplate is made for another add-on: its spec.addonName says so.", short "the template is made for another add-on" in Configured;
+    InvalidVersion [Absence]: "No AddOnTemplate offers the version that is asked for. status.supportedVersions of the ClusterManagementAddOn lists those that exist.", short "nobody offers the version" in Configured;
+    ContentSuperseded: "What the cluster was assigned was edited or deleted before it arrived, so that it cannot be made any more.";
+    RenderingFailed: "The works cannot be made of the AddOnTemplate and its values. Correct the template or the configuration.", short "the manifests cannot be made" in Progressing;
+    ProgressDeadlineExceeded: "The agent has not confirmed the configuration within progressDeadline; the cluster counts as failed for the rollout.", short "it takes too long" in Stalled;
+    RolloutPaused [Turn Brake Suspended]: "The annotation tidegate.io/paused of the ClusterManagementAddOn pauses the rollout. Take it away to go on.", short "the rollout is paused" in Configured;
+    TooManyFailures [Turn Brake]: "More clusters failed than maxFailures tolerates, so nothing new starts. `tidegate why` names them.", short "too many others have failed" in Configured;
+    RollingBack: "The rollout was undone because too many clusters failed (tidegate.io/on-failure): they are on their way back to what was last known to be good.";
+    RolledBack: "The rollout was undone because too many clusters failed (tidegate.io/on-failure): clusters run with what was last known to be good until the content changes, or until `tidegate rollout retry`.";
+    UndoImpossible [Turn]: "The rollout is to be undone (tidegate.io/on-failure), and there is nothing to go back to: the message says why, and what would help.", short "it cannot go back to what was good" in Configured;
+    EveryClusterRunsWell: "The content that all clusters of the placement were last seen to run well, as a whole: where a rollout is undone they go back to it.";
+    WaitingForGroup [Turn]: "Decision groups that go first are not done. `tidegate why` names them and the clusters that are waited for.", short "waits for its turn, a group" in Configured;
+    WaitingForDependency [Turn]: "An add-on that this one depends on (tidegate.io/depends-on) is not installed on the cluster, not up to date or not available. `tidegate why` says which.", short "waits for another add-on" in Configured;
+    WaitingForApproval [Turn Brake Suspended]: "The change waits until somebody approves of it before it enters the decision group of the cluster (tidegate.io/approval-before). `tidegate rollout approve` does; the message has the entry of tidegate.io/approved.", short "waits for somebody's approval" in Configured;
+    RolloutApprovalInvalid [Turn]: "The annotation tidegate.io/approval-before has no meaning. Clusters keep what they have until it is corrected.", short "where the rollout waits for an approval has no meaning" in Configured;
+    WaitingForWindow [Turn]: "Changes of the add-on travel in windows (tidegate.io/rollout-window), and none is open. `tidegate why` says when one opens.", short "waits for a window" in Configured;
+    RolloutWindowInvalid [Turn]: "The annotation tidegate.io/rollout-window has no meaning. Clusters keep what they have until it is corrected.", short "the windows of the rollout have no meaning" in Configured;
+    DependencyCycle [Turn]: "Add-ons depend on each other in a circle, so that none can go first. The message has the circle; take one out of tidegate.io/depends-on.", short "add-ons depend on each other in a circle" in Configured;
+    DependencyNotFound [Turn]: "An add-on that this one depends on does not exist. Create it, or correct tidegate.io/depends-on.", short "an add-on that it depends on does not exist" in Configured;
+    WaitingForSlot [Turn]: "Only so many clusters change at once, and others have the slots. `tidegate why` names them.", short "waits for its turn, a slot" in Configured;
+    WaitingForCanary: "Known to Open Cluster Management, never written by these controllers: WaitingForGroup says it.";
+    OutsideRollout: "A change of spec.configuration reaches the clusters of one placement, and this is none of them. It is ready with what it has.", short "a change is not for this cluster" in Configured;
+    RolloutStrategyInvalid: "A rollout strategy has no meaning. Clusters keep what they have until it is corrected.", short "a rollout strategy has no meaning" in Configured;
+    PlacementNotFound [Absence]: "A placement that the add-on or the upgrade names does not exist. It is waited for, for ten seconds, because it may still be applied; then an administrator has to act.", short "a placement does not exist" in Configured, next Needed "create the placement, or correct spec.placement of the upgrade" PLACEMENTS;
+    PlacementNotDecided [Turn]: "Nobody has decided the placement, so nobody knows whose turn it is.", short "its placement is not decided" in Configured;
+    AppliedByOthers: "Adopted: somebody else applies the ManagedClusterAddOn. Its fields are theirs, and no install strategy takes it away.";
+    NotSelected: "Adopted: nothing selects the cluster, and the add-on stays because somebody else applies it. The message says how to let it go.";
+    DecisionNotFound: "The placement exists, but has no decisions yet. See its conditions and the bindings of its namespace.";
+    ClusterNotFound: "The ManagedCluster does not exist or is being deleted.", short "the cluster is not there" in Configured;
+    WaitingForManifestApplied [UnderWay Undeployed]: "The program that deploys the add-on has not said that the works are written.";
+    WaitingForHostingManifestApplied [UnderWay Undeployed]: "The program that deploys the add-on has not said that the works for the hosting cluster are written.";
+    WorkNotFound: "Available: the add-on has no work on the cluster.";
+    WorkApplyFailed: "Available: the cluster could not apply the work.";
+    WorkNotApplied [NeedsAdmin]: "Available: the work is not applied yet, or not available. Of a cluster of an upgrade: the agent could not apply a work of the upgrade; the message has its words, and it tries again by itself.", next Needed "remove what keeps the work agent of the cluster from applying the work; it tries again by itself" WORKS;
+    WorkApplied: "Available: the work is applied and there.";
+    NoProbeResult: "Available: the cluster has reported nothing yet that health could be told from.";
+    ProbeUnavailable: "Available: a workload has fewer ready replicas than it wants.";
+    ProbeAvailable: "Available: every workload is ready.";
+    Unavailable: "Ready: everything has arrived, but the agent does not work. See Available.";
+    AvailabilityUnknown: "Ready: everything has arrived, but nobody knows whether the agent works.";
+    ManagedClusterUnknown: "The hub does not hear of the cluster, so what was last said about it is out of date.";
+    ManagedClusterAddOnLeaseUpdateStopped: "Available: the agent has stopped to renew its lease.";
+    ManagedClusterAddOnLeaseNotFound: "Available: the agent has no lease.";
+    ManagedClusterAddOnLeaseUpdated: "Available: the agent renews its lease.";
+    AddonManifestApplied: "ManifestApplied: the works are written.";
+    AddonManifestAppliedFailed: "ManifestApplied: the cluster could not apply the works.";
+    ManifestWorkApplyFailed: "ManifestApplied: the works could not be made or written.";
+    HostingClusterValid: "HostingClusterValidity: the hosting cluster is a cluster of this hub.";
+    HostingClusterInvalid: "HostingClusterValidity: the hosting cluster is not a cluster of this hub.";
+    Ready: "Ready: everything that was asked for is there.";
+    NobodySelected: "Ready of the add-on: no cluster is to have it, and the message says why. Nobody has to act, unless somebody was meant.";
+    Settled: "Reconciling: there is nothing left to do.";
+    NotStalled: "Stalled: nobody has to act.";
+    ClustersStalled: "Stalled of the add-on: clusters are at fault that only a human can help. `tidegate why` groups them by cause.";
+    ClustersUnavailable: "Ready of the add-on: agents on some clusters do not work.";
+    ClustersAbsent: "Stalled of the add-on: ManagedClusters are absent that nobody saw go, so their add-ons stay.";
+    RemovalHeld: "Stalled of the add-on: more instances would go than a minute has. The message says how to let all of them go.";
+    RemovalUnconfirmed [Unread]: "Stalled of the add-on: a reason for a removal cannot be read once more, so the instance stays.";
+    ReadFailed [Absence Unread]: "Stalled of the add-on: an object that no list shows cannot be read by its name, so what depends on it is not planned.";
+    ClockUnknown: "Stalled of the add-on: nobody knows what time it is on the hub, so nothing is planned.";
+    InstallStrategyUnknown: "The install strategy has a type that this version does not drive.";
+    LabelSelectorInvalid: "The label selector of the install strategy has no meaning, so nothing is installed or removed.";
+    LabelSelectorMissing: "The install strategy follows labels, but has no selector.";
+    SelfManaged: "Managed: the add-on manages itself, because its lifecycle annotation says so. The hub installs it nowhere.";
+    EmptyLifecycle: "Managed: the lifecycle annotation has no value; the operator's --empty-lifecycle says what that means.";
+    NilRegistration: "RegistrationApplied: the add-on asks for no identity on the hub.";
+    SetPermissionApplied: "RegistrationApplied: the agent has its permissions on the hub.";
+    SetPermissionFailed [Absence]: "RegistrationApplied: the permissions of the agent could not be written.";
+    PermissionConfigPending: "RegistrationApplied: the permissions wait for something that is not there yet.";
+    RegistrationNotApplied: "The program that registers the agent reports that the registration is not applied, with a reason of its own in RegistrationApplied.";
+    RegistrationUnknown: "RegistrationApplied: what the add-on asks for could not be worked out.";
+    TokenInfrastructureReady: "TokenInfrastructureReady: the service account, the role and the binding of the add-on are there.";
+    TokenInfrastructureApplyFailed: "TokenInfrastructureReady: the service account, role or binding could not be written.";
+    CertificateNotIssued: "A certificate request was approved, and no certificate has come.";
+    CertificateRequestRefused: "A certificate request of the agent is not the one that the add-on may make.";
+    AutoApprovedByHubCSRApprovingController: "A certificate request: it asks for what the add-on's agent may have.";
+    NamesNotAllowed: "A certificate request asks for names of servers; agents are clients.";
+    RequestMalformed: "A certificate request cannot be read.";
+    RequesterNotAllowed: "A certificate request was made by somebody who is not the cluster's agent.";
+    SignerNotRegistered: "A certificate request is for a signer that the add-on does not register with.";
+    SubjectNotAllowed: "A certificate request asks for another subject than the agent's own.";
+    UsagesNotAllowed: "A certificate request asks for usages that an agent does not need.";
+    InForce: "A policy: it compiles, and the gate judges by it.";
+    FormerInForce: "A policy: it does not compile; the one of the same name in the group that the kind had before stays in force.";
+    Superseded: "A policy in the group that the kind had before: the one of the same name in tidegate.io is in force.";
+    NotInForce: "A policy: it does not compile, and nothing is judged by it.";
+    OlderInForce: "A policy: its present form does not compile; the gate judges by an older one.";
+    Compiled: "A policy compiles.";
+    DoesNotCompile: "A policy does not compile. The message names the place; `tidegate policy lint` shows it.";
+    Compliant: "An event: an object that was at fault is so no more.";
+    WebhookAltered: "An event: a webhook of Tidegate is missing or edited, or a mutating webhook of somebody else is asked about add-ons. `tidegate doctor` says which.";
+    WebhookMended: "An event: a webhook is as it should be again.";
+    NonCompliant: "An event: a stored object breaks a rule.";
+    Removed: "An event: the controllers have deleted a ManagedClusterAddOn; the note says why.";
+    EventsSummarized: "An event that stands for many that would have said the same.";
+    ManagedClustersSelected: "Selected: the upgrade selects clusters.";
+    ManagedClustersNotSelected: "Selected: neither a placement of the upgrade nor its selector finds a cluster. A selector finds clusters of sets alone that are bound to the namespace of the upgrade.";
+    ManagedClustersUpgradeApplied: "Applied: whether a cluster has taken a work of the upgrade.";
+    ManagedClustersUpgradeInProgress: "InProgress: whether a cluster is on its way to the version.";
+    ManagedClustersUpgradeComplete: "Complete: whether every selected cluster has the version, its operators and the action after it.";
+    ManagedClustersUpgradeFailed: "Failed: clusters have failed; status.clusters names them with their reasons. The annotation cluster.open-cluster-management.io/mcu-retry tries them again.";
+    NoFailure: "Failed: no cluster has failed, or those that had are tried again.";
+    SpecInvalid: "The upgrade has no meaning, and everything stays as it is; the message says why.";
+    Canary: "Of an upgrade: clusters that go first are on their way, the others wait for them.";
+    Waiting: "Of an upgrade: nothing new starts until the window opens, or until those have ended who are on their way to what was asked before.";
+    Paused [Suspended]: "Of an upgrade: spec.suspend is set; clusters that have started go on, and nothing new starts.";
+    Pending: "Of an upgrade: no cluster is selected.";
+    Preview [Suspended]: "Of an upgrade: spec.preview is set; status.plan says what would happen, and nothing does.";
+    Halted: "Of an upgrade: no further cluster starts until an administrator acts: a canary failed, more clusters failed than maxFailures, no canary exists, no cluster can start, a placement does not exist, or the spec is invalid. Clusters already upgrading finish.";
+    Complete: "Of an upgrade: every selected cluster is upgraded.";
+    ClustersHeld: "Of an upgrade: no cluster that is left can start until an administrator acts, for several reasons; the message names them.";
+    Failing [NeedsAdmin]: "The ClusterVersion of the cluster is failing; the message is that of its condition Failing. The upgrade goes on by itself when the cause is repaired, or fails when its time is over.", next Needed "repair what the ClusterVersion of the cluster reports; the upgrade goes on by itself, or fails when its time is over" WORKS;
+    AlreadyAtVersion: "The cluster had the version before the upgrade came to it.";
+    NotAccepted [NeedsAdmin]: "The cluster does not take the version; the message is that of its version operator, and `tidegate why mcu/NAME` has the fix: the channel does not offer the version, or an operator of the cluster is not upgradeable.";
+    WorkRefused [NeedsAdmin]: "The hub takes no work for the cluster; the message is the hub's. It is tried again, and the cluster takes no slot meanwhile.", next Needed "remove what the hub refuses the work by; it is tried again by itself" WORKS;
+    PlacementAccessUnproven [NeedsAdmin]: "A placement of another namespace selects the cluster, and no valid record shows that the author of the upgrade may use it: the upgrade was stored while the webhook was unavailable, or its spec has changed since. A user who may get the placement sets the annotation tidegate.io/placement-access to \"renew\".", next Needed "set the annotation tidegate.io/placement-access of the upgrade to \"renew\" as a user who may get its placements" PLACEMENTS;
+    Withdrawing: "Works of an earlier run or try are on their way out; then the cluster waits for its turn.", next Waits "works of an earlier try are on their way out" WORKS;
+    Conflict: "Another upgrade has the cluster, or a work of that name is there which is nobody's upgrade.", next Needed "let the other upgrade end, or take the cluster out of one of them; a work of nobody's upgrade has to be deleted by hand" WORKS;
+    ClusterUnavailable: "The cluster does not answer. It is upgraded when it does.", next Needed "bring the cluster back; it is upgraded when it answers" CLUSTER;
+    ClusterIDUnknown [NeedsAdmin]: "Neither the label clusterID nor the claim id.openshift.io tells the id of the cluster.", next Needed "give the cluster the label clusterID, or let it claim id.openshift.io; a cluster that is no OpenShift is not to be selected" CLUSTER;
+    ClusterRemoved: "The cluster has left the hub while it was upgraded.", next Needed "the cluster has left the hub; a new value of the annotation forgets it" RETRY;
+    PrecheckFailed [NeedsAdmin]: "The cluster cannot go there: it has a higher version, or a minor version would be left out.", next Needed "ask for a version that the cluster can go to, or do not select it" CLUSTER;
+    PreActionDegraded [NeedsAdmin]: "The action before the upgrade has failed on the cluster. It is upgraded when the action succeeds after all.", next Needed "mend what failed on the cluster, so that the action succeeds; the cluster is then upgraded" WORKS;
+    PreActionFailed: "The action before the upgrade took longer than it may.", next Needed "mend the cluster, then have those that failed tried again; OpenShift has no way back to the version before" RETRY;
+    PostActionFailed: "The action after the upgrade has failed or took longer than it may.", next Needed "mend the cluster, then have those that failed tried again; OpenShift has no way back to the version before" RETRY;
+    NotApplied [TimedOut]: "The cluster has not taken the work within clusterUpgradeTimeout; the work was withdrawn.", next Needed "mend the cluster, then have those that failed tried again; OpenShift has no way back to the version before" RETRY;
+    UpgradeTimeout [TimedOut]: "The upgrade took longer than clusterUpgradeTimeout. The cluster is no longer told anything, only looked at; if it arrives, the message says so.", next Needed "mend the cluster, then have those that failed tried again; OpenShift has no way back to the version before" RETRY;
+    OperatorsFailed: "The Job that approves upgrades of operators has failed.", next Needed "mend the cluster, then have those that failed tried again; OpenShift has no way back to the version before" RETRY;
+    OperatorsTimeout [TimedOut]: "The Job that approves upgrades of operators took longer than operatorsUpgradeTimeout.", next Needed "mend the cluster, then have those that failed tried again; OpenShift has no way back to the version before" RETRY;
+    RunCompleted: "An event of an upgrade: all clusters are upgraded.";
+    RunFailed: "An event of an upgrade: every cluster has ended, and not all are upgraded.";
+    ClusterUpgradeStarted: "An event of an upgrade: the upgrade of a cluster has begun.";
+    ClusterUpgradeCompleted: "An event of an upgrade: the upgrade of a cluster is complete.";
+    ClusterUpgradeFailed: "An event of an upgrade: the upgrade of a cluster has failed.";
+    ClusterHeld: "An event of an upgrade: a cluster cannot start.";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_reason_is_read_back_from_its_word_and_has_a_sentence() {
+        for reason in Reason::ALL {
+            assert_eq!(Reason::of(reason.as_str()), Some(*reason));
+            assert!(reason.says().ends_with('.'), "{reason}: {}", reason.says());
+        }
+        assert_eq!(Reason::of("Nonsense"), None);
+    }
+
+    #[test]
+    fn no_reason_is_of_two_outcomes() {
+        let outcomes = [Class::UnderWay, Class::Succeeded, Class::Failed, Class::Turn];
+        for reason in Reason::ALL {
+            let of = outcomes.iter().filter(|class| reason.is(**class)).count();
+            assert!(of <= 1, "{reason}");
+        }
+    }
+}
