@@ -285,28 +285,22 @@ fn the_page_shows_the_packages_as_cargo_has_them() {
 
 /// The layers, the highest first, and what each package uses.
 fn picture() -> String {
-    let mut picture = String::from("\n```text\n");
-    let program = ["tidegate (src/)".to_owned()];
-    for (layer, packages) in LAYERS.iter().rev() {
-        let names = packages.iter().map(|name| (*name).to_owned());
-        let shown: Vec<String> = match *layer {
-            "faces" => names.chain(program.clone()).collect(),
-            _ => names.collect(),
-        };
-        picture.push_str(&format!("{layer:<10} {}\n", shown.join("  ")));
-    }
-    picture.push_str("```\n\n| package | uses |\n|---|---|\n");
-    for name in packages() {
-        let used = uses_of(name);
-        let used = if used.is_empty() {
-            "–".to_owned()
-        } else {
-            used.join(", ")
-        };
-        picture.push_str(&format!("| `crates/{name}` | {used} |\n"));
-    }
-    picture.push('\n');
-    picture
+    let layers = LAYERS.iter().rev().map(|(layer, packages)| {
+        let program = (*layer == "faces").then_some("tidegate (src/)");
+        let names: Vec<&str> = packages.iter().copied().chain(program).collect();
+        format!("{layer:<10} {}", names.join("  "))
+    });
+    let rows = packages().map(|name| match uses_of(name).join(", ") {
+        none if none.is_empty() => format!("| `crates/{name}` | – |"),
+        used => format!("| `crates/{name}` | {used} |"),
+    });
+    let layers: Vec<String> = layers.collect();
+    let rows: Vec<String> = rows.collect();
+    format!(
+        "\n```text\n{}\n```\n\n| package | uses |\n|---|---|\n{}\n\n",
+        layers.join("\n"),
+        rows.join("\n")
+    )
 }
 
 /// The versions, lints and profiles that the two workspaces must have in common, so that both share what is compiled.
@@ -339,9 +333,11 @@ fn the_two_workspaces_agree() {
         });
         names.map(|name| (name.clone(), section(text, &name))).collect()
     };
-    if profiles(&ours) != profiles(&theirs) {
-        faults.push("[profile.dev] or [profile.release] differ".to_owned());
-    }
+    let has = profiles(&ours);
+    let other = profiles(&theirs)
+        .into_iter()
+        .filter(|(name, lines)| has.get(name) != Some(lines));
+    faults.extend(other.map(|(name, _)| format!("[{name}] differs")));
     let (ours, theirs) = (read("Cargo.lock"), read("dev/Cargo.lock"));
     let ours = locked(&ours);
     let other = locked(&theirs)

@@ -413,3 +413,15 @@ fn tokens_are_not_taken_in_the_clear_from_elsewhere() {
         ended.stderr
     );
 }
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a browser: tests/web/run looks for it first"]
+async fn a_browser_shows_what_the_hub_has() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (_hub, admin) = hub_with_rbac(folder.path()).await;
+    let mut look = std::process::Command::new(repository("tests/web/look"));
+    look.arg(env!("CARGO_BIN_EXE_tidegate")).arg(admin);
+    look.args(std::env::var_os("PICTURES").filter(|folder| !folder.is_empty()));
+    let looked = tokio::task::block_in_place(|| look.status());
+    assert!(looked.expect("the script starts").success());
+}

@@ -45,7 +45,7 @@ impl Arrival {
     }
 
     /// Returns the condition that says so.
-    pub(super) fn wish<'a>(self, reason: Reason, message: &'a str) -> Wish<'a> {
+    pub(super) fn wish(self, reason: Reason, message: &str) -> Wish<'_> {
         Wish::new("Reconciling", Status::True, reason, message).since(self.since)
     }
 }

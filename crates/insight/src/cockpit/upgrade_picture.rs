@@ -113,7 +113,7 @@ fn cluster(view: &View<'_>, seen: &ClusterOutlook) -> ClusterView {
     let (reason, message) = match seen.waits {
         Some(hold) if state == ClusterState::Waiting => (hold.word(), hold.sentence().to_owned()),
         Some(_) | None => {
-            let reason = record.reason.map_or(record.phase.word(), Reason::as_str);
+            let reason = record.reason.map_or_else(|| record.phase.word(), Reason::as_str);
             (reason, record.message.clone())
         }
     };

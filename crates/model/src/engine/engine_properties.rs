@@ -6,7 +6,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use proptest::prelude::*;
 
-use super::engine::*;
+use super::decide::*;
 use super::stages::Stages;
 use crate::{Limit, MandatoryGroup, Percent, Rest, Tolerance};
 

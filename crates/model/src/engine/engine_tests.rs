@@ -6,7 +6,7 @@
 
 use std::num::NonZeroU32;
 
-use super::engine::*;
+use super::decide::*;
 use crate::{Limit, MandatoryGroup, Percent, Rest, Tolerance};
 use jiff::Timestamp;
 use std::time::Duration;

@@ -3,7 +3,7 @@
 //! Decides stages, slots, soak times, deadlines and tolerated failures for units of any kind: clusters with an add-on, clusters that
 //! upgrade. Never knows what a unit is, never remembers, and never asks what time it is.
 
-mod engine;
+mod decide;
 mod pacing;
 mod stages;
 
@@ -12,7 +12,7 @@ mod engine_properties;
 #[cfg(test)]
 mod engine_tests;
 
-pub use engine::{
+pub use decide::{
     Breach, Counts, Course, Decision, Group, Hold, StageCounts, Unit, UnitState, Verdict, decide,
     decide_beside, end, is_promoted,
 };

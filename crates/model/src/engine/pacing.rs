@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::{Limit, Pace, ProgressDeadline, RolloutStrategy, Tolerance};
 
-use super::engine::Course;
+use super::decide::Course;
 
 /// Returns the course that a strategy asks for; `per_group` is the placement's own size of groups.
 pub fn course(strategy: &RolloutStrategy, per_group: Option<Limit>) -> Course {

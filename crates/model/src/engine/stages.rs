@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use super::engine::{Course, Group, Hold, StageCounts, Unit, UnitState, Verdict};
+use super::decide::{Course, Group, Hold, StageCounts, Unit, UnitState, Verdict};
 use crate::Rest;
 
 /// Groups that go together, one stage after the other.

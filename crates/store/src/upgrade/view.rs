@@ -56,6 +56,7 @@ impl View<'_> {
     }
 
     /// Returns the same view without copies of clusters and works: the caller has its own.
+    #[must_use]
     pub fn clone_sources(&self) -> Self {
         Self {
             upgrade: self.upgrade,
