@@ -385,7 +385,7 @@ const PLAYERS: [&str; 5] = [
     "spokes/",
     "fleetbench/",
     "managed-fields/",
-    "upgrade/src/sim/",
+    "upgrade/sim/",
 ];
 
 #[test]
