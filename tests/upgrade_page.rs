@@ -14,6 +14,7 @@ fn sources() -> Vec<(String, String)> {
     let mut folders: Vec<PathBuf> = vec![
         repository("crates/plan/src/upgrade"),
         repository("crates/model/src/upgrade"),
+        repository("crates/store/src/upgrade"),
         repository("tests"),
     ];
     let mut found = Vec::new();
