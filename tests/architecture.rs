@@ -318,14 +318,20 @@ fn the_two_workspaces_agree() {
             faults.push(format!("[{table}] differs"));
         }
     }
-    let versions = section(&ours, "workspace.dependencies");
-    let further = section(&theirs, "workspace.dependencies");
-    let from_outside = further.iter().filter(|line| !line.contains("{ path = "));
-    faults.extend(
-        from_outside
-            .filter(|line| !versions.contains(line))
-            .map(|line| format!("the product's workspace does not have: {line}")),
-    );
+    let versions = |manifest: &str| -> BTreeMap<String, String> {
+        let lines = section(manifest, "workspace.dependencies").into_iter();
+        let from_outside = lines.filter(|line| !line.contains("path = "));
+        let pairs = from_outside.filter_map(|line| {
+            let (name, version) = line.split_once(" = ")?;
+            Some((name.to_owned(), version.to_owned()))
+        });
+        pairs.collect()
+    };
+    let (has, further) = (versions(&ours), versions(&theirs));
+    let other = further
+        .iter()
+        .filter(|(name, version)| has.get(*name).is_some_and(|ours| ours != *version));
+    faults.extend(other.map(|(name, version)| format!("{name} = {version} differs")));
     let profiles = |text: &str| -> BTreeMap<String, Vec<String>> {
         let names = text.lines().filter_map(|line| {
             let name = line.strip_prefix('[')?.strip_suffix(']')?;
