@@ -135,7 +135,7 @@ fn report(case: &Case, failure: Failure) -> String {
     writeln!(text, "what happened last:\n  {}", failure.trail.join("\n  ")).expect("text");
     writeln!(
         text,
-        "again: CONVERGENCE_SEED={seed} cargo test --test suite convergence::"
+        "again: CONVERGENCE_SEED={seed} cargo test --workspace --test suite convergence::"
     )
     .expect("text");
     text

@@ -1,4 +1,4 @@
-//! The five addresses of the gate.
+//! The addresses of the webhook server: admission, conversion and probes.
 //!
 //! Decides what is a well-formed question and which HTTP status everything else gets. An API server takes every other status than
 //! 200 for a webhook that failed, and stores the object where that is ignored: so whatever is a question, and too large, or

@@ -1,5 +1,5 @@
 //! The manager under test, as a process: a store of its own fed by watches, the planner, an applier with preconditions, pauses
-//! and expectations, in the order in which `controllers/drive` does it.
+//! and expectations, in the order in which `controllers/runtime/reconciler` does it.
 //!
 //! Never looks at the hub but through watches and the answers to its writes. A crash is a new one.
 

@@ -3,7 +3,7 @@
 //! `watch_tap` hears what the watches show, `judge_loop` decides what to judge and when, `fetch` reads objects again, `standing_reports` knows which
 //! reports stand and which should, `report_watch` follows the kinds of reports, `apply` writes them, `compliance_events` tells of objects that have
 //! begun or ceased to be at fault. What is wrong with an object is
-//! decided by the audit room; the audit of plans is another thing (`controllers/audit.rs`).
+//! decided by the package `audit`.
 
 mod apply;
 mod compliance_events;

@@ -1,4 +1,4 @@
-//! The only code that changes the hub: creates, merge patches, status patches and deletions, each with its precondition.
+//! The only code that writes what a plan says: creates, merge patches, status patches and deletions, each with its precondition.
 //!
 //! Decides nothing. A write that meets another revision than it was planned from fails, and its owner is planned for again.
 //! Never begins a write after the end was asked for, or after another replica or OCM's manager has begun to write.

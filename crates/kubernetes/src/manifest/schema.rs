@@ -1,7 +1,7 @@
 //! The schemas of Kubernetes' own kinds, as a table that is read once.
 //!
 //! Decides how the table is written: a block a definition, a line a field, its name and its type. Made from k8s-openapi
-//! (`tests/table.rs`), without the prose that would be most of it.
+//! (`tests/manifest_table.rs`), without the prose that would be most of it.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;

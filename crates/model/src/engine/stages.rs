@@ -1,6 +1,6 @@
 //! The stages of a course: groups that go together, one stage after the other, and the gate of each.
 //!
-//! Decides how many units of a stage may start. Never decides about a single unit (`engine.rs`).
+//! Decides how many units of a stage may start. Never decides about a single unit (`decide.rs`).
 
 use std::collections::BTreeMap;
 

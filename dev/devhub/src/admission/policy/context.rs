@@ -1,6 +1,6 @@
 //! What policies look at besides the request.
 //!
-//! Decides nothing: the hub's store answers (`rest/surroundings.rs`).
+//! Decides nothing: the hub's store answers (`rest/admission_context.rs`).
 
 use std::fmt;
 use std::sync::Arc;
