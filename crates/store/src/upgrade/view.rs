@@ -187,12 +187,12 @@ pub struct Manifest {
     pub feedback: BTreeMap<String, String>,
 }
 
-/// Whether a cluster is told, or only looked at.
+/// Whether a work changes its cluster or only reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// It is told.
+    /// It applies its manifests.
     Apply,
-    /// It is looked at: it took too long, and whatever comes now, comes without us.
+    /// It reports: the upgrade took longer than it may.
     ReadOnly,
 }
 
