@@ -267,8 +267,7 @@ fn uses_of(name: &str) -> Vec<String> {
 
 #[test]
 fn the_page_shows_the_packages_as_cargo_has_them() {
-    const BEGIN: &str =
-        "<!-- generated: packages (UPDATE_EXPECT=1 cargo test --workspace --test suite -- architecture::) -->\n";
+    const BEGIN: &str = "<!-- generated: packages (UPDATE_EXPECT=1 cargo test --workspace --test suite -- architecture::) -->\n";
     const END: &str = "<!-- end of generated -->";
     let path = root().join("ARCHITECTURE.md");
     let page = fs::read_to_string(&path).expect("the page");
