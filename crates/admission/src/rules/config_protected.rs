@@ -28,7 +28,7 @@ pub(crate) const ON_ADDONS: &[Rule<Addon>] = &[
     Rule::warns(
         DEPRECATED,
         Operations::CreateAndUpdate,
-        "A field is one that somebody reads.\n\n\
+        "A deprecated field is not set.\n\n\
               `spec.addOnConfiguration` is of an earlier form of configuration, and nothing happens by it. Warns: name types and \
               defaults in `spec.supportedConfigs` (`v1beta1` has `spec.defaultConfigs`). An empty value does not warn: OCM's \
               conversion stores `addOnConfiguration: {}` in every add-on that is written as `v1beta1`.",

@@ -53,7 +53,7 @@ pub(crate) const ON_CLUSTER_ADDONS: &[Rule<ClusterAddon>] = &[Rule::warns(
 pub(crate) const ON_DEPLOYMENT_CONFIGS: &[Rule<DeploymentConfig>] = &[Rule::warns(
     CONFIG_IN_USE,
     Operations::Delete,
-    "A configuration is deleted when nobody runs with it any more.\n\n\
+    "A configuration is deleted when no cluster uses it any more.\n\n\
           Clusters keep the work that they have, and nothing else reaches them until the configuration is back or the reference \
           leads elsewhere (`ConfigurationNotFound`). Warns once for each add-on, with the number of its clusters that run with \
           the object, or that would be made with it. Of a template that stands for a version, those that have the version count. \

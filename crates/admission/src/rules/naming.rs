@@ -62,7 +62,7 @@ pub(crate) const ON_CLUSTER_ADDONS: &[Rule<ClusterAddon>] = &[
     Rule::warns(
         UNKNOWN_CLUSTER,
         Operations::Create,
-        "A ManagedClusterAddOn stands in the namespace of a cluster.\n\n\
+        "A ManagedClusterAddOn is in the namespace of a cluster.\n\n\
               The namespace is the name of a ManagedCluster. In any other namespace nothing is ever installed. Warns, \
               with the nearest name.",
         unknown_cluster,

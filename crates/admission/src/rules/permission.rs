@@ -53,7 +53,7 @@ pub(crate) const ON_TEMPLATES: &[Rule<Template>] = &[
     Rule::refuses(
         AUTHOR,
         Operations::CreateAndUpdate,
-        "Nobody gives away through a template what he may not give away himself.\n\n\
+        "A template grants only what its author may grant.\n\n\
               Who adds a permission has to be allowed the verb `bind` on its role, in its namespace or, for CurrentCluster, \
               in all of them, as for a role binding. The hub is asked (SubjectAccessReview); where it does not answer in time \
               the permission is refused, because nothing would ask again. Permissions that were there before are not asked \

@@ -19,7 +19,7 @@ const BINDING_IN_USE: &str = "deletion/binding-in-use";
 pub(crate) const ON_PLACEMENTS: &[Rule<Placement>] = &[Rule::warns(
     PLACEMENT_IN_USE,
     Operations::Delete,
-    "A Placement is deleted when no add-on goes by it any more.\n\n\
+    "A Placement is deleted when no add-on refers to it any more.\n\n\
           Deleting it uninstalls nothing: its clusters keep the add-on, and no change reaches them any more; a cluster that is \
           new gets nothing. Warns once for each ClusterManagementAddOn that names the Placement, in its install strategy or for the \
           rollout of `spec.configuration`, with the number of clusters. Take the Placement out of the add-on first.",

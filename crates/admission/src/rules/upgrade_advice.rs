@@ -69,7 +69,7 @@ pub(crate) const ON_UPGRADES: &[Rule<Upgrade>] = &[
     Rule::warns(
         UNDER_WAY,
         Operations::Delete,
-        "An upgrade is deleted when no cluster is on its way.\n\n\
+        "An upgrade is deleted when none of its clusters is being upgraded.\n\n\
               Its works go with it, and nobody looks at its clusters any more. What a cluster has begun it goes on with: OpenShift has no \
               way back. Warns with the number of clusters. `spec.suspend` lets nothing new start.",
         under_way,

@@ -26,7 +26,7 @@ pub(super) const RULES: &[Rule<Template>] = &[
     Rule::refuses(
         rule::SIGNER_SUBJECT,
         Operations::CreateAndUpdate,
-        "A certificate of a custom signer names nobody whom the hub would believe.\n\n\
+        "A certificate of a custom signer names no user or group that the hub trusts.\n\n\
               Users, groups and organizational units that begin with `system:`, `kubeadm:` or `tidegate:` are the hub's own, and those that begin with \
               `open-cluster-management:` belong to clusters and other add-ons, `open-cluster-management:<add-on>` aside. If \
               the hub trusts the signer's certificate, or comes to, such a name is a key to it. Refused, and never approved \
