@@ -7,9 +7,9 @@
     reason = "a bench may panic"
 )]
 
-#[path = "../tests/testkit/status_table.rs"]
+#[path = "../tests/kit/status_table.rs"]
 mod status_table;
-#[path = "../tests/testkit/world.rs"]
+#[path = "../tests/kit/world.rs"]
 #[expect(dead_code, reason = "stories need more of the world than a measurement")]
 mod world;
 

@@ -14,7 +14,7 @@ use kube::Api;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-#[path = "../../../tests/testkit/kubectl.rs"]
+#[path = "../../../tests/kit/kubectl.rs"]
 mod program;
 
 /// A hub and a folder for kubectl's files.

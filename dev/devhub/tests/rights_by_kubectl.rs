@@ -8,7 +8,7 @@ use devhub::{Authz, Controller, DevHub};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
-#[path = "../../../tests/testkit/kubectl.rs"]
+#[path = "../../../tests/kit/kubectl.rs"]
 mod kubectl;
 
 /// A hub with access control, and a folder for kubectl's files.

@@ -1,7 +1,7 @@
 //! Every call that Tidegate sends to a hub, with the role that grants it.
 //!
 //! One table: what is read of a kind comes from its row in the store, the rest is listed here. The doctor asks about its rows,
-//! `manifests/rbac` grants its rows and nothing else, and the tests record what is really sent (`tests/rights_on_hub.rs`). A kind that is
+//! `manifests/rbac` grants its rows and nothing else, and the tests record what is really sent (`tests/hub/rights.rs`). A kind that is
 //! watched has `get` beside `list` and `watch`: what a list no longer shows is read by its name before it counts as deleted.
 
 use crate::doctor::rights::Right;
@@ -631,7 +631,7 @@ fn of_configurations(role: Role) -> Vec<Call> {
 fn of_reports_and_events() -> Vec<Call> {
     const OF: Role = Role::Controllers;
     const ALL: &[&str] = &["get", "list", "watch", "create", "update", "delete"];
-    const OTHER: &str = "a hub serves this kind of report: tests/audit_on_hub.rs";
+    const OTHER: &str = "a hub serves this kind of report: tests/hub/audit.rs";
     const REPORT: &str = "the reports of the audit";
     const WG: &str = "wgpolicyk8s.io";
     const OPEN: &str = "openreports.io";
