@@ -19,7 +19,7 @@ mod pure {
     mod approvals_checked;
     mod architecture;
     mod audit_footprint;
-    mod backstop;
+    pub(super) mod backstop;
     mod check_metadata;
     mod clocks;
     mod cockpit;
@@ -34,10 +34,10 @@ mod pure {
     mod forecast;
     mod four_doors;
     mod generated;
-    mod health;
+    pub(super) mod health;
     mod identity_properties;
-    mod install_kit;
-    mod kstatus;
+    pub(super) mod install_kit;
+    pub(super) mod kstatus;
     mod linear_reading;
     mod manifests_fit;
     mod monitoring;

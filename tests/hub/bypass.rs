@@ -22,9 +22,9 @@ use expect_test::expect;
 use rig::{Rig, address, ask, collection};
 use serde_json::{Value, json};
 
-use crate::pure::backstop::refusals;
 use crate::kit::asked::Asked;
 use crate::kit::search;
+use crate::pure::backstop::refusals;
 
 /// What became of one try.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -10,10 +10,10 @@ use kube::{Api, Client};
 use serde_json::Value;
 use tidegate::controllers::TideOptions;
 
-use crate::pure::health::judged;
-use crate::pure::kstatus::{Health, kstatus};
 use crate::kit::hubs;
 use crate::kit::manifests::documents;
+use crate::pure::health::judged;
+use crate::pure::kstatus::{Health, kstatus};
 
 const CLUSTERS: usize = 3;
 

@@ -11,10 +11,10 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use store::Facts;
 
-use crate::pure::properties_admission::addons;
 use crate::kit::asked::{Asked, resource};
 use crate::kit::pages::pages;
 use crate::kit::search::amount;
+use crate::pure::properties_admission::addons;
 
 /// A policy whose expressions are compiled.
 struct Compiled {

@@ -23,7 +23,8 @@ fn every_difference_names_tests_that_exist() {
 #[test]
 fn a_name_that_is_gone_is_a_fault() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let section = "9: x\nTidegate: y\nShown by: `tests/pure/architecture.rs: nobody_has_this`, `tests/nowhere.rs`";
+    let section =
+        "9: x\nTidegate: y\nShown by: `tests/pure/architecture.rs: nobody_has_this`, `tests/nowhere.rs`";
     assert_eq!(faults(root, section).len(), 2);
     assert_eq!(faults(root, "9: x\nTidegate: y\nShown by: -").len(), 1);
 }

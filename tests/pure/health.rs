@@ -12,8 +12,8 @@ use mlua::{Lua, LuaOptions, StdLib, Table};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::pure::kstatus::{Health, kstatus};
 use crate::kit::manifests::{documents, repository};
+use crate::pure::kstatus::{Health, kstatus};
 
 /// The kinds that have a check, in the order of the patch; the group of ours is that of its definition.
 const KINDS: [(&str, &str); 6] = [

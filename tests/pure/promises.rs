@@ -125,7 +125,10 @@ fn every_promise_is_held_by_tests_that_exist() {
             }
         }
     }
-    assert!(!has_test("tests/pure/promises.rs", "asks"), "a function is no test");
+    assert!(
+        !has_test("tests/pure/promises.rs", "asks"),
+        "a function is no test"
+    );
     assert!(!has_test("tests/pure/promises.rs", "never_written"));
 }
 

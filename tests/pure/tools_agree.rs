@@ -16,8 +16,8 @@ use operate::doctor::{Finding, Fleet, HubFacts, Reading, Severity, examine};
 use serde_json::{Value, json};
 use store::{Kind, ObjectKey};
 
-use crate::pure::kstatus::{Health, kstatus};
 use crate::kit::world::World;
+use crate::pure::kstatus::{Health, kstatus};
 
 /// What is seen of one rollout.
 #[expect(clippy::struct_excessive_bools, reason = "each fact is asserted for itself")]

@@ -5,8 +5,8 @@
 
 use serde_json::{Value, json};
 
-use crate::pure::manifests_fit::unfit;
 use crate::kit::manifests::repository;
+use crate::pure::manifests_fit::unfit;
 
 fn example() -> Value {
     let text = std::fs::read_to_string(repository("tests/data/upgrades/example.yaml")).expect("the example");
