@@ -53,6 +53,7 @@ mod pure {
     mod promises;
     mod properties_admission;
     mod real_assets;
+    mod reference_pages;
     mod removals;
     mod rendered_works;
     mod rule_pages;
