@@ -1,7 +1,7 @@
 //! What a cluster's own agent can get out of its rights on a dev hub with access control: nothing but its own identity.
 //!
 //! The controllers run as a service account with the shipped roles; the agent has what Open Cluster Management gives it:
-//! certificates to ask for, statuses and works of its own namespace. The manifests are those of `tests/attacks/`.
+//! certificates to ask for, statuses and works of its own namespace. The manifests are those of `tests/data/attacks/`.
 
 use std::process::Command;
 
@@ -121,7 +121,7 @@ impl Scene {
     }
 
     async fn load(&self, attack: &str) {
-        for object in documents(&format!("tests/attacks/{attack}.yaml")) {
+        for object in documents(&format!("tests/data/attacks/{attack}.yaml")) {
             self.hub
                 .preload(&object)
                 .await
@@ -376,7 +376,7 @@ fn the_gate_refuses_what_asks_for_more_than_its_own() {
         ("foreign-template", Some(1), "[template/other-addon]"),
     ];
     for (attack, code, rule) in rows {
-        let file = repository(&format!("tests/attacks/{attack}.yaml"));
+        let file = repository(&format!("tests/data/attacks/{attack}.yaml"));
         let checked = Command::new(env!("CARGO_BIN_EXE_tidegate"))
             .arg("check")
             .arg(file)

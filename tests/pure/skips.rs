@@ -3,7 +3,7 @@
 use std::process::{Command, Output};
 
 /// A test that runs Helm and nothing else.
-const TEST: &str = "install_kit::the_chart_says_what_it_cannot_do";
+const TEST: &str = "pure::install_kit::the_chart_says_what_it_cannot_do";
 
 /// Runs that test in a process of its own, where no program is on the PATH.
 fn run_without_programs(skips: &std::path::Path, no_skip: &str) -> (Output, String) {
