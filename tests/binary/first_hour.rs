@@ -47,35 +47,43 @@ fn commands(page: &str) -> Vec<(&str, Outcome<'_>)> {
         .collect()
 }
 
-/// A dev hub in a folder, as in the first terminal.
-struct Terminal {
-    dev: Child,
+/// A folder with the binary on the path and, after `start`, a development hub.
+pub(crate) struct Terminal {
+    dev: Option<Child>,
     folder: tempfile::TempDir,
 }
 
 impl Terminal {
-    fn open() -> Self {
+    pub(crate) fn open() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         std::fs::create_dir(folder.path().join("bin")).expect("writable");
         let program = env!("CARGO_BIN_EXE_tidegate");
         std::os::unix::fs::symlink(program, folder.path().join("bin/tidegate")).expect("writable");
-        let out = folder.path().join("dev.out");
+        Self { dev: None, folder }
+    }
+
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Starts the development hub, as in the first terminal, and waits until it is ready.
+    pub(crate) fn start(&mut self, arguments: &[&str]) {
+        let out = self.folder.path().join("dev.out");
         let dev = tidegate()
-            .args(["dev", "--clusters", "6"])
-            .current_dir(folder.path())
-            .env("HOME", folder.path())
+            .args(arguments)
+            .current_dir(self.folder.path())
+            .env("HOME", self.folder.path())
             .stdout(std::fs::File::create(&out).expect("writable"))
             .stderr(Stdio::null())
             .spawn()
             .expect("the binary starts");
-        let terminal = Self { dev, folder };
+        self.dev = Some(dev);
         until("the hub is ready", || {
             std::fs::read_to_string(&out).is_ok_and(|text| text.contains("READY"))
         });
-        terminal
     }
 
-    fn types(&self, command: &str) -> Run {
+    pub(crate) fn types(&self, command: &str) -> Run {
         let path = std::env::var("PATH").unwrap_or_default();
         let folder: &Path = self.folder.path();
         let ran = Command::new("bash")
@@ -112,8 +120,10 @@ impl Terminal {
 
 impl Drop for Terminal {
     fn drop(&mut self) {
-        self.dev.kill().ok();
-        self.dev.wait().ok();
+        if let Some(dev) = &mut self.dev {
+            dev.kill().ok();
+            dev.wait().ok();
+        }
     }
 }
 
@@ -122,7 +132,8 @@ fn every_command_of_the_first_hour_does_what_the_page_says() {
     let page = std::fs::read_to_string(repository("docs/first-hour.md")).expect("the page");
     let all = commands(&page);
     assert!(all.len() > 20, "they are found: {}", all.len());
-    let terminal = Terminal::open();
+    let mut terminal = Terminal::open();
+    terminal.start(&["dev", "--clusters", "6"]);
     for (command, outcome) in &all {
         terminal.promises(command, outcome);
     }

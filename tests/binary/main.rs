@@ -36,6 +36,7 @@ mod files;
 mod first_hour;
 mod fleetbench;
 mod gitops;
+mod guides;
 mod hook;
 mod hostile;
 mod installed;
