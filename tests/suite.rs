@@ -44,6 +44,7 @@ mod pure {
     mod mutations;
     mod namespace_facts;
     mod neighbours;
+    mod plain_words;
     mod plan_memo;
     mod plan_properties;
     mod plan_scripts;
@@ -52,6 +53,7 @@ mod pure {
     mod policies_in_the_gate;
     mod promises;
     mod properties_admission;
+    mod rbac_manifests;
     mod real_assets;
     mod reference_pages;
     mod removals;

@@ -344,14 +344,16 @@ const SEE: &[&str] = &["list", "watch"];
 const PATCH: &[&str] = &["patch"];
 const CREATE: &[&str] = &["create"];
 
-const WATCHED: &str = "what plans, rules and policies are made from";
-const CONFIRMED: &str = "before an instance is removed, and what a list no longer shows";
+/// Purpose of watching a kind.
+pub const WATCHED: &str = "what plans, rules and policies are made from";
+/// Purpose of reading an object of a watched kind by its name.
+pub const CONFIRMED: &str = "before an instance is removed, and what a list no longer shows";
 const LEFT_OUT: &str = "a list has left out an object, or a watch has not shown an own write in time";
 const AUDITED: &str = "too many objects change at once for the audit to keep them all";
 const FORMER: &str = "the hub has the definition of the former group of policies";
 
 const NO_DEFINITIONS: &str = "kinds that come later are noticed within a minute";
-const NO_ERASURE: &str = "it is not noticed that the hub's conversion erases fields";
+const NO_ERASURE: &str = "erased fields are not noticed";
 const NO_WEBHOOKS: &str = "edits of the webhooks are not noticed";
 const NO_KEYS: &str = "replicas do not accept each other's records";
 const NO_REPORTS: &str = "the audit writes no reports";
