@@ -88,8 +88,8 @@ test_each! {
     merged_configs_alike
     merged_configs_off
     missing_config
+    no_clusters_selected
     no_grace
-    nobody_selected
     odd_decisions
     opt_out
     owners
