@@ -1,6 +1,6 @@
 """What a person sees on the page, compared with what `tidegate rollout status -o json` says.
 
-Decides whether the page is right, live, closed to strangers, and usable with keys, a screen reader, a small screen and in the dark."""
+Checks that the page is correct and live, requires authentication, and is usable with the keyboard, a screen reader, a small screen and in dark mode."""
 
 import argparse
 import json
@@ -68,7 +68,7 @@ def main():
     args = parser.parse_args()
     looker = Looker(args)
     try:
-        for step in (looker.strangers, looker.same, looker.live, looker.keys, looker.shape, looker.screens, looker.closed):
+        for step in (looker.unauthorized, looker.same, looker.live, looker.keys, looker.shape, looker.screens, looker.closed):
             begun = time.monotonic()
             step()
             print(f"ok {time.monotonic() - begun:5.1f} s  {step.__doc__}")
@@ -98,7 +98,7 @@ class Looker:
         self.browser.type("#token", token + ENTER)
 
     def shown(self):
-        """What the page says, in the words of the JSON."""
+        """The content of the page, with the names of the JSON."""
         return self.browser.run("""
             const at = (place, name) => document.querySelector(place)?.dataset[name] ?? '';
             return {name: at('#rollout', 'rollout'), phase: document.getElementById('phase')?.innerText, message: document.getElementById('message').innerText,
@@ -114,17 +114,17 @@ class Looker:
             said["phase"], said["message"], [wave["state"] for wave in said["waves"]], len(said["clusters"]))
         return said if same and counted else None
 
-    def strangers(self):
-        """a stranger sees nothing, and neither does whoever has no rights"""
-        for name in ("nobody", "reader"):
+    def unauthorized(self):
+        """without a valid token, or with a token without permissions, the page shows nothing"""
+        for name in ("unprivileged", "reader"):
             self.kubectl("create", "serviceaccount", name)
         self.kubectl("create", "clusterrole", "look", "--verb=get,list,watch", "--resource=*.*")
         self.kubectl("create", "clusterrolebinding", "look", "--clusterrole=look", "--serviceaccount=default:reader")
         self.browser.open(self.origin)
-        self.enter("of-nobody")
+        self.enter("invalid-token")
         self.browser.until("the token is refused", lambda: "does not know" in self.browser.text("#door-why"))
         assert "helloworld" not in self.browser.text("body")
-        self.enter(self.kubectl("create", "token", "nobody"))
+        self.enter(self.kubectl("create", "token", "unprivileged"))
         self.browser.until("it is said what is left out", lambda: "left out" in self.browser.text("#list-note"))
         body = self.browser.run("return document.documentElement.outerHTML")
         assert "helloworld" not in body and "cluster1" not in body, body
