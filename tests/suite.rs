@@ -32,7 +32,7 @@ mod pure {
     mod effort;
     mod enforcement;
     mod forecast;
-    mod four_doors;
+    mod four_ways;
     mod generated;
     pub(super) mod health;
     mod identity_properties;

@@ -74,7 +74,7 @@ async fn added_fields_outlast_writes_of_both_versions_and_leave_without_a_trace(
     let (authority, chain, key) = certificate(folder.path());
     let mut program = Serve::start(&kubeconfig, &chain, &key);
     tokio::task::block_in_place(|| {
-        refused_where_nobody_answers(&kubeconfig);
+        fails_if_no_hub_answers(&kubeconfig);
         let author = Author(&kubeconfig);
         author.directs(&program.url, authority.ca_pem());
         let before = all(&kubeconfig);
@@ -94,7 +94,7 @@ async fn added_fields_outlast_writes_of_both_versions_and_leave_without_a_trace(
     hub.shutdown().await;
 }
 
-fn refused_where_nobody_answers(kubeconfig: &Path) {
+fn fails_if_no_hub_answers(kubeconfig: &Path) {
     let before = all(kubeconfig);
     for command in ["plan", "apply"] {
         let refused = definitions(kubeconfig, &[command]);
@@ -255,7 +255,7 @@ fn operators() -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_operators_definitions_are_left_alone_until_somebody_takes_them_over() {
+async fn an_operators_crds_are_not_changed_until_they_are_taken_over() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut crds = of_one_version();
     for crd in &mut crds {
@@ -293,7 +293,7 @@ async fn an_operators_definitions_are_left_alone_until_somebody_takes_them_over(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn hubs_that_drop_fields_and_hubs_without_definitions_are_told() {
+async fn hubs_that_drop_fields_and_hubs_without_crds_are_reported() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut crds = theirs();
     for crd in &mut crds {
@@ -316,8 +316,8 @@ async fn hubs_that_drop_fields_and_hubs_without_definitions_are_told() {
         }
     });
     hub.shutdown().await;
-    let nobody = definitions(&folder.path().join("none"), &["plan"]);
-    assert_eq!(nobody.code, Some(2), "{}", nobody.stderr);
+    let unreachable = definitions(&folder.path().join("none"), &["plan"]);
+    assert_eq!(unreachable.code, Some(2), "{}", unreachable.stderr);
 }
 
 /// The commands of a page that change a hub, as an administrator copies them.

@@ -1,8 +1,7 @@
-//! Addresses that a program is told before it listens there.
+//! Addresses that are passed to a program before it listens there.
 //!
-//! Decides that they are below the ports which Linux gives to a program that asks for any: of those, another program of the tests
-//! may be given the same one in the moment before it is bound, or while a gate is replaced by the next.
-//! Never holds one: who is told it binds it.
+//! Their ports are below Linux' ephemeral ports: otherwise another test program might get the same port in the moment before it is
+//! bound, or while one webhook process replaces another. They are not bound here, but by the program that gets them.
 
 use std::net::{SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -1,4 +1,4 @@
-//! How a policy is written, with the real binary: begun, looked over, tested, once more at every change.
+//! Writing a policy with the real binary: created, linted, tested, and tested again at every change.
 //!
 //! Never starts a hub.
 

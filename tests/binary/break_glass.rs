@@ -74,7 +74,7 @@ fn as_told(folder: &Path, kubeconfig: &Path, block: &str) {
 }
 
 const ON_CALL: &str = "on-call";
-const STRANGER: &str = "stranger";
+const UNAUTHORIZED: &str = "unauthorized";
 
 /// Makes a person, and returns the kubeconfig that is theirs alone.
 fn person(folder: &Path, admin: &Path, name: &str) -> std::path::PathBuf {
@@ -132,12 +132,12 @@ async fn the_page_breaks_the_glass_with_the_gate_and_without_it() {
 }
 
 fn breaks_the_glass(folder: &Path, admin: &Path, program: &mut Serve) {
-    let [on_call, stranger] = [ON_CALL, STRANGER].map(|name| person(folder, admin, name));
+    let [on_call, unauthorized] = [ON_CALL, UNAUTHORIZED].map(|name| person(folder, admin, name));
     std::fs::write(folder.join("urgent.yaml"), URGENT).expect("writable");
     std::fs::write(folder.join("break-glass.yaml"), blocks("yaml").concat()).expect("writable");
     let [beforehand, emergency] = <[String; 2]>::try_from(blocks("console")).expect("two blocks");
     as_told(folder, admin, &beforehand);
-    for gate in ["is up", "is gone"] {
+    for gate in ["is up", "is down"] {
         let plain = shell(folder, admin, "kubectl apply -f urgent.yaml");
         assert!(
             !plain.ok,
@@ -151,12 +151,12 @@ fn breaks_the_glass(folder: &Path, admin: &Path, program: &mut Serve) {
         };
         assert!(plain.stderr.contains(words), "{}", plain.stderr);
         for (command, _) in steps(&emergency) {
-            let refused = shell(folder, &stranger, &command);
+            let refused = shell(folder, &unauthorized, &command);
             assert!(!refused.ok, "{}", refused.stdout);
         }
         let told = shell(
             folder,
-            &stranger,
+            &unauthorized,
             "kubectl get cma --as=tidegate:break-glass --as-group=tidegate:break-glass",
         );
         assert!(

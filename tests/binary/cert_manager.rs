@@ -1,5 +1,5 @@
-//! Certificates by cert-manager, whose part is played here: its issuer, and its injector, which goes by the annotation of the
-//! kit.
+//! Certificates from cert-manager, which is simulated here: its issuer, and its CA injector, which uses the annotation of the
+//! manifests.
 //!
 //! Decides that no question fails while certificates are renewed.
 
@@ -40,7 +40,7 @@ async fn cert_manager(client: kube::Client, authority: Arc<Mutex<tidegate::serve
                 Some(&json!("tidegate/tidegate")),
                 "the Certificate of the kit"
             );
-            let bundle = STANDARD.encode(authority.lock().expect("nobody panics here").ca_pem());
+            let bundle = STANDARD.encode(authority.lock().expect("no thread panics").ca_pem());
             let webhooks = object["webhooks"].as_array_mut().expect("webhooks");
             if webhooks
                 .iter()
@@ -107,13 +107,13 @@ async fn what_cert_manager_issues_and_injects_is_shown_and_trusted() {
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
         // The lock is released before kubectl runs: a thread of the hub would wait for the lock, and kubectl for the hub.
-        let secret = issued(&authority.lock().expect("nobody panics here"));
+        let secret = issued(&authority.lock().expect("no thread panics"));
         tokio::task::block_in_place(|| apply(&kubeconfig, &secret));
     }
     callers.iter().for_each(tokio::task::JoinHandle::abort);
     manager.abort();
     assert_eq!(
-        *met.failures.lock().expect("nobody panics here"),
+        *met.failures.lock().expect("no thread panics"),
         Vec::<String>::new()
     );
     drop(running);

@@ -1,7 +1,7 @@
-//! Certificates as a cluster brings them about: made by Tidegate itself (`cert_manager` has the other way).
+//! Self-signed certificates in a cluster (`cert_manager` tests the other way).
 //!
-//! Questions are asked all the time, on connections that are opened anew again and again, by callers who trust what the webhook
-//! configurations say and hear of it late. Decides that none of them fails.
+//! Requests are sent all the time, on new connections, by clients that trust the CA bundle of the webhook configurations and
+//! observe it late. None of them may fail.
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -54,7 +54,7 @@ pub(crate) async fn follow_bundle(hub: &TestHub) -> watch::Receiver<Arc<ClientCo
     let mut bundle = None;
     let begun = Instant::now();
     while bundle.is_none() {
-        assert!(begun.elapsed() < crate::rig::PATIENCE, "nobody is trusted");
+        assert!(begun.elapsed() < crate::rig::PATIENCE, "no CA bundle was published");
         tokio::time::sleep(Duration::from_millis(50)).await;
         bundle = read().await;
     }
@@ -104,11 +104,11 @@ pub(crate) struct Met {
 
 impl Met {
     pub(crate) fn certificates(&self) -> usize {
-        self.certificates.lock().expect("nobody panics here").len()
+        self.certificates.lock().expect("no thread panics").len()
     }
 
     fn fails(&self, words: String) {
-        self.failures.lock().expect("nobody panics here").push(words);
+        self.failures.lock().expect("no thread panics").push(words);
     }
 }
 
@@ -119,7 +119,7 @@ fn question() -> Vec<u8> {
     let review = json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {"uid": "1",
         "kind": {"group": group, "version": "v1alpha1", "kind": "AddOnDeploymentConfig"},
         "resource": {"group": group, "version": "v1alpha1", "resource": "addondeploymentconfigs"},
-        "name": "x", "namespace": "default", "operation": "CREATE", "userInfo": {"username": "somebody"},
+        "name": "x", "namespace": "default", "operation": "CREATE", "userInfo": {"username": "user"},
         "object": object, "dryRun": false}});
     let body = review.to_string();
     let head = format!(
@@ -150,7 +150,7 @@ async fn ask_some(
         .peer_certificates()
         .and_then(|chain| chain.first());
     let leaf = leaf.map(|leaf| leaf.to_vec()).unwrap_or_default();
-    met.certificates.lock().expect("nobody panics here").insert(leaf);
+    met.certificates.lock().expect("no thread panics").insert(leaf);
     let question = question();
     for _ in 0..QUESTIONS {
         let due = tokio::time::Instant::now() + pace;
@@ -193,7 +193,7 @@ pub(crate) async fn answer(tls: &mut TlsStream<TcpStream>) -> Result<String, Str
     }
 }
 
-/// Asks these gates at a rate until it is told to end.
+/// Sends requests to these webhooks at a rate until it is stopped.
 pub(crate) fn load(
     gates: &[SocketAddr],
     config: &watch::Receiver<Arc<ClientConfig>>,
@@ -305,7 +305,7 @@ async fn no_question_fails_while_certificates_rotate() {
     callers.push(load_hub(&hub, &met));
     let begun = Instant::now();
     // The first certificate, and three that took its place.
-    while met.certificates() < 4 && met.failures.lock().expect("nobody panics here").is_empty() {
+    while met.certificates() < 4 && met.failures.lock().expect("no thread panics").is_empty() {
         assert!(
             begun.elapsed() < Duration::from_mins(2),
             "{} certificates",
@@ -324,7 +324,7 @@ async fn no_question_fails_while_certificates_rotate() {
         met.certificates()
     );
     assert_eq!(
-        *met.failures.lock().expect("nobody panics here"),
+        *met.failures.lock().expect("no thread panics"),
         Vec::<String>::new()
     );
     assert!(
@@ -388,7 +388,7 @@ async fn no_question_fails_while_a_secret_is_damaged_and_healed() {
     }
     callers.iter().for_each(tokio::task::JoinHandle::abort);
     assert_eq!(
-        *met.failures.lock().expect("nobody panics here"),
+        *met.failures.lock().expect("no thread panics"),
         Vec::<String>::new()
     );
     drop(running);

@@ -54,7 +54,7 @@ async fn survives(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_api_server_that_is_gone_for_a_while_loses_nothing() {
+async fn an_outage_of_the_api_server_loses_nothing() {
     survives("gone", (CALM_HUB, &[]), |scene| {
         scene.road.set(Way::Gone);
         std::thread::sleep(form().outage);
@@ -120,7 +120,7 @@ async fn an_agent_that_is_slow_loses_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_namespace_that_hangs_holds_up_nobody_else() {
+async fn a_hanging_namespace_blocks_no_other_cluster() {
     survives("namespace", (CALM_HUB, &[]), |scene| {
         let held = json!({"apiVersion": "v1", "kind": "ConfigMap",
             "metadata": {"name": "held", "namespace": "hanging", "finalizers": ["example.com/held"]}});
@@ -138,7 +138,7 @@ async fn a_namespace_that_hangs_holds_up_nobody_else() {
 }
 
 #[test]
-fn a_conversion_that_is_down_stops_nobody_who_needs_none_and_is_told() {
+fn a_conversion_outage_is_reported_and_stops_only_kinds_that_need_it() {
     let dev = Dev::start(&["--clusters", "2"]);
     dev.until_says("helloworld", "cluster2", "False", "InstallSucceed");
     let converter = json!({"spec": {"conversion": {"webhook": {"clientConfig": {"url": "https://127.0.0.1:9/convert"}}}}});
@@ -148,7 +148,7 @@ fn a_conversion_that_is_down_stops_nobody_who_needs_none_and_is_told() {
         dev.succeed(&["patch", "crd", &name, "--type=merge", "-p", &patch]);
     }
     dev.until_run(
-        "nobody reads v1beta1 any more",
+        "v1beta1 cannot be read any more",
         &["get", "mca", "-A"],
         "",
         |run| !run.ok,

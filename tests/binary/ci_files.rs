@@ -104,7 +104,7 @@ fn the_action_annotates_what_the_gate_would_refuse_and_fails() {
 }
 
 #[test]
-fn a_program_that_is_not_there_is_told_with_the_cure() {
+fn a_missing_program_is_reported_with_the_fix() {
     let at = folder(RIGHT);
     let output = act(&[("tidegate", "no-such-program")], at.path());
     let told = text(&output);
@@ -181,7 +181,7 @@ fn hook(id: &str, arguments: &[&str], at: &Path) -> Output {
 }
 
 #[test]
-fn the_hooks_judge_the_repository_and_what_they_are_told_to() {
+fn the_hooks_check_the_repository_or_the_given_files() {
     let at = folder(WRONG);
     let output = hook("tidegate-check", &[], at.path());
     assert_eq!(output.status.code(), Some(1), "{}", text(&output));

@@ -112,7 +112,7 @@ fn refused(kubeconfig: &Path) {
     assert_eq!(all.code, Some(2), "{}", all.stderr);
     assert_eq!(
         all.stdout, "",
-        "a refusal prints no definition that somebody could pipe on"
+        "an error prints no CRD that could be piped to kubectl"
     );
     for word in [
         "\"ManagedClusterAddOn\"",
@@ -156,11 +156,11 @@ async fn a_hub_without_open_cluster_management_gets_its_kinds_when_asked_for_and
         assert!(listed.ok, "{}", listed.stderr);
     });
     hub.shutdown().await;
-    let nobody = run(&[
+    let unreachable = run(&[
         "crds",
         "--for-hub-without-ocm",
         "--kubeconfig",
         &folder.path().join("none").to_string_lossy(),
     ]);
-    assert_eq!(nobody.code, Some(2), "{}", nobody.stderr);
+    assert_eq!(unreachable.code, Some(2), "{}", unreachable.stderr);
 }

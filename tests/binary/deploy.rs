@@ -1,5 +1,5 @@
 //! The install kit on a hub with Open Cluster Management's definitions: what `docs/operate/install.md` applies is accepted, changes
-//! nothing when applied again, and is gone afterwards.
+//! nothing when applied again, and is deleted completely.
 //!
 //! Decides nothing about pods: none is run here. Whether the rights are enough, `hub::rights` decides.
 
@@ -41,9 +41,9 @@ async fn the_kit_is_applied_in_the_order_of_its_page_and_taken_away_again() {
                 .filter(|line| !line.starts_with("poddisruptionbudget"));
             assert!(others.all(|line| line.ends_with(" unchanged")), "{again}");
         }
-        // First the webhooks: no request must wait for an answer that does not come.
+        // First the webhooks: no request must wait for a webhook that does not answer.
         for part in FOLDERS.iter().rev() {
-            // The namespace takes along what is told one by one after it.
+            // Deleting the namespace deletes the objects that are listed after it.
             on(&["delete", "--ignore-not-found"], part);
         }
         let kinds = "clusterroles,clusterrolebindings,validatingwebhookconfigurations,mutatingwebhookconfigurations,crd,deployments,services";

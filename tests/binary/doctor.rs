@@ -94,7 +94,7 @@ fn a_sound_hub_has_nothing_to_do_and_what_is_broken_is_found() {
 
 /// Programs get what they can read, also when there is nothing to be said.
 #[test]
-fn a_hub_that_does_not_answer_is_json_for_whoever_asked_for_json() {
+fn an_unreachable_hub_is_reported_as_json_if_json_is_requested() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let file = folder.path().join("kubeconfig");
     let config = json!({"apiVersion": "v1", "kind": "Config", "current-context": "a",

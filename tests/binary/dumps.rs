@@ -194,7 +194,7 @@ fn the_works_are_printed(dump: &str, change: &str) {
 }
 
 /// What the change is on clusters: the configuration that they are given, and the field of their works.
-fn the_difference_is_told(dump: &str, change: &str) {
+fn the_difference_is_reported(dump: &str, change: &str) {
     let told = run(&["plan", dump, "--change", change, "--diff"]);
     let field = "env[GREETING].value";
     assert!(
@@ -274,7 +274,7 @@ fn plan_tells_the_waves_of_a_change(dump: &str, change: &str) {
         "{forecast:#}"
     );
     assert_eq!(addon["cut"], false);
-    the_difference_is_told(dump, change);
+    the_difference_is_reported(dump, change);
     the_works_are_printed(dump, change);
     let wrong = "apiVersion: addon.open-cluster-management.io/v1alpha1\nkind: AddOnHubConfig\nmetadata: {name: a}\nspec: {desiredVersion: one two}\n";
     std::fs::write(change, wrong).expect("writable");

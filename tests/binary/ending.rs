@@ -121,7 +121,7 @@ fn a_certificate_that_no_time_heals_ends_the_start_with_its_file() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_expired_certificate_is_told_and_leaves_the_controllers_alone() {
+async fn an_expired_certificate_is_reported_and_does_not_affect_the_controllers() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (hub, kubeconfig) = defined_hub(folder.path()).await;
     let files = write_certificate(folder.path(), &["127.0.0.1"], 2002);

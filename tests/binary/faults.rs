@@ -40,7 +40,7 @@ fn available(cluster: &Value) -> String {
     state_of(cluster, "ManagedClusterConditionAvailable").0
 }
 
-fn slips_are_told_and_change_nothing(dev: &Dev) {
+fn typos_are_reported_and_change_nothing(dev: &Dev) {
     let slip = told(dev, &["fault", "cluster9", "offline"]);
     assert_eq!(slip.code, Some(2), "{}", slip.stdout);
     assert!(
@@ -84,7 +84,7 @@ fn a_cluster_goes_offline_in_the_middle_of_a_rollout_and_is_healed() {
         told(&dev, &["fault"]).stdout,
         "nothing goes wrong on any cluster\n"
     );
-    slips_are_told_and_change_nothing(&dev);
+    typos_are_reported_and_change_nothing(&dev);
     let cut = told(&dev, &["fault", "cluster3", "offline"]);
     assert!(cut.ok, "{}", cut.stderr);
     assert_eq!(cut.stdout, "cluster3: offline\n");
@@ -167,7 +167,7 @@ const HOOKED: &str = r#"{"apiVersion": "v1", "kind": "List", "items": [
         "installStrategy": {"type": "Placements", "placements": [{"name": "everywhere", "namespace": "default"}]}}}]}"#;
 
 #[test]
-fn an_add_on_that_is_gone_but_for_a_hanging_hook_says_who_holds_it() {
+fn why_names_the_hanging_hook_that_blocks_a_deletion() {
     let dev = Dev::start(&["--clusters", "2", "--no-demo", "--fault", "cluster2=hook-hang"]);
     dev.until_run("it is stored", &["apply", "-f", "-"], HOOKED, |run| run.ok);
     dev.until_says("aa", "cluster1", "False", "InstallSucceed");
@@ -220,9 +220,9 @@ fn clusters_that_come_round_finish_by_themselves() {
     assert_eq!(
         state_of(&away, "Ready").0,
         "False",
-        "nobody has heard of cluster3"
+        "no report from cluster3"
     );
-    dev.until("the hub tells that nobody can tell", &["mca", "-A"], |list| {
+    dev.until("the hub reports Unknown", &["mca", "-A"], |list| {
         let away = on_cluster(list, "helloworld", "cluster3");
         away.is_some_and(|found| state_of(found, "Available").0 == "Unknown")
     });

@@ -45,7 +45,7 @@ fn odd_files(folder: &Path) -> Vec<String> {
     symlink("/dev/zero", at("zero.yaml")).expect("a link");
     symlink("loop.yaml", at("loop.yaml")).expect("a link");
     let sparse = std::fs::File::create(at("sparse.yaml")).expect("writable");
-    sparse.set_len(1 << 40).expect("no room is taken");
+    sparse.set_len(1 << 40).expect("a sparse file");
     let names = [
         "fifo.yaml",
         "zero.yaml",
@@ -144,7 +144,7 @@ fn folders_with_odd_files_are_read_without_them() {
         assert_eq!(
             told.code,
             Some(2),
-            "a policy that is left out is told: {}{}",
+            "an ignored policy is reported: {}{}",
             told.stdout,
             told.stderr
         );

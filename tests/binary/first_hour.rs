@@ -186,6 +186,6 @@ fn every_section_of_the_page_is_recorded_and_no_recording_is_large() {
             rest.split("\n## ").next().unwrap_or_default().to_owned()
         };
         let typed = commands(&of_page).len();
-        assert_eq!(recorded, typed, "record {name} anew");
+        assert_eq!(recorded, typed, "record {name} again");
     }
 }

@@ -334,7 +334,7 @@ fn a_wrong_value_that_is_forced_deletes_nothing() {
     ] {
         assert!(run.stderr.contains(said), "{said}: {}", run.stderr);
     }
-    assert_eq!(uids(), before, "nothing was deleted and made anew");
+    assert_eq!(uids(), before, "nothing was deleted and created again");
 }
 
 #[test]
@@ -407,7 +407,7 @@ fn stored_behind_the_gates_back(dev: &Dev, manifest: &str) {
         let list = dev.read(&[kind]);
         saved.extend(list["items"].as_array().expect("a list has items").clone());
     }
-    assert_eq!(saved.len(), 2, "the gate has two doors");
+    assert_eq!(saved.len(), 2, "there are two webhook configurations");
     dev.succeed(&["delete", &kinds.join(","), "--all"]);
     let stored = dev.apply(manifest);
     assert!(stored.ok, "{}", stored.stderr);

@@ -1,4 +1,4 @@
-//! Texts that act on what shows them (a terminal, a log, a CI system), at every door of the program.
+//! Texts that could control a terminal, a log or a CI system, in every input of the program.
 //!
 //! Decides that nothing which is printed ends a line, moves a cursor, turns the direction of writing, begins a command of a CI
 //! system, or cannot be seen; and that what was said is still told.
@@ -95,7 +95,7 @@ fn check_shows_nothing_that_acts() {
         put("wrong.yaml", &addon(&text, &text).to_string());
         put("broken.yaml", &format!("{}: [\n", json!(text)));
         put("twice.yaml", &format!("{0}: 1\n{0}: 2\n", json!(text)));
-        // What stands in the file itself, where YAML lets it.
+        // Raw in the file, where YAML allows it.
         put(
             "raw.yaml",
             &format!(

@@ -244,7 +244,7 @@ async fn comes_works_and_goes(heading: &str, life: Life) {
         }
         drop(pods);
         let reader = Reader::of(&site.admin);
-        until("the namespace is gone", || {
+        until("the namespace is deleted", || {
             reader.get(&["namespace", "tidegate"]).is_err()
         });
         assert_eq!(everything(&site.admin), before, "nothing is left");
@@ -305,16 +305,16 @@ fn shows_a_web_page(site: &Site, pods: &mut Pods<'_>) {
             .trim()
             .to_owned()
     };
-    let (stranger, viewer) = (token("stranger"), token("viewer"));
+    let (unprivileged, viewer) = (token("unprivileged"), token("viewer"));
     site.typed("kubectl create clusterrole viewer --verb=get,list,watch --resource='*.*'");
     site.typed(
         "kubectl create clusterrolebinding viewer --clusterrole=viewer --serviceaccount=default:viewer",
     );
-    assert_eq!(ask("of-nobody"), (401, false));
+    assert_eq!(ask("invalid-token"), (401, false));
     until("the viewer sees the rollout", || ask(&viewer) == (200, true));
-    assert_eq!(ask(&stranger), (200, false));
+    assert_eq!(ask(&unprivileged), (200, false));
     site.typed("kubectl delete clusterrolebinding,clusterrole viewer");
-    site.typed("kubectl delete serviceaccount stranger viewer -n default");
+    site.typed("kubectl delete serviceaccount unprivileged viewer -n default");
 }
 
 /// The add-on arrives on both clusters, a change of it does, and what is wrong is refused.
@@ -369,7 +369,7 @@ fn arrives(site: &Site, greeting: &str) {
     }
 }
 
-/// Installed once more, nothing that is there moves, whatever Tidegate has written into it meanwhile.
+/// A second installation changes nothing, whatever Tidegate has written to the objects in the meantime.
 fn changes_nothing_again(site: &Site, heading: &str) {
     let kinds = "clusterroles,clusterrolebindings,roles,rolebindings,serviceaccounts,services,deployments,poddisruptionbudgets,crd,\
                  validatingwebhookconfigurations,mutatingwebhookconfigurations";

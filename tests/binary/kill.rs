@@ -1,6 +1,6 @@
-//! The gate is killed and comes back: the hub works for everything that is not poison, and nothing is done by hand.
+//! The webhook is killed and restarted: meanwhile the hub accepts everything that cannot break OCM, without manual steps.
 //!
-//! Decides about failure policies and their conditions. Never asserts about rules; `admission` does.
+//! Tests failure policies and match conditions. `admission` tests the rules.
 
 use std::path::Path;
 
@@ -68,7 +68,7 @@ async fn a_hub_whose_gate_is_killed_works_and_finds_it_again() {
     hub.shutdown().await;
 }
 
-/// Returns whether the hub drops what tells poison from the rest, and says so.
+/// Returns whether the hub drops match conditions, and prints it.
 #[expect(clippy::print_stderr, reason = "what a test leaves out is said")]
 async fn lacks_conditions(hub: &TestHub) -> bool {
     let minor = hub.minor().await.expect("a version");
@@ -86,9 +86,9 @@ fn succeeds(run: &Run) {
     assert!(run.ok, "{}{}", run.stdout, run.stderr);
 }
 
-/// Poison is refused with everything that is wrong, and what is readable is stored, however odd.
+/// A dangerous spec is denied with all errors, and a readable one is stored, however unusual.
 fn with_gate(kubeconfig: &Path) {
-    let refused = apply(kubeconfig, &addon("poison", "banana"));
+    let refused = apply(kubeconfig, &addon("dangerous", "banana"));
     assert!(
         !refused.ok && refused.stderr.contains("[rollout/min-success-time]"),
         "{}",
@@ -126,9 +126,9 @@ fn without_gate(kubeconfig: &Path) {
     succeeds(&kubectl(kubeconfig, &["label", "cma", "plain", "a=b"], ""));
     succeeds(&kubectl(kubeconfig, &["delete", "cma", "plain"], ""));
 
-    // Poison is not stored, and neither is what only the gate can tell from it.
+    // Dangerous specs are denied, and so are those that only the webhook can distinguish from them.
     for soak in ["banana", "123456m"] {
-        let refused = apply(kubeconfig, &addon("poison", soak));
+        let refused = apply(kubeconfig, &addon("dangerous", soak));
         let said = "failed calling webhook \"guard.gate.tidegate.io\"";
         assert!(!refused.ok && refused.stderr.contains(said), "{}", refused.stderr);
     }

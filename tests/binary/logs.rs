@@ -116,7 +116,7 @@ fn a_refusal_is_an_object_where_the_log_has_objects() {
         .map(|line| serde_json::from_str(line).expect("an object a line"))
         .collect();
     let denied = events.iter().find(|event| event["message"] == "request denied");
-    let denied = denied.expect("the refusal is told");
+    let denied = denied.expect("the denial is logged");
     assert_eq!(denied["target"], "tidegate::denied");
     assert_eq!(denied["facts"]["rules"], "install/namespace");
     assert_eq!(denied["facts"]["dry_run"], true);
@@ -125,11 +125,11 @@ fn a_refusal_is_an_object_where_the_log_has_objects() {
 /// A log that cannot be written, because the disk is full, and one that is not read: neither keeps the gate from answering, nor
 /// the program from ending.
 #[test]
-fn nobody_waits_for_whoever_reads_the_log() {
+fn a_slow_log_reader_blocks_no_request() {
     let full_disk = Stdio::from(std::fs::File::create("/dev/full").expect("Linux has it"));
     let (reader, mut writer) = std::io::pipe().expect("a pipe");
     // As many bytes as a pipe holds: the next one would wait.
-    writer.write_all(&vec![b'x'; 65536]).expect("there is room");
+    writer.write_all(&vec![b'x'; 65536]).expect("the pipe has space");
     for log in [full_disk, Stdio::from(writer)] {
         let folder = tempfile::tempdir().expect("a folder");
         let state = folder.path().join("state");

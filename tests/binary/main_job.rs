@@ -145,7 +145,7 @@ fn editing_the_configuration_moves_every_cluster_and_then_nothing_is_written() {
 }
 
 #[test]
-fn a_cluster_that_cannot_apply_says_so_and_holds_nobody_up() {
+fn a_cluster_that_cannot_apply_reports_it_and_blocks_no_other() {
     let dev = Dev::start(&[
         "--clusters",
         "4",

@@ -262,7 +262,7 @@ fn sends(id: u32, address: SocketAddr, config: &Arc<ClientConfig>, rows: Vec<Sen
             after / 1024
         );
         println!("{line}");
-        // One that finds no room, or takes too long on a busy machine, is asked to try again later.
+        // A request that exceeds the memory limit, or takes too long on a busy machine, gets 429 or 504.
         let is_later = |answer: &str| {
             row.path != "/convert" && [":429,", ":504,"].iter().any(|code| answer.contains(code))
         };
@@ -458,7 +458,7 @@ async fn stored_objects_stop_neither_the_controllers_nor_a_starting_webhook() {
             let address = address.expect("an address");
             let unread = LARGE - WITH_ROOM + BEYOND_THE_BOUND;
             let line = format!("tidegate_unreadable_objects{{resource=\"addontemplates\"}} {unread}");
-            until("those without room are counted", || {
+            until("objects beyond the limit are counted", || {
                 page(&address, "/metrics").is_some_and(|(_, text)| text.contains(&line))
             });
             until("the audit has judged them", || {

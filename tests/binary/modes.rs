@@ -1,6 +1,6 @@
-//! The ways of Tidegate beside OCM's add-on manager, from the shell: to observe, to take its bindings over, and back.
+//! Tidegate next to OCM's add-on manager, from the shell: observe, take over, and release.
 //!
-//! What is printed here stands in `docs/ocm`.
+//! `docs/ocm` contains the output.
 
 use std::path::Path;
 
@@ -110,7 +110,7 @@ fn left_on(kubeconfig: &Path) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_goes_back_to_ocm_is_told_first_and_done_once() {
+async fn a_release_to_ocm_is_previewed_first_and_done_once() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (hub, kubeconfig) = defined_hub(folder.path()).await;
     tokio::task::block_in_place(|| {
@@ -185,9 +185,9 @@ fn the_rest_goes_with_ocms_own(kubeconfig: &Path) {
             hello: nothing here is Tidegate's
         "]],
     );
-    let nobody = on(kubeconfig, &["release", "--addon", "helo"]);
+    let unknown = on(kubeconfig, &["release", "--addon", "helo"]);
     says(
-        &nobody,
+        &unknown,
         2,
         &expect![[r#"
         tidegate: no ClusterManagementAddOn or ManagedClusterAddOn is called "helo"

@@ -1,6 +1,6 @@
-//! A write that comes too late: while the hub still asks about it, another client writes the same object.
+//! A conflicting write: while the hub validates a write, another client writes the same object.
 //!
-//! Decides when it is overtaken: a validating webhook of its own does so for as many writes as it is told to.
+//! A validating webhook of the test causes the conflict for a given number of writes.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -95,7 +95,7 @@ fn paused(dev: &Dev) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_verb_that_is_overtaken_is_decided_anew() {
+async fn a_verb_retries_after_a_conflicting_write() {
     let dev = tokio::task::block_in_place(|| Dev::start(&["--clusters", "1"]));
     let (hook, overtaker) = overtaken(&dev, &["cma", "helloworld", "note=busy"], 0).await;
     tokio::task::block_in_place(|| {
@@ -139,7 +139,7 @@ async fn a_placement_that_was_paused_meanwhile_stays_paused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_object_that_never_stands_still_is_told_of() {
+async fn an_object_that_changes_all_the_time_is_reported() {
     let dev = tokio::task::block_in_place(|| Dev::start(&["--clusters", "1"]));
     let (hook, _overtaker) = overtaken(&dev, &["cma", "helloworld", "note=busy"], usize::MAX).await;
     tokio::task::block_in_place(|| {

@@ -1,7 +1,7 @@
-//! Pods of the installation, outside of the hub: what its Deployments say is run with the real binary, as their service accounts,
-//! with tokens of these and no other right, and the Deployments are told that their pods are there.
+//! Pods of the installation, outside of the hub: the containers of its Deployments run with the real binary, with tokens of their service
+//! accounts and no other permissions, and the status of the Deployments reports their pods.
 //!
-//! Decides nothing about what is installed. One pod stands for all replicas: addresses are those of this machine.
+//! One pod represents all replicas: addresses are those of this machine.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;

@@ -223,7 +223,7 @@ async fn another_replica_writes_soon_after_a_leader_goes_and_within_twenty_secon
         let begun = Instant::now();
         first.program.signal("TERM");
         give(&kubeconfig, "one");
-        until("somebody writes", || installed(&reader, "one") > 0);
+        until("a replica writes", || installed(&reader, "one") > 0);
         let asked = begun.elapsed();
         until("one of them leads", || second.leads() != third.leads());
         until("everything is installed", || {
@@ -233,7 +233,7 @@ async fn another_replica_writes_soon_after_a_leader_goes_and_within_twenty_secon
         let begun = Instant::now();
         leader.program.signal("KILL");
         give(&kubeconfig, "two");
-        until("somebody writes again", || installed(&reader, "two") > 0);
+        until("a replica writes again", || installed(&reader, "two") > 0);
         let killed = begun.elapsed();
         println!("first write of the next leader: {asked:?} after SIGTERM, {killed:?} after SIGKILL");
         // 3 s where nothing else runs; here other tests do.

@@ -9,7 +9,7 @@ use crate::rig::{Dev, MCA_V1ALPHA1, message_of, on_cluster, repository, state_of
 const ADDON: &str = "helloworld";
 const NAMESPACE: &str = "open-cluster-management";
 const CONFIG: &str = "manifests/examples/05-addon-deployment-config.yaml";
-/// Where the greeting stands in the demo's template.
+/// The path of the greeting in the demo's template.
 const GREETING: &str = "/spec/agentSpec/workload/manifests/2/spec/template/spec/containers/0/env/1/value";
 
 #[test]
@@ -182,7 +182,7 @@ fn everyday_reading_works() {
     let unknown = run("get bananas");
     let said = "the server doesn't have a resource type \"bananas\"";
     assert!(!unknown.ok && unknown.stderr.contains(said), "{}", unknown.stderr);
-    // Asking for an unknown kind makes kubectl read the discovery documents anew; it must understand them.
+    // For an unknown kind kubectl reads the discovery documents again and must be able to parse them.
     assert!(run("get cma helloworld").ok, "known kinds are still known");
 }
 
@@ -392,7 +392,7 @@ fn a_template_that_cannot_be_filled_in_is_a_condition_and_not_a_crash() {
     let work = ["manifestwork", "addon-helloworld-deploy-0", "-n", "cluster1"];
     let running = dev.read(&work)["spec"].clone();
     for (text, said) in [
-        ("{{NOBODY}}", "unknown variable \"NOBODY\""),
+        ("{{UNDEFINED}}", "unknown variable \"UNDEFINED\""),
         ("{{GREETING", "never closed in \"{{GREETING\""),
     ] {
         set_greeting(&dev, ADDON, text);
@@ -446,7 +446,7 @@ fn set_greeting(dev: &Dev, template: &str, text: &str) {
     let patch = json!([{"op": "replace", "path": GREETING, "value": text}]).to_string();
     // The gate refuses such a template; what was stored before it, or past it, must not crash anything either.
     let past = [
-        "--as=somebody",
+        "--as=user",
         "--as-group=tidegate:break-glass",
         "--as-group=system:masters",
     ];

@@ -102,7 +102,7 @@ impl Front {
         let place = self.next.fetch_add(1, Ordering::Relaxed) % ready.len().max(1);
         let lost = |why: String| self.lost.lock().expect("unpoisoned").push(why);
         let Some(bind) = ready.get(place) else {
-            return lost("nobody is ready".to_owned());
+            return lost("no pod is ready".to_owned());
         };
         match TcpStream::connect(bind).await {
             Ok(mut other) => drop(tokio::io::copy_bidirectional(&mut stream, &mut other).await),
@@ -218,7 +218,7 @@ async fn gates_are_replaced_and_no_question_is_left_without_an_answer() {
         failures.len()
     );
     let lost = lost.lock().expect("unpoisoned").clone();
-    assert!(lost.is_empty(), "connections that found nobody: {lost:?}");
+    assert!(lost.is_empty(), "failed connections: {lost:?}");
     assert!(
         failures.is_empty(),
         "{} of {count}: {:#?}",

@@ -1,6 +1,6 @@
-//! Rollouts that once froze for ever, on the real binary: each ends, or the hub says why it does not.
+//! Rollouts that once stalled permanently, with the real binary: each completes, or a condition reports why it does not.
 //!
-//! Decides nothing about paces; the plan scripts and the simulator do. Never waits for a clock: every story ends with a fact.
+//! The plan scripts and the simulator test the order and limits. Nothing here waits for a clock: every test ends with an observed state.
 
 use serde_json::{Value, json};
 

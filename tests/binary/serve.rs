@@ -65,7 +65,7 @@ async fn its_halves_run_as_two_processes() {
         let words = ["--progressing-reasons", "ocm", "--metrics", "127.0.0.1:0"];
         let mut controllers = Serve::half("controllers", &kubeconfig, &words);
         let health = controllers.url.strip_prefix("controllers health=http://");
-        let health = health.expect("no port for admission is told").to_owned();
+        let health = health.expect("no admission port is printed").to_owned();
         for path in ["healthz", "readyz"] {
             assert_eq!(page(&health, &format!("/{path}")), Some((200, "ok".to_owned())));
         }
@@ -86,7 +86,7 @@ async fn its_halves_run_as_two_processes() {
         let told = gate.url.strip_prefix("gate=").expect("an address");
         let (url, metrics) = told
             .split_once(" metrics=http://")
-            .expect("metrics are told of, too");
+            .expect("the metrics address is printed, too");
         let url = url.to_owned();
         assert_eq!(page(metrics, "/metrics").map(|(status, _)| status), Some(200));
         let endpoint = Endpoint::Url(url);
@@ -145,7 +145,7 @@ async fn dev_runs_on_a_hub_that_is_already_there_and_leaves_no_gate_behind() {
         let hooks = "validatingwebhookconfigurations,mutatingwebhookconfigurations";
         let left = kubectl(&kubeconfig, &["get", hooks, "-o", "name"], "");
         assert!(left.ok, "{}", left.stderr);
-        assert_eq!(left.stdout, "", "nobody is asked any more");
+        assert_eq!(left.stdout, "", "no webhook is configured any more");
     });
     hub.shutdown().await;
 }
@@ -257,7 +257,7 @@ fn a_missing_certificate_or_hub_is_said_in_one_line() {
 }
 
 #[test]
-fn files_in_each_others_place_are_told_with_what_they_hold_and_with_everything_else_that_is_wrong() {
+fn swapped_files_are_reported_with_their_content_and_all_other_errors() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
     let authority = Authority::generate().expect("an authority");

@@ -60,7 +60,7 @@ fn managers(object: &Value) -> Vec<(&str, &str)> {
 }
 
 #[test]
-fn whoever_applies_owns_and_others_have_to_insist() {
+fn an_applier_owns_its_fields_and_others_have_to_force() {
     let dev = Dev::start(&["--clusters", "1", "--no-demo"]);
     for (kind, object, path, manifest) in MANIFESTS {
         let first = server_side(&dev, &manifest.replace("TEXT", "hello"), &[]);

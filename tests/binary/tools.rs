@@ -139,7 +139,7 @@ fn check_tells_with_its_exit_status_how_it_ended() {
 }
 
 #[test]
-fn what_cannot_be_read_is_told_with_its_place_and_hides_nothing() {
+fn an_unreadable_file_is_reported_with_its_position_and_hides_nothing() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
     let (broken, latin, clean) = (path("broken.yaml"), path("latin.yaml"), path("clean.yaml"));
@@ -243,7 +243,7 @@ fn git(folder: &Path, words: &[&str]) {
 }
 
 #[test]
-fn check_against_a_revision_forgives_what_nobody_has_touched() {
+fn check_against_a_revision_ignores_unchanged_errors() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("old name.yaml");
     let content = |name: &str, failures: &str| {

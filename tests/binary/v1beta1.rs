@@ -1,6 +1,6 @@
-//! A hub with Open Cluster Management's definitions in both versions, guarded and converted by the real program.
+//! A hub with Open Cluster Management's CRDs in both versions, with validation and conversion by the real program.
 //!
-//! Decides whether authors of `v1beta1` are told in their own words, and whether their writes lose anything that `v1alpha1` says.
+//! Errors for authors of `v1beta1` must use the names of that version, and their writes must not lose fields of `v1alpha1`.
 
 use std::path::Path;
 
@@ -65,7 +65,7 @@ fn beta(kind: &str, metadata: &Value, spec: &Value) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn authors_of_v1beta1_are_told_in_their_words_and_lose_nothing() {
+async fn errors_for_authors_of_v1beta1_use_its_fields_and_nothing_is_lost() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (hub, kubeconfig) = hub_with_theirs(folder.path()).await;
     let (authority, chain, key) = certificate(folder.path());

@@ -1,6 +1,4 @@
-//! Versions that no template offers, by every way that leads to one.
-//!
-//! Decides about what is refused and what still runs; how versions are compared is told elsewhere.
+//! Versions without a template, requested in every possible field: what is denied, and what still runs.
 
 use crate::rig::{Dev, Run, on_cluster};
 
@@ -53,7 +51,7 @@ fn refuses(run: &Run, path: &str) {
 }
 
 #[test]
-fn a_version_that_nobody_offers_is_refused_by_name() {
+fn a_version_without_a_template_is_denied_by_name() {
     let dev = Dev::start(&["--clusters", "2", "--no-demo"]);
     for manifest in [
         TEMPLATE,

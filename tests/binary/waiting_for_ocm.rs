@@ -99,7 +99,7 @@ fn waits(program: &Program, health: &str) {
     until("the log says so", || {
         program.log().contains("waiting for them: install it")
     });
-    assert_eq!(program.printed(), "", "nobody hears READY");
+    assert_eq!(program.printed(), "", "READY is not printed");
 }
 
 fn others_say_so(kubeconfig: &str) {
@@ -128,7 +128,7 @@ fn others_say_so(kubeconfig: &str) {
     );
 }
 
-/// A kind that goes again is told, while what was known of it still answers, and so is that it is back.
+/// A kind that is no longer served is reported, while its last known objects are still used; so is its return.
 fn goes_and_comes(kubeconfig: &Path, (programs, healths): (&[Program], &[String]), definitions: &str) {
     let placements = "placements.cluster.open-cluster-management.io";
     assert!(kubectl(kubeconfig, &["delete", "crd", placements], "").ok);
@@ -200,7 +200,7 @@ async fn it_waits_for_the_kinds_says_so_once_and_goes_on_without_a_restart() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_preflight_that_finds_nothing_starts_and_webhooks_that_are_edited_are_told() {
+async fn a_clean_preflight_starts_and_edited_webhooks_are_reported() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (hub, kubeconfig) = defined_hub(folder.path()).await;
     tokio::task::block_in_place(|| {
@@ -238,7 +238,7 @@ async fn a_preflight_that_finds_nothing_starts_and_webhooks_that_are_edited_are_
             patch,
         ];
         assert!(kubectl(&kubeconfig, &edit, "").ok);
-        until("somebody has edited one", || {
+        until("an edited webhook is reported", || {
             says("tidegate_webhook_faults{fault=\"edited\"} 1")
         });
         until("the log names it", || {

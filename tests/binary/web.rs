@@ -104,7 +104,7 @@ fn the_page_of_a_dev_hub_says_what_the_command_line_says_and_follows_a_change() 
     for file in ["/app.js", "/grid.js", "/live.js", "/style.css", "/icon.svg"] {
         assert_eq!(told(&address, file, &[HOST]).0, 200, "{file}");
     }
-    strangers_get_nothing(&address);
+    unauthorized_requests_get_nothing(&address);
     silent_connections_keep_no_request_out(&address);
 
     until("it is installed, on the page as on the command line", || {
@@ -145,7 +145,7 @@ fn the_page_of_a_dev_hub_says_what_the_command_line_says_and_follows_a_change() 
     assert_eq!(history["kind"], "RolloutHistory");
     let findings = parsed(&told(&address, "/api/findings", &[HOST]).2);
     assert_eq!(findings["audited"], true);
-    assert_eq!(told(&address, "/api/rollouts/nobody", &[HOST]).0, 404);
+    assert_eq!(told(&address, "/api/rollouts/missing", &[HOST]).0, 404);
 }
 
 /// Connections that send nothing, or half a request, give up their places; a stream keeps its own.
@@ -173,7 +173,7 @@ fn silent_connections_keep_no_request_out(address: &str) {
     }
 }
 
-fn strangers_get_nothing(address: &str) {
+fn unauthorized_requests_get_nothing(address: &str) {
     let rows = [
         vec!["host: evil.example"],
         vec!["host: 127.0.0.1.evil.example"],
@@ -183,7 +183,7 @@ fn strangers_get_nothing(address: &str) {
     ];
     for lines in rows {
         let (status, head, body) = told(address, "/api/rollouts", &lines);
-        // A request without a host is none to the HTTP library, or one from a stranger.
+        // The HTTP library rejects a request without a host, or the page does.
         assert!([400, 403].contains(&status), "{lines:?}: {head}");
         assert!(
             !body.contains("helloworld") && !head.contains("access-control"),
@@ -204,7 +204,7 @@ fn strangers_get_nothing(address: &str) {
 const CLUSTERS: usize = 3;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn on_a_hub_that_asks_who_somebody_is_everybody_sees_what_the_hub_lets_them_see() {
+async fn with_authentication_users_see_what_their_rbac_allows() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (hub, admin) = hub_with_rbac(folder.path()).await;
     let options = FleetOptions {
@@ -221,7 +221,7 @@ async fn on_a_hub_that_asks_who_somebody_is_everybody_sees_what_the_hub_lets_the
         let address = program
             .url
             .split_once("ui=http://")
-            .expect("the page is told of")
+            .expect("the address of the page is printed")
             .1;
         let address = address.split('/').next().expect("an address").to_owned();
         looks(&address, &admin);
@@ -275,9 +275,9 @@ fn bearer(admin: &Path, name: &str) -> String {
     )
 }
 
-/// Makes people who may see nothing, everything, and a single cluster.
+/// Creates users who may read nothing, everything, and a single cluster.
 fn people(admin: &Path) {
-    for name in ["nobody", "reader", "tenant"] {
+    for name in ["unprivileged", "reader", "tenant"] {
         done(admin, &["create", "serviceaccount", name], "");
     }
     let who = |name: &str| format!("--serviceaccount=default:{name}");
@@ -323,7 +323,7 @@ fn looks(address: &str, admin: &Path) {
     people(admin);
     for lines in [
         vec![HOST],
-        vec![HOST, "authorization: Bearer of-nobody"],
+        vec![HOST, "authorization: Bearer invalid-token"],
         vec![HOST, "cookie: token=x"],
     ] {
         let (status, head, body) = told(address, "/api/rollouts", &lines);
@@ -354,8 +354,8 @@ fn looks(address: &str, admin: &Path) {
 }
 
 fn sees_nothing(address: &str, admin: &Path) {
-    let nobody = bearer(admin, "nobody");
-    let (status, _, body) = told(address, "/api/rollouts", &[HOST, &nobody]);
+    let unprivileged = bearer(admin, "unprivileged");
+    let (status, _, body) = told(address, "/api/rollouts", &[HOST, &unprivileged]);
     let list = parsed(&body);
     assert_eq!(
         (status, &list["items"], &list["leftOut"]["rollouts"]),
@@ -366,10 +366,10 @@ fn sees_nothing(address: &str, admin: &Path) {
         "/api/why/cluster1/helloworld",
         "/api/history/helloworld",
     ] {
-        let (status, _, body) = told(address, path, &[HOST, &nobody]);
+        let (status, _, body) = told(address, path, &[HOST, &unprivileged]);
         assert!(status == 404 && !body.contains("cluster1 "), "{path}: {body}");
     }
-    let findings = parsed(&told(address, "/api/findings", &[HOST, &nobody]).2);
+    let findings = parsed(&told(address, "/api/findings", &[HOST, &unprivileged]).2);
     assert_eq!(findings["items"], json!([]));
 }
 

@@ -54,7 +54,7 @@ fn unpacked(body: &[u8]) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_page_beside_a_gate_has_its_certificate_and_is_packed_for_whoever_reads_gzip() {
+async fn the_page_of_a_webhook_uses_its_certificate_and_supports_gzip() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (hub, admin) = hub_with_rbac(folder.path()).await;
     tokio::task::block_in_place(|| beside_a_gate(folder.path(), &admin));
@@ -87,7 +87,7 @@ fn beside_a_gate(folder: &Path, admin: &Path) {
         .and_then(|(_, rest)| rest.split('/').next());
     let address: SocketAddr = address
         .and_then(|text| text.parse().ok())
-        .expect("the page is told of");
+        .expect("the address of the page is printed");
 
     let config = trust(authority.ca_pem().as_bytes());
     the_files_are_the_same(address, &config);
@@ -126,9 +126,9 @@ fn who_has_no_token_or_another_authority_gets_nothing(address: SocketAddr, confi
     let (head, _) = told(address, config, "/api/rollouts", &["accept-encoding: gzip"]);
     assert!(head.starts_with("http/1.1 401"), "{head}");
     let other = Authority::generate().expect("an authority");
-    let mut stranger = connected(address, &trust(other.ca_pem().as_bytes()));
+    let mut untrusted = connected(address, &trust(other.ca_pem().as_bytes()));
     assert!(
-        stranger.write_all(b"GET / HTTP/1.1\r\n\r\n").is_err(),
+        untrusted.write_all(b"GET / HTTP/1.1\r\n\r\n").is_err(),
         "another authority"
     );
     let mut clear = TcpStream::connect(address).expect("the page is served");

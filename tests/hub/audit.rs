@@ -103,7 +103,7 @@ async fn a_report_follows_what_it_is_about_and_is_written_only_then() {
     assert_eq!(second["results"][0]["rule"], "a");
     assert_eq!(
         second["results"][1], first["results"][0],
-        "what was told before is told as before, its time included"
+        "existing results are unchanged, including their time"
     );
     assert!(
         second["results"][0]["timestamp"]["seconds"].as_i64()
@@ -124,7 +124,7 @@ async fn a_report_follows_what_it_is_about_and_is_written_only_then() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_report_that_somebody_takes_away_comes_again() {
+async fn a_deleted_report_is_created_again() {
     let (hub, audited) = started().await;
     reports(&hub, "policyreports.yaml").await;
     until("a report", || audited.report("policyreports", "c1")).await;
@@ -138,13 +138,13 @@ async fn a_report_that_somebody_takes_away_comes_again() {
         .delete("helo", &DeleteParams::default())
         .await
         .expect("deleted");
-    gone(&audited, "c1", "no report of an object that is gone").await;
+    gone(&audited, "c1", "no report for a deleted object").await;
     audited.stop().await;
     hub.shutdown().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_report_that_somebody_edits_is_put_right_whatever_its_hash_says() {
+async fn an_edited_report_is_restored_whatever_its_hash_is() {
     let (hub, audited) = started().await;
     reports(&hub, "policyreports.yaml").await;
     let written = until("a report", || audited.report("policyreports", "c1")).await;
@@ -203,7 +203,7 @@ async fn a_report_that_somebody_edits_is_put_right_whatever_its_hash_says() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_edit_while_nobody_led_is_put_right_by_the_next_leader() {
+async fn an_edit_without_a_leader_is_reverted_by_the_next_leader() {
     let (hub, first) = started().await;
     reports(&hub, "policyreports.yaml").await;
     let written = until("a report", || first.report("policyreports", "c1")).await;
@@ -224,13 +224,13 @@ async fn an_edit_while_nobody_led_is_put_right_by_the_next_leader() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_leads_next_writes_nothing_twice_and_takes_away_what_is_over() {
+async fn the_next_leader_writes_nothing_twice_and_deletes_obsolete_reports() {
     let (hub, first) = started().await;
     reports(&hub, "policyreports.yaml").await;
     let standing = until("a report", || first.report("policyreports", "c1")).await;
     until("the other report", || first.report("clusterpolicyreports", "")).await;
     first.stop().await;
-    // The report of a namespace whose fault is gone, and a report of another client.
+    // The report of a namespace whose error was fixed, and a report of another client.
     let mut over = standing.clone();
     over["metadata"] = json!({"name": "tidegate-audit", "namespace": "default",
         "labels": standing["metadata"]["labels"], "annotations": standing["metadata"]["annotations"]});
@@ -242,7 +242,7 @@ async fn whoever_leads_next_writes_nothing_twice_and_takes_away_what_is_over() {
         api.create(&PostParams::default(), &report).await.expect("stored");
     }
     let second = Audited::start(hub.client()).await;
-    gone(&second, "default", "the report that is over is gone").await;
+    gone(&second, "default", "the obsolete report is deleted").await;
     let again = waiting::at_rest(A_WHILE, || second.report("policyreports", "c1")).await;
     assert_eq!(
         again.expect("it stands")["metadata"]["resourceVersion"],
@@ -280,7 +280,7 @@ async fn a_crowd_is_read_page_by_page_and_its_report_stays_small() {
     let (hub, audited) = started().await;
     // More than travel with the watches, so that the rest has to be read.
     for number in 1..=700 {
-        store(&hub, &instance(&format!("nobody-{number:03}"))).await;
+        store(&hub, &instance(&format!("missing-{number:03}"))).await;
     }
     audited.stop().await;
     reports(&hub, "policyreports.yaml").await;
@@ -320,7 +320,7 @@ async fn a_crowd_is_read_page_by_page_and_its_report_stays_small() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_does_not_lead_neither_judges_nor_writes() {
+async fn a_follower_neither_audits_nor_writes() {
     let hub = hub().await;
     for object in objects() {
         store(&hub, &object).await;
@@ -334,14 +334,14 @@ async fn whoever_does_not_lead_neither_judges_nor_writes() {
     until("a report", || audited.report("policyreports", "c1")).await;
     until("the other report", || audited.report("clusterpolicyreports", "")).await;
     leads.send_replace(false);
-    until("nothing is told by one that does not lead", || async {
+    until("a follower reports nothing", || async {
         (!audited.metrics().contains("tidegate_audit_findings{")).then_some(())
     })
     .await;
     let (judged, written) = waiting::at_rest(A_WHILE, async || counted()).await;
-    store(&hub, &instance("nobody")).await;
+    store(&hub, &instance("missing")).await;
     let after = waiting::at_rest(A_WHILE, async || counted()).await;
-    assert_eq!(after, (judged, written), "somebody else does it now");
+    assert_eq!(after, (judged, written), "the new leader does it now");
     leads.send_replace(true);
     until("both in the report", || async {
         let report = audited.report("policyreports", "c1").await?;

@@ -41,7 +41,7 @@ async fn an_object_that_begins_or_ceases_to_be_at_fault_gets_one_event() {
     assert_eq!(
         all,
         [refused, unknown],
-        "what stood wrong before is told by reports only"
+        "existing errors are only in reports"
     );
     audited.rulebook.store(Arc::new(Rulebook::default()));
     let all = until("a third event", || told(3)).await;
@@ -58,7 +58,7 @@ async fn an_object_that_begins_or_ceases_to_be_at_fault_gets_one_event() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_does_not_lead_tells_nothing() {
+async fn a_follower_reports_nothing() {
     let hub = hub().await;
     for object in objects() {
         store(&hub, &object).await;
@@ -77,7 +77,7 @@ async fn whoever_does_not_lead_tells_nothing() {
     })
     .await;
     leads.send_replace(false);
-    until("nobody leads", || async {
+    until("there is no leader", || async {
         (!leader.metrics().contains("tidegate_audit_findings{")).then_some(())
     })
     .await;

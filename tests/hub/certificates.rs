@@ -93,7 +93,7 @@ async fn is_kept(client: &Client) -> bool {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_field_is_written_and_whoever_applies_the_rest_sees_no_difference() {
+async fn one_field_is_written_and_other_appliers_see_no_difference() {
     let hub = hub().await;
     let client = hub.client();
     let (tide, keeper) = leader(&client, LONG).await;
@@ -162,7 +162,7 @@ async fn emptied_is_filled_again(client: &Client) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whatever_is_damaged_is_made_anew_and_told_to_the_api_server() {
+async fn a_damaged_certificate_is_reissued_and_its_ca_is_published() {
     let hub = hub().await;
     let client = hub.client();
     let (tide, keeper) = leader(&client, LONG).await;
@@ -208,7 +208,7 @@ async fn whatever_is_damaged_is_made_anew_and_told_to_the_api_server() {
         .delete("tidegate-tls", &kube::api::DeleteParams::default())
         .await
         .expect("it is deleted");
-    eventually("made anew", || is_kept(&client)).await;
+    eventually("issued again", || is_kept(&client)).await;
     let now = data(&client).await[AUTHORITIES].clone();
     let now = String::from_utf8(now).expect("PEM");
     for known in String::from_utf8(old)
@@ -226,7 +226,7 @@ async fn whatever_is_damaged_is_made_anew_and_told_to_the_api_server() {
 /// Deleted and registered again is how doctor's own cure goes: no other client has overwritten the bundle of the new object, so
 /// it is written at once.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_configuration_that_is_made_anew_is_told_at_once_however_often() {
+async fn a_recreated_configuration_gets_the_ca_at_once_every_time() {
     let hub = hub().await;
     let client = hub.client();
     let (tide, keeper) = leader(&client, LONG).await;
@@ -268,7 +268,7 @@ async fn two_leaders_at_once_come_to_rest_with_one_certificate() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn configurations_that_come_later_and_other_objects_of_theirs_are_told_too() {
+async fn later_configurations_and_their_other_webhooks_get_the_ca_too() {
     let hub = hubs::hub().await;
     let client = hub.client();
     let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "tidegate"}});
@@ -282,7 +282,7 @@ async fn configurations_that_come_later_and_other_objects_of_theirs_are_told_too
     .await;
     hubs::load(&hub, documents("manifests/deploy/webhooks/base/webhooks.yaml")).await;
     eventually("both trust it", || is_kept(&client)).await;
-    // A configuration that is made anew.
+    // A configuration that is deleted and created again.
     let (kind, name) = CONFIGURATIONS[1];
     let api = configurations(&client, kind);
     api.delete(name, &kube::api::DeleteParams::default())

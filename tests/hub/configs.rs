@@ -95,7 +95,7 @@ async fn scene(gate: Gate, left_out: &[&str]) -> Scene {
     let fleet = hubs::fleet(hub.client(), 2, &[]).await;
     let tide = Tide::start(gate.client(&hub), TideOptions::default())
         .await
-        .expect("the tide starts");
+        .expect("the controllers start");
     tokio::time::timeout(Duration::from_mins(1), tide.synced())
         .await
         .expect("every kind is listed");
@@ -306,7 +306,7 @@ async fn edits_arrive(scene: &Scene) {
 /// An object of one cluster's own, beside one that no reference names.
 async fn only_what_is_referred_to_is_read(scene: &Scene) {
     let content = json!({"data": {"k": "v"}});
-    for name in ["own", "stranger"] {
+    for name in ["own", "unrelated"] {
         scene
             .put(json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "cluster1"},
                 "data": {"k": "v"}}))
@@ -320,7 +320,7 @@ async fn only_what_is_referred_to_is_read(scene: &Scene) {
     scene.has_hash("cluster1", "configmaps", &content).await;
     for (path, accept) in scene.gate.asked_for("configmaps") {
         let is_read = path.starts_with("/api/v1/namespaces/");
-        assert!(!path.contains("stranger"), "{path}");
+        assert!(!path.contains("unrelated"), "{path}");
         assert!(
             is_read || accept.contains("PartialObjectMetadata"),
             "{path} {accept}"
@@ -408,7 +408,7 @@ async fn thousands_of_types_cost_the_hub_next_to_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_hub_that_refuses_a_kind_is_told_what_is_needed_and_is_cured_without_a_restart() {
+async fn a_forbidden_kind_is_reported_with_the_missing_permission_and_recovers_without_a_restart() {
     let gate = Gate::default();
     gate.refuse(&["configmaps"]);
     let scene = scene(gate, &[]).await;

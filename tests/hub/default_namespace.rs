@@ -23,9 +23,9 @@ use crate::kit::hubs::hub;
 
 const ADDON: &str = "addon.open-cluster-management.io";
 const CLUSTER: &str = "cluster.open-cluster-management.io";
-const NOBODY: &str = "open-cluster-management-agent-addon";
+const DEFAULT: &str = "open-cluster-management-agent-addon";
 
-/// A hub whose gate has read it before anything was there, and has heard nothing since.
+/// A hub whose webhook has listed it while it was empty, and has received no events since.
 struct Behind {
     hub: TestHub,
     gate: Gate,
@@ -156,7 +156,7 @@ async fn a_gate_that_has_not_seen_the_add_on_fills_in_its_namespace() {
     // As Flux does it: everything dry, and then everything.
     assert_eq!(
         behind.applied("hello", "c1", true).await,
-        NOBODY,
+        DEFAULT,
         "there is no add-on yet"
     );
     behind.addon("hello", &[("all", "placed-here")]).await;
@@ -186,7 +186,7 @@ async fn where_placements_differ_the_hub_is_asked_for_their_decisions() {
     assert_eq!(behind.created("hello", "c2").await, "canary-ns");
     assert_eq!(
         behind.applied("hello", "c3", false).await,
-        NOBODY,
+        DEFAULT,
         "no placement selects it"
     );
     behind.stop().await;

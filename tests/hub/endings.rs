@@ -194,7 +194,7 @@ async fn a_foreground_deletion_honours_the_hooks_too() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn orphans_stay_until_somebody_deletes_them() {
+async fn orphans_stay_until_they_are_deleted() {
     let scene = scene(&[]).await;
     let params = DeleteParams {
         propagation_policy: Some(kube::api::PropagationPolicy::Orphan),
@@ -202,7 +202,7 @@ async fn orphans_stay_until_somebody_deletes_them() {
     };
     scene.delete_addon(&params).await;
     eventually_or(
-        "the add-on is gone",
+        "the add-on is deleted",
         || scene.left(),
         || async { !scene.left().await.contains_key("cma /parting") },
     )
@@ -251,7 +251,7 @@ async fn a_cluster_that_has_vanished_does_not_block() {
         .await
         .expect("the cluster is deleted");
     eventually_or(
-        "what was for it is gone",
+        "its objects are deleted",
         || scene.left(),
         || async { !scene.left().await.keys().any(|key| key.contains("cluster1")) },
     )

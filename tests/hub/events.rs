@@ -1,4 +1,4 @@
-//! Events on the dev hub: what is told on whom, in which words, how few when many clusters change, and none when nothing does.
+//! Events on the dev hub: their objects and messages, a summary when many clusters change, and none when nothing changes.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -109,14 +109,14 @@ impl Scene {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_transition_is_told_on_its_object() {
+async fn every_transition_is_an_event_on_its_object() {
     let scene = scene(EventBudget::default()).await;
     if hubs::lacks(&scene.hub, EVENTS_OF_ALL, 21).await {
         return scene.stop().await;
     }
     scene.install().await;
     scene
-        .until("all are told", |counts| {
+        .until("all events exist", |counts| {
             counts.get("ManagedClusterAddOn InstallSucceed") == Some(&CLUSTERS)
                 && counts.contains_key("ClusterManagementAddOn Ready")
         })
@@ -145,7 +145,7 @@ async fn every_transition_is_told_on_its_object() {
     let whole = told
         .iter()
         .find(|event| event.reason.as_deref() == Some("Ready"))
-        .expect("it is told");
+        .expect("the event exists");
     assert_eq!(whole.metadata.namespace.as_deref(), Some("default"));
     assert_eq!(whole.note.as_deref(), Some("8 of 8 clusters are ready"));
     assert_eq!(
@@ -153,12 +153,12 @@ async fn every_transition_is_told_on_its_object() {
         addon.metadata.uid
     );
 
-    nothing_is_told_when_nothing_happens(&scene).await;
+    no_events_without_changes(&scene).await;
     a_cluster_that_loses_the_add_on_says_why(&scene).await;
     scene.stop().await;
 }
 
-async fn nothing_is_told_when_nothing_happens(scene: &Scene) {
+async fn no_events_without_changes(scene: &Scene) {
     waiting::at_rest(Duration::from_secs(2), || scene.counts()).await;
 }
 
@@ -170,7 +170,7 @@ async fn a_cluster_that_loses_the_add_on_says_why(scene: &Scene) {
         .await
         .expect("the cluster opts out");
     scene
-        .until("it is told", |counts| {
+        .until("the event exists", |counts| {
             counts.contains_key("ManagedClusterAddOn Removed")
         })
         .await;
@@ -178,13 +178,13 @@ async fn a_cluster_that_loses_the_add_on_says_why(scene: &Scene) {
     let removed = events
         .iter()
         .find(|event| event.reason.as_deref() == Some("Removed"))
-        .expect("it is told");
+        .expect("the event exists");
     assert_eq!(removed.note.as_deref(), Some("the cluster has opted out"));
     assert_eq!(removed.metadata.namespace.as_deref(), Some("cluster5"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn many_clusters_are_a_few_events_and_a_summary_and_a_failure_is_told_all_the_same() {
+async fn many_clusters_are_a_few_events_and_a_summary_and_failures_are_still_reported() {
     let budget = EventBudget {
         burst: 3,
         refill: Duration::from_hours(1),
@@ -195,7 +195,7 @@ async fn many_clusters_are_a_few_events_and_a_summary_and_a_failure_is_told_all_
         return scene.stop().await;
     }
     let fault = Fault::ApplyFailure {
-        message: "no room left".to_owned(),
+        message: "disk full".to_owned(),
     };
     scene.fleet.set_fault("cluster3", fault).expect("a fault");
     scene.install().await;
@@ -214,7 +214,7 @@ async fn many_clusters_are_a_few_events_and_a_summary_and_a_failure_is_told_all_
     let find = |reason: &str| {
         let mut all = events.iter();
         all.find(|event| event.reason.as_deref() == Some(reason))
-            .expect("it is told")
+            .expect("the event exists")
     };
     let summary = find("EventsSummarized").note.clone().unwrap_or_default();
     assert!(
@@ -227,7 +227,7 @@ async fn many_clusters_are_a_few_events_and_a_summary_and_a_failure_is_told_all_
         failed
             .note
             .as_deref()
-            .is_some_and(|note| note.contains("no room left")),
+            .is_some_and(|note| note.contains("disk full")),
         "{failed:?}"
     );
     scene.stop().await;

@@ -310,7 +310,7 @@ async fn said(scene: &Scene, addon: &str, kind: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn reasons_that_nobody_shows_hold_and_are_told_until_they_are_read() {
+async fn unreadable_owners_block_removals_and_are_reported_until_they_are_read() {
     if hubs::is_real() {
         return;
     }

@@ -115,7 +115,7 @@ impl Scene {
         .patch_status("everywhere-1", &PatchParams::default(), &Patch::Merge(&decided))
         .await
         .expect("decided");
-        let client = somebody(&hub, ACCOUNT, &[]);
+        let client = impersonated(&hub, ACCOUNT, &[]);
         let tide = hubs::tide(client, TideOptions::default()).await;
         Self { hub, tide }
     }
@@ -125,14 +125,14 @@ impl Scene {
             self.hub
                 .preload(&object)
                 .await
-                .expect("stored, as by somebody whom no gate has seen");
+                .expect("stored without validation");
         }
     }
 
     fn agent(&self, cluster: &str) -> Client {
         let own = format!("system:open-cluster-management:{cluster}");
         let groups = [own.as_str(), "system:open-cluster-management:managed-clusters"];
-        somebody(&self.hub, &format!("{own}:x7f2q"), &groups)
+        impersonated(&self.hub, &format!("{own}:x7f2q"), &groups)
     }
 
     async fn condition(&self, addon: &str, cluster: &str, kind: &str) -> String {
@@ -210,7 +210,7 @@ impl Scene {
     }
 }
 
-fn somebody(hub: &DevHub, user: &str, groups: &[&str]) -> Client {
+fn impersonated(hub: &DevHub, user: &str, groups: &[&str]) -> Client {
     let mut config = hub.config();
     config.auth_info.impersonate = Some(user.to_owned());
     config.auth_info.impersonate_groups =
@@ -272,7 +272,7 @@ async fn a_cluster_that_waits_for_its_turn_cannot_make_itself_an_administrator()
     honest(&scene, ("queued", "c1")).await;
     assert!(
         !scene.is_answered(&asked).await,
-        "somebody answered a request for an administrator"
+        "a request for an administrator was answered"
     );
 
     // The rights are those of an agent and no more: it approves nothing, and writes no spec.

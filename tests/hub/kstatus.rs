@@ -112,7 +112,7 @@ async fn everything_is_healthy(client: &Client) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_waits_for_an_add_on_waits_for_its_last_cluster() {
+async fn waiting_for_an_add_on_waits_for_its_last_cluster() {
     let hub = hubs::hub().await;
     let client = hub.client();
     let fleet = hubs::fleet(client.clone(), CLUSTERS, &[]).await;
@@ -144,8 +144,8 @@ async fn whoever_waits_for_an_add_on_waits_for_its_last_cluster() {
     for object in &objects {
         apply(&client, object).await;
     }
-    let (seen, done) = watcher.await.expect("nobody saw a failure");
-    assert!(seen > 1, "it was seen on its way");
+    let (seen, done) = watcher.await.expect("no failure was observed");
+    assert!(seen > 1, "it was observed in progress");
     assert_eq!(done, CLUSTERS);
     everything_is_healthy(&client).await;
     tide.shutdown().await;

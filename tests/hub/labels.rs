@@ -75,7 +75,7 @@ async fn a_hundred_add_ons_label_one_cluster_without_a_conflict() {
     let conflicts = text
         .lines()
         .find(|line| line.contains("managedclusters") && line.contains("Conflict"));
-    assert_eq!(conflicts, None, "nobody has to wait for anybody");
+    assert_eq!(conflicts, None, "writers do not conflict");
     tide.shutdown().await;
     hub.shutdown().await;
 }

@@ -101,7 +101,7 @@ async fn one_replica_writes_and_the_next_goes_on_where_it_left() {
     assert!(*first.leading().borrow() && !*second.leading().borrow());
     assert!(
         second.facts().load().is_complete(),
-        "whoever follows answers admission"
+        "a follower answers admission"
     );
 
     // A leader that leaves gives the lease back: the next need not wait for its end.
@@ -152,7 +152,7 @@ async fn is_next(client: &Client, identity: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_leader_that_leaves_lets_nobody_in_between_while_a_replica_waits() {
+async fn a_leader_that_leaves_hands_over_to_a_waiting_replica_directly() {
     let hub = hub().await;
     let client = hub.client();
     let first = replica(hub.client(), "first").await;
@@ -180,11 +180,11 @@ async fn a_leader_that_leaves_lets_nobody_in_between_while_a_replica_waits() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_writes_while_nobody_leads() {
+async fn nothing_is_written_without_a_leader() {
     let hub = hub().await;
     let client = hub.client();
     let leases: Api<Lease> = Api::namespaced(client.clone(), "default");
-    let held = json!({"metadata": {"name": "leader"}, "spec": {"holderIdentity": "somebody", "leaseDurationSeconds": 3600}});
+    let held = json!({"metadata": {"name": "leader"}, "spec": {"holderIdentity": "other", "leaseDurationSeconds": 3600}});
     let held: Lease = serde_json::from_value(held).expect("a lease");
     leases
         .create(&PostParams::default(), &held)
@@ -198,6 +198,6 @@ async fn nobody_writes_while_nobody_leads() {
         "a replica that does not lead has written"
     );
     tide.shutdown().await;
-    assert_eq!(holder(&client).await, "somebody");
+    assert_eq!(holder(&client).await, "other");
     hub.shutdown().await;
 }

@@ -155,7 +155,7 @@ async fn what_is_ocms_is_left_alone_while_its_manager_holds_its_lease() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_leads_is_told_whoever_it_is() {
+async fn the_leader_is_reported_whichever_program_it_is() {
     let hub = hub().await;
     let client = hub.client();
     lease(&client, STOCK, 3600).await;
@@ -195,7 +195,7 @@ async fn who_leads_is_told_whoever_it_is() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_lease_that_nobody_renews_keeps_nobody_out() {
+async fn an_expired_lease_excludes_no_replica() {
     let hub = hub().await;
     let client = hub.client();
     lease(&client, STOCK, 1).await;
@@ -237,7 +237,7 @@ async fn an_instance_whose_annotations_are_replaced_stays_until_it_is_marked_aga
     // The controllers may write in between.
     waiting::until("it is replaced", || async {
         let mut found = instances.get("hello").await.expect("it is there");
-        let by = [("by".to_owned(), "somebody".to_owned())].into();
+        let by = [("by".to_owned(), "other".to_owned())].into();
         let before = found.metadata.annotations.replace(by).unwrap_or_default();
         let mark = before.get("tidegate.io/installed-by").map(String::as_str);
         assert_eq!(mark, Some("label-selector"));

@@ -159,7 +159,7 @@ stories! {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_owns_what_the_gate_fills_in() {
+async fn no_field_manager_owns_fields_that_the_webhook_adds() {
     let scene = Scene::start().await;
     let silent = wish("cluster1", &json!({}));
     scene.apply(&Flux, &silent).await;

@@ -1,5 +1,5 @@
-//! The tide on a hub with Open Cluster Management's own definitions, which keep less of a status than ours: everything
-//! works, and what is not kept is not written again and again.
+//! The controllers on a hub with Open Cluster Management's own CRDs, which prune parts of our status: everything
+//! works, and pruned fields are not written repeatedly.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

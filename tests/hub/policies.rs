@@ -184,8 +184,8 @@ async fn a_policy_of_the_former_group_holds_until_its_successor_compiles() {
 
     let deleted = former.delete("moves", &DeleteParams::default()).await;
     deleted.expect("deleted");
-    let mended = Patch::Merge(json!({"spec": document("breaks", "true")["spec"]}));
-    let patched = present.patch("breaks", &PatchParams::default(), &mended).await;
+    let fixed = Patch::Merge(json!({"spec": document("breaks", "true")["spec"]}));
+    let patched = present.patch("breaks", &PatchParams::default(), &fixed).await;
     patched.expect("stored");
     former_ready(&former, "breaks", "Superseded").await;
     assert_eq!(set.borrow().names().collect::<Vec<_>>(), both, "there was no gap");
@@ -241,7 +241,7 @@ async fn refusing() -> Client {
 }
 
 #[tokio::test]
-async fn a_hub_that_withholds_its_policies_keeps_nobody_waiting_and_those_of_the_folder_hold() {
+async fn unlisted_policies_do_not_block_and_policies_of_the_folder_apply() {
     let (folder, documents) = watch::channel(PolicyDocuments {
         sources: vec![Source {
             origin: Origin::File("own.yaml".to_owned()),

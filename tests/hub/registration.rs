@@ -204,12 +204,12 @@ async fn agents_get_the_certificates_that_they_may_have_and_no_others() {
     .await;
     signed_by_the_secret(&scene).await;
 
-    nobody_answers(&scene, (&subject.user, &groups)).await;
+    no_controller_answers(&scene, (&subject.user, &groups)).await;
     scene.stop().await;
 }
 
 /// The agent of another cluster, and a group that is too much.
-async fn nobody_answers(scene: &Scene, subject: (&str, &[&str])) {
+async fn no_controller_answers(scene: &Scene, subject: (&str, &[&str])) {
     scene
         .ask(
             "addon-c1-hello-3",

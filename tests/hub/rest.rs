@@ -46,7 +46,7 @@ struct Scene {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Given {
     Tidegate,
-    Nobody,
+    Unmarked,
 }
 
 fn template_addon(name: &str, given: Given) -> [Value; 2] {
@@ -86,7 +86,7 @@ fn objects(given: Given) -> Vec<Value> {
                 "installStrategy": {"type": "Placements", "placements": [{"name": "all", "namespace": "default"}]}}}),
     ];
     all.extend(template_addon("hello", given));
-    all.extend(template_addon("other", Given::Nobody));
+    all.extend(template_addon("other", Given::Unmarked));
     all
 }
 
@@ -235,7 +235,7 @@ fn electing() -> TideOptions {
 
 /// Tidegate has had all add-ons, has been stopped and has handed them back.
 async fn handed_back() -> Scene {
-    let mut scene = Scene::begin("back", Given::Nobody, Some(TideOptions::default()), false)
+    let mut scene = Scene::begin("back", Given::Unmarked, Some(TideOptions::default()), false)
         .await
         .arrived()
         .await;
@@ -290,24 +290,24 @@ async fn hand_back(client: &Client, name: &str) {
 
 async fn documented() -> Vec<Scene> {
     let all = [
-        Scene::begin("instead", Given::Nobody, Some(TideOptions::default()), false).boxed(),
+        Scene::begin("instead", Given::Unmarked, Some(TideOptions::default()), false).boxed(),
         Scene::begin(
             "instead, OCM's manager the standby",
-            Given::Nobody,
+            Given::Unmarked,
             Some(electing()),
             true,
         )
         .boxed(),
         Scene::begin(
             "instead, --compat ocm",
-            Given::Nobody,
+            Given::Unmarked,
             Some(in_words_of_ocm()),
             false,
         )
         .boxed(),
         Scene::begin("beside, --manage marked", Given::Tidegate, Some(marked()), true).boxed(),
-        Scene::begin("only the gate", Given::Nobody, Some(only(Part::Sees)), true).boxed(),
-        Scene::begin("observing", Given::Nobody, Some(only(Part::Observes)), true).boxed(),
+        Scene::begin("only the gate", Given::Unmarked, Some(only(Part::Sees)), true).boxed(),
+        Scene::begin("observing", Given::Unmarked, Some(only(Part::Observes)), true).boxed(),
         handed_back().boxed(),
     ];
     let begun = futures::future::join_all(all).await;
@@ -315,12 +315,12 @@ async fn documented() -> Vec<Scene> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn in_every_documented_mode_nobody_writes_at_rest_and_in_the_other_somebody_always_does() {
+async fn documented_modes_are_silent_at_rest_and_the_others_are_not() {
     let scenes = documented().await;
     // Both drive every add-on: neither elects, nor looks at the other's Lease.
     let fight = Scene::begin(
         "both, unmarked",
-        Given::Nobody,
+        Given::Unmarked,
         Some(TideOptions::default()),
         true,
     )

@@ -1,4 +1,4 @@
-//! The tide on the dev hub with simulated clusters: install, silence, upgrade, one failing cluster, deletion.
+//! The controllers on the dev hub with simulated clusters: installation, idle, upgrade, one failing cluster, deletion.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -125,9 +125,9 @@ async fn an_add_on_is_installed_upgraded_and_removed_on_simulated_clusters() {
     .await;
     every_instance_carries_its_hashes(&scene).await;
     assert!(scene.tide.facts().load().is_complete());
-    assert!(told.try_recv().is_ok(), "nobody was told");
+    assert!(told.try_recv().is_ok(), "no notification");
 
-    nobody_is_written_to(&scene).await;
+    no_object_is_written(&scene).await;
 
     scene.greet("good morning").await;
     eventually_or(
@@ -179,14 +179,14 @@ async fn every_instance_carries_its_hashes(scene: &Scene) {
     }
 }
 
-async fn nobody_is_written_to(scene: &Scene) {
+async fn no_object_is_written(scene: &Scene) {
     // Once everything is done, nothing is written any more. Agents report on their own; give them time to finish.
     waiting::at_rest(Duration::from_secs(2), || scene.versions()).await;
 }
 
 async fn one_cluster_fails_and_recovers(scene: &Scene) {
     let fault = Fault::ApplyFailure {
-        message: "no room left".to_owned(),
+        message: "disk full".to_owned(),
     };
     scene.fleet.set_fault("cluster3", fault).expect("a fault");
     scene.greet("good night").await;
@@ -197,7 +197,7 @@ async fn one_cluster_fails_and_recovers(scene: &Scene) {
             let reasons = scene.reasons().await;
             let failed = |(cluster, reason): (&String, &String)| {
                 if cluster == "cluster3" {
-                    reason.starts_with("UpgradeFailed False") && reason.contains("no room left")
+                    reason.starts_with("UpgradeFailed False") && reason.contains("disk full")
                 } else {
                     reason.starts_with("UpgradeSucceed")
                 }

@@ -82,7 +82,7 @@ async fn goes_back(client: &Client) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn content_that_was_pruned_is_gone_back_to() {
+async fn a_rollback_restores_pruned_content() {
     let hub = hubs::hub().await;
     let client = hub.client();
     let fleet = hubs::fleet(client.clone(), CLUSTERS, &FAULTS).await;

@@ -101,7 +101,7 @@ impl Scene {
         })
     }
 
-    /// What is told of a cluster.
+    /// The status of a cluster.
     async fn told(&self, name: &str, cluster: &str) -> String {
         let status = self.status(name).await;
         let mut all = status["clusters"].as_array().into_iter().flatten();
@@ -226,7 +226,7 @@ async fn the_example_of_the_proposal_goes_from_selected_to_complete_and_is_at_re
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn when_who_goes_first_fails_nobody_else_starts_and_a_retry_goes_on() {
+async fn a_failed_canary_stops_the_upgrade_and_a_retry_continues_it() {
     let scene = Scene::new(3, &["cluster1=upgrade-stall"]).await;
     let tide = scene.tide().await;
     let spec = with(
@@ -247,14 +247,14 @@ async fn when_who_goes_first_fails_nobody_else_starts_and_a_retry_goes_on() {
         scene.condition("mcu", "Failed").await,
         "True ManagedClustersUpgradeFailed"
     );
-    let nobody = async || {
+    let only_first = async || {
         scene
             .works()
             .await
             .iter()
             .all(|work| work.starts_with("cluster1/"))
     };
-    assert!(waiting::stays(LENGTH, nobody).await, "{:?}", scene.works().await);
+    assert!(waiting::stays(LENGTH, only_first).await, "{:?}", scene.works().await);
     scene
         .change(
             "mcu",
@@ -287,14 +287,14 @@ async fn a_pause_lets_those_go_on_that_began_and_a_restart_forgets_nothing() {
     let done = waiting::comes(|| async { scene.told("mcu", "cluster1").await == "Complete Done" }).await;
     assert!(done, "{:#}", scene.status("mcu").await);
     assert_eq!(scene.phase("mcu").await, "Paused");
-    let nobody = async || {
+    let only_first = async || {
         scene
             .works()
             .await
             .iter()
             .all(|work| work.starts_with("cluster1/"))
     };
-    assert!(waiting::stays(LENGTH, nobody).await, "{:?}", scene.works().await);
+    assert!(waiting::stays(LENGTH, only_first).await, "{:?}", scene.works().await);
     scene.change("mcu", json!({"spec": {"suspend": false}})).await;
     scene.reaches("mcu", "Complete").await;
     scene.end(tide).await;
@@ -360,9 +360,9 @@ async fn a_deleted_upgrade_takes_its_works_with_it_and_leaves_the_cluster_versio
     scene.end(tide).await;
 }
 
-/// A quota, a policy, a namespace that goes: whatever the hub says no by, it is told, and the others go on.
+/// A quota, a policy, a namespace that is being deleted: any rejection by the hub is reported, and the others continue.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_cluster_that_the_hub_takes_no_work_for_is_told_and_holds_no_other() {
+async fn a_cluster_whose_work_is_rejected_is_reported_and_blocks_no_other() {
     let scene = Scene::new(3, &[]).await;
     let policy = json!({"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy",
         "metadata": {"name": "not-there"}, "spec": {"failurePolicy": "Fail",
@@ -442,7 +442,7 @@ async fn a_placement_selects_and_one_that_joins_in_the_middle_is_upgraded_as_wel
 
 /// Without its channel a cluster knows no such update, and says so in a condition of its own.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_version_that_a_cluster_does_not_take_is_told_in_its_words() {
+async fn a_version_that_a_cluster_rejects_is_reported_with_its_message() {
     let scene = Scene::new(1, &[]).await;
     let tide = scene.tide().await;
     scene

@@ -49,7 +49,7 @@ pub(crate) async fn ask(
     let body = json!({"apiVersion": "certificates.k8s.io/v1", "kind": "CertificateSigningRequest",
         "metadata": {"name": name, "labels": {"open-cluster-management.io/addon-name": "hello",
             "open-cluster-management.io/cluster-name": cluster}},
-        "spec": {"request": STANDARD.encode(pem(subject)), "signerName": signer, "username": "nobody",
+        "spec": {"request": STANDARD.encode(pem(subject)), "signerName": signer, "username": "anonymous",
             "usages": ["digital signature", "key encipherment", "client auth"]}});
     let request = http::Request::post("/apis/certificates.k8s.io/v1/certificatesigningrequests")
         .header("content-type", "application/json")

@@ -33,17 +33,17 @@ impl Asked {
         }
     }
 
-    /// Asks at one of the doors.
+    /// Decides the request for one of the webhooks.
     pub(crate) fn at(&self, door: Door, facts: &Facts) -> Verdict {
         self.under(&Rulebook::default(), door, facts)
     }
 
-    /// Asks at one of the doors, under a rulebook.
+    /// Decides the request for one of the webhooks, with a rulebook.
     pub(crate) fn under(&self, rulebook: &Rulebook, door: Door, facts: &Facts) -> Verdict {
         self.as_told(rulebook, (door, RequestContext::default()), facts)
     }
 
-    /// The same, with what else is told of the request.
+    /// The same, with a request context.
     pub(crate) fn as_told(
         &self,
         rulebook: &Rulebook,

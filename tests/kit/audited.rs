@@ -1,4 +1,4 @@
-//! A dev hub with something wrong on it, the tide, and an audit that does not dawdle.
+//! A dev hub with invalid objects, the controllers, and an audit with short intervals.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -47,7 +47,7 @@ impl Audited {
         };
         let tide = Tide::start(client.clone(), options)
             .await
-            .expect("the tide starts");
+            .expect("the controllers start");
         let (metrics, rulebook) = (Metrics::default(), Arc::new(ArcSwap::default()));
         let options = AuditOptions {
             facts: tide.facts(),

@@ -33,7 +33,7 @@ pub(crate) enum Fault {
     Partial,
     /// Lists show what was there some time ago.
     Old,
-    /// Lists are right; every watch is told that its place is forgotten.
+    /// Lists succeed; every watch ends with 410 Gone.
     Gone,
     /// Lists and watches are right; to read an object by its name is forbidden.
     Unnamed,

@@ -59,12 +59,12 @@ pub(crate) async fn fleet(client: Client, clusters: usize, faults: &[&str]) -> F
     Fleet::start(client, options).await.expect("the fleet starts")
 }
 
-/// The most time that reading a hub takes; a right that is missing takes for ever.
+/// The most time that reading a hub takes; with a missing permission it never ends.
 const MOST_TO_READ: Duration = Duration::from_mins(1);
 
 /// Starts the controllers, and waits until they have read the hub.
 pub(crate) async fn tide(client: Client, options: TideOptions) -> Tide {
-    let tide = Tide::start(client, options).await.expect("the tide starts");
+    let tide = Tide::start(client, options).await.expect("the controllers start");
     let synced = tokio::time::timeout(MOST_TO_READ, tide.synced()).await;
     let unread = tide.facts().load().unread();
     assert!(

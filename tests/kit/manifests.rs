@@ -1,6 +1,4 @@
 //! Manifests of the repository, read.
-//!
-//! Decides nothing about what stands in them.
 
 use std::path::{Path, PathBuf};
 

@@ -7,7 +7,7 @@ use serde_json::Value;
 /// A combination: what it means, and what each condition says. A cell is `any`, `absent`, or alternatives such as `True` and
 /// `False (reasons)`, separated by `or`.
 pub(crate) struct Table {
-    /// What is told about.
+    /// The subject of the table.
     pub(crate) of: &'static str,
     /// The conditions, in the order of the cells.
     pub(crate) kinds: &'static [&'static str],
@@ -116,7 +116,7 @@ pub(crate) const ADDON: Table = Table {
     kinds: &["Ready", "Reconciling", "Stalled"],
     rows: &[
         ("done", &["True (Ready)", "False", "False"]),
-        ("nobody is selected", &["True (NobodySelected)", "False", "False"]),
+        ("no cluster is selected", &["True (NobodySelected)", "False", "False"]),
         (
             "some agents do not work",
             &["False (ClustersUnavailable)", "False", "False"],
@@ -192,7 +192,7 @@ fn disagreement(conditions: &Value, of: &str) -> Option<String> {
     })
 }
 
-/// The whole sentence stands in `Configured` or in `Progressing`, and nowhere else.
+/// The whole message is in `Configured` or in `Progressing`, and nowhere else.
 fn repetition(conditions: &Value) -> Option<String> {
     let kinds = INSTANCE.kinds;
     let sentences = ["Configured", "Progressing"]

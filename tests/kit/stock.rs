@@ -318,7 +318,7 @@ fn write_status(world: &mut World, key: &ObjectKey, patch: &Value) -> usize {
     1
 }
 
-/// Conditions have no generation, and one that has is written anew.
+/// Conditions have no generation; one that has is written again.
 fn write_condition(
     world: &mut World,
     key: &ObjectKey,

@@ -173,8 +173,8 @@ fn every_folder_of_src_has_a_row() {
     let known: BTreeSet<&str> = FOLDERS.iter().map(|(folder, _)| *folder).chain(["cli"]).collect();
     let found: BTreeSet<String> = sources("src").keys().filter_map(|path| folder_of(path)).collect();
     let is_strange = |folder: &&String| !known.contains(folder.as_str());
-    let strangers: Vec<&String> = found.iter().filter(is_strange).collect();
-    assert!(strangers.is_empty(), "folders without a row: {strangers:?}");
+    let unlisted: Vec<&String> = found.iter().filter(is_strange).collect();
+    assert!(unlisted.is_empty(), "folders without a row: {unlisted:?}");
     assert_eq!(
         found.len(),
         known.len(),

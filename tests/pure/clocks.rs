@@ -8,7 +8,7 @@ use store::{Event, Kind, Settings, Store};
 const NOW: &str = "2030-01-01T00:00:00Z";
 
 /// When the plan says that the present configuration was assigned; null if it does not.
-fn assigned_anew(noted: &str) -> Value {
+fn reassigned(noted: &str) -> Value {
     let mut store = Store::new(Settings::default());
     let assigned = json!({"type": "Assigned", "status": "True", "reason": "ConfigurationsAssigned", "message": "", "lastTransitionTime": noted});
     let owner = json!({"apiVersion": "addon.open-cluster-management.io/v1alpha1", "kind": "ClusterManagementAddOn", "name": "hello", "uid": "u"});
@@ -49,7 +49,7 @@ fn assigned_anew(noted: &str) -> Value {
 }
 
 #[test]
-fn a_time_that_lies_ahead_is_noted_anew() {
+fn a_time_in_the_future_is_recorded_again() {
     for (noted, expected) in [
         ("2040-01-01T00:00:00Z", NOW),
         ("2030-01-01T00:10:00Z", NOW),
@@ -58,6 +58,6 @@ fn a_time_that_lies_ahead_is_noted_anew() {
         ("2030-01-01T00:00:05Z", "2030-01-01T00:00:05Z"),
         ("2029-12-31T23:50:00Z", "2029-12-31T23:50:00Z"),
     ] {
-        assert_eq!(assigned_anew(noted), json!(expected), "{noted}");
+        assert_eq!(reassigned(noted), json!(expected), "{noted}");
     }
 }

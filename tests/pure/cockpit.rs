@@ -1,7 +1,7 @@
 //! What the cockpit shows of a hub that is a heap of objects, and what its verbs would write there.
 //!
-//! One add-on over two placements and one upgrade of twelve clusters. Rollouts that go on are told in the plan scripts, which also hold
-//! the picture against the plan.
+//! One add-on over two placements and one upgrade of twelve clusters. The plan scripts have rollouts in progress, and compare the picture
+//! with the plan.
 
 use insight::cockpit::{
     Approve, ClusterState, Form, Line, Phase, Picture, Rollouts, Steer, Stopwatch, Target, Verb, WHOLE,
@@ -321,7 +321,7 @@ fn an_earlier_undo_is_repeated_in_the_order_of_the_hub() {
 }
 
 #[test]
-fn an_add_on_that_goes_or_is_somebody_elses_is_not_steered() {
+fn verbs_do_not_change_a_deleting_or_foreign_add_on() {
     let target = Target::addon("hello");
     let lifecycle = json!({"addon.open-cluster-management.io/lifecycle": "self"});
     let scene = hub_with_addon(&lifecycle, "old");
@@ -329,7 +329,7 @@ fn an_add_on_that_goes_or_is_somebody_elses_is_not_steered() {
     let refused = scene
         .steer(&target, &Verb::Pause(None))
         .map(drop)
-        .expect_err("nobody obeys");
+        .expect_err("the verb is rejected");
     assert!(refused.contains("not managed here"), "{refused}");
     assert!(!ClusterState::Done.is_trouble() && ClusterState::Failed.is_trouble());
 }
@@ -386,7 +386,7 @@ fn asked(picture: &Picture) -> String {
 }
 
 #[test]
-fn what_waits_for_an_approval_is_told_and_approved() {
+fn a_pending_approval_is_reported_and_approved() {
     let target = Target::addon("hello");
     let asks = hub_that_asks(&json!({}));
     let picture = asks.picture(&target);
@@ -452,7 +452,7 @@ fn what_a_group_was_approved_of_last_stays_and_what_was_before_that_goes() {
     assert_eq!(
         written.body["metadata"]["annotations"][APPROVED],
         format!("default/all/prod={hash},default/all/prod={last}"),
-        "nobody reads what was of a placement that the add-on no longer has"
+        "entries of a placement that the add-on no longer has are ignored"
     );
 }
 

@@ -151,7 +151,7 @@ fn every_order_of_events_comes_to_the_same_end() {
     assert!(failed.is_none(), "{}", failed.unwrap_or_default());
 }
 
-/// Words and rules of OCM's manager freeze nothing: who waits for a word of its own deployer would wait for ever.
+/// OCM's vocabulary and rules block nothing: a cluster that waits for a report of its own deployer would wait indefinitely.
 #[test]
 fn in_ocm_words_every_order_comes_to_the_same_end_as_well() {
     let seeds = match number("CONVERGENCE_SEED") {

@@ -117,7 +117,7 @@ fn fields_and_columns_are_added_and_nothing_else_is_touched() {
     }
 }
 
-/// Everything of `before` is still there, in its place; what is new stands in `v1alpha1` or is the record.
+/// Everything in `before` is unchanged; additions are in `v1alpha1` or are the record.
 fn only_adds(before: &Value, operations: &[Value]) {
     if operations.is_empty() {
         return;
@@ -209,7 +209,7 @@ fn what_was_added_is_not_added_again_and_is_taken_out_to_the_last_byte() {
 }
 
 #[test]
-fn what_differs_is_told_and_stays() {
+fn differences_are_reported_and_kept() {
     let mut live = older("clustermanagementaddons");
     live.pointer_mut(CMA_SPEC).expect("properties")["configuration"] = json!({"type": "string"});
     let columns = live.pointer_mut("/spec/versions/0/additionalPrinterColumns");
@@ -237,7 +237,7 @@ fn what_differs_is_told_and_stays() {
 }
 
 #[test]
-fn what_somebody_changed_or_brought_meanwhile_is_no_longer_ours() {
+fn fields_that_another_client_changed_or_added_are_not_ours() {
     let plural = "managedclusteraddons";
     let live = older(plural);
     let mut after = patched(&live, &plan(&live, &ours(plural), &calm()).patch);
@@ -254,19 +254,19 @@ fn what_somebody_changed_or_brought_meanwhile_is_no_longer_ours() {
         rest["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["status"],
         live["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["status"]
     );
-    // It is told again for as long as it is there.
+    // It is reported for as long as it exists.
     assert_eq!(revert(&rest).stays, ["spec.desiredVersion"]);
     assert_eq!(revert(&rest).patch, Vec::<Value>::new());
 
-    // Its owner has put it back whole, without our fields: the record names what is gone.
-    let mut anew = live.clone();
-    anew["metadata"]["annotations"] = after["metadata"]["annotations"].clone();
+    // The owner has restored the CRD without our fields: the record lists deleted fields.
+    let mut restored = live.clone();
+    restored["metadata"]["annotations"] = after["metadata"]["annotations"].clone();
     assert_eq!(
-        paths(&plan(&anew, &ours(plural), &calm()), Presence::New, false).len(),
+        paths(&plan(&restored, &ours(plural), &calm()), Presence::New, false).len(),
         6
     );
-    assert_eq!(patched(&anew, &revert(&anew).patch), live);
-    let told = revert_text(&revert(&anew), "took out");
+    assert_eq!(patched(&restored, &revert(&restored).patch), live);
+    let told = revert_text(&revert(&restored), "took out");
     assert!(told.contains("the record alone"), "{told}");
 }
 
@@ -394,7 +394,7 @@ fn a_conversion_that_may_lose_the_fields_is_refused() {
 }
 
 #[test]
-fn odd_definitions_are_told_and_left_alone() {
+fn malformed_crds_are_reported_and_not_changed() {
     let without = |pointer: &str| {
         let mut live = older("managedclusteraddons");
         let (parent, key) = pointer.rsplit_once('/').expect("a pointer");

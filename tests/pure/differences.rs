@@ -21,7 +21,7 @@ fn every_difference_names_tests_that_exist() {
 }
 
 #[test]
-fn a_name_that_is_gone_is_a_fault() {
+fn a_deleted_name_is_an_error() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let section =
         "9: x\nTidegate: y\nShown by: `tests/pure/architecture.rs: nobody_has_this`, `tests/nowhere.rs`";

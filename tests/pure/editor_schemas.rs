@@ -50,7 +50,7 @@ fn examples_and_policies_fit() {
 }
 
 #[test]
-fn a_slip_is_told_at_its_place_and_other_kinds_pass() {
+fn a_typo_is_reported_at_its_position_and_other_kinds_are_accepted() {
     let schema = jsonschema::draft7::new(&everything()).expect("a schema");
     let addon = |spec: Value| {
         json!({"apiVersion": "addon.open-cluster-management.io/v1alpha1", "kind": "ClusterManagementAddOn",

@@ -180,7 +180,7 @@ fn nine_thousand_references_under_slow_policies_are_refused_at_the_deadline() {
 }
 
 #[test]
-fn slow_policies_deny_by_their_failure_policy_when_somebody_stops_them() {
+fn slow_policies_deny_by_their_failure_policy_when_they_are_stopped() {
     let list = "object.spec.configs";
     let cubic = format!("{list}.all(a, {list}.all(b, {list}.exists_one(c, c == a)))");
     let validations = json!([{"id": "a", "message": "twice", "expression": cubic}]);

@@ -95,7 +95,7 @@ fn a_finding_goes_where_its_setting_sends_it() {
             "[{rule: '*/mandatory-groups', action: Deny}]",
             "denied [rollout/mandatory-groups] warned [] audited []",
         ),
-        // What the API server refuses by itself is told in its words where the rule is silent.
+        // Errors of the API server itself are reported with its message if the rule is off.
         (
             &misshapen,
             "[{rule: rollout/*, action: Off}]",
@@ -125,7 +125,7 @@ fn a_rule_that_is_raised_to_deny_lets_stored_objects_through() {
 }
 
 #[test]
-fn what_is_audited_stands_in_the_audit_log_and_nowhere_else() {
+fn audited_rules_are_only_in_the_audit_log() {
     let asked = Asked::create(addon(&twice()));
     let settings = "[{rule: rollout/*, action: Audit}]";
     let verdict: Verdict = asked.under(&rulebook(settings), Door::Validate, &Facts::default());
@@ -175,7 +175,7 @@ fn what_only_the_watch_has_not_seen_never_refuses_and_is_asked_for() {
     let silent = cluster_addon().under(&off, Door::Validate, &facts);
     assert!(
         silent.warnings().is_empty() && silent.asks().is_empty(),
-        "nobody waits for nothing"
+        "a rule that is off requests nothing"
     );
 }
 

@@ -109,7 +109,7 @@ fn a_cluster_that_says_nothing_is_held_and_the_others_are_not() {
 
 /// A cluster that gets the add-on and says nothing has moved, and stops there: it is not held.
 #[test]
-fn nobody_both_moves_and_is_held() {
+fn no_cluster_both_updates_and_is_blocked() {
     let course = only(&hub(["True", "Unknown", "True", "True"]));
     let told = text(std::slice::from_ref(&course), 0, Listing::Short);
     let line = told.lines().find(|line| line.contains("c2:"));
@@ -182,7 +182,7 @@ fn why_names_what_is_missing() {
     assert_eq!(
         codes(&hub(["True"; 4]), None),
         ["why/work-missing"],
-        "nobody has begun yet"
+        "no cluster has started yet"
     );
     let mut undecided = Hub::default();
     for (key, object) in hub(["True"; 4]).objects() {

@@ -31,7 +31,7 @@ fn manifests_are_what_the_types_say() {
             stale.push(path.display().to_string());
         }
     }
-    let strangers: Vec<String> = ["ours", "hub-without-ocm"]
+    let unknown: Vec<String> = ["ours", "hub-without-ocm"]
         .into_iter()
         .flat_map(|kept| files(&folder().join(kept)))
         .filter(|path| !known.contains(path))
@@ -42,8 +42,8 @@ fn manifests_are_what_the_types_say() {
         "the folders of ours and theirs, and nothing beside them"
     );
     assert!(
-        strangers.is_empty(),
-        "these files are of no kind of ours: {strangers:?}"
+        unknown.is_empty(),
+        "these files belong to no kind of ours: {unknown:?}"
     );
     assert!(
         stale.is_empty(),

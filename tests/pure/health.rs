@@ -267,7 +267,7 @@ fn the_patch_of_argo_cd_has_the_checks_as_they_are() {
         std::fs::write(repository(PATCH), &text).expect("the patch is written");
     }
     let stored = std::fs::read_to_string(repository(PATCH)).unwrap_or_default();
-    assert_eq!(stored, text, "UPDATE_EXPECT=1 writes it anew");
+    assert_eq!(stored, text, "UPDATE_EXPECT=1 writes it again");
     let patch = documents(PATCH).remove(0);
     for (kind, known) in KINDS {
         let key = format!("resource.customizations.health.{}_{kind}", group(kind, known));

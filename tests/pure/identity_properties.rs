@@ -107,7 +107,7 @@ impl Stage {
         let text = if *renders {
             format!("v{n}")
         } else {
-            "{{NOBODY}}".to_owned()
+            "{{UNDEFINED}}".to_owned()
         };
         let manifest = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x", "namespace": "y"}, "data": {"a": text}});
         let spec = json!({"addonName": if *is_own { "hello" } else { "other" }, "registration": registration,
@@ -205,7 +205,7 @@ impl Stage {
             .expect("a request");
         let n = number(&request.cluster);
         let own = format!("system:open-cluster-management:{}:x7f2q", request.cluster);
-        assert_eq!(*request.requester, own, "somebody else got an answer");
+        assert_eq!(*request.requester, own, "a request of another agent was answered");
         let asked = request.asked.as_ref().and_then(|asked| asked.as_ref().ok());
         let asked = asked.expect("only what can be read gets an answer");
         let subject = (asked.users.join(","), asked.groups.clone(), asked.units.clone());

@@ -198,7 +198,7 @@ fn elsewhere_and_with_everything_the_chart_and_the_program_install_the_same() {
             "{flags} --namespace elsewhere --image example.com/t:v1 --with network-policy,monitoring,high-availability,web-page"
         );
         let program = by_name(printed(&flags));
-        assert!(!program.contains_key("Namespace /elsewhere"), "it is somebody's");
+        assert!(!program.contains_key("Namespace /elsewhere"), "an existing namespace is not created");
         let chart = by_name(rendered_in("elsewhere", &["--set", &values]));
         assert_eq!(
             chart.keys().collect::<Vec<_>>(),
@@ -358,7 +358,7 @@ fn the_program_carries_every_file_of_the_folder() {
 }
 
 #[test]
-fn a_namespace_is_made_where_it_is_tidegates_or_somebody_says_so() {
+fn a_namespace_is_created_if_it_is_tidegates_or_on_request() {
     let made = |flags: &str| printed(flags).iter().any(|object| object["kind"] == "Namespace");
     assert!(made("") && made("--namespace elsewhere --create-namespace"));
     assert!(!made("--namespace elsewhere") && !made("--create-namespace=false"));
@@ -399,7 +399,7 @@ fn the_chart_says_what_it_cannot_do() {
         "certificates.mode=none",
         "image.digest=sha256:1",
         "gate.extraArgs={serve}",
-        "nobody=knows",
+        "unknown=value",
         "oneWorkload.enabled=true,controllers.enabled=false",
         "certificates.life=soon",
         "ui.enabled=true,controllers.enabled=false",

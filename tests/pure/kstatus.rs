@@ -238,7 +238,7 @@ fn a_rollout_is_in_progress_from_its_first_moment_to_its_last_cluster() {
     let mut watched = Watched::new();
     // In the order in which tools apply, with the controllers awake in between: the template comes last.
     watched.addon("hello-v1", "");
-    assert_eq!(watched.look(), Health::InProgress, "nobody has seen it yet");
+    assert_eq!(watched.look(), Health::InProgress, "no controller has observed it yet");
     assert_eq!(
         watched.settle(),
         Health::InProgress,
@@ -249,7 +249,7 @@ fn a_rollout_is_in_progress_from_its_first_moment_to_its_last_cluster() {
     watched
         .world
         .put(Kind::Placement, json!({"metadata": meta, "spec": {}}));
-    assert_eq!(watched.settle(), Health::InProgress, "nobody has decided");
+    assert_eq!(watched.settle(), Health::InProgress, "it is not decided");
     let clusters = watched.clusters.clone();
     watched.world.decide("all", &clusters);
     assert_eq!(
@@ -284,7 +284,7 @@ fn a_generation_that_changes_nothing_else_is_one_write_and_then_none() {
     assert!(watched.world.plan("hello").actions.is_empty());
 }
 
-/// What is absent counts as on its way for ten seconds, which a new generation begins anew.
+/// A missing object counts as in progress for ten seconds, which start again with each generation.
 #[test]
 fn what_never_comes_is_a_failure_when_its_grace_is_over() {
     let mut watched = Watched::new();

@@ -109,7 +109,7 @@ fn what_a_seed_calls_wrong_still_reads_as_an_object() {
 }
 
 #[test]
-fn what_cannot_hold_fails_in_the_way_that_is_told() {
+fn impossible_manifests_fail_as_documented() {
     let index: BTreeSet<String> = table("tests/seeds/index.tsv")
         .into_iter()
         .map(|row| row["file"].clone())

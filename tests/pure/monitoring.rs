@@ -24,7 +24,7 @@ fn read(path: &str) -> String {
 /// The metrics of docs/metrics.md, each with its labels.
 fn page() -> BTreeMap<String, BTreeSet<String>> {
     let name = Regex::new(r"`([a-z][a-z0-9_]+)`").expect("it is right");
-    // What stands in brackets are values.
+    // Text in parentheses is a list of values.
     let values = Regex::new(r"\([^)]*\)").expect("it is right");
     let mut metrics = BTreeMap::new();
     for line in read("docs/metrics.md")
@@ -52,7 +52,7 @@ fn registered() -> BTreeSet<String> {
     );
     let call = call.expect("it is right");
     let mut names = BTreeSet::new();
-    for entry in std::fs::read_dir(repository("src/telemetry")).expect("the room") {
+    for entry in std::fs::read_dir(repository("src/telemetry")).expect("the folder") {
         let path = entry.expect("a file").path();
         let text = std::fs::read_to_string(&path).expect("text");
         let text = text.split("#[cfg(test)]").next().unwrap_or_default().to_owned();
@@ -288,7 +288,7 @@ fn follow<'s>(schema: &'s Value, path: &Value) -> Result<&'s Value, String> {
 }
 
 #[test]
-fn kube_state_metrics_is_told_of_fields_that_exist() {
+fn kube_state_metrics_configuration_uses_existing_fields() {
     let config = documents("manifests/monitoring/kube-state-metrics.yaml").remove(0);
     let mut wrong = Vec::new();
     let mut count = 0;

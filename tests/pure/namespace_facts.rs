@@ -164,7 +164,7 @@ fn an_unknown_namespace_is_asked_for_and_never_taken_for_one_without_labels() {
 }
 
 #[test]
-fn nobody_is_asked_for_a_namespace_that_no_policy_reads() {
+fn a_namespace_that_no_policy_reads_is_not_requested() {
     let by_name = policy(&json!({"matchConstraints": {"namespaceSelector":
         {"matchLabels": {"kubernetes.io/metadata.name": "c1"}}}, "validations": [{"id": "a", "expression": "true"}]}));
     assert!(!by_name.policies.reads_namespaces());
@@ -184,12 +184,12 @@ fn a_folder_or_a_dump_that_shows_the_namespace_decides_and_one_that_does_not_say
         (about(judged.verdict.violations()), about(&judged.unknown))
     };
     let mut hub = Hub::default();
-    assert_eq!(say(&hub), (0, 1), "nobody knows");
+    assert_eq!(say(&hub), (0, 1), "the namespace is unknown");
     hub.complete(Kind::Namespace);
     assert_eq!(
         say(&hub),
         (0, 1),
-        "a namespace that nobody shows may come with the same files"
+        "a namespace that is not listed may come with the same files"
     );
     hub.put(place(&json!({"team": "b"})));
     assert_eq!(say(&hub), (1, 0));
@@ -270,7 +270,7 @@ fn a_namespace_that_changes_concerns_what_lives_in_it_if_some_policy_asks() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_audit_judges_anew_when_the_namespace_is_labelled() {
+async fn the_audit_checks_again_when_the_namespace_is_labelled() {
     let hub = hub().await;
     for object in objects() {
         store(&hub, &object).await;
@@ -300,7 +300,7 @@ async fn the_audit_judges_anew_when_the_namespace_is_labelled() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_hub_that_withholds_its_namespaces_keeps_nobody_waiting() {
+async fn unlisted_namespaces_block_no_replica() {
     let hub = hub().await;
     for object in objects() {
         store(&hub, &object).await;
@@ -321,7 +321,7 @@ async fn a_hub_that_withholds_its_namespaces_keeps_nobody_waiting() {
     });
     let tide = Tide::start(Client::new(service, "default"), TideOptions::default())
         .await
-        .expect("the tide starts");
+        .expect("the controllers start");
     until("the facts are complete", || async {
         tide.facts().load().is_complete().then_some(())
     })

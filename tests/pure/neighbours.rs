@@ -157,7 +157,7 @@ const ROWS: [(Generation, Option<&str>, Managing); 6] = [
 ];
 
 #[test]
-fn beside_any_generation_nobody_overwrites_and_nobody_writes_at_rest() {
+fn with_any_generation_no_manager_overwrites_and_none_writes_at_rest() {
     for (generation, lifecycle, managing) in ROWS {
         for compat in [Compat::Tidegate, Compat::Ocm] {
             for (is_customized, waits_for_configured) in [(true, false), (false, true)] {

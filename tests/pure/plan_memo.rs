@@ -102,7 +102,7 @@ fn one_change_has_one_instance_looked_at() {
         let mut world = fleet(&json!({"type": "All"}));
         change(&mut world);
         let looked_at = looked_at(&world);
-        // What is gone is looked at, and is no instance any more.
+        // A deleted instance is planned again, and then no longer exists.
         assert_eq!(looked_at, 1, "{what}");
     }
 }

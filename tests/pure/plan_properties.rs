@@ -323,7 +323,7 @@ fn an_instance_without_anything_may_get_its_first_configuration() {
 /// Found by the property below: made by hand, kept from the second placement's configuration by a pause, and nothing on it says
 /// so.
 #[test]
-fn what_a_human_made_and_no_placement_has_reached_goes_by_the_placement_that_is_known() {
+fn instances_of_users_follow_the_known_placement() {
     let steps = [
         Step::Own(0, false),
         Step::Settle,
@@ -436,7 +436,7 @@ proptest! {
             act(&mut world, step);
             let _checked = world.plan("hello");
         }
-        // Time alone changes nothing before the moment that the plan named, and nothing for ever when it named none.
+        // Time alone changes nothing before the wake-up time of the plan, and never if it has none.
         for _ in 0..64 {
             world.settle("hello");
             let Some(at) = world.plan("hello").recheck_at else {
@@ -452,11 +452,10 @@ proptest! {
             prop_assert!(world.plan("hello").actions.is_empty());
             world.tick(SignedDuration::from_secs(1));
         }
-        prop_assert!(false, "the plans wake up for ever");
+        prop_assert!(false, "the plans never stop waking up");
     }
 
-    /// Whatever happened before, a scheduler that writes its decisions anew takes nothing away: no instance, and no
-    /// configuration.
+    /// After any history, a scheduler that rewrites its decisions removes neither instances nor configurations.
     #[test]
     fn a_moment_without_decisions_takes_nothing_away(
         settings in settings(), steps in prop::collection::vec(step(), 1..30), which in 0..2_usize, emptied in any::<bool>(),
@@ -491,7 +490,7 @@ proptest! {
 
     /// A relist of every kind, after any history, changes nothing either.
     #[test]
-    fn a_relist_changes_no_plan_and_touches_nobody(settings in settings(), steps in prop::collection::vec(step(), 1..30)) {
+    fn a_relist_changes_no_plan_and_no_cluster(settings in settings(), steps in prop::collection::vec(step(), 1..30)) {
         let mut world = start(settings);
         for step in &steps {
             act(&mut world, step);

@@ -1,7 +1,7 @@
-//! Plan scripts: stories in `tests/plans/*.txt`, told to a hub in memory; what was planned stands beside them in `*.out`.
+//! Plan scripts: scenarios in `tests/plans/*.txt`, applied to a hub in memory; `*.out` next to them has the plans.
 //!
 //! Each is a test of its own: `cargo test --workspace --test suite -- plan_scripts::canary`. With `UPDATE_EXPECT=1` its output is written.
-//! Every story ends with a proof: plans come to an end.
+//! At the end of every script, plans must settle.
 
 mod any_kind;
 mod asked;
@@ -619,7 +619,7 @@ fn describe(action: &Action) -> (String, String) {
 
 #[expect(
     clippy::panic,
-    reason = "a line that nobody understands must not pass for one that was carried out"
+    reason = "an unknown line must fail and not count as executed"
 )]
 fn unknown(words: &[&str]) {
     panic!("no such line: {words:?}");

@@ -34,7 +34,7 @@ fn every_policy_of_the_library_does_what_its_cases_say_and_they_notice_every_mis
 }
 
 #[test]
-fn a_mistake_that_no_case_notices_is_told() {
+fn a_mutation_that_no_case_detects_is_reported() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let policy = "apiVersion: tidegate.io/v1alpha1\nkind: AddOnPolicy\nmetadata: {name: p}\nspec:\n  \
         matchConstraints: {resourceRules: [{apiGroups: ['*'], apiVersions: ['*'], operations: ['*'], resources: ['*']}]}\n  \
@@ -70,7 +70,7 @@ fn a_mistake_that_no_case_notices_is_told() {
 }
 
 #[test]
-fn every_policy_has_cases_and_stands_in_the_index() {
+fn every_policy_has_cases_and_is_in_the_index() {
     let names = policies();
     assert!(names.len() >= 12, "{names:?}");
     let index = fs::read_to_string(library().join("README.md")).expect("the index is there");

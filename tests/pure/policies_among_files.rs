@@ -134,7 +134,7 @@ fn the_hubs_own_policies_are_in_force_and_a_file_takes_the_place_of_one() {
 }
 
 #[test]
-fn a_policy_that_does_not_compile_is_told_where_it_stands() {
+fn a_policy_that_does_not_compile_is_reported_at_its_position() {
     let broken = OURS
         .replace("object.metadata", "objct.metadata")
         .replace("id: name", "idd: name");
@@ -172,7 +172,7 @@ fn a_policy_that_does_not_compile_is_told_where_it_stands() {
 }
 
 #[test]
-fn kubernetes_own_two_kinds_may_share_a_name_and_nobody_else() {
+fn only_kubernetes_two_kinds_may_share_a_name() {
     let mutating = UPSTREAM
         .replace("Validating", "Mutating")
         .replace("  validationActions: [Deny]\n", "")

@@ -1,6 +1,6 @@
 //! Policies in the gate's own decision: beside built-in rules, with ratchet, enforcement and patches.
 //!
-//! Decides nothing about single policies; their semantics stand beside their room.
+//! The semantics of single policies are tested in their crate.
 
 use admission::{Door, Enforcement, Operation, Request, RequestContext, Rulebook, Verdict, decide};
 use insight::offline::Knowledge;
@@ -95,7 +95,7 @@ fn is_silent(verdict: &Verdict) -> bool {
 }
 
 #[test]
-fn an_old_fault_that_nobody_touched_only_warns() {
+fn an_unchanged_existing_error_only_warns() {
     let rulebook = rulebook(&[prefix()], "[]");
     let mut new = addon("x");
     new["metadata"]["labels"] = json!({"a": "b"});
@@ -132,13 +132,13 @@ fn a_policy_about_labels_is_asked_when_they_change() {
     assert_eq!(
         refused,
         ["must not be evil [policy/owner/evil]"],
-        "the old fault of the spec names no field, and nobody touched what it reads"
+        "the existing error of the spec has no field, and what it reads is unchanged"
     );
     let other = labels(&json!({"owner": "evil", "team": "a"}));
     let kept = verdict(&other, Some(&evil), &rulebook);
     assert!(kept.allowed(), "{:?}", refusals(&kept));
-    let mended = verdict(&none, Some(&other), &rulebook);
-    assert!(mended.allowed(), "{:?}", refusals(&mended));
+    let fixed = verdict(&none, Some(&other), &rulebook);
+    assert!(fixed.allowed(), "{:?}", refusals(&fixed));
     let [going, before] = [evil, none].map(|mut object| {
         object["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
         object
@@ -150,7 +150,7 @@ fn a_policy_about_labels_is_asked_when_they_change() {
 }
 
 #[test]
-fn a_policy_may_read_finalizers_and_whoever_takes_them_off_what_goes_is_not_asked() {
+fn a_policy_may_read_finalizers_but_is_not_evaluated_when_they_are_removed_on_deletion() {
     let held = policy(
         "held",
         &json!({"validations": [{"id": "a", "message": "must be held",
@@ -391,7 +391,7 @@ fn mutations_come_before_the_rules_and_travel_in_the_patch() {
     );
 }
 
-/// The API server generates the name between the two doors, so validations see it, as those of Kubernetes do.
+/// The API server generates the name between the two webhooks, so validations receive it, as those of Kubernetes do.
 #[test]
 fn an_object_with_generate_name_is_judged_by_the_name_that_it_gets() {
     let named = policy(
@@ -412,7 +412,7 @@ fn an_object_with_generate_name_is_judged_by_the_name_that_it_gets() {
         refused.rules().into_iter().collect::<Vec<_>>(),
         ["policy/named/a"]
     );
-    // Files have no second door: a generated name is assumed.
+    // For files there is no second webhook: a generated name is assumed.
     let of_files = |prefix: &str| {
         let judgement = judge(&generated(prefix, None), None, &Knowledge::default(), &rulebook);
         refusals(&judgement.expect("a kind of ours").verdict)
@@ -440,7 +440,7 @@ fn a_mutation_that_reads_a_name_which_is_not_generated_yet_says_so() {
 }
 
 #[test]
-fn an_object_that_does_not_fit_its_schema_is_told_its_own_faults_only() {
+fn an_object_that_violates_its_schema_gets_only_schema_errors() {
     let rulebook = rulebook(&[prefix()], "[]");
     let mut object = addon("x");
     object["spec"]["installNamespace"] = json!(5);
@@ -471,7 +471,7 @@ fn without_a_user_a_policy_that_reads_it_cannot_be_judged() {
 }
 
 #[test]
-fn a_check_of_files_is_told_what_nobody_can_decide() {
+fn a_check_of_files_reports_what_cannot_be_decided() {
     let asking = policy(
         "asking",
         &json!({"facts": ["cluster"], "validations": [{"id": "a", "expression": "facts.cluster.found", "message": "no"}]}),
@@ -492,7 +492,7 @@ fn a_check_of_files_is_told_what_nobody_can_decide() {
     assert_eq!(gate.len(), 1, "the gate must answer, and refuses: {gate:?}");
 }
 
-/// The verdict of the validating door about a deletion of what is stored.
+/// The verdict of the validating webhook for the deletion of a stored object.
 fn parting(stored: &Value, rulebook: &Rulebook) -> Verdict {
     let raw = serde_json::value::to_raw_value(stored).expect("JSON");
     let request = Request {

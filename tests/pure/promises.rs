@@ -194,7 +194,7 @@ fn one_field_is_ever_filled_in() {
 }
 
 #[test]
-fn answers_are_the_same_bytes_whenever_and_whoever_asks() {
+fn answers_are_the_same_bytes_for_every_time_and_user() {
     let users = ["alice", "system:serviceaccount:argocd:argocd"];
     let users = users.map(|name| to_raw_value(&json!({"username": name})).expect("JSON"));
     let times = ["2026-01-01T00:00:00Z", "2031-07-08T09:10:11Z"];
@@ -233,7 +233,7 @@ fn the_webhooks_have_no_side_effects_and_wait_ten_seconds() {
 }
 
 #[test]
-fn the_manifests_leave_the_bundle_to_whoever_injects_it() {
+fn the_manifests_leave_the_ca_bundle_to_the_injector() {
     for file in ["mutating.yaml", "validating.yaml"] {
         let text = std::fs::read_to_string(repository("manifests/webhook").join(file)).expect("a manifest");
         assert!(!text.contains("caBundle"), "{file}");

@@ -324,7 +324,7 @@ proptest! {
         let first = asked.at(Door::Mutate, &facts());
         prop_assert_eq!(&first, &asked.at(Door::Mutate, &facts()));
         if given.is_some_and(|given| given != "open-cluster-management-agent-addon") {
-            prop_assert!(first.patch().0.is_empty(), "what somebody wrote stays");
+            prop_assert!(first.patch().0.is_empty(), "a value in the request is kept");
         }
         json_patch::patch(&mut asked.object, first.patch()).expect("the addition fits");
         prop_assert!(asked.at(Door::Mutate, &facts()).patch().0.is_empty(), "nothing is added twice");

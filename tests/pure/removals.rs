@@ -82,7 +82,7 @@ fn whatever_goes_wrong_takes_no_more_in_a_minute_than_the_budget_has() {
                 "{what}: {} of {clusters} in a minute",
                 world.fastest()
             );
-            assert_eq!(world.left(), 0, "{what}: whoever means it gets it in the end");
+            assert_eq!(world.left(), 0, "{what}: an intended removal completes in the end");
         }
     }
 }
@@ -161,7 +161,7 @@ proptest! {
         let share = (clusters * usize::try_from(share).expect("a small number")).div_ceil(100);
         let most = instances.max(share).max(1);
         prop_assert!(world.fastest() <= most, "{what}: {} of {clusters} in a minute", world.fastest());
-        prop_assert_eq!(world.left(), 0, "{}: whoever means it gets it in the end", what);
+        prop_assert_eq!(world.left(), 0, "{}: an intended removal completes in the end", what);
     }
 }
 
@@ -177,7 +177,7 @@ fn a_hub_that_is_small_never_feels_a_restart() {
 }
 
 #[test]
-fn somebody_may_let_all_of_them_go_for_a_while() {
+fn an_annotation_allows_all_removals_for_a_while() {
     for (until, left) in [
         ("2030-01-01T00:10:00Z", 0),
         ("2030-01-01T00:00:00Z", 80),
@@ -230,7 +230,7 @@ fn without_clusters(clusters: usize, absent: usize) -> World {
 }
 
 #[test]
-fn clusters_that_nobody_saw_go_take_nothing_with_them() {
+fn unobserved_deletions_of_clusters_remove_nothing() {
     for (clusters, absent) in [(2, 2), (19, 3), (300, 300), (300, 31)] {
         let mut world = without_clusters(clusters, absent);
         world.pass(HOUR);
@@ -247,7 +247,7 @@ fn clusters_that_nobody_saw_go_take_nothing_with_them() {
 }
 
 #[test]
-fn a_few_that_nobody_saw_go_are_believed_after_ten_minutes() {
+fn a_few_unobserved_deletions_are_accepted_after_ten_minutes() {
     for (clusters, absent) in [(1, 1), (20, 2), (300, 30)] {
         let mut world = without_clusters(clusters, absent);
         world.pass(SignedDuration::from_secs(599));

@@ -141,7 +141,7 @@ fn a_work_is_what_is_asked_for_and_not_what_a_hub_says_of_it() {
 }
 
 #[test]
-fn who_does_not_get_it_and_what_nobody_knows_is_told_apart() {
+fn unselected_and_unknown_clusters_are_distinguished() {
     let (notes, manifests) = told("cluster3");
     assert_eq!(notes[0], "cluster3 does not get the add-on metrics.");
     assert_eq!(manifests, Value::Null);
@@ -157,7 +157,7 @@ fn who_does_not_get_it_and_what_nobody_knows_is_told_apart() {
             "no ManagedCluster has the name \"clsuter1\"; did you mean \"cluster1\"?",
         ),
     ] {
-        let unknown = rendered(&hub(), addon, cluster).expect_err("nobody knows it");
+        let unknown = rendered(&hub(), addon, cluster).expect_err("it is unknown");
         assert_eq!(unknown.to_string(), said);
     }
 }

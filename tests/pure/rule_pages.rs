@@ -1,8 +1,8 @@
-//! The pages in `tests/rules/` are documentation and tests in one: every example's answer is the gate's.
+//! The pages in `tests/rules/` are documentation and tests in one: every example's answer is the webhook's.
 //!
-//! A page is Markdown. `yaml facts` blocks say what is known (before the first example: for the whole page); `yaml old`,
-//! `yaml object`, `yaml delete` and `yaml status` blocks make a question; the `text answer` block is the expected answer.
-//! `<450 KiB of text>` and `<10,001 empty objects>` in an object stand for so much.
+//! A page is Markdown. `yaml facts` blocks contain the known facts (before the first example: for the whole page); `yaml old`,
+//! `yaml object`, `yaml delete` and `yaml status` blocks make a request; the `text answer` block is the expected answer.
+//! `<450 KiB of text>` and `<10,001 empty objects>` in an object are replaced by such values.
 //! Each page is a test: `cargo test --workspace --test suite -- rule_pages::naming`. With `UPDATE_EXPECT=1` its answers are written;
 //! read them before you keep them.
 
@@ -118,7 +118,7 @@ fn every_path_leads_to_a_field_of_the_schema() {
 }
 
 #[test]
-fn what_an_author_may_do_is_open_where_nobody_can_be_asked() {
+fn permissions_of_the_author_are_undecided_without_a_hub() {
     let alone = RequestContext {
         unknown: UnknownFacts::SetAside,
         ..RequestContext::default()
@@ -140,7 +140,7 @@ fn what_an_author_may_do_is_open_where_nobody_can_be_asked() {
 }
 
 #[test]
-fn every_message_has_the_house_form() {
+fn every_message_has_the_common_form() {
     for (_, verdict) in answers() {
         for violation in spoken(&verdict) {
             let text = violation.to_string();
@@ -158,7 +158,7 @@ fn every_message_has_the_house_form() {
 }
 
 #[test]
-fn both_doors_agree_and_additions_are_made_once() {
+fn both_webhooks_agree_and_additions_are_made_once() {
     for page in pages() {
         for Example {
             title, asked, facts, ..
@@ -172,7 +172,7 @@ fn both_doors_agree_and_additions_are_made_once() {
                 "{title}: the same answer every time"
             );
             if first.patch().0.is_empty() {
-                // What would be filled in is asked at the first door alone.
+                // Only the mutating webhook requests facts for defaults.
                 let asks = first.asks().iter().filter(|key| key.kind != Kind::Instance);
                 let asks = asks.cloned().collect();
                 assert_eq!(first.asking(asks), second, "{title}");

@@ -191,7 +191,7 @@ fn taking_over_two_hundred_clusters_moves_none_of_them() {
     let instance = &world.objects[&ObjectKey::new(Kind::Instance, "c7", "hello")];
     let progressing = instance["status"]["conditions"].as_array().expect("conditions");
     let progressing = progressing.iter().find(|one| one["type"] == "Progressing");
-    assert_eq!(progressing.expect("told")["status"], "False", "nobody moves");
+    assert_eq!(progressing.expect("told")["status"], "False", "no cluster is updated");
 }
 
 fn work(number: usize) -> ObjectKey {
@@ -260,7 +260,7 @@ fn hashes_in_another_place_or_of_other_content_are_put_right() {
 }
 
 #[test]
-fn what_a_take_over_would_change_is_told_beforehand() {
+fn a_takeover_is_previewed() {
     let mut plain = manifests();
     plain[4] = workload(
         "StatefulSet",
@@ -281,7 +281,7 @@ fn what_a_take_over_would_change_is_told_beforehand() {
     assert_eq!(json["addons"][0]["changed"][0]["fate"], "written");
 
     let mut unknown = manifests();
-    unknown[1]["data"]["odd"] = json!("{{NOBODY}}");
+    unknown[1]["data"]["odd"] = json!("{{UNDEFINED}}");
     let world = of_stock(2, &unknown);
     let told = forecast(&world);
     assert!(told[0].changed.is_empty());
@@ -291,7 +291,7 @@ fn what_a_take_over_would_change_is_told_beforehand() {
         "{}",
         take_over_text(&told, Listing::Short)
     );
-    assert!(take_over_text(&told, Listing::Short).contains("unknown variable \"NOBODY\""));
+    assert!(take_over_text(&told, Listing::Short).contains("unknown variable \"UNDEFINED\""));
 }
 
 /// Tolerations without a node selector, and a StatefulSet, which OCM's manager does not decorate.
@@ -398,7 +398,7 @@ fn writes_at_rest(world: &mut World, addons: &[&str], clusters: &[String], stock
 }
 
 #[test]
-fn one_at_a_time_nobody_writes_at_rest() {
+fn one_at_a_time_no_manager_writes_at_rest() {
     let mut world = of_stock(3, &manifests());
     let clusters: Vec<String> = (0..3).map(|number| format!("c{number}")).collect();
     // The neighbour stands by: without the Lease it writes nothing.
@@ -421,7 +421,7 @@ fn shared(lists_template: bool, managing: Managing) -> (World, Vec<String>) {
 }
 
 #[test]
-fn add_on_by_add_on_nobody_writes_at_rest() {
+fn add_on_by_add_on_no_manager_writes_at_rest() {
     let (mut world, clusters) = shared(false, Managing::Marked);
     assert_eq!(
         writes_at_rest(&mut world, &["hello", "other"], &clusters, true),
@@ -436,7 +436,7 @@ fn add_on_by_add_on_nobody_writes_at_rest() {
 }
 
 #[test]
-fn what_the_pages_warn_of_is_written_for_ever() {
+fn what_the_pages_warn_of_is_written_indefinitely() {
     // The template is listed, so that the neighbour's manager for template add-ons acts all the same.
     let (mut world, clusters) = shared(true, Managing::Marked);
     assert!(writes_at_rest(&mut world, &["hello", "other"], &clusters, true) > 0);

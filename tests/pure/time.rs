@@ -22,7 +22,7 @@ use crate::kit::policies::rulebook;
 use crate::kit::search::amount;
 
 const GROUP: &str = "addon.open-cluster-management.io";
-/// What is linear doubles, what is quadratic takes four times as long; half-way between they are told apart.
+/// Linear time doubles, quadratic time quadruples; the limit is half-way between.
 const SUPERLINEAR: f64 = 2.9;
 /// Less than this is not worth a look: the gate stops a decision much later (`server/limits.rs`).
 const SMALL: Duration = Duration::from_millis(150);
@@ -147,7 +147,7 @@ impl Attack<'_> {
         object
     }
 
-    /// Returns the work of one decision after another: at both doors, of a creation and of an update.
+    /// Returns the processor time of decisions: of both webhooks, for a creation and an update.
     fn works(&self, count: usize, facts: &Facts, rulebook: &Rulebook) -> [Duration; 3] {
         let new = self.object(count, self.filling);
         // What is stored is as wrong, and one item shorter.

@@ -161,7 +161,7 @@ fn several_of_one_namespace_have_each_its_own_plan() {
 }
 
 #[test]
-fn a_plan_that_would_upgrade_somebody_else_as_well_is_left_alone() {
+fn an_install_plan_with_another_operator_is_not_approved() {
     let other = ("pipelines,openshift-operators", GITOPS.1);
     for (include, exclude) in [(GITOPS.0, ""), ("", other.0)] {
         let shared = run(&[GITOPS, other], include, exclude, |_| ());
@@ -193,8 +193,8 @@ fn what_waits_for_no_approval_is_left_alone() {
         "{}",
         automatic.said
     );
-    let nobody = run(&[], "", "", |_| ());
-    assert!(nobody.ok, "a cluster without subscriptions: {}", nobody.said);
+    let none = run(&[], "", "", |_| ());
+    assert!(none.ok, "a cluster without subscriptions: {}", none.said);
 }
 
 #[test]

@@ -180,7 +180,7 @@ fn the_audit_judges_by_them_and_says_what_only_a_request_has() {
 }
 
 #[test]
-fn params_that_nobody_finds_do_what_the_binding_says() {
+fn missing_params_follow_the_binding() {
     let without: Vec<Value> = validating()
         .into_iter()
         .filter(|one| one["kind"] != "ConfigMap")
@@ -236,7 +236,7 @@ fn params_beside_the_object_need_an_object_in_a_namespace() {
 fn mutating_policies_change_what_they_match_in_the_order_of_names() {
     let plain = mutated(&instance(&json!({}), "mine"), &mutating());
     assert_eq!(of_policies(plain.findings.violations()), [""; 0]);
-    assert_eq!(plain.object["metadata"]["labels"], json!({"owner": "nobody"}));
+    assert_eq!(plain.object["metadata"]["labels"], json!({"owner": "none"}));
     assert_eq!(
         plain.object["spec"]["installNamespace"], "mine",
         "the test of the patch does not hold"

@@ -14,7 +14,7 @@ const ADDON: &str = "addon.open-cluster-management.io/v1alpha1";
 const CLUSTER: &str = "cluster.open-cluster-management.io";
 
 fn condition(kind: &str, status: &str) -> Value {
-    json!({"type": kind, "status": status, "reason": "Said", "message": "somebody said so", "observedGeneration": 1,
+    json!({"type": kind, "status": status, "reason": "Said", "message": "a message", "observedGeneration": 1,
         "lastTransitionTime": "2029-01-01T00:00:00Z"})
 }
 
@@ -131,7 +131,7 @@ fn what_is_ready_in_every_respect_is_ready() {
 }
 
 #[test]
-fn an_add_on_that_nobody_has_deployed_is_not_ready() {
+fn an_add_on_that_is_not_deployed_is_not_ready() {
     let mut bare = manual();
     bare.instance.as_mut().expect("it is there")["status"] = json!({});
     bare.work = None;
@@ -148,7 +148,7 @@ fn an_add_on_that_nobody_has_deployed_is_not_ready() {
     unwritten.work = None;
     assert_eq!(unwritten.cause(), "why/agent-waits");
     bare.addon = of_its_own().addon;
-    assert_eq!(bare.cause(), "why/agent-waits", "nobody says that it works");
+    assert_eq!(bare.cause(), "why/agent-waits", "no condition reports it as available");
 }
 
 #[test]
@@ -345,9 +345,9 @@ fn a_selected_cluster_without_an_instance_is_counted_whatever_selects_it() {
     }
 }
 
-/// What only the controllers know stands in no other object, and what the hub shows counts as it is now.
+/// What only the controllers know is in no other object, and the current state of the hub counts.
 #[test]
-fn what_stalls_the_add_on_is_told_of_a_cluster_that_has_everything() {
+fn a_stalled_add_on_is_reported_for_an_up_to_date_cluster() {
     let rows = [
         ("ClockUnknown", Some("why/clock-unknown")),
         ("ReadFailed", Some("why/read-failed")),

@@ -94,7 +94,7 @@ fn code(error: &kube::Error) -> u16 {
 }
 
 #[tokio::test]
-async fn serves_over_tls_with_token_and_certificate_and_nobody_else() {
+async fn serves_over_tls_only_with_a_token_or_a_certificate() {
     let hub = hub().await;
     let by_token = Client::try_from(hub.config()).unwrap();
     assert_eq!(
@@ -222,7 +222,7 @@ fn uuid_like(config: &watcher::Config) -> usize {
 }
 
 #[tokio::test]
-async fn a_watcher_whose_place_is_forgotten_is_told_so() {
+async fn a_watch_with_an_expired_resource_version_ends_with_410() {
     let hub = DevHub::builder()
         .crd(definition())
         .history(3)

@@ -194,7 +194,7 @@ async fn kubectl_asks_what_it_may_do_and_who_it_is() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_token_of_a_service_account_opens_the_door_until_the_account_goes() {
+async fn a_service_account_token_is_valid_until_the_account_is_deleted() {
     let rig = Rig::start().await;
     rig.says("create serviceaccount robot -n default", "created");
     let (succeeded, token) = rig.kubectl("create token robot -n default --duration=15m", "");
@@ -244,7 +244,7 @@ async fn a_token_of_a_service_account_opens_the_door_until_the_account_goes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn tokens_that_are_too_short_or_for_nobody_are_refused() {
+async fn tokens_that_are_too_short_or_for_a_missing_account_are_rejected() {
     let rig = Rig::start().await;
     rig.says("create serviceaccount robot -n default", "created");
     for (words, refusal) in [
@@ -267,7 +267,7 @@ async fn tokens_that_are_too_short_or_for_nobody_are_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn kubectl_validates_what_stands_in_a_list() {
+async fn kubectl_validates_the_items_of_a_list() {
     let rig = Rig::start().await;
     let list = |member: &str| {
         let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "default"}, member: {"k": "v"}});

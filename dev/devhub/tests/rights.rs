@@ -224,7 +224,7 @@ async fn questions_say_why_and_what_they_lack() {
 }
 
 #[tokio::test]
-async fn a_token_of_nobody_is_refused_and_no_token_is_a_stranger() {
+async fn an_unknown_token_is_rejected_and_no_token_is_anonymous() {
     let rig = Rig::start().await;
     let (status, answer) = rig
         .ask(

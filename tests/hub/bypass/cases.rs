@@ -99,9 +99,9 @@ impl Case {
     pub(crate) fn with_innocents(mut self, others: &[Value]) -> Self {
         let mut bare = self.denied.clone();
         bare["spec"] = json!({});
-        let mut mended = self.denied.clone();
+        let mut fixed = self.denied.clone();
         for fault in self.judge(&self.denied, None).violations() {
-            remove(&mut mended, &fault.path().to_string());
+            remove(&mut fixed, &fault.path().to_string());
         }
         let kind = &self.denied["kind"];
         let alike = others.iter().filter(|other| other["kind"] == *kind).map(|other| {
@@ -113,7 +113,7 @@ impl Case {
             }
             other
         });
-        let all = [mended, bare].into_iter().chain(alike);
+        let all = [fixed, bare].into_iter().chain(alike);
         let innocent = all
             .filter(|one| self.judge(one, None).allowed())
             .take(8)

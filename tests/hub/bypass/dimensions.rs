@@ -27,9 +27,9 @@ pub(crate) enum From {
 pub(crate) enum Hub {
     /// Stores it.
     Stores,
-    /// Stores nothing of it, and says yes or no; or what is innocent is too large for the gate as well.
+    /// Stores nothing of it, and accepts or denies; or an innocent object is too large for the webhook as well.
     StoresNothing,
-    /// Stores it where the kind has room for it.
+    /// Stores it if the kind has a field for it.
     Either,
 }
 
@@ -477,7 +477,7 @@ impl Scene<'_> {
         grow(&mut wanted["spec"]).then_some(wanted)
     }
 
-    /// Only manifests of a template have room for anything.
+    /// Only manifests of a template can contain any value.
     fn nested(&self) -> Option<Value> {
         let mut wanted = self.wanted.clone();
         let manifests = wanted.pointer_mut("/spec/agentSpec/workload/manifests")?;

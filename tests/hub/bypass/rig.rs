@@ -215,7 +215,7 @@ impl Rig {
             .header("accept", "application/json");
         if past {
             request = request
-                .header("impersonate-user", "somebody")
+                .header("impersonate-user", "user")
                 .header("impersonate-group", BREAK_GLASS)
                 .header("impersonate-group", "system:masters");
         }

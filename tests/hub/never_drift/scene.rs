@@ -39,7 +39,7 @@ impl Scene {
         let fleet = hubs::fleet(hub.client(), 2, &[]).await;
         let tide = Tide::start(hub.client(), TideOptions::default())
             .await
-            .expect("the tide starts");
+            .expect("the controllers start");
         let authority = Authority::generate().expect("an authority");
         let issued = authority.issue(["127.0.0.1"]).expect("a certificate");
         let options = GateOptions {
@@ -128,7 +128,7 @@ impl Scene {
             }
             assert!(
                 Instant::now() < patience,
-                "somebody writes without end: {manifest}"
+                "a client never stops writing: {manifest}"
             );
         }
     }

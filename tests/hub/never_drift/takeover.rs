@@ -201,7 +201,7 @@ async fn stays_when_nothing_selects_its_cluster(tool: &dyn Tool) {
         scene.delete(&manifest).await;
     }
     eventually_or(
-        "it is gone",
+        "it is deleted",
         async || scene.there(&manifest).await,
         async || scene.there(&manifest).await.is_none(),
     )
@@ -308,7 +308,7 @@ macro_rules! for_every_tool {
         }
 
         #[tokio::test(flavor = "multi_thread")]
-        async fn whoever_comes_first_git_has_its_fields() {
+        async fn git_owns_its_fields_in_either_order() {
             super::wins_every_race(&super::$tool).await;
         }
 

@@ -16,7 +16,7 @@ pub(crate) trait Tool: Sync {
     /// Returns whether an object that is not in Git any more is taken away.
     fn prunes(&self, live: &Value) -> bool;
 
-    /// Returns whether a force mode deletes an object and creates it anew where an update is answered with a code.
+    /// Returns whether a force mode deletes an object and creates it again if an update gets this status code.
     fn deletes_after(&self, code: u16) -> bool;
 
     /// Returns what differs; `predicted` is the answer to a server-side dry run, with owners.

@@ -29,11 +29,11 @@ pub(crate) struct Record {
 
 impl Record {
     pub(crate) fn calls(&self) -> BTreeSet<Call> {
-        self.calls.lock().expect("nobody panics here").clone()
+        self.calls.lock().expect("no thread panics").clone()
     }
 
     pub(crate) fn forbidden(&self) -> BTreeSet<Call> {
-        self.forbidden.lock().expect("nobody panics here").clone()
+        self.forbidden.lock().expect("no thread panics").clone()
     }
 }
 
@@ -65,10 +65,10 @@ pub(crate) fn acting_as(account: &str, admin: &Client, record: &Record) -> Clien
                     record
                         .forbidden
                         .lock()
-                        .expect("nobody panics here")
+                        .expect("no thread panics")
                         .insert(call.clone());
                 }
-                record.calls.lock().expect("nobody panics here").insert(call);
+                record.calls.lock().expect("no thread panics").insert(call);
             }
             Ok::<_, kube::Error>(answer)
         }

@@ -332,7 +332,7 @@ async fn the_add_on_goes(admin: &Admin) {
         admin.get(&instance()).await.is_none() && admin.get(&binding).await.is_none()
     })
     .await;
-    eventually("the roll-up is told", || async {
+    eventually("the roll-up is written", || async {
         let told = admin.get("/apis/tidegate.io/v1alpha1/addonrollouts/hello").await;
         told.is_none_or(|told| told["status"]["conditions"].is_array())
     })
@@ -430,7 +430,7 @@ pub(crate) async fn of_the_observers(hub: &TestHub, client: Client, used: impl F
         "metadata": {"name": "other"}, "spec": {"installStrategy": {"type": "ClusterLabelSelector",
             "labelSelector": {"matchLabels": {"env": "prod"}}}}});
     hubs::load(hub, [other]).await;
-    eventually("what comes is told", || {
+    eventually("the next plan is reported", || {
         tells("other: create ManagedClusterAddOn c1/other")
     })
     .await;
@@ -475,7 +475,7 @@ pub(crate) async fn of_the_gate(hub: &TestHub, client: Client, used: impl Future
         Kind::HubRole,
     ] {
         let namespace = if kind.address().namespaced { "c1" } else { "" };
-        let told = ask(client.clone(), ObjectKey::new(kind, namespace, "nobody")).await;
+        let told = ask(client.clone(), ObjectKey::new(kind, namespace, "missing")).await;
         assert_eq!(told, Some(LiveFact::Absent), "{kind:?}");
     }
     let role = ObjectKey::new(Kind::HubClusterRole, "", "hello-reader");

@@ -144,7 +144,7 @@ pub(crate) fn outlets(path: &str, text: &str) -> Vec<String> {
 
 /// Files of users are opened with care: whether they have an end, how large they are, where a link leads.
 pub(crate) fn openings(path: &str, text: &str) -> Vec<String> {
-    // What kubeconfigs mean is decided by their reader, after the file was looked at; keys of tests are made anew.
+    // The kubeconfig reader interprets kubeconfigs after the file was checked; tests generate new keys each time.
     let kept = [
         ("src/cli/connect.rs", "Kubeconfig::read"),
         ("src/server/issue.rs", "OpenOptions"),
@@ -247,7 +247,7 @@ pub(crate) fn members() -> Vec<String> {
     crates.into_iter().collect()
 }
 
-/// What stands in production code more than once though Kubernetes has one word for it: a text and the folder that may have it.
+/// Texts that Kubernetes defines and that production code must contain once: a text and the folder that may have it.
 pub(crate) const WRITTEN_ONCE: [(&str, &str); 13] = [
     ("\"DoesNotExist\"", "crates/kubernetes/"),
     ("a lowercase RFC 1123 ", "crates/kubernetes/"),

@@ -14,13 +14,13 @@ use crate::kit::drawn_settings::drawn;
 /// What may go wrong between the manager and the hub.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// The process dies between two writes and starts anew from lists.
+    /// The process is killed between two writes and restarts from lists.
     Crash,
     /// A watch loses an event; a list repairs it later.
     LostEvent,
     /// A watch tells an event twice.
     RepeatedEvent,
-    /// A watch breaks (410) and lists anew.
+    /// A watch breaks (410) and lists again.
     BrokenWatch,
     /// A list is older than what the watch has told already.
     StaleList,
@@ -168,7 +168,7 @@ impl Case {
         }
     }
 
-    /// Returns a case in which everything was good, and nearly every cluster fails with the next change for ever.
+    /// Returns a case in which all clusters ran well, and nearly all of them fail permanently with the next change.
     pub(crate) fn with_failed_change(seed: u64, mutant: Mutant) -> Self {
         let case = Self::new(seed, mutant);
         let mut dice = Dice::seeded(seed ^ 0x0bad);

@@ -128,7 +128,7 @@ impl Hub {
         }
         object["metadata"]["uid"] = json!(format!("uid-{}", self.revision + 1));
         object["metadata"]["generation"] = json!(1);
-        // An owner that is gone already is found by the collector.
+        // The garbage collector finds owners that are already deleted.
         self.unswept = true;
         Ok(self.save(&key, object))
     }

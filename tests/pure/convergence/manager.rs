@@ -26,7 +26,7 @@ const PATIENCE: SignedDuration = SignedDuration::from_secs(5);
 pub(crate) struct Watch {
     /// Place in the history, absent until a list was read.
     at: Option<usize>,
-    /// Whether it has lost an event and must list anew some time.
+    /// Whether it has lost an event and must list again some time.
     pub(crate) lame: bool,
 }
 
@@ -113,7 +113,7 @@ impl Manager {
             .collect()
     }
 
-    /// Lets a watch break: it will list anew.
+    /// Breaks a watch: it will list again.
     pub(crate) fn break_watch(&mut self, kind: Kind) {
         self.watches.insert(kind, Watch::default());
     }

@@ -100,7 +100,7 @@ fn picture(hub: &Hub) -> BTreeMap<String, String> {
     let mut picture = BTreeMap::new();
     for (key, object) in hub.objects() {
         let drawn = match key.kind {
-            // No controller writes the status of an instance whose add-on is gone.
+            // No controller writes the status of an instance whose add-on was deleted.
             Kind::Instance if addon.is_none() => "there".to_owned(),
             Kind::Instance => instance(object),
             Kind::Work => work(object),
@@ -149,7 +149,7 @@ fn reference(one: &Value) -> String {
 /// By type, without the word for the phase.
 fn conditions(object: &Value, pointer: &str) -> String {
     let phaseless = |reason: &str| {
-        // What was made anew after its change had arrived names no phase.
+        // A work that was restored after its change was applied has no phase.
         let ocm = [
             ("Completed", "Succeed"),
             ("Failed", "Failed"),

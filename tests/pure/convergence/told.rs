@@ -15,7 +15,7 @@ pub(super) fn condition<'a>(object: &'a Value, pointer: &str, kind: &str) -> Opt
     list(object, pointer).find(|one| one["type"] == kind)
 }
 
-/// What is told, in OCM's words, of a cluster that keeps what can no longer be made: that it keeps it comes second then.
+/// The reason, in OCM's vocabulary, for a cluster that keeps content which can no longer be rendered.
 pub(super) const SUPERSEDED: &str = "ContentSuperseded";
 
 /// Why an instance keeps what it has. OCM's words tell only that it does; then the roll-up tells why, unless it is meant to.

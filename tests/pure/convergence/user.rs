@@ -33,7 +33,7 @@ pub(crate) enum Groups {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ending {
     Well,
-    /// Agents that failed last fail for ever.
+    /// Agents that failed last fail permanently.
     Failing,
     /// What was paused last stays paused.
     Paused,
@@ -46,7 +46,7 @@ pub(crate) enum Step {
     Leave(usize),
     /// Placement, clusters as bits, and how they are grouped.
     Decide(usize, u8, Groups),
-    /// The scheduler writes its decisions anew: deletes them now, and decides later.
+    /// The scheduler rewrites its decisions: deletes them now, and decides later.
     Undecide(usize),
     ForgetPlacement(usize),
     Config(usize, u32),
@@ -368,7 +368,7 @@ fn undecide(hub: &mut Hub, which: usize) {
     }
 }
 
-/// The edition stands in the text, so that what a work carries can be traced to one edit.
+/// The text contains the edition, so that the content of a work can be traced to one edit.
 fn config_object(which: usize, edition: u32) -> Value {
     let variables = json!([{"name": "MESSAGE", "value": format!("config{which}-{edition}")}]);
     json!({"metadata": {"name": format!("config{which}"), "namespace": "default"}, "spec": {"customizedVariables": variables}})

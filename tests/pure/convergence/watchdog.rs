@@ -80,7 +80,7 @@ fn unmarked(tried: &Tried) -> Option<String> {
         addon.is_none_or(|addon| is_deleting(addon)) || cluster.is_none_or(|cluster| is_deleting(cluster));
     let marked = before["metadata"]["annotations"].get(MARK).is_some();
     let fault = if is_taken_over(before) {
-        Some("an add-on that somebody else applies was deleted")
+        Some("an add-on that another client applies was deleted")
     } else {
         (!marked).then_some("an add-on without the mark was deleted")
     };
@@ -93,7 +93,7 @@ fn written_over(hub: &Hub, tried: &Tried) -> Option<String> {
     let after = hub.get(tried.action.object())?;
     let version = |one: &Value| text(one, "/spec/desiredVersion").to_owned();
     (version(before) != version(after))
-        .then(|| "a version that somebody else applies was written over".to_owned())
+        .then(|| "a version that another client applies was overwritten".to_owned())
 }
 
 fn leaving(seen: &Seen, object: &ObjectKey) -> Option<String> {
@@ -163,7 +163,7 @@ fn desired(instance: &Value) -> Vec<(&str, &str)> {
         .collect()
 }
 
-/// Whether an instance was told to take something that it has not confirmed: it has the room for that.
+/// Whether an instance has assigned content that its agent has not confirmed: it occupies a slot.
 fn was_sent(instance: &Value) -> bool {
     let same = |one: &Value| {
         ["name", "namespace", "specHash"].iter().all(|field| {
@@ -178,7 +178,7 @@ fn in_flight(instance: &Value) -> bool {
     was_sent(instance) && references(instance).all(|one| !text(one, "/desiredConfig/specHash").is_empty())
 }
 
-/// A cluster that starts must find room in its placement's limit, as far as the process could know it.
+/// A cluster may start only within its placement's limit, as far as the process could know it.
 fn crowded(hub: &Hub, tried: &Tried) -> Option<String> {
     let object = tried.action.object();
     let before = tried.before.as_ref()?;

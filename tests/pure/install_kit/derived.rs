@@ -23,7 +23,7 @@ fn joined(paths: &[String]) -> String {
 
 /// A text as a template of the chart, under a condition.
 fn template(text: &str, condition: &str) -> String {
-    // What stands in braces would be Helm's: words of Prometheus and Grafana pass as they are.
+    // Helm would evaluate braces: templates of Prometheus and Grafana are escaped.
     let placed = text
         .replace("{{", "{{ \"{{\" }}")
         .replace("namespace: tidegate", &format!("namespace: {NAMESPACE}"))

@@ -35,7 +35,7 @@ impl Teller {
             return;
         };
         let (plan, outlook) = plan::addon_with_outlook(&view, now);
-        assert_eq!(plan, plan::addon(&view, now), "whoever looks on changes nothing");
+        assert_eq!(plan, plan::addon(&view, now), "observing changes nothing");
         let Some((outlook, picture)) = outlook.zip(addon(store, &self.addon, &Stopwatch::default(), now))
         else {
             return;

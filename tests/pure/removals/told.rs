@@ -26,7 +26,7 @@ fn a_clock_that_jumps_before_a_restart_ends_no_wait() {
 }
 
 #[test]
-fn what_is_said_while_nobody_knows_the_time_is_said_once_and_taken_back() {
+fn messages_while_the_time_is_unknown_are_written_once_and_removed() {
     let mut world = World::new("Placements", 4);
     world.decide(0);
     let view = world.store.view("hello").expect("it is there");
@@ -95,7 +95,7 @@ fn little_known() -> [(&'static str, Mistake, &'static str); 6] {
 }
 
 #[test]
-fn a_strategy_that_names_what_nobody_has_decided_takes_nothing_away() {
+fn a_strategy_with_an_undecided_placement_removes_nothing() {
     for (what, little, says) in little_known() {
         for (from, placements) in [
             ("Placements", &["new"] as &[&str]),
@@ -150,7 +150,7 @@ fn what_a_placement_selects_in_the_end_was_never_on_its_way_out() {
 }
 
 #[test]
-fn reasons_that_cannot_be_read_again_are_told() {
+fn owners_that_cannot_be_read_again_are_reported() {
     for clusters in [4, 100] {
         let mut world = World::new("Placements", clusters);
         world.pass(SignedDuration::from_secs(1));
@@ -183,7 +183,7 @@ fn reasons_that_cannot_be_read_again_are_told() {
 }
 
 #[test]
-fn what_is_held_is_told_with_the_time_at_which_it_goes_on() {
+fn blocked_removals_are_reported_with_the_time_at_which_they_continue() {
     let mut world = World::new("Placements", 100);
     world.decide(0);
     world.pass(SignedDuration::from_secs(30));

@@ -1,7 +1,7 @@
 //! Objects that grow: every list, map and text of a kind's schema, as long as a test wants it.
 //!
-//! Decides what stands in them: different things, the same thing many times, or things that are wrong in every way. Reads
-//! the schemas of the definitions, so that a new field is tried without a change here.
+//! Their content is different items, the same item many times, or invalid items. The fields come from the schemas of the CRDs, so
+//! that a new field is tried without a change here.
 
 use serde_json::{Map, Value, json};
 

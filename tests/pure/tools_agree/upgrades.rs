@@ -174,7 +174,7 @@ fn settle(world: &mut World, key: &ObjectKey) {
         }
         if let Some(status) = &plan.status {
             let mut status = serde_json::to_value(status).expect("plain data");
-            // A status is written whole: what it lacks is gone.
+            // A status is replaced as a whole: missing fields are removed.
             let old = world.objects[key].get("status").cloned().unwrap_or_default();
             let past = old
                 .as_object()

@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_where_the_folder_should_be_is_told() {
+    fn a_file_in_place_of_the_folder_is_reported() {
         let place = tempfile::tempdir().expect("a temporary folder");
         let file = place.path().join("file");
         fs::write(&file, "").expect("writable");

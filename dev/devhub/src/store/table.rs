@@ -384,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stale_writer_is_told_so() {
+    fn a_stale_write_is_a_conflict() {
         let table = Store::new(10).table("things");
         let one = stored(table.write("a", 0, &Write::Create(&object(1))).unwrap());
         table

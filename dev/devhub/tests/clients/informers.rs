@@ -38,7 +38,7 @@ async fn take<K: ResourceExt>(
 }
 
 #[tokio::test]
-async fn a_watcher_is_told_the_state_once_and_then_every_change() {
+async fn a_watcher_receives_the_state_once_and_then_every_change() {
     for (name, config) in strategies() {
         let scene = Scene::start().await;
         if name == "stream" && scene.lacks_streaming() {

@@ -141,7 +141,7 @@ async fn what_a_schema_does_not_know_is_refused_with_its_place() {
 }
 
 #[tokio::test]
-async fn who_writes_or_deletes_an_older_state_is_told_so() {
+async fn writing_or_deleting_an_older_state_is_a_conflict() {
     let scene = Scene::start().await;
     let mut stale = scene.create("w", "red").await;
     scene.merge("w", json!({"spec": {"color": "blue"}})).await;

@@ -417,7 +417,7 @@ fn a_decision_object_holds_a_hundred_clusters() {
 }
 
 #[test]
-fn nobody_selected_is_one_empty_decision() {
+fn a_placement_without_clusters_is_one_empty_decision() {
     let objects = World::nine().schedule(predicates(&[env(&["moon"])])).objects("p");
     let wanted = DecisionObject {
         name: "p-decision-1".to_owned(),

@@ -1,10 +1,10 @@
-//! The corpus through every door: each example of `tests/rules/*.md` gets the identical verdict from `decide`, from the
-//! webhook over TLS, from `check` on a folder, and from an audit of what is stored.
+//! Each example of `tests/rules/*.md` gets the identical verdict from `decide`, from the webhook over TLS, from `check` on a folder,
+//! and from an audit of stored objects.
 //!
-//! The facts of an example become objects of a hub for `check`: what it works out from them must be what the page says. An audit
-//! knows no request: what it cannot be asked is counted below, so that nothing is left out in silence.
+//! For `check` the facts of an example become objects of a hub: what it derives from them must be what the page says. An audit has no
+//! request: examples that it cannot evaluate are counted below, so that none is skipped silently.
 
-mod doors;
+mod answers;
 mod hub;
 mod webhook;
 
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use admission::{FieldsKnownBy, Operation, UnknownFacts, is_policy};
-use doors::{Answer, at_audit, at_check, at_decide, audited_kind};
+use answers::{Answer, at_audit, at_check, at_decide, audited_kind};
 use expect_test::expect;
 use serde_json::Value;
 use store::Facts;
@@ -20,7 +20,7 @@ use webhook::Webhook;
 
 use crate::kit::pages::{Example, pages};
 
-/// A way to the gate.
+/// A way to evaluate the rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
     /// The function itself.
@@ -123,7 +123,7 @@ fn tells(example: &Example, rule: &str) -> bool {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_example_gets_the_same_verdict_at_every_door() {
+async fn every_example_gets_the_same_verdict_everywhere() {
     // Read first: the gate waits two seconds for the first question of a connection.
     let pages = pages();
     let webhook = Webhook::start().await;

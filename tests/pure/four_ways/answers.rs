@@ -1,4 +1,4 @@
-//! What a door says, in a form that can be compared.
+//! The answers of the four ways, in a form that can be compared.
 
 use admission::{Door, FieldsKnownBy, Operation, RequestContext, Rulebook, UnknownFacts, Verdict};
 use audit::{FindingState, KINDS, judge};
@@ -13,7 +13,7 @@ use store::{Facts, Kind};
 use super::hub;
 use crate::kit::pages::Example;
 
-/// A verdict; what a door cannot show is absent.
+/// A verdict; what a way cannot report is absent.
 #[derive(Debug, Default)]
 pub(crate) struct Answer {
     pub(crate) allowed: bool,
@@ -39,7 +39,7 @@ impl Answer {
             _ => None,
         };
         let text = |list: &Option<Vec<String>>| list.as_ref().map(|list| format!("{list:#?}"));
-        // Of two warnings about one field no door promises an order.
+        // The order of two warnings about one field is not guaranteed.
         let sorted = |list: &Option<Vec<String>>| {
             let mut list = list.clone();
             if let Some(list) = &mut list {

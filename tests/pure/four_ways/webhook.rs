@@ -20,7 +20,7 @@ use tokio::net::TcpStream;
 use tokio::sync::Mutex;
 use tokio_rustls::TlsConnector;
 
-use super::doors::Answer;
+use super::answers::Answer;
 use crate::kit::asked::resource;
 use crate::kit::pages::Example;
 
