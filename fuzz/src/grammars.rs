@@ -56,7 +56,10 @@ fn quantities(text: &str) {
     };
     let told = read.to_string();
     let again = Quantity::parse(&told);
-    assert!(again.is_some(), "{told:?} is printed for {text:?} and cannot be parsed");
+    assert!(
+        again.is_some(),
+        "{told:?} is printed for {text:?} and cannot be parsed"
+    );
     let _ = (read.as_integer(), read.float(), read.plus(read), read.negated());
 }
 

@@ -3,9 +3,9 @@
 //! Asserts that a policy is either enforced or reports why not, that its results are deterministic, and that a version that does not compile
 //! leaves the last good version in force.
 
-use serde_json::{Value, json};
-use admission::{RequestContext, Door, Facts, Operation, Request, Rulebook, try_policies};
 use admission::policy::{InForce, Origin, PolicySet, Source, lint, mutants, native};
+use admission::{Door, Facts, Operation, Request, RequestContext, Rulebook, try_policies};
+use serde_json::{Value, json};
 
 const GROUP: &str = "addon.open-cluster-management.io";
 

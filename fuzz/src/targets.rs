@@ -3,17 +3,15 @@
 use std::sync::LazyLock;
 
 use crate::{grammars, hub, merge};
-use kubernetes::duration::GoDuration;
+use admission::{Door, Enforcement, Facts, Rulebook, decide, wire};
 use cel_engine::{Activation, Program, Purpose};
 use devhub::patch::{json, kinds, merge as merge_patch, strategic};
+use kubernetes::duration::GoDuration;
+use model::{AddonName, AddonVersion, InstallNamespace, Limit, ProgressDeadline, Scalar, Soak, Tolerance};
 use schema::Schema;
 use serde_json::{Value, json as value};
-use admission::{Door, Enforcement, Facts, Rulebook, decide, wire};
-use model::{
-    AddonName, AddonVersion, InstallNamespace, Limit, ProgressDeadline, Scalar, Soak, Tolerance,
-};
-use tidegate::server::Limits;
 use store::AddonFacts;
+use tidegate::server::Limits;
 
 /// A target by its name.
 pub type Target = (&'static str, fn(&[u8]));

@@ -54,7 +54,10 @@ pub(crate) async fn follow_bundle(hub: &TestHub) -> watch::Receiver<Arc<ClientCo
     let mut bundle = None;
     let begun = Instant::now();
     while bundle.is_none() {
-        assert!(begun.elapsed() < crate::rig::PATIENCE, "no CA bundle was published");
+        assert!(
+            begun.elapsed() < crate::rig::PATIENCE,
+            "no CA bundle was published"
+        );
         tokio::time::sleep(Duration::from_millis(50)).await;
         bundle = read().await;
     }

@@ -217,11 +217,7 @@ fn clusters_that_come_round_finish_by_themselves() {
     let said = message_of(&failed, "Progressing");
     assert!(said.contains("disk full"), "{said}");
     let away = dev.until_says("helloworld", "cluster3", "True", "Installing");
-    assert_eq!(
-        state_of(&away, "Ready").0,
-        "False",
-        "no report from cluster3"
-    );
+    assert_eq!(state_of(&away, "Ready").0, "False", "no report from cluster3");
     dev.until("the hub reports Unknown", &["mca", "-A"], |list| {
         let away = on_cluster(list, "helloworld", "cluster3");
         away.is_some_and(|found| state_of(found, "Available").0 == "Unknown")

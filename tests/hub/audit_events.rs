@@ -38,11 +38,7 @@ async fn an_object_that_begins_or_ceases_to_be_at_fault_gets_one_event() {
     let refused = "Warning NonCompliant c1/hello needs labels [policy/team/a]";
     let unknown = "Warning NonCompliant c1/heloo metadata.name: \"heloo\": no ClusterManagementAddOn has this name; \
          hint: did you mean \"hello\"? [naming/unknown-addon]";
-    assert_eq!(
-        all,
-        [refused, unknown],
-        "existing errors are only in reports"
-    );
+    assert_eq!(all, [refused, unknown], "existing errors are only in reports");
     audited.rulebook.store(Arc::new(Rulebook::default()));
     let all = until("a third event", || told(3)).await;
     assert_eq!(

@@ -254,7 +254,11 @@ async fn a_failed_canary_stops_the_upgrade_and_a_retry_continues_it() {
             .iter()
             .all(|work| work.starts_with("cluster1/"))
     };
-    assert!(waiting::stays(LENGTH, only_first).await, "{:?}", scene.works().await);
+    assert!(
+        waiting::stays(LENGTH, only_first).await,
+        "{:?}",
+        scene.works().await
+    );
     scene
         .change(
             "mcu",
@@ -294,7 +298,11 @@ async fn a_pause_lets_those_go_on_that_began_and_a_restart_forgets_nothing() {
             .iter()
             .all(|work| work.starts_with("cluster1/"))
     };
-    assert!(waiting::stays(LENGTH, only_first).await, "{:?}", scene.works().await);
+    assert!(
+        waiting::stays(LENGTH, only_first).await,
+        "{:?}",
+        scene.works().await
+    );
     scene.change("mcu", json!({"spec": {"suspend": false}})).await;
     scene.reaches("mcu", "Complete").await;
     scene.end(tide).await;

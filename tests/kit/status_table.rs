@@ -116,7 +116,10 @@ pub(crate) const ADDON: Table = Table {
     kinds: &["Ready", "Reconciling", "Stalled"],
     rows: &[
         ("done", &["True (Ready)", "False", "False"]),
-        ("no cluster is selected", &["True (NobodySelected)", "False", "False"]),
+        (
+            "no cluster is selected",
+            &["True (NobodySelected)", "False", "False"],
+        ),
         (
             "some agents do not work",
             &["False (ClustersUnavailable)", "False", "False"],

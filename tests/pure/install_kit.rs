@@ -198,7 +198,10 @@ fn elsewhere_and_with_everything_the_chart_and_the_program_install_the_same() {
             "{flags} --namespace elsewhere --image example.com/t:v1 --with network-policy,monitoring,high-availability,web-page"
         );
         let program = by_name(printed(&flags));
-        assert!(!program.contains_key("Namespace /elsewhere"), "an existing namespace is not created");
+        assert!(
+            !program.contains_key("Namespace /elsewhere"),
+            "an existing namespace is not created"
+        );
         let chart = by_name(rendered_in("elsewhere", &["--set", &values]));
         assert_eq!(
             chart.keys().collect::<Vec<_>>(),

@@ -238,7 +238,11 @@ fn a_rollout_is_in_progress_from_its_first_moment_to_its_last_cluster() {
     let mut watched = Watched::new();
     // In the order in which tools apply, with the controllers awake in between: the template comes last.
     watched.addon("hello-v1", "");
-    assert_eq!(watched.look(), Health::InProgress, "no controller has observed it yet");
+    assert_eq!(
+        watched.look(),
+        Health::InProgress,
+        "no controller has observed it yet"
+    );
     assert_eq!(
         watched.settle(),
         Health::InProgress,

@@ -617,10 +617,7 @@ fn describe(action: &Action) -> (String, String) {
     (object.namespace.to_string(), line)
 }
 
-#[expect(
-    clippy::panic,
-    reason = "an unknown line must fail and not count as executed"
-)]
+#[expect(clippy::panic, reason = "an unknown line must fail and not count as executed")]
 fn unknown(words: &[&str]) {
     panic!("no such line: {words:?}");
 }

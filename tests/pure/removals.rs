@@ -82,7 +82,11 @@ fn whatever_goes_wrong_takes_no_more_in_a_minute_than_the_budget_has() {
                 "{what}: {} of {clusters} in a minute",
                 world.fastest()
             );
-            assert_eq!(world.left(), 0, "{what}: an intended removal completes in the end");
+            assert_eq!(
+                world.left(),
+                0,
+                "{what}: an intended removal completes in the end"
+            );
         }
     }
 }

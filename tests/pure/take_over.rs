@@ -191,7 +191,11 @@ fn taking_over_two_hundred_clusters_moves_none_of_them() {
     let instance = &world.objects[&ObjectKey::new(Kind::Instance, "c7", "hello")];
     let progressing = instance["status"]["conditions"].as_array().expect("conditions");
     let progressing = progressing.iter().find(|one| one["type"] == "Progressing");
-    assert_eq!(progressing.expect("told")["status"], "False", "no cluster is updated");
+    assert_eq!(
+        progressing.expect("told")["status"],
+        "False",
+        "no cluster is updated"
+    );
 }
 
 fn work(number: usize) -> ObjectKey {

@@ -148,7 +148,11 @@ fn an_add_on_that_is_not_deployed_is_not_ready() {
     unwritten.work = None;
     assert_eq!(unwritten.cause(), "why/agent-waits");
     bare.addon = of_its_own().addon;
-    assert_eq!(bare.cause(), "why/agent-waits", "no condition reports it as available");
+    assert_eq!(
+        bare.cause(),
+        "why/agent-waits",
+        "no condition reports it as available"
+    );
 }
 
 #[test]

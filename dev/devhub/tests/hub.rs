@@ -286,7 +286,7 @@ async fn dependents_follow_their_owner() {
     api.create(&PostParams::default(), &map("grandchild", Some(&child)))
         .await
         .unwrap();
-    api.create(&PostParams::default(), &map("stranger", None))
+    api.create(&PostParams::default(), &map("unlabelled", None))
         .await
         .unwrap();
     api.delete("owner", &DeleteParams::background()).await.unwrap();
@@ -296,7 +296,7 @@ async fn dependents_follow_their_owner() {
             .iter()
             .map(kube::ResourceExt::name_any)
             .collect::<Vec<_>>()
-            == ["stranger"]
+            == ["unlabelled"]
     })
     .await;
     hub.shutdown().await;

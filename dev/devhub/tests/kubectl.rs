@@ -240,7 +240,7 @@ async fn a_service_account_token_is_valid_until_the_account_is_deleted() {
     assert!(reviewed(&foreign, "elsewhere").await && !reviewed(&token, "elsewhere").await);
 
     rig.says("delete serviceaccount robot -n default", "deleted");
-    assert!(asks().await.is_err(), "the account is gone");
+    assert!(asks().await.is_err(), "the account is deleted");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -253,8 +253,8 @@ async fn tokens_that_are_too_short_or_for_a_missing_account_are_rejected() {
             "may not specify a duration less than 10 minutes",
         ),
         (
-            "create token nobody -n default",
-            "serviceaccounts \"nobody\" not found",
+            "create token missing -n default",
+            "serviceaccounts \"missing\" not found",
         ),
         (
             "create token robot -n default --bound-object-kind=Secret --bound-object-name=none",
@@ -288,7 +288,7 @@ async fn kubectl_validates_the_items_of_a_list() {
 #[tokio::test(flavor = "multi_thread")]
 async fn kubectl_says_that_a_kind_is_unknown() {
     let rig = Rig::start().await;
-    for version in ["v1", "nobody.example.io/v1"] {
+    for version in ["v1", "unserved.example.io/v1"] {
         let object = json!({"apiVersion": version, "kind": "Thing", "metadata": {"name": "a"}}).to_string();
         let (succeeded, said) = rig.kubectl("apply -f -", &object);
         let expected = format!("no matches for kind \"Thing\" in version \"{version}\"");

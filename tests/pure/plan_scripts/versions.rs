@@ -8,10 +8,7 @@ use store::{Kind, ObjectKey};
 use crate::kit::world::World;
 
 /// Carries out a line about versions.
-#[expect(
-    clippy::panic,
-    reason = "an unknown line must fail and not count as executed"
-)]
+#[expect(clippy::panic, reason = "an unknown line must fail and not count as executed")]
 pub(crate) fn act(world: &mut World, addon: &str, words: &[&str]) {
     match words {
         ["template", name, version] => put_template(world, addon, name, version),

@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn the_requester_is_the_authenticated_user_not_the_value_in_the_object() {
         let mut object =
-            json!({"spec": {"username": "somebody", "groups": ["x"]}, "status": {"certificate": "AA=="}});
+            json!({"spec": {"username": "other", "groups": ["x"]}, "status": {"certificate": "AA=="}});
         sign_in(
             &mut object,
             &json!({"username": "me", "uid": "", "groups": ["g"], "extra": {}}),

@@ -27,7 +27,7 @@ pub fn open(body: &[u8]) -> Result<Envelope<'_>, Fault> {
     }
     let inside = body.strip_prefix(PREFIX).ok_or(Fault::NoPrefix)?;
     if inside.is_empty() {
-        return Err(Fault::NoBody);
+        return Err(Fault::EmptyBody);
     }
     let mut envelope = Envelope::default();
     let mut reader = Reader::new(inside);

@@ -1,6 +1,6 @@
 //! The roles and bindings that every cluster has.
 //!
-//! Decides what administrators, editors, viewers and strangers may do from the start.
+//! The permissions of administrators, editors, viewers and unauthenticated users from the start.
 
 use serde_json::{Value, json};
 

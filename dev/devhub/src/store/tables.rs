@@ -74,7 +74,7 @@ impl Store {
         Arc::clone(table)
     }
 
-    /// Forgets a table, for instance when its definition is gone. Its watchers keep the old one and see no more events.
+    /// Removes a table, for example when its CRD is deleted. Its watchers keep the old one and receive no more events.
     pub fn forget(&self, group_resource: &str) {
         let mut tables = self.tables.write().unwrap_or_else(PoisonError::into_inner);
         if let Some(table) = tables.remove(group_resource) {

@@ -1,4 +1,4 @@
-//! What webhooks are told, in which order, and what becomes of their answers.
+//! Requests to webhooks, their order, and the effect of the responses.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use devhub::{

@@ -149,7 +149,7 @@ async fn the_names_of_a_definition_are_accepted_one_by_one() {
     assert_eq!(
         (&status["plural"], &status["kind"], &status["singular"]),
         (&json!("gadgets"), &json!("Gadget"), &json!("gadget")),
-        "what nobody else is called is accepted"
+        "names that no other kind has are accepted"
     );
 }
 

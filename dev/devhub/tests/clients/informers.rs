@@ -229,7 +229,7 @@ async fn fifty_watchers_hear_the_same_in_the_same_order() {
         listeners.push(tokio::spawn(async move {
             let mut events = watcher(maps, config).boxed();
             take(&mut events, 2).await;
-            ready.send(()).await.expect("somebody waits");
+            ready.send(()).await.expect("the receiver waits");
             let heard: Vec<String> = tokio::time::timeout(PATIENCE, events.take(40).map(told).collect())
                 .await
                 .expect("in time");

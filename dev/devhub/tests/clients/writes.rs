@@ -314,7 +314,7 @@ async fn entries_are_made_changed_and_checked_for_concurrent_change() {
         )
         .await
         .expect("patched");
-    assert!(slow.commit(&params).await.is_err(), "somebody else was faster");
+    assert!(slow.commit(&params).await.is_err(), "another write was faster");
 }
 
 #[tokio::test]

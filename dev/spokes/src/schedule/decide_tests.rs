@@ -339,7 +339,7 @@ fn groups_have_the_length_asked_for() {
 #[test]
 fn what_cannot_be_read_selects_nothing_and_says_so() {
     let world = World::nine();
-    let nobody = "False/NoManagedClusterMatched/No ManagedCluster matches any of the cluster predicate";
+    let unmatched = "False/NoManagedClusterMatched/No ManagedCluster matches any of the cluster predicate";
     let cel = json!({"celSelector": {"celExpressions": ["true"]}});
     for (spec, fault) in [
         (
@@ -357,7 +357,7 @@ fn what_cannot_be_read_selects_nothing_and_says_so() {
     ] {
         assert_eq!(
             world.verdict(spec.clone()),
-            format!("{nobody} + True/Misconfigured/{fault}")
+            format!("{unmatched} + True/Misconfigured/{fault}")
         );
         assert_eq!(world.groups(spec), ":");
     }
