@@ -1,6 +1,6 @@
-//! `tidegate definitions` on hubs with Open Cluster Management's definitions: the real program, kubectl, and a hub that converts.
+//! `tidegate definitions` on hubs with Open Cluster Management's CRDs: the real program, kubectl, and a hub with conversion.
 //!
-//! Decides whether added fields last, whether other clients have what they had, and whether the way back leads to where it began.
+//! Added fields must be kept, other clients must not lose any, and a revert must restore the original CRDs.
 
 use std::path::Path;
 use std::process::Command;

@@ -1,6 +1,4 @@
-//! Refusals and defaults as `kubectl apply` shows them.
-//!
-//! Never asserts about what happens on clusters; `main_job` does.
+//! Denials and defaults as `kubectl apply` shows them. `main_job` tests what happens on clusters.
 
 use serde_json::Value;
 

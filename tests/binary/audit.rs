@@ -1,4 +1,4 @@
-//! The audit as people meet it: `kubectl get policyreports` shows what is wrong with what was there before the gate.
+//! The audit as users see it: `kubectl get policyreports` lists errors of objects that were stored before the webhook was installed.
 
 use crate::rig::Dev;
 use crate::rig::repository;

@@ -1,6 +1,4 @@
-//! Writing a policy with the real binary: created, linted, tested, and tested again at every change.
-//!
-//! Never starts a hub.
+//! Writing a policy with the real binary: created, linted, tested, and tested again at every change. No hub is needed.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};

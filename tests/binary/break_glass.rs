@@ -1,6 +1,6 @@
-//! `docs/gate.md`, "Breaking the glass", as it stands: its roles and its commands on a hub where roles decide.
+//! The section "Breaking the glass" of `docs/gate.md`: its roles and its commands on a hub with RBAC.
 //!
-//! Reads manifests and commands out of the page; never repeats them.
+//! Manifests and commands are read from the page.
 
 use std::path::Path;
 use std::process::Command;

@@ -1,7 +1,5 @@
 //! Certificates from cert-manager, which is simulated here: its issuer, and its CA injector, which uses the annotation of the
-//! manifests.
-//!
-//! Decides that no question fails while certificates are renewed.
+//! manifests. No request may fail while certificates are renewed.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};

@@ -1,7 +1,7 @@
-//! Chaos: a hub, the way to it, or the program itself fails in the middle of a change, and all ends as if nothing had happened.
+//! Chaos: a hub, the connection to it, or the program itself fails in the middle of a change. The final state must be the same as
+//! without the failure.
 //!
-//! Decides that nothing is lost: what is on the hub afterwards is what is there after a calm day. `tests/scripts/chaos/run` runs the long form;
-//! `docs/reliability.md` says where the other rows of the matrix are tested.
+//! `tests/scripts/chaos/run` runs the long form; `docs/reliability.md` lists where the other rows of the matrix are tested.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};

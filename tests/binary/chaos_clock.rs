@@ -1,8 +1,7 @@
-//! The clock of the controllers' machine jumps in the middle of a rollout.
+//! The clock of the controllers' machine jumps in the middle of a rollout: no soak time is shortened, and the rollout completes.
 //!
-//! Decides that no soak is cut short by it, and that the rollout comes to its end. The binary has no switch for its clock: a library
-//! of Debian shows it another time, and without the library the test is skipped. What the controllers make of clocks that jump is
-//! tested with times that are passed in, beside `controllers::runtime::clock`.
+//! The binary has no option for its clock: libfaketime shifts the time, and without it the test is skipped. The unit tests of
+//! `controllers::runtime::clock` pass times in.
 
 use std::cell::Cell;
 use std::path::{Path, PathBuf};

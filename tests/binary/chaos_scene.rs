@@ -1,6 +1,4 @@
-//! A hub with clusters, a way to it, and the controllers at the end of the way; and what is on the hub, without what differs from day to day.
-//!
-//! Decides nothing about what goes wrong.
+//! A hub with clusters, a connection to it, and the controllers; and the state of the hub without values that differ between runs.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,6 @@
-//! What other repositories take from this one: the GitHub Action and the hooks of pre-commit, run as those run them, and schemas for editors.
+//! What other repositories use from this one: the GitHub Action, the pre-commit hooks, run as those run them, and schemas for editors.
 //!
-//! Decides that they say what `tidegate check` says, with its exit status. GitHub and pre-commit themselves are not there.
+//! Their findings and exit status are those of `tidegate check`. GitHub and pre-commit themselves do not run here.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,6 +1,6 @@
-//! `tidegate rollout` and `tidegate top` as a user meets them: a change travels, is paused, promoted and put back; keys in a real terminal.
+//! `tidegate rollout` and `tidegate top` as users see them: a change is rolled out, paused, promoted and undone; keys in a real terminal.
 //!
-//! Decides nothing about rollouts. The page in the terminal is the screen of `terminal`.
+//! `terminal` has the screen of the TUI.
 
 use std::thread::sleep;
 use std::time::{Duration, Instant};

@@ -1,6 +1,4 @@
-//! Flags, exit statuses and the way the program starts and ends.
-//!
-//! Never asserts about add-ons.
+//! Flags, exit statuses, and how the program starts and ends.
 
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;

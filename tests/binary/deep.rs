@@ -1,6 +1,6 @@
-//! An object that is nested so deeply that lists of its kind cannot be read as trees: it hides no other, from no tool.
+//! An object that is nested so deeply that lists of its kind cannot be decoded as trees: it hides no other object from any tool.
 //!
-//! Decides nothing. The depth is one that a single object still may have, and a list of it not.
+//! The depth is valid for a single object, but not for a list that contains it.
 
 use serde_json::{Value, json};
 

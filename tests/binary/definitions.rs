@@ -1,6 +1,6 @@
-//! The definitions of a hub that has Open Cluster Management, and what the README's commands do to them.
+//! The CRDs of a hub with Open Cluster Management, and the effect of the README's commands on them.
 //!
-//! Decides whether other clients lose anything: every served version, the conversion and every object are as they were.
+//! Other clients must not lose anything: every served version, the conversion and every object stay as they were.
 
 use std::path::{Path, PathBuf};
 

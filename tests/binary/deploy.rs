@@ -1,7 +1,7 @@
-//! The install kit on a hub with Open Cluster Management's definitions: what `docs/operate/install.md` applies is accepted, changes
+//! The manifests on a hub with Open Cluster Management's CRDs: what `docs/operate/install.md` applies is accepted, changes
 //! nothing when applied again, and is deleted completely.
 //!
-//! Decides nothing about pods: none is run here. Whether the rights are enough, `hub::rights` decides.
+//! No pods run here. `hub::rights` tests the permissions.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;

@@ -1,6 +1,6 @@
-//! `tidegate doctor` on a hub that is sound, and on one where what it looks at is broken, one thing after the other.
+//! `tidegate doctor` on a healthy hub, and on one where one check after another fails.
 //!
-//! Decides that the checks can fail on a hub. What each says is decided by `crates/operate/src/doctor`, whose own tests break every one.
+//! The unit tests of `crates/operate/src/doctor` test the messages.
 
 use std::path::{Path, PathBuf};
 

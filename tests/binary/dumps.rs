@@ -1,6 +1,4 @@
-//! The tools that ask a hub: `snapshot`, `why`, `plan`, and `check` with facts.
-//!
-//! One hub for all of them; never asserts the words of a condition, the stories do.
+//! The tools that read a hub: `snapshot`, `why`, `plan`, and `check` with facts. One hub for all of them.
 
 use std::os::unix::fs::PermissionsExt as _;
 

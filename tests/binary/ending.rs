@@ -1,6 +1,6 @@
-//! The start and the end of `tidegate serve`, as those see it who route questions to it.
+//! The start and the end of `tidegate serve`, as load balancers and the API server observe them.
 //!
-//! Where the hub is slow, the controllers take their time to end: readiness must not wait for them.
+//! On a slow hub the controllers take time to end: readiness must not wait for them.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};

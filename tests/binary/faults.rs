@@ -1,6 +1,6 @@
-//! Faults that come and go while the hub runs, and `why` about what they do, on the real binary.
+//! Faults that start and end while the hub runs, and what `why` reports about them, with the real binary.
 //!
-//! Decides nothing about faults; `dev/spokes` does. Never waits for a clock: every story ends with a fact.
+//! `dev/spokes` simulates the faults. Nothing here waits for a clock: every test ends with an observed state.
 
 use std::time::Instant;
 

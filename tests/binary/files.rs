@@ -1,6 +1,6 @@
-//! What is opened, and what is written: FIFOs, devices, links, huge files, at every flag that names a file or a folder.
+//! Files that are read and written: FIFOs, devices, links, huge files, for every flag that takes a file or a folder.
 //!
-//! Decides that the program answers in time and without much memory. Never looks at what a file means.
+//! The program must answer in time and with little memory.
 
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;

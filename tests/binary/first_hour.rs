@@ -1,6 +1,6 @@
-//! The first hour as `docs/first-hour.md` tells it: each command as it stands there, in an empty folder, with the binary and kubectl alone.
+//! The commands of `docs/first-hour.md`, in an empty folder, with only the binary and kubectl.
 //!
-//! Decides whether each does what the page says behind it. `docs/casts/record` records the same page.
+//! Each must have the documented result. `docs/casts/record` records the same page.
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};

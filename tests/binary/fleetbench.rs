@@ -1,6 +1,4 @@
-//! A small fleet through all phases of the fleet benchmark: what one cluster costs, and that nothing is asked when idle.
-//!
-//! Asserts requests, never times.
+//! A small fleet through all phases of the fleet benchmark: requests per cluster, and no requests when idle. Times are not asserted.
 
 use std::path::Path;
 

@@ -1,6 +1,4 @@
-//! What GitOps tools rely on: manifests that are applied again and again, and faults that are older than the gate.
-//!
-//! Decides about drift, repeated applies and objects that were stored before the gate looked at them.
+//! What GitOps tools rely on: no drift, repeated applies without changes, and objects that were stored before the webhook was installed.
 
 use std::time::Duration;
 

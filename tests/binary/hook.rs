@@ -1,6 +1,4 @@
-//! A webhook that is not Tidegate's: TLS on a free port of loopback, and what it answers.
-//!
-//! Decides nothing; its routes do.
+//! A webhook that is not Tidegate's: TLS on a free loopback port, with responses from its routes.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

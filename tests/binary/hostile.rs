@@ -1,7 +1,7 @@
 //! Texts that could control a terminal, a log or a CI system, in every input of the program.
 //!
-//! Decides that nothing which is printed ends a line, moves a cursor, turns the direction of writing, begins a command of a CI
-//! system, or cannot be seen; and that what was said is still told.
+//! No output may end a line, move a cursor, change the text direction, start a command of a CI system, or be invisible; and no
+//! information may be lost.
 
 use std::path::Path;
 use std::process::{Command, Stdio};

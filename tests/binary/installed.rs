@@ -1,9 +1,8 @@
-//! The install kit as `docs/operate/install.md`, `upgrade.md` and `uninstall.md` tell it, on a hub with Open Cluster Management's
-//! definitions where rights decide: with the program, with kustomize and with Helm, each block of the pages as it stands there.
+//! The installation as in `docs/operate/install.md`, `upgrade.md` and `uninstall.md`, on a hub with Open Cluster Management's CRDs and
+//! RBAC: with the program, kustomize and Helm, each block of the pages as it is written.
 //!
-//! Decides whether what is installed works with nothing but its own rights, whether the doctor is content with it, and whether it
-//! goes without a trace and without anything of the user's. `pods` runs the binary outside; whether the ways print the same,
-//! `install_kit` decides.
+//! The installation must work with only its own permissions, the doctor must report no errors, and uninstalling must leave nothing behind
+//! and keep the user's objects. `pods` runs the binary; `install_kit` compares the output of the three ways.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};

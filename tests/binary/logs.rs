@@ -1,6 +1,4 @@
-//! The log of the real binary: what a tool keeps to itself, and the line for every refusal.
-//!
-//! Decides nothing. Runs a hub of its own.
+//! The log of the real binary: what tools do not log by default, and the line for every denial.
 
 use std::io::Write as _;
 use std::process::{Command, Stdio};

@@ -1,6 +1,6 @@
-//! A conversion webhook that loses what it does not know, as Open Cluster Management's does.
+//! A conversion webhook that loses unknown fields, as Open Cluster Management's does.
 //!
-//! Decides nothing: fields of both versions go where they belong, annotations are passed on as they are, and the rest is dropped.
+//! Fields of both versions are converted, annotations are kept, and the rest is dropped.
 
 use api::conversion::{Extensions, Version, convert};
 use axum::Router;

@@ -1,6 +1,4 @@
-//! The program as a user meets it: the real binary, the real `kubectl`, real TLS.
-//!
-//! Decides whether the main job works end to end. Never looks inside the program.
+//! The program as users run it: the real binary, the real `kubectl`, real TLS.
 
 #![expect(
     clippy::disallowed_methods,

@@ -1,6 +1,4 @@
-//! The main job: a right add-on is installed, configured, upgraded and reported on every cluster.
-//!
-//! Never asserts about refusals; `admission` does.
+//! The main job: a valid add-on is installed, configured, upgraded and reported on every cluster. `admission` tests denials.
 
 use std::time::Duration;
 

@@ -1,6 +1,6 @@
-//! How much memory the program takes for what it reads: every endpoint of the webhook, every reader of files, and the controllers.
+//! The memory of the program for its inputs: every endpoint of the webhook, every reader of files, and the controllers.
 //!
-//! The peak of resident memory of the real binary, as the kernel counts it. The limit of the manifests is 512 MiB.
+//! Measured as the peak of resident memory of the real binary. The limit in the manifests is 512 MiB.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};

@@ -1,4 +1,4 @@
-//! Policies about namespaces, with kubectl: what is applied in one go, and what is labelled later.
+//! Policies that use namespaces, with kubectl: a namespace in the same apply, and one that is labelled later.
 
 use crate::rig::{Dev, run};
 

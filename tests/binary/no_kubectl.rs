@@ -1,4 +1,4 @@
-//! Where kubectl is missing, the test program ends with one line that says so, instead of failing in every test.
+//! Without kubectl, the test program ends with one message instead of failing in every test.
 
 use std::process::Command;
 

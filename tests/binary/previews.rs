@@ -1,4 +1,4 @@
-//! What `plan` and `render` forecast of files is what the hub does with them, live and from a dump.
+//! The forecast of `plan` and `render` for files matches what the hub then does, live and from a dump.
 
 use std::path::Path;
 use std::time::Duration;

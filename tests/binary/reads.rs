@@ -1,5 +1,4 @@
-//! Reads of a hub for tests that wait: by a client, because a `kubectl` process for each look takes the time of a core away from
-//! what is waited for.
+//! Reads of a hub for tests that wait: with a client, because one `kubectl` process per poll would slow down what the test waits for.
 
 use std::collections::BTreeMap;
 use std::future::Future;

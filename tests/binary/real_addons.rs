@@ -1,7 +1,7 @@
 //! Add-ons as other projects write them, on a hub with the real webhook: a signer of OCM's domain, a program that declares its types
-//! itself, fields of a newer definition.
+//! itself, fields of a newer CRD.
 //!
-//! Decides that none of them is refused, or warned of without cause, and that what is wrong still is.
+//! None of them is denied or gets a warning without reason, and real errors are still reported.
 
 use serde_json::{Value, json};
 

@@ -1,7 +1,7 @@
-//! Several replicas of the controllers: who writes after a leader was stopped, killed or asked to go.
+//! Several replicas of the controllers: which one writes after a leader was stopped, killed or asked to release the Lease.
 //!
-//! Every replica has a proxy of its own that counts what it asks the hub for, so that it is known who has written.
-//! `docs/operate/replicas.md` has the figures.
+//! Every replica has a proxy of its own that counts its requests, so that the writer is known. `docs/operate/replicas.md` has the
+//! figures.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};

@@ -1,6 +1,4 @@
-//! The program while nothing happens.
-//!
-//! Decides what it may cost then.
+//! The cost of the idle program.
 
 use std::time::Duration;
 

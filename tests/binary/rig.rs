@@ -1,6 +1,4 @@
-//! Starts `tidegate dev` in a folder of its own and talks to it with `kubectl`.
-//!
-//! Never asserts about add-ons; the stories do.
+//! Starts `tidegate dev` in a folder of its own and runs `kubectl` against it.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};

@@ -1,7 +1,6 @@
-//! The way from the controllers to a hub, on which something goes wrong on purpose: it is cut, it falls silent, answers break off
-//! or are struck.
+//! A faulty connection between the controllers and a hub: it is cut, it hangs, responses are truncated or replaced.
 //!
-//! Decides which answers are faults, the same ones in every run. Never changes an answer that passes.
+//! Which responses are faulty is the same in every run. Other responses pass unchanged.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};

@@ -1,6 +1,6 @@
-//! Edits of all sorts, and a world that misbehaves for a while: the add-ons always end where they should.
+//! Edits of all kinds and temporary failures: the add-ons always reach the desired state, and everyday `kubectl` commands work.
 //!
-//! Decides about recovery and about everyday `kubectl`. Never asserts about verdicts of the gate; `admission` does.
+//! `admission` tests verdicts.
 
 use serde_json::{Value, json};
 

@@ -1,7 +1,6 @@
-//! Gates that are replaced one after the other while the hub asks them at a steady rate.
+//! Webhook pods that are replaced one after the other while the hub sends requests at a steady rate.
 //!
-//! Decides that no question is left without the gate's own answer: what stands before the gates sends connections where the probe
-//! says "ready", as a Service does, and nothing else is done for them.
+//! Every request gets a response from Tidegate. The load balancer here sends connections to ready pods, as a Service does.
 
 use std::path::Path;
 use std::process::Stdio;

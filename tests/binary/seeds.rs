@@ -1,6 +1,6 @@
-//! The seeds' own manifests on a running hub: what a seed shows as right is stored, what it calls invalid is refused.
+//! The seeds' own manifests on a running hub: valid examples are stored, invalid ones are denied.
 //!
-//! Decides about whole manifests, sent by the real `kubectl`; `tests/pure/seeds_admission.rs` asks the same of the gate alone.
+//! The real `kubectl` sends whole manifests; `tests/pure/seeds_admission.rs` tests the same without a hub.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -1,6 +1,4 @@
-//! `tidegate serve` beside a hub that is already there.
-//!
-//! The hub is the dev hub alone: neither gate nor controllers are in it before the program under test comes.
+//! `tidegate serve` on an existing hub: a dev hub without webhook and controllers until the program starts.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;

@@ -1,6 +1,6 @@
-//! Server-side apply as `kubectl` users meet it: owners, conflicts, removal, and the way over from client-side apply.
+//! Server-side apply as `kubectl` users see it: owners, conflicts, removal, and migration from client-side apply.
 //!
-//! Decides about built-in and custom kinds alike. Never about add-ons: the texts are those of Kubernetes.
+//! For built-in and custom kinds. Messages are those of Kubernetes.
 
 use serde_json::Value;
 

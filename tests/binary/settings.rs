@@ -1,6 +1,4 @@
 //! The settings of a hub's controllers, as every tool reads them: a tool reports what the controllers do, or nothing.
-//!
-//! Never asserts about rollouts beyond that the tools agree.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};

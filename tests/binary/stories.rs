@@ -1,7 +1,7 @@
 //! The stories of `tests/stories/`, each a test: its script runs with the real `kubectl` against the real binary.
 //!
-//! A hub is started for every story. With `TIDEGATE_REAL_HUB=yes` the one that KUBECONFIG names is used instead: asked for
-//! by a second variable, so that a test run never touches a hub that the developer merely happens to be logged in to.
+//! Each story has a hub of its own. With `TIDEGATE_REAL_HUB=yes` the hub of KUBECONFIG is used instead. The second variable prevents
+//! that a test run changes a hub that the developer happens to be logged in to.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

@@ -1,4 +1,4 @@
-//! A terminal with a program in it: a pseudoterminal of the kernel, and a parser that turns what the program prints into a screen.
+//! A program in a terminal: a pseudoterminal, and a parser that turns the output into a screen.
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};

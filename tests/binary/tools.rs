@@ -1,6 +1,6 @@
 //! The tools that need no hub: `check` on folders and on git, `explain`, completions and manual pages.
 //!
-//! Never asserts what a rule says; it asserts where and how that is shown.
+//! Tests where and how findings are shown; the rule pages test the findings.
 
 use std::collections::BTreeSet;
 use std::path::Path;

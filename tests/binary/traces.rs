@@ -1,7 +1,6 @@
-//! `serve --otlp`: spans as a collector gets them, and a collector that is slow or gone.
+//! `serve --otlp`: spans as a collector receives them, and a collector that is slow or unavailable.
 //!
-//! Decides that a span belongs to the trace of its caller and says no more than words of small sets, and that no answer of the gate waits
-//! for a collector.
+//! A span belongs to the trace of its caller and has only attributes of low cardinality, and no response waits for a collector.
 
 use std::net::SocketAddr;
 use std::path::Path;

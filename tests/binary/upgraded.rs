@@ -1,8 +1,8 @@
-//! `docs/operate/upgrade.md` as it is written: from a version with older definitions to the next one, and back, while an add-on is
-//! deployed. `installed` calls it, with the program and with Helm.
+//! The steps of `docs/operate/upgrade.md`: from a version with older CRDs to the next one, and back, while an add-on is deployed.
+//! `installed` calls it, with the program and with Helm.
 //!
-//! Decides whether only the administrator sees an upgrade: definitions grow and stay, images change, nothing deployed moves.
-//! There is one binary, so that the two versions differ in image, flags and definitions only.
+//! CRDs are extended and kept, images change, and nothing that is deployed changes. There is one binary, so the two versions differ only
+//! in image, flags and CRDs.
 
 use serde_json::{Value, json};
 

@@ -1,6 +1,4 @@
-//! Upgrades of whole clusters at the gate, as `kubectl apply` meets it.
-//!
-//! Never asserts what becomes of an upgrade.
+//! Validation of cluster upgrades, as `kubectl apply` shows it.
 
 use crate::rig::{Dev, repository, run};
 

@@ -1,7 +1,7 @@
-//! `tidegate serve` on a hub without Open Cluster Management: it waits, says for what, and goes on when it comes. Then, whether
-//! it tells that its webhooks are edited.
+//! `tidegate serve` on a hub without Open Cluster Management: it waits, logs for what, and continues when the CRDs exist. It also
+//! reports edited webhooks.
 //!
-//! Decides that READY is not printed before the fleet was read.
+//! READY must not be printed before the fleet was read.
 
 use std::io::BufRead as _;
 use std::path::Path;

@@ -1,6 +1,6 @@
-//! The web page as a browser's requests meet it: what it says is what `rollout status -o json` says, and only to whom the hub lets see it.
+//! The web page over HTTP: its data equals `rollout status -o json`, and users see only what their RBAC allows.
 //!
-//! Never looks at how the page is drawn; `tests/scripts/web/run` does that with a browser.
+//! `tests/scripts/web/run` tests the page in a browser.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;

@@ -1,6 +1,6 @@
-//! The web page beside a gate: over TLS with the gate's certificate, and packed for clients that accept gzip.
+//! The web page of a webhook pod: over TLS with the webhook's certificate, and compressed for clients that accept gzip.
 //!
-//! Never looks at who sees what; `web` does that.
+//! `web` tests who sees what.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};

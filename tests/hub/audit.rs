@@ -1,4 +1,4 @@
-//! The audit on the dev hub: what is stored is judged, reported where reports are served, and told once.
+//! The audit on the dev hub: stored objects are checked, and each finding is reported once if the hub serves reports.
 
 use std::sync::Arc;
 use std::time::Duration;

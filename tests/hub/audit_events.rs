@@ -1,4 +1,4 @@
-//! The audit's events on the dev hub: told when an object begins or ceases to be at fault, once, and by the leader alone.
+//! The audit's events on the dev hub: one when a finding of an object begins or ends, and only from the leader.
 
 use std::sync::Arc;
 

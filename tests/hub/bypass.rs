@@ -1,10 +1,9 @@
-//! The bypass oracle: whatever the gate denies is tried again by every known way past a gate. *Stored with what is denied* is a
-//! failure.
+//! The bypass oracle: every denied object is tried again by every known way around a webhook. If it is stored, the test fails.
 //!
-//! One denied object for every rule that refuses, taken from the rule pages, and for every validation of the sample policies; one
-//! way a row of `dimensions.rs`; a hub with the webhooks as they are shipped, over TLS. With `KUBEBUILDER_ASSETS` the hub is a
-//! real API server. An innocent object goes every way too, so that no way is a dead end; and before the webhooks are there the
-//! same objects are found stored, so that the look-up sees.
+//! There is one denied object per rule that denies, taken from the rule pages, and one per validation of the sample policies; one
+//! way per row of `dimensions.rs`; a hub with the shipped webhooks, over TLS. With `KUBEBUILDER_ASSETS` the hub is a real API server.
+//! A valid object is sent every way too, so that every way works; and before the webhooks exist the denied objects are found stored,
+//! so that the check works.
 
 mod cases;
 mod dimensions;

@@ -1,6 +1,6 @@
-//! The certificate that Tidegate keeps by itself, on a hub: what is written, by whom, and what becomes of damage.
+//! The self-signed certificate on a hub: what is written, by which account, and how damage is repaired.
 //!
-//! Whether questions are answered meanwhile, `binary::certificates` decides; the steps themselves, the crate `certificates`.
+//! `binary::certificates` tests requests in the meantime; the crate `certificates` tests the steps.
 
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
 //! Configurations of any kind on the dev hub: a custom kind that appears late, a ConfigMap, a Secret that is never read,
-//! thousands of types, and a hub that refuses.
+//! thousands of types, and a hub that denies access.
 //!
-//! Every request of the controllers passes a gate that notes it, and that can refuse it as a hub without permissions does.
+//! Every request of the controllers passes a proxy that records it and can deny it as a hub without permissions does.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

@@ -1,7 +1,7 @@
-//! The install namespace that the gate fills in does not hang on what its watch has shown yet: a gate that has never seen an add-on
-//! fills in what one does that knows it, because it asks the hub.
+//! The default install namespace does not depend on the webhook's watch: a webhook that has not observed an add-on yet sets the same
+//! namespace as one that has, because it reads the hub.
 //!
-//! Decides nothing about when a default is due; `tests/rules/defaults.md` does.
+//! `tests/rules/defaults.md` tests when a default is set.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;

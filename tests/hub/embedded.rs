@@ -1,4 +1,4 @@
-//! Manifests inside of objects on the dev hub: their metadata is checked as kube-apiserver checks that of embedded resources.
+//! Manifests embedded in objects on the dev hub: their metadata is checked as kube-apiserver checks that of embedded resources.
 
 use devhub::{DevHub, TestHub};
 use kube::api::{ApiResource, DynamicObject, GroupVersionKind, PostParams};

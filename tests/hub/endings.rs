@@ -1,4 +1,4 @@
-//! The ends of add-ons on the dev hub with simulated clusters: hooks are honoured, nothing stays, no cluster blocks.
+//! Deletion of add-ons on the dev hub with simulated clusters: hooks run, nothing is left, no cluster blocks.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

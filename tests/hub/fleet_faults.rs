@@ -1,5 +1,5 @@
-//! No fleet is lost by a bad answer: every kind that is watched, every fault that a hub or anything before it may show, when the
-//! controllers start and while they run. Nothing is deleted; when the fault is over, what should go goes and what should come comes.
+//! No wrong response uninstalls a fleet: every watched kind, every fault that a hub or a proxy may have, when the controllers start
+//! and while they run. Nothing is deleted; after the fault, pending deletions and installations are completed.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};

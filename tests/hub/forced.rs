@@ -1,8 +1,8 @@
-//! What a change that no API server stores is answered with.
+//! The status code for changes that no API server stores.
 //!
-//! Force modes (`kubectl apply --force`, Argo CD's `Force`, Flux's `force`) delete an object whose change is answered with code 422, and
-//! create it again. So no change of a kind that the webhook is asked about may be answered so: the webhook refuses it before, with 403.
-//! The changes are made from the definitions: every field with every value that its schema refuses, and every fault of the metadata.
+//! Force modes (`kubectl apply --force`, Argo CD's `Force`, Flux's `force`) delete an object whose change gets code 422, and create it
+//! again. So no change of a kind with a webhook may get 422: the webhook denies it earlier, with 403. The changes are generated from the
+//! CRDs: every field with every value that its schema rejects, and every error in the metadata.
 
 mod faults;
 

@@ -1,4 +1,4 @@
-//! What a cluster's own agent can get out of its rights on a dev hub with access control: nothing but its own identity.
+//! What a cluster's own agent can obtain with its permissions on a dev hub with RBAC: only its own identity.
 //!
 //! The controllers run as a service account with the shipped roles; the agent has what Open Cluster Management gives it:
 //! certificates to ask for, statuses and works of its own namespace. The manifests are those of `tests/data/attacks/`.

@@ -1,7 +1,7 @@
-//! The same on a hub with controllers and clusters: a tool that watches an add-on from its first moment never takes it for done
-//! before its last cluster has it, and never for failed.
+//! kstatus on a hub with controllers and clusters: a tool that watches an add-on from its creation never reports it as done before its
+//! last cluster has it, and never as failed.
 //!
-//! Decides nothing about the rules of kstatus (`kstatus.rs`).
+//! `tests/pure/kstatus.rs` has the rules of kstatus.
 
 use futures::{Stream, StreamExt as _};
 use kube::api::{DynamicObject, ListParams, Patch, PatchParams, WatchEvent, WatchParams};

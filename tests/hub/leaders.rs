@@ -1,4 +1,4 @@
-//! Several replicas on one hub: one writes, the others are ready; a leader that leaves or dies is followed by another.
+//! Several replicas on one hub: one writes, the others are ready; a leader that leaves or is killed is replaced by another.
 
 use std::time::Duration;
 

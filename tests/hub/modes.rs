@@ -1,4 +1,4 @@
-//! Tidegate beside OCM's add-on manager: what is that manager's is left alone while its Lease is held, and no longer.
+//! Tidegate next to OCM's add-on manager: that manager's add-ons are not changed while it holds its Lease, and only then.
 
 use std::time::Duration;
 

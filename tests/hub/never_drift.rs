@@ -1,9 +1,9 @@
-//! The gate never causes drift: what Git says and what the hub shows are the same to every GitOps tool, before and after the
-//! defaults of the gate, the defaults of the definitions and the controllers have had their say.
+//! The webhook never causes drift: for every GitOps tool, Git and the hub have the same content before and after the defaults of the
+//! webhook, the defaults of the CRDs, and the controllers' writes.
 //!
 //! The tools are emulated by their published algorithms (`tools.rs`: gitops-engine as of Argo CD 3.6.0; Flux's `pkg/ssa` and the
-//! `cli-utils` below it as kustomize-controller sets them) against the dev hub with the gate registered. Decides
-//! nothing about `kubectl`; the black-box tests do. What the planner made and a tool takes over is in `takeover.rs`.
+//! `cli-utils` below it as kustomize-controller sets them) against the dev hub with the webhook registered. The tests in
+//! `tests/binary` cover `kubectl`; `takeover.rs` covers planner objects that a tool takes over.
 
 mod scene;
 mod takeover;

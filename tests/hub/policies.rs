@@ -1,4 +1,4 @@
-//! Policies on the dev hub: one that is stored is in force at once, its status says so, and one that breaks stays as it was.
+//! Policies on the dev hub: a stored policy is enforced at once, its status reports it, and a version that does not compile changes nothing.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! Registration on the dev hub: a real certificate request is approved and signed, a wrong requester gets nothing, permissions
-//! and token infrastructure appear as objects and go again.
+//! Registration on the dev hub: a real CertificateSigningRequest is approved and signed, a wrong requester gets nothing, permissions
+//! and token infrastructure are created and deleted.
 
 use api::v1alpha1::{ClusterManagementAddOn, ManagedClusterAddOn};
 use devhub::TestHub;

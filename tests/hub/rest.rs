@@ -1,9 +1,8 @@
-//! Writes at rest: in every documented way of living beside OCM's add-on manager, the programs of add-ons and the agents, nothing
-//! is written for twenty seconds; in the way that the pages warn of, the writes never end.
+//! Writes at rest: in every documented mode next to OCM's add-on manager, the programs of add-ons and the agents, nothing
+//! is written for twenty seconds; in the mode that the pages warn about, writes never stop.
 //!
-//! All ways run side by side, each on a hub of its own, over one stretch of time. What counts is a new revision of any object of
-//! the hub; Leases alone are left out: a holder renews its own. OCM's manager is `kit/stock_on_hub.rs`, the program
-//! `spokes::neighbour`.
+//! All modes run at the same time, each on a hub of its own. Every new revision of any object counts except Leases, which their holders
+//! renew. OCM's manager is `kit/stock_on_hub.rs`, the program `spokes::neighbour`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

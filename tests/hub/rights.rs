@@ -1,5 +1,5 @@
-//! The table of calls against what the manifests grant and against what is sent: both halves of the program run as their service accounts
-//! on a hub that checks rights. Nothing that was needed may have been forbidden, and a call without a row in the table is a failure.
+//! Compares the table of calls with the permissions in the manifests and with the requests: both halves of the program run as their
+//! service accounts on a hub with RBAC. No needed request may be forbidden, and a request without a row in the table is a failure.
 
 mod certificate;
 mod cluster_labels;

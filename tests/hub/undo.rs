@@ -1,7 +1,7 @@
-//! The example of the GitOps tools with `prune: true`: new content fails on two of five clusters after the old content was pruned, and all of
-//! them go back, also when the controllers start again in between.
+//! The GitOps example with `prune: true`: new content fails on two of five clusters after the old content was pruned, and all of them
+//! are rolled back, even if the controllers restart in between.
 //!
-//! Decides nothing; stories without a hub are `tests/plans/undo-kept.txt` and `undo-forged.txt`.
+//! `tests/plans/undo-kept.txt` and `undo-forged.txt` test the same without a hub.
 
 use kube::api::{DeleteParams, DynamicObject, ListParams};
 use kube::{Api, Client};

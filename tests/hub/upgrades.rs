@@ -1,6 +1,6 @@
-//! Upgrades of whole clusters on a hub with simulated OpenShift: the controller, the works, the agents and what people see of it.
+//! Cluster upgrades on a hub with simulated OpenShift: the controller, the works, the agents and the status.
 //!
-//! The clusters upgrade in two seconds; nothing here waits for a time that it does not look for.
+//! The clusters upgrade in two seconds; every wait is for an observed state.
 
 use std::time::Duration;
 

@@ -1,6 +1,6 @@
-//! What is stored, and what a write costs, while the webhooks are slow, hang or do not exist.
+//! What is stored, and how long a write takes, while the webhooks are slow, hang or do not exist.
 //!
-//! Nothing here asserts that something is fast: only that a write ends, and what became of it.
+//! Tests only that a write ends, and with which result, but not that it is fast.
 
 use std::net::Ipv4Addr;
 use std::sync::Arc;

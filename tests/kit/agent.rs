@@ -1,6 +1,4 @@
-//! The agent of the add-on `hello` as far as it asks for certificates, and the secret that signs them.
-//!
-//! Decides nothing: what is granted is the matter of those who use it.
+//! The agent of the add-on `hello`, for its CertificateSigningRequests, and the Secret that signs them.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

@@ -1,4 +1,4 @@
-//! A test that counts what its process has open runs in a process of its own: in this one, others open things as well.
+//! Runs a test that counts open files or threads in a process of its own, because other tests open some, too.
 
 use std::process::Command;
 

@@ -1,4 +1,4 @@
-//! Questions to the gate from plain documents, and facts from YAML: shared by the tests of admission.
+//! Admission requests from plain documents, and facts from YAML.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;

@@ -1,4 +1,4 @@
-//! How much work this thread has done: the time that the processor gave it, whatever else the machine is doing.
+//! The processor time of this thread, independent of other load on the machine.
 
 use std::time::Duration;
 

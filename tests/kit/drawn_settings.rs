@@ -1,6 +1,6 @@
-//! Settings that are drawn: one value of each, so that the simulator and the properties of plans run with every combination.
+//! Random settings, so that the simulator and the properties of plans run with every combination.
 //!
-//! A setting that is added does not compile until it has its values here.
+//! A new setting does not compile until it has values here.
 
 use std::time::Duration;
 

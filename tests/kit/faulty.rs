@@ -1,6 +1,4 @@
-//! A client that lies about one kind: what a hub, or anything on the way to it, may answer on a bad day.
-//!
-//! Decides which answers are wrong, and counts the deletions that pass. Never changes an object by itself.
+//! A client that gets wrong responses for one kind, as from a faulty hub or proxy. It counts the deletions that pass.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,8 +1,6 @@
-//! What tests of the controllers begin with: a hub with our definitions, simulated clusters, a running tide.
+//! Setup of tests with controllers: a hub with our CRDs, simulated clusters, and running controllers.
 //!
 //! The hub is the dev hub, or with `KUBEBUILDER_ASSETS` a real kube-apiserver with its etcd.
-//!
-//! Decides nothing about what is tested; each test has its own objects and its own picture of what went wrong.
 
 use std::time::Duration;
 

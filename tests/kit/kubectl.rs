@@ -1,5 +1,5 @@
 //! Tests that run `kubectl` need it. Without it nearly all tests of a program would fail in the same way, so the test program ends
-//! with one line instead.
+//! with one message instead.
 
 use std::io::{ErrorKind, Write as _, stderr};
 use std::process::{Command, Stdio, exit};

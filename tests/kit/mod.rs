@@ -1,6 +1,4 @@
-//! What tests share: questions and pages of the gate, hubs and clusters, manifests, waiting.
-//!
-//! Decides nothing about what is tested.
+//! Helpers of the tests: admission requests and rule pages, hubs and clusters, manifests, waiting.
 
 pub(crate) mod agent;
 pub(crate) mod alone;

@@ -1,6 +1,4 @@
-//! The program of a third-party add-on on a hub in memory: `spokes::neighbour`, with the writes carried out here.
-//!
-//! Decides nothing; counts what was written.
+//! The program of a third-party add-on on a hub in memory: `spokes::neighbour`, with its writes applied and counted here.
 
 use std::collections::{BTreeMap, BTreeSet};
 

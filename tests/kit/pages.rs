@@ -1,4 +1,4 @@
-//! The pages in `tests/rules/`, read: shared by the tests that ask their examples.
+//! The parsed pages of `tests/rules/`.
 
 use std::path::PathBuf;
 

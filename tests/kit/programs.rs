@@ -1,7 +1,7 @@
-//! Programs that some tests run and that cargo cannot bring. A test whose program is missing is skipped, and says so.
+//! Programs that some tests run and that cargo cannot install. A test whose program is missing is skipped with a message.
 //!
 //! A skip is one line on standard error, past the capture of the test runner:
-//! `SKIPPED <test>: <program> is not installed (<how to install it>)`. `TIDEGATE_SKIPS` names a file to which each skip appends
+//! `SKIPPED <test>: <program> is not installed (<how to install it>)`. `TIDEGATE_SKIPS` is the path of a file to which each skip appends
 //! `<test program> <test>`. With `TIDEGATE_NO_SKIP=1` a skip is a failure: `.ci/run` runs the skipped tests again in this way, with
 //! everything installed.
 

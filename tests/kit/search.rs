@@ -1,6 +1,6 @@
-//! How far the tests go that search: simulators, properties over many seeds, every fault of every kind.
+//! The extent of tests that search: simulators, properties over many seeds, every fault of every kind.
 //!
-//! `cargo test` draws a part that takes seconds. `TIDEGATE_TESTS=full` goes through all of it, as continuous integration does.
+//! `cargo test` runs a part that takes seconds. `TIDEGATE_TESTS=full` runs all of it, as continuous integration does.
 
 /// Whether everything is tried.
 pub(crate) fn is_full() -> bool {

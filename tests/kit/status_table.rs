@@ -1,6 +1,4 @@
-//! The combinations of conditions that there are, as `docs/tide.md` lists them, and whether a status is one of them.
-//!
-//! Decides what contradicts. Reads statuses as the hub stores them; never asks the planner.
+//! The valid combinations of conditions, as in `docs/tide.md`, and whether a stored status is one of them.
 
 use serde_json::Value;
 

@@ -1,7 +1,7 @@
-//! OCM's add-on manager as a neighbour on the same hub, as far as it writes about template add-ons: what it takes for its own,
-//! the form of its works, its references and conditions.
+//! OCM's add-on manager on the same hub, as far as it writes about template add-ons: which add-ons it manages, the form of its works, its
+//! references and conditions.
 //!
-//! Written from what it is known to write, not from its code. Decides at once: no rollout, no failure, no certificate.
+//! Written from its observed writes, not from its code. It acts at once: no rollout, no failure, no certificate.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,5 @@
-//! OCM's add-on manager as a neighbour on a hub that is served: what stands there is read, `stock` acts on it, and what it has changed is
-//! written.
-//!
-//! Decides nothing but when: ten times a second, and only while the Lease is its own, where there is one.
+//! OCM's add-on manager on a served hub: objects are read, `stock` acts on them, and its changes are written, ten times a second and only
+//! while it holds its Lease, if there is one.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

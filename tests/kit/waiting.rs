@@ -1,6 +1,4 @@
-//! Waiting for what a hub will show, without counting on how fast a machine is.
-//!
-//! Decides nothing but how long is long enough.
+//! Waits for a state of a hub, independent of the speed of the machine.
 
 use std::fmt::Debug;
 use std::future::Future;

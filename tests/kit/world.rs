@@ -1,6 +1,5 @@
-//! A hub in memory for plan tests: objects with revisions, and just enough of an API server to apply plans to.
-//!
-//! Checks every precondition of a write. Never decides what should change.
+//! A hub in memory for plan tests: objects with revisions, and enough of an API server to apply plans to it. Every precondition of a write
+//! is checked.
 
 use super::status_table;
 use std::cell::RefCell;

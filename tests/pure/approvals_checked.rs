@@ -1,6 +1,6 @@
-//! The checker of plans about approvals: it reports what is not approved, although the planner has made it.
+//! The checker of plans reports changes without an approval, even if the planner has made them.
 //!
-//! A plan that was made before an approval was asked for is judged as if it were made after.
+//! A plan that was made before an approval was required is checked as if it were made after.
 
 use jiff::SignedDuration;
 use serde_json::{Value, json};

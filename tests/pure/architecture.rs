@@ -1,6 +1,6 @@
-//! Holds the shape of the program: layers of packages, size and header of files, purity of the packages.
+//! Checks of the structure of the program: layers of packages, size and header of files, purity of packages.
 //!
-//! Decides nothing about behaviour. Every check is a function on text, shown below to be able to fail.
+//! Every check is a function on text, with a test that it can fail.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

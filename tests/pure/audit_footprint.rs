@@ -1,6 +1,6 @@
-//! The footprint of a judgement holds everything that it rests on: without all other facts the findings are the same.
+//! The footprint of a check contains all facts that it depends on: without all other facts the findings are the same.
 //!
-//! Asked for every example of `tests/rules/*.md` that creates an object, and for policies that read facts.
+//! Tested for every example of `tests/rules/*.md` that creates an object, and for policies that read facts.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -1,7 +1,6 @@
-//! The backstop: policies that the API server evaluates itself refuse what is denied while no webhook answers, and nothing that the
-//! webhooks admit.
+//! The backstop: ValidatingAdmissionPolicies deny dangerous objects while no webhook answers, and nothing that the webhooks admit.
 //!
-//! Evaluated here with the engine of the dev hub; `bypass` tries to get past them on a hub.
+//! Evaluated here with the CEL engine of the dev hub; `bypass` tries to get around them on a hub.
 
 use std::sync::LazyLock;
 

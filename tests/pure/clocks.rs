@@ -1,4 +1,4 @@
-//! What a leader with a wrong clock has left behind does not hold a cluster for years.
+//! Timestamps of a leader with a wrong clock do not block a cluster for years.
 
 use jiff::Timestamp;
 use plan::{self, Action};

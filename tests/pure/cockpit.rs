@@ -1,4 +1,4 @@
-//! What the cockpit shows of a hub that is a heap of objects, and what its verbs would write there.
+//! What the TUI shows of a hub in memory, and what its verbs would write.
 //!
 //! One add-on over two placements and one upgrade of twelve clusters. The plan scripts have rollouts in progress, and compare the picture
 //! with the plan.

@@ -1,7 +1,7 @@
-//! The convergence simulator: a hub, a manager, agents and a user in one seeded order of events, with everything going wrong
-//! that can; at the end all is as if nothing had.
+//! The convergence simulator: a hub, a manager, agents and a user in one seeded order of events with all kinds of faults; the final state
+//! must be the same as without faults.
 //!
-//! `TIDEGATE_TESTS=full` and `CONVERGENCE_SEEDS=100000` run more seeds, `CONVERGENCE_SEED=17` one. docs/convergence.md tells what is modelled.
+//! `TIDEGATE_TESTS=full` and `CONVERGENCE_SEEDS=100000` run more seeds, `CONVERGENCE_SEED=17` one. docs/convergence.md describes the model.
 
 mod agents;
 mod case;

@@ -1,6 +1,4 @@
-//! Proves that our definitions follow the rules that an API server has for schemas: an unstructural one is refused there.
-//!
-//! Says nothing about what the schemas mean.
+//! Checks that our CRDs have structural schemas, which an API server requires.
 
 use serde_json::{Value, json};
 

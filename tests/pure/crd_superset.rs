@@ -1,7 +1,7 @@
-//! Proves that our definitions are a superset of Open Cluster Management's (`tests/data/ocm-crds/`, without prose).
+//! Checks that our CRDs are a superset of Open Cluster Management's (`tests/data/ocm-crds/`, without descriptions).
 //!
-//! Ours may add kinds, properties, enum values, columns and short names. Everything else must be the same: a rule that
-//! we add would refuse what upstream accepts, a default that we add would change what an object means.
+//! Ours may add kinds, properties, enum values, columns and short names. Everything else must be the same: an additional rule
+//! would reject what upstream accepts, an additional default would change the meaning of an object.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -1,5 +1,4 @@
-//! What `tidegate definitions` does to Open Cluster Management's own definitions: whether it only adds, and leads back to where
-//! it began.
+//! The effect of `tidegate definitions` on Open Cluster Management's own CRDs: it only adds, and can be reverted completely.
 
 use api::definitions::{
     Conversion, DefinitionPlan, Hazard, HubContext, Operator, OperatorWill, Presence, Proof, Unfit, plan,

@@ -1,6 +1,4 @@
-//! The JSON Schemas for editors: what the repository holds up as right fits them, and typical slips do not.
-//!
-//! Decides nothing about the gate, which knows more.
+//! The JSON Schemas for editors: valid examples of the repository match them, and typical typos do not.
 
 use std::path::Path;
 

@@ -1,7 +1,7 @@
-//! Objects that are made to be slow, and a decision that is stopped: what was not looked at is refused, and users are not
-//! locked out of what is stored.
+//! Objects that make a decision slow, and a decision that is stopped: what was not checked is denied, and users can still change stored
+//! objects.
 //!
-//! Decides nothing about single rules. Which work grows faster than its object is looked for in `time`.
+//! `time` searches for work that grows faster than its object.
 
 use std::thread;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What the operator sets about findings, seen from outside: verdicts, answers on the wire, and old objects.
+//! The enforcement settings of the operator: verdicts, responses on the wire, and existing objects.
 
 use admission::{BlastRadius, Door, Enforcement, Operation, Rulebook, Verdict, wire};
 use kubernetes::field::Violation;

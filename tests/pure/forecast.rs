@@ -1,6 +1,6 @@
-//! Forecasts on hubs in memory: which clusters move in which wave, who is held, and what `why` says of it.
+//! Forecasts on hubs in memory: which clusters update in which wave, which are blocked, and what `why` reports.
 //!
-//! The planner is the real one; only agents and time are played.
+//! The planner is the real one; agents and time are simulated.
 
 use insight::forecast::{Forecast, Wave, forecast, text};
 use insight::offline::{Dump, Hub};

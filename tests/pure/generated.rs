@@ -1,6 +1,6 @@
-//! Holds `manifests/crds/` to the output of the types: our own kinds, and those of others, in a folder each. `UPDATE_EXPECT=1` rewrites it.
+//! Compares `manifests/crds/` with the Rust types: our own kinds, and those of others, in a folder each. `UPDATE_EXPECT=1` rewrites it.
 //!
-//! Decides nothing about the schemas themselves: `crd_superset.rs` does.
+//! `crd_superset.rs` checks the schemas themselves.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,8 +1,7 @@
-//! The health checks of `manifests/gitops`: Argo CD's Lua and Flux' CEL give the same answers about the same objects, and those
+//! The health checks of `manifests/gitops`: Argo CD's Lua and Flux' CEL give the same results for the same objects, and those
 //! in `tests/data/health/`.
 //!
-//! Lua is run by Lua 5.4, with what Argo CD has in its sandbox; CEL by the engine of the gate. Decides nothing about what is
-//! healthy.
+//! Lua runs in Lua 5.4 with the functions of Argo CD's sandbox; CEL in Tidegate's engine.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

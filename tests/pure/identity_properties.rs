@@ -1,8 +1,8 @@
-//! No byte of a status, and none of an object that a cluster can write, ever reaches an approval or a role binding.
+//! No byte of a status, or of another object that a cluster can write, influences an approval or a role binding.
 //!
-//! Specs are drawn, and then whatever a cluster's agent can write is written at random: statuses of add-ons and clusters, works,
-//! labels, requests of all kinds. What may be granted at most is found out here from the specs alone, in words of its own; every
-//! plan is compared with it. At the end the lies are taken back, and honest agents must get theirs.
+//! Random specs are generated, and then everything that a cluster's agent can write is written at random: statuses of add-ons and clusters,
+//! works, labels, requests of all kinds. The maximum of what may be granted is derived here from the specs alone, independently of the
+//! planner, and every plan is compared with it. At the end the forged data is removed, and honest agents must get their permissions.
 
 mod drawn;
 

@@ -1,6 +1,6 @@
-//! The install kit: what it is put together from, and that the folder of manifests and the chart say the same.
+//! The installation manifests: how they are composed, and that the folder of manifests and the chart render the same.
 //!
-//! `UPDATE_EXPECT=1` writes the files that come from others. Tests that run kubectl or Helm are skipped where it is not installed.
+//! `UPDATE_EXPECT=1` writes the derived files. Tests that run kubectl or Helm are skipped if it is not installed.
 
 mod derived;
 

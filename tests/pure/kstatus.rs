@@ -1,8 +1,8 @@
-//! What `kubectl`-like delivery tools (Flux, `kpt`, `cli-utils`) make of our objects by the rules of kstatus, over a whole
-//! rollout: in progress from the first moment to the last cluster, and never failed for what is merely not there yet.
+//! The status of our objects according to kstatus, as delivery tools (Flux, `kpt`, `cli-utils`) compute it, over a whole
+//! rollout: in progress from the first moment to the last cluster, and never failed because an object does not exist yet.
 //!
-//! The rules stand here as a function of their own, with a table of their own (sigs.k8s.io/cli-utils, `pkg/kstatus/status`:
-//! deletion, then generations, then `Reconciling` and `Stalled`, then `Ready`). Never asks the planner what it meant.
+//! The rules are a function here, with a table of their own (sigs.k8s.io/cli-utils, `pkg/kstatus/status`:
+//! deletion, then generations, then `Reconciling` and `Stalled`, then `Ready`).
 
 use jiff::SignedDuration;
 use plan::Action;

@@ -1,7 +1,7 @@
-//! Files that grow: twice the file takes twice the time, whatever it consists of.
+//! Files that grow: twice the file takes twice the time, whatever its content.
 //!
-//! Decides by the processor's time of this thread, and with a wide margin, because machines are busy: what takes the square of
-//! its length takes four times as long for twice the length, and sixteen times for four times.
+//! Measured as processor time of this thread with a wide margin, because machines are busy: quadratic work takes four times as
+//! long for twice the length, and sixteen times for four times.
 
 use std::fmt::Write as _;
 use std::time::Duration;

@@ -1,7 +1,5 @@
-//! Holds every manifest that we show (`manifests/examples/`) or were given (`tests/seeds/`) to definitions and types:
-//! it fits its schema, has no unknown field, and loses nothing on its way through the Rust types.
-//!
-//! Never asks the gate: which verdict a manifest gets is another test's question.
+//! Checks every manifest that we show (`manifests/examples/`) or were given (`tests/seeds/`) against CRDs and types:
+//! it matches its schema, has no unknown field, and loses nothing when the Rust types decode and encode it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

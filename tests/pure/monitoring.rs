@@ -1,7 +1,6 @@
-//! What is shipped for monitoring: every metric and label in it exists, every alert has a paragraph, and the rules do what they say.
+//! The shipped monitoring: every metric and label in it exists, every alert has a paragraph, and the rules work as documented.
 //!
-//! The rules are run by `promtool` of Debian's package `prometheus`; without it that test is skipped. Decides nothing about what is
-//! worth an alert.
+//! `promtool` of Debian's package `prometheus` runs the rules; without it that test is skipped.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;

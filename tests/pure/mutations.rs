@@ -1,6 +1,5 @@
 //! The mutations of `tests/scripts/mutations/run` still apply to the code: one whose text was deleted tests nothing.
-//!
-//! Never builds anything; the script does.
+//! The script builds and runs them.
 
 use std::path::Path;
 

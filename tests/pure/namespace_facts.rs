@@ -1,6 +1,6 @@
-//! What policies may ask of the namespace of an object: in the gate, offline, in cases of tests, in the audit, on a hub.
+//! Facts about the namespace of an object for policies: in the webhook, offline, in test cases, in the audit, on a hub.
 //!
-//! A namespace that was not read is unknown everywhere: never one without labels.
+//! A namespace that was not read is unknown everywhere, and never counts as one without labels.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! Programs of third-party add-ons beside Tidegate: whatever their generation, each writes its own part, nothing of the other's
-//! is overwritten, and at rest neither writes.
+//! Programs of third-party add-ons next to Tidegate: in every generation each writes its own part, overwrites nothing of the other's,
+//! and at rest neither writes.
 //!
 //! The programs are `dev/spokes/src/neighbour`.
 

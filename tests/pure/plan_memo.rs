@@ -1,6 +1,6 @@
-//! Plans with a memo of the last one: what they look at again, and what they leave alone.
+//! Plans with a memo of the last one: what they examine again, and what they skip.
 //!
-//! That they equal the plans without a memo is asserted by `World::plan`, here and in every story and property of plans.
+//! `World::plan` asserts, here and in all scripts and properties, that they equal the plans without a memo.
 
 use jiff::SignedDuration;
 use plan::Memo;

@@ -1,4 +1,4 @@
-//! Properties of plans: they come to an end, they keep their invariants, and the order of events never matters.
+//! Properties of plans: they settle, they keep their invariants, and the order of events never matters.
 
 mod edits;
 

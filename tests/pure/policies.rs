@@ -1,7 +1,5 @@
-//! The library of policies in `policies/`: every policy has cases beside it, they pass, and they see every validation hold and
-//! break.
-//!
-//! Decides nothing: `tidegate policy test` does.
+//! The library of policies in `policies/`: every policy has cases, they pass, and they contain an accepted and a denied example for
+//! every validation. `tidegate policy test` runs them.
 
 use std::fs;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! Policies among the files that are checked: in force for everything that the same sync brings, and checked themselves.
+//! Policies among the checked files: enforced for everything in the same sync, and checked themselves.
 
 use admission::Rulebook;
 use admission::policy::{InForce, Origin, PolicySet, Source};

@@ -1,4 +1,4 @@
-//! Policies in the gate's own decision: beside built-in rules, with ratchet, enforcement and patches.
+//! Policies in an admission decision: together with built-in rules, existing errors, enforcement and patches.
 //!
 //! The semantics of single policies are tested in their crate.
 

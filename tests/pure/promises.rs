@@ -1,4 +1,4 @@
-//! What `docs/promises.md` promises: every test that it names exists, and here are those that stood nowhere else.
+//! The guarantees of `docs/promises.md`: every test that it names exists, and here are those without another file.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! Properties of the gate: it never panics, adds nothing twice, and accepts only what the planner can read.
+//! Properties of the webhook: it never panics, adds nothing twice, and accepts only what the planner can decode.
 
 use admission::{Door, Operation, Rulebook, decide, wire};
 use api::v1alpha1::{ClusterManagementAddOn, CreationTemplate, PlacementStrategy};

@@ -1,6 +1,4 @@
-//! The script that builds a real API server, as far as that can be looked at without building one.
-//!
-//! Decides nothing about the server: suites that run on it do.
+//! The script that builds a real API server, as far as it can be tested without a build.
 
 use std::process::{Command, Output};
 

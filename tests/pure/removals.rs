@@ -1,4 +1,4 @@
-//! How fast a fleet can be taken away: no more than the budget has, whatever goes wrong, and whichever leader begins to write.
+//! The rate at which a fleet can be uninstalled: never faster than the budget, with any failure and any change of the leader.
 
 mod told;
 mod world;

@@ -1,4 +1,4 @@
-//! The works of an add-on on a cluster as they would be, with the origin of every value: made by the planner, told by `render`.
+//! The works that an add-on would have on a cluster, with the origin of every value: rendered by the planner, printed by `render`.
 
 use insight::forecast::{RenderedCluster, Unknown, works, works_notes};
 use insight::offline::Hub;

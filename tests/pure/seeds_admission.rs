@@ -1,4 +1,4 @@
-//! The seeds' own manifests, asked one by one: what a seed shows as right is accepted, what it calls invalid is refused.
+//! The seeds' own manifests, one by one: valid examples are accepted, invalid ones are denied.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

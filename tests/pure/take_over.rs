@@ -1,6 +1,6 @@
-//! Taking a hub over from OCM's add-on manager, and living beside it: works are not written without need, nor anything at rest.
+//! Taking over a hub from OCM's add-on manager, and running next to it: works are not written without need, and nothing at rest.
 //!
-//! The neighbour is `kit/stock.rs`.
+//! `kit/stock.rs` simulates OCM's manager.
 
 use insight::forecast::{Fate, TakeOver, take_over, take_over_json, take_over_text};
 use insight::offline::Hub;

@@ -1,8 +1,8 @@
-//! Looks for time: lists, maps and texts of every gated kind, alone and in pairs, doubled and doubled again, through the
-//! whole decision. Work that grows faster than the object is a fault, wherever it stands.
+//! Searches for slow decisions: lists, maps and strings of every validated kind, alone and in pairs, doubled and doubled again.
+//! Work that grows faster than the object is an error.
 //!
-//! Decides by the processor's time of this thread, which other programs do not change much, by ratios, and only after a
-//! second look. Lasts ten seconds, forty in a full run; `TIDEGATE_TIME_SECONDS` and `TIDEGATE_TIME_ITEMS` make it longer and larger.
+//! Measured as processor time of this thread, which other programs hardly affect, by ratios, and only after a second measurement.
+//! Takes ten seconds, forty in a full run; `TIDEGATE_TIME_SECONDS` and `TIDEGATE_TIME_ITEMS` make it longer and larger.
 
 mod grow;
 

@@ -1,7 +1,7 @@
-//! Whatever happens to an add-on or to an upgrade of clusters, no tool reports better than its conditions and its placement do.
+//! In every state of an add-on or of a cluster upgrade, no tool reports a better state than its conditions and its placement do.
 //!
-//! Facts are generated, all combinations of them; the controllers' planner makes the conditions, and every tool is asked for its line
-//! and its exit status. The rule is in `faults`, with a test that shows that it finds a tool that reports better. A failure prints the
+//! All combinations of facts are generated; the controllers' planner computes the conditions, and every tool prints its line
+//! and its exit status. The rule is in `faults`, with a test that it finds a tool that reports a better state. A failure prints the
 //! table of all rows.
 
 mod addons;

@@ -1,6 +1,4 @@
-//! The page for readers of a message who want its cause: every message of the log, and every finding of the doctor, is on one.
-//!
-//! Decides nothing about messages.
+//! The troubleshooting page: it has every log message and every finding of the doctor.
 
 use std::collections::BTreeSet;
 

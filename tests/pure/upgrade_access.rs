@@ -1,8 +1,8 @@
-//! Placements of other namespaces in a ManagedClustersUpgrade: the gate records that their author may use them, and the controllers
+//! Placements of other namespaces in a ManagedClustersUpgrade: the webhook records that their author may use them, and the controllers
 //! accept no other record.
 //!
-//! The attack: a user who may create upgrades in one namespace names the placement of another, and the clusters of that placement
-//! run the manifests of the user.
+//! The attack: a user who may create upgrades in one namespace refers to the placement of another, and the clusters of that placement
+//! run the user's manifests.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

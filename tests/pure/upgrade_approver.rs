@@ -1,6 +1,4 @@
-//! The script that approves install plans, in a real bash, beside an `oc` that answers from files and writes down what it is asked to patch.
-//!
-//! Decides nothing about when the Job is made.
+//! The script that approves install plans, in a real bash, with an `oc` that reads files and records its patches.
 
 use std::fmt::Write as _;
 use std::fs;

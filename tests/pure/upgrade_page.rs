@@ -1,6 +1,5 @@
-//! `docs/internals/cluster-upgrade-requirements.md` answers every requirement and decision, and the tests that it names exist.
-//!
-//! Reads names only; whether a test shows what the page says is for people to judge.
+//! `docs/internals/cluster-upgrade-requirements.md` answers every requirement and decision, and the tests that it names exist. Their
+//! content is not checked.
 
 use std::path::PathBuf;
 

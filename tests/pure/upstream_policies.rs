@@ -1,6 +1,6 @@
-//! Kubernetes' own admission policies, as files: every kind in every version of its API does here what it does at an API server.
+//! Kubernetes' own admission policies, as files: every kind in every version of its API works as in an API server.
 //!
-//! What cannot be read is refused with the place and the reason, and never skipped.
+//! A policy that cannot be decoded is rejected with the path and the reason, and never skipped.
 
 use admission::policy::{InForce, Loaded, Origin, PolicySet, Source};
 use admission::{

@@ -1,5 +1,5 @@
-//! The status of an instance that another client has written as a whole, as the hub's gRPC server does with what an agent sends
-//! it: what was ours in it comes back, and no cluster moves for it.
+//! The status of an instance that another client has replaced as a whole, as the hub's gRPC server does for agents: Tidegate's part is
+//! restored, and no cluster is updated for it.
 
 use jiff::SignedDuration;
 use serde_json::{Value, json};

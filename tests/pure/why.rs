@@ -1,7 +1,6 @@
-//! What `why` calls ready, and what it says of everything else.
+//! What `why` reports as ready, and what it reports otherwise.
 //!
-//! One add-on on one cluster, ready in every respect, then one respect after the other taken away. What the hub looks like
-//! otherwise is not the matter here.
+//! One add-on on one cluster, ready in every respect, then with one problem after another.
 
 use insight::offline::Hub;
 use insight::why::{Answer, text, why};

@@ -1,7 +1,7 @@
-//! Every word that the code can write on a hub is one that `tidegate explain` knows.
+//! Every reason and annotation that the code can write on a hub is known to `tidegate explain`.
 //!
-//! Walks the sources, not a list: an annotation that is added without a sentence fails here. Reasons are a table of their own, whose rows
-//! have one.
+//! The sources are searched, not a list: an annotation that is added without an explanation fails here. Reasons are a table of their own,
+//! whose rows have one.
 
 use std::path::PathBuf;
 

@@ -1,7 +1,6 @@
-//! What must never be stored: one denied object for every rule that refuses and every validation of a sample policy.
+//! What must never be stored: one denied object for every rule that denies and every validation of a sample policy.
 //!
-//! Decides nothing by itself: the objects are those of the rule pages and of the tests of the policies, and the gate's own
-//! decision says which rule they break.
+//! The objects are those of the rule pages and of the tests of the policies; the decision shows which rule they violate.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

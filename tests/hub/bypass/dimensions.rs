@@ -1,6 +1,4 @@
-//! The ways past a gate, one row each.
-//!
-//! Decides which requests a way is made of. Never decides whether it led anywhere: that is looked up in what is stored.
+//! The ways around a webhook, one row each: the requests that a way consists of. The caller checks what is stored.
 
 use serde_json::{Map, Value, json};
 

@@ -1,6 +1,4 @@
-//! A hub with the gate in front of it, as a cluster has it: webhooks over TLS, and nothing else between a user and the store.
-//!
-//! Decides nothing. It sends what it is given as it is, byte by byte.
+//! A hub with webhooks over TLS, as in a cluster. Requests are sent byte by byte as given.
 
 use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, SocketAddr};

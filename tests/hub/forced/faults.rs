@@ -1,4 +1,4 @@
-//! Values that a schema refuses, made from the schema.
+//! Values that a schema rejects, generated from the schema.
 
 use std::fmt;
 

@@ -1,6 +1,4 @@
-//! A dev hub with clusters, controllers and the gate in front of it.
-//!
-//! Decides how requests are sent; never what they say.
+//! A dev hub with clusters, controllers and the webhook.
 
 use std::fmt::Display;
 use std::net::{Ipv4Addr, SocketAddr};

@@ -1,8 +1,8 @@
-//! What the planner made and a tool has taken over is the tool's: its fields are not written over, and the object is not taken
-//! away.
+//! An object that the planner created and a tool has taken over belongs to the tool: its fields are not overwritten, and it is not
+//! deleted.
 //!
-//! One cluster is the tool's, the other one stays the planner's: what happens there shows that the planner has had its say.
-//! Decides nothing about who counts as a tool (`crates/store/src/decode/claims.rs`).
+//! One cluster is the tool's, the other one stays the planner's and shows when the planner is done. `crates/store/src/decode/claims.rs`
+//! decides which field managers are tools.
 
 use serde_json::{Value, json};
 

@@ -1,6 +1,4 @@
-//! The story of the gate's certificate: who keeps it and who shows it use their rights for it.
-//!
-//! Decides nothing about rights.
+//! The requests for the webhook's certificate: by the account that renews it and the account that serves it.
 
 use std::time::Duration;
 

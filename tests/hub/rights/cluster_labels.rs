@@ -1,4 +1,4 @@
-//! What an agent may write about its own cluster, with the policy of the example: no labels, and no opt-out.
+//! What an agent may write to its own ManagedCluster with the example policy: no labels, and no opt-out.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Where the role of a cluster is bound everywhere, the policy of the API server confines the controllers to namespaces of clusters.
+//! If the role of a cluster is bound everywhere, a ValidatingAdmissionPolicy restricts the controllers to namespaces of clusters.
 
 use devhub::TestHub;
 use kube::Client;

@@ -1,6 +1,5 @@
-//! What an account does, compared with the table of calls.
-//!
-//! Decides nothing: nothing may have been forbidden, every call has a row, and every row was used or says when it is.
+//! Compares the requests of an account with the table of calls: none may be forbidden, every request has a row, and every row was used
+//! or has a reason.
 
 use std::collections::BTreeSet;
 

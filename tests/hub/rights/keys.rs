@@ -1,5 +1,5 @@
-//! The keys of records as the installation brings them: an empty Secret, which the webhook's account fills, and which two replicas of the
-//! webhook and the controllers read. Each runs as its account.
+//! The record keys of the installation: an empty Secret that the webhook's account fills, and that two replicas of the webhook and the
+//! controllers read. Each runs with its own account.
 
 use std::sync::Arc;
 

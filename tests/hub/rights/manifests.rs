@@ -1,6 +1,4 @@
-//! The manifests of `manifests/rbac`, and what they grant.
-//!
-//! Decides nothing about what is right; it only spells rules out.
+//! The manifests of `manifests/rbac`, and the permissions that they grant.
 
 use std::collections::BTreeSet;
 

@@ -1,6 +1,6 @@
-//! What each shipped account can reach, from what the manifests grant: the page `docs/internals/accounts.md`.
+//! What each shipped account can reach with its permissions: the page `docs/internals/accounts.md`.
 //!
-//! A right that changes something, or reads Secrets, has a row that says what follows from it; one without a row is a failure.
+//! A permission that changes something, or reads Secrets, has a row with its consequences; one without a row is a failure.
 //! `UPDATE_EXPECT=1` writes the page.
 
 use std::collections::{BTreeMap, BTreeSet};

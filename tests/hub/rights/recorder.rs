@@ -1,6 +1,4 @@
-//! A client that acts as a service account and writes down what it asks for, as an authorizer sees it.
-//!
-//! Decides nothing: what was allowed is the hub's word.
+//! A client that acts as a service account and records its requests with the attributes that an authorizer uses.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};

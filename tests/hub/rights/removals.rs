@@ -1,6 +1,6 @@
-//! Every install strategy and every way in which an add-on leaves a cluster, as the account that each kit installs.
+//! Every install strategy and every way in which an add-on is removed from a cluster, with the account of each installation.
 //!
-//! Decides nothing about who goes: the hub must show in the end that everything went, and nothing may have been forbidden.
+//! At the end everything must be deleted on the hub, and no request may have been forbidden.
 
 use std::collections::BTreeSet;
 use std::time::Duration;

@@ -1,6 +1,5 @@
-//! The stories in which the halves of the program use their rights.
-//!
-//! Decides nothing about rights. Each step waits until the hub shows what it is for; the administrator plays every other client.
+//! Scenarios in which the program uses its permissions. Each step waits for its result on the hub; the administrator's client acts for
+//! all other clients.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,7 +1,6 @@
-//! The hub is attacked with the token of each shipped account.
+//! Attacks on the hub with the token of each shipped account.
 //!
-//! Each attempt is a request that is really sent: whether an account *may* do something is not enough, it must be refused when it
-//! tries.
+//! Each attempt is a real request that must be denied.
 
 use devhub::TestHub;
 use kube::Client;

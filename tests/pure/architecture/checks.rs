@@ -1,6 +1,4 @@
-//! The checks of the shape, as functions on text.
-//!
-//! Decides what is wrong with one file; never which files there are.
+//! The checks of the structure for one file, as functions on text.
 
 use api::reason::Reason;
 use std::collections::BTreeSet;

@@ -1,8 +1,7 @@
-//! Circles of imports between the files of one crate.
+//! Import cycles between the files of one crate.
 //!
-//! Decides which files use which, by their `use` declarations and by the paths in their text; follows re-exports to the file that
-//! defines a name. A `mod.rs` that lists and re-exports what is below it uses none of it. Never compiles anything: what macros hide
-//! is not seen.
+//! Uses are found by `use` declarations and by paths in the text; re-exports are followed to the defining file. A `mod.rs` that lists and
+//! re-exports its modules uses none of them. Uses inside of macros are not found.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;

@@ -1,4 +1,4 @@
-//! Holds every file of tests to be part of a test program: cargo looks for none by itself.
+//! Every file of tests must be part of a test program: cargo does not search for them.
 
 use super::sources;
 

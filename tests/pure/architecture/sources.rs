@@ -1,6 +1,4 @@
-//! The Rust sources of the repository, by their paths from its root.
-//!
-//! Decides nothing about them.
+//! The Rust sources of the repository, by path.
 
 use std::collections::BTreeMap;
 use std::fs;

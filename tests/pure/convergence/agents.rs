@@ -1,6 +1,4 @@
-//! Model agents: one for each cluster, applying works and reporting about them, each in its mood and its own time.
-//!
-//! Decides when an agent acts and what it says. Never touches anything but works.
+//! Model agents: one for each cluster, which apply works and report about them at random times, some of them with failures.
 
 use std::collections::BTreeMap;
 

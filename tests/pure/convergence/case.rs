@@ -1,6 +1,4 @@
-//! One case: a world, a story, and what may go wrong. Everything follows from the seed.
-//!
-//! Decides what a seed means. Never runs anything.
+//! One case, derived from a seed: objects, a scenario, and faults.
 
 use store::{Compat, DiscoveryLabels, EmptyLifecycle, Failures, Managing, Settings};
 

@@ -1,6 +1,4 @@
-//! Chance with a seed: the same seed throws the same dice on every machine.
-//!
-//! Decides nothing. Steady dice always fall on the first side: the canonical order.
+//! Random numbers from a seed, the same on every machine. Steady dice always return the first choice: the canonical order.
 
 /// A source of chance.
 #[derive(Debug, Clone)]

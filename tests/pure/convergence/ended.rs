@@ -1,8 +1,8 @@
-//! What must be true at the end of every story, whatever it leaves broken: a cluster that the strategy reaches has what the spec
-//! says now, or is held for a reason that is true; and what is green is done.
+//! What must be true at the end of every scenario: a cluster that the strategy reaches has the content of the current spec, or is
+//! blocked for a true reason; and a cluster with good conditions is done.
 //!
-//! Decides from the users' objects and the agents' moods what each cluster should have. Never asks the planner, nor what the
-//! status says was wanted.
+//! The expected content of each cluster is derived from the users' objects and the agents' behaviour only, not from the planner or the
+//! status.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,7 +1,5 @@
-//! A model hub: objects with uids, revisions and generations, finalizers, namespaces, garbage collection, and a history that
-//! watches read.
-//!
-//! Checks every precondition and refuses what an API server refuses. Never decides what should change.
+//! A model hub: objects with uids, revisions and generations, finalizers, namespaces, garbage collection, and a history for
+//! watches. It checks every precondition and rejects what an API server rejects.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

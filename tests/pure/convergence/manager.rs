@@ -1,7 +1,7 @@
-//! The manager under test, as a process: a store of its own fed by watches, the planner, an applier with preconditions, pauses
-//! and expectations, in the order in which `controllers/runtime/reconciler` does it.
+//! The manager under test, as a process: a store of its own fed by watches, the planner, an applier with preconditions, backoff
+//! and expectations, in the same order as `controllers/runtime/reconciler`.
 //!
-//! Never looks at the hub but through watches and the answers to its writes. A crash is a new one.
+//! It observes the hub only with watches and the responses to its writes. A crash replaces it with a new one.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;

@@ -1,6 +1,6 @@
-//! What the last plans of the manager under test have found out.
+//! The memos of the last plans of the manager under test.
 //!
-//! Makes every plan with its memo and without, and complains when they differ. A crash forgets everything.
+//! Every plan is made with its memo and without, and the two must be equal. A crash drops all memos.
 
 use std::collections::BTreeMap;
 

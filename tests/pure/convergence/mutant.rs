@@ -1,6 +1,4 @@
-//! Bugs that are put in on purpose, to show that they are found.
-//!
-//! Decides nothing; the manager asks here what its bug is.
+//! Deliberate bugs, to show that the simulator finds them.
 
 use std::collections::BTreeSet;
 

@@ -1,6 +1,4 @@
-//! A story in the words of the plan scripts.
-//!
-//! Decides nothing; what the scripts have no word for becomes a comment.
+//! A scenario in the language of the plan scripts; steps without a command become comments.
 
 use serde_json::{Value, json};
 

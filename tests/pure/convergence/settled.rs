@@ -1,8 +1,8 @@
-//! What must be equal at the end, whatever happened on the way: which add-ons exist, what they are assigned and have confirmed,
-//! what their conditions say, and what their works carry.
+//! What must be equal at the end of any history: which add-ons exist, their assigned and confirmed content, their conditions, and the
+//! content of their works.
 //!
-//! Leaves out what history may decide: uids, revisions, times, and whether the last change was an install, an upgrade or a
-//! rollback. The canonical end is reached from the users' objects alone, in order and without faults.
+//! Excluded is what depends on history: uids, revisions, times, and whether the last change was an install, an upgrade or a
+//! rollback. The canonical end is computed from the users' objects alone, in order and without faults.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,6 +1,4 @@
-//! The smallest story that still fails: steps and faults are dropped as long as it does.
-//!
-//! Decides nothing; a failure of another sort than the first does not count.
+//! The smallest scenario that still fails in the same way: steps and faults are removed one by one.
 
 use super::case::Case;
 use super::{Failure, run};

@@ -1,6 +1,6 @@
-//! The scheduler: it alone decides who acts next, and what time it is.
+//! The scheduler: selects who acts next, and the time.
 //!
-//! Runs a case to its end: a storm while the user edits, then calm until nothing is left to do. Watchdogs look at every write.
+//! Runs a case to its end: first with edits and faults, then without until nothing is left to do. Watchdogs check every write.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

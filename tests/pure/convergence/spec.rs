@@ -1,7 +1,4 @@
-//! What a ClusterManagementAddOn of a story says: how it finds its clusters, how its changes travel, and where its versions
-//! come from.
-//!
-//! Decides which add-ons are possible, and what they look like on the hub. Never decides when one is edited.
+//! The ClusterManagementAddOns of a scenario: their install strategies, rollouts, and versions, and how they look on the hub.
 
 use serde_json::{Value, json};
 

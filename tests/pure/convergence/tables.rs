@@ -1,4 +1,4 @@
-//! The table of conditions: plans are held against it, the page has it, and contradictions are found.
+//! The table of conditions: plans are compared with it, the page contains it, and contradictions are found.
 
 use plan::Action;
 use serde_json::{Value, json};

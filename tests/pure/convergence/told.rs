@@ -1,6 +1,4 @@
-//! What instances say at the end of a story, as people read it.
-//!
-//! Decides which of their words is the reason. Never decides whether it is true (`ended`).
+//! The reasons in the status of instances at the end of a scenario. `ended` checks whether they are true.
 
 use serde_json::Value;
 

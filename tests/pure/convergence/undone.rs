@@ -1,7 +1,7 @@
-//! What must be true at the end of a story in which rollouts are undone: a cluster that is back has what was good, and none has
-//! what failed.
+//! What must be true at the end of a scenario in which rollouts are undone: a rolled-back cluster has the previous good content, and none
+//! has the failed content.
 //!
-//! Decides from the notes on the hub and the users' objects. Never asks the planner.
+//! Derived from the records on the hub and the users' objects, not from the planner.
 
 use api::hash::SpecHash;
 use serde_json::Value;

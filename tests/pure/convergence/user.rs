@@ -1,6 +1,6 @@
-//! The model user and the model scheduler: what they do, at random times, and how a story of it is written down.
+//! The model user and the model scheduler: their edits at random times, and how a scenario is printed.
 //!
-//! Decides which edits are possible. Every step is written in the words of the plan scripts, as far as these have words.
+//! Steps are printed in the language of the plan scripts where possible.
 
 use serde_json::{Value, json};
 use store::{Kind, ObjectKey};

@@ -1,7 +1,7 @@
-//! Watchdogs: what must be true of every single write, judged from the hub itself and not from the planner's view.
+//! Watchdogs: invariants of every single write, checked against the hub and not the planner's view.
 //!
-//! Decides nothing about add-ons. Views may be late; where a rule depends on what the process could know, it is judged by what
-//! the process had seen when it planned.
+//! Views may be late; if an invariant depends on what the process could know, it is checked against what the process had observed when
+//! it planned.
 
 use std::collections::{BTreeMap, BTreeSet};
 

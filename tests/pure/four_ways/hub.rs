@@ -1,4 +1,4 @@
-//! The facts of a page as the objects that they come from.
+//! The facts of a page as the objects that they are derived from.
 
 use insight::offline::Hub;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! The webhook as an API server meets it: a review over TLS to a gate on loopback.
+//! The webhook as an API server calls it: a review over TLS on loopback.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;

@@ -1,6 +1,4 @@
-//! What is drawn for the proof about identities: templates, subjects, and whatever a cluster's agent can write.
-//!
-//! Decides nothing about what is right.
+//! Random data for the proof about identities: templates, subjects, and everything that a cluster's agent can write.
 
 use std::collections::BTreeSet;
 

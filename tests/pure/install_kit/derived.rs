@@ -1,6 +1,4 @@
-//! The files of the install kit that come from others: what each says, and from where.
-//!
-//! Decides nothing about whether they are up to date; `install_kit` does.
+//! The derived files of the installation manifests: their content, and its source.
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,4 @@
-//! Edits of an add-on that properties draw: install strategies, rollout strategies, its own configurations.
-//!
-//! Decides nothing; every number stands for one edit, whether it has a meaning or not.
+//! Random edits of an add-on: install strategies, rollout strategies, its own configurations. Every number is one edit, valid or not.
 
 use serde_json::json;
 use store::{Kind, ObjectKey};

@@ -1,6 +1,6 @@
-//! Objects of any kind on the hub in memory, and the controllers' looks at them.
+//! Objects of any kind on the hub in memory, and how the controllers read them.
 //!
-//! Answers only for types that a story has spoken of; until then a type was not looked at.
+//! Responds only for types that a script has mentioned; until then a type has not been read.
 
 use std::collections::BTreeMap;
 

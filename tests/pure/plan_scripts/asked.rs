@@ -1,6 +1,4 @@
-//! The line `why [cluster]` of a plan script: what `tidegate why` says at this moment, and its exit status.
-//!
-//! Decides nothing; asks what the program asks, of the objects that the story has made.
+//! The command `why [cluster]` of a plan script: the output of `tidegate why` at this moment, and its exit status.
 
 use std::fmt::Write as _;
 

@@ -1,6 +1,4 @@
-//! The picture of a rollout in stories: `show rollout`, and a proof after every line of all stories that it is the plan's own.
-//!
-//! Decides nothing; the picture is `cockpit`'s.
+//! The picture of a rollout in plan scripts: `show rollout`, and a check after every command that it matches the plan.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -1,4 +1,4 @@
-//! What the program of an add-on itself does: works of its own, stamped with the hashes of the status.
+//! The actions of an add-on's own program: works of its own, annotated with the hashes of the status.
 //!
 //! `foreign work CLUSTER` writes the one on the cluster, `foreign work CLUSTER on HOST` the one on the cluster that hosts it.
 

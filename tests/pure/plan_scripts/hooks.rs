@@ -1,7 +1,5 @@
-//! The lines of plan scripts that are about the ends of add-ons: what agents report of pre-delete hooks, what is left on the hub, and
-//! what `tidegate why` says.
-//!
-//! Never decides when a hook ends.
+//! Commands of plan scripts about deletions of add-ons: agents' reports about pre-delete hooks, the remaining objects, and the output of
+//! `tidegate why`.
 
 use std::fmt::Write as _;
 

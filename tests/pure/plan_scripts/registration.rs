@@ -1,6 +1,4 @@
-//! Lines of stories about registration: certificate requests of agents, grants, what a status says of them.
-//!
-//! Decides nothing; requests are made as an agent makes them, with a key of its own.
+//! Commands about registration: CertificateSigningRequests of agents, each with a key of its own, grants, and their status.
 
 use std::fmt::Write as _;
 

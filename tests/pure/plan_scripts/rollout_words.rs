@@ -1,6 +1,4 @@
-//! The lines of stories about placements and rollouts: decisions, decision groups, conditions that other programs write, annotations.
-//!
-//! Decides nothing; carries out what a story says.
+//! Commands about placements and rollouts: decisions, decision groups, conditions that other programs write, annotations.
 
 use serde_json::Value;
 use store::{Kind, ObjectKey};

@@ -1,7 +1,4 @@
-//! What stories about template add-ons say and show: manifests of a given size, which work holds which of them, and
-//! what their pods look like.
-//!
-//! Decides nothing.
+//! Commands about template add-ons: manifests of a given size, the work of each manifest, and their pods.
 
 use std::fmt::Write as _;
 

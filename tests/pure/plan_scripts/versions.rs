@@ -1,6 +1,4 @@
-//! Lines of stories about versions: templates with a version, and a user who chooses one.
-//!
-//! Decides nothing; only says how the lines become objects, and how a status tells its versions.
+//! Commands about versions: templates with a version, a user who sets one, and the versions in a status.
 
 use serde_json::{Value, json};
 use store::{Kind, ObjectKey};

@@ -1,6 +1,6 @@
-//! Every text that OCM's own manager writes, once, in words of its own: `docs/ocm/compat.md` has the same table.
+//! Every text that OCM's own manager writes, written here independently: `docs/ocm/compat.md` has the same table.
 //!
-//! The stories `tests/plans/compat-*.txt` must show each of them, and nothing else in its place.
+//! The scripts `tests/plans/compat-*.txt` must show each of them, and no other text in its place.
 
 use store::Compat;
 

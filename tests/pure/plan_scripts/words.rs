@@ -1,4 +1,4 @@
-//! How stories write references and conditions, and how they read lists of clusters.
+//! How plan scripts print references and conditions, and how they parse lists of clusters.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! What is held, and what is said of it, while it is unknown what a placement selects or what time it is, or a reason cannot be
+//! Which removals are blocked and reported while the selection of a placement or the time is unknown, or an owner cannot be
 //! read.
 
 use std::collections::BTreeMap;

@@ -1,6 +1,6 @@
-//! A hub of one add-on that loses its fleet, without a hub: plans, what becomes of instances, and a clock that is moved on.
+//! A hub in memory with one add-on that loses its fleet: plans, instances, and a clock. Every plan is checked.
 //!
-//! Decides nothing. Plays writes of instances only, at once and without mistakes; every plan is checked.
+//! Writes of instances are applied at once and without errors.
 
 use std::collections::BTreeMap;
 

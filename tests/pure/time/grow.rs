@@ -1,4 +1,4 @@
-//! Objects that grow: every list, map and text of a kind's schema, as long as a test wants it.
+//! Objects that grow: every list, map and string of a kind's schema, with any length.
 //!
 //! Their content is different items, the same item many times, or invalid items. The fields come from the schemas of the CRDs, so
 //! that a new field is tried without a change here.

@@ -1,4 +1,4 @@
-//! The rows of add-ons: one add-on from a template on two clusters.
+//! The rows of add-ons: one template add-on on two clusters.
 
 use insight::cockpit::{Stopwatch, addon};
 use insight::why::why;

@@ -1,4 +1,4 @@
-//! The rows of upgrades of clusters: two clusters, the first of which may go first.
+//! The rows of cluster upgrades: two clusters, of which the first may be the canary.
 
 use kubernetes::field::Listing;
 use std::collections::BTreeSet;
