@@ -1,6 +1,6 @@
 //! What admission knows of one write.
 //!
-//! Decides nothing but how the request looks as CEL's and the webhooks' `request`; never reads objects.
+//! Decides nothing but how the request looks as CEL's and the webhooks' `request`.
 
 use std::collections::BTreeMap;
 use std::fmt;

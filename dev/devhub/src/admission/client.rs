@@ -1,6 +1,6 @@
 //! The HTTPS client of one webhook; connections are kept and reused.
 //!
-//! Decides how failures of the network and of TLS are named; never what an answer means.
+//! Decides how failures of the network and of TLS are named.
 
 use std::{
     error::Error,

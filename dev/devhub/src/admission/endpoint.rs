@@ -1,6 +1,6 @@
 //! Where a webhook listens.
 //!
-//! Decides address, server name and path from a client configuration; never opens a connection.
+//! Decides address, server name and path from a client configuration.
 
 use std::{collections::BTreeMap, net::SocketAddr, time::Duration};
 

@@ -1,6 +1,6 @@
 //! The envelope of a body: four letters, then kind and bytes of what is inside.
 //!
-//! Decides what a body says of itself; never reads what is inside.
+//! Decides what a body says of itself.
 
 use super::fault::Fault;
 use super::wire::{DELIMITED, Reader};

@@ -1,6 +1,6 @@
 //! Texts of failures that are about objects.
 //!
-//! Decides how a failure reads; never whether something failed.
+//! Decides how a failure reads.
 
 use schema::FieldError;
 use serde_json::{Map, Value, json};

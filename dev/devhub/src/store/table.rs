@@ -1,6 +1,6 @@
 //! The objects of one resource with their recent history.
 //!
-//! Decides what a write changes, which events it makes and what an older state looked like; never waits and never calls out.
+//! Decides what a write changes, which events it makes and what an older state looked like.
 
 use std::borrow::Borrow;
 use std::collections::{BTreeSet, VecDeque};

@@ -1,6 +1,6 @@
 //! All tables of a hub and the clock they share.
 //!
-//! Decides the next resource version and that one writer at a time takes it; never looks into a table.
+//! Decides the next resource version and that one writer at a time takes it.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};

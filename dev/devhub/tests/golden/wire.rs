@@ -1,6 +1,6 @@
 //! The plainest possible HTTPS client: it sends exactly what a scenario says and nothing else.
 //!
-//! Decides how bytes travel; never what they mean.
+//! Decides how bytes travel.
 
 use std::{collections::BTreeMap, fmt::Write, sync::Arc, time::Duration};
 
