@@ -220,7 +220,7 @@ async fn a_conversion_that_loses_fields_is_found_out_before_and_after_they_are_a
     hub.shutdown().await;
 }
 
-/// What the controllers say of the conversion of ClusterManagementAddOns.
+/// The controllers' message about the conversion of ClusterManagementAddOns.
 fn erasing(kubeconfig: &Path, expected: u8) {
     let mut controllers = Serve::half("controllers", kubeconfig, &["--metrics", "127.0.0.1:0"]);
     let address = controllers.url.strip_prefix("controllers health=http://");

@@ -132,7 +132,7 @@ fn question() -> Vec<u8> {
     [head.into_bytes(), body.into_bytes()].concat()
 }
 
-/// Asks on a connection of its own; `Err` says what failed.
+/// Sends a request on a new connection; `Err` contains what failed.
 async fn ask_some(
     gate: SocketAddr,
     config: Arc<ClientConfig>,

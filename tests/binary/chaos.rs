@@ -47,7 +47,7 @@ async fn survives(
         let healed = Instant::now();
         scene.arrives("UpgradeSucceed");
         println!("{name}: settled {:?} after the fault has ended", healed.elapsed());
-        // A status may still be on its way.
+        // A status may still be written.
         scene.until("the hub is as on a calm day", || &scene.canonical() == calm);
     });
     scene.end().await;

@@ -191,7 +191,7 @@ impl Scene {
         self.insist(&[&place[..], &["--type", "merge", "-p", &patch]].concat(), "");
     }
 
-    /// Waits until every cluster says so, and works.
+    /// Waits until every cluster reports it, and is available.
     pub(crate) fn arrives(&self, reason: &str) {
         let all = |list: &Value| {
             (1..=form().clusters).all(|number| {

@@ -295,7 +295,7 @@ fn keys_go_from_rollouts_to_a_cluster_and_steer_after_a_question() {
     terminal.press("p");
     terminal.shows("y does it");
     terminal.press("y");
-    // The question says that it would be paused: only the answer says what was written.
+    // The prompt asks whether to pause it: only the response shows what was written.
     terminal.shows("helloworld: paused; wrote ");
     assert_eq!(annotation(&dev, "tidegate.io/paused"), "*");
     terminal.shows("pauses all of it");
@@ -318,7 +318,7 @@ fn the_last_line_of_a_dev_hub_tells_the_wave_and_who_waits() {
     let terminal = Terminal::open((120, 30), &dev);
     terminal.shows("READY");
     terminal.shows("helloworld: done on 24 clusters");
-    // What clusters say alike is gathered for a moment, and then told once.
+    // Equal messages of clusters are collected for a moment, and then printed once.
     let page = terminal.shows("more helloworld: install");
     assert!(page.contains("READY"), "the header stays: {page}");
     let kubeconfig = folder.path().join("kubeconfig");

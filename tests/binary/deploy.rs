@@ -35,7 +35,7 @@ async fn the_kit_is_applied_in_the_order_of_its_page_and_taken_away_again() {
         }
         for part in FOLDERS {
             let again = on(&["apply"], part);
-            // kubectl sends the selector of a PodDisruptionBudget with every apply, and says so.
+            // kubectl sends the selector of a PodDisruptionBudget with every apply, and prints "configured".
             let mut others = again
                 .lines()
                 .filter(|line| !line.starts_with("poddisruptionbudget"));

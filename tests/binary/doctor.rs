@@ -32,7 +32,7 @@ fn severity<'a>(findings: &'a [Value], id: &str) -> &'a str {
     found.and_then(|one| one["severity"].as_str()).unwrap_or("absent")
 }
 
-/// Asserts that a check says that something is broken, with a cure and a command, and that the exit status says so as well.
+/// Asserts that a check reports an error with a fix and a command, and that the exit status matches.
 fn fails(dev: &Dev, (id, expected): (&str, &str), words: &[&str]) {
     let (code, findings) = report(dev, words);
     assert_eq!(severity(&findings, id), expected, "{id}: {findings:#?}");
@@ -284,7 +284,7 @@ fn with_authority(mut configuration: Value, pem: &str) -> Value {
     configuration
 }
 
-/// Returns severity and words of a finding.
+/// Returns severity and message of a finding.
 fn said(kubeconfig: &str, id: &str, words: &[&str]) -> (String, String) {
     let run = run(&[&["doctor", "-o", "json", "--kubeconfig", kubeconfig], words].concat());
     let page: Value = serde_json::from_str(&run.stdout).expect("JSON");

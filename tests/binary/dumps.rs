@@ -152,7 +152,7 @@ fn why_ends_at_the_cluster_that_refuses(dev: &Dev, dump: &str) {
     assert_eq!(nowhere.code, Some(2), "{}", nowhere.stdout);
 }
 
-/// What a cluster would be given: the works, and who says what in them.
+/// The works of a cluster, and the origin of their values.
 fn the_works_are_printed(dump: &str, change: &str) {
     let asked = ["render", "helloworld", dump, "--cluster", "cluster1"];
     let printed = run(&asked);

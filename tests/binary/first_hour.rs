@@ -17,9 +17,9 @@ const PYTHON: Program = Program::new("python3", "apt-get install python3");
 enum Outcome<'a> {
     /// It succeeds.
     Done,
-    /// It says so, whatever its exit status: `why` and `status` tell of what is not well by theirs.
+    /// It prints this, with any exit status: `why` and `status` report problems with theirs.
     Says(&'a str),
-    /// It fails, and says so.
+    /// It fails and prints this.
     Refused(&'a str),
 }
 

@@ -256,7 +256,7 @@ fn a_fault_older_than_the_gate_neither_blocks_its_object_nor_any_other_add_on() 
     dev.until_says("helloworld", "cluster1", "False", "InstallSucceed");
     stored_behind_the_gates_back(&dev, BANANA);
 
-    // The faulty add-on says what is wrong with it, in the gate's words, and its neighbour is driven.
+    // The invalid add-on reports its errors, with the webhook's messages, and the other one is reconciled.
     let held = dev.until("the faulty add-on says so", &["mca", "-A"], |list| {
         on_cluster(list, "banana", "cluster2")
             .is_some_and(|found| state_of(found, "Stalled").1 == "RolloutStrategyInvalid")

@@ -99,7 +99,7 @@ fn with_gate(kubeconfig: &Path) {
 }
 
 fn without_gate(kubeconfig: &Path) {
-    // Everyday work goes on: creating, changing, labelling, deleting, whole folders.
+    // Everyday work continues: creating, changing, labelling, deleting, whole folders.
     succeeds(&apply(kubeconfig, &addon("plain", "5m")));
     succeeds(&apply(kubeconfig, &addon("plain", "10m")));
     let configs = [

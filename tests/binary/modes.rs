@@ -329,7 +329,7 @@ async fn why_says_that_an_add_on_is_left_to_ocms_manager() {
     hub.shutdown().await;
 }
 
-/// Returns what controllers that observe would write on a hub, once they have told of the add-on's status.
+/// Returns what controllers in observe mode would write to a hub, after they have reported the add-on's status.
 fn would_write(kubeconfig: &Path, flags: &[&str]) -> String {
     let words = [&["--controllers", "observe", "--metrics", "127.0.0.1:0"], flags].concat();
     let mut program = Serve::half("controllers", kubeconfig, &words);

@@ -54,7 +54,7 @@ impl<'a> Pods<'a> {
         }
     }
 
-    /// Runs what the Deployments say while something is done; what runs goes on.
+    /// Runs the containers of the Deployments during an action; running ones continue.
     pub(crate) fn run_during<T>(&mut self, act: impl FnOnce() -> T) -> T {
         let over = AtomicBool::new(false);
         std::thread::scope(|scope| {

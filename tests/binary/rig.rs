@@ -170,7 +170,7 @@ impl Dev {
         on_cluster(&list, addon, cluster).expect("just seen").clone()
     }
 
-    /// Returns the processor time that the program has taken so far; `None` where the system does not tell.
+    /// Returns the processor time that the program has used; `None` if the system does not report it.
     pub(crate) fn processor_time(&self) -> Option<Duration> {
         let text = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).ok()?;
         // Behind the name, which may contain anything: the 12th and 13th words are the ticks, a hundred a second.
@@ -179,7 +179,7 @@ impl Dev {
         Some(Duration::from_millis((ticks(11)? + ticks(12)?) * 10))
     }
 
-    /// The folder that the program was told to use.
+    /// The folder of the program.
     pub(crate) fn state(&self) -> PathBuf {
         self.folder.path().join("state")
     }
@@ -342,7 +342,7 @@ pub(crate) fn state_of(object: &Value, kind: &str) -> (String, String) {
 fn wait_for_ready(child: &mut Child) -> String {
     let stdout = child.stdout.take().expect("stdout is piped");
     let (tell, told) = mpsc::channel();
-    // The reader goes on after READY: a full pipe would stop the program under test.
+    // Reading continues after READY: a full pipe would block the program under test.
     std::thread::spawn(move || {
         for line in BufReader::new(stdout).lines().map_while(Result::ok) {
             if line.starts_with("READY ") {

@@ -206,7 +206,7 @@ fn judge(row: &Row, run: &Run) -> Result<(), String> {
     let mut warnings = run.stderr.lines().filter(|line| line.starts_with("Warning:"));
     let warned = warnings.any(is_about_itself);
     let said = row.said().is_some_and(|said| run.stderr.contains(said));
-    // While the gate does not know the add-on it says so: then its verdict is about another hub.
+    // Until the webhook has observed the add-on it warns: then its verdict is about another hub.
     let settled = !run.stderr.contains("[naming/unknown-addon]");
     let as_wished = match row.verdict.as_str() {
         "accept" => run.ok && !warned && row.said().is_none(),

@@ -153,7 +153,7 @@ async fn a_dev_that_cannot_start_leaves_no_gate_behind() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (hub, kubeconfig) = defined_hub(folder.path()).await;
     tokio::task::block_in_place(|| {
-        // The demo's namespace is on its way out for as long as something in it is held.
+        // The demo's namespace is terminating for as long as an object in it has a finalizer.
         let namespace = "open-cluster-management";
         let space = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}});
         let held = json!({"apiVersion": "v1", "kind": "ConfigMap",

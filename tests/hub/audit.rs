@@ -303,7 +303,7 @@ async fn a_crowd_is_read_page_by_page_and_its_report_stays_small() {
         "501"
     );
     let judged = audited.count("tidegate_audit_judgements_total");
-    // All of them are judged again, page by page, and one write tells it.
+    // All of them are checked again, page by page, with one write.
     let writes = waiting::at_rest(A_WHILE, async || audited.writes()).await;
     audited
         .rulebook

@@ -186,7 +186,7 @@ async fn a_damaged_certificate_is_reissued_and_its_ca_is_published() {
         })
         .await;
     }
-    // Whom callers trust is lost: it is found again in what the API server was told.
+    // The CA that clients trust is lost: it is restored from the webhook configurations.
     damage(json!({AUTHORITIES: null})).await;
     eventually("the authority is back", || async {
         let holding = Holding::read(&data(&client).await);

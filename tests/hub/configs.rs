@@ -165,7 +165,7 @@ impl Scene {
         self.instances().await.iter().map(said).collect()
     }
 
-    /// Waits until both clusters say so.
+    /// Waits until both clusters report it.
     async fn said(&self, kind: &str, begin: &str) {
         let say_so = |said: &[String]| said.len() == 2 && said.iter().all(|one| one.starts_with(begin));
         let mut said = self.conditions(kind).await;

@@ -67,7 +67,7 @@ impl Behind {
         Self { hub, gate }
     }
 
-    /// Applies an add-on with these placements (name and install namespace), whatever stands there.
+    /// Applies an add-on with these placements (name and install namespace), whether it exists or not.
     async fn addon(&self, name: &str, placements: &[(&str, &str)]) {
         let placements = placements.iter().map(|(name, namespace)| {
             json!({"namespace": "default", "name": name, "addonSpec": {"installNamespace": namespace}})

@@ -436,7 +436,7 @@ async fn a_read_that_fails_holds_the_add_ons_that_depend_on_it_and_no_other() {
         };
         scene.faulty.begin(EVERY_KIND, fault);
         let tide = hubs::tide(scene.faulty.client(), options).await;
-        // Another add-on goes on: what is new arrives.
+        // Another add-on continues: new content is rolled out.
         let other = json!({"spec": {"agentSpec": {"workload": {"manifests": [{"apiVersion": "v1", "kind": "ConfigMap",
             "metadata": {"name": "new", "namespace": "default"}}]}}}});
         scene.patch(Kind::Template, ("", "t"), ("", other)).await;
@@ -531,7 +531,7 @@ async fn without_bookmarks_the_hub_is_followed_and_listed_once() {
             .get(path)
             .map_or(0, |[_, watches]| *watches)
     };
-    // While nothing happens: a watch that ends goes on where it was.
+    // While nothing changes: a watch that ends is resumed.
     let quiet = path(Kind::AddOn);
     waiting::eventually("watches end", || async { watches(&quiet) > 2 }).await;
     scene.give().await;

@@ -18,7 +18,7 @@ use crate::kit::asked::Asked;
 use crate::kit::hubs::definitions;
 use crate::kit::search;
 
-/// The kinds whose changes the mutating webhook is asked about.
+/// The kinds whose changes the mutating webhook receives.
 const KINDS: [&str; 7] = [
     "AddOnDeploymentConfig",
     "AddOnHubConfig",

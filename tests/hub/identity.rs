@@ -173,7 +173,7 @@ impl Scene {
         let api = requests(&self.agent(cluster));
         api.create(&PostParams::default(), &object)
             .await
-            .expect("anybody may ask");
+            .expect("any agent may create it");
         name
     }
 
@@ -186,7 +186,7 @@ impl Scene {
 
     /// Says in the status of a cluster's own add-on whatever it likes, as that cluster's agent.
     ///
-    /// The conditions go with it: that the controllers put them back tells that they have seen the lie.
+    /// The conditions are removed with it: when the controllers restore them, they have observed the forged status.
     async fn lie(&self, (addon, cluster): (&str, &str), mut status: Value) {
         status["conditions"] = json!([]);
         let api = objects(&self.agent(cluster), ADDONS, "ManagedClusterAddOn", cluster);

@@ -79,7 +79,7 @@ async fn judge(
     (seen, 0)
 }
 
-/// The checks of both tools say of what really is on the hub that it is done.
+/// The checks of both tools report the real objects on the hub as healthy.
 async fn everything_is_healthy(client: &Client) {
     let mut objects = Vec::new();
     for (group, version, kind) in [

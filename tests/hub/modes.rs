@@ -134,7 +134,7 @@ async fn what_is_ocms_is_left_alone_while_its_manager_holds_its_lease() {
     comes(&client, "ocms").await;
     assert!(says(&metrics, "nobody"), "{}", metrics.text());
 
-    // It comes back: nothing of its is written any more, at rest nothing at all.
+    // It starts again: its objects are no longer written, and at rest nothing is.
     now_held_by(&client, STOCK).await;
     waiting::eventually("it is seen", || async { says(&metrics, "stock") }).await;
     waiting::at_rest(Duration::from_secs(3), || revisions(&client)).await;

@@ -159,7 +159,7 @@ async fn a_kind_of_our_own_tells_the_health_that_older_definitions_drop() {
     // Whatever is written again and again would be written now.
     waiting::at_rest(Duration::from_secs(3), async || writes.load(Ordering::SeqCst)).await;
 
-    // A roll-up that is deleted comes again, and one of an add-on that manages itself goes.
+    // A deleted roll-up is created again, and one of a self-managed add-on is deleted.
     let all: Api<AddOnRollout> = Api::all(client.clone());
     all.delete("helloworld", &DeleteParams::default())
         .await

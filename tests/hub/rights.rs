@@ -119,7 +119,7 @@ fn every_role_of_the_manifests_is_in_the_table_of_calls() {
     }
 }
 
-/// A role is bound to the one account of the table, and to no other; `one-process.yaml` is the exception that says so.
+/// A role is bound only to the account in the table; `one-process.yaml` is the documented exception.
 #[test]
 fn every_role_is_bound_to_the_account_of_the_table() {
     let mut bound = BTreeSet::new();

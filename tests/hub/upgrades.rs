@@ -448,7 +448,7 @@ async fn a_placement_selects_and_one_that_joins_in_the_middle_is_upgraded_as_wel
     scene.end(tide).await;
 }
 
-/// Without its channel a cluster knows no such update, and says so in a condition of its own.
+/// Without its channel a cluster has no such update, and reports it in a condition of its own.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_version_that_a_cluster_rejects_is_reported_with_its_message() {
     let scene = Scene::new(1, &[]).await;

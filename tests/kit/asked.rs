@@ -14,7 +14,7 @@ use store::{
     AddonFacts, Completeness, Event, Facts, Kind, Name, ObjectKey, Settings, Store, UserRight, role_key,
 };
 
-/// What is asked about one object.
+/// An admission request for one object.
 #[derive(Clone, Debug)]
 pub(crate) struct Asked {
     pub(crate) operation: Operation,

@@ -33,12 +33,12 @@ pub(crate) struct Audited {
 
 impl Audited {
     pub(crate) async fn start(client: Client) -> Self {
-        // The sender is dropped: the audit leads and goes on to lead.
+        // The sender is dropped: the audit stays the leader.
         let (_always, leading) = watch::channel(true);
         Self::led(client, leading).await
     }
 
-    /// Starts an audit that writes while `leading` says so.
+    /// Starts an audit that writes while `leading` is true.
     pub(crate) async fn led(client: Client, leading: watch::Receiver<bool>) -> Self {
         let (tap, sightings) = tap();
         let options = TideOptions {

@@ -37,7 +37,7 @@ pub(crate) fn is_real() -> bool {
     assets.is_some_and(|folder| !folder.is_empty())
 }
 
-/// Returns whether the hub is too old for something, and says so.
+/// Returns whether the hub is too old for a feature, and prints it.
 #[expect(clippy::print_stderr, reason = "what a test leaves out is said")]
 pub(crate) async fn lacks(hub: &TestHub, what: &str, since: u32) -> bool {
     let minor = hub.minor().await.expect("a version");

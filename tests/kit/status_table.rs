@@ -178,7 +178,7 @@ fn told(conditions: &Value, kinds: &[&str]) -> String {
     each.collect::<Vec<_>>().join(", ")
 }
 
-/// What waits or needs an administrator says so in `Ready`, with the same reason.
+/// A condition that waits, or needs an administrator, has its reason in `Ready`, too.
 fn disagreement(conditions: &Value, of: &str) -> Option<String> {
     let ready = find(conditions, "Ready")?;
     let is_true = |kind: &&&str| find(conditions, kind).is_some_and(|one| one["status"] == "True");

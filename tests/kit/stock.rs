@@ -119,7 +119,7 @@ fn install(world: &mut World, addon: &Value, cluster: &str) -> usize {
     1
 }
 
-/// What every cluster gets by default, then what the first placement says; the reserved name stands for none.
+/// The defaults of all clusters, then those of the first placement; the reserved name means none.
 fn wanted(addon: &Value) -> Vec<Value> {
     let defaults = supported(addon).iter().filter_map(|one| {
         let config = one.get("defaultConfig")?;
@@ -229,7 +229,7 @@ fn deploy(world: &mut World, addon: &Value, key: &ObjectKey) -> usize {
     let mut written = 0;
     let stored = world.objects.get(&place);
     let hashes = hashes(&references);
-    // It writes what it holds for right over whatever else stands there.
+    // It overwrites everything else with its own content.
     let is_same = stored.is_some_and(|work| {
         work["spec"] == spec && work["metadata"]["annotations"][CONFIG_HASHES] == json!(hashes)
     });

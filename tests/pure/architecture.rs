@@ -382,7 +382,7 @@ fn what_kubernetes_has_a_word_for_is_written_once() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
-/// The table, and the types of conditions, two of which have the word of a reason.
+/// The table, and the types of conditions, two of which are also reasons.
 const SPELL_REASONS: [&str; 2] = ["api/src/reason.rs", "api/src/names.rs"];
 /// Programs that play others.
 const PLAYERS: [&str; 5] = [

@@ -9,7 +9,7 @@ fn found(text: &str) -> Vec<String> {
     };
     let report = check(&[file], &Background::default(), MissingFacts::Skip);
     let line = |one: &lint::report::Finding| {
-        // What Kubernetes says of a pattern is long, and the same everywhere.
+        // Kubernetes' message about a pattern is long, and the same everywhere.
         let words: String = one.message.chars().take(70).collect();
         let hint = one
             .hint

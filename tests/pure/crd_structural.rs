@@ -32,7 +32,7 @@ fn metadata_that_is_described_is_found() {
     );
 }
 
-/// Returns what the schema of an object says of its metadata, which a real API server refuses even if it is a description.
+/// Returns what the schema of an object has for its metadata, which a real API server rejects even if it is a description.
 fn said_of_metadata(schema: &Value) -> Option<String> {
     let metadata = schema["properties"]["metadata"].as_object()?;
     metadata.keys().find(|key| *key != "type").cloned()

@@ -181,7 +181,7 @@ fn version_differences(found: &mut Vec<String>, path: &str, theirs: &Value, ours
     schema_differences(found, path, &root(theirs), &root(ours));
 }
 
-/// The one default that is ours: a status that was not written yet says so. It means what upstream's absent status means.
+/// The only default that is ours: the reason of a status that was not written yet. It is equivalent to upstream's missing status.
 fn is_unseen(key: &str, theirs: &Value, ours: &Value) -> bool {
     let unseen = serde_json::json!({"observedGeneration": -1});
     key == "default" && theirs.get(key).is_none() && ours[key] == unseen

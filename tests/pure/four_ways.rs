@@ -73,7 +73,7 @@ impl Way {
         }
     }
 
-    /// A gate must answer; a folder and an audit tell what is unknown.
+    /// The webhook must decide; for a folder and in an audit, unknown facts are reported.
     fn unknown(self) -> UnknownFacts {
         match self {
             Self::Decide | Self::Webhook => UnknownFacts::Fail,
@@ -99,7 +99,7 @@ impl Way {
     }
 }
 
-/// Whether a template that stands for a version goes to another add-on, or ceases to stand for it.
+/// Whether a template of a version is assigned to another add-on, or loses the version.
 fn gives_a_version_away(example: &Example) -> bool {
     let label = "addon.open-cluster-management.io/version";
     let owner = |object: &Value| object["spec"]["addonName"].clone();

@@ -102,7 +102,7 @@ fn sandbox() -> Lua {
     lua
 }
 
-/// Runs the checks of Argo CD; returns its word for each object, behind it the message.
+/// Runs the checks of Argo CD; returns the health of each object, followed by the message.
 fn argo(cases: &[Case]) -> Vec<(String, String)> {
     let lua = sandbox();
     let run = |case: &Case| {
@@ -119,7 +119,7 @@ fn argo(cases: &[Case]) -> Vec<(String, String)> {
     judged.collect::<Result<_, _>>().expect("the checks run")
 }
 
-/// Returns what Flux makes of an object: the generation first, then three expressions in order. One that fails leaves it unknown,
+/// Returns Flux' health of an object: the generation first, then three expressions in order. If one fails, the health is unknown,
 /// for which Flux waits.
 fn flux(exprs: &Exprs, object: &Value) -> Health {
     let number = |pointer: &str| object.pointer(pointer).and_then(Value::as_i64);
@@ -159,7 +159,7 @@ fn flux(exprs: &Exprs, object: &Value) -> Health {
     Health::InProgress
 }
 
-/// What a word of Argo CD is called by Flux, which has none for what is paused.
+/// Flux' name for a health of Argo CD; it has none for Suspended.
 fn called(health: &str) -> Health {
     match health {
         "Healthy" => Health::Current,
@@ -274,7 +274,7 @@ fn the_patch_of_argo_cd_has_the_checks_as_they_are() {
     }
 }
 
-/// Returns what each tool takes each object for, in the words of Argo CD and of Flux.
+/// Returns the health of each object in both tools, with the names of Argo CD and of Flux.
 pub(crate) fn judged(objects: Vec<Value>) -> Vec<(String, Health)> {
     let cases: Vec<Case> = objects
         .into_iter()

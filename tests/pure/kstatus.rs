@@ -24,7 +24,7 @@ pub(crate) enum Health {
     Terminating,
 }
 
-/// Returns what kstatus says of an object of a kind that it has no rules of its own for.
+/// Returns the kstatus of an object of a kind without rules of its own.
 pub(crate) fn kstatus(object: &Value) -> Health {
     if object.pointer("/metadata/deletionTimestamp").is_some() {
         return Health::Terminating;

@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use api::{self, cluster, names, v1alpha1};
 use serde_json::{Value, json};
 
-/// How many manifests each seed prints, put right or not; a lost one is a failure.
+/// How many manifests each seed contains, corrected or not; a missing one is a failure.
 const PRINTED: [(&str, usize); 4] = [
     ("addon-configuration", 21),
     ("addon-install-strategy", 3),

@@ -245,7 +245,7 @@ fn taken_with(settings: Settings, steps: &[Step], which: usize, emptied: bool) -
     for step in steps {
         act(&mut world, step);
     }
-    // What one placement gives while the other is unknown already cannot be told: so both are decided first.
+    // The configuration of one placement is undefined while the other is unknown, so both are decided first.
     for n in 0..2 {
         let place = ObjectKey::new(Kind::Placement, "default", placement(n));
         if !world.objects.contains_key(&decision(n)) || !world.objects.contains_key(&place) {

@@ -204,7 +204,7 @@ fn ends_as_written(name: &str) {
 
 /// What the lines `setting <name> <value>` ask for; they hold for the whole story, wherever they stand.
 fn settings(script: &str) -> Settings {
-    // What would stand in every story is asked for by those that are about it.
+    // Output that would be in every script is printed only on request.
     let mut settings = Settings {
         discovery_labels: DiscoveryLabels::Off,
         arrival_grace: std::time::Duration::ZERO,

@@ -230,7 +230,7 @@ fn is_known(object: &Value, path: &Path) -> bool {
     if metadata.iter().any(|known| path.to_string().starts_with(known)) {
         return true;
     }
-    // Our definitions have one version; what stands there in the other is held by the property of the conversion.
+    // Our CRDs have one version; the property of the conversion tests the other one.
     let told = path.to_string();
     if let Some(rest) = told.strip_prefix("spec.defaultConfigs[") {
         let field = rest.split_once(']').map_or("", |(_, field)| field);

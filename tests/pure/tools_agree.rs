@@ -62,7 +62,7 @@ struct Tools {
     why_is_well: bool,
     /// What `doctor` reports about placements and about what is stalled.
     doctor: [Severity; 2],
-    /// What kstatus makes of the object.
+    /// The kstatus of the object.
     kstatus: Health,
 }
 

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use plan::upgrade::works::APPROVER;
 
-/// Answers for the two things that are read, and keeps what is approved. Whatever else it is asked it refuses.
+/// Answers the two reads, and records approvals. All other commands fail.
 const OC: &str = r#"#!/bin/bash
 set -u
 case "$1 $2" in

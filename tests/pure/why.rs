@@ -85,7 +85,7 @@ impl Scene {
         why(&hub, settings, ("hello", cluster), now).expect("the add-on and the cluster are there")
     }
 
-    /// The cause, which must be the same whether one cluster is asked about or all of them.
+    /// The cause, which must be the same for a query of one cluster and of all.
     fn cause(&self) -> &'static str {
         let (one, all) = (self.ask(Some("c1")), self.ask(None));
         assert_eq!(one.is_ready(), all.is_ready(), "{one:#?} {all:#?}");
@@ -164,7 +164,7 @@ fn no_condition_that_says_something_else_than_ready_is_passed_over() {
         ("Available", "True"),
         ("Degraded", "False"),
     ];
-    // The controllers write these themselves where they manage the add-on, whatever stands there.
+    // The controllers write these themselves if they manage the add-on, whatever the current value is.
     let summed_up = [
         ("Progressing", "False"),
         ("Configured", "True"),

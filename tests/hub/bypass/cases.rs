@@ -30,7 +30,7 @@ pub(crate) struct Case {
 }
 
 impl Case {
-    /// Returns what the gate says of an object in the world of this case.
+    /// Returns the webhook's verdict for an object with the facts of this case.
     pub(crate) fn judge(&self, object: &Value, old: Option<&Value>) -> Verdict {
         let text = |pointer: &str| {
             object

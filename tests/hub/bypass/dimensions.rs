@@ -38,7 +38,7 @@ pub(crate) enum Manner {
     InTurn,
     /// All at once.
     AtOnce,
-    /// As dry runs, which store nothing: only the answer tells.
+    /// As dry runs, which store nothing: only the response counts.
     Dry,
 }
 

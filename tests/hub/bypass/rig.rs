@@ -23,7 +23,7 @@ use crate::kit::asked::resource;
 /// The other version in which our kinds are served here.
 pub(crate) const OTHER: &str = "v1beta1";
 /// Group of the kinds that are served in it.
-/// How often the gate is asked again that had no time.
+/// How often a request is retried after a timeout.
 const TRIES: usize = 3;
 
 pub(crate) const ADDONS: &str = "addon.open-cluster-management.io";

@@ -111,7 +111,7 @@ impl Scene {
 
     /// Returns what a tool takes for a difference between a manifest and the hub.
     ///
-    /// The tool compares two answers of the hub. A controller that writes between them is no drift: then both are asked again.
+    /// The tool compares two responses of the hub. A controller's write in between is not drift: then both are requested again.
     pub(crate) async fn difference(&self, tool: &dyn Tool, manifest: &Value) -> Option<String> {
         let Some(manager) = tool.manager() else {
             return tool.difference(manifest, &self.live_with_owners(manifest).await, &Value::Null);
@@ -178,7 +178,7 @@ impl Scene {
         }
     }
 
-    /// Lets a tool take away what Git does not have any more; returns whether it does.
+    /// Lets a tool prune what was deleted in Git; returns whether it does.
     pub(crate) async fn prune(&self, tool: &dyn Tool, manifest: &Value) -> bool {
         let pruned = tool.prunes(&self.live(manifest).await);
         if pruned {

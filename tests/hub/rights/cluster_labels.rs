@@ -23,7 +23,7 @@ fn rights() -> [Value; 2] {
     ]
 }
 
-/// Changes the cluster, as its agent or as an administrator; returns the words of a refusal.
+/// Changes the cluster, as its agent or as an administrator; returns the message of a denial.
 async fn refusal(client: &kube::Client, by_agent: bool, metadata: &Value) -> Option<String> {
     let mut request = http::Request::patch(CLUSTER).header("content-type", "application/merge-patch+json");
     if by_agent {

@@ -27,7 +27,7 @@ async fn bound_everywhere() -> (TestHub, Client) {
     (hub, client)
 }
 
-/// Sends a request; returns the words of the refusal.
+/// Sends a request; returns the message of the denial.
 async fn refusal(client: &Client, method: &str, path: &str, body: Option<&Value>) -> Option<String> {
     let request = http::Request::builder()
         .method(method)

@@ -230,7 +230,7 @@ fn of_role(role: Role) -> BTreeSet<Right> {
     granted(&objects(file), (kind, name))
 }
 
-/// How far an account gets with these roles, in the words of the page.
+/// What an account can reach with these roles, as text for the page.
 fn far(roles: &[Role]) -> [&'static str; 2] {
     let rights = roles.iter().flat_map(|role| of_role(*role));
     let reached: BTreeSet<Far> = rights

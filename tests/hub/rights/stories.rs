@@ -392,7 +392,7 @@ async fn an_upgrade_comes_and_goes(hub: &TestHub, admin: &Admin) {
     eventually("the upgrade goes", || async { admin.get(&path).await.is_none() }).await;
 }
 
-/// Everything that controllers do which observe: they tell all that they would write, for what is there and for what comes.
+/// Everything that controllers in observe mode do: they report all that they would write, for existing and for new objects.
 pub(crate) async fn of_the_observers(hub: &TestHub, client: Client, used: impl Future<Output = ()>) {
     let admin = Admin(hub.client());
     hubs::load(hub, objects()).await;

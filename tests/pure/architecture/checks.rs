@@ -146,7 +146,7 @@ pub(crate) fn openings(path: &str, text: &str) -> Vec<String> {
     let kept = [
         ("src/cli/connect.rs", "Kubeconfig::read"),
         ("src/server/issue.rs", "OpenOptions"),
-        // What the kernel tells of the process is no file of a user.
+        // Files in /proc are not files of a user.
         ("src/telemetry/process.rs", "fs::read_to_string"),
         ("src/telemetry/process.rs", "fs::read_dir"),
     ];
@@ -275,7 +275,7 @@ pub(crate) fn second_copies(path: &str, text: &str) -> Vec<String> {
         .collect()
 }
 
-/// Returns the words of reasons that a file writes as text. A word of one part may be the name of something else as well.
+/// Returns the reasons that a file contains as literals. A word with one part may be another name as well.
 pub(crate) fn spelled_reasons(path: &str, text: &str) -> Vec<String> {
     let capitals = |word: &str| word.matches(|letter: char| letter.is_ascii_uppercase()).count();
     let text = production(text);

@@ -16,11 +16,11 @@ pub(crate) enum Fault {
     Crash,
     /// A watch loses an event; a list repairs it later.
     LostEvent,
-    /// A watch tells an event twice.
+    /// A watch delivers an event twice.
     RepeatedEvent,
     /// A watch breaks (410) and lists again.
     BrokenWatch,
-    /// A list is older than what the watch has told already.
+    /// A list is older than events that the watch has already delivered.
     StaleList,
     /// A write is answered with 409, 429 or 500 and has not happened.
     RefusedWrite,
@@ -54,7 +54,7 @@ pub(crate) struct Case {
     pub(crate) faults: Vec<Fault>,
     pub(crate) mutant: Mutant,
     pub(crate) ending: Ending,
-    /// What the manager was told.
+    /// The settings of the manager.
     pub(crate) settings: Settings,
     /// What the add-on's annotation says about who manages it, where it has one: always that the manager does.
     pub(crate) lifecycle: Option<&'static str>,
@@ -119,7 +119,7 @@ impl Case {
         // Each kind of fault is there or not: faults that are always there would hide each other.
         let faults = FAULTS.into_iter().filter(|_| dice.happens(50)).collect();
         let mut steps: Vec<(u32, Step)> = (0..clusters).map(|n| (0, Step::Join(n))).collect();
-        let everybody = u8::try_from(dice.below(256)).unwrap_or(0) | 1;
+        let all_clusters = u8::try_from(dice.below(256)).unwrap_or(0) | 1;
         let spec = AddonSpec {
             install: Install::Placements,
             ..AddonSpec::any(&mut dice)
@@ -134,7 +134,7 @@ impl Case {
             Step::Config(1, 1),
             Step::Template(0, 1),
             Step::Newer(1),
-            Step::Decide(0, everybody, groups(&mut dice)),
+            Step::Decide(0, all_clusters, groups(&mut dice)),
             Step::Addon(spec.clone()),
         ];
         steps.extend(start.map(|step| (0, step)));

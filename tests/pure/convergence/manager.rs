@@ -50,7 +50,7 @@ pub(crate) struct Tried {
     pub(crate) before: Option<Object>,
     /// What the hub did.
     pub(crate) result: Result<(), Refusal>,
-    /// Whether it met a revision that this very process had written and been told of.
+    /// Whether it received a revision that this process had written itself.
     pub(crate) met_own: bool,
     /// What the process saw when it planned it.
     pub(crate) seen: Arc<Seen>,
@@ -103,7 +103,7 @@ impl Manager {
         }
     }
 
-    /// Returns the kinds whose watch has something to tell.
+    /// Returns the kinds whose watch has events.
     pub(crate) fn pending(&self, hub: &Hub) -> Vec<Kind> {
         let tells = |kind: Kind, watch: &Watch| watch.at.is_none_or(|at| at < hub.history(kind));
         let watches = self.watches.iter();
@@ -118,7 +118,7 @@ impl Manager {
         self.watches.insert(kind, Watch::default());
     }
 
-    /// Returns whether a watch goes on with an event next, not with a list.
+    /// Returns whether a watch continues with an event, not with a list.
     pub(crate) fn is_streaming(&self, kind: Kind) -> bool {
         self.watches[&kind].at.is_some()
     }
@@ -285,7 +285,7 @@ impl Manager {
         for object in self.store.awaited_objects(&ObjectKey::addon(addon)) {
             self.look(hub, &object);
         }
-        // The watch is behind what was read, and tells of older revisions yet.
+        // The watch is behind the list, and still delivers older revisions.
         self.acknowledged.clear();
         self.store.forget_awaited(&ObjectKey::addon(addon));
         self.waiting.remove(addon);
@@ -365,7 +365,7 @@ impl Manager {
             self.settle(&addon, hub.now);
             return None;
         };
-        // As the applier does: a second write to an object goes on from the first.
+        // As in the applier: a second write to an object is based on the first.
         let newest = run
             .expected
             .iter()

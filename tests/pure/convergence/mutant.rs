@@ -62,7 +62,7 @@ fn ownerless(mut instance: Value) -> Value {
     instance
 }
 
-/// Returns what a watch that misreads objects makes of an event.
+/// Returns the event as a watch with a decoding bug delivers it.
 pub(crate) fn misread(event: Event, mutant: Mutant) -> Event {
     let (misread, change): (Kind, fn(Value) -> Value) = match mutant {
         Mutant::Hurry => (Kind::AddOn, hurried),

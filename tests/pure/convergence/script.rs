@@ -8,7 +8,7 @@ use super::user::{
     ADDON, CLUSTERS, Groups, Step, chosen, cluster, config, newer, placement, taken_over, template,
 };
 
-/// Writes a step in the words of the plan scripts; what they have no word for becomes a comment.
+/// Prints a step in the language of the plan scripts; a step without a command becomes a comment.
 pub(crate) fn lines(step: &Step) -> Vec<String> {
     match step {
         Step::Join(n) => vec![format!("cluster add {}", cluster(*n))],

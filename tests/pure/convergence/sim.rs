@@ -266,7 +266,7 @@ impl Sim {
         }
     }
 
-    /// What was on its way when the process died may still arrive, after the next process has begun.
+    /// Writes in flight when the process was killed may still arrive after the next process has started.
     fn crash(&mut self) {
         if self.case.has(Fault::LateWrite) && self.late.is_none() {
             let delay = i64::try_from(self.dice.below(3_000)).unwrap_or(0);

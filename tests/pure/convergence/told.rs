@@ -16,7 +16,7 @@ pub(super) fn condition<'a>(object: &'a Value, pointer: &str, kind: &str) -> Opt
 /// The reason, in OCM's vocabulary, for a cluster that keeps content which can no longer be rendered.
 pub(super) const SUPERSEDED: &str = "ContentSuperseded";
 
-/// Why an instance keeps what it has. OCM's words tell only that it does; then the roll-up tells why, unless it is meant to.
+/// Why an instance keeps its content. OCM's reasons only say that it does; then the roll-up has the reason, unless it is intended.
 pub(super) fn held(object: &Value) -> &str {
     let said = reason(object, "Configured");
     if said != "ConfigurationsNotConfigured" {

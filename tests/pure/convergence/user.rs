@@ -29,7 +29,7 @@ pub(crate) enum Groups {
     Each,
 }
 
-/// What a story leaves as it is in the end, and everything else is put right.
+/// What a scenario leaves broken at the end; everything else is repaired.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ending {
     Well,
@@ -461,7 +461,7 @@ pub(crate) fn closing(steps: &[Step], clusters: usize, ending: Ending) -> Vec<St
     if ending != Ending::Paused {
         closing.extend([Step::Pause(0), Step::Ask(0)]);
     }
-    // What was undone on the way, history has decided.
+    // What was undone before depends on the history.
     if ending != Ending::Failing {
         closing.push(Step::NeverUndo);
     }

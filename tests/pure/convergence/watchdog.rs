@@ -173,7 +173,7 @@ fn was_sent(instance: &Value) -> bool {
     !is_deleting(instance) && references(instance).any(|one| !same(one))
 }
 
-/// A configuration that is not on the hub (it has no hash) cannot be on its way.
+/// A configuration that is not on the hub (it has no hash) cannot be rolled out.
 fn in_flight(instance: &Value) -> bool {
     was_sent(instance) && references(instance).all(|one| !text(one, "/desiredConfig/specHash").is_empty())
 }

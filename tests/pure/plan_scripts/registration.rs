@@ -173,7 +173,7 @@ fn show_grants(out: &mut String, world: &World) {
     }
 }
 
-/// Prints what the status of an instance says of registration.
+/// Prints the registration status of an instance.
 fn show_standing(out: &mut String, world: &World, key: &ObjectKey) {
     let Some(instance) = world.objects.get(key) else {
         writeln!(out, "  {key}: absent").expect("a string takes text");

@@ -15,7 +15,7 @@ pub(crate) fn compat(script: &str) -> Compat {
     }
 }
 
-/// A condition: its type, then status, reason and message; `…` stands for what another component says, `#` for a number.
+/// A condition: its type, then status, reason and message; `…` matches text of another component, `#` a number.
 const INSTANCE: &[(&str, &[&str])] = &[
     (
         "Configured",
@@ -66,7 +66,7 @@ const PROGRESSION: &[&str] = &[
     "False Completed | selected clusters #. configured addons #/# completed with no errors, # failed # timeout.",
 ];
 
-/// What stands there beside, in words of our own.
+/// Tidegate's additional conditions.
 const OURS: [&str; 4] = ["Ready", "Reconciling", "Stalled", "Assigned"];
 
 /// Every condition that the stories show: whether of a placement, its type, and the rest without its time.
@@ -122,7 +122,7 @@ fn without_numbers(text: &str) -> String {
     bare
 }
 
-/// Whether a text is one of the table, where `…` stands for whatever another component says.
+/// Whether a text is in the table, where `…` matches text of another component.
 fn is(text: &str, said: &str) -> bool {
     match text.strip_suffix('…') {
         Some(beginning) => said.starts_with(beginning),

@@ -65,7 +65,7 @@ fn messages_while_the_time_is_unknown_are_written_once_and_removed() {
     assert_eq!(world.stalled(), "\"False\" \"NotStalled\"");
 }
 
-/// How little may be known of a placement that a strategy was just changed to, and what the add-on says of it.
+/// Unknown states of a placement that a strategy was just changed to, and the add-on's conditions for them.
 fn little_known() -> [(&'static str, Mistake, &'static str); 6] {
     let undecided = "placement default/new is not decided yet";
     [

@@ -240,7 +240,7 @@ impl World {
         conditions.into_iter().find(|one| one["type"] == kind)
     }
 
-    /// How many removals the plan tells as held.
+    /// How many removals the plan reports as blocked.
     pub(crate) fn held(&self) -> usize {
         let waits = self.plan().waits;
         waits.iter().filter(|wait| wait.on.is_held_removal()).count()

@@ -58,7 +58,7 @@ struct Facts {
     second: Second,
     place: Place,
     when: When,
-    /// Whether another template is asked for, and whether the rollout is paused.
+    /// Whether another template is requested, and whether the rollout is paused.
     change: Option<&'static str>,
     /// Whether the time is over in which what is missing may still arrive.
     grace_is_over: bool,
@@ -170,7 +170,7 @@ fn set_available(world: &mut World, cluster: &str, status: &str) {
     world.put_status(&key, &json!({"conditions": [condition]}));
 }
 
-/// What the agents report, and the hub says of the second cluster.
+/// What the agents report, and the hub's state of the second cluster.
 fn report(world: &mut World, second: Second) {
     world.report("c1", None, true);
     match second {

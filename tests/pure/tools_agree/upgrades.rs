@@ -21,7 +21,7 @@ const UPGRADE: &str = "to-4-12";
 enum Fate {
     /// It is upgraded.
     Done,
-    /// It is on its way, and reports nothing else.
+    /// It is upgrading, and reports nothing else.
     Moving,
     /// Its ClusterVersion is failing.
     Failing,
@@ -404,7 +404,7 @@ fn reads_well(object: &Value) -> Vec<String> {
         .collect()
 }
 
-/// A cluster that cannot go on is never shown as being on its way, and nothing is forecast of it.
+/// A blocked cluster is never shown as upgrading, and has no forecast.
 fn shows_the_cause(facts: Facts, world: &World, picture: &Picture) -> Vec<String> {
     let lines: Vec<String> = status(picture, 160, world.now)
         .iter()
