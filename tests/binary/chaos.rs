@@ -1,7 +1,8 @@
 //! Chaos: a hub, the connection to it, or the program itself fails in the middle of a change. The final state must be the same as
 //! without the failure.
 //!
-//! `tests/scripts/chaos/run` runs the long form; `docs/reliability.md` lists where the other rows of the matrix are tested.
+//! Decides that nothing is lost: what is on the hub afterwards is what is there after a calm day. `tests/scripts/chaos/run` runs the long form;
+//! `docs/guarantees.md` names the tests of the other failures.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -33,7 +34,7 @@ async fn calm() -> &'static BTreeMap<String, Value> {
 }
 
 /// Changes the configuration while something goes wrong; asserts that it all ends as on a calm day.
-#[expect(clippy::print_stdout, reason = "figures are for docs/reliability.md")]
+#[expect(clippy::print_stdout, reason = "figures of a run")]
 async fn survives(
     name: &str,
     (faults, of_clusters): ((&str, bool), &[&str]),

@@ -1,4 +1,6 @@
-//! The valid combinations of conditions, as in `docs/tide.md`, and whether a stored status is one of them.
+//! The combinations of conditions that there are, as `docs/controllers.md` lists them, and whether a status is one of them.
+//!
+//! Decides what contradicts. Reads statuses as the hub stores them; never asks the planner.
 
 use serde_json::Value;
 

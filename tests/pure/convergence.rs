@@ -1,7 +1,7 @@
 //! The convergence simulator: a hub, a manager, agents and a user in one seeded order of events with all kinds of faults; the final state
 //! must be the same as without faults.
 //!
-//! `TIDEGATE_TESTS=full` and `CONVERGENCE_SEEDS=100000` run more seeds, `CONVERGENCE_SEED=17` one. docs/convergence.md describes the model.
+//! `TIDEGATE_TESTS=full` and `CONVERGENCE_SEEDS=100000` run more seeds, `CONVERGENCE_SEED=17` one. tests/pure/convergence/README.md tells what is modelled.
 
 mod agents;
 mod case;

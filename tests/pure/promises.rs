@@ -1,4 +1,4 @@
-//! The guarantees of `docs/promises.md`: every test that it names exists, and here are those without another file.
+//! `docs/guarantees.md`: every row names tests, every test exists, and here are those that have no other place.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,22 +13,42 @@ use crate::kit::asked;
 use crate::kit::manifests::repository;
 use crate::kit::pages::{Example, pages};
 
-/// The rows of a section of the page: number, and the tests that are named.
-fn rows(section: &str) -> BTreeMap<u32, Vec<String>> {
-    let page = std::fs::read_to_string(repository("docs/promises.md")).expect("the page");
-    let (_, section) = page
-        .split_once(&format!("\n## {section}\n"))
-        .expect("the section");
-    let section = section.split("\n## ").next().unwrap_or_default();
+const PAGE: &str = "docs/guarantees.md";
+
+fn page() -> String {
+    std::fs::read_to_string(repository(PAGE)).expect("the page")
+}
+
+/// The rows of the page's tables, by number, each with what it names in its last cell.
+fn rows() -> BTreeMap<String, Vec<String>> {
     let row = |line: &str| {
         let cells: Vec<&str> = line.split('|').map(str::trim).collect();
-        let [_, number, _, tests, _] = cells[..] else {
+        let [_, number, .., tests, _] = cells[..] else {
             return None;
         };
-        let named = tests.split('`').filter(|piece| piece.contains("::"));
-        Some((number.parse().ok()?, named.map(ToOwned::to_owned).collect()))
+        let named = tests.split('`').skip(1).step_by(2);
+        let is_number = number.ends_with(|end: char| end.is_ascii_digit() || end == 'a' || end == 'b');
+        is_number.then(|| (number.to_owned(), named.map(ToOwned::to_owned).collect()))
     };
-    section.lines().filter_map(row).collect()
+    page().lines().filter_map(row).collect()
+}
+
+/// Whether a named test exists: a function of a file, a whole file, or stories of a pattern.
+fn exists(named: &str) -> bool {
+    if let Some((path, name)) = named.rsplit_once("::") {
+        return has_test(path, name);
+    }
+    let path = repository(named);
+    if let Some((begin, end)) = named.split_once('*') {
+        let folder = path.parent().expect("a folder");
+        let (begin, _) = (begin.rsplit('/').next().unwrap_or_default(), end);
+        let entries = std::fs::read_dir(folder).expect("a folder");
+        return entries.flatten().any(|entry| {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            name.starts_with(begin) && name.ends_with(end)
+        });
+    }
+    path.is_file()
 }
 
 /// Tells whether a file has a test of this name.
@@ -55,81 +75,44 @@ fn has_test(path: &str, name: &str) -> bool {
             })
 }
 
-/// Returns how many tests a page names, all of which exist.
-fn named_tests(path: &str) -> usize {
-    let page = std::fs::read_to_string(repository(path)).expect("the page");
-    let named: BTreeSet<&str> = page.split('`').skip(1).step_by(2).collect();
-    let tests = named
-        .into_iter()
-        .filter_map(|name| name.split_once("::"))
-        .filter(|(file, _)| file.contains('/'));
-    let mut found = 0;
-    for (file, test) in tests {
-        assert!(has_test(file, test), "{path}: there is no test {file}::{test}");
-        found += 1;
-    }
-    found
-}
-
 #[test]
-fn every_test_that_the_security_page_names_exists() {
-    let found = named_tests("SECURITY.md");
-    assert!(found > 9, "only {found} tests were looked up");
-    let page = std::fs::read_to_string(repository("SECURITY.md")).expect("the page");
-    let (_, guarantees) = page.split_once("\n## Guarantees\n").expect("the section");
-    let rows = guarantees
-        .lines()
-        .skip_while(|line| !line.starts_with("|---"))
-        .skip(1)
-        .take_while(|line| line.starts_with('|'));
-    for row in rows {
-        assert!(row.contains("::"), "a guarantee without a test: {row}");
-    }
-    assert!(page.lines().count() <= 60, "SECURITY.md has at most 60 lines");
-}
-
-#[test]
-fn every_test_that_the_page_of_attacks_names_exists() {
-    let path = "docs/internals/attacks.md";
-    let found = named_tests(path);
-    assert!(found > 40, "only {found} tests were looked up");
-    let page = std::fs::read_to_string(repository(path)).expect("the page");
-    let rows = |head: &str| page.lines().filter(|line| line.starts_with(head)).count();
-    for number in (1..=25).filter(|number| ![20, 21].contains(number)) {
-        let starts = [format!("| A{number} |"), format!("| A{number}a |")];
-        assert_eq!(
-            starts.iter().map(|head| rows(head)).sum::<usize>(),
-            1,
-            "A{number}"
-        );
-    }
-}
-
-#[test]
-fn every_promise_is_held_by_tests_that_exist() {
-    for (section, count) in [("Never drift", 21), ("Limits of the serving path", 11)] {
-        let rows = rows(section);
-        assert_eq!(
-            rows.keys().copied().collect::<Vec<u32>>(),
-            (1..=count).collect::<Vec<_>>(),
-            "{section}"
-        );
-        for (number, tests) in rows {
-            assert!(!tests.is_empty(), "{section} {number} is held by nothing");
-            for test in tests {
-                let (path, name) = test.rsplit_once("::").expect("file::name");
-                assert!(
-                    has_test(path, name),
-                    "{section} {number}: there is no test {test}"
-                );
-            }
+fn every_guarantee_names_tests_that_exist() {
+    let rows = rows();
+    let lines = page().lines().filter(|line| line.starts_with("| ")).count();
+    let heads = page().lines().filter(|line| line.starts_with("| no. |")).count();
+    assert_eq!(rows.len() + heads, lines, "every row has a number of its own");
+    for (number, tests) in rows {
+        assert!(!tests.is_empty(), "{number} names no test");
+        for test in tests {
+            assert!(exists(&test), "{number}: there is no test {test}");
         }
     }
-    assert!(
-        !has_test("tests/pure/promises.rs", "asks"),
-        "a function is no test"
-    );
+    assert!(!has_test("tests/pure/promises.rs", "asks"), "a function is no test");
     assert!(!has_test("tests/pure/promises.rs", "never_written"));
+    assert!(!exists("tests/plans/never-written.txt"));
+}
+
+#[test]
+fn the_page_has_every_number() {
+    let rows = rows();
+    let numbers = |letter: &str, count: u32| (1..=count).map(|at| format!("{letter}{at}")).collect::<Vec<_>>();
+    let attacks = numbers("A", 54);
+    let attacks = attacks
+        .into_iter()
+        .filter(|number| !["A6", "A20", "A21"].contains(&number.as_str()))
+        .chain(["A6a", "A6b", "A20, A21"].map(ToOwned::to_owned));
+    let rest = [("", 21), ("S", 16), ("L", 11), ("F", 17), ("O", 31)];
+    let rest = rest.into_iter().flat_map(|(letter, count)| numbers(letter, count));
+    for number in attacks.chain(rest) {
+        assert!(rows.contains_key(&number), "{number} is missing");
+    }
+}
+
+#[test]
+fn the_security_page_is_short() {
+    let page = std::fs::read_to_string(repository("SECURITY.md")).expect("the page");
+    assert!(page.lines().count() <= 60, "SECURITY.md has at most 60 lines");
+    assert!(page.contains(PAGE), "it links to the guarantees");
 }
 
 fn asks(example: &Example, door: Door, circumstances: RequestContext<'_>) -> (Vec<u8>, Vec<String>) {

@@ -95,11 +95,11 @@ fn contradictions_are_found() {
 
 #[test]
 fn the_page_has_the_tables() {
-    let stored = include_str!("../../../docs/tide.md");
+    let stored = include_str!("../../../docs/controllers.md");
     for table in [INSTANCE, PROGRESSION, ADDON] {
         assert!(
             stored.contains(&page(&table)),
-            "docs/tide.md lacks:\n{}",
+            "docs/controllers.md lacks:\n{}",
             page(&table)
         );
     }
