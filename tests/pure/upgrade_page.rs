@@ -1,12 +1,13 @@
-//! `docs/internals/cluster-upgrade-requirements.md` answers every requirement and decision, and the tests that it names exist. Their
-//! content is not checked.
+//! `crates/plan/src/upgrade/REQUIREMENTS.md` answers every requirement and decision, and the tests that it names exist.
+//!
+//! Reads names only; whether a test shows what the page says is for people to judge.
 
 use std::path::PathBuf;
 
 use crate::kit::manifests::repository;
 
 fn page() -> String {
-    std::fs::read_to_string(repository("docs/internals/cluster-upgrade-requirements.md")).expect("the page")
+    std::fs::read_to_string(repository("crates/plan/src/upgrade/REQUIREMENTS.md")).expect("the page")
 }
 
 fn sources() -> Vec<(String, String)> {
