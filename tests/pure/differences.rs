@@ -11,10 +11,7 @@ fn every_difference_names_tests_that_exist() {
     let page = std::fs::read_to_string(root.join("docs/ocm-differences.md")).expect("the page");
     let rows: Vec<&str> = page.lines().filter(|line| line.starts_with("| SE-")).collect();
     assert_eq!(rows.len(), EDGES);
-    let faults: Vec<String> = rows
-        .iter()
-        .flat_map(|row| faults(root, row))
-        .collect();
+    let faults: Vec<String> = rows.iter().flat_map(|row| faults(root, row)).collect();
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 

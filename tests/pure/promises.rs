@@ -14,9 +14,40 @@ use crate::kit::manifests::repository;
 use crate::kit::pages::{Example, pages};
 
 const PAGE: &str = "docs/guarantees.md";
+const DATA: &str = "tests/data/guarantees.txt";
 
 fn page() -> String {
     std::fs::read_to_string(repository(PAGE)).expect("the page")
+}
+
+/// The generated part of the page. A block of the data that begins with `table:` has a line for each row, and below it an
+/// indented line for each test; other blocks are copied.
+fn tables() -> String {
+    let data = std::fs::read_to_string(repository(DATA)).expect("the data");
+    let blocks = data.trim_end().split("\n\n");
+    let blocks: Vec<String> = blocks
+        .map(|block| match block.strip_prefix("table: ") {
+            Some(block) => table(block),
+            None => block.to_owned(),
+        })
+        .collect();
+    format!("\n{}\n\n", blocks.join("\n\n"))
+}
+
+fn table(block: &str) -> String {
+    let (head, rows) = block.split_once('\n').expect("a head and rows");
+    let mut table = format!("| no. | {head} | tests |\n|---|---|---");
+    let mut between = "";
+    for line in rows.lines() {
+        if let Some(test) = line.strip_prefix("  ") {
+            table.push_str(&[between, "`", test, "`"].concat());
+            between = ", ";
+        } else {
+            table.push_str(&[" |\n| ", line, " | "].concat());
+            between = "";
+        }
+    }
+    table + " |"
 }
 
 /// The rows of the page's tables, by number, each with what it names in its last cell.
@@ -41,7 +72,7 @@ fn exists(named: &str) -> bool {
     let path = repository(named);
     if let Some((begin, end)) = named.split_once('*') {
         let folder = path.parent().expect("a folder");
-        let (begin, _) = (begin.rsplit('/').next().unwrap_or_default(), end);
+        let begin = begin.rsplit('/').next().unwrap_or_default();
         let entries = std::fs::read_dir(folder).expect("a folder");
         return entries.flatten().any(|entry| {
             let name = entry.file_name().to_string_lossy().into_owned();
@@ -76,6 +107,21 @@ fn has_test(path: &str, name: &str) -> bool {
 }
 
 #[test]
+fn the_page_has_the_tables_of_the_data() {
+    const BEGIN: &str = "<!-- generated: tables of tests/data/guarantees.txt (UPDATE_EXPECT=1 cargo test --workspace --test suite -- promises::) -->\n";
+    const END: &str = "<!-- end of generated -->";
+    let page = page();
+    let (before, rest) = page.split_once(BEGIN).expect("the beginning of the tables");
+    let (found, after) = rest.split_once(END).expect("the end of the tables");
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        let page = format!("{before}{BEGIN}{}{END}{after}", tables());
+        std::fs::write(repository(PAGE), page).expect("the page is writable");
+    } else {
+        assert_eq!(found, tables(), "UPDATE_EXPECT=1 writes the tables");
+    }
+}
+
+#[test]
 fn every_guarantee_names_tests_that_exist() {
     let rows = rows();
     let lines = page().lines().filter(|line| line.starts_with("| ")).count();
@@ -87,7 +133,10 @@ fn every_guarantee_names_tests_that_exist() {
             assert!(exists(&test), "{number}: there is no test {test}");
         }
     }
-    assert!(!has_test("tests/pure/promises.rs", "asks"), "a function is no test");
+    assert!(
+        !has_test("tests/pure/promises.rs", "asks"),
+        "a function is no test"
+    );
     assert!(!has_test("tests/pure/promises.rs", "never_written"));
     assert!(!exists("tests/plans/never-written.txt"));
 }
@@ -95,14 +144,17 @@ fn every_guarantee_names_tests_that_exist() {
 #[test]
 fn the_page_has_every_number() {
     let rows = rows();
-    let numbers = |letter: &str, count: u32| (1..=count).map(|at| format!("{letter}{at}")).collect::<Vec<_>>();
+    let numbers =
+        |letter: &str, count: u32| (1..=count).map(|at| format!("{letter}{at}")).collect::<Vec<_>>();
     let attacks = numbers("A", 54);
     let attacks = attacks
         .into_iter()
         .filter(|number| !["A6", "A20", "A21"].contains(&number.as_str()))
         .chain(["A6a", "A6b", "A20, A21"].map(ToOwned::to_owned));
     let rest = [("", 21), ("S", 16), ("L", 11), ("F", 17), ("O", 31)];
-    let rest = rest.into_iter().flat_map(|(letter, count)| numbers(letter, count));
+    let rest = rest
+        .into_iter()
+        .flat_map(|(letter, count)| numbers(letter, count));
     for number in attacks.chain(rest) {
         assert!(rows.contains_key(&number), "{number} is missing");
     }
