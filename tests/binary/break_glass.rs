@@ -1,4 +1,4 @@
-//! The section "Breaking the glass" of `docs/gate.md`: its roles and its commands on a hub with RBAC.
+//! `docs/gate.md`, "Break-glass access", as it stands: its roles and its commands on a hub where roles decide.
 //!
 //! Manifests and commands are read from the page.
 
@@ -27,7 +27,7 @@ spec:
 /// The blocks of the section in one language.
 fn blocks(language: &str) -> Vec<String> {
     let page = std::fs::read_to_string(repository("docs/gate.md")).expect("the page");
-    let (_, section) = page.split_once("### Breaking the glass\n").expect("the section");
+    let (_, section) = page.split_once("### Break-glass access\n").expect("the section");
     let section = section.split("\n## ").next().unwrap_or_default();
     let pieces = section.split("\n```").collect::<Vec<_>>();
     let starts = format!("{language}\n");
