@@ -62,6 +62,14 @@ impl Blocked {
         }
     }
 
+    /// Returns which placements do not exist, in a sentence.
+    pub(crate) fn missing_placements(self) -> Option<String> {
+        match self {
+            Self::Placement { message, .. } => Some(message),
+            Self::Clusters(_) => None,
+        }
+    }
+
     /// Returns until when time may end it.
     pub(crate) fn until(&self) -> Option<Timestamp> {
         match self {

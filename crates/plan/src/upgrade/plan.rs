@@ -60,6 +60,8 @@ pub struct Plan {
     pub waits: Vec<Wait>,
     /// Works that the hub has refused and that are still wanted, by cluster and name, whether or not they are tried now.
     pub postponed: Vec<(Name, String)>,
+    /// Which placements of the spec do not exist, in a sentence.
+    pub missing_placements: Option<String>,
     /// When to plan again although nothing happened.
     pub recheck_at: Option<Timestamp>,
 }
@@ -165,6 +167,7 @@ fn going(
             .chain(turns.until)
             .chain(blocked.as_ref().and_then(Blocked::until))
             .min(),
+        missing_placements: blocked.and_then(Blocked::missing_placements),
         finalizer: (!view.upgrade.held).then_some(Finalizer::Add),
         status: changed.then_some(status),
         writes,
