@@ -82,7 +82,7 @@ impl Scene {
             ..Settings::default()
         };
         let now: Timestamp = "2030-01-01T00:00:00Z".parse().expect("a literal time");
-        why(&hub, settings, ("hello", cluster), now).expect("the add-on and the cluster are there")
+        why(&hub, settings, "hello", cluster, now).expect("the add-on and the cluster are there")
     }
 
     /// The cause, which must be the same for a query of one cluster and of all.

@@ -54,4 +54,4 @@ pub use memo::Memo;
 pub use outlook::*;
 pub use registration::{CertificateDecision, Signer, Signing};
 pub use state::{Outcome, Phase, State, Words};
-pub use types::{Action, Payload, Plan, Revision, Wait, WaitOn};
+pub use types::{Action, Payload, Plan, Revision, Turn, TurnSubject, Wait, WaitOn};

@@ -337,7 +337,7 @@ fn waits(member: &Member<'_>, rendering: &Rendering<'_>, state: &State) -> Vec<W
         member
             .notice
             .as_ref()
-            .map(|notice| WaitOn::Rollout(notice.wait.clone())),
+            .map(|notice| WaitOn::Rollout(notice.turn(&notice.wait))),
     );
     match (rendering, state) {
         (Rendering::Waiting(WaitOn::Rollout(_)), _)

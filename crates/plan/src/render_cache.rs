@@ -395,7 +395,7 @@ fn waiting(member: &Member<'_>) -> Option<WaitOn> {
         Some(_) => {}
     }
     if let (Step::Hold, true, Some(notice)) = (member.step, member.assigned.is_empty(), &member.notice) {
-        return Some(WaitOn::Rollout(notice.message.clone()));
+        return Some(WaitOn::Rollout(notice.turn(&notice.message)));
     }
     if let Some(of) = &member.effective.unsupported {
         return Some(WaitOn::UnsupportedType(of.clone()));

@@ -120,7 +120,8 @@ fn remembered(args: &HistoryArgs) -> Result<ExitCode, CliError> {
         OutputFormat::Json => print_json(&history_json(&target, &object, &told.own, &told.of_clusters))?,
         OutputFormat::Text => print(&painted(&history(
             &object,
-            (&told.own, &told.of_clusters),
+            &told.own,
+            &told.of_clusters,
             width(args.ask.all),
             source.now,
         )))?,

@@ -315,7 +315,8 @@ fn row(facts: Facts) -> Row {
     let answer = why_upgrade(
         &hub(&world),
         Settings::default(),
-        ("default/to-4-12", None),
+        "default/to-4-12",
+        None,
         world.now,
     )
     .expect("an answer");
@@ -433,7 +434,8 @@ fn shows_the_cause(facts: Facts, world: &World, picture: &Picture) -> Vec<String
         let answer = why_upgrade(
             &hub(world),
             Settings::default(),
-            ("default/to-4-12", Some(name.as_str())),
+            "default/to-4-12",
+            Some(name.as_str()),
             world.now,
         );
         let text = answer

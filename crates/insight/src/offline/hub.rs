@@ -329,7 +329,7 @@ impl Hub {
 fn is_meant(definitions: &Definitions, config: &ConfigRef, identity: &Identity) -> bool {
     let resource = &*config.of.resource;
     let is_of_kind = || {
-        let defined = definitions.is_plural((&identity.group, &identity.kind), resource);
+        let defined = definitions.is_plural(&identity.group, &identity.kind, resource);
         defined.unwrap_or_else(|| plurals(&identity.kind).iter().any(|plural| *plural == resource))
     };
     *identity.group == *config.of.group

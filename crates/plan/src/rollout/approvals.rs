@@ -13,6 +13,7 @@ use super::hold_message::{Attention, Notice};
 use crate::config::{Desired, Effective};
 use ::model::engine::{Group, Hold, Unit, Verdict};
 use api::hash::{ConfigKey, content_hash};
+use model::Approval;
 use store::{ApprovalTerms, Instance, Layering, Name, PlacementUse, View};
 
 /// What is asked about a change over one placement.
@@ -81,9 +82,11 @@ impl<'v> Approvals<'v> {
     /// Returns what a cluster of a decision group says while it waits.
     fn notice(&self, group: &Group<'_>) -> Notice {
         let (namespace, name) = (&self.by.namespace, &self.by.name);
-        let called = group.told();
-        let entry = format!("{namespace}/{name}/{called}={}", self.hash);
-        Notice::approval(&format!("placement {namespace}/{name}"), &called, &entry)
+        Notice::approval(Approval {
+            place: format!("{namespace}/{name}"),
+            group: group.told().to_string(),
+            hash: self.hash.to_string(),
+        })
     }
 
     fn holds(&self, group: &Group<'_>) -> bool {

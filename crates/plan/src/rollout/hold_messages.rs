@@ -65,7 +65,21 @@ impl<'a> Notices<'a> {
         if let Some(made) = self.made.get(&key) {
             return Some(Arc::clone(made));
         }
-        let made = Arc::new(self.make(kind, candidate, feed));
+        let place = match kind {
+            Kind::Rolling(_) | Kind::Outside => self
+                .rolling
+                .and_then(|(rolling, _)| rolling.place.as_ref())
+                .map(|(namespace, name)| (namespace, name)),
+            Kind::Back | Kind::Shut | Kind::Waiting(..) => {
+                feed.map(|feed| (&feed.by().namespace, &feed.by().name))
+            }
+            Kind::Gone => None,
+        };
+        let made = self.make(kind, candidate, feed);
+        let made = Arc::new(match place {
+            Some(place) => made.over(place),
+            None => made,
+        });
         self.made.insert(key, Arc::clone(&made));
         Some(made)
     }

@@ -25,6 +25,8 @@ pub(super) struct Rolling<'v> {
     pub course: Course,
     /// What it is called in messages.
     pub what: String,
+    /// The placement, where the strategy has a meaning.
+    pub place: Option<(Name, Name)>,
     /// Whether it is paused.
     pub paused: bool,
     /// What the clusters say that it does not reach.
@@ -67,6 +69,7 @@ impl<'v> Rolling<'v> {
                     bar: (!exists).then(|| Bar::nowhere(&what)),
                     unknown: (known == DecisionState::NoDecision).then(|| Notice::undecided(&what)),
                     what,
+                    place: Some((namespace.clone(), name.clone())),
                     types,
                 })
             }
@@ -77,6 +80,7 @@ impl<'v> Rolling<'v> {
                 outside: Notice::fault("spec.configuration", fault),
                 bar: Some(Bar::fault(fault)),
                 unknown: None,
+                place: None,
                 what: "spec.configuration".to_owned(),
                 types,
             }),

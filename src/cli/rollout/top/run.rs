@@ -241,13 +241,13 @@ fn answer(args: &RolloutHubArgs, target: &Target, cluster: &str) -> Result<Strin
     let (settings, _) = settings(args, now).map_err(|error| error.one_line())?;
     match target.kind {
         TargetKind::ClusterManagementAddOn => {
-            insight::why::why(&hub, settings, (&target.name, Some(cluster)), now)
+            insight::why::why(&hub, settings, &target.name, Some(cluster), now)
                 .map(|answer| insight::why::text(&answer, true, Listing::Whole))
                 .map_err(|error| error.to_string())
         }
         TargetKind::ManagedClustersUpgrade => {
             let name = format!("{}/{}", target.namespace, target.name);
-            insight::why::why_upgrade(&hub, settings, (&name, Some(cluster)), now)
+            insight::why::why_upgrade(&hub, settings, &name, Some(cluster), now)
                 .map(|answer| insight::why::upgrade_text(&answer, Listing::Whole))
                 .map_err(|error| error.to_string())
         }

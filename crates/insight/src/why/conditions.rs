@@ -40,7 +40,8 @@ const READY: [(&str, Status, &CauseDoc); 12] = [
 ];
 
 /// One condition.
-pub(super) struct Word {
+#[derive(Clone)]
+pub(super) struct PlannedCondition {
     pub(super) kind: String,
     pub(super) status: Status,
     pub(super) reason: String,
@@ -50,43 +51,30 @@ pub(super) struct Word {
 
 /// What the controllers would write now, by cluster.
 pub(super) struct PlannedConditions {
-    instances: BTreeMap<String, Vec<Word>>,
+    instances: BTreeMap<String, Vec<PlannedCondition>>,
     /// The conditions of the add-on itself; none when they stand there already.
-    addon: Option<Vec<Word>>,
+    addon: Option<Vec<PlannedCondition>>,
 }
 
 impl PlannedConditions {
     pub(super) fn of(plan: &Plan) -> Self {
-        let each = plan.actions.iter().filter_map(|action| match action {
-            Action::Status { object, patch, .. } if object.kind == Kind::Instance => {
-                let patch = patch.value();
-                let conditions = patch.pointer("/status/conditions")?.as_array()?;
-                Some((
-                    object.namespace.to_string(),
-                    conditions.iter().map(word).collect(),
-                ))
-            }
-            Action::Status { .. }
-            | Action::Create { .. }
-            | Action::Replace { .. }
-            | Action::Delete { .. }
-            | Action::Certify { .. } => None,
-        });
-        let addon = plan.actions.iter().find_map(|action| match action {
-            Action::Status { object, patch, .. } if object.kind == Kind::AddOn => {
-                let patch = patch.value();
-                let conditions = patch.pointer("/status/conditions")?.as_array()?;
-                Some(conditions.iter().map(word).collect())
-            }
-            Action::Status { .. }
-            | Action::Create { .. }
-            | Action::Replace { .. }
-            | Action::Delete { .. }
-            | Action::Certify { .. } => None,
-        });
+        let of_kind = |wanted: Kind| {
+            plan.actions.iter().filter_map(move |action| match action {
+                Action::Status { object, patch, .. } if object.kind == wanted => {
+                    let conditions = patch.value().pointer("/status/conditions")?.as_array()?;
+                    let conditions = conditions.iter().map(condition).collect();
+                    Some((object.namespace.to_string(), conditions))
+                }
+                Action::Status { .. }
+                | Action::Create { .. }
+                | Action::Replace { .. }
+                | Action::Delete { .. }
+                | Action::Certify { .. } => None,
+            })
+        };
         Self {
-            instances: each.collect(),
-            addon,
+            instances: of_kind(Kind::Instance).collect(),
+            addon: of_kind(Kind::AddOn).next().map(|(_, conditions)| conditions),
         }
     }
 
@@ -122,7 +110,7 @@ impl PlannedConditions {
             if passed == Some(kind) {
                 continue;
             }
-            let bad = |word: &&Word| {
+            let bad = |word: &&PlannedCondition| {
                 word.status != good
                     || kind == types::PROGRESSING && Reason::word_is(&word.reason, Class::Failed)
             };
@@ -138,8 +126,8 @@ impl PlannedConditions {
     }
 
     /// A dump may lack the roles that permissions are judged by: what registration has said there counts as it stands.
-    pub(super) fn words(&self, instance: &Instance) -> Vec<Word> {
-        let stored = instance.conditions.iter().map(|condition| Word {
+    pub(super) fn words(&self, instance: &Instance) -> Vec<PlannedCondition> {
+        let stored = instance.conditions.iter().map(|condition| PlannedCondition {
             kind: condition.kind.to_string(),
             status: condition.status,
             reason: condition.reason.to_string(),
@@ -152,26 +140,20 @@ impl PlannedConditions {
         let is_registration = |kind: &str| kind == types::REGISTRATION_APPLIED;
         let planned = planned.iter().filter(|word| !is_registration(&word.kind));
         let words = planned
-            .map(|word| Word {
-                kind: word.kind.clone(),
-                status: word.status,
-                reason: word.reason.clone(),
-                message: word.message.clone(),
-                since: word.since,
-            })
+            .cloned()
             .chain(stored.filter(|word| is_registration(&word.kind)));
         telling(words.collect())
     }
 }
 
 /// Where `Configured` says no more than that something is not configured, as OCM's manager does, it gets the words of the roll-up.
-fn telling(mut words: Vec<Word>) -> Vec<Word> {
+fn telling(mut words: Vec<PlannedCondition>) -> Vec<PlannedCondition> {
     let told = [types::STALLED, types::RECONCILING].into_iter().find_map(|kind| {
         let mut each = words.iter();
         let word = each.find(|word| word.kind == kind && word.status == Status::True)?;
         Some((word.reason.clone(), word.message.clone()))
     });
-    let is_mute = |word: &&mut Word| {
+    let is_mute = |word: &&mut PlannedCondition| {
         word.kind == types::CONFIGURED && *word.reason == Reason::ConfigurationsNotConfigured
     };
     if let (Some(word), Some((reason, message))) = (words.iter_mut().find(is_mute), told) {
@@ -180,9 +162,9 @@ fn telling(mut words: Vec<Word>) -> Vec<Word> {
     words
 }
 
-fn word(condition: &Value) -> Word {
+fn condition(condition: &Value) -> PlannedCondition {
     let text = |name: &str| condition.get(name).and_then(Value::as_str).unwrap_or_default();
-    Word {
+    PlannedCondition {
         kind: text("type").to_owned(),
         status: match text("status") {
             "True" => Status::True,
@@ -195,8 +177,8 @@ fn word(condition: &Value) -> Word {
     }
 }
 
-fn cause(doc: &'static CauseDoc, word: &Word) -> Cause {
-    let Word {
+fn cause(doc: &'static CauseDoc, word: &PlannedCondition) -> Cause {
+    let PlannedCondition {
         kind,
         status,
         reason,

@@ -8,24 +8,24 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 
 use super::answer::Cause;
-use super::said::PlannedConditions;
-use super::seats::Seats;
-use super::stages::Stages;
+use super::conditions::PlannedConditions;
+use super::placements::{DecidedGroup, DecidedPlacements};
+use super::stage::Stages;
 use super::{causes, command};
 use crate::offline::Hub;
-use plan::Wait;
+use plan::{Turn, Wait};
 use store::{Cluster, InstallStrategy, Status, View};
 
-/// What a cluster waits for, by the reason and the message of its condition and by its group.
-pub(super) type Turns = RefCell<BTreeMap<[String; 3], Cause>>;
+/// What clusters wait for that have the same places in the decisions.
+pub(super) type Turns = RefCell<BTreeMap<(Turn, Vec<DecidedGroup>), Cause>>;
 
 /// Everything that the chains of one add-on share.
-pub(super) struct Case<'a> {
+pub(super) struct Context<'a> {
     pub(super) hub: &'a Hub,
     pub(super) view: View<'a>,
     pub(super) waits: &'a [Wait],
-    pub(super) said: &'a PlannedConditions,
-    pub(super) seats: Seats,
+    pub(super) conditions: &'a PlannedConditions,
+    pub(super) decided: DecidedPlacements,
     /// The clusters from which the plan takes the add-on.
     pub(super) going: BTreeSet<String>,
     pub(super) now: Timestamp,
@@ -35,12 +35,12 @@ pub(super) struct Case<'a> {
     pub(super) turns: Turns,
 }
 
-impl Case<'_> {
+impl Context<'_> {
     /// Tells whether the add-on is to be installed on a cluster.
     pub(super) fn selects(&self, cluster: &str) -> bool {
         let addon = self.view.addon;
         match &addon.strategy {
-            InstallStrategy::Placements => self.seats.home(cluster).is_some(),
+            InstallStrategy::Placements => self.decided.home(cluster).is_some(),
             InstallStrategy::Labels(Some(selector)) => self
                 .view
                 .cluster(cluster)
@@ -58,7 +58,7 @@ impl Case<'_> {
         let until = self.now.saturating_add(hour).unwrap_or(self.now);
         let until = Timestamp::from_second(until.as_second()).unwrap_or(until);
         format!(
-            "kubectl annotate clustermanagementaddon {} --overwrite {}={until}",
+            "kubectl annotate --field-manager=ops clustermanagementaddon {} --overwrite {}={until}",
             command::quoted(&self.view.addon.name),
             store::terms::REMOVALS_ALLOWED_UNTIL
         )

@@ -5,17 +5,17 @@
 use serde_json::Value;
 
 use super::answer::{Cause, Grade};
-use super::case::Case;
 use super::causes;
 use super::command::{self, quoted};
-use super::seats::place;
+use super::context::Context;
+use super::placements::place;
 use api::names::annotations::{LIFECYCLE, LIFECYCLE_ADDON_MANAGER, LIFECYCLE_SELF, LIFECYCLE_TIDEGATE};
 use api::names::conditions::PLACEMENT_SATISFIED;
 use api::reason::Reason;
 use kubernetes::field::nearest;
 use store::{Fence, InstallStrategy, Kind, Lifecycle, ObjectKey, PlacementUse, terms};
 
-impl Case<'_> {
+impl Context<'_> {
     /// Returns why no cluster has the add-on, gets it or waits for it.
     pub(super) fn nobody(&self) -> Cause {
         let addon = self.view.addon;
@@ -97,7 +97,7 @@ impl Case<'_> {
                         format!(
                             "placement {} has decided for {} others",
                             place(used),
-                            self.seats.count(position)
+                            self.decided.count(position)
                         )
                     })
                     .collect();
@@ -152,7 +152,7 @@ impl Case<'_> {
         Cause::new(causes::OPTED_OUT, detail)
             .graded(Grade::Absent)
             .typing(format!(
-                "kubectl annotate managedcluster {} {change}",
+                "kubectl annotate --field-manager=ops managedcluster {} {change}",
                 quoted(cluster)
             ))
     }
@@ -190,7 +190,7 @@ impl Case<'_> {
             Some(Reason::RemovalHeld | Reason::ClustersAbsent | Reason::RemovalUnconfirmed) => is_held(),
             Some(_) | None => false,
         };
-        let (reason, message) = self.said.stalled(self.stated(), is_theirs)?;
+        let (reason, message) = self.conditions.stalled(self.stated(), is_theirs)?;
         let known = Reason::of(&reason);
         Some(match known {
             Some(Reason::ClustersStalled) => return None,
@@ -289,5 +289,5 @@ impl Case<'_> {
 }
 
 fn describe_placement(used: &PlacementUse) -> String {
-    command::describe("placement", (&used.namespace, &used.name))
+    command::describe("placement", &used.namespace, &used.name)
 }
