@@ -54,7 +54,7 @@ pub fn lint(files: &[File], now: Option<Timestamp>) -> Lint {
     let definitions = definitions();
     let schemas =
         |group: &str, resource: &str| definitions.get(&(group.to_owned(), resource.to_owned())).cloned();
-    let (notes, native) = admission::policy::lint(&set, (&schemas, &POLICY_RESOURCES), now);
+    let (notes, native) = admission::policy::lint(&set, &schemas, &POLICY_RESOURCES, now);
 
     let mut report = Report {
         unreadable: library.unreadable(),

@@ -9,7 +9,7 @@ use super::place::find;
 use kubernetes::field::Path;
 
 /// Returns the place of a letter of the text at a path; `at` counts the lines and columns of that text from 1.
-pub fn letter(root: &Node, path: &Path, at: Mark, lines: &Lines<'_>) -> Option<Span> {
+pub fn text_position(root: &Node, path: &Path, at: Mark, lines: &Lines<'_>) -> Option<Span> {
     let node = find(root, path)?;
     let Content::Scalar(value) = &node.content else {
         return None;
@@ -187,7 +187,7 @@ same: *x
     fn shown(name: &str, at: Mark) -> Option<String> {
         let reading = read(TEXT);
         let lines = Lines::of(TEXT);
-        let span = letter(
+        let span = text_position(
             &reading.documents[0],
             &Path::root().key(name.to_owned()),
             at,
