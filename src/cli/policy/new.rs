@@ -158,7 +158,8 @@ spec:
   # What may be read as variables.NAME below.
   variables:
     - name: team
-      expression: object.metadata.?labels[?'team'].orValue('')
+      # One label is read, not all: an update of another label of an old object is not refused.
+      expression: object.metadata.?labels.?team.orValue('')
   validations:
     - id: owned
       # What must be true.
@@ -167,7 +168,7 @@ spec:
       fieldPath: metadata.labels[team]
       message: must name the team that owns it
       suggestion: add the label team
-  # Deny refuses; Warn tells, and lets pass: a good way to begin.
+  # Deny refuses. Warn lets pass and warns: a good way to begin; in the test, deny is then warn.
   validationActions: [Deny]
 "
     )
