@@ -52,7 +52,7 @@ const CLUSTER: &str = "kubectl get managedcluster {cluster} -o yaml";
 /// The works of a cluster.
 pub const WORKS: &str = "kubectl get manifestwork -n {cluster} -o yaml";
 /// Tries the failed clusters of an upgrade again.
-pub const RETRY: &str = "kubectl annotate mcu {mcu} -n {namespace} --overwrite cluster.open-cluster-management.io/mcu-retry=\"$(date +%s)\"";
+pub const RETRY: &str = "kubectl annotate --field-manager=ops mcu {mcu} -n {namespace} --overwrite cluster.open-cluster-management.io/mcu-retry=\"$(date +%s)\"";
 
 struct Row {
     word: &'static str,
