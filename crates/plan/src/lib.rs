@@ -8,7 +8,6 @@ mod arrival;
 mod available;
 mod census;
 mod change_event;
-mod check;
 mod conditions;
 mod config;
 mod diff;
@@ -48,7 +47,6 @@ mod work;
 
 pub use addon::{addon, addon_with, addon_with_outlook, timeless, unread};
 pub use change_event::{Grade, Note};
-pub use check::check;
 pub use kept::{lost as lost_content, told as kept_in};
 pub use memo::Memo;
 pub use outlook::*;

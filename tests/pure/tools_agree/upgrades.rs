@@ -152,7 +152,7 @@ fn settle(world: &mut World, key: &ObjectKey) {
         let view = world.store.upgrade_view(&owner).expect("an upgrade");
         let plan = plan::upgrade::plan(&view, world.now);
         assert_eq!(
-            plan::upgrade::check(&view, &plan, world.now),
+            oracle::upgrade::check(&view, &plan, world.now),
             Vec::<String>::new()
         );
         assert_ne!(plan.finalizer, Some(Finalizer::Add), "it has one");

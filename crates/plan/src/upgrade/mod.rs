@@ -4,7 +4,6 @@
 //! must not be forgotten stands on the hub, so that a restart goes on where it was.
 
 mod blocked;
-mod check;
 mod events;
 mod forecast;
 mod gather;
@@ -22,7 +21,6 @@ mod told;
 pub mod works;
 mod writes;
 
-pub use check::check;
 pub use events::{Event, Grade};
 pub use forecast::{Basis, Course, CourseWave, forecast};
 pub use order::compare as natural_order;
@@ -30,6 +28,3 @@ pub use pace::Hold;
 pub use plan::{ClusterOutlook, Finalizer, Plan, Wait, plan, plan_with_outlook};
 pub use record::{ActionState, Phase, Record, State};
 pub use writes::{Revision, Write};
-
-#[cfg(test)]
-mod sim;

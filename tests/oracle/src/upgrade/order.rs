@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::facts::{Facts, entry, has_arrived, has_succeeded};
-use crate::upgrade::plan::Plan;
-use crate::upgrade::writes::Write;
+use plan::upgrade::Plan;
+use plan::upgrade::Write;
 use store::upgrade::Work;
 use store::upgrade::marks;
 

@@ -10,10 +10,10 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
-use crate::types::{Action, Plan};
 use api::hash::parse_config_spec_hash;
 use api::reason::Reason;
 use model::ProgressDeadline;
+use plan::{Action, Plan};
 use store::{
     ClusterConfigs, ConfigRef, ConfigType, Failures, Instance, Kind, Name, Reference, Signal, Status, View,
     Work,

@@ -6,9 +6,11 @@ mod counts;
 mod facts;
 mod order;
 #[cfg(test)]
+mod sim;
+#[cfg(test)]
 mod tests;
 
-use crate::upgrade::plan::Plan;
+use plan::upgrade::Plan;
 use store::upgrade::View;
 
 use facts::Facts;

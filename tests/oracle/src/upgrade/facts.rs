@@ -10,8 +10,8 @@ use api::cluster::{ManagedClustersUpgradeStatus, UpgradeClusterStatus};
 use kubernetes::field::Path;
 use model::upgrade::{UpgradeSpec, WindowState};
 
-use crate::upgrade::plan::Plan;
-use crate::upgrade::writes::Write;
+use plan::upgrade::Plan;
+use plan::upgrade::Write;
 use store::upgrade::{Applied, View, Work};
 
 /// What the checker looks at.

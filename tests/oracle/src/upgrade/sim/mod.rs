@@ -2,6 +2,7 @@
 //!
 //! Decides how clusters behave, never what a plan should be.
 
+mod forecasts;
 mod hub;
 mod properties;
 mod stories;

@@ -4,8 +4,8 @@
 
 use serde_json::Value;
 
-use crate::registration::CertificateDecision;
-use crate::types::Action;
+use plan::Action;
+use plan::CertificateDecision;
 use store::{
     AgentGroups, GrantContent, Kind, Name, ObjectKey, Purpose, Request, Stage, Unbindable, View,
     agent_groups, agent_user, agent_user_prefix, cluster_groups, terms, token_account, token_role,
@@ -181,7 +181,8 @@ pub(super) fn certified(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Plan, check};
+    use crate::check;
+    use plan::Plan;
     use serde_json::json;
     use store::{Event, Settings, Store};
 

@@ -12,8 +12,8 @@ use api::cluster::{ManagedClustersUpgradeSpec, ManagedClustersUpgradeStatus};
 use model::Name;
 use model::upgrade::PlacementKey;
 
-use crate::upgrade::plan::{Finalizer, Plan, plan};
-use crate::upgrade::writes::Write;
+use plan::upgrade::Write;
+use plan::upgrade::{Finalizer, Plan, plan};
 use store::upgrade::{Cluster, Refusal, Upgrade, View, Work};
 
 /// How a Job ends.

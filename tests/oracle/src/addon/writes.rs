@@ -8,8 +8,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::{beside, grants, kept, pace, pinned, removals, rolling, standing, unchanged, undone};
-use crate::types::{Action, Plan, Revision};
-use crate::work::is_hook_work;
+use plan::{Action, Plan, Revision};
 use store::{InstallStrategy, Instance, Kind, Name, ObjectKey, PlacementUse, View, terms};
 
 /// Returns every invariant that the plan breaks, as sentences.
@@ -49,6 +48,11 @@ pub fn check(view: &View<'_>, plan: &Plan, now: Timestamp) -> Vec<String> {
         }
     }
     broken
+}
+
+/// Whether a name is that of a work with hooks that run before an add-on is deleted.
+fn is_hook_work(addon: &str, name: &str) -> bool {
+    name.starts_with(&format!("addon-{addon}-pre-delete"))
 }
 
 fn verb(action: &Action) -> &'static str {

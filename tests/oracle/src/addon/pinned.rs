@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::types::{Action, Plan};
+use plan::{Action, Plan};
 use store::{ConfigRef, ConfigType, Kind, Name, ObjectKey, View, terms};
 
 type Hashes = BTreeMap<String, (ConfigRef, Name)>;

@@ -4,7 +4,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::types::{Action, Plan};
+use plan::{Action, Plan};
 use store::{InstallStrategy, Instance, Kind, Pace, RemovalBudget, View};
 
 /// How long a cluster must have been absent that was not seen to go.

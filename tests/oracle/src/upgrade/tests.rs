@@ -5,9 +5,9 @@
 use serde_json::{Value, json};
 
 use super::check;
-use crate::upgrade::plan::{Plan, plan};
 use crate::upgrade::sim::Hub;
-use crate::upgrade::writes::{Revision, Write};
+use plan::upgrade::{Plan, plan};
+use plan::upgrade::{Revision, Write};
 use store::upgrade::View;
 use store::upgrade::marks::Stage;
 

@@ -8,8 +8,8 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::{Hub, Job};
-use crate::upgrade::pace::Hold;
 use model::upgrade::PlacementKey;
+use plan::upgrade::Hold;
 
 pub(super) fn job(name: &str) -> Value {
     json!({"manifestWork": {"workload": {"manifests": [

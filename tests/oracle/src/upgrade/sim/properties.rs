@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::{Behaviour, Hub, Job, Life};
-use crate::upgrade::plan::plan;
+use plan::upgrade::plan;
 
 /// Something that happens.
 #[derive(Debug, Clone, Copy)]

@@ -6,8 +6,8 @@ use serde_json::json;
 
 use super::stories::{condition, counts, example, job, phase, with};
 use super::{Hub, Job, Life};
-use crate::upgrade::pace::Hold;
-use crate::upgrade::plan::plan;
+use plan::upgrade::Hold;
+use plan::upgrade::plan;
 use store::upgrade::Refusal;
 
 #[test]
