@@ -169,7 +169,7 @@ fn strategies<'s, 'a>(subject: &'s Subject<'a, Addon>) -> impl Iterator<Item = &
 
 fn for_each_block(subject: &Subject<'_, Addon>, mut check: impl FnMut(&Path, &RawBlock<'_>)) {
     for (path, strategy) in strategies(subject) {
-        for (kind, block) in strategy.blocks() {
+        for (kind, block) in &strategy.blocks {
             check(&path.key(kind.block()), block);
         }
     }

@@ -62,8 +62,8 @@ fn for_each_block(
         let Some((path, strategy)) = &placement.rollout else {
             continue;
         };
-        for (kind, block) in strategy.blocks() {
-            check(placement, kind, (&path.key(kind.block()), block));
+        for (kind, block) in &strategy.blocks {
+            check(placement, *kind, (&path.key(kind.block()), block));
         }
     }
 }
@@ -180,17 +180,16 @@ fn one_group(subject: &Subject<'_, Addon>, findings: &mut Findings) {
         let Some((path, strategy)) = &placement.rollout else {
             continue;
         };
-        if strategy.kind(path).ok() != Some(RolloutKind::ProgressivePerGroup) {
+        let Some(kind) = strategy.kind(path).ok().filter(|kind| kind.goes_by_group()) else {
             continue;
-        }
+        };
         let Some(facts) = decided(subject, placement) else {
             continue;
         };
         let count = facts.clusters.len();
         if facts.groups.len() == 1 && count > 1 {
             let detail = format!("all {count} clusters are one group and move at once");
-            let name = RolloutKind::ProgressivePerGroup.name();
-            let fault = Fault::of_text(Class::Invalid, name, detail);
+            let fault = Fault::of_text(Class::Invalid, kind.name(), detail);
             findings.warn(fault.at(path.key("type"), ONE_GROUP));
         }
     }
@@ -254,9 +253,8 @@ fn never_undone(subject: &Subject<'_, Addon>, findings: &mut Findings) {
             continue;
         }
         let why = if is_governed {
-            Some(
-                "spec.configuration.rolloutStrategy governs changes of spec.configuration, and knows no failures",
-            )
+            let why = "spec.configuration.rolloutStrategy governs changes of spec.configuration, and knows no failures";
+            Some(why.to_owned())
         } else {
             unstoppable(placement)
         };
@@ -267,20 +265,22 @@ fn never_undone(subject: &Subject<'_, Addon>, findings: &mut Findings) {
 }
 
 /// Returns why failures never stop the rollout over a placement; nothing of a strategy that is refused anyway.
-fn unstoppable(placement: &PlacementAt<'_>) -> Option<&'static str> {
-    const ALL: &str = "a rollout of type All only stops where all.maxFailures is above 0";
-    let Some((path, strategy)) = &placement.rollout else {
-        return Some(ALL);
+fn unstoppable(placement: &PlacementAt<'_>) -> Option<String> {
+    let (kind, tolerance) = match &placement.rollout {
+        None => (RolloutKind::default(), Tolerance::default()),
+        Some((path, strategy)) => {
+            let kind = strategy.kind(path).ok()?;
+            let mut blocks = strategy.blocks.iter();
+            let block = blocks.find(|(of, _)| *of == kind).map(|(_, block)| block);
+            let read = block.map(|block| block.tolerance(&path.key(kind.block())));
+            (kind, read.transpose().ok()?.unwrap_or_default())
+        }
     };
-    let kind = strategy.kind(path).ok()?;
-    let mut blocks = strategy.blocks();
-    let block = blocks.find(|(of, _)| *of == kind).map(|(_, block)| block);
-    let tolerance = match block {
-        Some(block) => block.tolerance(&path.key(kind.block())).ok()?,
-        None => Tolerance::default(),
-    };
-    if kind == RolloutKind::All && tolerance.of(usize::MAX) == 0 {
-        return Some(ALL);
+    if kind.stops_after(tolerance).is_none() {
+        let (name, block) = (kind.name(), kind.block());
+        return Some(format!(
+            "a rollout of type {name} only stops where {block}.maxFailures is above 0"
+        ));
     }
-    (tolerance.of(usize::MAX) == usize::MAX).then_some("maxFailures lets all clusters fail")
+    (tolerance.of(usize::MAX) == usize::MAX).then(|| "maxFailures lets all clusters fail".to_owned())
 }

@@ -11,7 +11,7 @@ use super::placements::{DecidedGroup, place};
 use super::stage::{Stage, deadline, stage, under_way_since};
 use super::turn::mandatory_text;
 use api::names::conditions;
-use model::{ConfigRollout, RolloutStrategy};
+use model::ConfigRollout;
 use store::{
     Cluster, ConfigRef, Fence, Instance, Kind, Lifecycle, ObjectKey, PlacementUse, Reference, Status, terms,
 };
@@ -127,11 +127,7 @@ impl Context<'_> {
     fn strategy(&self, used: &PlacementUse) -> String {
         let groups = match &used.rollout {
             Err(why) => return format!("the rollout strategy has no meaning: {why}"),
-            Ok(RolloutStrategy::All(_)) => &[][..],
-            Ok(
-                RolloutStrategy::Progressive { groups, .. }
-                | RolloutStrategy::ProgressivePerGroup { groups, .. },
-            ) => groups,
+            Ok(strategy) => &strategy.mandatory,
         };
         let key = ObjectKey::new(Kind::AddOn, "", self.view.addon.name.clone());
         let uses = self

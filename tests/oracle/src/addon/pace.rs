@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use super::approval::unapproved;
 use super::standing::{AssignedConfig, InstanceStanding, Terms, Written, assigned, is_same, standing, there};
 use super::undone;
-use model::{ConfigRollout, Limit, MandatoryGroup, Pace, ProgressDeadline, RolloutStrategy, Tolerance};
+use model::{ConfigRollout, Limit, MandatoryGroup, ProgressDeadline, RolloutStrategy, Tolerance};
 use store::{ClusterConfigs, ConfigRef, InstallStrategy, Instance, Name, PlacementUse, View};
 
 /// Returns every rollout that the plan drives too fast.
@@ -31,7 +31,11 @@ pub(super) fn broken(
         let per_group = view
             .placement(&by.namespace, &by.name)
             .and_then(|found| found.per_group);
-        let mut course = Course::of(strategy, per_group, paused);
+        let Some(mut course) = Course::of(strategy, per_group, paused) else {
+            let name = strategy.kind.name();
+            broken.push(format!("the strategy {name} is not known to this checker"));
+            continue;
+        };
         let goes_back = undone::goes_back(view, by, written);
         if goes_back {
             course = course.back();
@@ -190,33 +194,40 @@ impl Member<'_> {
 }
 
 impl<'v> Course<'v> {
-    fn of(strategy: &'v RolloutStrategy, per_group: Option<Limit>, paused: bool) -> Self {
-        let paced = |pace: &Pace| Self {
+    /// Returns nothing for a strategy that is not known here.
+    fn of(strategy: &'v RolloutStrategy, per_group: Option<Limit>, paused: bool) -> Option<Self> {
+        let RolloutStrategy {
+            kind,
+            mandatory,
+            limit,
+            pace,
+        } = strategy;
+        let paced = Self {
             paused,
-            mandatory: &[],
+            mandatory,
             limit: None,
             by_group: false,
             tolerance: Some(pace.tolerance),
             deadline: pace.deadline,
         };
         let given = |limit: Option<Limit>| limit.filter(|limit| *limit != Limit::All);
-        match strategy {
-            RolloutStrategy::All(pace) => Self {
+        Some(match kind.name() {
+            "All" => Self {
+                mandatory: &[],
                 // Zero is also what stands there where the spec sets nothing, and stops nothing.
                 tolerance: Some(pace.tolerance).filter(|tolerance| tolerance.of(100) > 0),
-                ..paced(pace)
+                ..paced
             },
-            RolloutStrategy::Progressive { groups, limit, pace } => Self {
-                mandatory: groups,
+            "Progressive" => Self {
                 limit: given(*limit).or_else(|| given(per_group)),
-                ..paced(pace)
+                ..paced
             },
-            RolloutStrategy::ProgressivePerGroup { groups, pace } => Self {
-                mandatory: groups,
+            "ProgressivePerGroup" => Self {
                 by_group: true,
-                ..paced(pace)
+                ..paced
             },
-        }
+            _ => return None,
+        })
     }
 
     /// On the way back no group goes first, no failure stops it, and no cluster is waited for without an end.
