@@ -99,7 +99,8 @@ impl<'v> Approvals<'v> {
     pub(super) fn mark(
         &self,
         candidates: &mut [Candidate<'_>],
-        (home, groups): (usize, &Groups<'_>),
+        home: usize,
+        groups: &Groups<'_>,
         done: &BTreeMap<usize, usize>,
     ) {
         let held: Vec<Option<Arc<Notice>>> = groups

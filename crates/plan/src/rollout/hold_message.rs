@@ -11,7 +11,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::config::{ConfigFault, Desired};
-use crate::few::Few;
+use crate::short_list::ShortList;
 use crate::types::{Turn, TurnSubject};
 use ::model::engine::{Course, Hold};
 use api::reason::Reason;
@@ -36,13 +36,13 @@ pub(crate) enum Attention {
 #[derive(Debug, Default)]
 pub(super) struct Awaited<'a> {
     /// Clusters on the way.
-    pub moving: Option<&'a Few>,
+    pub moving: Option<&'a ShortList>,
     /// Clusters that must stay successful for some time yet.
-    pub soaking: Option<&'a Few>,
+    pub soaking: Option<&'a ShortList>,
     /// Clusters that have stopped the rollout, by what they did.
-    pub culprits: Option<[(&'a Few, &'static str); 2]>,
+    pub culprits: Option<[(&'a ShortList, &'static str); 2]>,
     /// The decision groups that go first.
-    pub groups: Few,
+    pub groups: ShortList,
     /// The mandatory decision group that has stopped the rollout.
     pub mandatory: Option<&'a Name>,
 }
@@ -64,7 +64,7 @@ impl Awaited<'_> {
 }
 
 /// Lists clusters by what they do.
-pub(super) fn listed(each: &[(Option<&Few>, &str)]) -> String {
+pub(super) fn listed(each: &[(Option<&ShortList>, &str)]) -> String {
     let each = each.iter().filter_map(|(few, what)| {
         let few = (*few)?;
         (!few.is_empty()).then(|| format!("{few} ({what})"))
@@ -73,7 +73,7 @@ pub(super) fn listed(each: &[(Option<&Few>, &str)]) -> String {
 }
 
 /// Lists the clusters that have stopped a rollout.
-pub(crate) fn blamed(culprits: [(&Few, &str); 2]) -> String {
+pub(crate) fn blamed(culprits: [(&ShortList, &str); 2]) -> String {
     listed(&culprits.map(|(few, what)| (Some(few), what)))
 }
 
@@ -237,7 +237,7 @@ impl Notice {
     /// Other add-ons have to run on the cluster first: which of them do not, and how far each is.
     pub(super) fn prerequisites(names: &[&Name], told: &str) -> Self {
         let first = names.first().map(|name| TurnSubject::Dependency((*name).clone()));
-        let names: Few = names.iter().copied().collect();
+        let names: ShortList = names.iter().copied().collect();
         let head = "waits for add-ons that this one depends on";
         let message = format!("{head}: {names}");
         Self {
@@ -249,7 +249,7 @@ impl Notice {
 
     /// An add-on that this one depends on does not exist.
     pub(super) fn no_prerequisite(names: &[&Name]) -> Self {
-        let names: Few = names.iter().copied().collect();
+        let names: ShortList = names.iter().copied().collect();
         let message = format!(
             "depends on add-ons that do not exist, the cluster keeps what it has: {names}; correct the annotation {}",
             terms::DEPENDS_ON

@@ -4,20 +4,20 @@
 //! must not be forgotten stands on the hub, so that a restart goes on where it was.
 
 mod blocked;
+mod cluster_standing;
+mod cluster_works;
+mod conditions;
 mod events;
 mod forecast;
-mod gather;
 mod judge;
-mod memory;
 mod order;
 mod pace;
 mod plan;
 mod preview;
 mod record;
+mod run_memory;
 mod select;
-mod stand;
-mod summary;
-mod told;
+mod status;
 pub mod works;
 mod writes;
 

@@ -2,7 +2,7 @@
 //!
 //! Decides for how long a note stands that content was undone: while the specs want that very content, and no annotation asks for
 //! it to be tried again. What is wanted counts by its objects and hashes; a hash that is not known at the moment is no other
-//! content. Never decides that something is undone (`rollup`), and never writes.
+//! content. Never decides that something is undone (`addon_status`), and never writes.
 
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ pub(super) fn way(basis: Basis<'_, '_>, by: &PlacementUse, shared: &Effective) -
     let progression = progression(view.addon, by)?;
     let undone = progression
         .undone()
-        .filter(|undone| stands(view.addon, by, (undone, shared)));
+        .filter(|undone| stands(view.addon, by, undone, shared));
     if undone.is_none() && view.addon.on_failure.placement(&by.namespace, &by.name) == OnFailure::Stop {
         return None;
     }
@@ -66,7 +66,7 @@ fn progression<'v>(addon: &'v AddOn, by: &PlacementUse) -> Option<&'v Progressio
     noted.find(|one| one.namespace == by.namespace && one.name == by.name)
 }
 
-fn stands(addon: &AddOn, by: &PlacementUse, (undone, shared): (&Undone, &Effective)) -> bool {
+fn stands(addon: &AddOn, by: &PlacementUse, undone: &Undone, shared: &Effective) -> bool {
     let retried = addon.retried.placement(&by.namespace, &by.name);
     if retried.is_some_and(|at| undone.since < at) {
         return false;

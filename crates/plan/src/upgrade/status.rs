@@ -1,23 +1,17 @@
-//! What is told of an upgrade: counts, conditions and clusters, in the words of the proposal.
+//! The status of an upgrade without its conditions: counts and clusters, in the words of the proposal.
 //!
 //! Decides the status. Counts are cumulative, as the proposal's own example has them: who is complete was initialized.
 
 use std::collections::BTreeMap;
 
-use jiff::Timestamp;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-
-use api::Condition;
 use api::cluster::{
     ManagedClustersUpgradeStatus, UpgradeActionSummary, UpgradeClusterStatus, UpgradeSettled,
     UpgradeStateCounts, UpgradeSummary,
 };
-use api::reason::Reason;
 use model::Name;
 use model::upgrade::UpgradeSpec;
 
 use crate::upgrade::record::{ActionState, LONGEST_MESSAGE, Phase, Record, State};
-use crate::upgrade::summary::{self, Whole};
 
 /// How many clusters stand in the status one by one; the others by their names alone.
 const MOST_ENTRIES: usize = 500;
@@ -30,12 +24,12 @@ const MOST_HELD: usize = 100;
 
 pub(crate) type Records<'a> = BTreeMap<&'a Name, &'a Record>;
 
-fn count(number: usize) -> i64 {
+pub(super) fn count(number: usize) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
 /// Returns the counts of clusters.
-fn counts(records: &[&Record]) -> UpgradeSummary {
+pub(super) fn counts(records: &[&Record]) -> UpgradeSummary {
     let of = |state: State| count(records.iter().filter(|record| record.state == state).count());
     UpgradeSummary {
         total: count(records.len()),
@@ -98,144 +92,8 @@ pub(crate) fn all_done(records: &Records<'_>) -> bool {
     !records.is_empty() && records.values().all(|record| is_done(record))
 }
 
-fn is_done(record: &Record) -> bool {
+pub(super) fn is_done(record: &Record) -> bool {
     record.state == State::Complete && record.phase == Phase::Done
-}
-
-/// What the conditions say.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct StatusInput<'a> {
-    pub(crate) applied: bool,
-    pub(crate) generation: i64,
-    pub(crate) before: &'a [Condition],
-    pub(crate) whole: Whole<'a>,
-}
-
-/// Returns the conditions, in the order of the proposal.
-pub(crate) fn conditions(records: &Records<'_>, said: StatusInput<'_>, now: Timestamp) -> Vec<Condition> {
-    let all: Vec<&Record> = records.values().copied().collect();
-    let counts = counts(&all);
-    let done = all_done(records);
-    let has_ended = records.values().all(|record| record.has_ended());
-    let (selected, total) = (counts.total > 0, counts.total);
-    let in_progress = counts.partial_upgrade > 0;
-    let begun = counts.initialized;
-    let complete = count(records.values().filter(|record| is_done(record)).count());
-    let said_or = |holds: bool, message: &str, missing: String| {
-        if holds { message.to_owned() } else { missing }
-    };
-    let each = [
-        Some(row(
-            "Selected",
-            selected,
-            if selected {
-                Reason::ManagedClustersSelected
-            } else {
-                Reason::ManagedClustersNotSelected
-            },
-            said_or(
-                selected,
-                &format!("ManagedClusters upgrade select {total} clusters"),
-                "no cluster is selected: neither the placements nor the clusterSelector select one"
-                    .to_owned(),
-            ),
-        )),
-        Some(row(
-            "Applied",
-            said.applied,
-            Reason::ManagedClustersUpgradeApplied,
-            said_or(
-                said.applied,
-                "ManagedClusters upgrade applied",
-                "neither the pre-upgrade action nor the upgrade is applied on any cluster".to_owned(),
-            ),
-        )),
-        Some(row(
-            "InProgress",
-            in_progress,
-            if has_ended && selected {
-                Reason::ManagedClustersUpgradeComplete
-            } else {
-                Reason::ManagedClustersUpgradeInProgress
-            },
-            said_or(
-                in_progress,
-                "ManagedClusters upgrade InProgress",
-                format!(
-                    "no cluster is upgrading: {begun} of {total} clusters have started, {complete} are complete"
-                ),
-            ),
-        )),
-        Some(row(
-            "Complete",
-            done,
-            Reason::ManagedClustersUpgradeComplete,
-            said_or(
-                done,
-                "ManagedClusters upgrade Complete",
-                format!("{complete} of {total} clusters are complete"),
-            ),
-        )),
-        failed(counts.failed, said.before),
-    ];
-    each.into_iter()
-        .flatten()
-        .chain(summary::rows(records, said.whole))
-        .map(|row| row.since(said, now))
-        .collect()
-}
-
-/// Of failures nothing is said until there is one.
-fn failed(count: i64, before: &[Condition]) -> Option<Row> {
-    let was_told = before.iter().any(|one| one.type_ == "Failed");
-    if count > 0 {
-        let message = format!("ManagedClusters upgrade failed, count: {count}");
-        return Some(row("Failed", true, Reason::ManagedClustersUpgradeFailed, message));
-    }
-    was_told.then(|| {
-        row(
-            "Failed",
-            false,
-            Reason::NoFailure,
-            "no cluster has failed".to_owned(),
-        )
-    })
-}
-
-pub(crate) struct Row {
-    kind: &'static str,
-    holds: bool,
-    reason: Reason,
-    message: String,
-}
-
-/// A condition that is to be told.
-pub(crate) fn row(kind: &'static str, holds: bool, reason: Reason, message: String) -> Row {
-    Row {
-        kind,
-        holds,
-        reason,
-        message,
-    }
-}
-
-impl Row {
-    /// The time is that of the last change of the status, and of nothing else.
-    fn since(self, said: StatusInput<'_>, now: Timestamp) -> Condition {
-        let status = if self.holds { "True" } else { "False" };
-        let before = said
-            .before
-            .iter()
-            .find(|one| one.type_ == self.kind && one.status == status);
-        Condition {
-            type_: self.kind.to_owned(),
-            status: status.to_owned(),
-            reason: self.reason.to_string(),
-            message: self.message,
-            observed_generation: Some(said.generation),
-            last_transition_time: before.map_or(Time(now), |before| before.last_transition_time.clone()),
-        }
-    }
 }
 
 /// Puts the clusters into a status: those on their way and those that go first always, then failures, holds, and the last that were done.
@@ -300,47 +158,5 @@ fn rank(record: &Record) -> Rank {
         (State::Complete, phase) if phase != Phase::Done => Rank::Always,
         (State::Complete | State::Failed, _) if record.canary => Rank::Always,
         (State::Complete | State::Failed, _) => Rank::Ended,
-    }
-}
-
-/// Returns the conditions of an upgrade that has no meaning: those that were told, with the reason why nothing is selected.
-pub(crate) fn misunderstood(
-    before: &[Condition],
-    message: &str,
-    generation: i64,
-    now: Timestamp,
-) -> Vec<Condition> {
-    let selected = row("Selected", false, Reason::SpecInvalid, message.to_owned());
-    let said = halted(before, generation);
-    let others = stalled(before, (Reason::SpecInvalid, message), generation, now);
-    let others = others.into_iter().filter(|one| one.type_ != "Selected");
-    std::iter::once(selected.since(said, now)).chain(others).collect()
-}
-
-/// Returns the conditions of an upgrade that stands still for a reason outside of its clusters: those that were told, and the reason.
-fn stalled(
-    before: &[Condition],
-    (reason, message): (Reason, &str),
-    generation: i64,
-    now: Timestamp,
-) -> Vec<Condition> {
-    let others = before
-        .iter()
-        .filter(|one| !["Ready", "Reconciling", "Stalled"].contains(&one.type_.as_str()))
-        .cloned();
-    let summary = ["Ready", "Reconciling", "Stalled"]
-        .map(|kind| row(kind, kind == "Stalled", reason, message.to_owned()));
-    let said = halted(before, generation);
-    others
-        .chain(summary.into_iter().map(|row| row.since(said, now)))
-        .collect()
-}
-
-fn halted(before: &[Condition], generation: i64) -> StatusInput<'_> {
-    StatusInput {
-        applied: false,
-        generation,
-        before,
-        whole: Whole::HALTED,
     }
 }

@@ -1,6 +1,6 @@
 //! Where the clusters of a placement go: forth to what the specs want, or back to what was last known to be good.
 //!
-//! Decides how they go back, and who goes first there. Never decides that they do (`config::back`).
+//! Decides how they go back, and who goes first there. Never decides that they do (`config::way_back`).
 
 use super::candidate::Candidate;
 use crate::config::WayBack;
@@ -9,14 +9,14 @@ use store::{Name, Reference};
 
 /// Where the clusters of a placement go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Heading {
+pub(super) enum Direction {
     /// To what the specs want.
     Forth,
     /// To what was last known to be good.
     Back,
 }
 
-impl From<&Option<WayBack>> for Heading {
+impl From<&Option<WayBack>> for Direction {
     fn from(way: &Option<WayBack>) -> Self {
         match way.as_ref().and_then(|way| way.undone.as_ref()) {
             Some(_) => Self::Back,
@@ -25,7 +25,7 @@ impl From<&Option<WayBack>> for Heading {
     }
 }
 
-impl Heading {
+impl Direction {
     /// Returns the course of those who go there.
     pub(super) fn course(self, course: Course) -> Course {
         match self {

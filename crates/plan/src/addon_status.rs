@@ -6,11 +6,11 @@ use jiff::Timestamp;
 
 use super::conditions::{Wish, merge};
 use super::config::{Configs, Effective};
-use super::few::Few;
 use super::install::{DecisionState, Selected, Wanted};
-use super::instance_state::PROGRESSING;
 use super::rollout::{Asked, Counts, Placed, REASONS, Undo, failures, known_good};
+use super::short_list::ShortList;
 use super::types::earliest;
+use crate::conditions::progressing::PROGRESSING;
 use api::reason::Reason;
 use model::OnFailure;
 use store::{
@@ -75,9 +75,9 @@ pub(super) fn summary(
         let ways = configs.inherited.iter().zip(&configs.back);
         let each = wanted.placements.iter().zip(ways).zip(placed);
         let each = each.map(|((selected, (inherited, way)), placed)| {
-            let undo = Undo::of(view, selected, (inherited, way.as_ref()), placed, now);
+            let undo = Undo::of(view, selected, inherited, way.as_ref(), placed, now);
             recheck_at = earliest(recheck_at, undo.recheck_at());
-            progression(view, (selected, inherited), placed, &undo, now)
+            progression(view, selected, inherited, placed, &undo, now)
         });
         Some(each.collect())
     } else {
@@ -113,7 +113,8 @@ pub(super) fn unchanged(view: &View<'_>) -> Summary {
 
 fn progression(
     view: &View<'_>,
-    (selected, inherited): (&Selected<'_>, &Effective),
+    selected: &Selected<'_>,
+    inherited: &Effective,
     placed: &Placed,
     undo: &Undo<'_>,
     now: Timestamp,
@@ -136,7 +137,7 @@ fn progression(
     } else {
         let proved = is_proved.then(|| inherited.pinned()).flatten();
         let good = || proved.or_else(|| old?.known_good());
-        let more = stalled((selected, placed), undo, done)
+        let more = stalled(selected, placed, undo, done)
             .into_iter()
             .chain(paused(selected, placed))
             .chain(
@@ -276,7 +277,7 @@ fn figures(selected: usize, placed: &Placed, how: &str) -> String {
 
 /// What OCM's sentence does not tell.
 fn details(placed: &Placed, blocked_by: &str) -> [Option<String>; 7] {
-    let few = |what: &str, few: &Few| (!few.is_empty()).then(|| format!("{what}: {few}"));
+    let few = |what: &str, few: &ShortList| (!few.is_empty()).then(|| format!("{what}: {few}"));
     let blocked = placed.blocked;
     let asked = placed.asked.as_ref().filter(|asked| asked.waiting() > 0);
     let unapproved = asked.map_or(0, Asked::waiting);
@@ -304,19 +305,15 @@ fn details(placed: &Placed, blocked_by: &str) -> [Option<String>; 7] {
 
 /// How many clusters wait for an approval, and of what.
 fn approval(asked: &Asked) -> String {
-    let groups: Few = asked.now().map(|group| &group.name).collect();
+    let groups: ShortList = asked.now().map(|group| &group.name).collect();
     let (waiting, hash) = (asked.waiting(), &asked.hash);
     format!("{waiting} wait for an approval of {hash} for decision group {groups}")
 }
 
 /// Says what no amount of waiting changes.
-fn stalled(
-    (selected, placed): (&Selected<'_>, &Placed),
-    undo: &Undo<'_>,
-    done: bool,
-) -> Option<Wish<'static>> {
+fn stalled(selected: &Selected<'_>, placed: &Placed, undo: &Undo<'_>, done: bool) -> Option<Wish<'static>> {
     let (namespace, name) = (&selected.by.namespace, &selected.by.name);
-    let (reason, message) = match (selected.known, &placed.bar, placed.breach) {
+    let (reason, message) = match (selected.known, &placed.blocker, placed.breach) {
         (DecisionState::NoPlacement, _, _) => (
             Reason::PlacementNotFound,
             format!("placement {namespace}/{name} does not exist"),
@@ -325,7 +322,7 @@ fn stalled(
             Reason::DecisionNotFound,
             format!("placement {namespace}/{name} is not decided yet"),
         ),
-        (DecisionState::Decided, Some(bar), _) => (bar.reason, bar.message.to_string()),
+        (DecisionState::Decided, Some(blocker), _) => (blocker.reason, blocker.message.to_string()),
         (DecisionState::Decided, None, _) if let Some(told) = undo.stalled(placed, done) => told,
         (DecisionState::Decided, None, Some(breach)) if placed.counts.waiting > 0 => (
             Reason::TooManyFailures,

@@ -5,10 +5,10 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::member::{Member, Step};
-use crate::conditions::Wish;
-use crate::instance_state::PROGRESSING;
-use crate::state::State;
+use super::Wish;
+use super::progressing::PROGRESSING;
+use super::state::State;
+use crate::rollout::{Member, Step};
 use ::model::engine::end;
 use api::reason::{Class, Reason};
 use store::terms::{ASSIGNED, MERGED};
@@ -87,13 +87,13 @@ fn ends_trouble(member: &Member<'_>, now: Timestamp) -> bool {
 
 /// Returns whether the agent has yet to confirm what was assigned last. That the hashes say so is not enough: what goes back to
 /// the configuration that was confirmed before the last one may run with either.
-pub(super) fn is_open(instance: &Instance) -> bool {
+pub(crate) fn is_open(instance: &Instance) -> bool {
     let recorded = instance.condition(ASSIGNED);
     recorded.is_some_and(|recorded| *recorded.reason == Reason::ConfigurationsAssigned)
 }
 
 /// Returns since when an instance is assigned what it is assigned.
-pub(super) fn assigned_at(instance: &Instance, now: Timestamp) -> Timestamp {
+pub(crate) fn assigned_at(instance: &Instance, now: Timestamp) -> Timestamp {
     let recorded = instance.condition(ASSIGNED).and_then(Condition::since);
     let running = || {
         let progressing = instance.condition(PROGRESSING)?;
@@ -103,7 +103,7 @@ pub(super) fn assigned_at(instance: &Instance, now: Timestamp) -> Timestamp {
 }
 
 /// Returns since when the agent has confirmed what is assigned, as far as a condition records it.
-pub(super) fn confirmed_at(instance: &Instance) -> Timestamp {
+pub(crate) fn confirmed_at(instance: &Instance) -> Timestamp {
     let since = |kind: &str| instance.condition(kind).and_then(Condition::since);
     since(ASSIGNED)
         .or_else(|| since(PROGRESSING))

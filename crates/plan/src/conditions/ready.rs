@@ -5,28 +5,18 @@
 
 use std::borrow::Cow;
 
-use super::arrival::Arrival;
-use super::census::{Content, InstanceTally};
-use super::conditions::Wish;
-use super::rollout::{Attention, Notice};
+use super::Wish;
+use super::reconciling::Arrival;
+use super::stalled::Stuck;
 use super::state::{Outcome, State, Words};
+use crate::census::{Content, InstanceTally};
+use crate::rollout::{Attention, Notice};
 use api::reason::Reason;
 use store::Status;
 
-/// Something that only a human can change.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Stuck {
-    /// The reason of `Stalled`.
-    pub reason: Reason,
-    /// The whole sentence.
-    pub message: String,
-    /// Whether no other condition has that sentence.
-    pub is_news: bool,
-}
-
 /// What the roll-up of an instance is made from.
 #[derive(Debug)]
-pub(super) struct RollUpInput<'a> {
+pub(crate) struct RollUpInput<'a> {
     /// Why it keeps what it has.
     pub notice: Option<&'a Notice>,
     /// How far it is.
@@ -49,7 +39,7 @@ pub(super) struct RollUpInput<'a> {
 
 /// What other conditions do not tell, so that the roll-up has to.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Aside<'a> {
+pub(crate) struct Aside<'a> {
     /// Whether the other conditions have only Open Cluster Management's words.
     pub is_ocm: bool,
     /// The message of `Progressing`, which is not written a second time.
@@ -86,7 +76,7 @@ impl<'a> RollUpInput<'a> {
 
     /// Returns `Ready`, `Reconciling` and `Stalled`. Who waits for a turn is not ready for what it should have; who is
     /// meant to keep what it has is.
-    pub(super) fn wishes(&self) -> [Wish<'a>; 3] {
+    pub(crate) fn wishes(&self) -> [Wish<'a>; 3] {
         let ready =
             |reason: Reason, message: Cow<'a, str>| Wish::new("Ready", Status::False, reason, message);
         let settled = Wish::new("Reconciling", Status::False, Reason::Settled, "");
@@ -173,7 +163,7 @@ impl<'a> RollUpInput<'a> {
     }
 
     /// Returns how the instance counts for the add-on; the conditions above say the same in words.
-    pub(super) fn standing(&self) -> InstanceTally {
+    pub(crate) fn standing(&self) -> InstanceTally {
         if let Some(stuck) = self.stuck {
             return match self.arrival {
                 Some(_) => InstanceTally::Waiting(stuck.reason),

@@ -4,8 +4,8 @@
 
 use model::Name;
 
-use crate::upgrade::memory::Memory;
-use crate::upgrade::stand::Works;
+use crate::upgrade::cluster_standing::Works;
+use crate::upgrade::run_memory::Memory;
 use store::upgrade::View;
 use store::upgrade::marks::Stage;
 

@@ -16,7 +16,7 @@ use store::{Config, ConfigRef, KeptContent, Kind, Name, ObjectKey, Place, View, 
 pub(crate) const MOST: usize = 10;
 /// A larger content is not copied: a hub stores no object above 1.5 MiB, and there are several copies.
 const LARGEST: usize = 512 * 1024;
-/// Room for the digits behind the name of an add-on in the name of an object.
+/// SizeBudget for the digits behind the name of an add-on in the name of an object.
 const LONGEST_NAME: usize = 200;
 /// The longest value of a label.
 const LONGEST_LABEL: usize = 63;
@@ -61,9 +61,9 @@ pub(super) fn actions(view: &View<'_>) -> Vec<Action> {
                 None if view.lacks_namespace(&place.0) => {}
                 None => {
                     last = last.saturating_add(1);
-                    actions.push(create(view, &place, (wanted, last)));
+                    actions.push(create(view, &place, wanted, last));
                 }
-                Some(known) if is_copy(known, (config, hash), &wanted) || known.meta.deleting => {}
+                Some(known) if is_copy(known, config, hash, &wanted) || known.meta.deleting => {}
                 // Another object in its place: the next plan makes the copy.
                 Some(known) => actions.push(delete(&place, known, "it is not the content that was kept")),
             }
@@ -110,7 +110,7 @@ fn kind(config: &ConfigRef) -> Option<Kind> {
 }
 
 /// Whether an object is the copy that would be made now, or says for the same reason why there is none.
-fn is_copy(known: &KeptContent, (config, hash): (&ConfigRef, &Name), wanted: &Value) -> bool {
+fn is_copy(known: &KeptContent, config: &ConfigRef, hash: &Name, wanted: &Value) -> bool {
     match &known.content {
         Ok((of, content)) => of == config && content.hash == *hash,
         Err(why) => wanted.get(terms::NOT_KEPT).and_then(Value::as_str) == Some(why),
@@ -154,7 +154,7 @@ fn holds_secret(value: &Value) -> bool {
     }
 }
 
-fn create(view: &View<'_>, place: &Place, (data, revision): (Value, i64)) -> Action {
+fn create(view: &View<'_>, place: &Place, data: Value, revision: i64) -> Action {
     let addon = &view.addon.name;
     let label = if addon.len() > LONGEST_LABEL { "" } else { &**addon };
     Action::Create {

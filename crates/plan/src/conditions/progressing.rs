@@ -1,4 +1,4 @@
-//! The state of one instance, judged from its works.
+//! Whether an instance is on its way: its state, judged from its works.
 //!
 //! Decides phase and outcome. An agent that says it failed is believed at once; nothing is called done before the agent
 //! has confirmed the very content that is assigned. Never writes words (`state.rs`).
@@ -6,26 +6,23 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::config::Trouble;
-use super::rollout::{Member, Step, Trial};
+use super::manifest_applied::{HOSTING_MANIFEST_APPLIED, MANIFEST_APPLIED};
 use super::state::{Outcome, Phase, State};
-use super::types::{Wait, WaitOn};
-use super::version::{self, goes_down};
-use super::work::{Body, Rendering, deployed_works};
+use crate::config::Trouble;
+use crate::rollout::{Member, Step, Trial};
+use crate::types::{Wait, WaitOn};
+use crate::version::{self, goes_down};
+use crate::work::{Body, Rendering, deployed_works};
 use api::hash::{ConfigKey, parse_config_spec_hash};
 use api::reason::{Class, Reason};
 use store::{ConfigRef, Failures, Instance, Reference, Signal, Status, View, Vocabulary, Work};
 
-/// Condition that the deploying program reports.
-pub(super) const MANIFEST_APPLIED: &str = "ManifestApplied";
-/// The same for a hosting cluster.
-pub(super) const HOSTING_MANIFEST_APPLIED: &str = "HostingManifestApplied";
 /// Condition that tells how far the instance is.
-pub(super) const PROGRESSING: &str = "Progressing";
+pub(crate) const PROGRESSING: &str = "Progressing";
 const NOT_READY: &str = "work is not ready";
 
 /// Returns the state of an instance.
-pub(super) fn state(
+pub(crate) fn state(
     view: &View<'_>,
     member: &Member<'_>,
     rendering: &Rendering<'_>,
@@ -133,7 +130,7 @@ fn has_assigned_works(view: &View<'_>, member: &Member<'_>) -> bool {
 
 /// Returns whether the agents have confirmed the present generation of every work, and the works are of what is assigned. Where
 /// there is no work, one that is `deployed` from a template has yet to get it, and for others no agent is waited for.
-pub(super) fn is_confirmed(view: &View<'_>, instance: &Instance, deployed: bool) -> bool {
+pub(crate) fn is_confirmed(view: &View<'_>, instance: &Instance, deployed: bool) -> bool {
     let mut works = deployed_works(view, instance).peekable();
     (works.peek().is_some() || !deployed)
         && works.all(|work| carries(work, &instance.references) && reported(work) == Outcome::Succeeded)
@@ -149,12 +146,12 @@ fn confirmed(instance: &Instance, body: &Body<'_>) -> Outcome {
 }
 
 /// Returns whether the agent has applied the present generation of a work, and it is there.
-pub(super) fn is_ready(work: &Work) -> bool {
+pub(crate) fn is_ready(work: &Work) -> bool {
     reported(work) == Outcome::Succeeded
 }
 
 /// Returns why an agent could not apply the present generation of a work, in its words.
-pub(super) fn complaint(work: &Work) -> Option<String> {
+pub(crate) fn complaint(work: &Work) -> Option<String> {
     match reported(work) {
         Outcome::Failed(words) => Some(words),
         Outcome::Running(_) | Outcome::Succeeded => None,
@@ -178,7 +175,7 @@ pub(crate) fn reported(work: &Work) -> Outcome {
 }
 
 /// Returns why a work could not be applied, in the words of its agent.
-pub(super) fn apply_failure(work: &Work) -> String {
+pub(crate) fn apply_failure(work: &Work) -> String {
     let said = work
         .applied
         .as_ref()
@@ -222,7 +219,7 @@ fn foreign(view: &View<'_>, member: &Member<'_>) -> Foreign {
 }
 
 /// Returns whether the hashes that a work carries are the assigned ones, whichever program wrote them.
-pub(super) fn carries(work: &Work, assigned: &[Reference]) -> bool {
+pub(crate) fn carries(work: &Work, assigned: &[Reference]) -> bool {
     let hashes = &*work.hashes;
     if hashes.is_empty() {
         return assigned.is_empty();

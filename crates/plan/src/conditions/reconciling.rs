@@ -6,24 +6,25 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::conditions::Wish;
+use super::Wish;
 use api::reason::{Class, Reason};
 use store::{Condition, Settings, Status};
 
 /// An absence that is waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Arrival {
+pub(crate) struct Arrival {
     /// Since when.
     since: Timestamp,
     /// When a human has to act.
-    pub(super) until: Timestamp,
+    pub(crate) until: Timestamp,
 }
 
 impl Arrival {
     /// Returns the wait for what `reason` says is absent; nothing when it is no absence, or has been waited for.
-    pub(super) fn of(
+    pub(crate) fn of(
         reason: Reason,
-        (conditions, generation): (&[Condition], i64),
+        conditions: &[Condition],
+        generation: i64,
         settings: &Settings,
         now: Timestamp,
     ) -> Option<Self> {
@@ -45,7 +46,7 @@ impl Arrival {
     }
 
     /// Returns the condition that says so.
-    pub(super) fn wish(self, reason: Reason, message: &str) -> Wish<'_> {
+    pub(crate) fn wish(self, reason: Reason, message: &str) -> Wish<'_> {
         Wish::new("Reconciling", Status::True, reason, message).since(self.since)
     }
 }

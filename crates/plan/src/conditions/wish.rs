@@ -13,7 +13,7 @@ use store::{Condition, ConditionText, Name, Status};
 
 /// What a condition should say.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Wish<'a> {
+pub(crate) struct Wish<'a> {
     kind: &'static str,
     status: Status,
     reason: Reason,
@@ -29,7 +29,7 @@ pub(super) struct Wish<'a> {
 const LONGEST: usize = 32_000;
 
 impl<'a> Wish<'a> {
-    pub(super) fn new(
+    pub(crate) fn new(
         kind: &'static str,
         status: Status,
         reason: Reason,
@@ -47,7 +47,7 @@ impl<'a> Wish<'a> {
     }
 
     /// Gives the condition a time of its own, for the few that record when something began although the status stays.
-    pub(super) fn since(self, since: Timestamp) -> Self {
+    pub(crate) fn since(self, since: Timestamp) -> Self {
         Self {
             since: Some(since),
             ..self
@@ -55,7 +55,7 @@ impl<'a> Wish<'a> {
     }
 
     /// Gives the condition a time where it has none of its own.
-    pub(super) fn since_unless_given(self, since: Timestamp) -> Self {
+    pub(crate) fn since_unless_given(self, since: Timestamp) -> Self {
         Self {
             since: self.since.or(Some(since)),
             ..self
@@ -63,13 +63,13 @@ impl<'a> Wish<'a> {
     }
 
     /// Returns the same wish with a reason that another program has given; an empty one does not count.
-    pub(super) fn quoting(mut self, reason: &'a str) -> Self {
+    pub(crate) fn quoting(mut self, reason: &'a str) -> Self {
         self.quoted = Some(reason).filter(|reason| !reason.is_empty());
         self
     }
 
     /// Returns the same wish without `observedGeneration` where that is what the operator chose.
-    pub(super) fn bare_if(self, bare: bool) -> Self {
+    pub(crate) fn bare_if(self, bare: bool) -> Self {
         Self { bare, ..self }
     }
 
@@ -77,15 +77,15 @@ impl<'a> Wish<'a> {
         present.filter(|_| !self.bare)
     }
 
-    pub(super) fn kind(&self) -> &'static str {
+    pub(crate) fn kind(&self) -> &'static str {
         self.kind
     }
 
-    pub(super) fn status(&self) -> Status {
+    pub(crate) fn status(&self) -> Status {
         self.status
     }
 
-    pub(super) fn reason(&self) -> Reason {
+    pub(crate) fn reason(&self) -> Reason {
         self.reason
     }
 
@@ -93,7 +93,7 @@ impl<'a> Wish<'a> {
         self.quoted.unwrap_or(self.reason.as_str())
     }
 
-    pub(super) fn message(&self) -> &str {
+    pub(crate) fn message(&self) -> &str {
         &self.message
     }
 }
@@ -106,7 +106,7 @@ fn cut(message: Cow<'_, str>) -> Cow<'_, str> {
 }
 
 /// Returns the conditions after `wishes`, in a stable order: what is there keeps its place. Borrowed when nothing changes.
-pub(super) fn merge<'o>(
+pub(crate) fn merge<'o>(
     observed: &'o [Condition],
     wishes: &[Wish<'_>],
     generation: Option<i64>,
@@ -153,7 +153,7 @@ fn fulfil(wish: &Wish<'_>, old: Option<&Condition>, generation: Option<i64>, now
 }
 
 /// Returns the conditions as JSON.
-pub(super) fn render(conditions: &[Condition]) -> Value {
+pub(crate) fn render(conditions: &[Condition]) -> Value {
     conditions.iter().map(render_one).collect()
 }
 

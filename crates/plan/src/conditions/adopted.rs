@@ -5,16 +5,16 @@
 
 use std::collections::BTreeSet;
 
-use super::conditions::Wish;
-use super::types::{Wait, WaitOn};
+use super::Wish;
+use crate::types::{Wait, WaitOn};
 use api::reason::Reason;
 use store::{Instance, Name, Status, View};
 
 /// Condition of an instance that another field manager applies.
-pub(super) const ADOPTED: &str = "Adopted";
+pub(crate) const ADOPTED: &str = "Adopted";
 
 /// Returns the condition, if there is anything to say. `kept` are the clusters that nothing selects.
-pub(super) fn adopted(view: &View<'_>, instance: &Instance, kept: &BTreeSet<Name>) -> Option<Wish<'static>> {
+pub(crate) fn adopted(view: &View<'_>, instance: &Instance, kept: &BTreeSet<Name>) -> Option<Wish<'static>> {
     let manager = &instance.claims.adopter;
     if kept.contains(&instance.cluster) {
         let told = Wait::addon(WaitOn::Adopted(manager.clone())).to_string();

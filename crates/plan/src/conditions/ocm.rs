@@ -1,22 +1,19 @@
 //! The words of current Open Cluster Management's add-on manager, to the letter: `docs/ocm/compat.md` has the table.
 //!
 //! Decides `Configured` and `Progressing` of an instance where the operator chose them (`--compat ocm`), and which conditions name no
-//! generation then. Never decides what happens: the state and the rollout do (`instance_state.rs`, `rollout/`).
+//! generation then. Never decides what happens: the state and the rollout do (`progressing.rs`, `rollout/`).
 
+use super::Wish;
 use super::available::AVAILABLE;
-use super::conditions::Wish;
-use super::instance_state::{
-    self, HOSTING_MANIFEST_APPLIED, MANIFEST_APPLIED, PROGRESSING, carries, is_ready,
-};
-use super::rollout::Member;
+use super::configured::CONFIGURED;
+use super::manifest_applied::{HOSTING_MANIFEST_APPLIED, MANIFEST_APPLIED};
+use super::progressing::{self, PROGRESSING, carries, is_ready};
 use super::state::{Outcome, Phase, State, Words};
-use super::work::deployed_works;
+use crate::rollout::Member;
+use crate::work::deployed_works;
 use api::names::conditions;
 use api::reason::Reason;
 use store::{ConfigType, Failures, Instance, Reference, Status, View, Vocabulary};
-
-/// Condition that tells whether the configurations have been handed out.
-pub(super) const CONFIGURED: &str = "Configured";
 
 /// The conditions in which Open Cluster Management names no generation.
 const BARE: [&str; 8] = [
@@ -31,7 +28,7 @@ const BARE: [&str; 8] = [
 ];
 
 /// Returns the wishes without `observedGeneration` where Open Cluster Management has none, if that is what the operator chose.
-pub(super) fn bared<'a>(view: &View<'_>, wishes: Vec<Wish<'a>>) -> Vec<Wish<'a>> {
+pub(crate) fn bared<'a>(view: &View<'_>, wishes: Vec<Wish<'a>>) -> Vec<Wish<'a>> {
     if !view.settings().is_ocm() {
         return wishes;
     }
@@ -43,12 +40,12 @@ pub(super) fn bared<'a>(view: &View<'_>, wishes: Vec<Wish<'a>>) -> Vec<Wish<'a>>
 }
 
 /// Returns whether `Progressing` is told in Open Cluster Management's words to the letter.
-pub(super) fn tells_progress(view: &View<'_>) -> bool {
+pub(crate) fn tells_progress(view: &View<'_>) -> bool {
     view.settings().is_ocm() && view.settings().reasons == Vocabulary::Ocm
 }
 
 /// Returns `Configured`; `None` leaves what stands there: who is neither on the way nor there has nothing new to say.
-pub(super) fn configured(member: &Member<'_>) -> Option<Wish<'static>> {
+pub(crate) fn configured(member: &Member<'_>) -> Option<Wish<'static>> {
     if member.notice.is_some() {
         let message = "Configurations updated and not configured yet";
         return Some(Wish::new(
@@ -76,7 +73,7 @@ pub(super) fn configured(member: &Member<'_>) -> Option<Wish<'static>> {
 
 /// What `Progressing` is told from.
 #[derive(Debug)]
-pub(super) struct ProgressInputs<'s> {
+pub(crate) struct ProgressInputs<'s> {
     /// The first type of the instance's own configurations that it may not override.
     pub unsupported: Option<&'s ConfigType>,
     /// Whether `ManifestApplied` and `HostingManifestApplied` stand there after this plan.
@@ -86,7 +83,7 @@ pub(super) struct ProgressInputs<'s> {
 }
 
 /// Returns the words of `Progressing`. The first thing that is not right gives them.
-pub(super) fn progressing(view: &View<'_>, member: &Member<'_>, seen: &ProgressInputs<'_>) -> Words {
+pub(crate) fn progressing(view: &View<'_>, member: &Member<'_>, seen: &ProgressInputs<'_>) -> Words {
     let told = |state: &State| state.progressing(Vocabulary::Ocm, None);
     let instance = member.instance;
     if let Some(of) = seen.unsupported {
@@ -135,10 +132,10 @@ fn wrong(view: &View<'_>, instance: &Instance, assigned: &[Reference]) -> Option
 }
 
 /// Returns what an agent says of a work that it could not apply, where that is no failure.
-pub(super) fn complaint(view: &View<'_>, instance: &Instance) -> Option<String> {
+pub(crate) fn complaint(view: &View<'_>, instance: &Instance) -> Option<String> {
     if view.settings().failures == Failures::Health {
         return None;
     }
-    let mut said = deployed_works(view, instance).filter_map(instance_state::complaint);
+    let mut said = deployed_works(view, instance).filter_map(progressing::complaint);
     said.next().map(|words| format!("work is not ready: {words}"))
 }

@@ -8,14 +8,14 @@ use std::borrow::Cow;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::arrival::Arrival;
-use super::census::{Census, Time};
-use super::change_event::{Grade, Note};
-use super::conditions::{Wish, merge};
-use super::few::Few;
-use super::install::{DecisionState, Holding, Over, Wanted};
-use super::rollup::Summary;
-use super::types::{Wait, WaitOn};
+use super::reconciling::Arrival;
+use super::{Wish, merge};
+use crate::addon_status::Summary;
+use crate::census::{Census, Time};
+use crate::change_event::{Grade, Note};
+use crate::install::{DecisionState, Holding, Over, Wanted};
+use crate::short_list::ShortList;
+use crate::types::{Wait, WaitOn};
 use api::reason::Reason;
 use model::ConfigRollout;
 use store::{Condition, InstallStrategy, Kind, Lifecycle, Name, Status, Unreadable, View, terms};
@@ -27,7 +27,7 @@ const MANAGED: &str = "Managed";
 
 /// What the add-on's own conditions should be, and what to tell a spectator when that changes.
 #[derive(Debug)]
-pub(super) struct Verdict<'v> {
+pub(crate) struct Verdict<'v> {
     /// `status.conditions`
     pub conditions: Cow<'v, [Condition]>,
     /// The change, if it is one.
@@ -37,11 +37,12 @@ pub(super) struct Verdict<'v> {
 }
 
 /// Returns the conditions of an add-on that the hub manages.
-pub(super) fn managed<'v>(
+pub(crate) fn managed<'v>(
     view: &View<'v>,
     wanted: &Wanted<'_>,
     summary: &Summary,
-    (census, time): (&Census, Time),
+    census: &Census,
+    time: Time,
     now: Timestamp,
 ) -> Verdict<'v> {
     let fault = unreadable(view)
@@ -56,11 +57,11 @@ pub(super) fn managed<'v>(
             .all(|one| one.known == DecisionState::Decided);
     let nobody = (is_known && census.is_nobody()).then(|| nobody(view, wanted));
     let message = nobody.unwrap_or_else(|| census.message());
-    let open = Open::of(wanted, (census, time), &message);
-    let stated_before = stated_before(view);
+    let open = Open::of(wanted, census, time, &message);
+    let (stated, generation) = stated_before(view);
     let arrival = fault
         .as_ref()
-        .and_then(|(reason, _)| Arrival::of(*reason, stated_before, view.settings(), now));
+        .and_then(|(reason, _)| Arrival::of(*reason, stated, generation, view.settings(), now));
     let faulty = fault.as_ref().map(|(reason, why)| Faulty {
         reason: *reason,
         why,
@@ -104,7 +105,7 @@ fn stated_before<'v>(view: &View<'v>) -> (&'v [Condition], i64) {
 }
 
 /// Returns the conditions of an add-on while the time is not known.
-pub(super) fn timeless<'v>(view: &View<'v>, now: Timestamp) -> Verdict<'v> {
+pub(crate) fn timeless<'v>(view: &View<'v>, now: Timestamp) -> Verdict<'v> {
     const WHY: &str = "nobody knows what time it is, so nothing is planned: the API servers of the hub do not agree on it, or clocks \
                        jump; it goes on when the hub's answers have agreed for a minute";
     let wishes = [
@@ -121,10 +122,10 @@ pub(super) fn timeless<'v>(view: &View<'v>, now: Timestamp) -> Verdict<'v> {
 }
 
 /// Returns the conditions of an add-on while an object cannot be read on which all of it depends.
-pub(super) fn unread<'v>(view: &View<'v>, now: Timestamp) -> Verdict<'v> {
+pub(crate) fn unread<'v>(view: &View<'v>, now: Timestamp) -> Verdict<'v> {
     let (reason, why) = unreadable(view).unwrap_or((Reason::ReadFailed, String::new()));
-    let stated_before = (&*view.addon.conditions, view.addon.meta.generation);
-    let arrival = Arrival::of(reason, stated_before, view.settings(), now);
+    let generation = view.addon.meta.generation;
+    let arrival = Arrival::of(reason, &view.addon.conditions, generation, view.settings(), now);
     let settled = || Wish::new(RECONCILING, Status::False, Reason::Settled, "");
     let ready = Wish::new(READY, Status::False, reason, why.as_str());
     let wishes = match arrival {
@@ -148,7 +149,7 @@ pub(super) fn unread<'v>(view: &View<'v>, now: Timestamp) -> Verdict<'v> {
 }
 
 /// Returns the conditions of an add-on that manages itself: only that it does.
-pub(super) fn unmanaged<'v>(view: &View<'v>, now: Timestamp) -> Verdict<'v> {
+pub(crate) fn unmanaged<'v>(view: &View<'v>, now: Timestamp) -> Verdict<'v> {
     let said = match &view.addon.lifecycle {
         Lifecycle::Own(value) => format!("{:?}", &**value),
         Lifecycle::Empty | Lifecycle::Managed | Lifecycle::Tidegate => "empty".to_owned(),
@@ -279,7 +280,7 @@ fn nowhere(view: &View<'_>) -> Option<(Reason, String)> {
 /// Why no cluster is to have the add-on. That is what was asked for, so it is no reason to wait.
 fn nobody(view: &View<'_>, wanted: &Wanted<'_>) -> String {
     const HEAD: &str = "no cluster is to have the add-on";
-    let declined: Few = wanted.declined.iter().copied().collect();
+    let declined: ShortList = wanted.declined.iter().copied().collect();
     if !declined.is_empty() {
         return format!("{HEAD}: who is selected has opted out: {declined}");
     }
@@ -298,7 +299,7 @@ fn nobody(view: &View<'_>, wanted: &Wanted<'_>) -> String {
             let names: Vec<Name> = all
                 .map(|by| Name::from(format!("{}/{}", by.namespace, by.name)))
                 .collect();
-            let few: Few = names.iter().collect();
+            let few: ShortList = names.iter().collect();
             format!("{HEAD}: no cluster is selected by placement {few}")
         }
         InstallStrategy::Other(_) => HEAD.to_owned(),
@@ -316,7 +317,7 @@ enum Open {
 }
 
 impl Open {
-    fn of(wanted: &Wanted<'_>, (census, time): (&Census, Time), message: &str) -> Self {
+    fn of(wanted: &Wanted<'_>, census: &Census, time: Time, message: &str) -> Self {
         // A failure that the rollout tolerates is no reason to act while others still move.
         if census.has_stalled() && !census.goes_on(time) {
             return Self::Act;
@@ -449,7 +450,7 @@ mod tests {
             census.add(&Name::from(format!("c{n}")), *standing);
         }
         let message = census.message();
-        let open = Open::of(&Wanted::default(), (&census, time), &message);
+        let open = Open::of(&Wanted::default(), &census, time, &message);
         let wishes = rollup(&census, None, &open, &message);
         let each = wishes.map(|wish| format!("{}={} {}", wish.kind(), wish.status().as_str(), wish.reason()));
         each.join(", ")

@@ -1,6 +1,6 @@
 //! The state of one add-on on one cluster: phase × outcome, and the "not yet" states, in two vocabularies.
 //!
-//! Decides the words of the `Progressing` condition. Never decides the state itself (`instance_state.rs`).
+//! Decides the words of the `Progressing` condition. Never decides the state itself (`progressing.rs`).
 
 use std::borrow::Cow;
 

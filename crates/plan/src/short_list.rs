@@ -9,12 +9,12 @@ const NAMED: usize = 3;
 
 /// A number of things, the first of them by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Few {
+pub(super) struct ShortList {
     count: usize,
     named: Vec<Name>,
 }
 
-impl Few {
+impl ShortList {
     /// Adds one.
     pub(super) fn add(&mut self, name: &Name) {
         self.count = self.count.saturating_add(1);
@@ -40,7 +40,7 @@ impl Few {
     }
 }
 
-impl<'n> FromIterator<&'n Name> for Few {
+impl<'n> FromIterator<&'n Name> for ShortList {
     fn from_iter<I: IntoIterator<Item = &'n Name>>(names: I) -> Self {
         names.into_iter().fold(Self::default(), |mut few, name| {
             few.add(name);
@@ -49,7 +49,7 @@ impl<'n> FromIterator<&'n Name> for Few {
     }
 }
 
-impl std::fmt::Display for Few {
+impl std::fmt::Display for ShortList {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let named: Vec<&str> = self.named.iter().map(|name| &**name).collect();
         match self.count.saturating_sub(named.len()) {
@@ -67,11 +67,11 @@ mod tests {
     #[test]
     fn the_first_are_named_and_the_others_are_hinted_at() {
         let names: Vec<Name> = (1..=5).map(|n| Name::from(format!("c{n}"))).collect();
-        let told = |count: usize| names.iter().take(count).collect::<Few>().to_string();
+        let told = |count: usize| names.iter().take(count).collect::<ShortList>().to_string();
         assert_eq!(told(1), "c1");
         assert_eq!(told(3), "c1, c2, c3");
         assert_eq!(told(5), "c1, c2, c3, …");
-        let mut few: Few = names.iter().take(4).collect();
+        let mut few: ShortList = names.iter().take(4).collect();
         few.remove(&names[1]);
         assert_eq!((few.count(), few.to_string().as_str()), (3, "c1, c3, …"));
     }

@@ -1,86 +1,21 @@
 //! Whether the agent of a template add-on is available, from the feedback of its workloads.
 //!
-//! Decides `Available` and `ManifestApplied` of add-ons that the tide deploys. Silent where another program speaks: a
-//! cluster that is not reachable, an add-on that another program deploys.
+//! Decides `Available`: of add-ons that the tide deploys, and of all whose cluster is not reachable. Silent where another program speaks: an
+//! add-on that another program deploys on a cluster that is reachable. Never says that an agent is back: that is for the agent or its
+//! prober to say.
 
-use super::conditions::Wish;
-use super::instance_state::MANIFEST_APPLIED;
-use super::render::Probe;
-use super::rollout::Member;
-use super::work::{Body, Rendering};
+use super::Wish;
+use crate::render::Probe;
+use crate::rollout::Member;
+use crate::work::{Body, Rendering};
 use api::reason::Reason;
-use store::{Instance, Signal, Status, View, Work, Workload};
+use store::{Cluster, Instance, Status, Work, Workload};
 
 /// Condition that tells whether the agent works.
-pub(super) const AVAILABLE: &str = "Available";
-
-/// Returns what should stand in `ManifestApplied`; `None` leaves what stands there.
-pub(super) fn manifests(rendering: &Rendering<'_>) -> Option<Wish<'static>> {
-    let wish =
-        |status, reason, message: &'static str| Some(Wish::new(MANIFEST_APPLIED, status, reason, message));
-    match rendering {
-        Rendering::NotOurs | Rendering::Waiting(_) => None,
-        Rendering::Refused(error) => {
-            let message = format!("failed to get manifest from agent interface: {error}");
-            Some(Wish::new(
-                MANIFEST_APPLIED,
-                Status::False,
-                Reason::ManifestWorkApplyFailed,
-                message,
-            ))
-        }
-        Rendering::Bodies(bodies) if bodies.is_empty() => wish(
-            Status::True,
-            Reason::AddonManifestApplied,
-            "no manifest need to apply",
-        ),
-        Rendering::Bodies(bodies) => {
-            let signals = bodies.iter().filter_map(applied);
-            match signals.min_by_key(|signal| signal.status != Status::False) {
-                None => None,
-                Some(signal) if signal.status == Status::True => wish(
-                    Status::True,
-                    Reason::AddonManifestApplied,
-                    "manifests of addon are applied successfully",
-                ),
-                Some(_) => wish(
-                    Status::False,
-                    Reason::AddonManifestAppliedFailed,
-                    "failed to apply the manifests of addon",
-                ),
-            }
-        }
-    }
-}
-
-/// Returns what stands in `ManifestApplied` while the hub refuses a work.
-pub(super) fn refused(
-    view: &View<'_>,
-    instance: &Instance,
-    rendering: &Rendering<'_>,
-) -> Option<Wish<'static>> {
-    let Rendering::Bodies(bodies) = rendering else {
-        return None;
-    };
-    if !view.is_troubled() {
-        return None;
-    }
-    let why = bodies.iter().find_map(|body| view.trouble(&body.key(instance)))?;
-    let message = format!("failed to apply manifestWork: {why}");
-    Some(Wish::new(
-        MANIFEST_APPLIED,
-        Status::False,
-        Reason::ManifestWorkApplyFailed,
-        message,
-    ))
-}
-
-fn applied<'v>(body: &Body<'v>) -> Option<&'v Signal> {
-    body.work?.applied.as_ref().filter(|signal| signal.current)
-}
+pub(crate) const AVAILABLE: &str = "Available";
 
 /// Returns what should stand in `Available`; `None` leaves what stands there.
-pub(super) fn available<'v>(member: &Member<'v>, rendering: &Rendering<'v>) -> Option<Wish<'v>> {
+pub(crate) fn available<'v>(member: &Member<'v>, rendering: &Rendering<'v>) -> Option<Wish<'v>> {
     let bodies = match rendering {
         Rendering::NotOurs | Rendering::Waiting(_) | Rendering::Refused(_) => return None,
         Rendering::Bodies(bodies) => bodies,
@@ -209,6 +144,20 @@ fn fault(workload: &Workload) -> Option<String> {
             "desiredNumberReplicas is {desired} but readyReplica is {ready} for {resource} {namespace}/{name}"
         )
     })
+}
+
+/// Returns what should stand in `Available` while the cluster cannot be reached.
+pub(crate) fn unreachable(cluster: Option<&Cluster>) -> Option<Wish<'_>> {
+    let (reason, message) = cluster?.unknown.as_ref()?;
+    Some(
+        Wish::new(
+            AVAILABLE,
+            Status::Unknown,
+            Reason::ManagedClusterUnknown,
+            &**message,
+        )
+        .quoting(reason),
+    )
 }
 
 #[cfg(test)]

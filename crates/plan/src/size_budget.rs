@@ -20,7 +20,7 @@ pub(super) const ALL: usize = 32 * WORK;
 
 /// What is left to write.
 #[derive(Debug)]
-pub(super) struct Room {
+pub(super) struct SizeBudget {
     one: Cell<Option<usize>>,
     all: Cell<Option<usize>>,
 }
@@ -34,7 +34,7 @@ pub(super) enum Full {
     All,
 }
 
-impl Default for Room {
+impl Default for SizeBudget {
     fn default() -> Self {
         Self {
             one: Cell::new(Some(ONE)),
@@ -43,7 +43,7 @@ impl Default for Room {
     }
 }
 
-impl Room {
+impl SizeBudget {
     /// Begins the next manifest.
     pub(super) fn next(&self) {
         self.one.set(Some(ONE));
@@ -89,11 +89,11 @@ mod tests {
 
     #[test]
     fn a_manifest_ends_at_the_size_of_a_work_and_all_at_theirs() {
-        let room = Room::default();
+        let room = SizeBudget::default();
         assert!(room.take(ONE) && room.full().is_none());
         assert!(!room.take(1) && !room.take(0));
         assert_eq!(room.full(), Some(Full::One));
-        let room = Room::default();
+        let room = SizeBudget::default();
         for _ in 0..ALL / ONE {
             room.next();
             assert!(room.take(ONE));
