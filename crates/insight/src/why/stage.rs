@@ -12,7 +12,7 @@ use super::context::Context;
 use api::names::conditions as types;
 use api::reason::{Class, Reason};
 use model::engine::is_promoted;
-use model::{Pace, ProgressDeadline, RolloutStrategy};
+use model::{Pace, ProgressDeadline};
 use store::{Instance, PlacementUse, Reference, Status};
 
 /// Condition that tells since when an instance is assigned what it has.
@@ -105,11 +105,7 @@ pub(super) fn stage(case: &Context<'_>, instance: &Instance) -> Stage {
 
 /// Returns how patient the rollout of a placement is.
 pub(super) fn pace(used: &PlacementUse) -> Option<Pace> {
-    match used.rollout.as_ref().ok()? {
-        RolloutStrategy::All(pace)
-        | RolloutStrategy::Progressive { pace, .. }
-        | RolloutStrategy::ProgressivePerGroup { pace, .. } => Some(*pace),
-    }
+    used.rollout.as_ref().ok().map(|strategy| strategy.pace)
 }
 
 /// Returns since when an instance is under way to what it is assigned; nothing when it is there, or the time is unknown.

@@ -15,7 +15,7 @@ use super::placements::{DecidedGroup, group_text, place};
 use super::stage::Stage;
 use api::reason::Reason;
 use model::upgrade::WindowState;
-use model::{Approval, MandatoryGroup, RolloutStrategy};
+use model::{Approval, MandatoryGroup};
 use plan::{Turn, TurnSubject};
 use store::{InstallStrategy, PlacementUse, terms};
 
@@ -276,7 +276,8 @@ impl Context<'_> {
         let Some((used, own)) = self.used(place).zip(own) else {
             return BTreeSet::new();
         };
-        let by_group = matches!(used.rollout, Ok(RolloutStrategy::ProgressivePerGroup { .. }));
+        let strategy = used.rollout.as_ref();
+        let by_group = strategy.is_ok_and(|strategy| strategy.kind.goes_by_group());
         let is_mandatory = |(index, name): &(u32, String)| is_mandatory(used, *index, name);
         let own_group = (own.group, own.group_name.clone());
         let own_is_mandatory = is_mandatory(&own_group);
@@ -352,12 +353,7 @@ fn dependency(cluster: &str, turn: &Turn) -> Cause {
 
 /// Whether a decision group of a placement is one of those that go first.
 fn is_mandatory(used: &PlacementUse, index: u32, name: &str) -> bool {
-    let groups = match &used.rollout {
-        Ok(
-            RolloutStrategy::Progressive { groups, .. } | RolloutStrategy::ProgressivePerGroup { groups, .. },
-        ) => groups.as_slice(),
-        Ok(RolloutStrategy::All(_)) | Err(_) => &[],
-    };
+    let groups = used.rollout.as_ref().map_or(&[][..], |strategy| &strategy.mandatory);
     groups.iter().any(|group| match group {
         MandatoryGroup::Named(wanted) => wanted == name,
         MandatoryGroup::At(wanted) => *wanted == index,
