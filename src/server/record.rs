@@ -1,7 +1,7 @@
-//! What is counted of a question that came to an end, and the line of the log for one that is refused.
+//! The metrics and the span of an answered review, and the log line of a denied one.
 //!
-//! Decides what such a line has: who asked for what, at which door, and the rules that refused. Never a word of the object, and
-//! never what a rule says of it: messages quote values.
+//! A line has the user, the operation, the path and the rules that denied. Never a part of the object, and never the message of a rule:
+//! messages quote values.
 
 use serde::Deserialize;
 use std::borrow::Cow;
@@ -70,7 +70,7 @@ impl Subject {
         }
     }
 
-    fn tell(&self, uid: &str, door: Door, rules: &str) {
+    fn log(&self, uid: &str, door: Door, rules: &str) {
         let Self {
             user,
             kind,
@@ -88,17 +88,17 @@ impl Subject {
     }
 
     /// Tells of the refusal of a request that was not judged.
-    pub(super) fn tell_unjudged(&self, uid: &str, door: Door, why: Unjudged) {
+    pub(super) fn log_unjudged(&self, uid: &str, door: Door, why: Unjudged) {
         let rules = match why {
             Unjudged::Crowded => "none: too many objects at once",
             Unjudged::TooSlow => "none: not judged in time",
         };
-        self.tell(uid, door, rules);
+        self.log(uid, door, rules);
     }
 }
 
 /// Tells of the refusal of a request whose body was not read: who asked for what is not known.
-pub(super) fn tell_unread(door: Door, why: &'static str) {
+pub(super) fn log_unread(door: Door, why: &'static str) {
     let door = label(door);
     denial_log::note(door, "", why, || {
         info!(target: denial_log::TARGET, door, rules = why, "request denied");
@@ -107,7 +107,7 @@ pub(super) fn tell_unread(door: Door, why: &'static str) {
 
 /// Where one request is counted.
 #[derive(Clone, Copy)]
-pub(super) struct Counted<'a> {
+pub(super) struct RequestRecord<'a> {
     pub(super) door: Door,
     pub(super) begun: Instant,
     pub(super) metrics: &'a Metrics,
@@ -120,7 +120,7 @@ const MOST_RULES: usize = 8;
 /// So much of a user's name is told, in characters: certificates may hold any.
 const LONGEST_USER: usize = 256;
 
-impl Counted<'_> {
+impl RequestRecord<'_> {
     /// Both doors see every object that is stored: what rules find is counted once, where it is final. What the first door denies
     /// never comes to the second.
     pub(super) fn verdict(&self, about: About, verdict: &Verdict) {
@@ -148,7 +148,7 @@ impl Counted<'_> {
     /// Tells of a refusal.
     pub(super) fn denied(&self, uid: &str, subject: &Subject, verdict: &Verdict) {
         let rules: Vec<&str> = refusing(verdict).into_iter().collect();
-        subject.tell(uid, self.door, &rules.join(","));
+        subject.log(uid, self.door, &rules.join(","));
     }
 
     pub(super) fn unjudged(&self, about: About) {

@@ -1,7 +1,7 @@
-//! Who is at the other end of a connection.
+//! What is known of one connection and of its client.
 //!
 //! Decides which addresses count as one caller, and holds what is known of one connection: what it is doing, since when, and what
-//! it has earned. Never closes anything; `places` and `connection` do.
+//! it has earned. Never closes anything; `connection_limit` and `connection` do.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv6Addr};
@@ -35,7 +35,7 @@ impl From<IpAddr> for Peer {
 
 /// Whether a caller has shown who it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum CallerStanding {
+pub(super) enum CallerClass {
     /// Has shown neither a certificate nor the secret of the path.
     Stranger,
     /// Has shown a certificate or the secret of the path.
@@ -48,21 +48,21 @@ const ARRIVES_WITHIN: Duration = Duration::from_secs(3);
 /// What a connection is doing; what comes first is given up first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Phase {
-    /// It has not even shaken hands, though it had the time.
-    Silent,
+    /// It has not even finished its handshake, though it had the time.
+    NoHandshake,
     /// It has never carried a review, and rests.
-    Unproven,
+    NoReview,
     /// It sends a body, or takes an answer, more slowly than an honest caller has to.
-    Dawdling,
+    Slow,
     /// It has come a moment ago, and so have too many others: the first of them goes first.
-    Flooding,
+    Flood,
     /// It has carried reviews, and rests.
-    Resting,
+    Idle,
     /// It has come a moment ago. Connections that only rest make room for it, so that no caller is sent away between its
     /// handshake and its question.
-    Arriving,
+    New,
     /// It sends a body or takes an answer.
-    Talking,
+    Active,
     /// A review of it is being decided: its place is not given away.
     Deciding,
 }
@@ -78,17 +78,17 @@ pub(super) enum Overdue {
 
 /// What is known of one connection.
 #[derive(Debug)]
-pub(super) struct Life {
+pub(super) struct Connection {
     peer: Peer,
     opened: Instant,
     /// Cancelled when it has to give up its place.
     pub(super) leave: CancellationToken,
-    state: Mutex<State>,
+    state: Mutex<Activity>,
 }
 
 #[derive(Debug)]
-struct State {
-    standing: CallerStanding,
+struct Activity {
+    class: CallerClass,
     shaken: bool,
     requests: usize,
     deciding: usize,
@@ -121,20 +121,20 @@ const REQUEST_BYTES: usize = 32 << 10;
 /// Bytes a second that a resting connection may send: sixty pings.
 const RESTING_BYTES: usize = 1 << 10;
 
-impl State {
+impl Activity {
     fn earn(&mut self, bytes: usize) {
         self.credit = self.credit.saturating_add(bytes).min(MOST_BYTES);
     }
 }
 
-impl Life {
+impl Connection {
     pub(super) fn new(peer: Peer, now: Instant) -> Self {
         Self {
             peer,
             opened: now,
             leave: CancellationToken::new(),
-            state: Mutex::new(State {
-                standing: CallerStanding::Stranger,
+            state: Mutex::new(Activity {
+                class: CallerClass::Stranger,
                 shaken: false,
                 requests: 0,
                 deciding: 0,
@@ -149,7 +149,7 @@ impl Life {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, Activity> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -157,36 +157,36 @@ impl Life {
         self.peer
     }
 
-    pub(super) fn standing(&self) -> CallerStanding {
-        self.state().standing
+    pub(super) fn class(&self) -> CallerClass {
+        self.state().class
     }
 
     /// Notes that the caller has shown who it is.
-    pub(super) fn is_known(&self) {
-        self.state().standing = CallerStanding::Known;
+    pub(super) fn mark_known(&self) {
+        self.state().class = CallerClass::Known;
     }
 
     /// Notes that the handshake is done.
-    pub(super) fn shaken(&self, now: Instant) {
+    pub(super) fn handshake_done(&self, now: Instant) {
         let mut state = self.state();
         state.shaken = true;
         state.since = now;
     }
 
     /// Notes that a request has come; it is over when what is returned is dropped.
-    pub(super) fn request(self: &Arc<Self>, now: Instant) -> Asking {
+    pub(super) fn request(self: &Arc<Self>, now: Instant) -> OpenRequest {
         let mut state = self.state();
         state.requests += 1;
         state.since = now;
         state.earn(REQUEST_BYTES);
         drop(state);
-        Asking(Arc::clone(self))
+        OpenRequest(Arc::clone(self))
     }
 
     /// Notes that a review is being decided, not only waiting for it, until what is returned is dropped.
-    pub(super) fn decides(self: &Arc<Self>) -> Deciding {
+    pub(super) fn begin_decision(self: &Arc<Self>) -> OpenDecision {
         self.state().deciding += 1;
-        Deciding(Arc::clone(self))
+        OpenDecision(Arc::clone(self))
     }
 
     /// Notes that a review has been answered.
@@ -195,7 +195,7 @@ impl Life {
     }
 
     /// Notes that an answer has been made, which is to be written within some time; returns its number.
-    pub(super) fn answers(&self, within: Duration, now: Instant) -> u64 {
+    pub(super) fn begin_response(&self, within: Duration, now: Instant) -> u64 {
         let mut state = self.state();
         let number = state.next;
         state.next += 1;
@@ -206,12 +206,12 @@ impl Life {
     }
 
     /// Notes that an answer has been handed on to the socket, or given up.
-    pub(super) fn written(&self, number: u64) {
+    pub(super) fn response_written(&self, number: u64) {
         self.state().unwritten.remove(&number);
     }
 
     /// Takes bytes of what a connection may send unasked, plus what its bodies explain; tells whether there were enough.
-    pub(super) fn receives(&self, bytes: usize, now: Instant) -> bool {
+    pub(super) fn spend(&self, bytes: usize, now: Instant) -> bool {
         let mut state = self.state();
         let rested = now.saturating_duration_since(state.earned).as_secs();
         if rested > 0 {
@@ -227,7 +227,7 @@ impl Life {
     }
 
     /// Notes bytes of a body: they, and as many of the frames around them, are explained.
-    pub(super) fn explained(&self, bytes: usize) {
+    pub(super) fn credit_body(&self, bytes: usize) {
         let mut state = self.state();
         state.body_bytes = state.body_bytes.wrapping_add(bytes);
         state.earn(bytes.saturating_mul(2));
@@ -239,7 +239,7 @@ impl Life {
     }
 
     /// Returns what the connection is doing, and since when.
-    pub(super) fn phase(&self, limits: &Limits, now: Instant) -> (CallerStanding, Phase, Instant) {
+    pub(super) fn phase(&self, limits: &Limits, now: Instant) -> (CallerClass, Phase, Instant) {
         let state = self.state();
         let lasts = now.saturating_duration_since(state.since);
         let oldest = state.unwritten.values().next().map(|answer| answer.made);
@@ -248,20 +248,20 @@ impl Life {
         } else if state.requests > 0 || oldest.is_some() {
             let waits = oldest.map_or(lasts, |made| now.saturating_duration_since(made));
             if waits > limits.body_grace {
-                Phase::Dawdling
+                Phase::Slow
             } else {
-                Phase::Talking
+                Phase::Active
             }
         } else if state.reviews == 0 && now.saturating_duration_since(self.opened) < ARRIVES_WITHIN {
-            return (state.standing, Phase::Arriving, self.opened);
+            return (state.class, Phase::New, self.opened);
         } else if !state.shaken {
-            Phase::Silent
+            Phase::NoHandshake
         } else if state.reviews == 0 {
-            Phase::Unproven
+            Phase::NoReview
         } else {
-            Phase::Resting
+            Phase::Idle
         };
-        (state.standing, phase, state.since)
+        (state.class, phase, state.since)
     }
 
     /// Tells whether it has to end.
@@ -281,9 +281,9 @@ impl Life {
 
 /// A request that has come and has not been answered yet.
 #[derive(Debug)]
-pub(super) struct Asking(Arc<Life>);
+pub(super) struct OpenRequest(Arc<Connection>);
 
-impl Drop for Asking {
+impl Drop for OpenRequest {
     fn drop(&mut self) {
         let mut state = self.0.state();
         state.requests = state.requests.saturating_sub(1);
@@ -292,9 +292,9 @@ impl Drop for Asking {
 
 /// A review that is being decided.
 #[derive(Debug)]
-pub(super) struct Deciding(Arc<Life>);
+pub(super) struct OpenDecision(Arc<Connection>);
 
-impl Drop for Deciding {
+impl Drop for OpenDecision {
     fn drop(&mut self) {
         let mut state = self.0.state();
         state.deciding = state.deciding.saturating_sub(1);
@@ -305,10 +305,10 @@ impl Drop for Deciding {
 mod tests {
     use super::*;
 
-    fn life() -> (Arc<Life>, Instant) {
+    fn conn() -> (Arc<Connection>, Instant) {
         let now = Instant::now();
         let peer = Peer::from(IpAddr::from([127, 0, 0, 1]));
-        (Arc::new(Life::new(peer, now)), now)
+        (Arc::new(Connection::new(peer, now)), now)
     }
 
     #[test]
@@ -323,82 +323,82 @@ mod tests {
     #[test]
     fn a_connection_goes_through_its_phases() {
         let limits = Limits::default();
-        let (life, now) = life();
-        let phase = |at| life.phase(&limits, at).1;
-        assert_eq!(phase(now), Phase::Arriving);
-        assert_eq!(phase(now + ARRIVES_WITHIN), Phase::Silent);
-        life.shaken(now);
-        assert_eq!(phase(now), Phase::Arriving);
-        assert_eq!(phase(now + ARRIVES_WITHIN), Phase::Unproven);
-        let asking = life.request(now);
-        assert_eq!(phase(now), Phase::Talking);
-        assert_eq!(phase(now + limits.body_grace * 2), Phase::Dawdling);
-        let deciding = life.decides();
+        let (conn, now) = conn();
+        let phase = |at| conn.phase(&limits, at).1;
+        assert_eq!(phase(now), Phase::New);
+        assert_eq!(phase(now + ARRIVES_WITHIN), Phase::NoHandshake);
+        conn.handshake_done(now);
+        assert_eq!(phase(now), Phase::New);
+        assert_eq!(phase(now + ARRIVES_WITHIN), Phase::NoReview);
+        let asking = conn.request(now);
+        assert_eq!(phase(now), Phase::Active);
+        assert_eq!(phase(now + limits.body_grace * 2), Phase::Slow);
+        let deciding = conn.begin_decision();
         assert_eq!(phase(now + limits.body_grace * 2), Phase::Deciding);
         drop(deciding);
-        life.reviewed();
-        let number = life.answers(limits.write, now);
+        conn.reviewed();
+        let number = conn.begin_response(limits.write, now);
         drop(asking);
-        assert_eq!(phase(now), Phase::Talking);
-        life.written(number);
-        assert_eq!(phase(now), Phase::Resting);
+        assert_eq!(phase(now), Phase::Active);
+        conn.response_written(number);
+        assert_eq!(phase(now), Phase::Idle);
     }
 
     #[test]
     fn pings_are_no_reason_to_stay() {
         let limits = Limits::default();
-        let (life, now) = life();
-        life.shaken(now);
-        assert_eq!(life.overdue(&limits, now + limits.unproven), None);
+        let (conn, now) = conn();
+        conn.handshake_done(now);
+        assert_eq!(conn.overdue(&limits, now + limits.unproven), None);
         let late = now + limits.unproven + Duration::from_millis(1);
-        assert_eq!(life.overdue(&limits, late), Some(Overdue::Leave));
-        life.reviewed();
-        assert_eq!(life.overdue(&limits, late), None);
+        assert_eq!(conn.overdue(&limits, late), Some(Overdue::Leave));
+        conn.reviewed();
+        assert_eq!(conn.overdue(&limits, late), None);
         let later = now + limits.idle + Duration::from_millis(1);
-        assert_eq!(life.overdue(&limits, later), Some(Overdue::Leave));
+        assert_eq!(conn.overdue(&limits, later), Some(Overdue::Leave));
     }
 
     #[test]
     fn an_answer_that_is_not_taken_ends_the_connection() {
         let limits = Limits::default();
-        let (life, now) = life();
-        let number = life.answers(limits.answer(1000), now);
+        let (conn, now) = conn();
+        let number = conn.begin_response(limits.answer(1000), now);
         let late = now + limits.write + Duration::from_millis(1);
-        assert_eq!(life.overdue(&limits, late), Some(Overdue::Cut));
-        life.written(number);
-        assert_eq!(life.overdue(&limits, late), None);
+        assert_eq!(conn.overdue(&limits, late), Some(Overdue::Cut));
+        conn.response_written(number);
+        assert_eq!(conn.overdue(&limits, late), None);
     }
 
     /// An answer of `/convert` may have tens of megabytes.
     #[test]
     fn a_large_answer_may_take_longer_and_one_behind_it_does_not() {
         let limits = Limits::default();
-        let (life, now) = life();
-        let _large = life.answers(limits.answer(10 << 20), now);
+        let (conn, now) = conn();
+        let _large = conn.begin_response(limits.answer(10 << 20), now);
         let (later, end) = (limits.write * 2, limits.write + Duration::from_secs(10));
-        assert_eq!(life.overdue(&limits, now + later), None);
-        assert_eq!(life.overdue(&limits, now + end), None);
+        assert_eq!(conn.overdue(&limits, now + later), None);
+        assert_eq!(conn.overdue(&limits, now + end), None);
         let late = now + end + Duration::from_millis(1);
-        assert_eq!(life.overdue(&limits, late), Some(Overdue::Cut));
-        let _small = life.answers(limits.answer(1000), now);
-        assert_eq!(life.overdue(&limits, now + later), Some(Overdue::Cut));
+        assert_eq!(conn.overdue(&limits, late), Some(Overdue::Cut));
+        let _small = conn.begin_response(limits.answer(1000), now);
+        assert_eq!(conn.overdue(&limits, now + later), Some(Overdue::Cut));
         assert_eq!(limits.answer(usize::MAX), limits.write * 4, "there is an end");
     }
 
     #[test]
     fn bytes_that_no_request_explains_run_out() {
-        let (life, now) = life();
-        assert!(life.receives(FREE_BYTES, now));
-        assert!(!life.receives(1, now));
-        let _asking = life.request(now);
-        assert!(life.receives(REQUEST_BYTES, now) && !life.receives(1, now));
-        life.explained(100);
-        assert!(life.receives(200, now) && !life.receives(1, now));
+        let (conn, now) = conn();
+        assert!(conn.spend(FREE_BYTES, now));
+        assert!(!conn.spend(1, now));
+        let _asking = conn.request(now);
+        assert!(conn.spend(REQUEST_BYTES, now) && !conn.spend(1, now));
+        conn.credit_body(100);
+        assert!(conn.spend(200, now) && !conn.spend(1, now));
         // A ping every thirty seconds, as Go's clients send it, for a day.
         let mut at = now;
         for _ in 0..2880 {
             at += Duration::from_secs(30);
-            assert!(life.receives(17, at));
+            assert!(conn.spend(17, at));
         }
     }
 }

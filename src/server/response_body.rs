@@ -11,35 +11,35 @@ use bytes::Bytes;
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use tokio::time::Instant;
 
+use super::connection_state::Connection;
 use super::limits::Limits;
-use super::peer::Life;
 
 /// HTTP/2 takes a piece whenever the caller's window is open at all.
 const PIECE: usize = 4 << 10;
 
 /// A body that tells its connection when it is gone.
 #[derive(Debug)]
-pub(super) struct Outbound {
+pub(super) struct ResponseBody {
     body: Body,
     rest: Bytes,
-    life: Arc<Life>,
+    conn: Arc<Connection>,
     number: u64,
 }
 
-impl Outbound {
-    pub(super) fn new(body: Body, life: Arc<Life>, limits: &Limits) -> Self {
+impl ResponseBody {
+    pub(super) fn new(body: Body, conn: Arc<Connection>, limits: &Limits) -> Self {
         let bytes = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
-        let number = life.answers(limits.answer(bytes), Instant::now());
+        let number = conn.begin_response(limits.answer(bytes), Instant::now());
         Self {
             body,
             rest: Bytes::new(),
-            life,
+            conn,
             number,
         }
     }
 }
 
-impl HttpBody for Outbound {
+impl HttpBody for ResponseBody {
     type Data = Bytes;
     type Error = axum::Error;
 
@@ -77,8 +77,8 @@ impl HttpBody for Outbound {
     }
 }
 
-impl Drop for Outbound {
+impl Drop for ResponseBody {
     fn drop(&mut self) {
-        self.life.written(self.number);
+        self.conn.response_written(self.number);
     }
 }

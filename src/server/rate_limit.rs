@@ -45,13 +45,13 @@ pub(super) struct OnBehalf {
 
 /// What may still be asked.
 #[derive(Debug, Default)]
-pub(super) struct Allowance {
+pub(super) struct RateLimit {
     all: Bucket,
-    peers: Shares<Option<IpAddr>>,
-    users: Shares<[u8; 32]>,
+    peers: Buckets<Option<IpAddr>>,
+    users: Buckets<[u8; 32]>,
 }
 
-impl Allowance {
+impl RateLimit {
     /// Takes one question, if all callers together, this caller and this user each have one left.
     pub(super) fn take(&mut self, who: &OnBehalf, now: Instant) -> bool {
         let peer = self.peers.of(who.peer, now);
@@ -88,13 +88,13 @@ impl Bucket {
 
 /// Buckets by whom they are for.
 #[derive(Debug)]
-struct Shares<K> {
+struct Buckets<K> {
     own: BTreeMap<K, Bucket>,
     /// Of those for whom there is no room.
     others: Bucket,
 }
 
-impl<K> Default for Shares<K> {
+impl<K> Default for Buckets<K> {
     fn default() -> Self {
         Self {
             own: BTreeMap::new(),
@@ -103,7 +103,7 @@ impl<K> Default for Shares<K> {
     }
 }
 
-impl<K: Ord + Copy> Shares<K> {
+impl<K: Ord + Copy> Buckets<K> {
     fn of(&mut self, key: K, now: Instant) -> &mut Bucket {
         if !self.own.contains_key(&key) && self.own.len() >= MOST {
             self.own.retain(|_, bucket| !bucket.owed(now).is_zero());
@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn a_stranger_with_many_names_leaves_room_for_others() {
-        let (mut allowance, now) = (Allowance::default(), Instant::now());
+        let (mut allowance, now) = (RateLimit::default(), Instant::now());
         let taken = (0..=255_u8).cycle().take(10_000);
         let taken = taken.filter(|user| allowance.take(&who(1, *user), now)).count();
         assert_eq!(taken, PEER.burst as usize, "no more than one caller may have");
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn what_was_taken_comes_back_with_time() {
-        let (mut allowance, begun) = (Allowance::default(), Instant::now());
+        let (mut allowance, begun) = (RateLimit::default(), Instant::now());
         let burst = (0..1000).filter(|_| allowance.take(&who(1, 1), begun)).count();
         assert_eq!(burst, USER.burst as usize);
         assert!(!allowance.take(&who(1, 1), begun));
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn nobody_is_remembered_for_ever() {
-        let (mut allowance, now) = (Allowance::default(), Instant::now());
+        let (mut allowance, now) = (RateLimit::default(), Instant::now());
         for number in 0..5_000_u64 {
             let mut user = [0; 32];
             user[..8].copy_from_slice(&number.to_le_bytes());

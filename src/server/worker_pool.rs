@@ -1,4 +1,4 @@
-//! Where decisions are made: on threads of their own, apart from those that serve connections, probes, watches and the election.
+//! The threads that decide reviews, apart from those that serve connections, probes, watches and the election.
 //!
 //! Decides who is decided next and how long that may take. Large reviews have threads of their own, so that they do not hold up
 //! the small ones, of which there are many. Never decides what the answer is.
@@ -13,16 +13,16 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
 use tracing::warn;
 
+use super::connection_state::Connection;
 use super::health::Health;
 use super::limits::Limits;
-use super::peer::Life;
-use super::shares::{Reserve, Shares};
+use super::quota::{Quota, Reserve};
 use crate::telemetry::Metrics;
 use admission::Stop;
 use admission::wire::Unjudged;
 
 /// The threads, and the queues before them.
-pub(super) struct Bench {
+pub(super) struct WorkerPool {
     threads: Threads,
     small: Lane,
     large: Lane,
@@ -31,8 +31,8 @@ pub(super) struct Bench {
 }
 
 struct Lane {
-    places: Arc<Semaphore>,
-    queue: Arc<Shares>,
+    permits: Arc<Semaphore>,
+    queue: Arc<Quota>,
 }
 
 /// Ends without waiting: a thread that does not end must not keep the process from ending.
@@ -47,15 +47,15 @@ impl Drop for Threads {
 }
 
 impl Lane {
-    fn new(places: usize, waiting: usize, reserve: Reserve) -> Self {
+    fn new(permits: usize, waiting: usize, reserve: Reserve) -> Self {
         Self {
-            places: Arc::new(Semaphore::new(places)),
-            queue: Shares::new(waiting, reserve),
+            permits: Arc::new(Semaphore::new(permits)),
+            queue: Quota::new(waiting, reserve),
         }
     }
 }
 
-impl Bench {
+impl WorkerPool {
     pub(super) fn new(
         limits: Limits,
         reserve: Reserve,
@@ -83,28 +83,28 @@ impl Bench {
 
     /// Does some work for a review of so many bytes before `until`. Work that catches its panics has an outcome. A task of its
     /// own holds the work to its time: a caller that hangs up takes this future away, and the work goes on without it.
-    pub(super) async fn work<T: Send + 'static>(
+    pub(super) async fn run<T: Send + 'static>(
         &self,
         bytes: usize,
         until: Instant,
-        life: &Arc<Life>,
+        conn: &Arc<Connection>,
         work: impl FnOnce(&Stop) -> T + Send + 'static,
     ) -> Result<T, Unjudged> {
         let large = bytes >= self.limits.large_bytes;
         let lane = if large { &self.large } else { &self.small };
-        let place = self.place(lane, life, until).await.ok_or(Unjudged::Crowded)?;
-        let _deciding = life.decides();
+        let permit = self.permit(lane, conn, until).await.ok_or(Unjudged::Crowded)?;
+        let _deciding = conn.begin_decision();
         let deadline = Deadline {
             until,
             grace: self.limits.decision_grace,
             stop: Arc::new(Stop::new()),
-            watched: Arc::new(Watched::new(&self.overdue)),
+            tracked: Arc::new(Tracked::new(&self.overdue)),
         };
         let threads = self.threads.0.as_ref().ok_or(Unjudged::Crowded)?;
         let job = {
-            let (stop, watched) = (Arc::clone(&deadline.stop), Arc::clone(&deadline.watched));
+            let (stop, tracked) = (Arc::clone(&deadline.stop), Arc::clone(&deadline.tracked));
             threads.spawn_blocking(move || {
-                let _held = (watched.until_the_end(), place);
+                let _held = (tracked.until_the_end(), permit);
                 work(&stop)
             })
         };
@@ -113,13 +113,13 @@ impl Bench {
         outcome.await.unwrap_or(Err(Unjudged::TooSlow))
     }
 
-    async fn place(&self, lane: &Lane, life: &Life, until: Instant) -> Option<OwnedSemaphorePermit> {
-        if let Ok(place) = Arc::clone(&lane.places).try_acquire_owned() {
-            return Some(place);
+    async fn permit(&self, lane: &Lane, conn: &Connection, until: Instant) -> Option<OwnedSemaphorePermit> {
+        if let Ok(permit) = Arc::clone(&lane.permits).try_acquire_owned() {
+            return Some(permit);
         }
-        let _waiting = lane.queue.one(life.peer(), life.standing())?;
-        let place = Arc::clone(&lane.places).acquire_owned();
-        timeout_at(until, place).await.ok()?.ok()
+        let _waiting = lane.queue.one(conn.peer(), conn.class())?;
+        let permit = Arc::clone(&lane.permits).acquire_owned();
+        timeout_at(until, permit).await.ok()?.ok()
     }
 }
 
@@ -129,7 +129,7 @@ struct Deadline {
     /// How long it may go on after it was stopped.
     grace: Duration,
     stop: Arc<Stop>,
-    watched: Arc<Watched>,
+    tracked: Arc<Tracked>,
 }
 
 impl Deadline {
@@ -154,13 +154,13 @@ impl Deadline {
         self.stop.stop();
         // What is stopped because its caller has hung up was not too slow.
         if !caller.is_closed() {
-            self.watched.overdue.metrics.door().stops();
+            self.tracked.overdue.metrics.door().stops();
         }
         let stopped = Instant::now().min(self.until);
         if let Ok(done) = timeout_at(stopped + self.grace, job).await {
             return done.map_err(|_panicked| Unjudged::TooSlow);
         }
-        self.watched.is_given_up();
+        self.tracked.is_given_up();
         warn!("a decision goes on although it was stopped");
         Err(Unjudged::TooSlow)
     }
@@ -186,13 +186,13 @@ impl Overdue {
 }
 
 /// Counts work that goes on after the gate has given it up, once, until it ends.
-struct Watched {
+struct Tracked {
     given_up: AtomicBool,
     ended: AtomicBool,
     overdue: Arc<Overdue>,
 }
 
-impl Watched {
+impl Tracked {
     fn new(overdue: &Arc<Overdue>) -> Self {
         Self {
             given_up: AtomicBool::new(false),
@@ -229,7 +229,7 @@ impl Watched {
 }
 
 /// Work that is being done, until it ends in whatever way.
-struct Running(Arc<Watched>);
+struct Running(Arc<Tracked>);
 
 impl Drop for Running {
     fn drop(&mut self) {
