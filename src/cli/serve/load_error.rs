@@ -1,6 +1,4 @@
-//! Why something new at the gate's door is not taken.
-//!
-//! Decides how that reads. Never prints a key.
+//! Why a new certificate, authority or secret is not used. Never prints a key.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +13,7 @@ pub(super) type FileDigest = [u8; 32];
 
 /// Why a new file is not taken.
 #[derive(Debug, thiserror::Error)]
-pub(in crate::cli) enum Trouble {
+pub(in crate::cli) enum LoadError {
     /// The certificate cannot be shown.
     #[error(transparent)]
     Certificate(#[from] CertificateError),
@@ -36,7 +34,7 @@ pub(in crate::cli) enum Trouble {
     UseSecret { place: String, source: CertificateError },
 }
 
-impl Trouble {
+impl LoadError {
     /// Reads a file.
     pub(super) fn text(path: &Path) -> Result<String, Self> {
         read_text(path, LARGEST).map_err(|source| Self::ReadFile {

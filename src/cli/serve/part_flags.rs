@@ -1,7 +1,6 @@
 //! Which flags belong to which part of the program.
 //!
-//! Decides which flags make no sense beside `--only` and `--controllers`. What is for the other half alone is refused, not
-//! ignored: the administrator who gives it means something that would not happen.
+//! A flag that has no effect with `--only` or `--controllers` is an error, not ignored: an administrator who gives it expects an effect.
 
 use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory as _};
@@ -65,13 +64,13 @@ const OF_WRITERS: [&str; 2] = ["elect", "stock_lease"];
 const CONTROLLERS_REST: &str = "controllers, which do not run";
 
 /// Returns what is wrong with the flags of `serve`, if anything is.
-pub(in crate::cli) fn nonsense(serve: &ArgMatches) -> Option<String> {
+pub(in crate::cli) fn contradiction(serve: &ArgMatches) -> Option<String> {
     let given = |flag: &&&str| serve.value_source(flag) == Some(ValueSource::CommandLine);
     let mode = serve
         .get_one::<ControllersMode>("controllers")
         .filter(|_| given(&&"controllers"));
     let only = serve.get_one::<Only>("only");
-    if let Some(words) = contradiction(mode, only) {
+    if let Some(words) = modes_contradict(mode, only) {
         return Some(words.to_owned());
     }
     if only == Some(&Only::Certificates) {
@@ -168,7 +167,7 @@ fn certificates(serve: &ArgMatches, only: Option<&Only>) -> Option<String> {
     }
 }
 
-fn contradiction(mode: Option<&ControllersMode>, only: Option<&Only>) -> Option<&'static str> {
+fn modes_contradict(mode: Option<&ControllersMode>, only: Option<&Only>) -> Option<&'static str> {
     match (mode?, only?) {
         (ControllersMode::Off, Only::Controllers) => {
             Some("nothing is left to run with --controllers off and --only controllers")
@@ -190,7 +189,7 @@ mod tests {
     fn said(line: &str) -> String {
         let words = ["tidegate", "serve"].into_iter().chain(line.split_whitespace());
         let matches = Cli::command().try_get_matches_from(words).expect("it parses");
-        nonsense(matches.subcommand_matches("serve").expect("serve")).unwrap_or_default()
+        contradiction(matches.subcommand_matches("serve").expect("serve")).unwrap_or_default()
     }
 
     #[test]

@@ -1,7 +1,7 @@
-//! Whether the hub erases Tidegate's fields: looked at from the start on, and told loudly.
+//! Whether the hub keeps Tidegate's fields: checked every few minutes, and logged as an error where it does not.
 //!
-//! Decides how often it is looked at. Reads two definitions, a page of add-ons, and one of them in its other version; what they mean
-//! `definitions` decides. Without the rights for it nothing is told.
+//! Reads two definitions, a page of add-ons, and one of them in its other version; `api::definitions` decides what they mean. Without the
+//! permissions for it nothing is reported.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -1,6 +1,4 @@
-//! The flags of the gate's door: its certificate, who may ask, and where probes and metrics are answered.
-//!
-//! Decides which files these are. Never decides who is let in.
+//! The flags of the webhook's endpoint: its certificate, which clients it accepts, and where probes and metrics are served.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -10,8 +8,8 @@ use clap::Args;
 use jiff::Timestamp;
 use tracing::error;
 
+use super::load_error::LoadError;
 use super::reload::Files;
-use super::trouble::Trouble;
 use crate::cli::words::{LeasePlace, lease, length};
 use crate::cli::{CliError, Only};
 use crate::controllers::CertificateOptions;
@@ -19,9 +17,9 @@ use crate::server::{Callers, Certificate, ClientAuthority, Health, Pages, PagesA
 use crate::telemetry::Metrics;
 use kubernetes::certificates::Lives;
 
-/// The gate's door.
+/// The webhook's endpoint.
 #[derive(Args, Clone, Debug)]
-pub struct DoorArgs {
+pub struct EndpointArgs {
     /// Where the certificate comes from: files; a Secret that another program renews, read over the API; or a Secret that this program
     /// makes and renews by itself, together with the authority in the webhook configurations (`docs/operate/certificates.md`).
     #[arg(long, value_enum, value_name = "WAY", default_value_t = CertificatesArg::Files)]
@@ -87,30 +85,33 @@ fn certificate_life(text: &str) -> Result<Duration, String> {
     life.ok_or_else(|| "must be a length of time of at least 10s, such as 24h or 2160h".to_owned())
 }
 
-/// What the gate shows, and whom it lets in.
-pub(super) struct Opened {
+/// The certificate of the endpoint, and the clients that it accepts.
+pub(super) struct Endpoint {
     pub(super) files: Files,
     /// Absent where a Secret has to be read first.
     pub(super) certificate: Option<Certificate>,
     pub(super) callers: Callers,
 }
 
-impl DoorArgs {
+impl EndpointArgs {
     /// Reads the certificate. One that does not hold yet, or any more, is told loudly and shown all the same: probes say that the
     /// gate is not ready, the controllers need none, and time or a new file heals it.
-    pub(super) fn open(&self, now: Timestamp) -> Result<Opened, CliError> {
+    pub(super) fn open(&self, now: Timestamp) -> Result<Endpoint, CliError> {
         let mut files = Files::new(self);
         let certificate = match self.certificates {
             CertificatesArg::Files => files.read().map(Some).map_err(|trouble| {
                 let (certificate, key) = (self.certificate.display(), self.key.display());
-                let cause = cannot_open(trouble).one_line();
+                let cause = CliError::starting("the gate")(trouble).one_line();
                 CliError::Refused(format!("{cause} (--certificate \"{certificate}\" --key \"{key}\")").into())
             }),
             CertificatesArg::Secret | CertificatesArg::SelfManaged => Ok(None),
         };
         let authority = self.client_ca.as_deref().map(authority).transpose();
         let secrets = self.path_secret.as_deref().map(secrets).transpose();
-        let callers = CliError::both(authority.map_err(cannot_open), secrets.map_err(cannot_open));
+        let callers = CliError::both(
+            authority.map_err(CliError::starting("the gate")),
+            secrets.map_err(CliError::starting("the gate")),
+        );
         let (certificate, (authority, secrets)) = CliError::both(certificate, callers)?;
         if let Some(Err(fault)) = certificate.as_ref().map(|certificate| certificate.holds(now)) {
             error!(
@@ -124,7 +125,7 @@ impl DoorArgs {
             names: self.client_names.iter().cloned().collect(),
             secrets,
         };
-        Ok(Opened {
+        Ok(Endpoint {
             files,
             certificate,
             callers,
@@ -160,26 +161,16 @@ impl DoorArgs {
             health: self.health.or(elsewhere),
             metrics: self.metrics,
         };
-        Pages::start(at, health, metrics).map_err(|source| CliError::Start {
-            part: "the pages of probes and metrics",
-            source: Box::new(source),
-        })
+        Pages::start(at, health, metrics).map_err(CliError::starting("the pages of probes and metrics"))
     }
 }
 
 /// Reads the authority of callers.
-pub(super) fn authority(path: &Path) -> Result<ClientAuthority, Trouble> {
-    ClientAuthority::from_pem(&Trouble::text(path)?).map_err(|source| Trouble::callers(path, source))
+pub(super) fn authority(path: &Path) -> Result<ClientAuthority, LoadError> {
+    ClientAuthority::from_pem(&LoadError::text(path)?).map_err(|source| LoadError::callers(path, source))
 }
 
 /// Reads the secrets of the path.
-pub(in crate::cli) fn secrets(path: &Path) -> Result<PathSecrets, Trouble> {
-    PathSecrets::parse(&Trouble::text(path)?).map_err(|source| Trouble::callers(path, source))
-}
-
-fn cannot_open(source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> CliError {
-    CliError::Start {
-        part: "the gate",
-        source: source.into(),
-    }
+pub(in crate::cli) fn secrets(path: &Path) -> Result<PathSecrets, LoadError> {
+    PathSecrets::parse(&LoadError::text(path)?).map_err(|source| LoadError::callers(path, source))
 }
