@@ -1,9 +1,14 @@
-//! How many pages follow the hub at once, and how many of them are one person's.
+//! The open pages: how many may follow the hub at once, and whether any is open.
 //!
-//! Decides that no person takes what others need: a quarter is the most, where the hub says who a person is.
+//! One user has at most a quarter of them, where the hub says who the user is. The hub is watched from the first request of a page on,
+//! until none has come for a while: without an open page the hub has no watch.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::time::Instant;
 
 /// How many pages follow at once.
 const ALL: usize = 32;
@@ -50,6 +55,40 @@ impl Drop for Follower {
     }
 }
 
+/// How long the hub is followed after the last question.
+const LINGERS: Duration = Duration::from_mins(2);
+
+/// Who looks. Clones are the same.
+#[derive(Clone, Debug, Default)]
+pub struct Interest(Arc<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    asked: Notify,
+    last: Mutex<Option<Instant>>,
+}
+
+impl Interest {
+    /// Notes a question: a page is open now.
+    pub(super) fn note(&self) {
+        *self.0.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+        self.0.asked.notify_one();
+    }
+
+    /// Waits until a page is open.
+    pub async fn begins(&self) {
+        while !self.holds(Instant::now()) {
+            self.0.asked.notified().await;
+        }
+    }
+
+    /// Tells whether a page has asked lately.
+    pub fn holds(&self, now: Instant) -> bool {
+        let last = *self.0.last.lock().unwrap_or_else(PoisonError::into_inner);
+        last.is_some_and(|last| now.saturating_duration_since(last) < LINGERS)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -71,5 +110,14 @@ mod tests {
         drop((weak, honest));
         let visitors: Vec<_> = (0..60).filter_map(|_| followers.take(None)).collect();
         assert_eq!(visitors.len(), 32, "where the hub does not say who they are");
+    }
+
+    #[test]
+    fn it_ends_a_while_after_the_last_question() {
+        let interest = Interest::default();
+        assert!(!interest.holds(Instant::now()));
+        interest.note();
+        assert!(interest.holds(Instant::now()));
+        assert!(!interest.holds(Instant::now() + LINGERS));
     }
 }
