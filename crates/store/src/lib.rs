@@ -10,10 +10,8 @@ mod facts;
 mod facts_builder;
 mod foreign_configs;
 mod identity;
-mod interner;
 mod kind;
 mod kinds;
-mod label_map;
 mod meaning;
 
 mod names;
@@ -37,10 +35,9 @@ pub use events::Event;
 pub use facts::*;
 pub use identity::{Identity, IdentityHash, marks};
 pub use kind::{ADDON_GROUP, Address, Kind, ObjectKey, Owner, Place, Touched, WriteQueue};
-pub use label_map::LabelMap;
 pub use meaning::*;
 pub use model::{Name, order};
-pub use names::Names;
+pub use names::{LabelMap, Names};
 pub use parts::{
     Absence, Arrived, ConfigLookup, ConfigState, ConfigWatchList, Expected, Headway, ObservedConfig,
     RemovalBudget, Standing, Tally, TypeFault, absence,

@@ -49,7 +49,7 @@ pub(super) fn bindings<'v>(
             Err(why) => return Err(Hindrance::Faulty(why.clone())),
         };
         let key = binding(namespace, name(instance, &kind, index));
-        if let Some(why) = view.unbindable(&instance.cluster, namespace, (&kind, role)) {
+        if let Some(why) = view.unbindable(&instance.cluster, namespace, &kind, role) {
             found.held.push(words(why, namespace, &kind, role));
             // It is not known whether the role may be bound: nothing is given, and nothing taken away.
             if why != Unbindable::Withheld || !is_bound(view, &key, &kind, role) {

@@ -24,7 +24,7 @@ pub(super) fn unapproved(view: &View<'_>, by: &PlacementUse, members: &[Member<'
         !is_its_own(member.instance)
             && each_hash(&member.after)
                 .iter()
-                .all(|hash| terms.holds(place, (*index, group), hash))
+                .all(|hash| terms.holds(place.0, place.1, (*index, group), hash))
             && (has_anything(member.instance) || !is_run_by_another(member, members))
     };
     let mut starting = members.iter().filter(|member| member.standing.starts);

@@ -131,7 +131,7 @@ fn bound(view: &View<'_>, object: &ObjectKey, body: &Value) -> Option<&'static s
         return (!own || !here).then_some("it gives a role that is none of the token infrastructure");
     }
     let cluster = Name::from(label(terms::CLUSTER_NAME).unwrap_or_default());
-    let unbindable = view.unbindable(&cluster, &object.namespace, (kind, &role));
+    let unbindable = view.unbindable(&cluster, &object.namespace, kind, &role);
     (!view.is_clusters_own(&cluster) || unbindable.is_some())
         .then_some("it gives a role that agents may not have")
 }
@@ -148,7 +148,7 @@ pub(super) fn changed(view: &View<'_>, object: &ObjectKey, patch: &Value) -> Opt
     if grant.purpose == Purpose::Token {
         return None;
     }
-    match view.unbindable(&grant.cluster, &object.namespace, (kind, role)) {
+    match view.unbindable(&grant.cluster, &object.namespace, kind, role) {
         None | Some(Unbindable::Withheld) => None,
         Some(Unbindable::Name | Unbindable::Namespace | Unbindable::Unlabelled | Unbindable::Danger(_)) => {
             Some("it gives a role that agents may not have")
