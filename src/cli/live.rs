@@ -235,8 +235,7 @@ async fn hub(client: &Client, told: &(dyn Fn(&str) + Sync)) -> Result<Hub, CliEr
         told(&format!("reading the hub: {}", kind.address().resource));
         let found = list(client, kind).await?;
         // What agents may do is not concluded from objects that the hub does not show.
-        let is_unguessed = kind.is_hub_role() || kind.is_for_registration() || kind == Kind::KeptContent;
-        let is_withheld = found.is_none() && is_unguessed;
+        let is_withheld = found.is_none() && kind.is_never_guessed();
         for object in found.into_iter().flatten() {
             hub.put(object);
         }

@@ -34,7 +34,7 @@ pub use decode::{claims::trim_owners, rollout::promotion};
 pub use events::Event;
 pub use facts::*;
 pub use identity::{Identity, IdentityHash, marks};
-pub use kind::{ADDON_GROUP, Address, Kind, ObjectKey, Owner, Place, Touched, WriteQueue};
+pub use kind::{ADDON_GROUP, Address, Kind, ObjectKey, Owner, Place, Read, Sent, Touched, Write, WriteQueue};
 pub use meaning::*;
 pub use model::{Name, order};
 pub use names::{LabelMap, Names};
