@@ -91,7 +91,8 @@ impl<'v> Approvals<'v> {
 
     fn holds(&self, group: &Group<'_>) -> bool {
         let place = (&*self.by.namespace, &*self.by.name);
-        self.terms.holds(place.0, place.1, (group.index, group.name), &self.hash)
+        self.terms
+            .holds(place.0, place.1, (group.index, group.name), &self.hash)
     }
 
     /// Notes the candidates that have to wait; `done` are the clusters at which the plan does not look because
