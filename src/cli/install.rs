@@ -195,7 +195,7 @@ fn image(text: &str) -> Result<String, String> {
     if !text.bytes().any(is_odd) && parts.into_iter().all(fits) && !text.contains("..") {
         return Ok(text.to_owned());
     }
-    Err("must be an image with its tag or digest, such as registry.example.com/tidegate:0.1.0".to_owned())
+    Err("must be an image with its tag or digest, such as registry.example.com/tidegate:0.2.0".to_owned())
 }
 
 fn namespace(text: &str) -> Result<String, String> {

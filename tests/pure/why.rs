@@ -329,7 +329,7 @@ fn an_add_on_that_is_nowhere_says_why() {
             "{text}"
         );
         assert!(
-            text.contains(says) && text.contains("code: why/nobody-selected"),
+            text.contains(says) && text.contains("code: why/no-clusters-selected"),
             "{text}"
         );
         assert_eq!(scene.ask(Some("c1")).chains[0].cause, Some("why/not-selected"));

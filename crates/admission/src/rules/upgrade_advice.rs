@@ -15,7 +15,7 @@ use store::{ClusterFacts, Kind, Name, ObjectKey};
 
 const ANOTHER_RUN: &str = "upgrade/another-run";
 const CHANNEL_AHEAD: &str = "upgrade/channel-ahead";
-const NOBODY_FIRST: &str = "upgrade/nobody-first";
+const NO_CANARIES: &str = "upgrade/no-canaries";
 const CLAIMED: &str = "upgrade/claimed";
 const AT_ODDS: &str = "upgrade/operators-at-odds";
 const UNDER_WAY: &str = "upgrade/under-way";
@@ -39,7 +39,7 @@ rules! { pub(crate) ON_UPGRADES of Upgrade {
          A selected cluster on which another upgrade has its work waits (`Conflict`) until that one has ended there, and may have \
          another version then. One that took too long is looked at until its upgrade is deleted or tries again. Warns with the \
          clusters, and with the upgrade that has each.";
-    warns NOBODY_FIRST, CreateAndUpdate, nobody_first =>
+    warns NO_CANARIES, CreateAndUpdate, no_canaries =>
         "One of the selected clusters goes first where some should.\n\n\
          `canaryClusters` chooses from the clusters that the upgrade selects. Where it finds none nobody starts, because the first \
          failure would be met by all. Warns, where every placement of the upgrade is decided.";
@@ -189,7 +189,7 @@ fn may_select(selector: &ClusterSelector, name: &Name, cluster: &ClusterFacts) -
     is_in && selector.matches_by(name, label)
 }
 
-fn nobody_first(subject: &Subject<'_, Upgrade>, findings: &mut Findings) {
+fn no_canaries(subject: &Subject<'_, Upgrade>, findings: &mut Findings) {
     let Some(asked) = &subject.body.spec else {
         return;
     };
@@ -213,7 +213,7 @@ fn nobody_first(subject: &Subject<'_, Upgrade>, findings: &mut Findings) {
         .key("upgradeStrategy")
         .key("canaryClusters")
         .key("clusterSelector");
-    findings.warn(Fault::bare(Class::Invalid, detail).at(path, NOBODY_FIRST));
+    findings.warn(Fault::bare(Class::Invalid, detail).at(path, NO_CANARIES));
 }
 
 fn claimed(subject: &Subject<'_, Upgrade>, findings: &mut Findings) {

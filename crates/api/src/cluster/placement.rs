@@ -109,7 +109,7 @@ pub struct ClusterSelector {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ClaimSelector {
-    /// Requirements, all of which must hold.
+    /// Requirements; all must be met.
     #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "schemas::claim_expressions")]
     pub match_expressions: Vec<LabelSelectorRequirement>,
@@ -119,7 +119,7 @@ pub struct ClaimSelector {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct CelSelector {
-    /// Expressions, all of which must hold.
+    /// Expressions; all must be true.
     #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     pub cel_expressions: Vec<String>,
 }

@@ -353,7 +353,10 @@ fn dependency(cluster: &str, turn: &Turn) -> Cause {
 
 /// Whether a decision group of a placement is one of those that go first.
 fn is_mandatory(used: &PlacementUse, index: u32, name: &str) -> bool {
-    let groups = used.rollout.as_ref().map_or(&[][..], |strategy| &strategy.mandatory);
+    let groups = used
+        .rollout
+        .as_ref()
+        .map_or(&[][..], |strategy| &strategy.mandatory);
     groups.iter().any(|group| match group {
         MandatoryGroup::Named(wanted) => wanted == name,
         MandatoryGroup::At(wanted) => *wanted == index,

@@ -379,7 +379,7 @@ fn rollup<'a>(
             let ready = if census.has_unavailable() {
                 Wish::new(READY, Status::False, Reason::ClustersUnavailable, message)
             } else if census.is_nobody() {
-                Wish::new(READY, Status::True, Reason::NobodySelected, message)
+                Wish::new(READY, Status::True, Reason::NoClustersSelected, message)
             } else {
                 Wish::new(READY, Status::True, Reason::Ready, message)
             };
@@ -457,7 +457,7 @@ mod tests {
     }
 
     const DONE: &str = "Ready=True Ready, Reconciling=False Settled, Stalled=False NotStalled";
-    const NOBODY: &str = "Ready=True NobodySelected, Reconciling=False Settled, Stalled=False NotStalled";
+    const NOBODY: &str = "Ready=True NoClustersSelected, Reconciling=False Settled, Stalled=False NotStalled";
     const MOVES: &str = "Ready=False Progressing, Reconciling=True Progressing, Stalled=False NotStalled";
     const STALLS: &str =
         "Ready=False ClustersStalled, Reconciling=False Settled, Stalled=True ClustersStalled";

@@ -53,7 +53,7 @@ pub(crate) fn assigned<'a>(member: &Member<'_>, state: &State, now: Timestamp) -
 /// Returns how the deployment configurations of what is assigned count, where that is not that the first alone does.
 pub(crate) fn counting<'a>(member: &Member<'_>) -> Option<Wish<'a>> {
     let message = "works are made from every AddOnDeploymentConfig in status.configReferences, each for what those before it leave open";
-    let wish = || Wish::new(MERGED, Status::True, Reason::AllLayersCount, message);
+    let wish = || Wish::new(MERGED, Status::True, Reason::LayersMerged, message);
     (member.layering == Layering::Merge).then(wish)
 }
 
