@@ -58,10 +58,10 @@ pub(crate) fn managed<'v>(
     let nobody = (is_known && census.is_nobody()).then(|| nobody(view, wanted));
     let message = nobody.unwrap_or_else(|| census.message());
     let open = Open::of(wanted, census, time, &message);
-    let (stated, generation) = stated_before(view);
+    let (before, generation) = stated_before(view);
     let arrival = fault
         .as_ref()
-        .and_then(|(reason, _)| Arrival::of(*reason, stated, generation, view.settings(), now));
+        .and_then(|(reason, _)| Arrival::of(*reason, before, generation, view.settings(), now));
     let faulty = fault.as_ref().map(|(reason, why)| Faulty {
         reason: *reason,
         why,
