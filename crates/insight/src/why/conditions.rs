@@ -61,7 +61,8 @@ impl PlannedConditions {
         let of_kind = |wanted: Kind| {
             plan.actions.iter().filter_map(move |action| match action {
                 Action::Status { object, patch, .. } if object.kind == wanted => {
-                    let conditions = patch.value().pointer("/status/conditions")?.as_array()?;
+                    let patch = patch.value();
+                    let conditions = patch.pointer("/status/conditions")?.as_array()?;
                     let conditions = conditions.iter().map(condition).collect();
                     Some((object.namespace.to_string(), conditions))
                 }
