@@ -1,4 +1,4 @@
-//! How long an audit of 5,000 clusters thinks: judging every instance once, and finding out whom a change concerns.
+//! Processor time of an audit of 5,000 clusters: checking every instance once, and finding the objects that a change affects.
 
 use audit::{Asks, AuditedObject, Digest, Inputs, Ledger, ObjectKey, Rulebook, Shift, judge};
 use divan::Bencher;
@@ -67,7 +67,7 @@ fn find_whom_a_placement_concerns(bencher: Bencher<'_, '_>) {
         .with_placement("default", "all", some.iter().map(String::as_str));
     bencher.bench_local(|| {
         let concerned = ledger.concerned(&Shift::between(&old, &new, Asks::default()));
-        // The configuration is absent, but no configuration has changed: only the cluster that left is concerned.
+        // The configuration is missing, but no configuration has changed: only the deleted cluster is affected.
         assert_eq!(concerned.len(), 1);
     });
 }

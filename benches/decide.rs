@@ -1,4 +1,4 @@
-//! How long the gate thinks: `decide()` per family of rules, on objects of ordinary size.
+//! Processor time of `decide()` per group of rules, on objects of ordinary size.
 
 use admission::{Door, Operation, Request, RequestContext, Rulebook, decide, wire};
 use api::v1alpha1::GROUP;
@@ -196,7 +196,7 @@ fn five_thousand_types_and_five_thousand_others(bencher: Bencher<'_, '_>) {
     run(bencher, Door::Validate, &object, None);
 }
 
-/// The whole way from bytes to bytes, as the server goes it.
+/// From request bytes to response bytes, as in the server.
 #[divan::bench]
 fn review_from_bytes_to_bytes(bencher: Bencher<'_, '_>) {
     let placements: Vec<Value> = (0..3).map(|n| strategy(n, &json!(2))).collect();

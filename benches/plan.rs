@@ -7,9 +7,9 @@
     reason = "a bench may panic"
 )]
 
-#[path = "../tests/testkit/status_table.rs"]
+#[path = "../tests/kit/status_table.rs"]
 mod status_table;
-#[path = "../tests/testkit/world.rs"]
+#[path = "../tests/kit/world.rs"]
 #[expect(dead_code, reason = "stories need more of the world than a measurement")]
 mod world;
 
@@ -87,7 +87,7 @@ fn new_configuration(bencher: divan::Bencher<'_, '_>, clusters: usize) {
     bencher.bench_local(|| plan::addon(&view, world.now));
 }
 
-/// The way of the controllers: the last plan has left a memo.
+/// As in the controllers: with the memo of the last plan.
 #[divan::bench(args = CLUSTERS, sample_count = 10)]
 fn settled_again(bencher: divan::Bencher<'_, '_>, clusters: usize) {
     let world = fleet(clusters);

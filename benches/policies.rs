@@ -1,4 +1,4 @@
-//! How long policies think: twenty of them about one request, alone and inside `decide()`; and how long they take to compile.
+//! Time to evaluate twenty policies for one request, alone and inside `decide()`, and time to compile them.
 
 #![expect(clippy::indexing_slicing, reason = "a bench may panic")]
 

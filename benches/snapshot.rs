@@ -1,5 +1,5 @@
-//! What the snapshot costs: memory of one cluster, one add-on instance and one work, as they are once an add-on is installed; and the time that
-//! it takes to find out what a work means, which every work of another manager costs once a generation.
+//! Cost of the snapshot: memory of one cluster, one add-on instance and one ManifestWork when an add-on is installed; and the time to
+//! interpret a ManifestWork, which every work of another manager costs once per generation.
 //!
 //! `cargo bench -p tidegate --bench snapshot`. The allocator is counted: the peak of a case divided by 10,000 is one object.
 
@@ -9,9 +9,9 @@
     reason = "a bench may panic"
 )]
 
-#[path = "../tests/testkit/status_table.rs"]
+#[path = "../tests/kit/status_table.rs"]
 mod status_table;
-#[path = "../tests/testkit/world.rs"]
+#[path = "../tests/kit/world.rs"]
 #[expect(dead_code, reason = "stories need more of the world than a measurement")]
 mod world;
 
@@ -74,7 +74,7 @@ fn hold(bencher: divan::Bencher<'_, '_>, kind: Kind) {
     bencher.bench_local(|| {
         let mut store = Store::new(Settings::default());
         for n in 0..HELD {
-            // One object at a time: what is not kept is gone before the next one.
+            // One object at a time: what is not kept is freed before the next one.
             let text = text
                 .replace("cluster0", &format!("cluster{n}"))
                 .replace("uid-", &format!("uid-{n}-"));

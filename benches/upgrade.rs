@@ -1,5 +1,5 @@
-//! How long the plan of an upgrade takes for 100, 1,000 and 5,000 clusters of which ten are on their way, with its check, and how long it
-//! takes to see an agent's report.
+//! Time to plan and check an upgrade of 100, 1,000 and 5,000 clusters of which ten are updating, and time to observe an agent's
+//! report.
 
 #![expect(clippy::indexing_slicing, reason = "a bench may panic")]
 
@@ -36,7 +36,7 @@ impl World {
             meta["name"]
         );
         meta.insert("uid".to_owned(), uid.into());
-        // A hub always tells it; without it every work would be as old as 1970, and overdue.
+        // A hub always sets it; without it every work would date from 1970 and be overdue.
         meta.entry("creationTimestamp")
             .or_insert_with(|| now().to_string().into());
         meta.insert("resourceVersion".to_owned(), self.revision.to_string().into());
@@ -44,7 +44,7 @@ impl World {
     }
 }
 
-/// An upgrade of which ten clusters are on their way.
+/// An upgrade with ten clusters updating.
 fn world(clusters: usize) -> (World, Owner) {
     let mut world = World {
         store: Store::new(Settings::default()),

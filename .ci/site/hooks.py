@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PREFIX = "repository/"
 FENCE = re.compile(r" *(```|~~~)")
 ITEM = re.compile(r"(?P<indent> *)(?P<marker>[*+-]|\d+[.)]) +\S")
-# What a browser loads by itself. Mermaid diagrams load a script from another server.
+# Resources that a browser loads by itself. Mermaid diagrams load a script from another server.
 LOADED = re.compile(
     r"<(?:script|img|iframe|source|video|audio|link(?![^>]*\brel=[\"']?(?:canonical|prev|next)))\b"
     r"[^>]*\b(?:src|href)=[\"']?(?:https?:)?//|class=[\"']?mermaid"

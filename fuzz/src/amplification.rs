@@ -1,4 +1,4 @@
-//! How much memory a text takes while it is read and answered: both endpoints of reviews, conversion, and lists of the hub.
+//! How much memory an input takes while it is parsed and answered: both admission endpoints, conversion, and lists of the hub.
 
 use std::sync::LazyLock;
 
@@ -15,11 +15,11 @@ use tokio::runtime::Runtime;
 #[global_allocator]
 static ALLOCATOR: PeakAlloc = PeakAlloc;
 
-/// What any answer may take.
+/// Memory that any response may take.
 const FIXED: usize = 4 << 20;
-/// What a byte may take: the tree of `{"a":0}` takes 90 bytes a byte, and a decision has a few of them.
+/// Memory per byte of input: the tree of `{"a":0}` takes 90 bytes per byte, and a decision has a few of them.
 const A_BYTE: usize = 400;
-/// Beyond this no text may take anything: nothing is built of an object with more than 100,000 values.
+/// Upper bound for any input: an object with more than 100,000 values is rejected before it is built.
 const MOST: usize = 192 << 20;
 
 static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
@@ -37,7 +37,7 @@ pub fn amplification(bytes: &[u8]) {
     ];
     LazyLock::force(&RUNTIME);
     for (name, read) in readers {
-        // What is made once, such as schemas, belongs to no text.
+        // Values that are built once, such as schemas, belong to no input.
         read(bytes);
         let before = ALLOCATOR.current_usage();
         ALLOCATOR.reset_peak_usage();

@@ -1,6 +1,6 @@
-//! The small languages that strangers write: selectors, paths, patterns, quantities, images, signers, names.
+//! The small languages of untrusted input: selectors, paths, patterns, quantities, images, signers, names.
 //!
-//! Each is read with both its readers where there are two, and what was read is used: it must end, and the readers must agree.
+//! Each input is parsed by both parsers where there are two, and the result is used: it must terminate, and the parsers must agree.
 
 use kubernetes::json_path::JsonPath;
 use kubernetes::labels::{Selector, written};
@@ -12,7 +12,7 @@ use serde_json::Value;
 use store::{HookTimeout, promotion};
 use tidegate::server::PathSecrets;
 
-/// A text, a line break, and what it is held against: JSON for paths and selectors, any text for patterns.
+/// A text, a line break, and what it is matched against: JSON for paths and selectors, any text for patterns.
 pub fn grammars(bytes: &[u8]) {
     let whole = String::from_utf8_lossy(bytes);
     let (text, rest) = whole.split_once('\n').unwrap_or((&whole, "{}"));
@@ -22,7 +22,7 @@ pub fn grammars(bytes: &[u8]) {
         let _ = path.find(&object);
     }
     if let Ok(pattern) = regexp::Pattern::parse(text) {
-        assert_eq!(pattern.text(), text, "a pattern is told as it was written");
+        assert_eq!(pattern.text(), text, "a pattern is printed as it was written");
         let _ = pattern.matches(rest);
     }
     quantities(text);
@@ -56,7 +56,10 @@ fn quantities(text: &str) {
     };
     let told = read.to_string();
     let again = Quantity::parse(&told);
-    assert!(again.is_some(), "{told:?} is told of {text:?} and cannot be read");
+    assert!(
+        again.is_some(),
+        "{told:?} is printed for {text:?} and cannot be parsed"
+    );
     let _ = (read.as_integer(), read.float(), read.plus(read), read.negated());
 }
 
@@ -67,7 +70,7 @@ fn references(text: &str) {
     if let Ok(signer) = OwnSigner::parse(text, "helloworld", &ReservedSigners::default()) {
         let domain = signer.as_str().split('/').next().unwrap_or_default();
         let hubs = domain == "kubernetes.io" || domain.ends_with(".kubernetes.io");
-        assert!(!hubs, "nobody signs for Kubernetes");
+        assert!(!hubs, "a custom signer must not sign for Kubernetes");
     }
     let _ = check_certificate_name(text, "helloworld");
 }

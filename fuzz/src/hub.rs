@@ -1,7 +1,7 @@
-//! A whole hub that is asked anything: bodies as JSON, YAML and in the binary form; objects, patches, intents, options of deletions.
+//! A whole hub that receives any request: bodies as JSON, YAML and protobuf; objects, patches, applies, deletion options.
 //!
-//! Nothing is stored (every write is a dry run), so one input does not change what the next one meets. What is asserted holds for
-//! every answer: it is JSON, its status stands in it, and the hub never says that it is broken itself.
+//! Nothing is stored (every write is a dry run), so inputs do not affect each other. Every response must be JSON, contain its status,
+//! and not be an internal error.
 
 use std::sync::LazyLock;
 
@@ -214,7 +214,7 @@ pub fn request(bytes: &[u8]) {
     };
     let (method, path, form) = REQUESTS[usize::from(*first) % REQUESTS.len()];
     let mark = if path.contains('?') { '&' } else { '?' };
-    // Text is easier to change than bytes are: a body of the binary form may be given by its digits.
+    // Text is easier to mutate than bytes: a protobuf body may be written in hexadecimal.
     let body = unhexed(body).unwrap_or_else(|| body.to_vec());
     let request = http::Request::builder()
         .method(method)
@@ -251,7 +251,7 @@ fn unhexed(text: &[u8]) -> Option<Vec<u8>> {
         .collect()
 }
 
-/// Any bytes as a message of every kind that is read in the binary form.
+/// Any bytes as a message of every kind that is decoded from protobuf.
 pub fn binary(bytes: &[u8]) {
     const KINDS: [(&str, &str); 14] = [
         ("", "Namespace"),

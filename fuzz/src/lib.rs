@@ -1,4 +1,4 @@
-//! Targets for fuzzing: what takes bytes from outside must take any bytes.
+//! Targets for fuzzing: code that parses untrusted bytes must accept any bytes.
 
 pub mod amplification;
 pub mod grammars;

@@ -1,11 +1,11 @@
-//! The spec of a policy from outside: compiled, looked over, exported, made wrong, and asked about an object.
+//! An untrusted policy spec: compiled, linted, exported, mutated, and evaluated for an object.
 //!
-//! Asserts that a policy either is in force or says why not, that what it answers it answers again, and that one which does
-//! not compile leaves the last good one alone.
+//! Asserts that a policy is either enforced or reports why not, that its results are deterministic, and that a version that does not compile
+//! leaves the last good version in force.
 
-use serde_json::{Value, json};
-use admission::{RequestContext, Door, Facts, Operation, Request, Rulebook, try_policies};
 use admission::policy::{InForce, Origin, PolicySet, Source, lint, mutants, native};
+use admission::{Door, Facts, Operation, Request, RequestContext, Rulebook, try_policies};
+use serde_json::{Value, json};
 
 const GROUP: &str = "addon.open-cluster-management.io";
 

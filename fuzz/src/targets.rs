@@ -1,20 +1,17 @@
-//! The targets: each takes any bytes and must neither panic nor run long. What it finds out about its own answers, it
-//! asserts.
+//! The targets: each takes any bytes and must neither panic nor run long. Properties of the results are asserted.
 
 use std::sync::LazyLock;
 
 use crate::{grammars, hub, merge};
-use kubernetes::duration::GoDuration;
+use admission::{Door, Enforcement, Facts, Rulebook, decide, wire};
 use cel_engine::{Activation, Program, Purpose};
 use devhub::patch::{json, kinds, merge as merge_patch, strategic};
+use kubernetes::duration::GoDuration;
+use model::{AddonName, AddonVersion, InstallNamespace, Limit, ProgressDeadline, Scalar, Soak, Tolerance};
 use schema::Schema;
 use serde_json::{Value, json as value};
-use admission::{Door, Enforcement, Facts, Rulebook, decide, wire};
-use model::{
-    AddonName, AddonVersion, InstallNamespace, Limit, ProgressDeadline, Scalar, Soak, Tolerance,
-};
-use tidegate::server::Limits;
 use store::AddonFacts;
+use tidegate::server::Limits;
 
 /// A target by its name.
 pub type Target = (&'static str, fn(&[u8]));
@@ -48,7 +45,7 @@ static FACTS: LazyLock<Facts> = LazyLock::new(|| {
     facts.with_placement("d", "p", ["cluster1"])
 });
 
-/// The body of a request to the gate: its size, reader, both doors, writer.
+/// The body of an AdmissionReview: size limit, decoder, both webhooks, encoder.
 pub fn review(bytes: &[u8]) {
     if bytes.len() > Limits::default().body_bytes {
         return;
@@ -174,7 +171,7 @@ pub fn cel_evaluate(bytes: &[u8]) {
         }
         (activation.eval(&program), activation.left())
     });
-    // Patterns that are remembered cost less the second time.
+    // Cached patterns cost less the second time.
     let [(first, _), (second, _)] = results;
     assert_eq!(first.is_ok(), second.is_ok(), "{first:?} {second:?}");
     if let (Ok(first), Ok(second)) = (first, second) {

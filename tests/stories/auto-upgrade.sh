@@ -1,4 +1,4 @@
-# A new default version upgrades every cluster that did not choose one.
+# A new default version upgrades every cluster without a requested version.
 # flags: --clusters 3
 clusters_in_reach
 placement everywhere
@@ -16,10 +16,10 @@ YAML
 done_on InstallSucceed cluster1 cluster2 cluster3
 is v1 field cluster1 .status.currentVersion
 
-say "cluster3 stays on v1 because its owner says so"
+say "cluster3 stays on v1, which a user has requested"
 kubectl patch mca "$addon" -n cluster3 --type=merge -p '{"spec":{"desiredVersion":"v1"}}' >/dev/null
 
-say "v2 is stored: the others follow"
+say "v2 is published: the others are upgraded"
 template v2
 until_is v2 value .status.defaultVersion cma "$addon"
 is '["v1","v2"]' kubectl get cma "$addon" -o 'jsonpath={.status.supportedVersions}'

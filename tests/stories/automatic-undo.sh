@@ -1,9 +1,9 @@
-# A change fails on the first clusters, and goes back by itself. What failed is not given to anybody again; a fix travels.
+# A change fails on the first clusters and is undone automatically. The failed content is not rolled out again; a fix is.
 # flags: --clusters 4 --fault cluster*=apply-failure,manifest=broken:quota-exceeded
 clusters_in_reach
 placement everywhere
 
-# settings NAME AGENT: a configuration by which the agent has that name. No cluster takes one that is called broken.
+# settings NAME AGENT: a configuration that sets the name of the agent. The name "broken" fails on every cluster.
 settings() {
   apply <<YAML
 apiVersion: addon.open-cluster-management.io/v1alpha1
@@ -49,7 +49,7 @@ helloworld first
 done_on InstallSucceed cluster1 cluster2 cluster3 cluster4
 until_is True noted KnownGood
 
-say "the next settings fail on the clusters that get them first, and the old ones are pruned with the same commit"
+say "the next settings fail on the first clusters, and the same commit prunes the old ones"
 kept() { kubectl get controllerrevisions -A -l "tidegate.io/kept-content=$addon" -o name | wc -l; }
 until_is 2 kept
 settings second broken
@@ -63,7 +63,7 @@ for cluster in cluster1 cluster2 cluster3 cluster4; do
 done
 is "$namespace/second" kubectl get cma "$addon" -o 'jsonpath={.status.installProgressions[0].configReferences[0].desiredConfig.namespace}/{.status.installProgressions[0].configReferences[0].desiredConfig.name}'
 
-say "other content of the same name travels"
+say "other content with the same name is rolled out"
 settings second better
 until_is Ready says Ready
 for cluster in cluster1 cluster2 cluster3 cluster4; do
@@ -79,12 +79,12 @@ for cluster in cluster1 cluster2 cluster3 cluster4; do
   until_is better agent "$cluster"
 done
 
-say "tidegate rollout undo gives the object its content back, and names the revision"
+say "tidegate rollout undo restores the content of the object, and prints the revision"
 tidegate rollout undo "$addon" | grep -q "from ControllerRevision $namespace/$addon-.* (revision 3)"
 until_is Ready says Ready
 is better kubectl get addondeploymentconfig second -n "$namespace" -o 'jsonpath={.spec.customizedVariables[0].value}'
 
-say "tidegate rollout undo creates an object again that was pruned"
+say "tidegate rollout undo recreates a pruned object"
 desired() { value '.status.installProgressions[0].configReferences[0].desiredConfig.name' cma "$addon"; }
 kubectl annotate cma "$addon" tidegate.io/paused='*' >/dev/null
 settings third other
@@ -97,7 +97,7 @@ until_is second desired
 kubectl annotate cma "$addon" tidegate.io/paused- >/dev/null
 until_is Ready says Ready
 
-say "a word that means nothing is refused"
+say "an invalid value is denied"
 refused "did you mean \"undo\"?" <<YAML
 apiVersion: addon.open-cluster-management.io/v1alpha1
 kind: ClusterManagementAddOn
@@ -105,6 +105,6 @@ metadata: {name: $addon, annotations: {tidegate.io/on-failure: und}}
 spec: {}
 YAML
 
-say "what is kept goes with the add-on"
+say "kept content is deleted with the add-on"
 kubectl delete cma "$addon" --wait=false >/dev/null
 until_is 0 kept

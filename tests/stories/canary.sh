@@ -1,4 +1,4 @@
-# A new version goes to the canary clusters first, and everywhere when it is good.
+# A new version is rolled out to the canary clusters first, and then to all clusters.
 # flags: --clusters 5
 clusters_in_reach
 placement everywhere
@@ -34,7 +34,7 @@ helloworld hub-config-xxx ""
 done_on InstallSucceed cluster1 cluster2 cluster3 cluster4 cluster5
 is v0.10.0 field cluster5 .status.currentVersion
 
-say "the name of the hub configuration changes, and the strategy names the canaries"
+say "the name of the hub configuration changes, and the strategy selects the canaries"
 hub_config hub-config-yyy v0.11.0
 helloworld hub-config-yyy "$(rolling canary-placement)"
 done_on UpgradeSucceed cluster1 cluster2
@@ -47,7 +47,7 @@ for cluster in cluster3 cluster4 cluster5; do
   is v0.10.0 carried "$cluster"
 done
 
-say "the strategy names everybody"
+say "the strategy selects all clusters"
 placement global-placement
 helloworld hub-config-yyy "$(rolling global-placement)"
 done_on UpgradeSucceed cluster1 cluster2 cluster3 cluster4 cluster5

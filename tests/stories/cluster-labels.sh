@@ -1,5 +1,5 @@
-# Labels and claims of clusters in the manifests of an add-on. A cluster without the label waits and says so; a label that changes reaches its own
-# cluster alone.
+# Labels and annotations of clusters in the manifests of an add-on. A cluster without the label waits and reports it; a changed label reaches
+# only its own cluster.
 # flags: --clusters 3
 clusters_in_reach
 placement everywhere
@@ -17,7 +17,7 @@ spec:
       - apiVersion: v1
         kind: ConfigMap
         metadata: {name: greeting, namespace: default}
-        data: {greeting: "{{CLUSTER_LABEL:site}} {{CLUSTER_LABEL:stage:-test}} {{CLUSTER_ANNOTATION:example.com/owner:-nobody}}"}
+        data: {greeting: "{{CLUSTER_LABEL:site}} {{CLUSTER_LABEL:stage:-test}} {{CLUSTER_ANNOTATION:example.com/owner:-none}}"}
 YAML
 apply_addon <<YAML
   supportedConfigs:
@@ -28,17 +28,17 @@ apply_addon <<YAML
     - {name: everywhere, namespace: $namespace}
 YAML
 done_on InstallSucceed cluster1 cluster2
-is "eu test nobody" greeting cluster1
-is "us test nobody" greeting cluster2
+is "eu test none" greeting cluster1
+is "us test none" greeting cluster2
 
-say "the third has no site, and says so"
+say "the third has no site, and reports it"
 until_is RenderingFailed reason cluster3 Stalled
 until_is 'manifest 0 (ConfigMap default/greeting): data.greeting: the cluster has no label "site"' message cluster3
 kubectl label managedcluster cluster3 site=asia >/dev/null
 done_on InstallSucceed cluster3
-is "asia test nobody" greeting cluster3
+is "asia test none" greeting cluster3
 
-say "what a cluster says anew reaches its work, and no other"
+say "a changed label or annotation reaches the work of its cluster, and no other"
 before=$(work cluster1 .metadata.generation)
 kubectl label managedcluster cluster2 stage=prod unused=1 >/dev/null
 kubectl annotate managedcluster cluster2 'example.com/owner=a "b" \{{GREETING}}' >/dev/null
@@ -46,7 +46,7 @@ until_is 'us prod a "b" \{{GREETING}}' greeting cluster2
 until_is True status cluster2 Ready
 is "$before" work cluster1 .metadata.generation
 
-say "the gate refuses what can be filled in on no cluster"
+say "the webhook denies a variable that no cluster can have"
 refused 'must be {{CLUSTER_LABEL:KEY}} or {{CLUSTER_LABEL:KEY:-DEFAULT}}, and KEY the key of a label' <<YAML
 apiVersion: addon.open-cluster-management.io/v1alpha1
 kind: AddOnTemplate

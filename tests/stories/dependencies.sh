@@ -1,4 +1,4 @@
-# An add-on waits on every cluster until the one that it depends on runs there, and nobody can close a circle.
+# On every cluster an add-on waits until the one that it depends on runs there, and cycles are denied.
 # flags: --clusters 2
 clusters_in_reach
 placement everywhere
@@ -43,18 +43,18 @@ is WaitingForDependency reason cluster2
 is "waits for add-ons that this one depends on: base" message cluster2 Configured
 is "" kubectl get manifestworks -n cluster2 -o name
 
-say "it goes on by itself when base is there"
+say "it continues when base runs"
 kubectl label managedcluster cluster2 base=yes >/dev/null
 done_on InstallSucceed cluster2
 
-say "both are changed at once, and arrive"
+say "both are changed at once, and both complete"
 addon_on "$addon" everywhere base two
 addon_on base with-base "" two
 until_is two greeting cluster1
 until_is two greeting cluster2
 done_on UpgradeSucceed cluster1 cluster2
 
-say "a circle is refused, and a name that is not there warned of"
+say "a cycle is denied, and an add-on that does not exist warns"
 refused "closes a circle in which nobody can go first: base -> $addon -> base" <<YAML
 apiVersion: addon.open-cluster-management.io/v1alpha1
 kind: ClusterManagementAddOn
@@ -62,4 +62,4 @@ metadata: {name: base, annotations: {tidegate.io/depends-on: $addon}}
 spec: {}
 YAML
 said=$(kubectl annotate cma base tidegate.io/depends-on=elsewhere --overwrite --dry-run=server 2>&1)
-grep -qF "no ClusterManagementAddOn has this name" <<<"$said" || fail "nobody warns: $said"
+grep -qF "no ClusterManagementAddOn has this name" <<<"$said" || fail "no warning: $said"

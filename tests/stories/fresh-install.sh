@@ -1,11 +1,11 @@
-# A fresh install brings the default version to every cluster.
+# A fresh install deploys the default version to every cluster.
 # flags: --clusters 3
 clusters_in_reach
 placement everywhere
 template v0.10.0
 config deploy-config-xxx hello
 
-say "the add-on names a deployment configuration and a placement, and no version"
+say "the add-on has a deployment configuration and a placement, and no version"
 apply_addon <<YAML
   configuration:
     configs:
@@ -27,10 +27,10 @@ for cluster in cluster1 cluster2 cluster3; do
   is "install completed with no errors." message "$cluster"
 done
 
-say "what was applied is what is desired, and the work carries the same hashes under both names"
+say "the applied configuration is the desired one, and the work has the same hashes under both names"
 is "$(field cluster2 '.status.configReferences[*].desiredConfigSpecHash')" field cluster2 '.status.configReferences[*].lastAppliedConfigSpecHash'
 is "$(work cluster2 '.metadata.annotations.open-cluster-management\.io/config-spec-hash')" work cluster2 .metadata.annotations.configSpecHash
 
-say "scripts wait for the add-on where it is told on every hub, whoever's definitions that has"
+say "scripts can wait for the AddOnRollout on every hub, with any CRDs"
 kubectl wait --for=condition=Ready "addonrollout/$addon" --timeout="${patience}s" >/dev/null || fail "the add-on's AddOnRollout is not Ready"
 is "3 of 3" kubectl get addonrollout "$addon" -o 'jsonpath={.status.clusters.ready} of {.status.clusters.total}'

@@ -1,4 +1,4 @@
-# A version that does not exist is refused where the gate can know, and said plainly where it cannot.
+# The webhook denies a version that does not exist if it can, and otherwise a condition reports it.
 # flags: --clusters 2
 clusters_in_reach
 placement everywhere
@@ -17,7 +17,7 @@ YAML
 done_on InstallSucceed cluster1 cluster2
 is v2 field cluster1 .status.currentVersion
 
-say "a version that nobody knows is refused, and the answer lists those that exist"
+say "a version that does not exist is denied, and the message lists the existing ones"
 refused "spec.desiredVersion" '"v3"' '"v1", "v2"' <<YAML
 apiVersion: addon.open-cluster-management.io/v1alpha1
 kind: ManagedClusterAddOn
@@ -25,7 +25,7 @@ metadata: {name: $addon, namespace: cluster1}
 spec: {desiredVersion: v3}
 YAML
 
-say "a version that is taken away under the feet of its users is told, and what runs goes on"
+say "a deleted version in use is reported, and running agents continue"
 kubectl patch mca "$addon" -n cluster1 --type=merge -p '{"spec":{"desiredVersion":"v1"}}' >/dev/null
 done_on RollbackSucceed cluster1
 kubectl delete addontemplate "$addon-v1" >/dev/null
@@ -35,7 +35,7 @@ is v1 field cluster1 .status.currentVersion
 is v1 carried cluster1
 is v2 field cluster2 .status.currentVersion
 
-say "the cure is a version that exists"
+say "an existing version fixes it"
 kubectl patch mca "$addon" -n cluster1 --type=merge -p '{"spec":{"desiredVersion":"v2"}}' >/dev/null
 until_is v2 field cluster1 .status.currentVersion
 until_is True status cluster1 Ready

@@ -1,4 +1,4 @@
-# The configuration of one cluster overrides the placement's and the default, a whole type at a time.
+# The configuration of one cluster overrides the placement's and the default, per type.
 # flags: --clusters 3
 clusters_in_reach
 placement everywhere
@@ -20,7 +20,7 @@ done_on InstallSucceed cluster1 cluster2 cluster3
 is "hello placement" greeting cluster1
 is "addondeploymentconfigs addontemplates" field cluster1 '.status.supportedConfigs[*].resource'
 
-say "cluster1 takes its own"
+say "cluster1 uses its own"
 kubectl patch mca "$addon" -n cluster1 --type=merge -p "{\"spec\":{\"configs\":[{\"group\":\"addon.open-cluster-management.io\",\"resource\":\"addondeploymentconfigs\",\"name\":\"cluster1-config\",\"namespace\":\"$namespace\"}]}}" >/dev/null
 until_is "hello mine" greeting cluster1
 done_on UpgradeSucceed cluster1
@@ -33,7 +33,7 @@ done_on UpgradeSucceed cluster2 cluster3
 is "hello mine" greeting cluster1
 until_is "selected clusters 3. configured addons 3/3 completed with no errors, 0 failed 0 timeout." progression
 
-say "a type that the add-on does not support is refused"
+say "a type that the add-on does not support is denied"
 refused "spec.configs[0]" "addondeploymentconfigs" <<YAML
 apiVersion: addon.open-cluster-management.io/v1alpha1
 kind: ManagedClusterAddOn
@@ -41,6 +41,6 @@ metadata: {name: $addon, namespace: cluster3}
 spec: {configs: [{group: "", resource: configmaps, name: x, namespace: $namespace}]}
 YAML
 
-say "taken back, it inherits again"
+say "after the override is removed, it inherits again"
 kubectl patch mca "$addon" -n cluster1 --type=merge -p '{"spec":{"configs":null}}' >/dev/null
 until_is "hello again" greeting cluster1

@@ -1,4 +1,4 @@
-# A change travels in waves: mandatory groups first, then the rest a few at a time, with soak, and stops when too much fails.
+# A change is rolled out in waves: mandatory groups first, then the rest a few at a time, with soak times. It stops after too many failures.
 # flags: --clusters 8 --fault cluster5=apply-failure,from=2:quota-exceeded --fault cluster6=apply-failure,from=2:quota-exceeded
 clusters_in_reach
 kubectl label managedcluster cluster1 ring=west >/dev/null
@@ -42,7 +42,7 @@ all="cluster1 cluster2 cluster3 cluster4 cluster5 cluster6 cluster7 cluster8"
 done_on InstallSucceed $all
 until_is "selected clusters 8. configured addons 8/8 completed with no errors, 0 failed 0 timeout." progression
 
-say "the change goes to the west canary, soaks, and only then to the east"
+say "the change reaches the west canary, soaks, and only then reaches the east"
 config deploy-config ahoy
 until_is ahoy greeting cluster1
 is hello greeting cluster2
@@ -51,7 +51,7 @@ until_is ahoy greeting cluster2
 is UpgradeSucceed reason cluster1
 is hello greeting cluster3
 
-say "then three at a time; two of them fail, one is tolerated: nothing new begins"
+say "then three at a time; two of them fail, one is tolerated: nothing new starts"
 until_is UpgradeFailed reason cluster5
 until_is ahoy greeting cluster3
 until_is ahoy greeting cluster4

@@ -1,4 +1,4 @@
-# A canary that does not work is rolled back by naming the old configuration again.
+# A failing canary is rolled back by referring to the old configuration again.
 # flags: --clusters 4 --startup-time 2s --fault cluster1=unavailable,from=2:image-does-not-start
 clusters_in_reach
 placement everywhere
@@ -28,7 +28,7 @@ YAML
 helloworld hub-config-xxx
 done_on InstallSucceed cluster1 cluster2 cluster3 cluster4
 
-say "the new version fails on the canary, and nowhere else"
+say "the new version fails on the canary only"
 helloworld hub-config-yyy
 until_is UpgradeFailed reason cluster1
 until_is False status cluster1 Ready

@@ -1,4 +1,4 @@
-# A change stops before production until somebody has looked, and approves of this content and no other.
+# A change stops before production until a user approves it; the approval is for this content only.
 # flags: --clusters 3
 clusters_in_reach
 kubectl label managedcluster cluster1 ring=canary >/dev/null
@@ -36,7 +36,7 @@ spec:
       rolloutStrategy: {type: ProgressivePerGroup}
 YAML
 }
-# The entry of the annotation that a waiting cluster names.
+# The annotation's entry that the condition of a waiting cluster contains.
 entry() { message "$1" Configured | sed -n 's/.* by the entry \([^ ]*\) of the annotation .*/\1/p'; }
 addon_reason() { value '.status.conditions[?(@.type=="Ready")].reason' cma "$addon"; }
 approve() { kubectl annotate cma "$addon" --overwrite "tidegate.io/approved=$1" >/dev/null; }
@@ -44,7 +44,7 @@ approve() { kubectl annotate cma "$addon" --overwrite "tidegate.io/approved=$1" 
 helloworld ""
 done_on InstallSucceed cluster1 cluster2 cluster3
 
-say "a change enters the first group, and waits before the one that asks; the group behind waits for that"
+say "a change reaches the first group, and waits before the one that needs an approval; the next group waits for that"
 helloworld ", annotations: {tidegate.io/approval-before: \"$namespace/rings=prod\"}"
 config settings ahoy
 until_is ahoy greeting cluster1
@@ -53,7 +53,7 @@ until_is WaitingForGroup reason cluster3 Reconciling
 is hello greeting cluster2
 until_is WaitingForApproval addon_reason
 
-say "content that is edited meanwhile is another: what was looked at before is approved in vain"
+say "content that is edited in the meantime is new content: the earlier approval has no effect"
 seen=$(entry cluster2)
 config settings bonjour
 until_is bonjour greeting cluster1
@@ -63,7 +63,7 @@ sleep 2
 is hello greeting cluster2
 is WaitingForApproval reason cluster2 Reconciling
 
-say "an approval of what waits lets it go, and everybody behind"
+say "an approval of the waiting content starts it, and then all later groups"
 approve "$(entry cluster2)"
 until_is bonjour greeting cluster2
 until_is bonjour greeting cluster3
@@ -78,7 +78,7 @@ approve "$(entry cluster2)"
 done_on UpgradeSucceed cluster1 cluster2 cluster3
 is salut greeting cluster3
 
-say "what has no meaning is refused"
+say "an invalid value is denied"
 refused "must be <namespace>/<placement>=<group>" <<YAML
 apiVersion: addon.open-cluster-management.io/v1alpha1
 kind: ClusterManagementAddOn

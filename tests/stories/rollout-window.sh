@@ -37,7 +37,7 @@ until_is ahoy greeting cluster1
 until_is ahoy greeting cluster2
 done_on UpgradeSucceed cluster1 cluster2
 
-say "what never opens is refused"
+say "a window that never opens is denied"
 refused "names a day that no month has" <<YAML
 apiVersion: addon.open-cluster-management.io/v1alpha1
 kind: ClusterManagementAddOn

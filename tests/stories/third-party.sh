@@ -1,4 +1,4 @@
-# An add-on that another program deploys keeps its division of labour: it writes works and reports, the tide assigns and completes.
+# An add-on that another program deploys: the program writes works and reports, the controllers assign configurations and complete rollouts.
 # flags: --clusters 2 --progressing-reasons ocm
 clusters_in_reach
 placement everywhere
@@ -12,14 +12,14 @@ apply_addon <<YAML
     - {name: everywhere, namespace: $namespace}
 YAML
 
-say "the tide creates the add-on, owns it, assigns the configuration, and waits for the program"
+say "the controllers create the add-on, own it, assign the configuration, and wait for the program"
 until_is WaitingForManifestApplied reason cluster1
 is ClusterManagementAddOn field cluster1 '.metadata.ownerReferences[0].kind'
 until_is ConfigurationsConfigured reason cluster1 Configured
 hash=$(field cluster1 '.status.configReferences[0].desiredConfig.specHash')
-[ ${#hash} -eq 64 ] || fail "\"$hash\" is no hash"
+[ ${#hash} -eq 64 ] || fail "\"$hash\" is not a hash"
 
-# What the program does for one cluster.
+# The part of the program for one cluster.
 patch_status() {
   kubectl patch mca "$addon" -n "$1" --subresource=status --type=json -p "$2" >/dev/null
 }
@@ -42,7 +42,7 @@ YAML
 }
 applied_now='[{"op":"add","path":"/status/conditions/-","value":{"type":"ManifestApplied","status":"True","reason":"AddonManifestApplied","message":"manifests of addon are applied successfully","lastTransitionTime":"2026-01-01T00:00:00Z"}}]'
 
-say "the program deploys and reports: the tide completes"
+say "the program deploys and reports: the controllers complete the rollout"
 for cluster in cluster1 cluster2; do
   deploy "$cluster" "$hash"
   until_is WaitingForManifestApplied reason "$cluster"
@@ -53,7 +53,7 @@ for cluster in cluster1 cluster2; do
 done
 until_is "selected clusters 2. configured addons 2/2 completed with no errors, 0 failed 0 timeout." progression
 
-say "an edit gets a new hash; the works are the program's, so nothing but the status moves"
+say "an edit gets a new hash; the works are the program's, so only the status changes"
 before=$(work cluster1 .metadata.resourceVersion)
 config base ahoy
 until_is "progressing... mca and work configs mismatch" message cluster1

@@ -1,4 +1,4 @@
-# Two placements give the same add-on with two configurations; the later one wins where both select.
+# Two placements install the same add-on with two configurations; the later one takes precedence where both select.
 # flags: --clusters 5
 clusters_in_reach
 kubectl label managedcluster cluster1 cluster2 cluster3 cloud=aws >/dev/null
@@ -31,12 +31,12 @@ is "hello edge" greeting cluster3
 is aws-addon-ns field cluster1 .spec.installNamespace
 is gcp-addon-ns field cluster5 .spec.installNamespace
 
-say "the counters tell who is configured by whom"
+say "the counters show which placement configures how many clusters"
 until_is "selected clusters 3. configured addons 2/2 completed with no errors, 0 failed 0 timeout." progression 0
 until_is "selected clusters 2. configured addons 2/2 completed with no errors, 0 failed 0 timeout." progression 1
 until_is "selected clusters 1. configured addons 1/1 completed with no errors, 0 failed 0 timeout." progression 2
 
-say "an edit of one configuration moves its clusters only"
+say "an edit of one configuration updates only its clusters"
 before=$(work cluster4 .metadata.generation)
 config aws-config "hello again"
 until_is "hello again" greeting cluster1
@@ -44,7 +44,7 @@ until_is UpgradeSucceed reason cluster2
 is "hello edge" greeting cluster3
 is "$before" work cluster4 .metadata.generation
 
-say "a user's edit of the install namespace is never taken back"
+say "a user's edit of the install namespace is never reverted"
 kubectl patch managedclusteraddons.v1alpha1.addon.open-cluster-management.io "$addon" -n cluster1 --type=merge -p '{"spec":{"installNamespace":"mine"}}' >/dev/null
 kubectl annotate cma "$addon" touched=yes >/dev/null
 sleep 1

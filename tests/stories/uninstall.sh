@@ -1,4 +1,4 @@
-# Deleting the add-on runs its pre-delete hook on every cluster and leaves nothing behind; a cluster that is gone blocks nobody.
+# Deleting the add-on runs its pre-delete hook on every cluster and leaves nothing behind; a deleted cluster does not block it.
 # flags: --clusters 3
 clusters_in_reach
 placement everywhere
@@ -44,11 +44,11 @@ done_on InstallSucceed cluster1 cluster2 cluster3
 is '["addon.open-cluster-management.io/addon-pre-delete"]' field cluster1 .metadata.finalizers
 is "" kubectl get manifestwork -A -o 'jsonpath={.items[?(@.metadata.name=="addon-helloworld-pre-delete")].metadata.name}'
 
-say "one cluster vanishes without a word"
+say "one cluster is deleted"
 kubectl delete managedcluster cluster3 --wait=false >/dev/null
 kubectl patch managedcluster cluster3 --type=merge -p '{"metadata":{"finalizers":null}}' >/dev/null 2>&1 || true
 
-say "the root is deleted: hooks run, then everything goes"
+say "the ClusterManagementAddOn is deleted: hooks run, then everything is deleted"
 kubectl get manifestworks -A -w -o 'custom-columns=NAME:.metadata.name' >"$STORY_FOLDER/seen" 2>/dev/null &
 watcher=$!
 kubectl delete cma "$addon" --timeout=60s >/dev/null

@@ -1,4 +1,4 @@
-# A cluster that goes first does not make it in its time: nobody else starts, and it is tried again when somebody says so.
+# A canary cluster does not upgrade before its timeout: no other cluster starts, and a user retries it.
 # flags: --clusters 3 --openshift 4.11.9 --upgrade-time 2s --fault cluster1=upgrade-stall
 bound_set
 upgrade mcu <<'YAML'
@@ -15,7 +15,7 @@ is 0 mcu_count mcu complete
 is 2 mcu_count mcu pending
 is 4.11.9 runs cluster2
 kubectl wait mcu/mcu --for=condition=Stalled --timeout=10s >/dev/null
-say "the cluster is mended, and tried again"
+say "the cluster is fixed, and retried"
 kubectl annotate managedcluster cluster1 simulated-cluster/faults- >/dev/null
 kubectl patch mcu mcu --type merge -p '{"spec": {"upgradeStrategy": {"clusterUpgradeTimeout": "1h"}}}' >/dev/null
 kubectl annotate mcu mcu cluster.open-cluster-management.io/mcu-retry=once >/dev/null

@@ -1,4 +1,4 @@
-# What is done after the upgrade fails on one cluster: that cluster has failed, the others go on, and the clusters keep their version.
+# The post-upgrade action fails on one cluster: that cluster has failed, the others continue, and the clusters keep their version.
 # flags: --clusters 3 --openshift 4.11.9 --upgrade-time 2s --fault cluster2=post-fail
 bound_set
 upgrade mcu <<YAML

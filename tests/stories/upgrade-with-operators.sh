@@ -1,4 +1,4 @@
-# Clusters get a version, one of them first, with a backup before, their operators after, and a test at the end.
+# Clusters are upgraded, a canary first, with a backup before, their operators after, and a test at the end.
 # flags: --clusters 4 --openshift 4.11.9 --upgrade-time 2s
 bound_set
 upgrade mcu <<YAML
@@ -13,9 +13,9 @@ upgrade mcu <<YAML
   preUpgradeAction: $(a_job backup)
   postUpgradeAction: $(a_job smoke-test)
 YAML
-say "the first one has its backup made before it is told of a version"
+say "the backup of the canary is made before its version is set"
 until_is cluster2/cluster2-cluster-upgrade\ cluster2/mcu-pre-upgrade mcu_works
-say "all of them follow, and nothing is left of the works"
+say "all others follow, and no works are left"
 kubectl wait mcu/mcu --for=condition=Complete --timeout=60s >/dev/null
 is 4 mcu_count mcu complete
 until_is "" mcu_works

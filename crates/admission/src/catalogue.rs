@@ -54,7 +54,7 @@ pub fn reference_page() -> String {
         "# Rules of the gate\n\n\
          <!-- Generated from the rule tables in crates/admission/src/rules; change those instead. -->\n\n\
          Every denial and warning ends in the id of its rule. Examples of each rule, which are also its tests, are on \
-         the pages in [tests/admission](../../tests/admission).\n",
+         the pages in [tests/rules](../../tests/rules).\n",
     );
     for Entry {
         id,

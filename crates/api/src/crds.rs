@@ -6,6 +6,8 @@
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::CustomResourceExt;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use super::addon_rollout::AddOnRollout;
@@ -30,43 +32,79 @@ enum Spec {
     Optional,
 }
 
+/// Where a kind comes from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Origin {
+    /// Tidegate's own.
+    Tidegate,
+    /// Open Cluster Management's; the definition is for hubs without it.
+    Ocm,
+}
+
+macro_rules! kinds {
+    ($($kind:ident: $origin:ident, $spec:ident;)+) => {
+        /// A definition of each kind, with where it comes from.
+        fn definitions() -> Vec<(Origin, CustomResourceDefinition)> {
+            vec![$((Origin::$origin, finish::<$kind>(Spec::$spec))),+]
+        }
+
+        /// Reads an object into the type of its kind, and writes it again: what the type does not have is lost.
+        ///
+        /// # Errors
+        ///
+        /// The kind has no type here, or the object does not fit it.
+        pub fn through_type(object: &Value) -> Result<Value, String> {
+            match object.get("kind").and_then(Value::as_str) {
+                $(Some(stringify!($kind)) => through::<$kind>(object),)+
+                other => Err(format!("{other:?} has no type")),
+            }
+        }
+    };
+}
+
+kinds! {
+    AddOnDeploymentConfig: Ocm, Required;
+    AddOnHubConfig: Tidegate, Required;
+    AddOnPolicy: Tidegate, Required;
+    AddOnRollout: Tidegate, Optional;
+    AddOnTemplate: Ocm, Required;
+    ClusterManagementAddOn: Ocm, Required;
+    ManagedCluster: Ocm, Optional;
+    ManagedClusterAddOn: Ocm, Required;
+    ManagedClusterSet: Ocm, Optional;
+    ManagedClusterSetBinding: Ocm, Optional;
+    ManagedClustersUpgrade: Tidegate, Required;
+    ManifestWork: Ocm, Optional;
+    Placement: Ocm, Required;
+    PlacementDecision: Ocm, Optional;
+}
+
+fn through<T: DeserializeOwned + Serialize>(object: &Value) -> Result<Value, String> {
+    let typed: T = serde_json::from_value(object.clone()).map_err(|error| error.to_string())?;
+    serde_json::to_value(&typed).map_err(|error| error.to_string())
+}
+
 /// Returns the definitions of every kind that Tidegate reads or writes, sorted by name.
 pub fn crds() -> Vec<CustomResourceDefinition> {
-    let mut crds = vec![
-        finish::<AddOnDeploymentConfig>(Spec::Required),
-        finish::<AddOnHubConfig>(Spec::Required),
-        finish::<AddOnPolicy>(Spec::Required),
-        finish::<AddOnRollout>(Spec::Optional),
-        finish::<AddOnTemplate>(Spec::Required),
-        finish::<ClusterManagementAddOn>(Spec::Required),
-        finish::<ManagedClusterAddOn>(Spec::Required),
-        finish::<ManagedCluster>(Spec::Optional),
-        finish::<ManagedClusterSet>(Spec::Optional),
-        finish::<ManagedClusterSetBinding>(Spec::Optional),
-        finish::<ManagedClustersUpgrade>(Spec::Required),
-        finish::<ManifestWork>(Spec::Optional),
-        finish::<Placement>(Spec::Required),
-        finish::<PlacementDecision>(Spec::Optional),
-    ];
+    let mut crds: Vec<CustomResourceDefinition> = definitions()
+        .into_iter()
+        .map(|(origin, mut crd)| {
+            if origin == Origin::Ocm {
+                let mark = (HUB_WITHOUT_OCM.to_owned(), "true".to_owned());
+                crd.metadata.annotations.get_or_insert_default().extend([mark]);
+            }
+            crd
+        })
+        .collect();
     crds.sort_by(|a, b| a.metadata.name.cmp(&b.metadata.name));
-    for crd in crds.iter_mut().filter(|crd| !is_ours(crd)) {
-        let mark = (HUB_WITHOUT_OCM.to_owned(), "true".to_owned());
-        crd.metadata.annotations.get_or_insert_default().extend([mark]);
-    }
     crds
 }
 
-/// Tells whether a definition is of a kind of our own, whatever its group is called: no hub of Open Cluster Management has a
-/// ManagedClustersUpgrade. The others are Open Cluster Management's, and are for hubs without it alone: a hub
-/// that has them serves versions that an apply of ours would take away.
+/// Returns whether a definition is of a kind of our own, in any group. The others are Open Cluster Management's, and are only for hubs
+/// without it: a hub that has them serves versions that an apply of ours would remove.
 pub fn is_ours(crd: &CustomResourceDefinition) -> bool {
-    [
-        "AddOnHubConfig",
-        "AddOnPolicy",
-        "AddOnRollout",
-        "ManagedClustersUpgrade",
-    ]
-    .contains(&crd.spec.names.kind.as_str())
+    let annotations = crd.metadata.annotations.as_ref();
+    !annotations.is_some_and(|all| all.contains_key(HUB_WITHOUT_OCM))
 }
 
 /// Returns the plural names of [`crds`], in the same order. A name is also the name of the file below `manifests/crds/`.

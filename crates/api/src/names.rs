@@ -27,19 +27,19 @@ pub mod labels {
     pub const ADDON_VERSION: &str = "open-cluster-management.io/addon-version";
     /// Version of the add-on that an AddOnTemplate holds.
     pub const TEMPLATE_VERSION: &str = "addon.open-cluster-management.io/version";
-    /// Add-on of the objects of the token infrastructure.
+    /// On the objects of the token infrastructure: their add-on.
     pub const TOKEN_ADDON_NAME: &str = "addon.open-cluster-management.io/name";
-    /// Marks the objects of the token infrastructure; the value is "true".
+    /// On the objects of the token infrastructure: `true`.
     pub const TOKEN_INFRASTRUCTURE: &str = "addon.open-cluster-management.io/token-infrastructure";
-    /// Beginning of the label by which a ManagedCluster tells that an add-on is there; the add-on's name follows.
+    /// Prefix of the labels of a ManagedCluster for its add-ons; the add-on's name follows.
     pub const FEATURE_PREFIX: &str = "feature.open-cluster-management.io/addon-";
-    /// Exclusive set of a ManagedCluster.
+    /// On a ManagedCluster: its exclusive set.
     pub const CLUSTER_SET: &str = "cluster.open-cluster-management.io/clusterset";
-    /// Placement of a PlacementDecision.
+    /// On a PlacementDecision: its Placement.
     pub const PLACEMENT: &str = "cluster.open-cluster-management.io/placement";
-    /// Index of the decision group of a PlacementDecision.
+    /// On a PlacementDecision: the index of its decision group.
     pub const DECISION_GROUP_INDEX: &str = "cluster.open-cluster-management.io/decision-group-index";
-    /// Name of the decision group of a PlacementDecision.
+    /// On a PlacementDecision: the name of its decision group.
     pub const DECISION_GROUP_NAME: &str = "cluster.open-cluster-management.io/decision-group-name";
 }
 
@@ -49,7 +49,7 @@ pub mod annotations {
     pub const HUB_WITHOUT_OCM: &str = "tidegate.io/hub-without-ocm";
     /// On a CustomResourceDefinition of Open Cluster Management: what `tidegate definitions apply` has added to it.
     pub const ADDED_FIELDS: &str = "tidegate.io/added-fields";
-    /// Who manages a ClusterManagementAddOn; absent means [`LIFECYCLE_ADDON_MANAGER`].
+    /// On a ClusterManagementAddOn: what manages it; absent means [`LIFECYCLE_ADDON_MANAGER`].
     pub const LIFECYCLE: &str = "addon.open-cluster-management.io/lifecycle";
     /// Value of [`LIFECYCLE`]: the hub manages the add-on.
     pub const LIFECYCLE_ADDON_MANAGER: &str = "addon-manager";
@@ -57,45 +57,45 @@ pub mod annotations {
     pub const LIFECYCLE_SELF: &str = "self";
     /// Value of [`LIFECYCLE`]: Tidegate manages the add-on, and the add-on manager of Open Cluster Management leaves it alone.
     pub const LIFECYCLE_TIDEGATE: &str = "tidegate";
-    /// On a CertificateSigningRequest of the hub's gRPC server: the agent for which it asks.
+    /// On a CertificateSigningRequest of the hub's gRPC server: the agent that it is for.
     pub const CSR_USER: &str = "open-cluster-management.io/csr-user";
-    /// Hashes of the configurations that a work was made from.
+    /// On a ManifestWork: hashes of the configurations that it was rendered from.
     pub const CONFIG_SPEC_HASH: &str = "open-cluster-management.io/config-spec-hash";
-    /// Mirror of [`CONFIG_SPEC_HASH`] that is written as well.
+    /// On a ManifestWork: the value of [`CONFIG_SPEC_HASH`] again, without a prefix.
     pub const CONFIG_SPEC_HASH_MIRROR: &str = "configSpecHash";
     /// Another spelling of [`CONFIG_SPEC_HASH_MIRROR`] that is read, never written.
     pub const CONFIG_SPEC_HASH_ALTERNATIVE: &str = "configsSpecHash";
-    /// Install namespace of a ManagedClusterAddOn as `v1beta1` shows it.
+    /// On a ManagedClusterAddOn in `v1beta1`: its install namespace.
     pub const INSTALL_NAMESPACE: &str = "addon.open-cluster-management.io/v1alpha1-install-namespace";
-    /// Hosting cluster of an add-on in hosted mode.
+    /// On a ManagedClusterAddOn in hosted mode: its hosting cluster.
     pub const HOSTING_CLUSTER_NAME: &str = "addon.open-cluster-management.io/hosting-cluster-name";
-    /// Where a manifest goes in hosted mode: managed, hosting or none.
+    /// On a manifest, in hosted mode: where it is applied, `managed`, `hosting` or `none`.
     pub const HOSTED_MANIFEST_LOCATION: &str = "addon.open-cluster-management.io/hosted-manifest-location";
-    /// Marks a manifest that runs before the add-on is deleted.
+    /// On a Job or Pod among the manifests: a pre-delete hook.
     pub const ADDON_PRE_DELETE: &str = "addon.open-cluster-management.io/addon-pre-delete";
-    /// Marks a manifest whose object is left behind.
+    /// On a manifest: its object stays when the work is deleted.
     pub const DELETION_ORPHAN: &str = "addon.open-cluster-management.io/deletion-orphan";
-    /// Values for add-ons that render charts.
+    /// On a ManagedClusterAddOn: values for add-ons that render charts.
     pub const VALUES: &str = "addon.open-cluster-management.io/values";
-    /// Kept for its meaning to old hubs; ignored.
+    /// Known from old hubs; ignored.
     pub const DISABLE_AUTOMATIC_INSTALLATION: &str =
         "addon.open-cluster-management.io/disable-automatic-installation";
-    /// The record that the author of a ManagedClustersUpgrade may use placements of other namespaces. The webhook writes it; a
-    /// user who may use them sets it to another value to renew it.
+    /// On a ManagedClustersUpgrade: the record that its author may use placements of other namespaces. The webhook writes it; a
+    /// user who may use them sets another value to renew it.
     pub const PLACEMENT_ACCESS: &str = "tidegate.io/placement-access";
-    /// On a ManagedClustersUpgrade: a new value tries the clusters again that have failed.
+    /// On a ManagedClustersUpgrade: a new value retries the clusters that have failed.
     pub const UPGRADE_RETRY: &str = "cluster.open-cluster-management.io/mcu-retry";
-    /// Image mirrors of a ManagedCluster.
+    /// On a ManagedCluster: its image mirrors.
     pub const IMAGE_REGISTRIES: &str = "open-cluster-management.io/image-registries";
 }
 
 /// Finalizers of a ManagedClusterAddOn.
 pub mod finalizers {
-    /// Held until the pre-delete manifests have completed.
+    /// Kept until the pre-delete manifests have completed.
     pub const ADDON_PRE_DELETE: &str = "addon.open-cluster-management.io/addon-pre-delete";
-    /// Held until the pre-delete manifests on the hosting cluster have completed.
+    /// Kept until the pre-delete manifests on the hosting cluster have completed.
     pub const HOSTING_ADDON_PRE_DELETE: &str = "addon.open-cluster-management.io/hosting-addon-pre-delete";
-    /// Held until the works of the hosting cluster are gone.
+    /// Kept until the works of the hosting cluster are deleted.
     pub const HOSTING_MANIFESTS_CLEANUP: &str = "addon.open-cluster-management.io/hosting-manifests-cleanup";
     /// Old spellings, removed whenever a finalizer is touched.
     pub const DEPRECATED: [&str; 3] = [
@@ -111,11 +111,11 @@ pub mod conditions {
     pub const AVAILABLE: &str = "Available";
     /// The add-on's agent works, but not as it should.
     pub const DEGRADED: &str = "Degraded";
-    /// The configuration is on its way to the cluster.
+    /// The state of the last change on the cluster.
     pub const PROGRESSING: &str = "Progressing";
     /// The configuration of the cluster is known.
     pub const CONFIGURED: &str = "Configured";
-    /// Everything that was asked for is there: the roll-up.
+    /// Everything is applied and available: the roll-up.
     pub const READY: &str = "Ready";
     /// The controllers are working on it, in kstatus' words.
     pub const RECONCILING: &str = "Reconciling";

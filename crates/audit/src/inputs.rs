@@ -1,7 +1,7 @@
 //! What the judgement of one object may rest on, beside the object itself.
 //!
 //! Decides too much rather than too little: an object that is judged once too often costs a moment, one that is forgotten
-//! keeps a wrong report. `tests/audit_footprint.rs` holds it to the rules: facts outside of them change no verdict.
+//! keeps a wrong report. `tests/pure/audit_footprint.rs` holds it to the rules: facts outside of them change no verdict.
 
 use std::collections::BTreeSet;
 

@@ -1,6 +1,6 @@
 //! The conditions of the add-on itself: one roll-up over all its clusters, for people and for delivery tools.
 //!
-//! Decides `Ready`, `Reconciling`, `Stalled` and, where the lifecycle annotation deserves a word, `Managed`; `docs/tide.md` has
+//! Decides `Ready`, `Reconciling`, `Stalled` and, where the lifecycle annotation deserves a word, `Managed`; `docs/controllers.md` has
 //! the combinations that there are. Never removes what other programs wrote.
 
 use std::borrow::Cow;

@@ -1,6 +1,6 @@
-//! Marks and names that plans write and the store reads back.
+//! Annotations, labels and condition types of our own that plans write and the store reads back.
 //!
-//! Names that other programs know stand in `api::names`; here are only our own.
+//! Those that other programs know are in `api::names`.
 
 pub use api::names::RESERVED_NO_DEFAULT as NO_DEFAULT;
 pub use api::names::annotations::{
@@ -16,23 +16,23 @@ pub use api::names::labels::{
 /// Name under which the API server records what the controllers write.
 pub const FIELD_MANAGER: &str = "tidegate";
 
-/// Annotation on a `ManagedClusterAddOn` that an install strategy made us create: `<namespace>/<name>` of the placement, or
-/// [`BY_LABELS`]. Only objects with this mark are deleted when nothing selects their cluster any more.
+/// Annotation on a `ManagedClusterAddOn` that an install strategy created: `<namespace>/<name>` of the placement, or
+/// [`BY_LABELS`]. Only objects with this annotation are deleted when nothing selects their cluster any more.
 pub const INSTALLED_BY: &str = "tidegate.io/installed-by";
-/// Value of [`INSTALLED_BY`] when a label selector gave the add-on.
+/// Value of [`INSTALLED_BY`] when a label selector selects the cluster.
 pub const BY_LABELS: &str = "label-selector";
-/// Annotation on a `ManagedClusterAddOn` with [`INSTALLED_BY`]: since when nothing selects its cluster any more.
+/// Annotation on a `ManagedClusterAddOn` with [`INSTALLED_BY`]: the time since which nothing selects its cluster.
 pub const DESELECTED_AT: &str = "tidegate.io/deselected-at";
 /// Annotation on a `ManagedClusterAddOn`: which annotations of the cluster were copied to it, with a digest of each value.
 pub const COPIED_ANNOTATIONS: &str = "tidegate.io/copied-annotations";
 /// Annotation on a `ManagedCluster`: the add-ons, separated by commas, that no install strategy may give it; `*` means all.
 pub const OPT_OUT: &str = "tidegate.io/opt-out";
-/// Annotation on a `ManagedClusterAddOn` that a placement gave: the version that stood in the placement's template when
-/// `spec.desiredVersion` was written. While both are equal the version is given, not chosen, and follows the placement.
+/// Annotation on a `ManagedClusterAddOn` that a placement installed: the version in the placement's template when
+/// `spec.desiredVersion` was written. While both are equal, the version follows the placement.
 pub const GIVEN_VERSION: &str = "tidegate.io/given-version";
-/// Annotations of a `ManagedCluster` with this beginning travel to its add-ons.
+/// Annotations of a `ManagedCluster` with this prefix are copied to its add-ons.
 pub const COPIED_PREFIX: &str = "addon.open-cluster-management.io/";
-/// Label on a role binding that a template's permission made us write: the permission's index. Only role bindings with
+/// Label on a role binding that was created for a template's permission: the index of the permission. Only role bindings with
 /// this label are changed or deleted.
 pub const PERMISSION: &str = "tidegate.io/permission";
 /// Label on a ClusterRole or Role: agents may have it. Its only value is [`ALLOWED`].
@@ -41,20 +41,20 @@ pub const HUB_PERMISSIONS: &str = "tidegate.io/hub-permissions";
 pub const ALLOWED: &str = "allowed";
 /// Annotation on a `ClusterManagementAddOn` that pauses rollouts: `<namespace>/<name>` of placements, or `*` for all.
 pub const PAUSED: &str = "tidegate.io/paused";
-/// Annotation on a `ClusterManagementAddOn`: when changes travel, `<schedule> for <duration> [in <time zone>]`, separated by `;`.
+/// Annotation on a `ClusterManagementAddOn`: when changes are rolled out, `<schedule> for <duration> [in <time zone>]`, separated by `;`.
 pub const ROLLOUT_WINDOW: &str = "tidegate.io/rollout-window";
 /// Annotation on a `ClusterManagementAddOn`: the decision groups before which changes wait for an approval, as
 /// `<namespace>/<name>=<group>` of placements, or `*=<group>` for all.
 pub const APPROVAL_BEFORE: &str = "tidegate.io/approval-before";
-/// Annotation on a `ClusterManagementAddOn`: the contents that are approved of, as `<namespace>/<name>/<group>=<hash>`.
+/// Annotation on a `ClusterManagementAddOn`: the content that is approved, as `<namespace>/<name>/<group>=<hash>`.
 pub const APPROVED: &str = "tidegate.io/approved";
-/// Annotation on a `ClusterManagementAddOn` that ends soaks: `<namespace>/<name>=<time>` of placements, or `*=<time>` for all.
+/// Annotation on a `ClusterManagementAddOn` that ends soak times: `<namespace>/<name>=<time>` of placements, or `*=<time>` for all.
 /// Clusters that had succeeded before need not stay successful any longer.
 pub const PROMOTED: &str = "tidegate.io/promoted";
-/// Annotation on a `ClusterManagementAddOn`: what becomes of rollouts that stop because too many clusters failed: `undo`, `stop`,
+/// Annotation on a `ClusterManagementAddOn`: what happens to a rollout that stops because too many clusters failed: `undo`, `stop`,
 /// or a list of `<namespace>/<name>=undo`.
 pub const ON_FAILURE: &str = "tidegate.io/on-failure";
-/// Annotation on a `ClusterManagementAddOn`: content that was undone before a time is tried again, `<namespace>/<name>=<time>` of
+/// Annotation on a `ClusterManagementAddOn`: content that was undone before a time is rolled out again, `<namespace>/<name>=<time>` of
 /// placements, or `*=<time>` for all.
 pub const RETRIED: &str = "tidegate.io/retried";
 /// Annotation on a `ClusterManagementAddOn`: the add-ons, separated by commas, that have to run on a cluster before this one is
@@ -62,45 +62,46 @@ pub const RETRIED: &str = "tidegate.io/retried";
 pub const DEPENDS_ON: &str = "tidegate.io/depends-on";
 /// Annotation on a `ClusterManagementAddOn`: the types that no cluster may override, `<resource>.<group>`, separated by commas.
 pub const PROTECTED_CONFIGS: &str = "tidegate.io/protected-configs";
-/// Annotation on a `ClusterManagementAddOn`: the types of which every layer counts, each for what the layers above it leave open,
+/// Annotation on a `ClusterManagementAddOn`: the types whose layers are merged: each layer sets what the layers above it leave unset,
 /// as `<resource>.<group>`, separated by commas. Only `AddOnDeploymentConfig` can be merged.
 pub const MERGED_CONFIGS: &str = "tidegate.io/merged-configs";
 
-/// Annotation on a `ClusterManagementAddOn`: until this time (RFC 3339, at most a day ahead) its removals have no budget and wait
-/// for no proof that clusters are gone.
+/// Annotation on a `ClusterManagementAddOn`: until this time (RFC 3339, at most a day ahead) its removals have no budget, and do
+/// not wait for proof that clusters were deleted.
 pub const REMOVALS_ALLOWED_UNTIL: &str = "tidegate.io/removals-allowed-until";
 
 /// Annotation on a `ClusterManagementAddOn`: `"true"` refuses to delete it while clusters have the add-on.
 pub const DELETION_GUARD: &str = "tidegate.io/deletion-guard";
 
-/// Label on a `ControllerRevision` in which Tidegate keeps content of an add-on: the name of the add-on, as far as it fits.
+/// Label on a `ControllerRevision` in which Tidegate keeps content of an add-on: the name of the add-on, empty where it
+/// is too long for a label.
 pub const KEPT_CONTENT: &str = "tidegate.io/kept-content";
-/// Field of the data of such an object that says why there is no copy.
+/// Field of the data of such an object: the reason why there is no copy.
 pub const NOT_KEPT: &str = "notKept";
 
-/// Annotation on a `ManagedClusterAddOn`: `"true"` lets it go without its pre-delete hooks.
+/// Annotation on a `ManagedClusterAddOn`: `"true"` deletes it without its pre-delete hooks.
 pub const SKIP_HOOKS: &str = "tidegate.io/skip-hooks";
-/// Annotation on a `ManagedClusterAddOn`: how long its pre-delete hooks may take, `0` for ever.
+/// Annotation on a `ManagedClusterAddOn`: how long its pre-delete hooks may take, `0` for no limit.
 pub const HOOK_TIMEOUT: &str = "tidegate.io/hook-timeout";
-/// Annotation on a `ManagedClusterAddOn`: `release` or `block`, for the time after that.
+/// Annotation on a `ManagedClusterAddOn`: what happens after that: `release` or `block`.
 pub const HOOK_TIMEOUT_POLICY: &str = "tidegate.io/hook-timeout-policy";
-/// Annotation on a `ManagedClusterAddOn` that is being deleted: how often its hooks have failed, and when last.
+/// Annotation on a `ManagedClusterAddOn` that is being deleted: how often its hooks failed, and when last.
 pub const HOOK_FAILED: &str = "tidegate.io/hook-failed";
 /// Annotation on a work of pre-delete hooks: the uid of the `ManagedClusterAddOn` that they run for.
 pub const HOOK_OF: &str = "tidegate.io/hook-of";
 
-/// Returns the name of the work that carries the pre-delete hooks of an add-on.
+/// Returns the name of the work with the pre-delete hooks of an add-on.
 pub fn hook_work(addon: &str) -> String {
     format!("addon-{addon}-pre-delete")
 }
 
-/// Condition of a `ManagedClusterAddOn` whose works are made from all of its `AddOnDeploymentConfig`s, and not from the first: it
-/// comes and goes with an assignment.
+/// Condition of a `ManagedClusterAddOn` whose works are rendered from all of its `AddOnDeploymentConfig`s, not from the first
+/// alone. It is set and removed with an assignment.
 pub const MERGED: &str = "ConfigurationsMerged";
 /// Condition of an entry of `status.installProgressions` whose rollout may be undone: the whole content last known to be good.
 pub const KNOWN_GOOD: &str = "KnownGood";
-/// Condition of an entry of `status.installProgressions`: the content that was undone. While it is what the specs want, its
-/// clusters run with what [`KNOWN_GOOD`] says.
+/// Condition of an entry of `status.installProgressions`: the content that was undone. While it is the desired content, its
+/// clusters run the content of [`KNOWN_GOOD`].
 pub const UNDONE: &str = "Undone";
 
 /// Condition of a `ManagedClusterAddOn` that records the last assignment.

@@ -23,7 +23,7 @@ static ALLOCATOR: AllocProfiler = AllocProfiler::system();
 
 /// Objects that `hold_objects` holds.
 const HELD: usize = 10_000;
-/// Changes that every watcher is told in one round.
+/// Changes that every watcher receives in one round.
 const CHANGES: usize = 200;
 
 fn main() {

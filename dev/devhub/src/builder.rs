@@ -23,7 +23,7 @@ use crate::store::Store;
 
 /// Changes that are remembered per resource.
 const HISTORY: usize = 10_000;
-/// How often quiet watchers are told how far the hub has come.
+/// Interval of bookmarks for idle watches.
 const BOOKMARK_EVERY: Duration = Duration::from_mins(1);
 /// How long an event lives, as on a real server.
 const EVENT_TTL: Duration = Duration::from_hours(1);

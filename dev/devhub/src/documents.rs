@@ -1,6 +1,6 @@
 //! Documents that describe the hub: version, health, discovery and `OpenAPI`.
 //!
-//! Decides which document a path and an `Accept` header mean; what stands in them is decided in their own rooms.
+//! Selects the document by path and `Accept` header; other modules create its content.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -103,7 +103,7 @@ fn stored_versions(registry: &Registry) -> StorageVersions {
     custom.chain([own]).collect()
 }
 
-/// In which form a root is told.
+/// The format of a discovery root.
 enum DiscoveryForm {
     /// All groups, versions and resources at once.
     Aggregated,
@@ -223,7 +223,7 @@ pub(crate) struct DocumentCache {
 }
 
 impl DocumentCache {
-    /// Returns a document, made anew if what it describes has changed.
+    /// Returns a document, created again if its source has changed.
     fn get_or_make(
         &self,
         path: &str,

@@ -1,6 +1,6 @@
 //! The error answer of every request: a Kubernetes `Status`.
 //!
-//! Decides how a failure is written on the wire; never decides that something failed.
+//! Decides how a failure is written on the wire.
 
 use serde_json::{Map, Value, json};
 

@@ -136,7 +136,7 @@ async fn rights_are_asked(hub: &TestHub) {
 }
 
 #[tokio::test]
-async fn a_folder_without_programs_is_told_before_anything_starts() {
+async fn a_folder_without_programs_is_reported_before_anything_starts() {
     let folder = tempfile::tempdir().expect("a folder");
     let error = Choice::from_value(Some(folder.path().as_os_str())).expect_err("it is empty");
     assert!(

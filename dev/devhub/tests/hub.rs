@@ -94,7 +94,7 @@ fn code(error: &kube::Error) -> u16 {
 }
 
 #[tokio::test]
-async fn serves_over_tls_with_token_and_certificate_and_nobody_else() {
+async fn serves_over_tls_only_with_a_token_or_a_certificate() {
     let hub = hub().await;
     let by_token = Client::try_from(hub.config()).unwrap();
     assert_eq!(
@@ -222,7 +222,7 @@ fn uuid_like(config: &watcher::Config) -> usize {
 }
 
 #[tokio::test]
-async fn a_watcher_whose_place_is_forgotten_is_told_so() {
+async fn a_watch_with_an_expired_resource_version_ends_with_410() {
     let hub = DevHub::builder()
         .crd(definition())
         .history(3)
@@ -286,7 +286,7 @@ async fn dependents_follow_their_owner() {
     api.create(&PostParams::default(), &map("grandchild", Some(&child)))
         .await
         .unwrap();
-    api.create(&PostParams::default(), &map("stranger", None))
+    api.create(&PostParams::default(), &map("unlabelled", None))
         .await
         .unwrap();
     api.delete("owner", &DeleteParams::background()).await.unwrap();
@@ -296,7 +296,7 @@ async fn dependents_follow_their_owner() {
             .iter()
             .map(kube::ResourceExt::name_any)
             .collect::<Vec<_>>()
-            == ["stranger"]
+            == ["unlabelled"]
     })
     .await;
     hub.shutdown().await;

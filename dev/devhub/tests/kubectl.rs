@@ -14,7 +14,7 @@ use kube::Api;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-#[path = "../../../tests/testkit/kubectl.rs"]
+#[path = "../../../tests/kit/kubectl.rs"]
 mod program;
 
 /// A hub and a folder for kubectl's files.
@@ -194,7 +194,7 @@ async fn kubectl_asks_what_it_may_do_and_who_it_is() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_token_of_a_service_account_opens_the_door_until_the_account_goes() {
+async fn a_service_account_token_is_valid_until_the_account_is_deleted() {
     let rig = Rig::start().await;
     rig.says("create serviceaccount robot -n default", "created");
     let (succeeded, token) = rig.kubectl("create token robot -n default --duration=15m", "");
@@ -240,11 +240,11 @@ async fn a_token_of_a_service_account_opens_the_door_until_the_account_goes() {
     assert!(reviewed(&foreign, "elsewhere").await && !reviewed(&token, "elsewhere").await);
 
     rig.says("delete serviceaccount robot -n default", "deleted");
-    assert!(asks().await.is_err(), "the account is gone");
+    assert!(asks().await.is_err(), "the account is deleted");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn tokens_that_are_too_short_or_for_nobody_are_refused() {
+async fn tokens_that_are_too_short_or_for_a_missing_account_are_rejected() {
     let rig = Rig::start().await;
     rig.says("create serviceaccount robot -n default", "created");
     for (words, refusal) in [
@@ -253,8 +253,8 @@ async fn tokens_that_are_too_short_or_for_nobody_are_refused() {
             "may not specify a duration less than 10 minutes",
         ),
         (
-            "create token nobody -n default",
-            "serviceaccounts \"nobody\" not found",
+            "create token missing -n default",
+            "serviceaccounts \"missing\" not found",
         ),
         (
             "create token robot -n default --bound-object-kind=Secret --bound-object-name=none",
@@ -267,7 +267,7 @@ async fn tokens_that_are_too_short_or_for_nobody_are_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn kubectl_validates_what_stands_in_a_list() {
+async fn kubectl_validates_the_items_of_a_list() {
     let rig = Rig::start().await;
     let list = |member: &str| {
         let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "default"}, member: {"k": "v"}});
@@ -288,7 +288,7 @@ async fn kubectl_validates_what_stands_in_a_list() {
 #[tokio::test(flavor = "multi_thread")]
 async fn kubectl_says_that_a_kind_is_unknown() {
     let rig = Rig::start().await;
-    for version in ["v1", "nobody.example.io/v1"] {
+    for version in ["v1", "unserved.example.io/v1"] {
         let object = json!({"apiVersion": version, "kind": "Thing", "metadata": {"name": "a"}}).to_string();
         let (succeeded, said) = rig.kubectl("apply -f -", &object);
         let expected = format!("no matches for kind \"Thing\" in version \"{version}\"");

@@ -224,7 +224,7 @@ async fn questions_say_why_and_what_they_lack() {
 }
 
 #[tokio::test]
-async fn a_token_of_nobody_is_refused_and_no_token_is_a_stranger() {
+async fn an_unknown_token_is_rejected_and_no_token_is_anonymous() {
     let rig = Rig::start().await;
     let (status, answer) = rig
         .ask(
@@ -237,7 +237,7 @@ async fn a_token_of_nobody_is_refused_and_no_token_is_a_stranger() {
     assert_eq!((status, message(&answer)), (401, "Unauthorized"));
     let mut config = rig.hub.config();
     config.auth_info = kube::config::AuthInfo::default();
-    let stranger = kube::Client::try_from(config).expect("a client");
+    let anonymous = kube::Client::try_from(config).expect("a client");
     for (path, expected) in [
         ("/version", 200),
         ("/readyz", 200),
@@ -245,7 +245,7 @@ async fn a_token_of_nobody_is_refused_and_no_token_is_a_stranger() {
         ("/metrics", 403),
     ] {
         let request = http::Request::get(path).body(kube::client::Body::empty());
-        let answer = stranger
+        let answer = anonymous
             .send(request.expect("a request"))
             .await
             .expect("an answer");

@@ -8,7 +8,7 @@ use devhub::{Authz, Controller, DevHub};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
-#[path = "../../../tests/testkit/kubectl.rs"]
+#[path = "../../../tests/kit/kubectl.rs"]
 mod kubectl;
 
 /// A hub with access control, and a folder for kubectl's files.
@@ -151,7 +151,7 @@ fn can_i_answers_from_the_same_rules() {
 }
 
 #[test]
-fn nobody_gives_more_than_he_has_unless_he_may() {
+fn users_cannot_grant_more_than_they_have_without_bind_or_escalate() {
     let rig = prepare();
     rig.says(
         "create role own -n team --verb=get --resource=configmaps --as boss",
@@ -201,7 +201,7 @@ fn nobody_gives_more_than_he_has_unless_he_may() {
 }
 
 #[test]
-fn acting_as_somebody_needs_the_right_to_impersonate_every_part() {
+fn impersonation_needs_permission_for_every_part() {
     let rig = prepare();
     rig.says("create clusterrole actor --verb=impersonate --resource=users,groups --resource-name=jane --resource-name=devs", "created");
     rig.says(

@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn requests_are_told_apart_as_a_server_tells_them() {
+    fn requests_are_classified_as_in_an_api_server() {
         let cases = [
             (Method::GET, "/version", "get /version"),
             (Method::GET, "/api/v1/namespaces", "list namespaces"),

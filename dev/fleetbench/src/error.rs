@@ -1,6 +1,4 @@
 //! Why a measurement did not come to its end.
-//!
-//! Decides only the words.
 
 use std::path::PathBuf;
 

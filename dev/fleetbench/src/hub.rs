@@ -1,4 +1,4 @@
-//! The hub of a measurement: one of our own with simulated clusters, or one that is there already.
+//! The hub of a measurement: one of our own with simulated clusters, or an existing one.
 //!
 //! Decides where definitions come from. A hub that was there is left as it was found.
 

@@ -1,6 +1,6 @@
 //! A driver for a whole fleet: one add-on on many clusters, over the ordinary API, with a stop watch.
 //!
-//! Knows nothing of the program that it measures but its command line. `docs/fleetbench.md` tells how to use it.
+//! Knows nothing of the program that it measures but its command line. `dev/fleetbench/README.md` tells how to use it.
 
 #![expect(
     clippy::disallowed_methods,

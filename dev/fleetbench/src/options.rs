@@ -9,7 +9,7 @@ use clap::Parser;
 
 use crate::report::Report;
 
-/// Drive one template add-on over a whole fleet and measure the process that manages it.
+/// Roll out one template add-on to a whole fleet and measure the process that manages it.
 ///
 /// Phases: all add-ons exist, all works exist, all completed, all works carry a changed configuration, all completed, idle,
 /// restart. The process talks to the hub through a counting proxy.
@@ -23,27 +23,27 @@ pub struct Options {
     /// Start a hub in this process, with simulated clusters.
     #[arg(long)]
     pub dev: bool,
-    /// Kubeconfig of a hub that is there already; KUBECONFIG when absent.
+    /// Kubeconfig of an existing hub (default: $KUBECONFIG).
     #[arg(long, value_name = "FILE", conflicts_with = "dev")]
     pub kubeconfig: Option<PathBuf>,
-    /// On a hub that is there already: simulate the clusters. Otherwise those that it has are used.
+    /// Simulate clusters on an existing hub. Without this flag its own clusters are used.
     #[arg(long, conflicts_with = "dev")]
     pub simulate: bool,
-    /// How many clusters the fleet has.
+    /// Number of clusters.
     #[arg(long, value_name = "N", default_value_t = 200)]
     pub clusters: usize,
-    /// Command line of the process to measure; `{kubeconfig}`, `{certificate}` and `{key}` are filled in. `none`: it runs elsewhere.
+    /// Command line of the process to measure; `{kubeconfig}`, `{certificate}` and `{key}` are replaced. `none`: it runs elsewhere.
     ///
-    /// When absent: `tidegate serve` from beside this program.
+    /// Default: `tidegate serve` from the folder of this program.
     #[arg(long, value_name = "COMMAND")]
     pub manager: Option<String>,
-    /// The program that prints the definitions for a hub of our own (`<program> crds`); `tidegate` from beside this program when absent.
+    /// The program that prints the CRDs for a hub of our own (`<program> crds`). Default: `tidegate` from the folder of this program.
     #[arg(long, value_name = "PROGRAM")]
     pub program: Option<PathBuf>,
-    /// How many seconds to watch it being idle.
+    /// Seconds to observe the idle process.
     #[arg(long, value_name = "SECONDS", default_value_t = 10)]
     pub idle: u64,
-    /// How many seconds a phase may take.
+    /// Timeout of a phase in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 600)]
     pub timeout: u64,
     /// Print JSON instead of a table.

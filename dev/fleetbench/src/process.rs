@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_ends_by_itself_is_told() {
+    fn a_process_that_ends_by_itself_is_reported() {
         let mut ended = Process::start(&["true".to_owned()], Path::new("x")).expect("it starts");
         let begun = Instant::now();
         while ended.usage().is_ok() {

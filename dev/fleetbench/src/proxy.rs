@@ -45,8 +45,8 @@ impl Proxy {
         serde_json::json!({
             "apiVersion": "v1", "kind": "Config", "current-context": "fleetbench",
             "clusters": [{"name": "hub", "cluster": {"server": format!("http://{}", self.address)}}],
-            "users": [{"name": "nobody", "user": {}}],
-            "contexts": [{"name": "fleetbench", "context": {"cluster": "hub", "user": "nobody"}}],
+            "users": [{"name": "anonymous", "user": {}}],
+            "contexts": [{"name": "fleetbench", "context": {"cluster": "hub", "user": "anonymous"}}],
         })
         .to_string()
     }

@@ -162,7 +162,7 @@ pub(crate) async fn uninstall(client: &Client) {
     remove(client, CMA).await;
 }
 
-/// Removes the rest; what is gone already is fine.
+/// Deletes the rest; missing objects are ignored.
 pub(crate) async fn clear(client: &Client) {
     for sort in [TEMPLATE, CONFIG, PLACEMENT, BINDING, NAMESPACE] {
         remove(client, sort).await;

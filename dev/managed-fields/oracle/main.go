@@ -149,7 +149,7 @@ func managersOf(d Definition) (*managers, error) {
 		if err != nil {
 			return nil, err
 		}
-		// Others are served by nobody.
+		// An API server does not serve other schemas.
 		if faults := structuralschema.ValidateStructural(nil, structural); len(faults) > 0 {
 			return nil, faults.ToAggregate()
 		}

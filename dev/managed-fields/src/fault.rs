@@ -1,6 +1,6 @@
 //! Why a value does not fit its type.
 //!
-//! Decides how several faults are written as one text; never what is a fault.
+//! Decides how several faults are written as one text.
 
 use std::fmt;
 

@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_declared_is_merged_by_its_form() {
+    fn undeclared_fields_are_merged_by_their_structure() {
         let rows = [
             (
                 json!({"a": 1}),

@@ -196,7 +196,7 @@ impl FieldWrite<'_> {
     }
 }
 
-/// Owners as today's types read them. What reads under a version that is gone is forgotten.
+/// Owners according to the current types. Entries with a version that no longer exists are dropped.
 fn known(live: &Value, owners: &Owners, asked: &FieldWrite<'_>) -> Result<Owners, Refusal> {
     let mut known = Owners::new();
     for (owner, owned) in owners {

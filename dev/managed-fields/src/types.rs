@@ -1,6 +1,5 @@
-//! Types of values as far as ownership goes: what is one value, what is many, and how items of a list are told apart.
-//!
-//! Decides nothing about valid values; the caller, which knows the schema, builds these.
+//! Types of values for field ownership: atomic or granular, and how items of a list are identified. The caller builds them from a
+//! schema.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
@@ -54,13 +53,13 @@ pub struct Map {
 /// A list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct List {
-    /// How its items are told apart.
+    /// How its items are identified.
     pub relation: Relation,
     /// The type of an item.
     pub item: Type,
 }
 
-/// How the items of a list are told apart.
+/// How the items of a list are identified.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Relation {
     /// Not at all: the list is owned as a whole.

@@ -35,7 +35,7 @@ pub(crate) fn glob(pattern: &str, name: &str) -> bool {
         if parts.peek().is_none() {
             return rest.ends_with(part);
         }
-        // The leftmost fit is enough: what follows it only has more room.
+        // The leftmost match is enough: it leaves the most text for the rest.
         let Some((_, after)) = rest.split_once(part) else {
             return false;
         };

@@ -1,4 +1,4 @@
-//! Runs every target for a while on mutations of the kept corpus: `smoke [SECONDS] [SEED] [TARGET]`.
+//! Runs every target for some seconds on mutations of the stored corpus: `smoke [SECONDS] [SEED] [TARGET]`.
 //!
 //! An input that panics, or takes longer than a deadline, is kept under `artifacts/` and makes the run fail. An input
 //! that ends the process (no stack, no memory) is the one in `artifacts/TARGET/running`; every target has a process of its own, so that
@@ -28,13 +28,13 @@ fn main() -> ExitCode {
     let only = words.get(2);
     let wanted = |target: &&Target| only.is_none_or(|only| only == target.0);
     let targets: Vec<Target> = TARGETS.iter().filter(wanted).copied().collect();
-    // One target is run here: this is the process that the loop below has started, or its target was asked for alone.
+    // Run one target here: this process was started by the loop below, or the caller named one target.
     if let (Some(_), [target]) = (only, &targets[..]) {
         return ended(alone(*target, Duration::from_secs(seconds), seed));
     }
     let share = seconds.checked_div(targets.len() as u64).unwrap_or(0);
     println!("seed {seed}, {} targets, {share} s each", targets.len());
-    // Each in a process of its own: what ends one leaves the others to be run.
+    // Each in a process of its own: a crash in one does not stop the others.
     let faults = targets
         .iter()
         .filter(|target| !apart(target.0, share, seed))
@@ -55,7 +55,7 @@ fn apart(name: &str, share: u64, seed: u64) -> bool {
     let program = std::env::current_exe().expect("this program is a file");
     let words = [share.to_string(), seed.to_string(), name.to_owned()];
     let status = Command::new(program).args(words).status().expect("it starts");
-    // A code is the run's own word, and it has said why.
+    // An exit code comes from the run itself, which has already printed why.
     if status.code().is_none() {
         let input = root().join("artifacts").join(name).join("running");
         println!("{name}: the process ended ({status}): {}", input.display());
@@ -107,7 +107,7 @@ fn smoke((name, target): Target, share: Duration, seed: u64) -> usize {
             .cloned()
             .unwrap_or_else(|| mutated(&corpus, &mut dice));
         runs += 1;
-        // One file that stays open: making it anew for every input takes longer than most inputs do.
+        // One file that stays open: creating it again for every input takes longer than most inputs do.
         file.write_all_at(&input, 0).expect("the input can be written");
         file.set_len(input.len() as u64)
             .expect("the input can be written");

@@ -1,4 +1,4 @@
-//! The default of `spec.installNamespace` of a `ManagedClusterAddOn`. Page: `tests/admission/defaults.md`.
+//! The default of `spec.installNamespace` of a `ManagedClusterAddOn`. Page: `tests/rules/defaults.md`.
 //!
 //! Decides the namespace that an agent is installed in when the manifest does not say: on creation that of the placement
 //! template, on an update the one it has. Never replaces a namespace that a client wrote.

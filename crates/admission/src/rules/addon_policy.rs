@@ -1,4 +1,4 @@
-//! Rules about policies of users. Page: `tests/admission/policy.md`.
+//! Rules about policies of users. Page: `tests/rules/policy.md`.
 //!
 //! Decides which policies are refused: those that do not compile, because nothing of them would be in force. What compiles is decided
 //! by `policy`.

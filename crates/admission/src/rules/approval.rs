@@ -1,4 +1,4 @@
-//! Rules about approvals of changes: the annotations that ask for them and give them. Page: `tests/admission/approval.md`.
+//! Rules about approvals of changes: the annotations that ask for them and give them. Page: `tests/rules/approval.md`.
 //!
 //! Decides which have no meaning, by the parser that the planner uses as well, and which are about nothing. Never decides who may approve:
 //! that is a right on the ClusterManagementAddOn, and a matter of policies.

@@ -1,4 +1,4 @@
-//! Rules about how much of a fleet one edit reaches. Page: `tests/admission/blast-radius.md`.
+//! Rules about how much of a fleet one edit reaches. Page: `tests/rules/blast-radius.md`.
 //!
 //! Decides from the fleet as it is when an edit takes the add-on from too many clusters, and when it moves too many at once:
 //! which ones those are, `reach` says. Where it is not known what a placement selects, its clusters count as untouched. The share

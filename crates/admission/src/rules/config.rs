@@ -1,4 +1,4 @@
-//! Rules about references to configurations. Page: `tests/admission/config.md`.
+//! Rules about references to configurations. Page: `tests/rules/config.md`.
 //!
 //! Decides which references are refused and which are doubted. Whether the referenced object exists is asked in
 //! `config_objects`.

@@ -1,4 +1,4 @@
-//! Rules about the objects that references to configurations lead to. Page: `tests/admission/config-objects.md`.
+//! Rules about the objects that references to configurations lead to. Page: `tests/rules/config-objects.md`.
 //!
 //! Decides whether a reference leads anywhere, as far as is known. Never judges kinds that have not been read.
 

@@ -1,4 +1,4 @@
-//! Rules about what an add-on keeps for itself or no longer says. Page: `tests/admission/config-protected.md`.
+//! Rules about what an add-on keeps for itself or no longer says. Page: `tests/rules/config-protected.md`.
 //!
 //! Decides which configurations and versions a cluster may not choose, because the hub's administrator protects them, and
 //! which fields no controller reads any more. The planner goes by the same annotation, whatever is stored.

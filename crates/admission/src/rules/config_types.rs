@@ -1,4 +1,4 @@
-//! Rules about the types of configurations. Page: `tests/admission/config-types.md`.
+//! Rules about the types of configurations. Page: `tests/rules/config-types.md`.
 //!
 //! Decides which types may never be configurations, and how many one object may refer to: each is one more watch on the hub.
 

@@ -1,4 +1,4 @@
-//! Rules about deletions. Page: `tests/admission/deletion.md`.
+//! Rules about deletions. Page: `tests/rules/deletion.md`.
 //!
 //! Decides which deletions are told to reach further than their object, or not as far as is meant. Never refuses by itself: a
 //! deletion that is refused holds whatever waits for it.

@@ -1,4 +1,4 @@
-//! Rules about the add-ons that an add-on depends on. Page: `tests/admission/dependency.md`.
+//! Rules about the add-ons that an add-on depends on. Page: `tests/rules/dependency.md`.
 //!
 //! Decides which lists can never be satisfied. How far the others are on a cluster is the planner's business.
 

@@ -1,4 +1,4 @@
-//! A rule about who owns an annotation that steers. Page: `tests/admission/field-owner.md`.
+//! A rule about who owns an annotation that steers. Page: `tests/rules/field-owner.md`.
 //!
 //! Flux' kustomize-controller takes over the fields of managers whose name begins with `kubectl`, and removes what Git does not have.
 

@@ -1,4 +1,4 @@
-//! Rules about edits of configurations that clusters run with. Page: `tests/admission/in-place.md`.
+//! Rules about edits of configurations that clusters run with. Page: `tests/rules/in-place.md`.
 //!
 //! Decides which edits move too many clusters at once although no reference changes, and which take a variable away that a
 //! template needs. Never refuses: it is not known whose configuration it is.

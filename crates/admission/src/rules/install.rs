@@ -1,4 +1,4 @@
-//! Rules about where and how an add-on is installed. Page: `tests/admission/install.md`.
+//! Rules about where and how an add-on is installed. Page: `tests/rules/install.md`.
 //!
 //! Decides which install namespaces, creation templates and label selectors are refused. The default of an absent
 //! install namespace is made in `admission::defaults`.

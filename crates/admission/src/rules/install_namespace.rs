@@ -1,4 +1,4 @@
-//! Rules about the namespace that an agent is installed in. Page: `tests/admission/install-namespace.md`.
+//! Rules about the namespace that an agent is installed in. Page: `tests/rules/install-namespace.md`.
 //!
 //! Decides which namespaces are doubted. Whether a text is a name at all is decided in `install`; whether the namespace
 //! exists is known by the cluster only.

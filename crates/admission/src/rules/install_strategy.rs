@@ -1,4 +1,4 @@
-//! Rules about install strategies and the placements that they name. Page: `tests/admission/install-strategy.md`.
+//! Rules about install strategies and the placements that they name. Page: `tests/rules/install-strategy.md`.
 //!
 //! Decides which strategies contradict themselves or the fleet. What selects nothing today may select something
 //! tomorrow, so that it is only doubted.

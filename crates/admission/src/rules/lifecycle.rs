@@ -1,4 +1,4 @@
-//! Rules about who manages an add-on. Page: `tests/admission/lifecycle.md`.
+//! Rules about who manages an add-on. Page: `tests/rules/lifecycle.md`.
 //!
 //! Decides where two managers would act on one add-on although its annotation names one of them. Never refuses: it is not
 //! known here whether the other manager runs.

@@ -1,7 +1,7 @@
 //! The built-in rules: one file per family, one table entry per rule.
 //!
 //! A rule is its entry: id, operations, documentation and check stand together. Its examples are on the page of the
-//! family in `tests/admission/`.
+//! family in `tests/rules/`.
 
 mod addon_policy;
 mod approval;

@@ -1,4 +1,4 @@
-//! Rules about names: of add-ons, of clusters, and names that are reserved. Page: `tests/admission/naming.md`.
+//! Rules about names: of add-ons, of clusters, and names that are reserved. Page: `tests/rules/naming.md`.
 //!
 //! Decides which names are refused or doubted. A name that is not known yet only warns: one `apply` may bring the
 //! add-on and its cluster add-ons together, and what we know may be a moment late.

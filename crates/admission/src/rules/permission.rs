@@ -1,4 +1,4 @@
-//! Rules about what the agents of a template may do on the hub. Page: `tests/admission/permission.md`.
+//! Rules about what the agents of a template may do on the hub. Page: `tests/rules/permission.md`.
 //!
 //! Decides which roles and namespaces no template may ask for, and what its author has to be allowed. No rule sees who
 //! the author is: the question goes to the hub, and the answer comes back among the facts.

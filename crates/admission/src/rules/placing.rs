@@ -1,4 +1,4 @@
-//! Rules about what decides for clusters. Page: `tests/admission/placing.md`.
+//! Rules about what decides for clusters. Page: `tests/rules/placing.md`.
 //!
 //! Decides which deletions of Placements and ManagedClusterSetBindings add-ons will notice. Never refuses: they are not the
 //! add-ons' alone. Which sets there are and what they select is not read here: a set is known by the label of its clusters, and

@@ -1,4 +1,4 @@
-//! Rules about the rollout of an add-on's own configurations. Page: `tests/admission/rolling-update.md`.
+//! Rules about the rollout of an add-on's own configurations. Page: `tests/rules/rolling-update.md`.
 //!
 //! Decides which forms of `spec.configuration.rolloutStrategy` are refused. What they mean is read by
 //! `model::ConfigRollout`.

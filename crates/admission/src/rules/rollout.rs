@@ -1,4 +1,4 @@
-//! Rules about the rollout strategies of placements. Page: `tests/admission/rollout.md`.
+//! Rules about the rollout strategies of placements. Page: `tests/rules/rollout.md`.
 //!
 //! Decides which strategies are refused. What a value means is read by `model::RolloutStrategy`, the parser that the
 //! planner uses as well; nothing is parsed here a second time.

@@ -1,4 +1,4 @@
-//! Rules about rollouts that do not get on. Page: `tests/admission/rollout-progress.md`.
+//! Rules about rollouts that do not get on. Page: `tests/rules/rollout-progress.md`.
 //!
 //! Decides which rollouts can never end, or do not do what their words say, on the fleet as it is. Values that have no
 //! meaning at all are refused in `rollout` and `rolling_update`.

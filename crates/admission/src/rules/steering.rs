@@ -1,4 +1,4 @@
-//! Rules about annotations that steer the controllers. Page: `tests/admission/steering.md`.
+//! Rules about annotations that steer the controllers. Page: `tests/rules/steering.md`.
 //!
 //! Decides which of them have no effect: keys that no controller reads, and values that mean nothing. Never refuses: an
 //! annotation may be meant for a version to come.

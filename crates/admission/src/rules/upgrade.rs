@@ -1,4 +1,4 @@
-//! Rules about the values of a ManagedClustersUpgrade. Page: `tests/admission/upgrade.md`.
+//! Rules about the values of a ManagedClustersUpgrade. Page: `tests/rules/upgrade.md`.
 //!
 //! Decides nothing of its own: what a value may be is the parser's (`model::upgrade`), which the planner reads with as well.
 

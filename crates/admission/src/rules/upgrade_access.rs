@@ -1,4 +1,4 @@
-//! The rule about placements of other namespaces in a ManagedClustersUpgrade. Page: `tests/admission/upgrade.md`.
+//! The rule about placements of other namespaces in a ManagedClustersUpgrade. Page: `tests/rules/upgrade.md`.
 //!
 //! Decides when the author has to be allowed to read a placement. No rule sees who the author is: the question goes to the hub, and the
 //! answer comes back among the facts.

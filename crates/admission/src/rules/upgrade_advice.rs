@@ -1,4 +1,4 @@
-//! Advice about upgrades of clusters. Page: `tests/admission/upgrade.md`.
+//! Advice about upgrades of clusters. Page: `tests/rules/upgrade.md`.
 //!
 //! Decides what is odd about an upgrade that has a meaning, against what is known of clusters and placements. Never refuses:
 //! clusters and placements change before an upgrade comes to them, and the planner looks again then. Which sets are bound to a

@@ -1,4 +1,4 @@
-//! Rules about versions of add-ons. Page: `tests/admission/version.md`.
+//! Rules about versions of add-ons. Page: `tests/rules/version.md`.
 //!
 //! Decides which versions are refused and which are doubted. A version of an add-on whose templates carry none is never
 //! asked about: then it means something to another program. What a placement gave is only doubted on the add-on of a

@@ -1,4 +1,4 @@
-//! Rules about changes of versions. Page: `tests/admission/version-order.md`.
+//! Rules about changes of versions. Page: `tests/rules/version-order.md`.
 //!
 //! Decides which changes are doubted: back, and past versions in between. Never refuses by itself: a rollback is how
 //! people get out of trouble.

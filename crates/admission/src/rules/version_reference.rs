@@ -1,4 +1,4 @@
-//! Versions that are given by naming a configuration. Page: `tests/admission/version-reference.md`.
+//! Versions that are given by naming a configuration. Page: `tests/rules/version-reference.md`.
 //!
 //! Decides which version a reference to an AddOnHubConfig or an AddOnTemplate stands for, and judges it like one that is written
 //! out: the name is how people upgrade and go back. An object that is not known stands for nothing; that it is missing is told

@@ -83,12 +83,9 @@ mod tests {
     #[test]
     fn a_word_is_found_under_both_names() {
         for (topic, word) in [
-            ("tide", "tide"),
-            ("Controller manager", "tide"),
             ("webhook", "gate"),
             ("admission webhooks", "gate"),
-            ("door", "door"),
-            ("poison", "poison"),
+            ("backstop", "backstop"),
             ("spoke", "simulated cluster, spoke"),
             ("minSuccessTime", "soak"),
             ("informer", "facts"),
@@ -105,7 +102,7 @@ mod tests {
     #[test]
     fn every_row_of_the_page_has_its_three_cells() {
         let told = PAGE.lines().filter(|line| line.starts_with("| **")).count();
-        assert!(told >= 40 && rows().count() == told, "{told}");
+        assert!(told >= 15 && rows().count() == told, "{told}");
         assert!(rows().all(|row| !row.words.is_empty() && !row.meaning.is_empty()));
     }
 }

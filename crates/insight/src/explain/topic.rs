@@ -232,12 +232,12 @@ mod tests {
     fn a_word_of_this_program_is_found_under_kubernetes_word_for_it() {
         for (topic, says) in [
             ("admission webhook", "gate\n"),
-            ("tide", "in Kubernetes: controller manager"),
+            ("slot", "in Kubernetes: `maxConcurrency`"),
         ] {
             let text = explain(topic).expect(topic);
             assert!(text.contains(says), "{text}");
         }
-        assert!(list().contains("  poison "), "the list has the words");
+        assert!(list().contains("  slot "), "the list has the words");
     }
 
     #[test]

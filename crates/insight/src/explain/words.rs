@@ -1,7 +1,7 @@
 //! The words that objects on the hub carry: names of annotations, labels and finalizers, beside the reasons of conditions.
 //!
 //! Decides what each of them says to a user who meets it in `kubectl get`. A test walks what the code can write
-//! (`tests/words.rs`), so that none is without a sentence.
+//! (`tests/pure/words.rs`), so that none is without a sentence.
 
 use api::reason::Reason;
 

@@ -1,7 +1,7 @@
 //! Every call that Tidegate sends to a hub, with the role that grants it.
 //!
 //! One table: what is read of a kind comes from its row in the store, the rest is listed here. The doctor asks about its rows,
-//! `manifests/rbac` grants its rows and nothing else, and the tests record what is really sent (`tests/rights_on_hub.rs`). A kind that is
+//! `manifests/rbac` grants its rows and nothing else, and the tests record what is really sent (`tests/hub/rights.rs`). A kind that is
 //! watched has `get` beside `list` and `watch`: what a list no longer shows is read by its name before it counts as deleted.
 
 use crate::doctor::rights::Right;
@@ -344,14 +344,16 @@ const SEE: &[&str] = &["list", "watch"];
 const PATCH: &[&str] = &["patch"];
 const CREATE: &[&str] = &["create"];
 
-const WATCHED: &str = "what plans, rules and policies are made from";
-const CONFIRMED: &str = "before an instance is removed, and what a list no longer shows";
+/// Purpose of watching a kind.
+pub const WATCHED: &str = "what plans, rules and policies are made from";
+/// Purpose of reading an object of a watched kind by its name.
+pub const CONFIRMED: &str = "before an instance is removed, and what a list no longer shows";
 const LEFT_OUT: &str = "a list has left out an object, or a watch has not shown an own write in time";
 const AUDITED: &str = "too many objects change at once for the audit to keep them all";
 const FORMER: &str = "the hub has the definition of the former group of policies";
 
 const NO_DEFINITIONS: &str = "kinds that come later are noticed within a minute";
-const NO_ERASURE: &str = "it is not noticed that the hub's conversion erases fields";
+const NO_ERASURE: &str = "erased fields are not noticed";
 const NO_WEBHOOKS: &str = "edits of the webhooks are not noticed";
 const NO_KEYS: &str = "replicas do not accept each other's records";
 const NO_REPORTS: &str = "the audit writes no reports";
@@ -631,7 +633,7 @@ fn of_configurations(role: Role) -> Vec<Call> {
 fn of_reports_and_events() -> Vec<Call> {
     const OF: Role = Role::Controllers;
     const ALL: &[&str] = &["get", "list", "watch", "create", "update", "delete"];
-    const OTHER: &str = "a hub serves this kind of report: tests/audit_on_hub.rs";
+    const OTHER: &str = "a hub serves this kind of report: tests/hub/audit.rs";
     const REPORT: &str = "the reports of the audit";
     const WG: &str = "wgpolicyk8s.io";
     const OPEN: &str = "openreports.io";

@@ -1,6 +1,6 @@
 //! The folder `manifests/deploy`, without its overlays: those are choices made already.
 //!
-//! Decides nothing. `tests/install_kit.rs` holds the list to the folder.
+//! Decides nothing. `tests/pure/install_kit.rs` holds the list to the folder.
 
 macro_rules! files {
     ($($path:literal),* $(,)?) => {

@@ -1,7 +1,7 @@
 //! How the clusters of a rollout stand, from what the hub says and what the plan writes: who is there, who is on its way, who
 //! has failed, and who would start.
 //!
-//! Decides by the words of `docs/rollout.md`, never by asking the engine. What is written down in `docs/convergence.md` holds
+//! Decides by the words of `docs/rollout.md`, never by asking the engine. What is written down in `tests/pure/convergence/README.md` holds
 //! here: a fact of the hub counts from the plan that sees it on, not from the plan after the one that records it.
 
 use std::collections::BTreeMap;

@@ -1,21 +1,19 @@
-//! What is written on the works of an upgrade so that they are known again, and what users write on an upgrade.
-//!
-//! Decides spellings and names of works, nothing else.
+//! Labels and annotations of the works of an upgrade, and those that users set on an upgrade.
 
 use api::hash::SpecHash;
 use serde_json::json;
 
 /// Label of a work: the uid of the upgrade that it belongs to.
 pub const UID: &str = "cluster.open-cluster-management.io/mcu-uid";
-/// Label of a work: what it is for, one of [`Stage::word`].
+/// Label of a work: its stage, `pre`, `platform`, `operators` or `post`.
 pub const STAGE: &str = "cluster.open-cluster-management.io/mcu-stage";
 /// Annotation of a work: namespace and name of its upgrade.
 pub const OWNER: &str = "cluster.open-cluster-management.io/mcu";
-/// Annotation of a work: the run of the upgrade and the attempt at the cluster that it was written in.
+/// Annotation of a work: the run of the upgrade and the attempt at the cluster in which it was written.
 pub const RUN: &str = "cluster.open-cluster-management.io/mcu-run";
-/// Annotation of an upgrade: each new value has the failed clusters tried again, once.
+/// Annotation of an upgrade: each new value retries the failed clusters once.
 pub const RETRY: &str = api::names::annotations::UPGRADE_RETRY;
-/// Finalizer of an upgrade: held until its works are gone.
+/// Finalizer of an upgrade: kept until its works are deleted.
 pub const FINALIZER: &str = "cluster.open-cluster-management.io/mcu-works";
 
 /// What a work is for.

@@ -1,6 +1,6 @@
 //! What a webhook's response means: allowed, refused or unusable.
 //!
-//! Decides by Kubernetes' checks and with its texts; never applies a patch.
+//! Decides by Kubernetes' checks and with its texts.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::Value;

@@ -1,6 +1,6 @@
 //! What admission knows of one write.
 //!
-//! Decides nothing but how the request looks as CEL's and the webhooks' `request`; never reads objects.
+//! Decides nothing but how the request looks as CEL's and the webhooks' `request`.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -154,7 +154,7 @@ impl Attributes {
         self.group.is_empty() && self.resource == "namespaces"
     }
 
-    /// Returns the namespace that webhooks are told; for a namespace that is its own name.
+    /// Returns the namespace in the AdmissionRequest; for a Namespace that is its own name.
     pub(super) fn request_namespace(&self) -> &str {
         if self.namespace.is_empty() && self.is_namespace() {
             &self.name

@@ -1,6 +1,6 @@
 //! The order of calls: mutating hooks one after the other, validating hooks side by side.
 //!
-//! Decides what a failed call, a refusal and a patch mean for the request; never which hooks match.
+//! Decides what a failed call, a refusal and a patch mean for the request.
 
 use std::{collections::BTreeSet, sync::Arc};
 

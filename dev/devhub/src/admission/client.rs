@@ -1,6 +1,6 @@
 //! The HTTPS client of one webhook; connections are kept and reused.
 //!
-//! Decides how failures of the network and of TLS are named; never what an answer means.
+//! Decides how failures of the network and of TLS are named.
 
 use std::{
     error::Error,
@@ -64,8 +64,8 @@ impl Client {
         Ok(Self { pool })
     }
 
-    /// Sends a request, and once more by another connection when the server had ended the first one without taking it up: Go's client,
-    /// which API servers use, does so too.
+    /// Sends a request, and again on another connection if the server had closed the first one before reading it, as Go's client in
+    /// API servers does.
     async fn sent(&self, url: &str, body: &Bytes) -> Result<Response<Incoming>, String> {
         let mut tries = 0;
         loop {

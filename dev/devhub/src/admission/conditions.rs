@@ -1,6 +1,6 @@
 //! CEL `matchConditions` of a webhook.
 //!
-//! Decides whether a matching request is really sent to the hook; never calls it.
+//! Decides whether a matching request is really sent to the hook.
 
 use cel_engine::admission_policy::{FailurePolicy, Variables};
 use cel_engine::{Activation, Program};

@@ -1,6 +1,6 @@
 //! What a webhook configuration says of its hooks, in the words of `admissionregistration.k8s.io`.
 //!
-//! Decides how the fields are read; never what an absent one means, and never which hook is called.
+//! Decides how the fields are read.
 
 use cel_engine::admission_policy::{FailurePolicy, MatchPolicy, Rule};
 use kubernetes::labels::Selector;

@@ -1,7 +1,6 @@
 //! From the bytes of a webhook's answer to an `AdmissionReview` response.
 //!
-//! Decides which bodies can be read and how the others are named, in the words of Kubernetes' own decoder;
-//! never what a response means.
+//! Decides which bodies can be read and how the others are named, in the words of Kubernetes' own decoder.
 
 use serde::Deserialize;
 use serde_json::Value;

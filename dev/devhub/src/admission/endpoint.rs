@@ -1,6 +1,6 @@
 //! Where a webhook listens.
 //!
-//! Decides address, server name and path from a client configuration; never opens a connection.
+//! Decides address, server name and path from a client configuration.
 
 use std::{collections::BTreeMap, net::SocketAddr, time::Duration};
 
@@ -28,8 +28,8 @@ impl Services {
     }
 }
 
-/// A place to which reviews can be posted. What is wrong with the configuration is told at each call, because
-/// the failure policy decides what that means.
+/// A URL to which reviews are posted. Errors in the configuration are returned for each call, because the failure policy decides what
+/// they mean.
 #[derive(Debug)]
 pub(crate) struct Endpoint {
     place: Result<Place, String>,

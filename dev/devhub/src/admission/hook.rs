@@ -1,6 +1,6 @@
 //! Webhook configurations, read once and kept ready for calls.
 //!
-//! Decides the order of the hooks and what an absent field means; never whether a hook is called for a request.
+//! Decides the order of the hooks and what an absent field means.
 
 use std::{collections::BTreeMap, time::Duration};
 

@@ -1,6 +1,6 @@
 //! Which webhook is called for which write.
 //!
-//! Decides by rules, match policy, selectors and conditions; never calls anything.
+//! Decides by rules, match policy, selectors and conditions.
 
 use cel_engine::admission_policy::{MatchAttributes, NULL, Namespace, Target, Versions};
 use serde_json::Value;

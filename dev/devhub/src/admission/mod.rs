@@ -1,6 +1,6 @@
-//! Admission webhooks: which are called for a write, what they are told, and what their answers mean.
+//! Admission webhooks: which are called for a write, their requests, and the effect of their responses.
 //!
-//! Decides nothing about storage: it knows no store and holds no lock while a webhook is called.
+//! No lock is held while a webhook is called.
 
 mod answer;
 mod attributes;

@@ -1,6 +1,6 @@
 //! The versions of the `AdmissionReview` protocol that the hub speaks.
 //!
-//! Decides how they are written; never which of them a webhook is sent.
+//! Decides how they are written.
 
 /// A version of the `AdmissionReview` protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! The `AdmissionReview` that is sent to a webhook.
 //!
-//! Decides its version and shape; never sends it.
+//! Decides its version and shape.
 
 use serde_json::{Value, json};
 

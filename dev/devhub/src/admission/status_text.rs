@@ -1,6 +1,6 @@
 //! What an HTTP answer other than 2xx of a webhook is called in error texts.
 //!
-//! Decides the wording Kubernetes clients use for each status; never whether the request fails.
+//! Decides the wording Kubernetes clients use for each status.
 
 use serde_json::Value;
 

@@ -1,6 +1,6 @@
 //! The `Warning` headers of one answer, under Kubernetes' limits.
 //!
-//! Decides which warnings are sent and how long they may be; never where they come from.
+//! Decides which warnings are sent and how long they may be.
 
 /// All warnings together may have this many characters before they are cut.
 const TOTAL_LIMIT: usize = 4 * 1024;

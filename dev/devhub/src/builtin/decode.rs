@@ -1,7 +1,6 @@
 //! Turns the JSON of a built-in object into the form that the server would write after it had read it into typed fields.
 //!
-//! Decides which members are unknown, which values have the wrong type (in the words of Go's decoders) and what is left out as
-//! empty; never checks values beyond their type.
+//! Decides which members are unknown, which values have the wrong type (in the words of Go's decoders) and what is left out as empty.
 
 use serde_json::{Map, Value};
 

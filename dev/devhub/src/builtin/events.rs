@@ -1,6 +1,6 @@
 //! Events: one stored form (core `v1`) and the view that `events.k8s.io/v1` has of it.
 //!
-//! Decides how the fields of the two forms correspond; never validates them.
+//! Decides how the fields of the two forms correspond.
 
 use serde_json::{Map, Value, json};
 

@@ -1,6 +1,4 @@
 //! Constructors of field errors in the words of Kubernetes.
-//!
-//! Decides wording only.
 
 use ::schema::{ErrorClass, FieldError};
 use serde_json::Value;

@@ -1,6 +1,6 @@
 //! Time stamps as the API takes them, with the error texts of Go's parser.
 //!
-//! Decides whether a text is a time; never converts one.
+//! Decides whether a text is a time.
 
 /// Layout of `Time` fields.
 pub const TIME: &str = "2006-01-02T15:04:05Z07:00";

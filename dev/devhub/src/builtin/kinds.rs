@@ -1,6 +1,6 @@
 //! The built-in resources that are served, with their subresources.
 //!
-//! Decides names, verbs and scopes; never behaviour (see `traits`).
+//! Decides names, verbs and scopes.
 
 use super::untyped::ROWS as UNTYPED;
 use crate::{Resource, Scope};

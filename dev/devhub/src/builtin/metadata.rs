@@ -1,6 +1,6 @@
 //! `metadata` of every object, built-in or custom.
 //!
-//! Decides what is wrong with it on create and on update; never fills it in.
+//! Decides what is wrong with it on create and on update.
 
 use ::schema::FieldError;
 use kubernetes::object_meta::{self, MetaFault, Namespacing};

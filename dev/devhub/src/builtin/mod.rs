@@ -1,8 +1,8 @@
 //! The built-in kinds: what is served, what each kind fills in, what it refuses.
 //!
-//! Decides by pure functions on JSON values; never touches the store, never calls admission. The order inside a request is the
-//! caller's: `decode` → `patch` → `prepare` (defaults and fields that clients may not set) → admission → `validate` →
-//! `canonical` form is what `decode` leaves behind, so a value that admission changed goes through `decode` again.
+//! Decides by pure functions on JSON values. The order inside a request is the caller's: `decode` → `patch` → `prepare` (defaults and
+//! fields that clients may not set) → admission → `validate` → `canonical` form is what `decode` leaves behind, so a value that admission
+//! changed goes through `decode` again.
 
 mod canonical;
 pub mod decode;

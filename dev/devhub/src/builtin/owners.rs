@@ -1,6 +1,6 @@
 //! Owner references.
 //!
-//! Decides which are duplicates; never follows them.
+//! Decides which are duplicates.
 
 use std::collections::BTreeSet;
 

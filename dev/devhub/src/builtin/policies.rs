@@ -1,6 +1,4 @@
 //! What admission policies and their bindings say without saying it.
-//!
-//! Decides defaults only.
 
 use serde_json::{Map, Value, json};
 

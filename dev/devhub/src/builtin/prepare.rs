@@ -1,6 +1,6 @@
 //! What the server fills in or carries over before admission sees a built-in object.
 //!
-//! Decides defaults and the fields that clients may not set; never validates. `decode` has run before, so members have their types.
+//! Decides defaults and the fields that clients may not set. `decode` has run before, so members have their types.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;

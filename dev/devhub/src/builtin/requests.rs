@@ -180,9 +180,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_requester_is_whoever_asks_whatever_the_object_says() {
+    fn the_requester_is_the_authenticated_user_not_the_value_in_the_object() {
         let mut object =
-            json!({"spec": {"username": "somebody", "groups": ["x"]}, "status": {"certificate": "AA=="}});
+            json!({"spec": {"username": "other", "groups": ["x"]}, "status": {"certificate": "AA=="}});
         sign_in(
             &mut object,
             &json!({"username": "me", "uid": "", "groups": ["g"], "extra": {}}),
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_that_nobody_can_read_is_refused() {
+    fn an_undecodable_request_is_rejected() {
         let object = json!({"spec": {"request": "AAAA", "signerName": "x"}});
         let fields: Vec<String> = validate(&object).into_iter().map(|error| error.field).collect();
         assert_eq!(fields, ["spec.request", "spec.usages", "spec.signerName"]);

@@ -1,7 +1,6 @@
 //! Schemas of the built-in kinds, taken at run time from the `k8s-openapi` crate.
 //!
-//! Decides how definitions are named and found; never serves them (see `openapi`). What the crate's schemas lack, list types
-//! and merge keys, comes from `list_types`.
+//! Decides how definitions are named and found. What the crate's schemas lack, list types and merge keys, comes from `list_types`.
 
 use std::sync::{Arc, LazyLock};
 

@@ -1,6 +1,6 @@
 //! How the request path treats a kind.
 //!
-//! Decides the switches that differ between kinds; never does the work behind them.
+//! Decides the switches that differ between kinds.
 
 use super::names::NameRule;
 use super::untyped::is_untyped;

@@ -22,7 +22,7 @@ const KEY: &str = "ca.crt";
 /// How often a namespace that could not be equipped is tried again.
 const AGAIN: Duration = Duration::from_millis(500);
 
-/// Equips every namespace, for ever.
+/// Creates the service account and the CA ConfigMap of every namespace, in a loop.
 pub(super) async fn run(client: Client, ca_pem: String) {
     let mut touched = touched(&client);
     let mut open: BTreeSet<String> = BTreeSet::new();

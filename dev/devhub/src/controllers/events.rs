@@ -64,7 +64,7 @@ impl Ends {
     }
 }
 
-/// Removes every event that was not written for `ttl`, for ever.
+/// Deletes every event that was not written for `ttl`, in a loop.
 pub(super) async fn run(client: Client, ttl: Duration) {
     let all: Api<PartialObjectMeta<Event>> = Api::all(client.clone());
     let mut changes = watcher(all, watcher::Config::default()).default_backoff().boxed();

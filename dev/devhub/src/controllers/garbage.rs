@@ -31,7 +31,7 @@ type Meta = PartialObjectMeta<DynamicObject>;
 type Seen = (String, watcher::Result<watcher::Event<Meta>>);
 type Events = SelectAll<BoxStream<'static, Seen>>;
 
-/// Collects garbage for ever.
+/// Collects garbage in a loop.
 pub(super) async fn run(client: Client) {
     let mut collector = Collector::new(client.clone());
     let mut events = Events::new();
@@ -325,7 +325,7 @@ impl Collector {
             };
             return Ok(state);
         }
-        // A kind that is not served is no proof that the owner is gone; nor is an owner that cannot be where it should be.
+        // A kind that is not served does not prove that the owner was deleted; neither does an owner in an impossible namespace.
         let Some(kind) = self.kind_of(owner) else {
             return Ok(OwnerState::Present);
         };

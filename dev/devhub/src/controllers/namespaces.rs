@@ -17,7 +17,7 @@ use super::catalogue::{self, Kind};
 const FINALIZER: &str = "kubernetes";
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Empties and releases every namespace that is being deleted, for ever.
+/// Empties and finalizes namespaces that are being deleted, in a loop.
 pub(super) async fn run(client: Client) {
     let namespaces: Api<Namespace> = Api::all(client.clone());
     let mut changes = watcher(namespaces, watcher::Config::default())

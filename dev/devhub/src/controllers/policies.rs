@@ -10,7 +10,7 @@ use kube::runtime::{WatchStreamExt as _, watcher};
 use kube::{Api, Client, ResourceExt as _};
 use serde_json::json;
 
-/// Keeps the status of every policy, for ever.
+/// Writes the status of every policy, in a loop.
 pub(super) async fn run(client: Client) {
     let policies: Api<ValidatingAdmissionPolicy> = Api::all(client);
     let mut changes = watcher(policies.clone(), watcher::Config::default())

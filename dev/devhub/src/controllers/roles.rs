@@ -1,7 +1,7 @@
-//! Cluster roles that are put together from others.
+//! Aggregated ClusterRoles.
 //!
-//! Decides what stands in their `rules`: everything of the roles that they select, in order of names. What a user may do
-//! never depends on this: the API server follows the selectors by itself.
+//! Their `rules` are those of the roles that they select, in order of names. Authorization does not depend on this: the API server follows
+//! the selectors itself.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use kubernetes::labels::Selector;
 
 const MANAGER: &str = "clusterrole-aggregation-controller";
 
-/// Keeps the rules of aggregated roles, for ever.
+/// Writes the rules of aggregated roles, in a loop.
 pub(super) async fn run(client: Client) {
     let api: Api<ClusterRole> = Api::all(client);
     let mut changes = watcher(api.clone(), watcher::Config::default())

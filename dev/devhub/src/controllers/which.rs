@@ -1,6 +1,6 @@
 //! The controllers by name.
 //!
-//! Decides which there are; never what they do.
+//! Decides which there are.
 
 /// A controller. Each is an ordinary client of the public API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

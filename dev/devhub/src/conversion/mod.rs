@@ -1,6 +1,6 @@
 //! Conversion of custom resources between the versions of their definition.
 //!
-//! Decides how an object of one version becomes one of another; never which version is stored or shown.
+//! Decides how an object of one version becomes one of another.
 
 mod metadata;
 mod recent;

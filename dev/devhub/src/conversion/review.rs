@@ -1,6 +1,6 @@
 //! `ConversionReview`s: what is asked, and what counts as an answer.
 //!
-//! Decides the protocol's version, its shape and its texts; never looks into the objects.
+//! Decides the protocol's version, its shape and its texts.
 
 use serde_json::{Value, json};
 

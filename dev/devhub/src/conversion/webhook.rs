@@ -22,7 +22,7 @@ pub(crate) struct Webhook {
 }
 
 impl Webhook {
-    /// Reads `spec.conversion.webhook` of a definition. What is wrong with it is told at each call.
+    /// Parses `spec.conversion.webhook` of a CRD. Errors are returned for each call.
     pub(crate) fn new(webhook: &Value, services: &Services) -> Self {
         let config = webhook.get("clientConfig").cloned().unwrap_or_default();
         let config = ClientConfig::deserialize(config).unwrap_or_default();

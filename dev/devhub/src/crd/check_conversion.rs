@@ -1,6 +1,6 @@
 //! Rules for how a definition converts its objects, and for the versions in which they may be stored.
 //!
-//! Decides faults of both in Kubernetes' words; never calls a webhook.
+//! Decides faults of both in Kubernetes' words.
 
 use std::collections::BTreeSet;
 

@@ -1,6 +1,6 @@
 //! Faults of a definition, as its rules note them.
 //!
-//! Decides how a fault reads; never what is one.
+//! Decides how a fault reads.
 
 use schema::{ErrorClass, FieldError};
 use serde_json::Value;

@@ -16,5 +16,5 @@ pub(crate) use prepare::{fill, prepare_changed, prepare_new};
 pub(crate) use react::react;
 pub(crate) use status::mark_terminating;
 
-/// Finalizer that keeps a definition until its last instance is gone.
+/// Finalizer that keeps a CRD until its last instance is deleted.
 pub(crate) const FINALIZER: &str = "customresourcecleanup.apiextensions.k8s.io";

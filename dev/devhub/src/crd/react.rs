@@ -95,7 +95,7 @@ fn withdraw(hub: &Hub, name: &str) {
     hub.store.forget(name);
 }
 
-/// Accepts each name of a definition that no other resource of the group has. The last conflict is the one that is told.
+/// Accepts each name of a CRD that no other resource of the group has. The last conflict is reported.
 fn judge_names(hub: &Hub, name: &str, definition: &mut Value) {
     let object = |pointer: &str| definition.pointer(pointer).and_then(Value::as_object);
     let wanted = object("/spec/names").cloned().unwrap_or_default();

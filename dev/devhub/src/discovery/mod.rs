@@ -1,6 +1,6 @@
 //! Discovery documents: which groups, versions and resources there are.
 //!
-//! Decides the documents from a list of [`Resource`](crate::Resource)s; never which resources are served.
+//! Decides the documents from a list of [`Resource`](crate::Resource)s.
 //!
 //! The old documents are `/api` ([`api_versions`]), `/apis` ([`group_list`]), `/apis/<group>` ([`group`]) and
 //! `/apis/<group>/<version>` ([`resource_list`]); the aggregated one ([`aggregated()`]) answers `/api` and `/apis` for clients

@@ -120,7 +120,7 @@ fn answer(code: &str, target: &Target, watches: bool, version: &str) -> Reply {
         .with_details(json!({ "retryAfterSeconds": 1 })),
         "500" => ApiError::internal("a fault on purpose"),
         "410" if watches => {
-            // A watch has begun before it is told that its place is forgotten.
+            // A watch starts before it ends with 410 Expired.
             let text = format!("too old resource version: {version}");
             let status = ApiError::new(410, "Expired", text).to_status();
             let event = json!({ "type": "ERROR", "object": status }).to_string() + "\n";

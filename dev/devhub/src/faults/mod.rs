@@ -1,6 +1,6 @@
 //! Faults on purpose, for tests of clients.
 //!
-//! Decides which requests fail, how, and in an order that follows from the seed alone; never changes an object. See `docs/faults.md`.
+//! Decides which requests fail, how, and in an order that follows from the seed alone. See `docs/faults.md`.
 
 mod dice;
 mod injector;

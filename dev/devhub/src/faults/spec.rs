@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_wrong_is_told_at_once() {
+    fn all_errors_are_reported_at_once() {
         let told = Faults::parse("seed=x,409=2,410=-1,429=NaN,418=1,delay=5,500").expect_err("all wrong");
         for text in [
             "seed=\"x\"",

@@ -1,6 +1,6 @@
 //! Bodies of requests and answers.
 //!
-//! Decides how much a client may send; never reads what it sent.
+//! Decides how much a client may send.
 
 use std::convert::Infallible;
 

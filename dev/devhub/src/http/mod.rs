@@ -1,6 +1,6 @@
 //! Sockets, requests and answers.
 //!
-//! Decides what a request asks for and in which form the answer is written; never what the answer is.
+//! Decides what a request asks for and in which form the answer is written.
 
 mod body;
 mod json;

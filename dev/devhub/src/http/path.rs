@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn resources_objects_and_parts_are_told_apart() {
+    fn resources_objects_and_subresources_are_distinguished() {
         check("/api/v1/namespaces", None, "namespaces", None, &[]);
         check("/api/v1/namespaces/a", None, "namespaces", Some("a"), &[]);
         check(

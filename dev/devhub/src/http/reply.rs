@@ -1,6 +1,6 @@
 //! The answer to a request before it is bytes.
 //!
-//! Decides status line, headers and encoding; never the content.
+//! Decides status line, headers and encoding.
 
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, RETRY_AFTER, WARNING};
 use http::{HeaderValue, Response, StatusCode};

@@ -1,6 +1,6 @@
 //! The listening socket.
 //!
-//! Decides how connections are accepted, who stands at the other end of TLS and how serving ends; never reads a request.
+//! Decides how connections are accepted, who stands at the other end of TLS and how serving ends.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;

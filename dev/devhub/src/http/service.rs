@@ -1,6 +1,6 @@
 //! From a request to its answer.
 //!
-//! Decides who answers which path, after asking who is there; never what is answered.
+//! Decides who answers which path, after asking who is there.
 
 use std::convert::Infallible;
 use std::sync::Arc;

@@ -1,6 +1,4 @@
-//! The file with which clients find the hub.
-//!
-//! Decides what stands in a kubeconfig.
+//! The kubeconfig of clients of the hub.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

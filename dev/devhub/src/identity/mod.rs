@@ -1,6 +1,4 @@
-//! Who the hub is and who its clients are.
-//!
-//! Decides which credentials open the door and makes those that do; never decides what a user may do.
+//! The identity of the hub and of its clients: issues and verifies credentials. `rights` authorizes requests.
 
 mod authority;
 mod kubeconfig;

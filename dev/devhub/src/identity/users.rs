@@ -123,7 +123,7 @@ impl Users {
             let (scheme, token) = header.split_once(' ').unwrap_or_default();
             if scheme.eq_ignore_ascii_case("bearer") {
                 let holder = self.by_token(token.trim(), store).ok_or_else(unauthorized)?;
-                // A token that was made for others opens their doors only.
+                // A token for other audiences is not valid here.
                 let is_for_us = holder.audiences.iter().any(|audience| audience == API_AUDIENCE);
                 return is_for_us.then_some(Some(holder.user)).ok_or_else(unauthorized);
             }

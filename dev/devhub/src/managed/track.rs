@@ -11,9 +11,9 @@ use super::entries::{Managers, Writer};
 use super::lists;
 use super::scope::{Scope, stripped};
 
-/// How many managers that only update are told apart.
+/// Maximum number of separate entries for managers that only update.
 const MOST_UPDATERS: usize = 10;
-/// Who owns what the oldest of them owned.
+/// The manager that takes over the fields of the oldest of them.
 const OLDEST: &str = "ancient-changes";
 /// The write under way, until it is known whether it changed anything.
 const SELF: &str = "current-operation";

@@ -1,7 +1,6 @@
-//! From schemas to the types that ownership needs.
+//! Converts schemas to the types of field ownership.
 //!
-//! Decides what is owned as a whole: what the schema calls atomic, lists that do not say how items are told apart, and
-//! what an open value holds that is no map.
+//! Owned as a whole are atomic values, lists without a list type, and values without a schema that are not maps.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! The JSON grammar with the error texts of the Go decoder, and the names of members that stand twice.
 //!
-//! Decides whether a text is JSON and how a fault in it reads; never builds a value (that is `serde_json`'s part).
+//! Decides whether a text is JSON and how a fault in it reads.
 
 use std::collections::BTreeSet;
 

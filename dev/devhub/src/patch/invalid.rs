@@ -1,6 +1,6 @@
 //! The two refusals that patches share.
 //!
-//! Decides their wording; never when they apply.
+//! Decides their wording.
 
 use serde_json::json;
 

@@ -89,7 +89,7 @@ pub(super) fn order(
     Ok(out)
 }
 
-/// Checks that the list of a patch stands in the order that its `$setElementOrder` gives.
+/// Checks that the list of a patch has the order of its `$setElementOrder`.
 pub(super) fn check_order(patch: &[Value], wanted: &[Value], field: Field) -> Result<(), Fault> {
     let key = field.merge_key();
     let kept: Vec<&Value> = patch

@@ -1,6 +1,6 @@
 //! JSON merge patch (RFC 7386) as the library that Kubernetes uses does it.
 //!
-//! Decides what a merge patch makes of a document; never looks at schemas.
+//! Decides what a merge patch makes of a document.
 
 use serde_json::{Map, Value};
 

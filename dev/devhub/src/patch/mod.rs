@@ -1,6 +1,6 @@
 //! The three patch types of the API: merge patch, JSON patch and strategic merge patch.
 //!
-//! Decides what a patch makes of a document and how a bad patch is answered; never reads or writes the store.
+//! Decides what a patch makes of a document and how a bad patch is answered.
 //!
 //! Each type has `decode` (body to patch, with the answers that a bad body gets) and `apply` (patch and document to document).
 //! What a patched document must look like afterwards is the business of the caller.

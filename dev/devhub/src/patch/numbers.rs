@@ -1,6 +1,6 @@
 //! Numbers in the form in which the server stores them.
 //!
-//! Decides that a whole float is an integer (`1.0` is stored and printed as `1`); never changes a value otherwise.
+//! Decides that a whole float is an integer (`1.0` is stored and printed as `1`).
 
 use serde_json::{Number, Value};
 

@@ -114,7 +114,7 @@ pub fn write_private(path: &Path, text: &str) -> io::Result<()> {
         .file_name()
         .ok_or_else(|| io::Error::other("the path names no file"))?;
     let draft = path.with_file_name(format!(".{}.new", name.to_string_lossy()));
-    // A draft left over from an earlier run keeps its mode, and what another program put there may be a link: it is made anew.
+    // A draft of an earlier run would keep its mode, and one of another program may be a symbolic link: it is created again.
     match fs::remove_file(&draft) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         Ok(()) | Err(_) => {}
@@ -180,7 +180,7 @@ mod tests {
     fn a_folder_belongs_to_one_hub_at_a_time() {
         let place = tempfile::tempdir().expect("a temporary folder");
         let claimed = || prepare(place.path()).and_then(Folder::claim);
-        let first = claimed().expect("nobody has it");
+        let first = claimed().expect("the folder is free");
         let second = claimed().expect_err("the first one has it").to_string();
         assert!(second.contains("belongs to a hub that runs"), "{second}");
         drop(first);
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_where_the_folder_should_be_is_told() {
+    fn a_file_in_place_of_the_folder_is_reported() {
         let place = tempfile::tempdir().expect("a temporary folder");
         let file = place.path().join("file");
         fs::write(&file, "").expect("writable");

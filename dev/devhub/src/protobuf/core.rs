@@ -1,6 +1,6 @@
 //! Messages of namespaces, configuration, events, leases and requests for certificates.
 //!
-//! Decides number, name and kind of every field, as Kubernetes 1.36 numbers them; never reads a byte.
+//! Decides number, name and kind of every field, as Kubernetes 1.36 numbers them.
 
 use super::message::Kind::{Bool, Bytes, Integer, Map, MicroTime, Object, Text, Texts, Time};
 use super::message::{Message, many, message, one};

@@ -1,6 +1,6 @@
 //! The envelope of a body: four letters, then kind and bytes of what is inside.
 //!
-//! Decides what a body says of itself; never reads what is inside.
+//! Decides what a body says of itself.
 
 use super::fault::Fault;
 use super::wire::{DELIMITED, Reader};
@@ -27,7 +27,7 @@ pub fn open(body: &[u8]) -> Result<Envelope<'_>, Fault> {
     }
     let inside = body.strip_prefix(PREFIX).ok_or(Fault::NoPrefix)?;
     if inside.is_empty() {
-        return Err(Fault::NoBody);
+        return Err(Fault::EmptyBody);
     }
     let mut envelope = Envelope::default();
     let mut reader = Reader::new(inside);

@@ -68,5 +68,5 @@ pub enum Fault {
     NoData,
     /// There is nothing behind the first four bytes.
     #[error("empty body")]
-    NoBody,
+    EmptyBody,
 }

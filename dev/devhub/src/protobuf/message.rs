@@ -1,6 +1,6 @@
 //! What a message consists of.
 //!
-//! Decides the vocabulary of the tables; never reads a byte.
+//! Decides the vocabulary of the tables.
 
 /// A message: its name and its fields.
 #[derive(Debug)]

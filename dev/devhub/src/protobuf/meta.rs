@@ -1,6 +1,6 @@
 //! Messages of metadata and of the options of deletions.
 //!
-//! Decides number, name and kind of every field, as Kubernetes 1.36 numbers them; never reads a byte.
+//! Decides number, name and kind of every field, as Kubernetes 1.36 numbers them.
 
 use super::message::Kind::{Bool, Json, Long, Map, Object, Text, Time};
 use super::message::{Message, many, message, one};

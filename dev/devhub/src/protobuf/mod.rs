@@ -1,7 +1,7 @@
 //! Bodies in Kubernetes' binary form.
 //!
-//! Decides how bytes become the JSON that everything else works on; never writes bytes: answers are JSON. One table per message
-//! (`core`, `meta`, `rbac`, `reviews`, `webhooks`), one reader for all of them.
+//! Decides how bytes become the JSON that everything else works on. One table per message (`core`, `meta`, `rbac`, `reviews`,
+//! `webhooks`), one reader for all of them.
 
 mod core;
 mod decode;

@@ -1,6 +1,6 @@
 //! Messages of roles and their bindings.
 //!
-//! Decides number, name and kind of every field, as Kubernetes 1.36 numbers them; never reads a byte.
+//! Decides number, name and kind of every field, as Kubernetes 1.36 numbers them.
 
 use super::message::Kind::{Object, Text};
 use super::message::{Message, many, message, one};

@@ -1,6 +1,6 @@
 //! Messages of the questions who a user is and what a user may do.
 //!
-//! Decides number, name and kind of every field, as Kubernetes 1.36 numbers them; never reads a byte.
+//! Decides number, name and kind of every field, as Kubernetes 1.36 numbers them.
 
 use super::message::Kind::{Bool, Long, Map, Object, Text, Texts, Time};
 use super::message::{Message, many, message, one};

@@ -1,6 +1,6 @@
 //! The bytes of a message.
 //!
-//! Decides where fields begin and end; never knows what they mean. Takes no more memory than it is given.
+//! Decides where fields begin and end. Takes no more memory than it is given.
 
 use super::fault::Fault;
 

@@ -1,6 +1,6 @@
 //! Server-side apply.
 //!
-//! Decides how an intent is read and whether it creates or changes; who owns what is the ownership room's work.
+//! Parses the applied configuration and decides whether it creates or updates; `managed` tracks ownership.
 
 use serde_json::Value;
 

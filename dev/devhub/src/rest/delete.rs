@@ -27,7 +27,7 @@ const ATTEMPTS: usize = 64;
 /// What a deletion did.
 #[derive(Debug)]
 pub(super) enum Deleted {
-    /// The object is gone; this is how it was.
+    /// The object is deleted; its last state.
     Gone(Value),
     /// The object is marked and waits.
     Marked(Value),

@@ -1,6 +1,6 @@
 //! Texts of failures that are about objects.
 //!
-//! Decides how a failure reads; never whether something failed.
+//! Decides how a failure reads.
 
 use schema::FieldError;
 use serde_json::{Map, Value, json};
@@ -35,7 +35,7 @@ pub(crate) fn already_exists(resource: &Resource, name: &str, deleting: bool) ->
     ApiError::new(409, "AlreadyExists", message).with_details(details(resource, name))
 }
 
-/// Returns what is told when the taken name is one that the server should have made up.
+/// Returns the error for a generated name that is taken.
 pub(crate) fn not_unique(mut error: ApiError) -> ApiError {
     if error.reason == "AlreadyExists" {
         error

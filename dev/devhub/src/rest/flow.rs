@@ -1,6 +1,4 @@
-//! What stands between a request and the store: admission.
-//!
-//! Decides what admission is told; never what it answers. No lock is held while it answers.
+//! Admission between a request and the store. No lock is held while webhooks answer.
 
 use std::sync::Arc;
 

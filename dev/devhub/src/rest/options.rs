@@ -1,6 +1,6 @@
 //! Options of writes, as they stand in the query or in a deletion's body.
 //!
-//! Decides which options are legal and how webhooks are told of them.
+//! Valid options, and how they are passed to webhooks.
 
 use schema::{ErrorClass, FieldError};
 use serde_json::{Map, Value, json};

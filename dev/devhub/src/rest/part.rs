@@ -1,6 +1,6 @@
 //! The parts of an object that have writes of their own.
 //!
-//! Decides which subresource writes which part; never what such a write keeps or refuses.
+//! Decides which subresource writes which part.
 
 /// Which part of an object a write may change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! Patches.
 //!
-//! Decides which patch types a kind takes and what a patched document must look like; applying is the patch room's work.
+//! The patch types of a kind, and the checks of the patched document; `patch` applies patches.
 
 use serde_json::Value;
 

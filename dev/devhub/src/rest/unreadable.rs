@@ -1,6 +1,6 @@
 //! The answers to bodies that cannot be read, whatever their encoding.
 //!
-//! Decides how a refusal reads and how much of the body it shows; never whether a body can be read.
+//! Decides how a refusal reads and how much of the body it shows.
 
 use std::fmt::Write as _;
 

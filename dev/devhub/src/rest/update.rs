@@ -21,7 +21,7 @@ use crate::managed;
 use crate::store::{Record, Unwritten, Write};
 use schema::{ErrorClass, FieldError};
 
-/// How often a change is proposed, anew each time that another write came first.
+/// How often a change is retried after a conflicting write.
 const ATTEMPTS: usize = 64;
 
 /// From the object as it is to the object as it should be.

@@ -1,7 +1,7 @@
 //! Objects in the version of a request.
 //!
 //! Decides what has to be converted on the way between store and client, and that one call of a webhook converts all of a
-//! list. Which version is stored and how objects are converted is the conversion room's work.
+//! list. `conversion` selects the stored version and converts objects.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
 //! Watches.
 //!
 //! Decides where a watch starts, which changes it shows and when it ends. A watcher is a cursor on the history of its resource: it
-//! has no queue, and one that is too slow is told that its place is forgotten.
+//! has no queue, and one that is too slow ends with 410 Expired.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -307,7 +307,7 @@ impl Watcher {
         self.ended = true;
     }
 
-    /// Shows a change as seen through the selection: what begins to match is new, what ceases to match is gone.
+    /// Maps a change to the selection: an object that starts to match is added, one that no longer matches is deleted.
     fn frame(&mut self, event: &Event, seen: &Seen) -> Option<Bytes> {
         let before = event
             .previous
@@ -336,7 +336,7 @@ impl Watcher {
         }
     }
 
-    /// Ends the watch; who allows bookmarks is told where it can be resumed.
+    /// Ends the watch; with bookmarks allowed, the last one has the version to resume from.
     fn end(&mut self) {
         self.ended = true;
         if self.bookmarks {

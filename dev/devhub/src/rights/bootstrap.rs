@@ -1,6 +1,6 @@
 //! The roles and bindings that every cluster has.
 //!
-//! Decides what administrators, editors, viewers and strangers may do from the start.
+//! The permissions of administrators, editors, viewers and unauthenticated users from the start.
 
 use serde_json::{Value, json};
 
@@ -193,7 +193,7 @@ const DISCOVERY: &[&str] = &[
 pub(crate) fn bootstrap() -> Vec<Value> {
     let masters = ["system:masters"];
     let authenticated = ["system:authenticated"];
-    let everybody = ["system:authenticated", "system:unauthenticated"];
+    let all_users = ["system:authenticated", "system:unauthenticated"];
     let label = |to: &str| format!("{GROUP}/aggregate-to-{to}");
     vec![
         role("cluster-admin", None, EVERYTHING, (&["*"], &["*"])),
@@ -214,7 +214,7 @@ pub(crate) fn bootstrap() -> Vec<Value> {
         binding("cluster-admin", &masters),
         binding("system:basic-user", &authenticated),
         binding("system:discovery", &authenticated),
-        binding("system:public-info-viewer", &everybody),
+        binding("system:public-info-viewer", &all_users),
     ]
 }
 

@@ -106,11 +106,11 @@ impl Mask {
                 format!("system:serviceaccounts:{namespace}"),
             ];
         }
-        let everybody = [AUTHENTICATED, UNAUTHENTICATED];
+        let all_users = [AUTHENTICATED, UNAUTHENTICATED];
         if !self
             .groups
             .iter()
-            .any(|group| everybody.contains(&group.as_str()))
+            .any(|group| all_users.contains(&group.as_str()))
         {
             let group = if self.name == ANONYMOUS {
                 UNAUTHENTICATED

@@ -1,6 +1,6 @@
 //! Who may do what: role-based access control.
 //!
-//! Decides whether a request is allowed, from roles and bindings alone; never who asks and never what is done.
+//! Decides whether a request is allowed, from roles and bindings alone.
 
 mod authority;
 mod bootstrap;

@@ -1,6 +1,6 @@
 //! What a user wants to do.
 //!
-//! Decides how a refusal reads; never whether there is one.
+//! Decides how a refusal reads.
 
 use serde_json::{Map, Value};
 

@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn local_bindings_count_in_their_namespace_and_missing_roles_are_told() {
+    fn local_bindings_count_in_their_namespace_and_missing_roles_are_reported() {
         let binding = |name: &str, kind: &str, role: &str| {
             json!({"metadata": {"name": name, "namespace": "team"}, "roleRef": {"kind": kind, "name": role},
                    "subjects": [{"kind": "ServiceAccount", "name": "robot"}]})

@@ -1,6 +1,6 @@
 //! Field selectors: `metadata.name=a,spec.color!=blue`.
 //!
-//! Decides which fields a kind can be selected by and whether an object matches; never fetches objects.
+//! Decides which fields a kind can be selected by and whether an object matches.
 
 use serde_json::Value;
 

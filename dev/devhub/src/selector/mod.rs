@@ -1,7 +1,6 @@
 //! Field selectors of list, watch and deletecollection requests.
 //!
-//! Decides whether a selector is well-formed and whether an object matches; never fetches objects. Label selectors are those of
-//! `apimachinery`.
+//! Decides whether a selector is well-formed and whether an object matches. Label selectors are those of `apimachinery`.
 
 pub mod fields;
 

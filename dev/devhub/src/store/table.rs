@@ -1,6 +1,6 @@
 //! The objects of one resource with their recent history.
 //!
-//! Decides what a write changes, which events it makes and what an older state looked like; never waits and never calls out.
+//! Decides what a write changes, which events it makes and what an older state looked like.
 
 use std::borrow::Borrow;
 use std::collections::{BTreeSet, VecDeque};
@@ -19,7 +19,7 @@ pub enum EventKind {
     Added,
     /// It changed.
     Modified,
-    /// It is gone.
+    /// It was deleted.
     Deleted,
 }
 
@@ -36,7 +36,7 @@ pub struct Event {
     pub previous: Option<Arc<Record>>,
 }
 
-/// The asked history is gone.
+/// The requested history is no longer available.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooOld {
     /// The oldest resource version that is still known.
@@ -61,7 +61,7 @@ pub enum Change {
     Stored(Arc<Record>),
     /// Nothing: the bytes were the same.
     Same(Arc<Record>),
-    /// The object is gone; the version is that of the deletion.
+    /// The object is deleted; the version is that of the deletion.
     Removed(Arc<Record>, u64),
 }
 
@@ -210,7 +210,7 @@ impl Table {
         self.newest.subscribe()
     }
 
-    /// Returns whether the table was closed because its definition is gone.
+    /// Returns whether the table was closed because its CRD was deleted.
     pub fn is_closed(&self) -> bool {
         self.state().closed
     }
@@ -284,7 +284,7 @@ fn replaced(write: &Write<'_>, existing: Option<Arc<Record>>) -> Result<Option<A
     }
 }
 
-/// Returns the event of a change, and what the writer is told; nothing if there is neither an old nor a new object.
+/// Returns the event of a change, and the result for the writer; nothing if there is neither an old nor a new object.
 fn event(version: u64, encoded: Option<Record>, previous: Option<Arc<Record>>) -> Option<(Event, Change)> {
     match (encoded, previous) {
         (Some(mut record), previous) => {
@@ -384,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stale_writer_is_told_so() {
+    fn a_stale_write_is_a_conflict() {
         let table = Store::new(10).table("things");
         let one = stored(table.write("a", 0, &Write::Create(&object(1))).unwrap());
         table

@@ -1,6 +1,6 @@
 //! All tables of a hub and the clock they share.
 //!
-//! Decides the next resource version and that one writer at a time takes it; never looks into a table.
+//! Decides the next resource version and that one writer at a time takes it.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -74,7 +74,7 @@ impl Store {
         Arc::clone(table)
     }
 
-    /// Forgets a table, for instance when its definition is gone. Its watchers keep the old one and see no more events.
+    /// Removes a table, for example when its CRD is deleted. Its watchers keep the old one and receive no more events.
     pub fn forget(&self, group_resource: &str) {
         let mut tables = self.tables.write().unwrap_or_else(PoisonError::into_inner);
         if let Some(table) = tables.remove(group_resource) {

@@ -1,6 +1,6 @@
 //! Ages as people read them: `5m30s`, `3d4h`, `2y10d`.
 //!
-//! Decides the rounding, which is that of Kubernetes; never reads the clock.
+//! Decides the rounding, which is that of Kubernetes.
 
 use jiff::Timestamp;
 use serde_json::Value;

@@ -1,6 +1,6 @@
 //! What a column is.
 //!
-//! Decides how one is defined and what the age of every built-in kind looks like; never which kind has which columns.
+//! Decides how one is defined and what the age of every built-in kind looks like.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};

@@ -1,6 +1,6 @@
 //! The two reduced forms of objects that clients can ask for: `Table` and `PartialObjectMetadata`.
 //!
-//! Decides columns, cells and rows; never negotiates which form is sent.
+//! Decides columns, cells and rows.
 //!
 //! A [`Layout`] is made once per resource (it holds the parsed JSON paths) and turns objects, lists and watch events into tables.
 

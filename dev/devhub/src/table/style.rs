@@ -1,6 +1,6 @@
 //! How a client wants the reduced forms of objects.
 //!
-//! Decides which wishes are legal; never what a table holds.
+//! Decides which wishes are legal.
 
 use crate::ApiError;
 

@@ -1,6 +1,6 @@
 //! Values of an object as its cells read them.
 //!
-//! Decides what an absent value counts as; never how a cell looks.
+//! Decides what an absent value counts as.
 
 use serde_json::Value;
 

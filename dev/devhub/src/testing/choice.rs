@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_lacks_programs_is_told_with_all_that_it_lacks() {
+    fn missing_programs_in_a_folder_are_reported_at_once() {
         let folder = tempfile::tempdir().expect("a folder");
         let told = |expected: &[&str]| {
             let error =

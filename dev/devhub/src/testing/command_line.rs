@@ -1,6 +1,6 @@
 //! How the programs of a real API server are called.
 //!
-//! Decides every argument; never starts anything.
+//! Decides every argument.
 
 use std::path::{Path, PathBuf};
 

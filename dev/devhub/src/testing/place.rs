@@ -24,13 +24,13 @@ pub(super) fn definitions() -> ApiResource {
     ))
 }
 
-/// Waits until a kind can be listed and is told of, in each of its versions.
+/// Waits until a kind is in discovery and can be listed, in each of its versions.
 pub(super) async fn served(client: &Client, definition: &CustomResourceDefinition) {
     let spec = &definition.spec;
     for version in spec.versions.iter().filter(|version| version.served) {
         let kind = GroupVersionKind::gvk(&spec.group, &version.name, &spec.names.kind);
         loop {
-            // Read as it is told: a definition may have been changed by who stores it.
+            // Read from discovery: the server may have changed the CRD.
             if let Ok((resource, _)) = pinned_kind(client, &kind).await {
                 let api: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
                 if api.list(&ListParams::default().limit(1)).await.is_ok() {

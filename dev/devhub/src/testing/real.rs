@@ -246,7 +246,7 @@ exit 3"#;
     }
 
     #[tokio::test]
-    async fn a_server_that_never_gets_ready_is_told_and_both_programs_end() {
+    async fn a_server_that_never_gets_ready_is_reported_and_both_programs_end() {
         let folder = tempfile::tempdir().expect("a folder");
         let assets = fake(folder.path(), "exec sleep 600", "exec sleep 600");
         let mut seconds = 1;
@@ -291,7 +291,7 @@ exit 3"#;
     }
 
     #[tokio::test]
-    async fn a_program_that_ends_early_is_told_with_its_last_words() {
+    async fn a_program_that_ends_early_is_reported_with_its_last_output() {
         let folder = tempfile::tempdir().expect("a folder");
         let assets = fake(folder.path(), "exec sleep 600", ENDS_EARLY);
         let error = RealHub::start(&assets, &wishes(), Duration::from_mins(2))

@@ -1,4 +1,4 @@
-//! What webhooks are told, in which order, and what becomes of their answers.
+//! Requests to webhooks, their order, and the effect of the responses.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use devhub::{
@@ -108,7 +108,7 @@ async fn a_refusal_ends_the_mutating_chain_and_keeps_its_warnings() {
 }
 
 #[tokio::test]
-async fn the_first_of_several_refusals_is_told() {
+async fn the_first_of_several_denials_is_returned() {
     let scene = Scene::new(
         &[],
         &[

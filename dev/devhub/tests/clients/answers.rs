@@ -149,7 +149,7 @@ async fn the_names_of_a_definition_are_accepted_one_by_one() {
     assert_eq!(
         (&status["plural"], &status["kind"], &status["singular"]),
         (&json!("gadgets"), &json!("Gadget"), &json!("gadget")),
-        "what nobody else is called is accepted"
+        "names that no other kind has are accepted"
     );
 }
 
@@ -176,7 +176,7 @@ async fn what_a_definition_may_never_change_is_one_fault_each() {
 }
 
 #[tokio::test]
-async fn a_generated_name_that_is_taken_is_told_as_such_and_may_be_tried_again() {
+async fn a_generated_name_that_is_taken_is_reported_and_may_be_retried() {
     let scene = Scene::start().await;
     let taken = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "fixed"}});
     assert_eq!(send(&scene, "POST", MAPS, &taken).await.0, 201);

@@ -1,4 +1,4 @@
-//! Discovery: both ways to ask must tell the same, and everything that is told must be there.
+//! Discovery: both formats must have the same content, and every listed resource must be served.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -62,7 +62,7 @@ async fn both_kinds_of_discovery_tell_the_same() {
     let widget = told(&legacy)
         .into_iter()
         .find(|line| line.contains("Widget"))
-        .expect("the kind is told");
+        .expect("the kind is listed");
     assert_eq!(
         widget,
         "probe.example.io/v1 Widget widgets Namespaced [\"create\", \"delete\", \"deletecollection\", \"get\", \"list\", \"patch\", \

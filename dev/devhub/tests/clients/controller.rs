@@ -202,7 +202,7 @@ async fn two_finalizers_are_added_and_removed_without_losing_one() {
     };
     act("probe.example.io/one", false).await.expect("added");
     act("probe.example.io/two", false).await.expect("added");
-    // Of two that add to the same state, the second is told that its state is old.
+    // Of two writers that change the same version, the second gets a conflict.
     let stale = Arc::new(scene.widgets.get("w").await.expect("a widget"));
     act("probe.example.io/three", false).await.expect("added");
     let late = finalizer(&scene.widgets, "probe.example.io/four", stale, async |_| {

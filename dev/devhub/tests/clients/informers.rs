@@ -38,7 +38,7 @@ async fn take<K: ResourceExt>(
 }
 
 #[tokio::test]
-async fn a_watcher_is_told_the_state_once_and_then_every_change() {
+async fn a_watcher_receives_the_state_once_and_then_every_change() {
     for (name, config) in strategies() {
         let scene = Scene::start().await;
         if name == "stream" && scene.lacks_streaming() {
@@ -229,7 +229,7 @@ async fn fifty_watchers_hear_the_same_in_the_same_order() {
         listeners.push(tokio::spawn(async move {
             let mut events = watcher(maps, config).boxed();
             take(&mut events, 2).await;
-            ready.send(()).await.expect("somebody waits");
+            ready.send(()).await.expect("the receiver waits");
             let heard: Vec<String> = tokio::time::timeout(PATIENCE, events.take(40).map(told).collect())
                 .await
                 .expect("in time");

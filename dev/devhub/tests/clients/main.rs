@@ -17,7 +17,7 @@ mod catalogue;
 mod controller;
 mod exactness;
 mod informers;
-#[path = "../../../../tests/testkit/kubectl.rs"]
+#[path = "../../../../tests/kit/kubectl.rs"]
 mod kubectl;
 mod machinery;
 mod model;

@@ -1,7 +1,7 @@
 //! A list and the watch that goes on from it make the newest state, wherever one starts and whatever is selected.
 //!
 //! Random writes; at random moments followers list (whole, in pages, at an older version) and watch from there. At the end each
-//! follower's copy must be what a list shows. The seed stands in every failure.
+//! follower's copy must be what a list shows. Every failure prints the seed.
 
 use std::collections::BTreeMap;
 

@@ -116,7 +116,7 @@ impl Shell {
                 replayed.push('\n');
             }
             replayed.push_str(&self.run(&command));
-            // What was printed last time makes room for what is printed now, up to the next blank line.
+            // The new output replaces the recorded one, up to the next blank line.
             while lines
                 .next_if(|line| !line.is_empty() && !line.starts_with("$ "))
                 .is_some()

@@ -141,7 +141,7 @@ async fn what_a_schema_does_not_know_is_refused_with_its_place() {
 }
 
 #[tokio::test]
-async fn who_writes_or_deletes_an_older_state_is_told_so() {
+async fn writing_or_deleting_an_older_state_is_a_conflict() {
     let scene = Scene::start().await;
     let mut stale = scene.create("w", "red").await;
     scene.merge("w", json!({"spec": {"color": "blue"}})).await;
@@ -314,7 +314,7 @@ async fn entries_are_made_changed_and_checked_for_concurrent_change() {
         )
         .await
         .expect("patched");
-    assert!(slow.commit(&params).await.is_err(), "somebody else was faster");
+    assert!(slow.commit(&params).await.is_err(), "another write was faster");
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! Whether a normalised answer equals the recorded one.
 //!
-//! Decides equality of values up to a renaming of symbols; never changes an answer.
+//! Decides equality of values up to a renaming of symbols.
 //!
 //! Symbols are numbered by first appearance. One step that differs would shift all later numbers, so numbers
 //! are not compared: a recorded symbol is bound to the first real one it meets, one to one, for the whole file.

@@ -1,6 +1,6 @@
 //! Patterns inside texts that differ between any two runs.
 //!
-//! Decides how they are hidden; never where texts come from.
+//! Decides how they are hidden.
 
 use regex::Regex;
 

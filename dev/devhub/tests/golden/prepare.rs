@@ -1,6 +1,6 @@
 //! From a step to the request that is sent.
 //!
-//! Decides how saved values and placeholders are put in; never looks at answers.
+//! Decides how saved values and placeholders are put in.
 
 use std::collections::BTreeMap;
 

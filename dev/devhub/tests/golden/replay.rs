@@ -1,6 +1,6 @@
 //! Replays one scenario against a server and compares every answer.
 //!
-//! Decides in which order things are sent, waited for, normalised and compared; never what a difference is worth.
+//! Decides in which order things are sent, waited for, normalised and compared.
 
 use std::{
     collections::BTreeMap,

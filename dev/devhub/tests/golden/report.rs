@@ -1,6 +1,6 @@
 //! What a run found.
 //!
-//! Decides what is printed; never what counts as a difference.
+//! Decides what is printed.
 
 use std::{
     collections::BTreeMap,

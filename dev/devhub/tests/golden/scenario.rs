@@ -1,6 +1,6 @@
 //! Scenario files: one header, steps, and the order of resource versions at the end.
 //!
-//! Decides how a file is read; never what a step means. The format is described in `tests/data/golden/README.md`.
+//! Decides how a file is read. The format is described in `tests/data/golden/README.md`.
 
 use std::{collections::BTreeMap, path::PathBuf};
 

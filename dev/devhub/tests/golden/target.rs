@@ -1,6 +1,6 @@
 //! The server under test: a fresh hub for each scenario, or one running API server for all.
 //!
-//! Decides what exists before a scenario starts; never what is sent during it.
+//! Decides what exists before a scenario starts.
 
 use std::{collections::BTreeMap, net::SocketAddr};
 

@@ -1,6 +1,6 @@
 //! The plainest possible HTTPS client: it sends exactly what a scenario says and nothing else.
 //!
-//! Decides how bytes travel; never what they mean.
+//! Decides how bytes travel.
 
 use std::{collections::BTreeMap, fmt::Write, sync::Arc, time::Duration};
 
@@ -76,7 +76,7 @@ impl Client {
 
     /// Sends a request and reads the whole answer.
     pub(crate) async fn send(&mut self, call: &Call) -> Result<Reply, String> {
-        // A kept connection may have been closed meanwhile; then nothing was processed and once more is safe.
+        // A kept connection may have been closed meanwhile; then nothing was processed and a retry is safe.
         let kept = self.sender.take().filter(http1::SendRequest::is_ready);
         let was_kept = kept.is_some();
         let mut sender = match kept {
@@ -217,7 +217,7 @@ impl Lines {
     }
 }
 
-/// Sends every line of a body on, until there is no more or the receiver is gone.
+/// Forwards every line of a body, until there is no more or the receiver is dropped.
 async fn send_lines(mut body: Incoming, sender: mpsc::UnboundedSender<Value>) {
     let mut rest = Vec::new();
     while let Some(Ok(frame)) = body.frame().await {

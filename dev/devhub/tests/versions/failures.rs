@@ -1,4 +1,4 @@
-//! What clients are told when a conversion fails.
+//! Errors for clients when a conversion fails.
 
 use serde_json::{Value, json};
 

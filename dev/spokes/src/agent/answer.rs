@@ -139,7 +139,7 @@ fn has_failed(manifest: &ManifestStatus) -> bool {
     conditions.any(|condition| condition.kind == "Applied" && condition.status == Truth::False)
 }
 
-/// A manifest that is complete is not touched again, not even when its object is gone.
+/// A manifest that is complete is not touched again, not even when its object is deleted.
 fn is_complete(meta: &ResourceMeta, status: &WorkStatus) -> bool {
     let mut known = status.resource_status.manifests.iter();
     let complete = |condition: &Condition| condition.kind == "Complete" && condition.status == Truth::True;

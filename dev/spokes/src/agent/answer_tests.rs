@@ -383,7 +383,7 @@ fn a_deleted_work_takes_with_it_what_it_owns_alone() {
         bench.work.meta.terminating = true;
         assert_eq!(bench.act(), AgentWrite::LetGo);
         assert_eq!(bench.names(), left, "{option}");
-        bench.work.meta.finalizers = vec!["somebody/else".to_owned()];
+        bench.work.meta.finalizers = vec!["example.com/other".to_owned()];
         assert_eq!(bench.act(), AgentWrite::Nothing);
     }
 }

@@ -29,7 +29,7 @@ pub(super) struct Job<'a> {
     pub(super) effects: &'a Effects,
 }
 
-/// Returns whether this is a job, or a pod that is not started again for ever.
+/// Returns whether this is a job, or a pod that is not always restarted.
 pub(super) fn is_meant_to_end(manifest: &Value) -> bool {
     let text = |pointer: &str| {
         manifest

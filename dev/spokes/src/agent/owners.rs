@@ -71,7 +71,7 @@ fn version_of(object: &Value) -> &str {
         .unwrap_or_default()
 }
 
-/// The agent updates with the manifest as it stands: what it does not say is gone, labels and annotations apart.
+/// The agent updates the object to the manifest: missing fields are removed, except labels and annotations.
 fn updated(live: &Value, manifest: &Value) -> Value {
     let mut new = manifest.clone();
     for marks in ["labels", "annotations"] {

@@ -405,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn jobs_are_told_apart_by_what_their_work_does() {
+    fn jobs_are_distinguished_by_the_purpose_of_their_work() {
         let mut active_faults = active_faults(&["c1=pre-fail:no", "c1=job-hang,manifest=slow"]);
         assert_eq!(
             active_faults.effects("c1", "w", 1, at(0)),

@@ -48,12 +48,12 @@ pub struct FaultRule {
     pub manifest: Option<Pattern>,
     /// The first generation of a work that is concerned.
     pub from_generation: i64,
-    /// How long the fault lasts, counted for each cluster from when it first bites; none means for ever.
+    /// How long the fault lasts, counted for each cluster from its first effect; none means permanently.
     pub heals_after: Option<Duration>,
 }
 
 impl FaultRule {
-    /// Returns a rule for everything on the clusters that fit, for ever.
+    /// Returns a permanent rule for everything on the matching clusters.
     pub fn new(cluster: impl Into<String>, fault: Fault) -> Self {
         Self {
             cluster: Pattern::new(cluster),

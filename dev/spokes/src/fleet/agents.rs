@@ -48,7 +48,7 @@ pub(super) type Stores = Arc<Mutex<BTreeMap<String, VirtualCluster>>>;
 pub(super) enum Command {
     AddFault(FaultRule),
     ClearFaults(String),
-    /// The `ManagedCluster` was deleted and created again: the cluster registers once more.
+    /// The `ManagedCluster` was deleted and created again: the cluster registers again.
     Recreated(String),
 }
 
@@ -67,7 +67,7 @@ enum Outcome {
     Work(kube::Result<Option<Box<DynamicObject>>>),
 }
 
-/// What the hub is told of a cluster.
+/// The state of a cluster that is reported to the hub.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct ReportedState {
     reach: Reach,
@@ -432,7 +432,7 @@ impl Agents {
         }
     }
 
-    /// A work that is gone leaves nothing behind that was its own, even when its deletion did not wait for the agent.
+    /// Removes the objects of a deleted work, even if its deletion did not wait for the agent.
     fn forget(&mut self, key: &Key) {
         self.works.forget(key);
         self.failures.remove(&Job::Work(key.clone()));

@@ -38,7 +38,7 @@ impl Clock {
             .max(self.elapsed())
     }
 
-    /// Waits until this long after the start, or for ever.
+    /// Waits until this long after the start, or indefinitely.
     pub(super) async fn reach(&self, at: Option<Duration>) {
         match at.and_then(|at| self.start.checked_add(at)) {
             Some(instant) => tokio::time::sleep_until(instant).await,

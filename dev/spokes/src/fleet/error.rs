@@ -1,4 +1,4 @@
-//! What can keep a fleet from starting or from doing what it is told.
+//! Errors of starting or changing a fleet.
 
 /// The world, or the caller, is in the way of a fleet.
 #[derive(Debug, thiserror::Error)]

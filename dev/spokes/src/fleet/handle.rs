@@ -184,8 +184,8 @@ impl Drop for Fleet {
 /// Creates the sets that every hub has, and the fleet's own.
 async fn apply_sets(hub: &Hub, own: &str) -> Result<(), FleetError> {
     let by_label = json!({"selectorType": "ExclusiveClusterSetLabel"});
-    let everybody = json!({"selectorType": "LabelSelector", "labelSelector": {}});
-    let sets = [("default", &by_label), ("global", &everybody)];
+    let every_cluster = json!({"selectorType": "LabelSelector", "labelSelector": {}});
+    let sets = [("default", &by_label), ("global", &every_cluster)];
     let further = (!sets.iter().any(|(name, _)| *name == own)).then_some((own, &by_label));
     for (name, selector) in sets.into_iter().chain(further) {
         let set = json!({

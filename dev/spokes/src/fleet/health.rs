@@ -62,7 +62,7 @@ impl Health {
     ) {
         let kind = Kind::ManagedClusterAddOn;
         if let Err(error) = self.shared.hub.read_any(kind).await {
-            debug!(%error, "the hub has no add-ons; nobody reports on them");
+            debug!(%error, "the hub has no add-ons, none are reported");
             return;
         }
         let mut changes = self.shared.hub.watch(kind);

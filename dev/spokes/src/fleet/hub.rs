@@ -138,9 +138,9 @@ impl Hub {
 /// Tells of a call that failed and will be made again. That another client wrote first is no failure.
 pub(super) fn log_failure(job: &impl fmt::Debug, error: &kube::Error, wait: Duration) {
     if status(error).is_some_and(kube::core::Status::is_conflict) {
-        debug!(?job, "somebody else wrote first, looking again");
+        debug!(?job, "write conflict, retrying");
     } else {
-        warn!(?job, %error, ?wait, "call failed, trying again");
+        warn!(?job, %error, ?wait, "request failed, retrying");
     }
 }
 

@@ -32,7 +32,7 @@ struct KnownCluster {
     faults: String,
     /// Whether it was ever there.
     was_there: bool,
-    /// The object that was seen last; another one under the name registers anew.
+    /// The uid of the last observed object; another object with the name registers again.
     uid: String,
 }
 

@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_new_list_lacks_is_gone() {
+    fn objects_missing_in_a_new_list_are_deleted() {
         let mut works = Works::default();
         works.observe(Event::Apply(work("u", "10", 1)), at(0));
         works.observe(Event::Init, at(1));

@@ -104,7 +104,7 @@ fn each_state_of_a_work_has_its_words() {
         ),
     ];
     for (works, expected) in rows {
-        // Health is told only after something was said of the manifests.
+        // Health is reported only after the state of the manifests.
         let mut seen = instance(&json!({}));
         seen["status"] = after(&seen, works);
         seen["status"] = after(&seen, works);

@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_value_of_somebody_else_is_respected_by_all_generations() {
+    fn all_generations_keep_values_of_other_clients() {
         let of = |generation| Framework::new("hello", generation, |_| String::new());
         let rows = [
             (None, true, false),

@@ -130,7 +130,7 @@ impl Shell {
             for write in decide(&self.framework, &scene, Timestamp::now()) {
                 is_quiet = false;
                 if let Err(error) = self.write(&scene, write).await {
-                    debug!(%error, "somebody else wrote first, looking again");
+                    debug!(%error, "write conflict, retrying");
                 }
             }
         }

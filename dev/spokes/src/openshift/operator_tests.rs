@@ -109,7 +109,7 @@ fn an_upgrade_begins_late_moves_and_ends() {
             "4.12.0 Completed 1970-01-01T00:00:11Z",
             "4.11.9 Completed 1970-01-01T00:00:00Z"
         ],
-        "it ended when it ended, not when somebody looked"
+        "the completion time is when it ended, not when it was observed"
     );
     assert_eq!(bench.says("Progressing"), "False Cluster version is 4.12.0");
     assert_eq!(

@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn images_are_told_by_their_version_and_the_other_way_round() {
+    fn images_are_found_by_version_and_versions_by_image() {
         assert_eq!(image_of("4.12.0"), image_of("4.12.0"));
         assert_ne!(image_of("4.12.0"), image_of("4.12.1"));
         let current = version("4.11.9");

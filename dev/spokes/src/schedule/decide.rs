@@ -68,7 +68,7 @@ pub fn schedule(placement: &Placement, scene: &Scene<'_>) -> Schedule {
         },
         Err(fault) => Schedule {
             misconfigured: Condition::new("PlacementMisconfigured", Truth::True, "Misconfigured", fault),
-            ..Schedule::nothing(nobody_matches())
+            ..Schedule::nothing(no_cluster_matches())
         },
     }
 }
@@ -154,7 +154,7 @@ pub(crate) fn set_condition(old: &[Condition], condition: Condition, now: Timest
 
 fn satisfaction(picked: &Picked<'_>) -> Condition {
     if picked.clusters.is_empty() {
-        return nobody_matches();
+        return no_cluster_matches();
     }
     match picked.missing {
         0 => Condition::new(
@@ -170,7 +170,7 @@ fn satisfaction(picked: &Picked<'_>) -> Condition {
     }
 }
 
-fn nobody_matches() -> Condition {
+fn no_cluster_matches() -> Condition {
     unsatisfied(
         "NoManagedClusterMatched",
         "No ManagedCluster matches any of the cluster predicate".to_owned(),

@@ -339,7 +339,7 @@ fn groups_have_the_length_asked_for() {
 #[test]
 fn what_cannot_be_read_selects_nothing_and_says_so() {
     let world = World::nine();
-    let nobody = "False/NoManagedClusterMatched/No ManagedCluster matches any of the cluster predicate";
+    let unmatched = "False/NoManagedClusterMatched/No ManagedCluster matches any of the cluster predicate";
     let cel = json!({"celSelector": {"celExpressions": ["true"]}});
     for (spec, fault) in [
         (
@@ -357,7 +357,7 @@ fn what_cannot_be_read_selects_nothing_and_says_so() {
     ] {
         assert_eq!(
             world.verdict(spec.clone()),
-            format!("{nobody} + True/Misconfigured/{fault}")
+            format!("{unmatched} + True/Misconfigured/{fault}")
         );
         assert_eq!(world.groups(spec), ":");
     }
@@ -417,7 +417,7 @@ fn a_decision_object_holds_a_hundred_clusters() {
 }
 
 #[test]
-fn nobody_selected_is_one_empty_decision() {
+fn a_placement_without_clusters_is_one_empty_decision() {
     let objects = World::nine().schedule(predicates(&[env(&["moon"])])).objects("p");
     let wanted = DecisionObject {
         name: "p-decision-1".to_owned(),

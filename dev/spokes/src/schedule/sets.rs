@@ -85,7 +85,7 @@ pub(crate) fn binding_condition(binding: &ManagedClusterSetBinding, sets: &[Mana
 enum Membership<'a> {
     Label(&'a str),
     Selector(Selector),
-    Nobody,
+    Nothing,
 }
 
 impl<'a> Membership<'a> {
@@ -94,9 +94,9 @@ impl<'a> Membership<'a> {
         match (selector.selector_type, &selector.label_selector) {
             (SelectorType::ExclusiveClusterSetLabel, _) => Self::Label(&set.meta.name),
             // Kubernetes reads an absent selector as "nothing" and an empty one as "everything".
-            (SelectorType::LabelSelector, None) => Self::Nobody,
+            (SelectorType::LabelSelector, None) => Self::Nothing,
             (SelectorType::LabelSelector, Some(written)) => {
-                read_selector(written).map_or(Self::Nobody, Self::Selector)
+                read_selector(written).map_or(Self::Nothing, Self::Selector)
             }
         }
     }
@@ -108,7 +108,7 @@ impl<'a> Membership<'a> {
                 .get(label::CLUSTER_SET)
                 .is_some_and(|value| value == set),
             Self::Selector(selector) => selector.matches_map(&cluster.labels),
-            Self::Nobody => false,
+            Self::Nothing => false,
         }
     }
 }

@@ -1,5 +1,5 @@
 //! One hub object, decoded from what the API sent. An object that cannot be decoded is an error for that object alone:
-//! a typed watch would stumble over it for ever.
+//! a typed watch would fail on it permanently.
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,4 @@
-//! Label selectors of placements, sets and claims, as manifests write them.
-//!
-//! Decides how a selector without a meaning is told; what one means is `apimachinery`'s.
+//! Label selectors of placements, sets and claims, and the errors for invalid ones. `apimachinery` evaluates them.
 
 pub use k8s_openapi::apimachinery::pkg::apis::meta::v1::{
     LabelSelector, LabelSelectorRequirement as Requirement,

@@ -84,7 +84,7 @@ async fn a_cluster_that_comes_back_catches_up() {
     assert_eq!(
         work(&hub, "cluster1")["metadata"]["deletionTimestamp"],
         "2026-01-01T00:00:00Z",
-        "nobody lets go of it"
+        "no agent removes the finalizer"
     );
     assert_eq!(fleet.objects("cluster1").len(), 1);
     fleet.clear_faults("cluster1").expect("a running fleet");

@@ -44,7 +44,7 @@ async fn the_agent_reports_as_long_as_it_is_there() {
         available(hub) == "True: hello add-on is available."
     })
     .await;
-    assert_eq!(addon(&hub, "elsewhere").get("status"), None, "nobody is there");
+    assert_eq!(addon(&hub, "elsewhere").get("status"), None, "no agent reports");
 
     fleet
         .set_fault(
@@ -65,7 +65,10 @@ async fn the_agent_reports_as_long_as_it_is_there() {
     let version = hub.version();
     pass(Duration::from_secs(30)).await;
     assert_eq!(available(&hub), "False: hello add-on is not available.", "silent");
-    assert!(hub.version() > version, "the hub knows that the cluster is gone");
+    assert!(
+        hub.version() > version,
+        "the hub has observed that the cluster is down"
+    );
     fleet.clear_faults("cluster1").expect("a running fleet");
     hub.until("it is back", |hub| {
         available(hub) == "True: hello add-on is available."

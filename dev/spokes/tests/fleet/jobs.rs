@@ -74,7 +74,7 @@ fn of_work(hub: &TestHub, kind: &str) -> String {
     condition(&work(hub, "cluster1"), kind)
 }
 
-/// Finding 7: `Available` says that the objects exist; whether the job is done is told only where a rule asks.
+/// Finding 7: `Available` says that the objects exist; whether the job is done is reported only with a feedback rule.
 #[tokio::test(start_paused = true)]
 async fn available_comes_long_before_the_job_is_done() {
     let hub = TestHub::new();
@@ -229,7 +229,7 @@ async fn a_rule_that_goes_takes_its_condition_with_it() {
     hub.edit("manifestworks", "cluster1", "w", |object| {
         object["spec"]["manifestConfigs"][0]["conditionRules"] = json!([]);
     });
-    hub.until("it is gone", |hub| of_work(hub, "Complete").is_empty())
+    hub.until("it is deleted", |hub| of_work(hub, "Complete").is_empty())
         .await;
     assert_eq!(of_job(&hub, "Complete"), "");
 }
@@ -268,14 +268,14 @@ async fn an_approver_without_its_account_is_forbidden() {
     for (account, counts) in [
         (None, vec!["failed=1"]),
         (Some("installplan-approver"), vec!["succeeded=1"]),
-        (Some("nobody"), vec![]),
+        (Some("missing"), vec![]),
     ] {
         let hub = TestHub::new();
         let fleet = openshift(&hub, 1, &[]).await;
         apply_work(&hub, "cluster1", approver(account));
         hub.until("it is observed", |hub| is_observed(&work(hub, "cluster1")))
             .await;
-        let running: &[&str] = if account == Some("nobody") {
+        let running: &[&str] = if account == Some("missing") {
             &[]
         } else {
             &["active=1"]
@@ -378,7 +378,7 @@ async fn a_fault_of_jobs_waits_for_its_job() {
     apply_work(&hub, "cluster1", json!({"workload": {"manifests": [settings()]}}));
     pass(Duration::from_mins(5)).await;
     hub.delete("manifestworks", "cluster1", "w");
-    hub.until("the work is gone", |hub| work(hub, "cluster1").is_null())
+    hub.until("the work is deleted", |hub| work(hub, "cluster1").is_null())
         .await;
     apply_action(&hub, action(true));
     pass(Duration::from_secs(30)).await;

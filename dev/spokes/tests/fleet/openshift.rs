@@ -30,7 +30,7 @@ async fn applied(hub: &TestHub, spec: Value) {
         .await;
 }
 
-/// Finding 2: what the manifest does not say is gone after an update.
+/// Finding 2: fields that the manifest does not have are removed by an update.
 #[tokio::test(start_paused = true)]
 async fn an_update_overwrites_the_whole_spec() {
     let hub = TestHub::new();
@@ -111,7 +111,7 @@ async fn only_a_rule_with_the_real_group_and_resource_keeps_the_cluster_version(
         upgrade["deleteOption"] = option.clone();
         applied(&hub, upgrade).await;
         hub.delete("manifestworks", "cluster1", "w");
-        hub.until("the work is gone", |hub| work(hub, "cluster1").is_null())
+        hub.until("the work is deleted", |hub| work(hub, "cluster1").is_null())
             .await;
         let left = fleet.cluster_version("cluster1");
         assert_eq!(left.is_some(), stays, "{option}");
@@ -133,7 +133,7 @@ async fn a_probe_changes_nothing_and_takes_nothing_with_it() {
             ["state=Completed", "verified=true", "version=4.11.9"]
         );
         hub.delete("manifestworks", "cluster1", "w");
-        hub.until("the work is gone", |hub| work(hub, "cluster1").is_null())
+        hub.until("the work is deleted", |hub| work(hub, "cluster1").is_null())
             .await;
         assert_eq!(fleet.cluster_version("cluster1"), before, "{strategy}");
     }

@@ -75,7 +75,7 @@ async fn decisions_follow_every_change() {
     .await;
 
     hub.edit("managedclusters", "", "cluster2", |object| {
-        object["metadata"]["finalizers"] = json!(["somebody/holds-it"]);
+        object["metadata"]["finalizers"] = json!(["example.com/holds-it"]);
     });
     hub.delete("managedclusters", "", "cluster2");
     hub.until("a terminating cluster is out", |hub| {

@@ -82,7 +82,11 @@ async fn a_cluster_that_was_deleted_and_made_again_registers_again() {
     let fleet = fleet(&hub, 2, &[]).await;
     hub.delete("managedclusters", "", "cluster1");
     pass(Duration::from_mins(1)).await;
-    assert_eq!(hub.names("managedclusters"), ["cluster2"], "nobody puts it back");
+    assert_eq!(
+        hub.names("managedclusters"),
+        ["cluster2"],
+        "it is not created again"
+    );
     hub.apply(
         "managedclusters",
         json!({"metadata": {"name": "cluster1"}, "spec": {"hubAcceptsClient": false}}),

@@ -112,7 +112,7 @@ async fn every_chosen_cluster_gets_its_work_and_the_set_counts_them() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nobody_plays_the_controller_unless_asked() {
+async fn the_controller_is_simulated_only_on_request() {
     let hub = TestHub::new();
     let _fleet = crate::fixtures::fleet(&hub, 3, &[]).await;
     apply_placement(&hub, json!({}));

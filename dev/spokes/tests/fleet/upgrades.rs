@@ -357,7 +357,7 @@ async fn an_upgrade_goes_on_without_its_work() {
     assert_eq!(labels(&hub)["openshiftVersion"], "4.12.0");
 }
 
-/// A fleet that starts anew on a hub finds the clusters as the hub knows them.
+/// A restarted fleet continues with the state of the clusters on the hub.
 #[tokio::test(start_paused = true)]
 async fn a_second_fleet_takes_the_versions_from_the_hub() {
     let hub = TestHub::new();
@@ -397,7 +397,7 @@ async fn a_fault_of_an_upgrade_can_be_ended_by_hand() {
     until_feedback(&hub, "state=Completed").await;
 }
 
-/// An update by image alone is told by its image; one to what the cluster has is complete at once.
+/// An update by image only is reported with its image; one to the current version is complete at once.
 #[tokio::test(start_paused = true)]
 async fn an_image_is_enough_and_the_version_at_hand_is_no_upgrade() {
     let hub = TestHub::new();

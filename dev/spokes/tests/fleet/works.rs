@@ -41,7 +41,7 @@ async fn works_are_applied_changed_and_cleaned_up() {
     );
 
     hub.delete("manifestworks", "cluster1", "w");
-    hub.until("the work is gone", |hub| work(hub, "cluster1").is_null())
+    hub.until("the work is deleted", |hub| work(hub, "cluster1").is_null())
         .await;
     assert_eq!(fleet.objects("cluster1"), vec![]);
     assert_eq!(

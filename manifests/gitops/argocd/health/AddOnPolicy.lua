@@ -1,8 +1,8 @@
--- Health of an AddOnPolicy: whether this generation compiles, and is in force.
+-- Health of an AddOnPolicy: whether this generation compiles and is enforced.
 local status = obj.status or {}
 local generation = obj.metadata.generation
 if status.observedGeneration ~= nil and generation ~= nil and status.observedGeneration ~= generation then
-  return {status = "Progressing", message = "the gate has not seen this generation yet"}
+  return {status = "Progressing", message = "the webhook has not loaded this generation yet"}
 end
 
 local function find(kind)
@@ -18,4 +18,4 @@ if compiled.status == "False" then
 elseif ready.status == "True" then
   return {status = "Healthy", message = ready.message}
 end
-return {status = "Progressing", message = ready.message or "the gate has not judged it yet"}
+return {status = "Progressing", message = ready.message or "the webhook has not compiled the policy yet"}

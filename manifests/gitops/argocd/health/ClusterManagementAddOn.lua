@@ -1,9 +1,9 @@
--- Health of a ClusterManagementAddOn. Tidegate sums the clusters up in conditions; where a hub's definition has none (OCM's own),
--- status.installProgressions tells of each placement.
+-- Health of a ClusterManagementAddOn. Tidegate summarizes the clusters in conditions; where the hub's CRD has none (OCM's own),
+-- status.installProgressions has the state of each placement.
 local status = obj.status or {}
 local generation = obj.metadata.generation
 if status.observedGeneration ~= nil and generation ~= nil and status.observedGeneration ~= generation then
-  return {status = "Progressing", message = "the controllers have not seen this generation yet"}
+  return {status = "Progressing", message = "the controllers have not observed this generation yet"}
 end
 
 local function find(conditions, kind)
@@ -21,7 +21,7 @@ local ready = find(status.conditions, "Ready")
 if ready ~= nil then
   local stalled = holds(status.conditions, "Stalled")
   local reconciling = holds(status.conditions, "Reconciling")
-  -- Only a human ends these.
+  -- These need an action by a user.
   local asks = {RolloutPaused = true, WaitingForApproval = true}
   if reconciling ~= nil and asks[reconciling.reason] then
     return {status = "Suspended", message = reconciling.message}
@@ -41,12 +41,12 @@ if lifecycle ~= "" and lifecycle ~= "addon-manager" and lifecycle ~= "tidegate" 
 end
 local strategy = obj.spec.installStrategy or {}
 if strategy.type ~= "Placements" then
-  return {status = "Healthy", message = "no placement gives it to clusters"}
+  return {status = "Healthy", message = "no placement installs the add-on"}
 end
 
 local progressions = status.installProgressions or {}
 if #progressions < #(strategy.placements or {}) then
-  return {status = "Progressing", message = "not every placement has been looked at yet"}
+  return {status = "Progressing", message = "not every placement has been reconciled yet"}
 end
 local coming = {PlacementNotFound = true, DecisionNotFound = true}
 local paused, failed, done
@@ -55,9 +55,9 @@ for _, progression in ipairs(progressions) do
   local progressing = find(progression.conditions, "Progressing")
   local stalled = holds(progression.conditions, "Stalled")
   if progressing == nil then
-    return {status = "Progressing", message = name .. "not looked at yet"}
+    return {status = "Progressing", message = name .. "not reconciled yet"}
   elseif progressing.observedGeneration ~= nil and generation ~= nil and progressing.observedGeneration < generation then
-    return {status = "Progressing", message = name .. "this generation has not been looked at yet"}
+    return {status = "Progressing", message = name .. "this generation has not been observed yet"}
   elseif holds(progression.conditions, "Paused") then
     paused = paused or (name .. holds(progression.conditions, "Paused").message)
   elseif stalled ~= nil and not coming[stalled.reason] then

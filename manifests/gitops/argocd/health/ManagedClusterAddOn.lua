@@ -1,9 +1,9 @@
--- Health of a ManagedClusterAddOn. Tidegate sums its state up in Ready, Reconciling and Stalled; OCM's add-on manager, and add-ons that
--- manage themselves, leave that to the reader.
+-- Health of a ManagedClusterAddOn. Tidegate summarizes its state in Ready, Reconciling and Stalled; OCM's add-on manager and
+-- self-managed add-ons do not.
 local status = obj.status or {}
 local generation = obj.metadata.generation
 if status.observedGeneration ~= nil and generation ~= nil and status.observedGeneration ~= generation then
-  return {status = "Progressing", message = "the controllers have not seen this generation yet"}
+  return {status = "Progressing", message = "the controllers have not observed this generation yet"}
 end
 
 local function find(kind)
@@ -15,7 +15,7 @@ end
 
 local ready, reconciling, stalled = find("Ready"), find("Reconciling"), find("Stalled")
 if ready.status ~= nil then
-  -- Only a human ends these.
+  -- These need an action by a user.
   local asks = {RolloutPaused = true, WaitingForApproval = true}
   if reconciling.status == "True" and asks[reconciling.reason] then
     return {status = "Suspended", message = reconciling.message}
@@ -48,4 +48,4 @@ elseif progressing.status == "False" and string.find(progressing.reason or "", "
 elseif available.status == "True" then
   return {status = "Healthy", message = available.message}
 end
-return {status = "Progressing", message = available.message or "nobody has reported that the agent is available"}
+return {status = "Progressing", message = available.message or "the agent has not been reported as available"}

@@ -1,8 +1,8 @@
--- Health of a ManagedClustersUpgrade: what Tidegate sums up in Ready, Reconciling and Stalled. A pause and a preview are meant so.
+-- Health of a ManagedClustersUpgrade: Tidegate's conditions Ready, Reconciling and Stalled. A pause and a preview are intended.
 local status = obj.status or {}
 local generation = obj.metadata.generation
 if status.observedGeneration ~= nil and generation ~= nil and status.observedGeneration ~= generation then
-  return {status = "Progressing", message = "the controllers have not seen this generation yet"}
+  return {status = "Progressing", message = "the controllers have not observed this generation yet"}
 end
 
 local found = {}
@@ -19,4 +19,4 @@ elseif stalled.status == "True" then
 elseif ready.status == "True" then
   return {status = "Healthy", message = ready.message}
 end
-return {status = "Progressing", message = ready.message or "nobody has planned the upgrade yet"}
+return {status = "Progressing", message = ready.message or "the upgrade has not been planned yet"}

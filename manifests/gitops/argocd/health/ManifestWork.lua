@@ -1,4 +1,4 @@
--- Health of a ManifestWork: what the agent of its cluster says about the present generation.
+-- Health of a ManifestWork: what the agent of its cluster reports for the current generation.
 local status = obj.status or {}
 local generation = obj.metadata.generation
 

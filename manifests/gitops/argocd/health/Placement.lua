@@ -1,4 +1,4 @@
--- Health of a Placement: whether it has been decided. That nothing matches is a decision, too.
+-- Health of a Placement: whether it has been decided. No matching cluster is a decision, too.
 local status = obj.status or {}
 
 local function find(kind)
@@ -15,4 +15,4 @@ if misconfigured.status == "True" then
 elseif satisfied.status == "True" or (satisfied.status == "False" and decided[satisfied.reason]) then
   return {status = "Healthy", message = satisfied.message}
 end
-return {status = "Progressing", message = satisfied.message or "nobody has decided yet"}
+return {status = "Progressing", message = satisfied.message or "the placement has not been decided yet"}

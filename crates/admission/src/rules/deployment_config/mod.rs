@@ -1,4 +1,4 @@
-//! Rules about deployment configurations. Page: `tests/admission/deployment-config.md`.
+//! Rules about deployment configurations. Page: `tests/rules/deployment-config.md`.
 //!
 //! Decides nothing here; the parts do.
 

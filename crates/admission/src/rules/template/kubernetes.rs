@@ -1,4 +1,4 @@
-//! Rules about manifests of Kubernetes' own kinds (page: `tests/admission/manifest.md`).
+//! Rules about manifests of Kubernetes' own kinds (page: `tests/rules/manifest.md`).
 //!
 //! Decides what is refused and what warns. What is wrong with a manifest the room `manifest` says, by Kubernetes' schemas; a kind
 //! that it does not know is not judged.

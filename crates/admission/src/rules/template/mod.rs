@@ -1,5 +1,5 @@
-//! Rules about templates: the manifests of an agent (pages: `tests/admission/template.md`, `manifest.md`), its certificates, its version, and whose it is
-//! (page: `tests/admission/registration.md`).
+//! Rules about templates: the manifests of an agent (pages: `tests/rules/template.md`, `manifest.md`), its certificates, its version, and whose it is
+//! (page: `tests/rules/registration.md`).
 //!
 //! Decides nothing here; the parts do.
 

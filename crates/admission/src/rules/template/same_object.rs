@@ -1,4 +1,4 @@
-//! The rule about objects that two add-ons deploy. Page: `tests/admission/same-object.md`.
+//! The rule about objects that two add-ons deploy. Page: `tests/rules/same-object.md`.
 //!
 //! Decides by the templates that add-ons refer to or offer as a version, and by the namespace that their defaults move
 //! objects to. Objects whose names hold variables other than the cluster's name are not compared: they are not known yet. Two

@@ -1,4 +1,4 @@
-//! Rules about the version that a template stands for. Page: `tests/admission/version-reference.md`.
+//! Rules about the version that a template stands for. Page: `tests/rules/version-reference.md`.
 //!
 //! Decides by the label alone whether the template can be chosen by its version. Without the label a template has none, and
 //! is found by its name.

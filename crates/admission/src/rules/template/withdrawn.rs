@@ -1,4 +1,4 @@
-//! The rule about a version that a template ceases to stand for. Page: `tests/admission/version-reference.md`.
+//! The rule about a version that a template ceases to stand for. Page: `tests/rules/version-reference.md`.
 //!
 //! Decides by the labels before and after which clusters have the template by its version, and what becomes of them. A template
 //! that goes altogether is another rule's question (`deletion`).

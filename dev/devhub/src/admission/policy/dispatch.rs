@@ -1,6 +1,6 @@
 //! All policies on one write.
 //!
-//! Decides what their verdicts mean: a refusal, a warning, a line in the log. The first refusal is the one that is told.
+//! The verdict is a denial, a warning, or a line in the log. The first denial is returned.
 
 use cel_engine::admission_policy::{FailurePolicy, MatchAttributes, Matched};
 use serde_json::{Value, json};

@@ -138,7 +138,7 @@ fn conditions_hold(policy: &Policy, asked: &Evaluation<'_>) -> Result<bool, Stri
     or_fail(held, policy.on_failure)
 }
 
-/// Returns what an error is told as, if the policy does not ignore it.
+/// Returns the message for an error, if the policy does not ignore it.
 fn failure(policy: &Policy, cause: String) -> Option<String> {
     match policy.on_failure {
         FailurePolicy::Fail => Some(cause),

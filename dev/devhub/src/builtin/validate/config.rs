@@ -1,6 +1,4 @@
 //! Config maps, and what they share with secrets: keys, size and immutability.
-//!
-//! Decides faults only.
 
 use ::schema::FieldError;
 use serde_json::Value;

@@ -1,6 +1,6 @@
 //! Events in both forms.
 //!
-//! Decides faults only. Events with an `eventTime` follow the stricter rules of `events.k8s.io`.
+//! Events with an `eventTime` follow the stricter rules of `events.k8s.io`.
 
 use ::schema::FieldError;
 use serde_json::Value;

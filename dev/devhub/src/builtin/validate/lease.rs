@@ -1,6 +1,4 @@
 //! Leases.
-//!
-//! Decides faults only.
 
 use ::schema::FieldError;
 use serde_json::Value;

@@ -1,6 +1,6 @@
 //! What each built-in kind refuses, with the texts of Kubernetes.
 //!
-//! Decides faults and warnings of one object, on create and against its older version; never changes the object.
+//! Decides faults and warnings of one object, on create and against its older version.
 
 mod config;
 mod event;

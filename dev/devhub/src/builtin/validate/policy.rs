@@ -116,7 +116,7 @@ fn validate_label(field: &str, name: &str, prefix: &str, errors: &mut Vec<FieldE
     } else {
         name.to_lowercase()
     };
-    // Only the letters: how long a name may be is told elsewhere.
+    // Only the characters: the length is checked elsewhere.
     if dns1035_label_faults(&checked, Unit::Bytes)
         .iter()
         .any(|fault| fault == DNS1035_LABEL)

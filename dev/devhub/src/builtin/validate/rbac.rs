@@ -1,6 +1,6 @@
 //! Roles and bindings.
 //!
-//! Decides faults of their form; never whether a user may do something.
+//! Decides faults of their form.
 
 use ::schema::FieldError;
 use serde_json::Value;

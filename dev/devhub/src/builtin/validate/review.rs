@@ -1,6 +1,6 @@
 //! Access reviews and token reviews.
 //!
-//! Decides faults of the question; never the answer.
+//! Decides faults of the question.
 
 use ::schema::FieldError;
 use serde_json::{Value, json};

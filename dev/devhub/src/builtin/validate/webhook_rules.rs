@@ -1,6 +1,4 @@
-//! Rules of webhooks: operations, groups, versions and resources.
-//!
-//! Decides faults of their form; matching a request is the admission room's.
+//! Validation of webhook rules: operations, groups, versions and resources. `admission` matches requests.
 
 use std::collections::BTreeSet;
 

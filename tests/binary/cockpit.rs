@@ -1,0 +1,337 @@
+//! `tidegate rollout` and `tidegate top` as users see them: a change is rolled out, paused, promoted and undone; keys in a real terminal.
+//!
+//! `terminal` has the screen of the TUI.
+
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::rig::{Dev, Run, kubectl, run, tidegate};
+use crate::terminal::Terminal;
+
+/// How long a page may take until it shows something.
+const SHOWN_WITHIN: Duration = Duration::from_mins(1);
+const ENTER: &str = "\r";
+const ESCAPE: &str = "\x1b";
+const CONTROL_C: &str = "\x03";
+const ADDON: &str = "clustermanagementaddons.v1alpha1.addon.open-cluster-management.io";
+const CONFIG: [&str; 4] = [
+    "addondeploymentconfig",
+    "helloworld",
+    "-n",
+    "open-cluster-management",
+];
+
+fn at(dev: &Dev, args: &[&str]) -> Run {
+    run(&[args, &["--kubeconfig", &dev.kubeconfig.to_string_lossy()]].concat())
+}
+
+fn parsed(run: &Run) -> Value {
+    let parsed = serde_json::from_str(&run.stdout);
+    assert!(parsed.is_ok(), "{}{}", run.stdout, run.stderr);
+    parsed.expect("just seen")
+}
+
+/// What lets changes travel so many clusters at a time, each of which has to soak.
+fn waves(at_once: usize, soak: &str) -> String {
+    let strategy = json!([{"op": "replace", "path": "/spec/installStrategy/placements/0/rolloutStrategy",
+        "value": {"type": "Progressive", "progressive": {"maxConcurrency": at_once, "minSuccessTime": soak}}}]);
+    strategy.to_string()
+}
+
+fn greeting(text: &str) -> String {
+    json!({"spec": {"customizedVariables": [{"name": "GREETING", "value": text}]}}).to_string()
+}
+
+fn change(dev: &Dev, strategy: &str, config: &str) {
+    dev.succeed(&["patch", "cma", "helloworld", "--type=json", "-p", strategy]);
+    dev.succeed(&[&["patch"], &CONFIG[..], &["--type=merge", "-p", config]].concat());
+}
+
+/// Waits until the picture of the rollout is as it should be.
+fn until(dev: &Dev, what: &str, holds: impl Fn(&Value) -> bool) -> Value {
+    let begun = Instant::now();
+    loop {
+        let picture = parsed(&at(dev, &["rollout", "status", "helloworld", "-o", "json"]));
+        if holds(&picture) {
+            return picture;
+        }
+        assert!(begun.elapsed() < SHOWN_WITHIN, "{what}: {picture:#}");
+        sleep(Duration::from_millis(100));
+    }
+}
+
+fn annotation(dev: &Dev, name: &str) -> Value {
+    dev.read(&["cma", "helloworld"])["metadata"]["annotations"][name].clone()
+}
+
+fn refused(run: &Run, why: &str) {
+    assert_eq!(run.code, Some(2), "{}{}", run.stdout, run.stderr);
+    assert!(run.stderr.contains(why), "{}", run.stderr);
+}
+
+#[test]
+fn a_change_is_watched_paused_promoted_and_waited_for() {
+    let dev = Dev::start(&["--clusters", "7"]);
+    until(&dev, "it is installed", |picture| picture["phase"] == "Done");
+    let listed = at(&dev, &["rollout", "list"]);
+    assert!(
+        listed.ok && listed.stdout.contains("helloworld  Done"),
+        "{}",
+        listed.stdout
+    );
+
+    change(&dev, &waves(3, "10m"), &greeting("ahoy"));
+    let picture = until(&dev, "three soak", |picture| picture["counts"]["soaking"] == 3);
+    let schema = parsed(&run(&["rollout", "schema"]));
+    let validator = jsonschema::validator_for(&schema).expect("a schema");
+    let faults = validator.iter_errors(&picture).map(|error| error.to_string());
+    assert_eq!(faults.collect::<Vec<_>>(), [] as [&str; 0]);
+    assert_eq!(picture["waves"][0]["batches"], json!({"current": 1, "total": 3}));
+    let page = at(&dev, &["rollout", "status", "helloworld"]);
+    assert_eq!(page.code, Some(3), "it is not over: {}", page.stdout);
+    assert!(page.stdout.contains("wave 1/3"), "{}", page.stdout);
+    assert!(!page.stdout.contains('\u{1b}'), "no colours where no terminal is");
+
+    steers_by_pauses(&dev);
+    let late = at(
+        &dev,
+        &["rollout", "status", "helloworld", "--watch", "--timeout", "1s"],
+    );
+    assert_eq!(late.code, Some(3), "{}{}", late.stdout, late.stderr);
+    for done in [3, 6] {
+        // Times on the hub have whole seconds: who succeeds in the same one is promoted, too.
+        sleep(Duration::from_millis(1100));
+        let promoted = at(&dev, &["rollout", "promote", "helloworld"]);
+        assert!(promoted.ok, "{}", promoted.stderr);
+        until(&dev, "the next ones go", |picture| {
+            picture["counts"]["done"] == done && picture["counts"]["soaking"] != 0
+        });
+    }
+    let last = at(
+        &dev,
+        &["rollout", "promote", "helloworld", "--placement", "all-clusters"],
+    );
+    assert!(last.ok, "{}", last.stderr);
+    let over = at(
+        &dev,
+        &["rollout", "status", "helloworld", "--watch", "--timeout", "60s"],
+    );
+    assert_eq!(over.code, Some(0), "{}{}", over.stdout, over.stderr);
+    assert!(
+        over.stdout.ends_with("helloworld: done on 7 clusters\n"),
+        "{}",
+        over.stdout
+    );
+    refused(
+        &at(&dev, &["rollout", "promote", "helloworld"]),
+        "no cluster soaks",
+    );
+}
+
+fn steers_by_pauses(dev: &Dev) {
+    let dry = at(dev, &["rollout", "pause", "helloworld", "--dry-run"]);
+    assert!(
+        dry.ok && dry.stdout.contains("would write"),
+        "{}{}",
+        dry.stdout,
+        dry.stderr
+    );
+    assert_eq!(annotation(dev, "tidegate.io/paused"), Value::Null);
+    let paused = at(dev, &["rollout", "pause", "helloworld", "--reason", "lunch"]);
+    assert!(paused.ok, "{}", paused.stderr);
+    assert_eq!(annotation(dev, "tidegate.io/paused"), "*");
+    assert_eq!(annotation(dev, "kubernetes.io/change-cause"), "pause: lunch");
+    until(dev, "it is paused", |picture| picture["phase"] == "Paused");
+    refused(&at(dev, &["rollout", "pause", "helloworld"]), "paused already");
+    let resumed = at(dev, &["rollout", "resume", "helloworld"]);
+    assert!(resumed.ok, "{}", resumed.stderr);
+    assert_eq!(annotation(dev, "tidegate.io/paused"), Value::Null);
+    assert_eq!(annotation(dev, "kubernetes.io/change-cause"), Value::Null);
+}
+
+#[test]
+fn what_a_program_owns_is_left_to_it_and_a_reference_is_put_back() {
+    let dev = Dev::start(&["--clusters", "2"]);
+    until(&dev, "it is installed", |picture| picture["phase"] == "Done");
+    let owned = "--field-manager=argocd-controller";
+    dev.succeed(&["annotate", "cma", "helloworld", "tidegate.io/paused=*", owned]);
+    refused(
+        &at(&dev, &["rollout", "resume", "helloworld"]),
+        "argocd-controller owns",
+    );
+    assert!(at(&dev, &["rollout", "resume", "helloworld", "--force"]).ok);
+    refused(&at(&dev, &["rollout", "undo", "helloworld"]), "nothing differs");
+
+    has_another_configuration(&dev);
+    renames(&dev, "replace", DEFAULT, &json!("other"));
+    let picture = until(&dev, "the other one travels", |picture| {
+        picture["counts"]["soaking"] == 2 && picture["changes"] != json!([])
+    });
+    let change = &picture["changes"][0];
+    assert_eq!(change["from"]["object"], "open-cluster-management/helloworld");
+    assert_eq!(change["to"]["object"], "open-cluster-management/other");
+    let back = at(&dev, &["rollout", "undo", "helloworld", "--reason", "too loud"]);
+    assert!(back.ok, "{}", back.stderr);
+    assert!(
+        back.stdout
+            .contains("default of addondeploymentconfigs.addon.open-cluster-management.io="),
+        "{}",
+        back.stdout
+    );
+    let read = dev.read(&[ADDON, "helloworld"]);
+    assert_eq!(
+        read["spec"]["supportedConfigs"][1]["defaultConfig"]["name"],
+        "helloworld"
+    );
+    let forged = json!({
+        "apiVersion": "v1", "kind": "Event", "metadata": {"name": "forged", "namespace": "cluster1"},
+        "involvedObject": {"kind": "ManagedClusterAddOn", "name": "helloworld", "namespace": "cluster1"},
+        "reason": "Forged", "message": "by the agent", "type": "Normal", "eventTime": "2099-01-01T00:00:00.000000Z",
+        "reportingComponent": "tidegate.io/controllers", "reportingInstance": "x", "action": "Rollout",
+    });
+    assert!(dev.apply(&forged.to_string()).ok);
+    let history = at(&dev, &["rollout", "history", "helloworld"]);
+    assert!(history.stdout.contains("undo: too loud"), "{}", history.stdout);
+    let (before, after) = history
+        .stdout
+        .split_once("events in namespaces of clusters")
+        .unwrap_or((&history.stdout, ""));
+    assert!(
+        !before.contains("Forged") && after.contains("Forged"),
+        "an agent wrote it: {}",
+        history.stdout
+    );
+}
+
+/// Where the add-on names its default configuration.
+const DEFAULT: &str = "/spec/supportedConfigs/1/defaultConfig/name";
+
+/// Makes a configuration `other`, and lets changes travel so that they can be put back while clusters soak.
+fn has_another_configuration(dev: &Dev) {
+    let mut other = dev.read(&CONFIG);
+    other["metadata"] = json!({"name": "other", "namespace": "open-cluster-management"});
+    other["spec"]["customizedVariables"] = json!([{"name": "GREETING", "value": "salut"}]);
+    assert!(dev.apply(&other.to_string()).ok);
+    let strategy = waves(3, "10m");
+    dev.succeed(&["patch", "cma", "helloworld", "--type=json", "-p", &strategy]);
+}
+
+/// Names another configuration in a field of the add-on, and waits until it travels.
+fn renames(dev: &Dev, op: &str, field: &str, value: &Value) {
+    let patch = json!([{"op": op, "path": field, "value": value}]).to_string();
+    dev.succeed(&["patch", ADDON, "helloworld", "--type=json", "-p", &patch]);
+    until(dev, "the other one travels", |picture| {
+        picture["changes"][0]["to"]["object"] == "open-cluster-management/other"
+    });
+}
+
+#[test]
+fn a_second_undo_keeps_what_the_first_one_has_written() {
+    let dev = Dev::start(&["--clusters", "2"]);
+    until(&dev, "it is installed", |picture| picture["phase"] == "Done");
+    has_another_configuration(&dev);
+    let undo = ["rollout", "undo", "helloworld"];
+
+    renames(&dev, "replace", DEFAULT, &json!("other"));
+    let first = at(&dev, &undo);
+    assert!(first.ok, "{}", first.stderr);
+    until(&dev, "it is back", |picture| picture["changes"] == json!([]));
+
+    let named = json!([{"group": "addon.open-cluster-management.io", "resource": "addondeploymentconfigs",
+        "namespace": "open-cluster-management", "name": "other"}]);
+    renames(&dev, "add", "/spec/installStrategy/placements/0/configs", &named);
+    let second = at(&dev, &undo);
+    assert!(second.ok, "{}", second.stderr);
+    assert!(
+        second.stdout.contains("placements[0].configs[0]"),
+        "{}",
+        second.stdout
+    );
+    let spec = &dev.read(&[ADDON, "helloworld"])["spec"];
+    let placement = &spec["installStrategy"]["placements"][0];
+    assert_eq!(placement["configs"][0]["name"], "helloworld", "{spec}");
+    assert_eq!(
+        spec["supportedConfigs"][1]["defaultConfig"]["name"], "helloworld",
+        "{spec}"
+    );
+}
+
+fn fits(page: &str, width: usize) {
+    let widest = page.lines().map(|line| line.chars().count()).max();
+    assert!(widest <= Some(width), "{page}");
+}
+
+#[test]
+fn keys_go_from_rollouts_to_a_cluster_and_steer_after_a_question() {
+    let fault = "cluster2=apply-failure:disk quota exceeded";
+    let dev = Dev::start(&["--clusters", "5", "--fault", fault]);
+    until(&dev, "one has failed", |picture| picture["counts"]["failed"] == 1);
+    let mut top = tidegate();
+    top.arg("top").arg("--kubeconfig").arg(&dev.kubeconfig);
+    let terminal = Terminal::open((90, 24), &top);
+    terminal.shows("ROLLOUT");
+    terminal.shows("1 failed");
+    terminal.press(ENTER);
+    let page = terminal.shows("CLUSTER");
+    let mut rest = page.lines().skip_while(|line| !line.starts_with("CLUSTER"));
+    let first = rest.nth(1).expect("a cluster");
+    assert!(first.starts_with("cluster2"), "trouble first: {page}");
+    fits(&page, 90);
+    terminal.press(ENTER);
+    terminal.shows("cause:");
+    terminal.press(ESCAPE);
+    // Both pages have that column; and a key that follows at once would be one with Alt held.
+    terminal.until("the rollout again", |page| {
+        !page.contains("cause:") && page.contains("CLUSTER")
+    });
+
+    terminal.press("p");
+    terminal.shows("y does it");
+    terminal.press("n");
+    terminal.shows("nothing was written");
+    assert_eq!(annotation(&dev, "tidegate.io/paused"), Value::Null);
+    terminal.press("p");
+    terminal.shows("y does it");
+    terminal.press("y");
+    // The prompt asks whether to pause it: only the response shows what was written.
+    terminal.shows("helloworld: paused; wrote ");
+    assert_eq!(annotation(&dev, "tidegate.io/paused"), "*");
+    terminal.shows("pauses all of it");
+    // What others do is seen.
+    dev.succeed(&["annotate", "cma", "helloworld", "tidegate.io/paused-"]);
+    terminal.until("it is not paused", |page| !page.contains("pauses all of it"));
+
+    terminal.resize((50, 12));
+    terminal.press(ESCAPE);
+    fits(&terminal.shows("ROLLOUT"), 50);
+    terminal.press("q");
+    terminal.until("the page goes", |page| !page.contains("ROLLOUT"));
+}
+
+#[test]
+fn the_last_line_of_a_dev_hub_tells_the_wave_and_who_waits() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut dev = tidegate();
+    dev.args(["dev", "--clusters", "24", "--dir"]).arg(folder.path());
+    let terminal = Terminal::open((120, 30), &dev);
+    terminal.shows("READY");
+    terminal.shows("helloworld: done on 24 clusters");
+    // Equal messages of clusters are collected for a moment, and then printed once.
+    let page = terminal.shows("more helloworld: install");
+    assert!(page.contains("READY"), "the header stays: {page}");
+    let kubeconfig = folder.path().join("kubeconfig");
+    let strategy = waves(6, "10m");
+    let config = greeting("ahoy");
+    let patches = [
+        vec!["patch", "cma", "helloworld", "--type=json", "-p", &strategy],
+        [&["patch"], &CONFIG[..], &["--type=merge", "-p", &config]].concat(),
+    ];
+    for patch in patches {
+        let ran = kubectl(&kubeconfig, &patch, "");
+        assert!(ran.ok, "{}", ran.stderr);
+    }
+    terminal.shows("helloworld: wave 1/4 · 0 of 24 done · 6 soaking · 18 waiting (next in ");
+    terminal.press(CONTROL_C);
+}

@@ -1,0 +1,199 @@
+//! A conflicting write: while the hub validates a write, another client writes the same object.
+//!
+//! A validating webhook of the test causes the conflict for a given number of writes.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use axum::Router;
+use axum::extract::State;
+use axum::routing::post;
+use serde_json::{Value, json};
+use tidegate::server::Authority;
+
+use crate::hook::Hook;
+use crate::modes::driven;
+use crate::rig::{CMA_V1ALPHA1, Dev, Run, defined_hub, kubectl, run};
+
+/// Writes first.
+#[derive(Clone)]
+struct Overtaker {
+    kubeconfig: PathBuf,
+    /// The field manager that is overtaken, or how it begins.
+    manager: &'static str,
+    /// What is annotated, and how, in kubectl's words.
+    writes: &'static [&'static str],
+    /// How often it still does.
+    left: Arc<AtomicUsize>,
+}
+
+async fn answer(State(overtaker): State<Overtaker>, body: String) -> String {
+    let review: Value = serde_json::from_str(&body).expect("a review");
+    let request = &review["request"];
+    let manager = request["options"]["fieldManager"].as_str().unwrap_or_default();
+    let is_left = |left: usize| left.checked_sub(1);
+    if manager.starts_with(overtaker.manager)
+        && let Ok(left) = overtaker
+            .left
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, is_left)
+    {
+        let counted = format!("overtaken={left}");
+        let args = [&["annotate", "--overwrite"], overtaker.writes, &[&counted]].concat();
+        let ran = tokio::task::block_in_place(|| kubectl(&overtaker.kubeconfig, &args, ""));
+        assert!(ran.ok, "{}", ran.stderr);
+    }
+    let response = json!({"uid": request["uid"], "allowed": true});
+    json!({"apiVersion": review["apiVersion"], "kind": review["kind"], "response": response}).to_string()
+}
+
+/// Registers it for writes of this resource.
+async fn register(overtaker: &Overtaker, resource: &str) -> Hook {
+    let authority = Authority::generate().expect("an authority");
+    let routes = Router::new()
+        .route("/", post(answer))
+        .with_state(overtaker.clone());
+    let hook = Hook::start(&authority, routes).await;
+    let registered = json!({"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration",
+        "metadata": {"name": "overtaker"},
+        "webhooks": [{"name": "overtaker.example.com", "sideEffects": "None", "admissionReviewVersions": ["v1"],
+            "failurePolicy": "Fail",
+            "clientConfig": {"url": format!("{}/", hook.url), "caBundle": base64(authority.ca_pem())},
+            "rules": [{"apiGroups": ["addon.open-cluster-management.io"], "apiVersions": ["*"],
+                "operations": ["UPDATE"], "resources": [resource]}]}]});
+    let text = registered.to_string();
+    tokio::task::block_in_place(|| {
+        let applied = kubectl(&overtaker.kubeconfig, &["apply", "-f", "-"], &text);
+        assert!(applied.ok, "{}", applied.stderr);
+    });
+    hook
+}
+
+/// Lets `tidegate rollout` be overtaken so many times by such an annotation.
+async fn overtaken(dev: &Dev, writes: &'static [&'static str], times: usize) -> (Hook, Overtaker) {
+    let overtaker = Overtaker {
+        kubeconfig: dev.kubeconfig.clone(),
+        manager: "tidegate-rollout",
+        writes,
+        left: Arc::new(AtomicUsize::new(times)),
+    };
+    (register(&overtaker, "clustermanagementaddons").await, overtaker)
+}
+
+fn base64(text: &str) -> String {
+    use base64::Engine as _;
+    base64::engine::general_purpose::STANDARD.encode(text)
+}
+
+fn rollout(dev: &Dev, args: &[&str]) -> Run {
+    let kubeconfig = dev.kubeconfig.to_string_lossy();
+    run(&[&["rollout"], args, &["--kubeconfig", &kubeconfig]].concat())
+}
+
+fn paused(dev: &Dev) -> Value {
+    dev.read(&["cma", "helloworld"])["metadata"]["annotations"]["tidegate.io/paused"].clone()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_verb_retries_after_a_conflicting_write() {
+    let dev = tokio::task::block_in_place(|| Dev::start(&["--clusters", "1"]));
+    let (hook, overtaker) = overtaken(&dev, &["cma", "helloworld", "note=busy"], 0).await;
+    tokio::task::block_in_place(|| {
+        for (verb, left) in [("pause", Value::from("*")), ("resume", Value::Null)] {
+            overtaker.left.store(3, Ordering::SeqCst);
+            let ran = rollout(&dev, &[verb, "helloworld", "--reason", "lunch"]);
+            assert!(ran.ok, "{}", ran.stderr);
+            assert_eq!(overtaker.left.load(Ordering::SeqCst), 0, "it was overtaken");
+            assert_eq!(paused(&dev), left);
+        }
+    });
+    drop(hook);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_placement_that_was_paused_meanwhile_stays_paused() {
+    let dev = tokio::task::block_in_place(|| Dev::start(&["--clusters", "1"]));
+    let (hook, overtaker) = overtaken(&dev, &["cma", "helloworld", "tidegate.io/paused=here/other"], 0).await;
+    tokio::task::block_in_place(|| {
+        let second = json!([{"op": "add", "path": "/spec/installStrategy/placements/-",
+            "value": {"namespace": "here", "name": "other"}}]);
+        dev.succeed(&[
+            "patch",
+            CMA_V1ALPHA1,
+            "helloworld",
+            "--type=json",
+            "-p",
+            &second.to_string(),
+        ]);
+        overtaker.left.store(1, Ordering::SeqCst);
+        let ran = rollout(&dev, &["pause", "helloworld", "--placement", "all-clusters"]);
+        assert!(ran.ok, "{}", ran.stderr);
+        let both = paused(&dev);
+        let both = both.as_str().unwrap_or_default();
+        assert!(
+            both.starts_with("here/other,") && both.ends_with("/all-clusters"),
+            "{both}"
+        );
+    });
+    drop(hook);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_object_that_changes_all_the_time_is_reported() {
+    let dev = tokio::task::block_in_place(|| Dev::start(&["--clusters", "1"]));
+    let (hook, _overtaker) = overtaken(&dev, &["cma", "helloworld", "note=busy"], usize::MAX).await;
+    tokio::task::block_in_place(|| {
+        let ran = rollout(&dev, &["pause", "helloworld"]);
+        assert_eq!(ran.code, Some(1), "{}{}", ran.stdout, ran.stderr);
+        assert!(
+            ran.stderr.contains("nothing was written, try again"),
+            "{}",
+            ran.stderr
+        );
+        assert_eq!(paused(&dev), Value::Null);
+    });
+    drop(hook);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_add_on_that_changes_while_it_is_handed_back_is_left_for_another_run() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (hub, kubeconfig) = defined_hub(folder.path()).await;
+    tokio::task::block_in_place(|| driven(&kubeconfig));
+    let overtaker = Overtaker {
+        kubeconfig: kubeconfig.clone(),
+        manager: "tidegate",
+        writes: &["mca", "hello", "-n", "c1", "note=busy"],
+        left: Arc::new(AtomicUsize::new(1)),
+    };
+    let hook = register(&overtaker, "managedclusteraddons/status").await;
+    tokio::task::block_in_place(|| {
+        let first = release(&kubeconfig);
+        assert_eq!(first.code, Some(1), "{}{}", first.stdout, first.stderr);
+        let left = "hello: ManagedClusterAddOn c1/hello: left: it was changed meanwhile; run release again\n";
+        assert!(first.stdout.starts_with(left), "{}", first.stdout);
+        assert!(
+            !first.stdout.contains("lifecycle"),
+            "it is not OCM's yet: {}",
+            first.stdout
+        );
+        let second = release(&kubeconfig);
+        assert!(
+            second.stdout.contains("OCM's add-on manager has it from now on"),
+            "{}",
+            second.stdout
+        );
+    });
+    drop(hook);
+    hub.shutdown().await;
+}
+
+fn release(kubeconfig: &Path) -> Run {
+    run(&[
+        "release",
+        "--addon",
+        "hello",
+        "--kubeconfig",
+        &kubeconfig.to_string_lossy(),
+    ])
+}

@@ -1,0 +1,495 @@
+//! What the TUI shows of a hub in memory, and what its verbs would write.
+//!
+//! One add-on over two placements and one upgrade of twelve clusters. The plan scripts have rollouts in progress, and compare the picture
+//! with the plan.
+
+use insight::cockpit::{
+    Approve, ClusterState, Form, Line, Phase, Picture, Rollouts, Steer, Stopwatch, Target, Verb, WHOLE,
+    Writing, addon, list, status, steer, upgrade,
+};
+use insight::offline::Hub;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use store::{Kind, ObjectKey, Settings, Store};
+
+const ADDON: &str = "addon.open-cluster-management.io/v1alpha1";
+const CLUSTER: &str = "cluster.open-cluster-management.io";
+const GROUP: &str = "addon.open-cluster-management.io";
+
+fn now() -> Timestamp {
+    "2030-01-01T00:00:00Z".parse().expect("a time")
+}
+
+fn config(name: &str) -> Value {
+    json!({"apiVersion": ADDON, "kind": "AddOnDeploymentConfig", "metadata": {"name": name, "namespace": "default"},
+        "spec": {"customizedVariables": [{"name": "A", "value": name}]}})
+}
+
+fn reference(name: &str) -> Value {
+    json!({"group": GROUP, "resource": "addondeploymentconfigs", "namespace": "default", "name": name})
+}
+
+/// An add-on whose clusters are to run `new`, and of which `good` was last known to be good.
+fn hello(annotations: &Value, good: &str) -> Value {
+    let progression = |name: &str| {
+        json!({"namespace": "default", "name": name, "configReferences": [{"group": GROUP,
+            "resource": "addondeploymentconfigs", "desiredConfig": {"namespace": "default", "name": "new", "specHash": "2"},
+            "lastKnownGoodConfig": {"namespace": "default", "name": good, "specHash": "1"}}]})
+    };
+    json!({"apiVersion": ADDON, "kind": "ClusterManagementAddOn",
+        "metadata": {"name": "hello", "uid": "a", "resourceVersion": "7", "generation": 1, "annotations": annotations},
+        "spec": {"supportedConfigs": [{"group": GROUP, "resource": "addondeploymentconfigs"}],
+            "installStrategy": {"type": "Placements", "placements": [
+                {"namespace": "default", "name": "all", "configs": [reference("new")]},
+                {"namespace": "default", "name": "edge", "configs": [reference("new")]}]}},
+        "status": {"installProgressions": [progression("all"), progression("edge")]}})
+}
+
+fn upgrade_of(suspend: bool) -> Value {
+    json!({"apiVersion": format!("{CLUSTER}/v1beta1"), "kind": "ManagedClustersUpgrade",
+        "metadata": {"name": "to-4-12", "namespace": "default", "uid": "u", "resourceVersion": "3", "generation": 1,
+            "finalizers": ["cluster.open-cluster-management.io/mcu-works"]},
+        "spec": {"clusterSelector": {"clusterSets": ["default"]}, "clusterVersion": {"version": "4.12.0"}, "suspend": suspend,
+            "upgradeStrategy": {"maxConcurrency": 3, "canaryClusters": {"clusterSelector": {"matchExpressions": [
+                {"key": "name", "operator": "In", "values": ["c1"]}]}}}}})
+}
+
+fn cluster(number: usize) -> Value {
+    json!({"apiVersion": format!("{CLUSTER}/v1"), "kind": "ManagedCluster", "metadata": {"name": format!("c{number}"),
+            "labels": {"cluster.open-cluster-management.io/clusterset": "default", "clusterID": format!("id-{number}"),
+                "openshiftVersion": "4.11.9"}},
+        "spec": {"hubAcceptsClient": true},
+        "status": {"conditions": [{"type": "ManagedClusterConditionAvailable", "status": "True", "reason": "Said",
+            "message": "", "lastTransitionTime": "2029-01-01T00:00:00Z"}]}})
+}
+
+struct Scene {
+    hub: Hub,
+    store: Store,
+}
+
+fn scene(objects: &[Value]) -> Scene {
+    let mut hub = Hub::default();
+    let set = json!({"apiVersion": format!("{CLUSTER}/v1beta2"), "kind": "ManagedClusterSet", "metadata": {"name": "default"}});
+    let bound = json!({"apiVersion": format!("{CLUSTER}/v1beta2"), "kind": "ManagedClusterSetBinding",
+        "metadata": {"name": "default", "namespace": "default"}, "spec": {"clusterSet": "default"}});
+    for object in objects
+        .iter()
+        .chain([&set, &bound])
+        .cloned()
+        .chain((1..=12).map(cluster))
+    {
+        assert!(hub.put(object.clone()).is_some(), "{object}");
+    }
+    for kind in Kind::ALL {
+        hub.complete(kind);
+    }
+    let store = hub.store(Settings::default());
+    Scene { hub, store }
+}
+
+impl Scene {
+    fn picture(&self, target: &Target) -> Picture {
+        let found = match target.namespace.as_str() {
+            "" => addon(&self.store, &target.name, &Stopwatch::default(), now()),
+            _ => upgrade(&self.store, target, now()),
+        };
+        found.expect("it is there")
+    }
+
+    fn steer(&self, target: &Target, verb: &Verb) -> Result<Writing, String> {
+        let kind = if target.namespace.is_empty() {
+            Kind::AddOn
+        } else {
+            Kind::Upgrade
+        };
+        let key = ObjectKey::new(kind, target.namespace.as_str(), target.name.as_str());
+        let ask = Steer {
+            verb,
+            object: self.hub.object(&key).expect("it is there"),
+            picture: &self.picture(target),
+            store: &self.store,
+            reason: None,
+        };
+        steer(ask, now()).map_err(|refusal| refusal.to_string())
+    }
+}
+
+fn hub_with_addon(annotations: &Value, good: &str) -> Scene {
+    scene(&[hello(annotations, good), config("old"), config("new")])
+}
+
+fn page(picture: &Picture) -> String {
+    let texts: Vec<String> = status(picture, 100, now()).iter().map(Line::text).collect();
+    let lines: Vec<&str> = texts.iter().map(|text| text.trim_end()).collect();
+    format!("{}\n", lines.join("\n"))
+}
+
+#[test]
+fn an_upgrade_is_shown_in_two_waves_in_the_order_in_which_people_count() {
+    let scene = scene(&[upgrade_of(false)]);
+    let target = Target::upgrade("default", "to-4-12");
+    let picture = scene.picture(&target);
+    expect_test::expect![[r"
+        mcu/default/to-4-12  PROGRESSING  wave 1/5  0 of 12 done · 1 on the way · 11 waiting
+          health  Progressing
+          change  OpenShift 4.12.0
+          ETA     in about 5h (nothing was seen of how long a cluster takes; 1h are assumed of each)
+        ├─ clusters that go first ▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒ 0/1 · mandatory · deadline 3h
+        │     on the way c1
+        └─ the other clusters     ░░░░░░░░░░░░░░░░░░░░ 0/11 · waits · batch 1 of 4 · 3 at once · deadline 3…
+              waiting    c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12
+                         the clusters that go first are not done
+    "]]
+    .assert_eq(&page(&picture));
+    let whole: String = status(&picture, WHOLE, now())
+        .iter()
+        .map(|line| line.text() + "\n")
+        .collect();
+    assert!(
+        !whole.contains('…') && whole.contains("3 at once · deadline 3h"),
+        "{whole}"
+    );
+    let lines = list(&[picture], 60, now());
+    assert!(lines.iter().all(|line| line.width() <= 60));
+    assert_eq!(Rollouts::of(&scene.store).0, [target]);
+}
+
+#[test]
+fn an_upgrade_is_suspended_and_never_put_back() {
+    let target = Target::upgrade("default", "to-4-12");
+    let (goes, rests) = (scene(&[upgrade_of(false)]), scene(&[upgrade_of(true)]));
+    assert_eq!(rests.picture(&target).phase, Phase::Paused);
+    let written = goes.steer(&target, &Verb::Pause(None)).expect("it makes sense");
+    assert_eq!(
+        (&written.body["spec"], written.form),
+        (&json!({"suspend": true}), Form::Apply)
+    );
+    assert_eq!(
+        written.body["metadata"],
+        json!({"name": "to-4-12", "namespace": "default"})
+    );
+    let resumed = rests.steer(&target, &Verb::Resume(None)).expect("it makes sense");
+    assert_eq!(resumed.body["spec"], json!({"suspend": false}));
+    let why = "cannot pause mcu/default/to-4-12: it is suspended already";
+    assert_eq!(
+        rests.steer(&target, &Verb::Pause(None)).map(drop),
+        Err(why.to_owned())
+    );
+    for (verb, why) in [
+        (Verb::Retry, "no cluster has failed"),
+        (Verb::Undo, "a cluster of OpenShift cannot go back"),
+        (Verb::Promote(None), "has no soak"),
+        (Verb::Pause(Some("all".to_owned())), "paused as a whole"),
+    ] {
+        let refused = goes
+            .steer(&target, &verb)
+            .map(drop)
+            .expect_err("it makes no sense");
+        assert!(refused.contains(why), "{refused}");
+    }
+}
+
+#[test]
+fn pauses_of_placements_add_up_and_are_taken_away_one_by_one() {
+    let target = Target::addon("hello");
+    let annotation = |text: &str| json!({"tidegate.io/paused": text});
+    let value = |writing: Writing| writing.body["metadata"]["annotations"]["tidegate.io/paused"].clone();
+    let edge = || Some("edge".to_owned());
+    let one = hub_with_addon(&annotation("default/all"), "old");
+    let both = one.steer(&target, &Verb::Pause(edge())).expect("it makes sense");
+    assert_eq!(value(both), "default/all,default/edge");
+    let both = hub_with_addon(&annotation("default/all, default/edge"), "old");
+    let left = both
+        .steer(&target, &Verb::Resume(edge()))
+        .expect("it makes sense");
+    assert_eq!((left.form, value(left)), (Form::Apply, json!("default/all")));
+    let none = one.steer(&target, &Verb::Resume(None)).expect("it makes sense");
+    assert_eq!((none.form, value(none)), (Form::Merge, Value::Null));
+    let rows = [
+        (Verb::Resume(edge()), "placement default/edge is not paused"),
+        (Verb::Pause(Some("al".to_owned())), "it has no placement \"al\""),
+        (Verb::Promote(None), "no cluster soaks"),
+        (Verb::Retry, "try again by themselves"),
+    ];
+    for (verb, why) in rows {
+        let refused = one
+            .steer(&target, &verb)
+            .map(drop)
+            .expect_err("it makes no sense");
+        assert!(refused.contains(why), "{refused}");
+    }
+}
+
+#[test]
+fn undo_puts_every_place_back_that_names_the_new_object() {
+    let target = Target::addon("hello");
+    let scene = hub_with_addon(&json!({}), "old");
+    let picture = scene.picture(&target);
+    assert_eq!((picture.phase, picture.changes.len()), (Phase::Waiting, 2));
+    let written = scene.steer(&target, &Verb::Undo).expect("it makes sense");
+    let placement = |name: &str| json!({"namespace": "default", "name": name, "configs": [reference("old")]});
+    let expected = json!({"installStrategy": {"placements": [placement("all"), placement("edge")]}});
+    assert_eq!(written.body["spec"], expected);
+    assert_eq!(
+        written.note.as_deref().map(|note| note.contains("other content")),
+        Some(true)
+    );
+    let rows = [
+        ("new", "was edited in place"),
+        ("gone", "does not exist any more"),
+    ];
+    for (good, why) in rows {
+        let scene = hub_with_addon(&json!({}), good);
+        let refused = scene
+            .steer(&target, &Verb::Undo)
+            .map(drop)
+            .expect_err("there is no way back");
+        assert!(refused.contains(why), "{refused}");
+    }
+}
+
+/// An add-on whose placements have `new` as its default, and of which each had another object before.
+fn hub_with_default(goods: [&str; 2]) -> Scene {
+    let mut addon = hello(&json!({}), "old");
+    let named = json!({"namespace": "default", "name": "new"});
+    addon["spec"]["supportedConfigs"][0]["defaultConfig"] = named;
+    for (at, good) in goods.into_iter().enumerate() {
+        let placement = addon["spec"]["installStrategy"]["placements"][at].as_object_mut();
+        placement.expect("a placement").remove("configs");
+        let progression = &mut addon["status"]["installProgressions"][at];
+        progression["configReferences"][0]["lastKnownGoodConfig"]["name"] = json!(good);
+    }
+    scene(&[addon, config("old"), config("older"), config("new")])
+}
+
+#[test]
+fn undo_changes_what_placements_share_only_where_all_of_them_go_back() {
+    let target = Target::addon("hello");
+    let own =
+        |name: &str, good: &str| json!({"namespace": "default", "name": name, "configs": [reference(good)]});
+    let default = json!({"group": GROUP, "resource": "addondeploymentconfigs",
+        "defaultConfig": {"namespace": "default", "name": "old"}});
+    let rows = [
+        (["old", "old"], json!({"supportedConfigs": [default]})),
+        (
+            ["old", "new"],
+            json!({"installStrategy": {"placements": [own("all", "old")]}}),
+        ),
+        (
+            ["new", "old"],
+            json!({"installStrategy": {"placements": [own("edge", "old")]}}),
+        ),
+        (
+            ["old", "older"],
+            json!({"installStrategy": {"placements": [own("all", "old"), own("edge", "older")]}}),
+        ),
+    ];
+    for (goods, expected) in rows {
+        let written = hub_with_default(goods).steer(&target, &Verb::Undo);
+        let written = written.expect("it makes sense");
+        assert_eq!(written.body["spec"], expected, "{goods:?}: {:?}", written.says);
+    }
+}
+
+#[test]
+fn an_earlier_undo_is_repeated_in_the_order_of_the_hub() {
+    let target = Target::addon("hello");
+    for (earlier, now) in [("all", 1), ("edge", 0)] {
+        let mut addon = hello(&json!({}), "old");
+        let key = format!("k:{{\"name\":\"{earlier}\",\"namespace\":\"default\"}}");
+        let owned = json!({".": {}, "f:name": {}, "f:namespace": {}, "f:configs": {}});
+        addon["metadata"]["managedFields"] = json!([{"manager": "tidegate-rollout-undo", "operation": "Apply",
+            "apiVersion": ADDON, "fieldsV1": {"f:spec": {"f:installStrategy": {"f:placements": {key: owned}}}}}]);
+        let placements = &mut addon["spec"]["installStrategy"]["placements"];
+        placements[1 - now]["configs"] = json!([reference("kept")]);
+        let progression = &mut addon["status"]["installProgressions"][1 - now];
+        progression["configReferences"][0]["lastKnownGoodConfig"]["name"] = json!("kept");
+        let scene = scene(&[addon, config("old"), config("new"), config("kept")]);
+        let written = scene.steer(&target, &Verb::Undo).expect("it makes sense");
+        let placements = &written.body["spec"]["installStrategy"]["placements"];
+        let names: Vec<_> = placements
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(|one| &one["name"])
+            .collect();
+        assert_eq!(names, ["all", "edge"], "{placements}");
+        assert_eq!(placements[1 - now]["configs"][0]["name"], "kept", "{placements}");
+        assert_eq!(placements[now]["configs"][0]["name"], "old", "{placements}");
+    }
+}
+
+#[test]
+fn verbs_do_not_change_a_deleting_or_foreign_add_on() {
+    let target = Target::addon("hello");
+    let lifecycle = json!({"addon.open-cluster-management.io/lifecycle": "self"});
+    let scene = hub_with_addon(&lifecycle, "old");
+    assert_eq!(scene.picture(&target).phase, Phase::NotManaged);
+    let refused = scene
+        .steer(&target, &Verb::Pause(None))
+        .map(drop)
+        .expect_err("the verb is rejected");
+    assert!(refused.contains("not managed here"), "{refused}");
+    assert!(!ClusterState::Done.is_trouble() && ClusterState::Failed.is_trouble());
+}
+
+/// An add-on that is to bring `new` to the group `prod` of a placement, and waits there for an approval.
+fn hub_that_asks(annotations: &Value) -> Scene {
+    let mut addon = hello(annotations, "old");
+    let placements = addon.pointer_mut("/spec/installStrategy/placements");
+    placements
+        .and_then(Value::as_array_mut)
+        .expect("a list")
+        .truncate(1);
+    addon["metadata"]["annotations"]["tidegate.io/approval-before"] = "default/all=prod".into();
+    let version = format!("{CLUSTER}/v1beta1");
+    let placement = json!({"apiVersion": version, "kind": "Placement", "metadata": {"name": "all", "namespace": "default"},
+        "spec": {}, "status": {"numberOfSelectedClusters": 2}});
+    let labels = json!({format!("{CLUSTER}/placement"): "all", format!("{CLUSTER}/decision-group-name"): "prod",
+        format!("{CLUSTER}/decision-group-index"): "0"});
+    let decision = json!({"apiVersion": version, "kind": "PlacementDecision",
+        "metadata": {"name": "all-decision-1", "namespace": "default", "labels": labels},
+        "status": {"decisions": [{"clusterName": "c1", "reason": ""}, {"clusterName": "c2", "reason": ""}]}});
+    let has = |cluster: &str| {
+        let old = json!({"group": GROUP, "resource": "addondeploymentconfigs",
+            "desiredConfig": {"namespace": "default", "name": "old", "specHash": "1"},
+            "lastAppliedConfig": {"namespace": "default", "name": "old", "specHash": "1"}});
+        json!({"apiVersion": ADDON, "kind": "ManagedClusterAddOn", "metadata": {"name": "hello", "namespace": cluster,
+            "uid": cluster, "resourceVersion": "1"}, "spec": {}, "status": {"configReferences": [old]}})
+    };
+    scene(&[
+        addon,
+        config("old"),
+        config("new"),
+        placement,
+        decision,
+        has("c1"),
+        has("c2"),
+    ])
+}
+
+const APPROVED: &str = "tidegate.io/approved";
+
+fn approve(placement: Option<&str>, group: Option<&str>, content: Option<&str>) -> Verb {
+    let owned = |text: &str| text.to_owned();
+    Verb::Approve(Approve {
+        placement: placement.map(owned),
+        group: group.map(owned),
+        contents: content.map(owned).into_iter().collect(),
+    })
+}
+
+/// Returns the hash of what waits.
+fn asked(picture: &Picture) -> String {
+    picture.approvals.first().expect("a group waits").hash.clone()
+}
+
+#[test]
+fn a_pending_approval_is_reported_and_approved() {
+    let target = Target::addon("hello");
+    let asks = hub_that_asks(&json!({}));
+    let picture = asks.picture(&target);
+    assert_eq!((picture.phase, picture.eta.is_none()), (Phase::Unapproved, true));
+    let hash = asked(&picture);
+    let entry = format!("default/all/prod={hash}");
+    assert!(page(&picture).contains(&format!("approve {entry} (2 clusters wait)")));
+    for verb in [
+        approve(None, None, None),
+        approve(Some("all"), Some("prod"), Some(&hash)),
+    ] {
+        let written = asks.steer(&target, &verb).expect("it makes sense");
+        assert_eq!(written.body["metadata"]["annotations"][APPROVED], entry.as_str());
+        assert_eq!(written.form, Form::Apply);
+    }
+    let given = hub_that_asks(&json!({APPROVED: entry}));
+    assert!(given.picture(&target).approvals.is_empty());
+}
+
+#[test]
+fn what_does_not_wait_or_is_another_content_is_not_approved() {
+    let target = Target::addon("hello");
+    let asks = hub_that_asks(&json!({}));
+    let entry = format!("default/all/prod={}", asked(&asks.picture(&target)));
+    let given = hub_that_asks(&json!({APPROVED: entry}));
+    let rows = [
+        (
+            &asks,
+            approve(None, Some("canary"), None),
+            "what does is \"default/all/prod\"",
+        ),
+        (
+            &asks,
+            approve(None, None, Some("01234567")),
+            "it waits with another content by now",
+        ),
+        (
+            &asks,
+            Verb::Promote(None),
+            "it waits for an approval: tidegate rollout approve hello",
+        ),
+        (&given, approve(None, None, None), "nothing waits for an approval"),
+    ];
+    for (scene, verb, why) in rows {
+        let refused = scene
+            .steer(&target, &verb)
+            .map(drop)
+            .expect_err("it makes no sense");
+        assert!(refused.contains(why), "{refused}");
+    }
+}
+
+#[test]
+fn what_a_group_was_approved_of_last_stays_and_what_was_before_that_goes() {
+    let target = Target::addon("hello");
+    let (first, last) = ("0".repeat(32), "1".repeat(32));
+    let before =
+        format!("default/all/prod={last},default/all/prod={first},default/edge/prod={first},nonsense");
+    let again = hub_that_asks(&json!({APPROVED: before}));
+    let hash = asked(&again.picture(&target));
+    let written = again.steer(&target, &approve(None, None, None));
+    let written = written.expect("it makes sense");
+    assert_eq!(
+        written.body["metadata"]["annotations"][APPROVED],
+        format!("default/all/prod={hash},default/all/prod={last}"),
+        "entries of a placement that the add-on no longer has are ignored"
+    );
+}
+
+#[test]
+fn what_was_undone_has_stopped_and_can_be_tried_again() {
+    let content = |name: &str, hash: u8| format!("addondeploymentconfigs.{GROUP}/default/{name} {hash}");
+    let said = |kind: &str, message: String| {
+        json!({"type": kind, "status": "True", "reason": "TooManyFailures", "message": message,
+            "lastTransitionTime": "2029-12-31T23:00:00Z"})
+    };
+    let mut object = hello(
+        &json!({"tidegate.io/retried": "default/edge=2020-01-01T00:00:00Z"}),
+        "old",
+    );
+    let failed = format!("{}: 1 failed or late, 0 may; c1 (failed)", content("new", 2));
+    object["status"]["installProgressions"][0]["conditions"] =
+        json!([said("KnownGood", content("old", 1)), said("Undone", failed)]);
+    let placement = json!({"apiVersion": format!("{CLUSTER}/v1beta1"), "kind": "Placement",
+        "metadata": {"name": "all", "namespace": "default"}, "spec": {}, "status": {"numberOfSelectedClusters": 1}});
+    let decision = json!({"apiVersion": format!("{CLUSTER}/v1beta1"), "kind": "PlacementDecision",
+        "metadata": {"name": "all-1", "namespace": "default", "labels": {format!("{CLUSTER}/placement"): "all"}},
+        "status": {"decisions": [{"clusterName": "c1", "reason": ""}]}});
+    let scene = scene(&[object, config("old"), config("new"), placement, decision]);
+    let target = Target::addon("hello");
+    let picture = scene.picture(&target);
+    let told: Vec<(&str, &str)> = picture
+        .undone
+        .iter()
+        .map(|one| (one.placement.as_str(), one.reason))
+        .collect();
+    assert_eq!(
+        (picture.phase, told),
+        (Phase::Stopped, vec![("default/all", "RollingBack")])
+    );
+    let again = scene.steer(&target, &Verb::Retry).expect("it makes sense");
+    assert_eq!(
+        again.body["metadata"]["annotations"]["tidegate.io/retried"],
+        json!("default/edge=2020-01-01T00:00:00Z,default/all=2029-12-31T23:00:01Z")
+    );
+}
