@@ -110,7 +110,7 @@ fn a_missing_program_is_reported_with_the_fix() {
     let told = text(&output);
     assert_eq!(output.status.code(), Some(2), "{told}");
     assert!(
-        told.contains("no-such-program is not there") && told.contains("PATH"),
+        told.contains("no-such-program: not found") && told.contains("PATH"),
         "{told}"
     );
 }

@@ -59,7 +59,7 @@ fn collect(folder: &Path, texts: &mut BTreeMap<String, String>) {
 }
 
 struct Word {
-    word: String,
+    avoided: String,
     allowed: usize,
     instead: String,
 }
@@ -70,7 +70,7 @@ fn words() -> Vec<Word> {
         let mut cells = line.split('\t');
         let mut cell = || cells.next().expect("three columns").to_owned();
         Word {
-            word: cell(),
+            avoided: cell(),
             allowed: cell().parse().expect("a count"),
             instead: cell(),
         }
@@ -100,7 +100,7 @@ fn no_text_has_a_word_that_the_list_avoids() {
         std::fs::read_to_string(repository(LIST)).expect("the list"),
     );
     for Word {
-        word,
+        avoided: word,
         allowed,
         instead,
     } in words()

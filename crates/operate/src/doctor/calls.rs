@@ -461,7 +461,7 @@ fn of_the_gate() -> Vec<Call> {
             OF,
             ("authorization.k8s.io", "subjectaccessreviews"),
             CREATE,
-            "whether the author of a template may give away the roles that it asks for",
+            "whether the author of a template may bind the roles that it requests",
         ),
     ]);
     all
