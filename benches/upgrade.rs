@@ -122,7 +122,7 @@ fn plan_and_check(bencher: divan::Bencher<'_, '_>, clusters: usize) {
     bencher.bench_local(|| {
         let view = world.store.upgrade_view(&owner).expect("the upgrade");
         let made = plan::upgrade::plan(&view, now());
-        assert_eq!(plan::upgrade::check(&view, &made, now()), Vec::<String>::new());
+        assert_eq!(oracle::upgrade::check(&view, &made, now()), Vec::<String>::new());
         made
     });
 }

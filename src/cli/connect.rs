@@ -62,10 +62,7 @@ pub(super) async fn config_of<'a>(place: impl Into<HubPlace<'a>>) -> Result<HubC
     let place = place.into();
     let mut reached = match place.kubeconfig {
         Some(path) => {
-            inspect(path, LARGEST).map_err(|source| CliError::ReadFile {
-                path: path.to_owned(),
-                source,
-            })?;
+            inspect(path, LARGEST).map_err(CliError::reading(path))?;
             let file = Kubeconfig::read_from(path).map_err(unreachable)?;
             of_file(file, place.context, &format!("\"{}\"", path.display())).await?
         }
@@ -232,13 +229,16 @@ fn told(error: Cause, url: &str, origin: &str) -> Cause {
     Box::new(Unreachable::new(url, origin, error.as_ref()))
 }
 
+/// Returns the runtime of a verb that serves or follows.
+pub(super) fn serving_runtime() -> Result<Runtime, CliError> {
+    let built = Builder::new_multi_thread().enable_all().build();
+    built.map_err(CliError::starting("the runtime"))
+}
+
 /// Returns what a verb waits on that asks a hub and ends.
 pub(super) fn runtime() -> Result<Runtime, CliError> {
     let built = Builder::new_current_thread().enable_all().build();
-    built.map_err(|source| CliError::Act {
-        act: "start the runtime",
-        source: source.into(),
-    })
+    built.map_err(CliError::acting("start the runtime"))
 }
 
 /// Resources that are asked for beside those of the kinds that are watched.

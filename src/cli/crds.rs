@@ -92,20 +92,19 @@ fn keep(dir: &Path, files: &[(String, String)]) -> Result<(), CliError> {
     })?;
     for (name, text) in files {
         let path = dir.join(name);
-        write(&path, text, Access::Shared).map_err(|source| CliError::WriteFile { path, source })?;
+        write(&path, text, Access::Shared).map_err(CliError::writing(&path))?;
     }
     Ok(())
 }
 
 /// Asks the hub for its definitions, and refuses one that has some that are not ours.
 fn refuse_known(theirs: &[CustomResourceDefinition], hub: &HubArgs) -> Result<(), CliError> {
-    let failed = |act, source: Box<dyn std::error::Error + Send + Sync>| CliError::Act { act, source };
     let runtime = connect::runtime()?;
     let found = runtime.block_on(async {
         let client = connect::client(connect::config_of(hub).await?)?;
         known(client, theirs)
             .await
-            .map_err(|source| failed("read the hub's definitions", source.into()))
+            .map_err(CliError::acting("read the hub's definitions"))
     })?;
     if found.is_empty() {
         return Ok(());

@@ -2,7 +2,7 @@
 //!
 //! Decides only how a failure reads; never retries.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use kubernetes::field::one_line;
 
@@ -57,14 +57,14 @@ pub enum CliError {
     },
     /// What was asked for cannot be had; the part that looked for it says why in whole words.
     #[error("{0}")]
-    Refused(Box<dyn std::error::Error + Send + Sync>),
+    Refused(Cause),
     /// Something could not be done that everything else needs.
     #[error("cannot {act}")]
     Act {
         /// What: "read the hub", …
         act: &'static str,
         /// Why.
-        source: Box<dyn std::error::Error + Send + Sync>,
+        source: Cause,
     },
     /// A part could not be started.
     #[error("cannot start {part}")]
@@ -72,7 +72,7 @@ pub enum CliError {
         /// Which part: "the hub", "the gate", …
         part: &'static str,
         /// Why.
-        source: Box<dyn std::error::Error + Send + Sync>,
+        source: Cause,
     },
     /// A part failed after it had started.
     #[error("{part} failed")]
@@ -80,7 +80,7 @@ pub enum CliError {
         /// Which part.
         part: &'static str,
         /// Why.
-        source: Box<dyn std::error::Error + Send + Sync>,
+        source: Cause,
     },
     /// Several things are wrong, none of which hides another.
     #[error("{} things are wrong: {}", .0.len(), .0.iter().map(Self::one_line).collect::<Vec<_>>().join("; "))]
@@ -88,6 +88,47 @@ pub enum CliError {
     /// Standard output is gone.
     #[error("cannot print")]
     Print(#[source] std::io::Error),
+}
+
+/// Why something failed, of any type.
+pub(super) type Cause = Box<dyn std::error::Error + Send + Sync>;
+
+/// For `map_err`: what failed is named, and why is the error.
+impl CliError {
+    pub(super) fn acting<E: Into<Cause>>(act: &'static str) -> impl Fn(E) -> Self {
+        move |source| Self::Act {
+            act,
+            source: source.into(),
+        }
+    }
+
+    pub(super) fn starting<E: Into<Cause>>(part: &'static str) -> impl Fn(E) -> Self {
+        move |source| Self::Start {
+            part,
+            source: source.into(),
+        }
+    }
+
+    pub(super) fn serving<E: Into<Cause>>(part: &'static str) -> impl Fn(E) -> Self {
+        move |source| Self::Serve {
+            part,
+            source: source.into(),
+        }
+    }
+
+    pub(super) fn reading(path: &Path) -> impl Fn(std::io::Error) -> Self {
+        move |source| Self::ReadFile {
+            path: path.to_owned(),
+            source,
+        }
+    }
+
+    pub(super) fn writing(path: &Path) -> impl Fn(std::io::Error) -> Self {
+        move |source| Self::WriteFile {
+            path: path.to_owned(),
+            source,
+        }
+    }
 }
 
 impl CliError {

@@ -15,6 +15,7 @@ use super::connect;
 use super::hub::HubPlace;
 use super::print::{complain, print};
 use super::rulebook::left_out_of_backstop;
+use super::words::{Choices, one_of};
 use crate::files::read_text;
 use crate::server::ClientAuthority;
 use admission::BACKSTOP_SINCE_MINOR;
@@ -68,18 +69,18 @@ pub struct InstallArgs {
     #[arg(long, value_name = "FILE")]
     pub ca_bundle: Option<PathBuf>,
     /// What runs: the gate and the controllers, both in one workload, or the gate alone.
-    #[arg(long, value_enum, value_name = "WHAT", default_value_t = WorkloadsArg::Two)]
-    pub workloads: WorkloadsArg,
+    #[arg(long, value_name = "WHAT", default_value = "two", value_parser = one_of(WORKLOADS))]
+    pub workloads: Workloads,
     /// What it has beside; repeatable, or separated by commas.
-    #[arg(long, value_enum, value_name = "PARTS", value_delimiter = ',')]
-    pub with: Vec<ExtraArg>,
+    #[arg(long, value_name = "PARTS", value_delimiter = ',', value_parser = one_of(EXTRAS))]
+    pub with: Vec<Extra>,
     /// Whether the API server is told to ask the gate: with all the rest, not yet, or only that.
-    #[arg(long, value_enum, value_name = "WHETHER", default_value_t = WebhooksArg::With)]
-    pub webhooks: WebhooksArg,
+    #[arg(long, value_name = "WHETHER", default_value = "with", value_parser = one_of(WEBHOOKS))]
+    pub webhooks: Webhooks,
     /// What happens to new and changed specs while no gate answers: `admit` stores them, unless the backstop or the webhook `guard` refuses
     /// them; `refuse` stores none of them.
-    #[arg(long, value_enum, value_name = "WHAT", default_value_t = UnavailableArg::Admit)]
-    pub while_unavailable: UnavailableArg,
+    #[arg(long, value_name = "WHAT", default_value = "admit", value_parser = one_of(UNAVAILABLE))]
+    pub while_unavailable: WhileUnavailable,
     /// Whether the policies that the API server evaluates itself come with the webhooks; a hub before Kubernetes 1.30 does not serve them.
     #[arg(long, value_enum, value_name = "WHETHER", default_value_t = BackstopArg::Auto)]
     pub backstop: BackstopArg,
@@ -87,8 +88,8 @@ pub struct InstallArgs {
     #[arg(long, value_name = "FILE")]
     pub enforcement: Option<PathBuf>,
     /// Whether the definitions of Tidegate's kinds come with it; without them for the way back to an older program.
-    #[arg(long, value_enum, value_name = "WHETHER", default_value_t = DefinitionsArg::With)]
-    pub definitions: DefinitionsArg,
+    #[arg(long, value_name = "WHETHER", default_value = "with", value_parser = one_of(DEFINITIONS))]
+    pub definitions: Definitions,
 }
 
 /// Who makes the gate's certificate.
@@ -100,50 +101,6 @@ pub enum CertifierArg {
     CertManager,
     /// An administrator, who puts it into the Secret `tidegate-tls`.
     Secret,
-}
-
-/// What runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum WorkloadsArg {
-    /// The gate and the controllers, with an account each.
-    Two,
-    /// Both in one, for a small hub: one account has the rights of all parts, and with self-managed certificates as much as the hub.
-    One,
-    /// The gate alone: another manager drives the add-ons.
-    Gate,
-}
-
-/// What an installation has beside.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum ExtraArg {
-    /// Three gates on three nodes, and over zones where there are some.
-    HighAvailability,
-    /// NetworkPolicy: who may speak with whom.
-    NetworkPolicy,
-    /// ServiceMonitor and PrometheusRule for Prometheus' operator, dashboards for Grafana.
-    Monitoring,
-    /// The web page of the controllers, which shows rollouts to users who forward its port and show a token (docs/web.md).
-    WebPage,
-}
-
-/// Whether the API server is told to ask the gate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum WebhooksArg {
-    /// With all the rest.
-    With,
-    /// Not yet.
-    Without,
-    /// That and nothing else: the last step of an installation, and the first to take away.
-    Only,
-}
-
-/// What happens to new and changed specs while no gate answers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum UnavailableArg {
-    /// They are stored, unless the backstop or the webhook `guard` refuses them.
-    Admit,
-    /// They are refused: fail closed.
-    Refuse,
 }
 
 /// Whether the policies that the API server evaluates itself come with the webhooks.
@@ -158,14 +115,78 @@ pub enum BackstopArg {
     Without,
 }
 
-/// Whether the definitions of Tidegate's kinds come with it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum DefinitionsArg {
-    /// They do.
-    With,
-    /// They stay as they are on the hub.
-    Without,
-}
+const WORKLOADS: Choices<Workloads> = &[
+    (
+        "two",
+        "The gate and the controllers, with an account each",
+        Workloads::Two,
+    ),
+    (
+        "one",
+        "Both in one, for a small hub: one account has the rights of all parts, and with self-managed certificates as much as the hub",
+        Workloads::One,
+    ),
+    (
+        "gate",
+        "The gate alone: another manager drives the add-ons",
+        Workloads::Gate,
+    ),
+];
+
+const EXTRAS: Choices<Extra> = &[
+    (
+        "high-availability",
+        "Three gates on three nodes, and over zones where there are some",
+        Extra::HighAvailability,
+    ),
+    (
+        "network-policy",
+        "NetworkPolicy: who may speak with whom",
+        Extra::NetworkPolicy,
+    ),
+    (
+        "monitoring",
+        "ServiceMonitor and PrometheusRule for Prometheus' operator, dashboards for Grafana",
+        Extra::Monitoring,
+    ),
+    (
+        "web-page",
+        "The web page of the controllers, which shows rollouts to users who forward its port and show a token (docs/web.md)",
+        Extra::WebPage,
+    ),
+];
+
+const WEBHOOKS: Choices<Webhooks> = &[
+    ("with", "With all the rest", Webhooks::With),
+    ("without", "Not yet", Webhooks::Without),
+    (
+        "only",
+        "That and nothing else: the last step of an installation, and the first to take away",
+        Webhooks::Only,
+    ),
+];
+
+const UNAVAILABLE: Choices<WhileUnavailable> = &[
+    (
+        "admit",
+        "They are stored, unless the backstop or the webhook `guard` refuses them",
+        WhileUnavailable::Admit,
+    ),
+    (
+        "refuse",
+        "They are refused: fail closed",
+        WhileUnavailable::Refuse,
+    ),
+];
+
+const DEFINITIONS: Choices<Definitions> = &[
+    ("with", "They do", Definitions::With),
+    (
+        "without",
+        "They stay as they are on the hub",
+        Definitions::Without,
+    ),
+];
 
 fn image(text: &str) -> Result<String, String> {
     let is_odd = |byte: u8| !(byte.is_ascii_alphanumeric() || b"./:@_-".contains(&byte));
@@ -174,7 +195,7 @@ fn image(text: &str) -> Result<String, String> {
     if !text.bytes().any(is_odd) && parts.into_iter().all(fits) && !text.contains("..") {
         return Ok(text.to_owned());
     }
-    Err("must be an image with its tag or digest, such as registry.example.com/tidegate:0.1.0".to_owned())
+    Err("must be an image with its tag or digest, such as registry.example.com/tidegate:0.2.0".to_owned())
 }
 
 fn namespace(text: &str) -> Result<String, String> {
@@ -191,10 +212,7 @@ pub(super) fn run(args: &InstallArgs) -> Result<(), CliError> {
     }
     let mut text = String::new();
     for object in objects(&choice).map_err(refused)? {
-        let body = serde_saphyr::to_string(&object).map_err(|source| CliError::Serve {
-            part: "the YAML writer",
-            source: Box::new(source),
-        })?;
+        let body = serde_saphyr::to_string(&object).map_err(CliError::serving("the YAML writer"))?;
         text.push_str("---\n");
         text.push_str(&body);
     }
@@ -233,25 +251,11 @@ fn choice(args: &InstallArgs) -> Result<Choice, CliError> {
         place: if is_made { Place::Own } else { Place::Existing },
         image: args.image.clone(),
         certificates,
-        workloads: match args.workloads {
-            WorkloadsArg::Two => Workloads::Two,
-            WorkloadsArg::One => Workloads::One,
-            WorkloadsArg::Gate => Workloads::Gate,
-        },
-        extras: args.with.iter().map(|with| extra(*with)).collect(),
-        webhooks: match args.webhooks {
-            WebhooksArg::With => Webhooks::With,
-            WebhooksArg::Without => Webhooks::Without,
-            WebhooksArg::Only => Webhooks::Only,
-        },
-        definitions: match args.definitions {
-            DefinitionsArg::With => Definitions::With,
-            DefinitionsArg::Without => Definitions::Without,
-        },
-        while_unavailable: match args.while_unavailable {
-            UnavailableArg::Admit => WhileUnavailable::Admit,
-            UnavailableArg::Refuse => WhileUnavailable::Refuse,
-        },
+        workloads: args.workloads,
+        extras: args.with.iter().copied().collect(),
+        webhooks: args.webhooks,
+        definitions: args.definitions,
+        while_unavailable: args.while_unavailable,
         backstop: backstop(args)?,
     })
 }
@@ -291,21 +295,9 @@ fn is_too_old() -> bool {
     is_too_old
 }
 
-fn extra(with: ExtraArg) -> Extra {
-    match with {
-        ExtraArg::HighAvailability => Extra::HighAvailability,
-        ExtraArg::NetworkPolicy => Extra::NetworkPolicy,
-        ExtraArg::Monitoring => Extra::Monitoring,
-        ExtraArg::WebPage => Extra::WebPage,
-    }
-}
-
 /// Reads the authority that API servers are told of.
 fn authority(path: &Path) -> Result<String, CliError> {
-    let text = read_text(path, LARGEST).map_err(|source| CliError::ReadFile {
-        path: path.to_owned(),
-        source,
-    })?;
+    let text = read_text(path, LARGEST).map_err(CliError::reading(path))?;
     ClientAuthority::from_pem(&text).map_err(|error| CliError::ReadDocument {
         path: path.to_owned(),
         reason: error.to_string(),

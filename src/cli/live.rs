@@ -6,9 +6,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use futures::StreamExt as _;
 use jiff::Timestamp;
 use k8s_openapi::api::coordination::v1::Lease;
-use kube::api::{ApiResource, GroupVersionKind, ListParams};
+use kube::api::{ApiResource, GroupVersionKind};
 use kube::{Api, Client, Discovery};
 use serde_json::Value;
 
@@ -16,7 +17,7 @@ use super::print::complain;
 use super::settings::{BehaviourArgs, ControllerArgs, SettingsArgs, SettingsReading, Words};
 use super::terminal::Progress;
 use super::{CliError, HubArgs, LeasePlace, check, connect};
-use crate::controllers::{one, page};
+use crate::controllers::{one, pages, resource};
 use crate::files;
 use admission::HubDefinitions;
 use api::names::OWN_GROUP;
@@ -26,8 +27,6 @@ use kubernetes::field::Shown;
 use operate::release::{is_alive, is_ours};
 use store::{ConfigLookup, ConfigRef, Event, Fence, Kind, ObservedConfig, Settings, Store, absence};
 
-/// Objects of one page of a list.
-const PAGE: u32 = 500;
 /// The most objects of one kind: a hub with more is too large for one file.
 const MOST: usize = 200_000;
 /// The largest dump, in bytes.
@@ -104,7 +103,7 @@ async fn stored_definitions(client: &Client, names: &BTreeSet<String>) -> Result
                 )));
                 break;
             }
-            Err(error) => return Err(failed("read the hub", error)),
+            Err(error) => return Err(CliError::acting("read the hub")(error)),
         }
     }
     Ok(found)
@@ -142,7 +141,7 @@ fn lease(which: &HubArgs, place: &LeasePlace) -> Result<Option<Value>, CliError>
         let leases: Api<Lease> = Api::namespaced(client, &place.namespace);
         let found = leases.get_opt(&place.name).await.ok().flatten();
         found
-            .map(|lease| serde_json::to_value(lease).map_err(|source| failed("read the hub", source)))
+            .map(|lease| serde_json::to_value(lease).map_err(CliError::acting("read the hub")))
             .transpose()
     })
 }
@@ -236,8 +235,7 @@ async fn hub(client: &Client, told: &(dyn Fn(&str) + Sync)) -> Result<Hub, CliEr
         told(&format!("reading the hub: {}", kind.address().resource));
         let found = list(client, kind).await?;
         // What agents may do is not concluded from objects that the hub does not show.
-        let is_unguessed = kind.is_hub_role() || kind.is_for_registration() || kind == Kind::KeptContent;
-        let is_withheld = found.is_none() && is_unguessed;
+        let is_withheld = found.is_none() && kind.is_never_guessed();
         for object in found.into_iter().flatten() {
             hub.put(object);
         }
@@ -266,36 +264,30 @@ async fn hub(client: &Client, told: &(dyn Fn(&str) + Sync)) -> Result<Hub, CliEr
 
 /// Returns all objects of a kind; nothing when the hub has no such kind, or does not show one that the others can do without.
 async fn list(client: &Client, kind: Kind) -> Result<Option<Vec<Value>>, CliError> {
-    let address = kind.address();
-    let gvk = GroupVersionKind::gvk(address.group, address.version, address.kind);
-    let resource = ApiResource::from_gvk_with_plural(&gvk, address.resource);
-    let selector = kind.selector();
-    let params = ListParams::default().limit(PAGE);
-    let mut params = match &selector {
-        Some(selector) => params.labels(selector),
-        None => params,
-    };
+    let is_absent = |code| code == 404 || (code == 403 && kind.may_be_withheld());
+    all(client, &resource(kind), kind.selector(), is_absent).await
+}
+
+async fn all(
+    client: &Client,
+    resource: &ApiResource,
+    labels: Option<String>,
+    is_absent: impl Fn(u16) -> bool,
+) -> Result<Option<Vec<Value>>, CliError> {
+    let mut pages = pages(client, resource, labels);
     let mut objects = Vec::new();
-    loop {
-        let page = match page(client, &resource, &params).await {
-            Ok(page) => page,
-            Err(kube::Error::Api(status))
-                if status.code == 404 || (status.code == 403 && kind.may_be_withheld()) =>
-            {
-                return Ok(None);
-            }
-            Err(error) => return Err(failed("read the hub", error)),
-        };
-        objects.extend(page.items.into_iter().map(|item| whole(kind, item)));
-        if objects.len() > MOST {
-            let why = format!("more than {MOST} objects of kind {}", address.kind);
-            return Err(failed("read the hub", std::io::Error::other(why)));
+    while let Some(page) = pages.next().await {
+        match page {
+            Ok(page) => objects.extend(page),
+            Err(kube::Error::Api(status)) if is_absent(status.code) => return Ok(None),
+            Err(error) => return Err(CliError::acting("read the hub")(error)),
         }
-        match page.more {
-            Some(token) => params.continue_token = Some(token),
-            None => return Ok(Some(objects)),
+        if objects.len() > MOST {
+            let why = format!("more than {MOST} objects of kind {}", resource.kind);
+            return Err(CliError::acting("read the hub")(std::io::Error::other(why)));
         }
     }
+    Ok(Some(objects))
 }
 
 /// Returns the policies of the hub; none where it has no such kind, or does not show it, as for the gate.
@@ -309,35 +301,8 @@ async fn policies(client: &Client) -> Result<Vec<Value>, CliError> {
 async fn policies_of(client: &Client, group: &str) -> Result<Vec<Value>, CliError> {
     let gvk = GroupVersionKind::gvk(group, VERSION, "AddOnPolicy");
     let resource = ApiResource::from_gvk_with_plural(&gvk, "addonpolicies");
-    let mut params = ListParams::default().limit(PAGE);
-    let mut all = Vec::new();
-    loop {
-        let page = match page(client, &resource, &params).await {
-            Ok(page) => page,
-            Err(kube::Error::Api(status)) if matches!(status.code, 403 | 404) => return Ok(Vec::new()),
-            Err(error) => return Err(failed("read the hub", error)),
-        };
-        for mut policy in page.items {
-            if let Some(fields) = policy.as_object_mut() {
-                fields.insert("apiVersion".to_owned(), Value::from(resource.api_version.clone()));
-                fields.insert("kind".to_owned(), Value::from(resource.kind.clone()));
-            }
-            all.push(policy);
-        }
-        match page.more {
-            Some(token) => params.continue_token = Some(token),
-            None => return Ok(all),
-        }
-    }
-}
-
-/// Items of a list carry no kind of their own.
-fn whole(kind: Kind, mut value: Value) -> Value {
-    if let Some(fields) = value.as_object_mut() {
-        fields.insert("apiVersion".to_owned(), Value::from(kind.api_version()));
-        fields.insert("kind".to_owned(), Value::from(kind.address().kind));
-    }
-    value
+    let found = all(client, &resource, None, |code| matches!(code, 403 | 404)).await;
+    Ok(found?.unwrap_or_default())
 }
 
 /// Reads the configurations of foreign kinds that specs refer to; returns the names of their definitions. One that may not be read
@@ -382,7 +347,7 @@ async fn served(client: &Client) -> Result<Served, CliError> {
     let discovery = Discovery::new(client.clone())
         .run()
         .await
-        .map_err(|error| failed("read the hub", error))?;
+        .map_err(CliError::acting("read the hub"))?;
     let groups = discovery.groups();
     Ok(groups
         .flat_map(kube::discovery::ApiGroup::resources_by_stability)
@@ -409,13 +374,6 @@ async fn look(
         Ok(Some(object)) => Ok(Some(ConfigLookup::Exists(ObservedConfig::of(&object)))),
         Ok(None) => Ok(Some(ConfigLookup::Absent(absence(config, namespaced)))),
         Err(kube::Error::Api(status)) if status.code == 403 => Ok(None),
-        Err(error) => Err(failed("read the hub", error)),
-    }
-}
-
-fn failed(act: &'static str, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> CliError {
-    CliError::Act {
-        act,
-        source: source.into(),
+        Err(error) => Err(CliError::acting("read the hub")(error)),
     }
 }

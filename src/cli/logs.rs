@@ -135,10 +135,7 @@ pub(super) fn start(args: LogArgs, usual: Usual) -> Result<(LogFormat, LogWriter
         LogFormat::Text => LogForm::Text,
     };
     let filter = filter(log_level, std::env::var(FILTER).ok(), &usual.filter());
-    let writer = telemetry::start_logs(&filter, form).map_err(|source| CliError::Start {
-        part: "logs",
-        source: Box::new(source),
-    })?;
+    let writer = telemetry::start_logs(&filter, form).map_err(CliError::starting("logs"))?;
     Ok((log_format, writer))
 }
 

@@ -53,4 +53,4 @@ pub use definitions::{ApplyArgs, DefinitionsArgs, DefinitionsCommand, Definition
 #[cfg(feature = "dev")]
 pub use dev::{DevArgs, DevCommand};
 pub use release::{AdoptArgs, ReleaseArgs};
-pub use serve::{CertificatesArg, DoorArgs, ServeArgs, TraceArgs};
+pub use serve::{CertificatesArg, EndpointArgs, ServeArgs, TraceArgs};

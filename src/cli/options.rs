@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::Args;
 use kubernetes::names::{is_dns1123_label, is_dns1123_subdomain};
 
-use super::words::{LeasePlace, lease, length};
+use super::words::{Choices, LeasePlace, lease, length, one_of};
 use crate::controllers::TideOptions;
 use admission::BlastRadius;
 use model::{HubNamespaces, ReservedSigner, ReservedSigners};
@@ -132,15 +132,6 @@ fn account(text: &str) -> Result<Name, String> {
     }
 }
 
-/// The words of the `Progressing` condition.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Reasons {
-    /// `Installing`, `InstallSucceed`, `Upgrading`, …
-    Lifecycle,
-    /// `Progressing`, `Completed`, `Failed`, as current OCM writes them.
-    Ocm,
-}
-
 /// How the controllers behave, whatever hub they drive.
 #[derive(Args, Clone, Debug)]
 pub struct TideArgs {
@@ -149,14 +140,14 @@ pub struct TideArgs {
     /// `ocm` writes what OCM's own manager writes, and chooses `--progressing-reasons ocm`, `--failures deadline`,
     /// `--empty-lifecycle self`, `--cluster-configs at-once`, `--agent-groups stock` and `--discovery-labels off`, unless they
     /// are given.
-    #[arg(long, value_enum, value_name = "WHOSE", default_value_t = CompatArg::Tidegate)]
-    pub compat: CompatArg,
+    #[arg(long, value_name = "WHOSE", default_value = "tidegate", value_parser = one_of(COMPAT))]
+    pub compat: Compat,
     /// What counts as a failure in a rollout: `health` (default) or, as OCM has it, `deadline`.
-    #[arg(long, value_enum, value_name = "WHAT")]
-    pub failures: Option<FailuresArg>,
+    #[arg(long, value_name = "WHAT", value_parser = one_of(FAILURES))]
+    pub failures: Option<Failures>,
     /// Words of the `Progressing` condition: `lifecycle` (default) or `ocm`.
-    #[arg(long, value_enum, value_name = "WORDS")]
-    pub progressing_reasons: Option<Reasons>,
+    #[arg(long, value_name = "WORDS", value_parser = one_of(REASONS))]
+    pub progressing_reasons: Option<Vocabulary>,
     /// How long an add-on stays on a cluster that nothing selects any more, for instance `10s` or `2m`; 0 removes it at once.
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = length)]
     pub decision_grace: Duration,
@@ -165,12 +156,12 @@ pub struct TideArgs {
     #[arg(long, value_name = "BUDGET", default_value = "20,10%", value_parser = removal_budget)]
     pub removal_budget: RemovalBudget,
     /// What a ClusterManagementAddOn means whose lifecycle annotation is there, but empty: `managed` (default) or `self`.
-    #[arg(long, value_enum, value_name = "WHO")]
-    pub empty_lifecycle: Option<EmptyMeans>,
+    #[arg(long, value_name = "WHO", value_parser = one_of(EMPTY_LIFECYCLE))]
+    pub empty_lifecycle: Option<EmptyLifecycle>,
     /// Which ClusterManagementAddOns are managed: all that do not manage themselves, or only those with the annotation
     /// `addon.open-cluster-management.io/lifecycle: tidegate`, beside another manager that has the others.
-    #[arg(long, value_enum, value_name = "WHICH", default_value_t = Manage::All)]
-    pub manage: Manage,
+    #[arg(long, value_name = "WHICH", default_value = "all", value_parser = one_of(MANAGE))]
+    pub manage: Managing,
     /// Namespace of the secrets of custom signers for which a template names none.
     #[arg(long, value_name = "NAMESPACE", default_value = "open-cluster-management-hub")]
     pub signing_namespace: String,
@@ -178,11 +169,11 @@ pub struct TideArgs {
     #[arg(long, value_name = "NAMESPACE/NAME", default_value = "open-cluster-management-hub/grpc-server-sa", value_parser = account)]
     pub grpc_server_account: Name,
     /// How an edit of a configuration that a ManagedClusterAddOn refers to by itself travels: `at-once` (default) or `rollout`.
-    #[arg(long, value_enum, value_name = "HOW")]
-    pub cluster_configs: Option<ClusterConfigsArg>,
+    #[arg(long, value_name = "HOW", value_parser = one_of(CLUSTER_CONFIGS))]
+    pub cluster_configs: Option<ClusterConfigs>,
     /// To whom the permissions of an add-on's agent are given, beside its user: `cluster` (default) or `stock`.
-    #[arg(long, value_enum, value_name = "WHOSE")]
-    pub agent_groups: Option<AgentGroupsArg>,
+    #[arg(long, value_name = "WHOSE", value_parser = one_of(AGENT_GROUPS))]
+    pub agent_groups: Option<AgentGroups>,
     /// How long an agent may be unavailable after a change until that counts as a failure, for instance `30s` or `2m`.
     #[arg(long, value_name = "DURATION", default_value = "2m", value_parser = length)]
     pub startup_time: Duration,
@@ -190,86 +181,110 @@ pub struct TideArgs {
     #[arg(long, value_name = "TIME", default_value = "10m", value_parser = hook_timeout)]
     pub hook_timeout: HookTimeout,
     /// What happens to an add-on whose pre-delete hooks have not completed in time.
-    #[arg(long, value_enum, value_name = "POLICY", default_value_t = AfterHooks::Release)]
-    pub hook_timeout_policy: AfterHooks,
+    #[arg(long, value_name = "POLICY", default_value = "release", value_parser = one_of(AFTER_HOOKS))]
+    pub hook_timeout_policy: TimeoutPolicy,
     /// Whether clusters are labelled with their add-ons, `feature.open-cluster-management.io/addon-<name>`: `on` (default) or `off`.
     /// `serve` takes `off` for the default where the hub serves `operator.open-cluster-management.io`: OCM's registration controller labels them there.
-    #[arg(long, value_enum, value_name = "SWITCH")]
-    pub discovery_labels: Option<Switch>,
+    #[arg(long, value_name = "SWITCH", value_parser = one_of(DISCOVERY_LABELS))]
+    pub discovery_labels: Option<DiscoveryLabels>,
 }
 
-/// Whose words and rules the statuses follow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum CompatArg {
-    /// This program's own, which tell more.
-    Tidegate,
-    /// Those of OCM's add-on manager, to the letter.
-    Ocm,
-}
+const COMPAT: Choices<Compat> = &[
+    (
+        "tidegate",
+        "This program's own, which tell more",
+        Compat::Tidegate,
+    ),
+    ("ocm", "Those of OCM's add-on manager, to the letter", Compat::Ocm),
+];
 
-/// What counts as a failure in a rollout.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum FailuresArg {
-    /// Works that cannot be applied, agents that call themselves degraded, and agents that stay unavailable.
-    Health,
-    /// Only that progressDeadline has passed.
-    Deadline,
-}
+const FAILURES: Choices<Failures> = &[
+    (
+        "health",
+        "Works that cannot be applied, agents that call themselves degraded, and agents that stay unavailable",
+        Failures::Health,
+    ),
+    (
+        "deadline",
+        "Only that progressDeadline has passed",
+        Failures::Deadline,
+    ),
+];
 
-/// Which add-ons are managed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Manage {
-    /// All that do not manage themselves.
-    All,
-    /// Only those that are marked for Tidegate.
-    Marked,
-}
+const REASONS: Choices<Vocabulary> = &[
+    (
+        "lifecycle",
+        "`Installing`, `InstallSucceed`, `Upgrading`, …",
+        Vocabulary::Lifecycle,
+    ),
+    (
+        "ocm",
+        "`Progressing`, `Completed`, `Failed`, as current OCM writes them",
+        Vocabulary::Ocm,
+    ),
+];
 
-/// What an empty lifecycle annotation means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum EmptyMeans {
-    /// The hub manages the add-on, as if there were no annotation.
-    Managed,
-    /// The add-on manages itself, as current OCM reads it.
-    #[value(name = "self")]
-    Own,
-}
+pub(super) const MANAGE: Choices<Managing> = &[
+    ("all", "All that do not manage themselves", Managing::All),
+    (
+        "marked",
+        "Only those that are marked for Tidegate",
+        Managing::Marked,
+    ),
+];
 
-/// How an edit of a cluster's own configuration travels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum ClusterConfigsArg {
-    /// To all its clusters at once, whatever the rollout strategy is, as OCM does.
-    AtOnce,
-    /// By the rollout strategy of the cluster's placement.
-    Rollout,
-}
+const EMPTY_LIFECYCLE: Choices<EmptyLifecycle> = &[
+    (
+        "managed",
+        "The hub manages the add-on, as if there were no annotation",
+        EmptyLifecycle::Managed,
+    ),
+    (
+        "self",
+        "The add-on manages itself, as current OCM reads it",
+        EmptyLifecycle::Own,
+    ),
+];
 
-/// To whom the permissions of an add-on's agent are given, beside its user.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum AgentGroupsArg {
-    /// To the group of the add-on on the agent's cluster.
-    Cluster,
-    /// Also to the group of the add-on on all clusters, as OCM does: each of its agents may then do what any of them may.
-    Stock,
-}
+const CLUSTER_CONFIGS: Choices<ClusterConfigs> = &[
+    (
+        "at-once",
+        "To all its clusters at once, whatever the rollout strategy is, as OCM does",
+        ClusterConfigs::AtOnce,
+    ),
+    (
+        "rollout",
+        "By the rollout strategy of the cluster's placement",
+        ClusterConfigs::Rollout,
+    ),
+];
 
-/// What happens to an add-on whose pre-delete hooks have not completed in time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum AfterHooks {
-    /// It goes without them.
-    Release,
-    /// It stays until they complete or are skipped.
-    Block,
-}
+const AGENT_GROUPS: Choices<AgentGroups> = &[
+    (
+        "cluster",
+        "To the group of the add-on on the agent's cluster",
+        AgentGroups::Cluster,
+    ),
+    (
+        "stock",
+        "Also to the group of the add-on on all clusters, as OCM does: each of its agents may then do what any of them may",
+        AgentGroups::Stock,
+    ),
+];
 
-/// Whether something is done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Switch {
-    /// It is.
-    On,
-    /// It is not.
-    Off,
-}
+const AFTER_HOOKS: Choices<TimeoutPolicy> = &[
+    ("release", "It goes without them", TimeoutPolicy::Release),
+    (
+        "block",
+        "It stays until they complete or are skipped",
+        TimeoutPolicy::Block,
+    ),
+];
+
+const DISCOVERY_LABELS: Choices<DiscoveryLabels> = &[
+    ("on", "It is", DiscoveryLabels::On),
+    ("off", "It is not", DiscoveryLabels::Off),
+];
 
 fn removal_budget(text: &str) -> Result<RemovalBudget, String> {
     RemovalBudget::parse(text).ok_or_else(|| "write for instance 50, 5%, 20,10% or unlimited".to_owned())
@@ -282,47 +297,16 @@ fn hook_timeout(text: &str) -> Result<HookTimeout, String> {
 impl TideArgs {
     /// What follows from `--compat`, and what is given beside it, which wins.
     fn chosen(&self) -> Settings {
-        let mut chosen = Settings::of(match self.compat {
-            CompatArg::Tidegate => Compat::Tidegate,
-            CompatArg::Ocm => Compat::Ocm,
-        });
-        if let Some(failures) = self.failures {
-            chosen.failures = match failures {
-                FailuresArg::Health => Failures::Health,
-                FailuresArg::Deadline => Failures::Deadline,
-            };
+        let chosen = Settings::of(self.compat);
+        Settings {
+            failures: self.failures.unwrap_or(chosen.failures),
+            reasons: self.progressing_reasons.unwrap_or(chosen.reasons),
+            empty_lifecycle: self.empty_lifecycle.unwrap_or(chosen.empty_lifecycle),
+            cluster_configs: self.cluster_configs.unwrap_or(chosen.cluster_configs),
+            agent_groups: self.agent_groups.unwrap_or(chosen.agent_groups),
+            discovery_labels: self.discovery_labels.unwrap_or(chosen.discovery_labels),
+            ..chosen
         }
-        if let Some(reasons) = self.progressing_reasons {
-            chosen.reasons = match reasons {
-                Reasons::Lifecycle => Vocabulary::Lifecycle,
-                Reasons::Ocm => Vocabulary::Ocm,
-            };
-        }
-        if let Some(empty) = self.empty_lifecycle {
-            chosen.empty_lifecycle = match empty {
-                EmptyMeans::Managed => EmptyLifecycle::Managed,
-                EmptyMeans::Own => EmptyLifecycle::Own,
-            };
-        }
-        if let Some(configs) = self.cluster_configs {
-            chosen.cluster_configs = match configs {
-                ClusterConfigsArg::AtOnce => ClusterConfigs::AtOnce,
-                ClusterConfigsArg::Rollout => ClusterConfigs::Rollout,
-            };
-        }
-        if let Some(groups) = self.agent_groups {
-            chosen.agent_groups = match groups {
-                AgentGroupsArg::Cluster => AgentGroups::Cluster,
-                AgentGroupsArg::Stock => AgentGroups::Stock,
-            };
-        }
-        if let Some(labels) = self.discovery_labels {
-            chosen.discovery_labels = match labels {
-                Switch::On => DiscoveryLabels::On,
-                Switch::Off => DiscoveryLabels::Off,
-            };
-        }
-        chosen
     }
 }
 
@@ -331,16 +315,10 @@ impl From<&TideArgs> for TideOptions {
         Self {
             settings: Settings {
                 hook_timeout: args.hook_timeout,
-                hook_timeout_policy: match args.hook_timeout_policy {
-                    AfterHooks::Release => TimeoutPolicy::Release,
-                    AfterHooks::Block => TimeoutPolicy::Block,
-                },
+                hook_timeout_policy: args.hook_timeout_policy,
                 decision_grace: args.decision_grace,
                 arrival_grace: Settings::default().arrival_grace,
-                managing: match args.manage {
-                    Manage::All => Managing::All,
-                    Manage::Marked => Managing::Marked,
-                },
+                managing: args.manage,
                 grpc_server: args.grpc_server_account.clone(),
                 startup: args.startup_time,
                 fence: Fence::default(),

@@ -45,10 +45,7 @@ fn webhooks(args: &ReferenceArgs) -> Result<String, CliError> {
         admission::configurations(&endpoint, None)
     };
     if let Some(file) = &args.path_secret {
-        let secrets = secrets(file).map_err(|source| CliError::Start {
-            part: "the webhooks",
-            source: Box::new(source),
-        })?;
+        let secrets = secrets(file).map_err(CliError::starting("the webhooks"))?;
         for configuration in &mut configurations {
             end_paths(configuration, secrets.first());
         }
@@ -69,10 +66,7 @@ fn backstop(args: &ReferenceArgs) -> Result<String, CliError> {
 fn documents(objects: &[Value], file: &str) -> Result<String, CliError> {
     let mut text = String::new();
     for object in objects {
-        let body = serde_saphyr::to_string(object).map_err(|error| CliError::Serve {
-            part: "the YAML writer",
-            source: Box::new(error),
-        })?;
+        let body = serde_saphyr::to_string(object).map_err(CliError::serving("the YAML writer"))?;
         text.push_str("---\n# Generated from crates/admission/src/");
         text.push_str(file);
         text.push_str(".rs; change that instead.\n");

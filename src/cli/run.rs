@@ -30,7 +30,7 @@ pub fn run() -> ExitCode {
         Ok(matches) => matches,
         Err(error) => return misused(&error),
     };
-    if let Some(words) = matches.subcommand_matches("serve").and_then(serve::nonsense) {
+    if let Some(words) = matches.subcommand_matches("serve").and_then(serve::contradiction) {
         return misused(&Cli::command().error(ErrorKind::ArgumentConflict, words));
     }
     let cli = match Cli::from_arg_matches(&matches) {

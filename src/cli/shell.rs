@@ -53,7 +53,7 @@ pub(super) fn man(args: &ManArgs) -> Result<(), CliError> {
     for (name, command) in pages {
         let path = dir.join(format!("{name}.1"));
         let text = page(command)?;
-        write(&path, &text, Access::Shared).map_err(|source| CliError::WriteFile { path, source })?;
+        write(&path, &text, Access::Shared).map_err(CliError::writing(&path))?;
     }
     Ok(())
 }

@@ -16,12 +16,7 @@ pub(super) struct End {
 
 /// Begins to listen, so that a signal during start-up is not lost. Must be called inside of a tokio runtime.
 pub(super) fn end_requested() -> Result<End, CliError> {
-    let listen = |kind| {
-        signal(kind).map_err(|source| CliError::Start {
-            part: "the signal listener",
-            source: Box::new(source),
-        })
-    };
+    let listen = |kind| signal(kind).map_err(CliError::starting("the signal listener"));
     Ok(End {
         interrupt: listen(SignalKind::interrupt())?,
         terminate: listen(SignalKind::terminate())?,

@@ -44,9 +44,6 @@ pub(super) fn run(args: &SnapshotArgs) -> Result<(), CliError> {
     let text = Shown::json(&redacted.render());
     match &args.output {
         None => print(&text),
-        Some(path) => write(path, text.as_str(), Access::Private).map_err(|source| CliError::WriteFile {
-            path: path.clone(),
-            source,
-        }),
+        Some(path) => write(path, text.as_str(), Access::Private).map_err(CliError::writing(path)),
     }
 }

@@ -65,11 +65,12 @@ fn of_upgrade(
     hub: &Hub,
     settings: Settings,
     now: Timestamp,
-    asked: (&str, Option<&str>),
+    name: &str,
+    cluster: Option<&str>,
     output: OutputFormat,
     listing: Listing,
 ) -> Result<ExitCode, CliError> {
-    let answer = insight::why::why_upgrade(hub, settings, asked, now)
+    let answer = insight::why::why_upgrade(hub, settings, name, cluster, now)
         .map_err(|error| CliError::Refused(Box::new(error)))?;
     match output {
         OutputFormat::Text => print(&Shown::page(&insight::why::upgrade_text(&answer, listing)))?,
@@ -95,12 +96,13 @@ pub(super) fn run(args: &WhyArgs) -> Result<ExitCode, CliError> {
             &hub,
             settings,
             now,
-            (upgrade, cluster),
+            upgrade,
+            cluster,
             args.output,
             listing(args.all),
         );
     }
-    let answer = insight::why::why(&hub, settings, (&args.addon, cluster), now)
+    let answer = insight::why::why(&hub, settings, &args.addon, cluster, now)
         .map_err(|error| CliError::Refused(Box::new(error)))?;
     match args.output {
         OutputFormat::Text => print_folded(

@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use kubernetes::duration::GoDuration;
 
 /// Where something with a namespace lies: a Lease, a Secret, an account.
@@ -31,4 +32,20 @@ pub(super) fn lease(text: &str) -> Result<LeasePlace, String> {
 pub(super) fn length(text: &str) -> Result<Duration, String> {
     let read = GoDuration::parse(text).ok().and_then(GoDuration::length);
     read.ok_or_else(|| "must be a length of time, such as 10s, 1m30s or 0".to_owned())
+}
+
+/// The words of a flag, each with its help and its value.
+pub(super) type Choices<T> = &'static [(&'static str, &'static str, T)];
+
+/// Returns the parser of a flag that takes one of some words.
+pub(super) fn one_of<T: Clone + Send + Sync + 'static>(all: Choices<T>) -> impl TypedValueParser<Value = T> {
+    let words = all
+        .iter()
+        .map(|(word, help, _)| PossibleValue::new(*word).help(*help));
+    PossibleValuesParser::new(words).try_map(move |given| {
+        let found = all.iter().find(|(word, ..)| *word == given);
+        found
+            .map(|(.., value)| value.clone())
+            .ok_or("must be one of the words")
+    })
 }

@@ -28,6 +28,7 @@ pub use policies::{PolicyDocuments, PolicyTells, PolicyWatch};
 pub use record_keys::{KeyFollower, KeySecret, KeyState, SharedKeys, own_keys, secret_keys};
 pub use runtime::event_budget::EventBudget;
 pub use runtime::event_recorder::EventRecorder;
-pub use runtime::pages::{Page, one, page};
+pub use runtime::pages::{one, pages};
+pub use runtime::raw::resource;
 pub use tide::{Part, Progress, StartError, Tide, TideOptions};
 pub use webhook_watch::watch_webhooks;

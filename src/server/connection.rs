@@ -1,6 +1,6 @@
 //! One connection, from the handshake to its end.
 //!
-//! Decides which HTTP a caller speaks (what ALPN settled) and when it is hung up on. Never looks into a request.
+//! Decides which version of HTTP a client speaks (by ALPN) and when its connection is closed. Never looks into a request.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -22,14 +22,13 @@ use tower::ServiceExt as _;
 use tracing::debug;
 
 use super::callers::Callers;
-use super::header_timeout::{HeadDeadline, HeadSignal};
+use super::client_stream::ClientStream;
+use super::connection_limit::ConnectionSlot;
+use super::connection_state::{Connection, Overdue};
 use super::health::Health;
 use super::limits::Limits;
-use super::outbound::Outbound;
-use super::peer::{Life, Overdue};
-use super::places::Place;
-use super::review_deadline::HeadArrived;
-use super::watched::Watched;
+use super::request::HeadArrived;
+use super::response_body::ResponseBody;
 use crate::telemetry::{Closed, Metrics};
 
 const H2_STREAMS: u32 = 250;
@@ -56,24 +55,30 @@ pub(super) struct ConnectionContext {
 }
 
 /// Serves one connection until it ends; a caller's misbehaviour ends it and nothing else.
-pub(super) async fn serve(hall: ConnectionContext, tcp: TcpStream, place: Place) {
-    let life = Arc::clone(place.life());
+pub(super) async fn serve(context: ConnectionContext, tcp: TcpStream, slot: ConnectionSlot) {
+    let conn = Arc::clone(slot.conn());
     let _undelayed = tcp.set_nodelay(true);
-    let Some(tls) = shaken(&hall, &life, tcp).await else {
+    let Some(tls) = handshake(&context, &conn, tcp).await else {
         return;
     };
     let h2 = tls.get_ref().1.alpn_protocol() == Some(b"h2");
-    let tls = Watched::new(tls, Arc::clone(&life), hall.metrics.clone(), h2, hall.limits);
-    let signal = HeadSignal::default();
-    let io = TokioIo::new(HeadDeadline::new(tls, signal.clone(), hall.limits.head));
-    let (router, asked, health) = (hall.router.clone(), Arc::clone(&life), hall.health.clone());
-    let limits = hall.limits;
+    let tls = ClientStream::new(
+        tls,
+        Arc::clone(&conn),
+        context.metrics.clone(),
+        h2,
+        context.limits,
+    );
+    let signal = tls.heads();
+    let io = TokioIo::new(tls);
+    let (router, tracked, health) = (context.router.clone(), Arc::clone(&conn), context.health.clone());
+    let limits = context.limits;
     let service = service_fn(move |mut request: hyper::Request<Incoming>| {
-        let (router, signal, life) = (router.clone(), signal.clone(), Arc::clone(&asked));
-        let parts = !h2 && health.is_draining();
+        let (router, signal, conn) = (router.clone(), signal.clone(), Arc::clone(&tracked));
+        let closes = !h2 && health.is_draining();
         let arrived = Instant::now();
-        let asking = life.request(arrived);
-        request.extensions_mut().insert(Arc::clone(&life));
+        let in_flight = conn.request(arrived);
+        request.extensions_mut().insert(Arc::clone(&conn));
         request.extensions_mut().insert(HeadArrived(arrived));
         async move {
             if h2 {
@@ -86,9 +91,10 @@ pub(super) async fn serve(hall: ConnectionContext, tcp: TcpStream, place: Place)
             if !h2 {
                 signal.answered();
             }
-            let response = response.map(|response| parting(response, parts));
-            let response = response.map(|response| response.map(|body| Outbound::new(body, life, &limits)));
-            drop(asking);
+            let response = response.map(|response| closing_after(response, closes));
+            let response =
+                response.map(|response| response.map(|body| ResponseBody::new(body, conn, &limits)));
+            drop(in_flight);
             response
         }
     });
@@ -103,37 +109,41 @@ pub(super) async fn serve(hall: ConnectionContext, tcp: TcpStream, place: Place)
             .max_send_buf_size(H2_SEND_BUFFER)
             .keep_alive_interval(H2_PING);
         let connection = std::pin::pin!(builder.serve_connection(io, service));
-        until_it_ends(&hall, &life, connection, http2::Connection::graceful_shutdown).await;
+        drive(&context, &conn, connection, http2::Connection::graceful_shutdown).await;
     } else {
         let mut builder = http1::Builder::new();
         builder
             .timer(TokioTimer::new())
             .max_buf_size(H1_BUFFER)
-            .header_read_timeout(hall.limits.idle);
+            .header_read_timeout(context.limits.idle);
         let connection = std::pin::pin!(builder.serve_connection(io, service));
-        until_it_ends(&hall, &life, connection, http1::Connection::graceful_shutdown).await;
+        drive(&context, &conn, connection, http1::Connection::graceful_shutdown).await;
     }
 }
 
-/// Tells a caller on HTTP/1.1 to come again by another connection, from the moment on when the gate is to end: a caller that
-/// learns of it only when the connection breaks has a question under way then. HTTP/2 has GOAWAY for it.
-fn parting<B>(mut response: hyper::Response<B>, parts: bool) -> hyper::Response<B> {
-    if parts {
+/// Adds `Connection: close` while the server drains: a client on HTTP/1.1 that learns of the end only when the connection breaks has
+/// a request in flight then. HTTP/2 has GOAWAY for it.
+fn closing_after<B>(mut response: hyper::Response<B>, closes: bool) -> hyper::Response<B> {
+    if closes {
         let close = HeaderValue::from_static("close");
         response.headers_mut().insert(CONNECTION, close);
     }
     response
 }
 
-/// Shakes hands, and looks at the certificate that the caller has shown if it had to.
-async fn shaken(hall: &ConnectionContext, life: &Life, tcp: TcpStream) -> Option<TlsStream<TcpStream>> {
-    let acceptor = TlsAcceptor::from(hall.tls.load_full());
+/// Does the TLS handshake, and checks the name in the certificate of a client that had to show one.
+async fn handshake(
+    context: &ConnectionContext,
+    conn: &Connection,
+    tcp: TcpStream,
+) -> Option<TlsStream<TcpStream>> {
+    let acceptor = TlsAcceptor::from(context.tls.load_full());
     let accepted = tokio::select! {
-        accepted = tokio::time::timeout(hall.limits.handshake, acceptor.accept(tcp)) => accepted,
-        () = life.leave.cancelled() => return None,
+        accepted = tokio::time::timeout(context.limits.handshake, acceptor.accept(tcp)) => accepted,
+        () = conn.leave.cancelled() => return None,
     };
     let refuses = |reason| {
-        hall.metrics.door().closes(reason);
+        context.metrics.door().closes(reason);
         None
     };
     let tls = match accepted {
@@ -148,26 +158,26 @@ async fn shaken(hall: &ConnectionContext, life: &Life, tcp: TcpStream) -> Option
         }
     };
     if let Some(certificate) = tls.get_ref().1.peer_certificates().and_then(<[_]>::first) {
-        if !Callers::allow(&hall.names, certificate) {
+        if !Callers::allow(&context.names, certificate) {
             debug!("the caller's certificate has none of the names that may ask");
             return refuses(Closed::WrongName);
         }
-        life.is_known();
+        conn.mark_known();
     }
-    life.shaken(Instant::now());
+    conn.handshake_done(Instant::now());
     Some(tls)
 }
 
-/// Drives a connection, and ends it when it is time: after a word to the caller, unless the caller does not take its answers.
-async fn until_it_ends<C>(
-    hall: &ConnectionContext,
-    life: &Life,
+/// Drives a connection, and ends it when it is time: gracefully, unless the client does not take its responses.
+async fn drive<C>(
+    context: &ConnectionContext,
+    conn: &Connection,
     mut connection: Pin<&mut C>,
     shut: impl Fn(Pin<&mut C>),
 ) where
     C: Future<Output = hyper::Result<()>>,
 {
-    let mut look = tokio::time::interval(hall.limits.look_every());
+    let mut look = tokio::time::interval(context.limits.look_every());
     look.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     let (mut closing, mut leaving) = (false, false);
     let mut until: Option<Instant> = None;
@@ -179,12 +189,12 @@ async fn until_it_ends<C>(
                 }
                 return;
             }
-            () = hall.closing.cancelled(), if !closing => {
+            () = context.closing.cancelled(), if !closing => {
                 closing = true;
                 shut(connection.as_mut());
                 continue;
             }
-            () = life.leave.cancelled(), if !leaving => {
+            () = conn.leave.cancelled(), if !leaving => {
                 leaving = true;
                 until = Some(Instant::now() + GOODBYE);
                 shut(connection.as_mut());
@@ -193,11 +203,11 @@ async fn until_it_ends<C>(
             now = look.tick() => now,
             () = past(until) => return,
         };
-        match life.overdue(&hall.limits, now) {
-            Some(Overdue::Cut) => return hall.metrics.door().closes(Closed::SlowReader),
+        match conn.overdue(&context.limits, now) {
+            Some(Overdue::Cut) => return context.metrics.door().closes(Closed::SlowReader),
             Some(Overdue::Leave) if until.is_none() => {
-                hall.metrics.door().closes(Closed::Rested);
-                until = Some(now + hall.limits.write);
+                context.metrics.door().closes(Closed::Rested);
+                until = Some(now + context.limits.write);
                 shut(connection.as_mut());
             }
             Some(Overdue::Leave) | None => {}

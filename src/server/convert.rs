@@ -1,22 +1,25 @@
 //! `/convert`: objects in the other version.
 //!
 //! Decides how large a review may be and how many are converted at once, in turns by address; what becomes of an object
-//! `conversion` says. Asks no hub and needs no fact, so that it answers before anything else of this program is ready: a hub whose conversions wait for its own
+//! `api::conversion` says. Asks no hub and needs no fact, so that it answers before anything else of this program is ready: a hub whose conversions wait for its own
 //! controllers would never start.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{Request, Response, StatusCode};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinError;
+use tokio::time::timeout;
 
-use super::body::{self, Broken};
+use super::connection_state::Peer;
 use super::limits::Limits;
-use super::peer::Peer;
-use super::routes::{AppState, admitted, busy, is_json, json, plain};
-use super::turns::Turns;
+use super::request::{self, Unread};
+use super::responses::{busy, is_json, json, plain};
+use super::state::AppState;
 use api::conversion::Extensions;
 
 /// The largest review that is read, in bytes: a list of ten thousand add-ons comes as one.
@@ -27,12 +30,63 @@ const AT_ONCE: usize = 2;
 /// what is refused here fails what it reads.
 const TURN: Duration = Duration::from_secs(5);
 
-/// The places for conversions.
-pub(super) struct Converting(Turns);
+/// A semaphore with a queue per address: an address has as many works in the common queue as there are permits, and its others
+/// behind those. However many requests one client sends, another one waits for a few of them.
+#[derive(Debug)]
+struct FairSemaphore {
+    permits: Arc<Semaphore>,
+    each: usize,
+    queues: Mutex<BTreeMap<Peer, Weak<Semaphore>>>,
+}
+
+/// A permit, until it is dropped.
+#[derive(Debug)]
+struct FairPermit {
+    _permit: OwnedSemaphorePermit,
+    _own: OwnedSemaphorePermit,
+}
+
+impl FairSemaphore {
+    fn new(permits: usize) -> Self {
+        Self {
+            permits: Arc::new(Semaphore::new(permits)),
+            each: permits,
+            queues: Mutex::default(),
+        }
+    }
+
+    /// Returns a permit when the turn of this caller comes in time.
+    async fn take(&self, peer: Peer, patience: Duration) -> Option<FairPermit> {
+        let own = self.queue(peer);
+        let turn = async {
+            let own = own.acquire_owned().await.ok()?;
+            let permit = Arc::clone(&self.permits).acquire_owned().await.ok()?;
+            Some(FairPermit {
+                _permit: permit,
+                _own: own,
+            })
+        };
+        timeout(patience, turn).await.ok()?
+    }
+
+    fn queue(&self, peer: Peer) -> Arc<Semaphore> {
+        let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(queue) = queues.get(&peer).and_then(Weak::upgrade) {
+            return queue;
+        }
+        queues.retain(|_, queue| queue.strong_count() > 0);
+        let queue = Arc::new(Semaphore::new(self.each));
+        queues.insert(peer, Arc::downgrade(&queue));
+        queue
+    }
+}
+
+/// The conversions that are under way.
+pub(super) struct Converting(FairSemaphore);
 
 impl Default for Converting {
     fn default() -> Self {
-        Self(Turns::new(AT_ONCE))
+        Self(FairSemaphore::new(AT_ONCE))
     }
 }
 
@@ -55,39 +109,39 @@ impl Converting {
 }
 
 pub(super) async fn convert(
-    State(desk): State<Arc<AppState>>,
+    State(state): State<Arc<AppState>>,
     extensions: Extensions,
     request: Request<Body>,
 ) -> Response<Body> {
-    let Some(life) = admitted(&desk, &request) else {
-        desk.turns_away("convert");
+    let Some(conn) = state.verified(&request) else {
+        state.reject_path("convert");
         return plain(StatusCode::NOT_FOUND, "");
     };
     if !is_json(request.headers()) {
         let told = "the content type must be application/json";
         return plain(StatusCode::UNSUPPORTED_MEDIA_TYPE, told);
     }
-    let (peer, standing) = (life.peer(), life.standing());
-    let Some(_under_way) = desk.requests.one(peer, standing) else {
+    let (peer, class) = (conn.peer(), conn.class());
+    let Some(_in_flight) = state.requests.one(peer, class) else {
         return busy();
     };
     let limits = Limits {
         body_bytes: MOST_BYTES,
         discarded_bytes: MOST_BYTES,
-        body: desk.limits.body.saturating_mul(4),
-        ..desk.limits
+        body: state.limits.body.saturating_mul(4),
+        ..state.limits
     };
-    let mut held = desk.buffering.open(peer, standing);
-    let bytes = match body::read(request.into_body(), &limits, &mut held, &life).await {
+    let mut memory = state.buffering.open(peer, class);
+    let bytes = match request::read(request.into_body(), &limits, &mut memory, &conn).await {
         Ok(bytes) => bytes,
         Err(broken) => return refused(&broken),
     };
     // The answer is about as large as the review, and has its room until the caller has taken it.
-    let keys = Arc::clone(&desk.rulebook.load().keys);
-    let work = move || api::conversion::answer(&bytes, extensions, &keys).map(|answer| held.keeps(answer));
-    match desk.converting.work(peer, TURN, work).await {
+    let keys = Arc::clone(&state.rulebook.load().keys);
+    let work = move || api::conversion::answer(&bytes, extensions, &keys).map(|answer| memory.attach(answer));
+    match state.converting.work(peer, TURN, work).await {
         Some(Ok(Ok(answer))) => {
-            life.reviewed();
+            conn.reviewed();
             json(StatusCode::OK, answer)
         }
         Some(Ok(Err(error))) => plain(StatusCode::BAD_REQUEST, &error.to_string()),
@@ -96,18 +150,20 @@ pub(super) async fn convert(
     }
 }
 
-fn refused(broken: &Broken) -> Response<Body> {
+fn refused(broken: &Unread) -> Response<Body> {
     match broken {
-        Broken::TooLarge(_) => plain(StatusCode::PAYLOAD_TOO_LARGE, "the review is larger than 64 MiB"),
-        Broken::TooSlow(_) => plain(StatusCode::REQUEST_TIMEOUT, "the body took too long"),
-        Broken::EndedEarly => plain(StatusCode::BAD_REQUEST, "the body ended early"),
-        Broken::NoRoom(_) => busy(),
+        Unread::TooLarge(_) => plain(StatusCode::PAYLOAD_TOO_LARGE, "the review is larger than 64 MiB"),
+        Unread::TooSlow(_) => plain(StatusCode::REQUEST_TIMEOUT, "the body took too long"),
+        Unread::EndedEarly => plain(StatusCode::BAD_REQUEST, "the body ended early"),
+        Unread::NoRoom(_) => busy(),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::net::IpAddr;
+    use std::sync::atomic::{AtomicUsize, Ordering};
     use std::sync::mpsc;
     use tokio::sync::oneshot;
 
@@ -134,5 +190,48 @@ mod tests {
         drop(ends);
         let next = converting.work(peer, Duration::from_mins(1), || ()).await;
         assert!(next.is_some(), "they have ended");
+    }
+
+    fn peer(last: u8) -> Peer {
+        Peer::from(IpAddr::from([10, 0, 0, last]))
+    }
+
+    #[tokio::test]
+    async fn an_address_with_many_works_holds_up_another_for_a_few_of_them() {
+        let turns = Arc::new(FairSemaphore::new(2));
+        let done = Arc::new(AtomicUsize::new(0));
+        let mut strangers = Vec::new();
+        for _ in 0..200 {
+            let (turns, done) = (Arc::clone(&turns), Arc::clone(&done));
+            strangers.push(tokio::spawn(async move {
+                let _turn = turns
+                    .take(peer(9), Duration::from_mins(1))
+                    .await
+                    .expect("its turn");
+                tokio::task::yield_now().await;
+                done.fetch_add(1, Ordering::Relaxed);
+            }));
+        }
+        while done.load(Ordering::Relaxed) < 4 {
+            tokio::task::yield_now().await;
+        }
+        let before = done.load(Ordering::Relaxed);
+        let honest = turns.take(peer(1), Duration::from_mins(1)).await;
+        let waited = done.load(Ordering::Relaxed) - before;
+        assert!(
+            honest.is_some() && waited <= 8,
+            "it waited for {waited} works of the stranger"
+        );
+        drop(honest);
+        for stranger in strangers {
+            stranger.await.expect("all of them end");
+        }
+        assert_eq!(done.load(Ordering::Relaxed), 200);
+        drop(turns.take(peer(1), Duration::ZERO).await);
+        assert_eq!(
+            turns.queues.lock().expect("unharmed").len(),
+            1,
+            "addresses without work are forgotten"
+        );
     }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tokio::runtime::Handle;
 use tokio::time::Instant;
-use tracing::info;
+use tracing::{info, warn};
 
 /// Refusals have a target of their own: `TIDEGATE_LOG=warn,tidegate::denied=info` shows them alone.
 pub(super) const TARGET: &str = "tidegate::denied";
@@ -109,6 +109,48 @@ fn summarize(counts: BTreeMap<Class, u64>) {
     }
 }
 
+/// How often requests at a wrong path are logged.
+const WRONG_PATHS_EVERY: Duration = Duration::from_mins(1);
+
+/// Requests whose path does not end in the secret: the first is logged at once, later ones once a minute with their number. An API server
+/// takes the 404 for a webhook that failed, and without the line an administrator would not see it. Never logs a path, which may hold
+/// a former secret.
+#[derive(Debug, Default)]
+pub(super) struct WrongPaths(Mutex<Unlogged>);
+
+#[derive(Debug, Default)]
+struct Unlogged {
+    count: u64,
+    logged: Option<Instant>,
+}
+
+impl WrongPaths {
+    /// Counts one, and logs it if it is time.
+    pub(super) fn note(&self, door: &'static str, now: Instant) {
+        if let Some(count) = self.due(now) {
+            warn!(
+                door,
+                count,
+                "questions at a path without the gate's secret are answered as if nothing were there; register the webhooks again"
+            );
+        }
+    }
+
+    /// Counts one; returns how many there were since the last line, if it is time for another.
+    fn due(&self, now: Instant) -> Option<u64> {
+        let mut unlogged = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        unlogged.count += 1;
+        let is_early = unlogged
+            .logged
+            .is_some_and(|logged| now.saturating_duration_since(logged) < WRONG_PATHS_EVERY);
+        if is_early {
+            return None;
+        }
+        unlogged.logged = Some(now);
+        Some(std::mem::take(&mut unlogged.count))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -151,5 +193,16 @@ mod tests {
         assert!(lines < 64 + 128 + 3 * LINES, "{lines}");
         let missing: u64 = period.end(begin + PERIOD).values().sum();
         assert_eq!(lines + missing, 20_000, "every refusal is a line or in a number");
+    }
+
+    #[test]
+    fn the_first_is_told_at_once_and_the_rest_by_the_minute() {
+        let (paths, begin) = (WrongPaths::default(), Instant::now());
+        assert_eq!(paths.due(begin), Some(1));
+        for second in 1..60 {
+            assert_eq!(paths.due(begin + Duration::from_secs(second)), None);
+        }
+        assert_eq!(paths.due(begin + WRONG_PATHS_EVERY), Some(60));
+        assert_eq!(paths.due(begin + 2 * WRONG_PATHS_EVERY), Some(1));
     }
 }

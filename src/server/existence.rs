@@ -1,4 +1,4 @@
-//! Asking the hub itself whether objects exist, and what the one who asks may do, within the time that an answer to the API
+//! Asks the hub itself whether objects exist, and what the one who asks may do, within the time that an answer to the API
 //! server leaves.
 //!
 //! Decides how much is asked, on whose behalf, and how long. Never decides what follows: no answer in time is no answer, and
@@ -15,8 +15,8 @@ use futures::stream::FuturesUnordered;
 use sha2::{Digest as _, Sha256};
 use tokio::time::{Instant, timeout_at};
 
-use super::allowance::{Allowance, OnBehalf};
 use super::answer_cache::{AnswerCache, Question, Word};
+use super::rate_limit::{OnBehalf, RateLimit};
 use admission::{Facts, LiveFact, ObjectKey, UserRight, Verdict};
 
 /// The most that is asked on behalf of one request.
@@ -37,9 +37,9 @@ pub struct ExistenceReader {
 
 #[derive(Debug, Default)]
 struct Memory {
-    allowance: Allowance,
+    allowance: RateLimit,
     /// The same for defaults, of which one `apply` may need hundreds: they take nothing from what refusals hang on.
-    defaults: Allowance,
+    defaults: RateLimit,
     answers: AnswerCache,
 }
 

@@ -16,43 +16,17 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::{info, warn};
 
-use super::callers::{Callers, ClientAuthority, PathSecrets};
+use super::callers::{ClientAuthority, PathSecrets};
 use super::certificate::{Certificate, CertificateError, Shown};
 use super::connection::{self, ConnectionContext};
-use super::existence::ExistenceReader;
+use super::connection_limit::ConnectionLimit;
 use super::health::Health;
 use super::limits::Limits;
-use super::places::Places;
-use super::routes::{self, AppState, Decide, Furniture};
-use super::shares::Reserve;
+use super::routes;
+use super::state::{AppState, Decide, GateOptions};
 use crate::telemetry::{Closed, Metrics};
-use admission::{self, Facts, Rulebook};
 
 const BACKLOG: u32 = 4096;
-
-/// What a gate is started with.
-#[derive(Debug)]
-pub struct GateOptions {
-    /// Address to listen on; port 0 takes any free one.
-    pub bind: SocketAddr,
-    /// Certificate to show.
-    pub certificate: Certificate,
-    /// The name that callers use, which every certificate must be for;
-    /// without one, a new certificate needs a name of the old one.
-    pub name: Option<String>,
-    /// Who may ask.
-    pub callers: Callers,
-    /// What probes hear.
-    pub health: Health,
-    /// Facts of the fleet; the controllers that watch the fleet replace them.
-    pub facts: Arc<ArcSwap<Facts>>,
-    /// What the rules do and which policies hold; the watches of the rules' file and of the policies replace it.
-    pub rulebook: Arc<ArcSwap<Rulebook>>,
-    /// Where the gate counts what it does.
-    pub metrics: Metrics,
-    /// Who tells whether an object exists that the facts do not have; without one, nothing that rests on it refuses.
-    pub witness: Option<ExistenceReader>,
-}
 
 /// Why a gate cannot start.
 #[derive(Debug, thiserror::Error)]
@@ -82,7 +56,7 @@ pub struct Gate {
     address: SocketAddr,
     shown: Arc<Shown>,
     tls: Arc<ArcSwap<rustls::ServerConfig>>,
-    desk: Arc<AppState>,
+    state: Arc<AppState>,
     health: Health,
     metrics: Metrics,
     stopping: CancellationToken,
@@ -124,23 +98,24 @@ impl Gate {
         let (stopping, closing) = (CancellationToken::new(), CancellationToken::new());
         let names = Arc::new(options.callers.names.clone());
         let certificate = options.certificate.clone();
-        let desk = Arc::new(desk(options, limits, decide).map_err(StartError::StartThreads)?);
-        let hall = ConnectionContext {
+        let state = AppState::new(options, limits, decide).map_err(StartError::StartThreads)?;
+        let state = Arc::new(state);
+        let context = ConnectionContext {
             tls: Arc::clone(&tls),
-            router: routes::router(Arc::clone(&desk)),
+            router: routes::router(Arc::clone(&state)),
             limits,
             closing: closing.clone(),
             names,
             metrics: metrics.clone(),
             health: health.clone(),
         };
-        let accepting = tokio::spawn(accept(listener, hall, stopping.clone()));
+        let accepting = tokio::spawn(accept(listener, context, stopping.clone()));
         info!(%address, "gate is open");
         let gate = Self {
             address,
             shown,
             tls,
-            desk,
+            state,
             health,
             metrics,
             stopping,
@@ -213,7 +188,7 @@ impl Gate {
 
     /// Takes other secrets of the path from now on.
     pub fn swap_secrets(&self, secrets: PathSecrets) {
-        self.desk.secrets.store(Some(Arc::new(secrets)));
+        self.state.secrets.store(Some(Arc::new(secrets)));
         info!("secrets of the path replaced");
     }
 
@@ -235,31 +210,6 @@ impl Gate {
             warn!(open = connections.len(), "connections were still open at the end");
         }
     }
-}
-
-impl std::fmt::Debug for AppState {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("AppState")
-    }
-}
-
-fn desk(options: GateOptions, limits: Limits, decide: Decide) -> std::io::Result<AppState> {
-    // Where no caller can show who it is, no share is kept for known callers.
-    let reserve = match (&options.callers.authority, &options.callers.secrets) {
-        (None, None) => Reserve::None,
-        (Some(_), _) | (_, Some(_)) => Reserve::Kept,
-    };
-    options.health.rests_on(Arc::clone(&options.facts));
-    let furniture = Furniture {
-        facts: options.facts,
-        rulebook: options.rulebook,
-        decide,
-        health: options.health,
-        secrets: options.callers.secrets,
-        witness: options.witness,
-        metrics: options.metrics,
-    };
-    AppState::new(furniture, limits, reserve)
 }
 
 fn tls(
@@ -290,9 +240,17 @@ fn listen_at(address: SocketAddr) -> std::io::Result<TcpListener> {
     socket.listen(BACKLOG)
 }
 
-async fn accept(listener: TcpListener, hall: ConnectionContext, stopping: CancellationToken) -> TaskTracker {
+async fn accept(
+    listener: TcpListener,
+    context: ConnectionContext,
+    stopping: CancellationToken,
+) -> TaskTracker {
     let connections = TaskTracker::new();
-    let places = Places::new(hall.limits.connections, hall.limits, hall.metrics.clone());
+    let open = ConnectionLimit::new(
+        context.limits.connections,
+        context.limits,
+        context.metrics.clone(),
+    );
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
@@ -300,16 +258,16 @@ async fn accept(listener: TcpListener, hall: ConnectionContext, stopping: Cancel
         };
         match accepted {
             Ok((tcp, from)) => {
-                let Some(place) = places.take(from.ip().into(), Instant::now()) else {
-                    hall.metrics.door().closes(Closed::NoPlace);
+                let Some(slot) = open.take(from.ip().into(), Instant::now()) else {
+                    context.metrics.door().closes(Closed::NoPlace);
                     continue;
                 };
-                connections.spawn(connection::serve(hall.clone(), tcp, place));
+                connections.spawn(connection::serve(context.clone(), tcp, slot));
             }
             Err(error) => {
                 // Out of descriptors, most likely: a moment later there may be some again.
                 warn!(%error, "cannot accept a connection");
-                places.give_up_one(Instant::now());
+                open.evict_one(Instant::now());
                 tokio::time::sleep(std::time::Duration::from_millis(50)).await;
             }
         }

@@ -1,46 +1,45 @@
-//! The gate's door to the network.
+//! The webhook server: TLS, limits of clients, admission, conversion, probes and metrics.
 //!
-//! Decides how long, how large and how many a caller may be, and over which TLS. Never knows a rule: what a request
-//! means is asked of `admission::decide`.
+//! The path of a request: `gate` listens, `connection_limit` makes room, `connection` does TLS and HTTP, `routes` checks the path, `review`
+//! answers an admission review on a thread of `worker_pool`, `convert` a conversion. Never knows a rule: `admission::decide` decides.
 
-mod admission_queue;
-mod allowance;
 mod answer_cache;
-mod bench;
-mod body;
 mod callers;
 mod certificate;
+mod client_stream;
 mod connection;
+mod connection_limit;
+mod connection_state;
 mod convert;
-mod counted;
 mod denial_log;
 mod existence;
 mod gate;
-mod header_timeout;
 mod health;
 mod issue;
 mod limits;
-mod outbound;
 mod pages;
-mod peer;
 mod pem;
-mod places;
-mod review_deadline;
+mod quota;
+mod rate_limit;
+mod record;
+mod request;
+mod response_body;
+mod responses;
+mod review;
 mod routes;
-mod shares;
+mod state;
 mod tree_budget;
-mod turns;
-mod watched;
-mod wrong_paths;
+mod worker_pool;
 
 pub use callers::{Callers, CallersError, ClientAuthority, PathSecrets};
 pub use certificate::{Certificate, CertificateError};
 pub use existence::ExistenceReader;
-pub use gate::{Gate, GateOptions, StartError};
+pub use gate::{Gate, StartError};
 pub use health::Health;
 pub use issue::{Authority, IssueError, Issued};
 pub use limits::Limits;
 pub use pages::{Pages, PagesAt};
+pub use state::GateOptions;
 
 #[cfg(test)]
 mod trials;

@@ -22,10 +22,10 @@ use tokio::time::Instant;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tracing::{info, warn};
 
+use super::connection_limit::{ConnectionLimit, ConnectionSlot};
 use super::health::Health;
 use super::limits::Limits;
-use super::places::{Place, Places};
-use super::routes::spoken;
+use super::responses::probe_response;
 use crate::telemetry::Metrics;
 
 /// What the text is, in the words of its format.
@@ -162,12 +162,12 @@ async fn accept(listener: TcpListener, page: Page) {
         Err(error) => return warn!(%error, "pages are not served"),
     };
     // Counted apart from the gate's connections.
-    let places = Places::new(CONNECTIONS, Limits::default(), Metrics::default());
+    let open = ConnectionLimit::new(CONNECTIONS, Limits::default(), Metrics::default());
     loop {
         match listener.accept().await {
             Ok((tcp, from)) => {
-                if let Some(place) = places.take(from.ip().into(), Instant::now()) {
-                    tokio::spawn(one(tcp, place, page.clone()));
+                if let Some(slot) = open.take(from.ip().into(), Instant::now()) {
+                    tokio::spawn(one(tcp, slot, page.clone()));
                 }
             }
             Err(error) => {
@@ -179,7 +179,7 @@ async fn accept(listener: TcpListener, page: Page) {
 }
 
 /// One connection, one page.
-async fn one(tcp: TcpStream, place: Place, page: Page) {
+async fn one(tcp: TcpStream, slot: ConnectionSlot, page: Page) {
     let service = service_fn(move |request| {
         let response = page.answer(&request);
         async move { Ok::<_, Infallible>(response) }
@@ -190,19 +190,19 @@ async fn one(tcp: TcpStream, place: Place, page: Page) {
         .keep_alive(false)
         .max_buf_size(16 << 10);
     let connection = builder.serve_connection(TokioIo::new(tcp), service);
-    let life = Arc::clone(place.life());
+    let conn = Arc::clone(slot.conn());
     tokio::select! {
         _ended = tokio::time::timeout(PATIENCE, connection) => {}
-        () = life.leave.cancelled() => {}
+        () = conn.leave.cancelled() => {}
     }
-    drop(place);
+    drop(slot);
 }
 
 impl Page {
     fn answer(&self, request: &Request<Incoming>) -> Response<Body> {
         let known = match (request.uri().path(), &self.health, &self.metrics) {
-            ("/healthz", Some(health), _) => Some(spoken(health.alive(Instant::now()))),
-            ("/readyz", Some(health), _) => Some(spoken(health.ready(Timestamp::now()))),
+            ("/healthz", Some(health), _) => Some(probe_response(health.alive(Instant::now()))),
+            ("/readyz", Some(health), _) => Some(probe_response(health.ready(Timestamp::now()))),
             ("/metrics", _, Some(metrics)) => Some(text(metrics.text(), CONTENT_TYPE)),
             ("/pending", _, Some(metrics)) => metrics.modes().page().map(|page| text(page, PLAIN)),
             _ => None,

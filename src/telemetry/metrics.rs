@@ -528,7 +528,7 @@ mod tests {
         let text = metrics.text();
         for line in [
             "tidegate_admission_requests_total{door=\"validate\",kind=\"AddOnTemplate\",operation=\"update\",dry_run=\"false\",decision=\"denied\"} 1",
-            "tidegate_build_info{version=\"0.1.0\",commit=\"unknown\",dev=\"true\"} 1",
+            "tidegate_build_info{version=\"0.2.0\",commit=\"unknown\",dev=\"true\"} 1",
             "tidegate_admission_duration_seconds_bucket{le=\"0.00005\",door=\"validate\"} 1",
             "tidegate_findings_total{rule=\"rollout/min-success-time\",action=\"deny\"} 1",
             "tidegate_writes_total{resource=\"manifestworks\",outcome=\"done\"} 1",

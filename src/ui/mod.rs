@@ -6,18 +6,16 @@
 mod access;
 mod answer;
 mod assets;
-mod followers;
 mod guard;
-mod interest;
 mod listener;
-mod packed;
 mod places;
 mod reviews;
 mod route;
 mod state;
 mod stream;
+mod viewers;
 mod visibility;
 
-pub use interest::Interest;
 pub use listener::{Page, PageOptions, Visitors};
 pub use state::{Ask, Sources, Token};
+pub use viewers::Interest;

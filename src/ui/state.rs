@@ -17,14 +17,12 @@ use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
 use super::access::{Access, Person};
-use super::answer::{answer, found, refused};
+use super::answer::{answer, found, packed, reads_gzip, refused};
 use super::assets;
-use super::followers::Followers;
 use super::guard::stranger;
-use super::interest::Interest;
-use super::packed::{packed, reads_gzip};
 use super::reviews::Unanswered;
 use super::route::{Route, route};
+use super::viewers::{Followers, Interest};
 use super::visibility::{self, Grants};
 use audit::Told;
 use insight::cockpit::{Picture, Pictures, Target};

@@ -56,6 +56,20 @@ fn what_new_writes_passes_lint_and_test_at_once_and_is_never_overwritten() {
         }
     }
     let policy = folder.path().join("rules/mine/owned-0.yaml");
+    let test = folder.path().join("rules/mine/owned-0.test.yaml");
+    // As its comment says, the policy may begin with warnings.
+    for (file, old, new) in [(&policy, "[Deny]", "[Warn]"), (&test, "{deny:", "{warn:")] {
+        let text = std::fs::read_to_string(file).expect("readable");
+        assert!(text.contains(old), "{text}");
+        std::fs::write(file, text.replace(old, new)).expect("writable");
+    }
+    let run = at(folder.path(), &["policy", "test", "rules/mine/owned-0.test.yaml"]);
+    assert_eq!(run.code, Some(0), "{}{}", run.stdout, run.stderr);
+    let text = std::fs::read_to_string(&policy).expect("readable");
+    assert!(
+        text.contains("in the test, deny is then warn") && text.contains(".?labels.?team"),
+        "an expression that reads all labels refuses every change of another label: {text}"
+    );
     std::fs::write(&policy, "mine").expect("writable");
     std::fs::remove_file(folder.path().join("rules/mine/owned-0.test.yaml")).expect("it was there");
     let again = at(

@@ -189,7 +189,8 @@ fn why_names_the_hanging_hook_that_blocks_a_deletion() {
         "{}",
         stuck.stdout
     );
-    let typed = "kubectl annotate managedclusteraddon aa -n cluster2 tidegate.io/skip-hooks=true";
+    let typed =
+        "kubectl annotate --field-manager=ops managedclusteraddon aa -n cluster2 tidegate.io/skip-hooks=true";
     assert!(stuck.stdout.contains(typed), "{}", stuck.stdout);
     let words: Vec<&str> = typed.split(' ').skip(1).collect();
     dev.succeed(&words);

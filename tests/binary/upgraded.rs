@@ -50,7 +50,7 @@ pub(crate) fn goes_there_and_back(site: &Site, pods: &mut Pods<'_>, heading: &st
     is_older(site);
     let before = deployed(site);
     assert!(before.lines().count() >= 6, "{before}");
-    runs(pods, "0.1.0");
+    runs(pods, env!("CARGO_PKG_VERSION"));
     pods.run_during(|| {
         for command in commands(PAGE, heading) {
             site.typed(&command);
@@ -68,7 +68,7 @@ pub(crate) fn goes_there_and_back(site: &Site, pods: &mut Pods<'_>, heading: &st
         }
         is_sound(site, "");
     });
-    runs(pods, "0.1.0");
+    runs(pods, env!("CARGO_PKG_VERSION"));
     assert_eq!(definition(site)["spec"], newer, "definitions stay");
     assert_eq!(deployed(site), before, "nothing moves on the way back");
     pods.run_during(|| works_still(site));

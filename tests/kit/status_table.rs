@@ -118,7 +118,7 @@ pub(crate) const ADDON: Table = Table {
         ("done", &["True (Ready)", "False", "False"]),
         (
             "no cluster is selected",
-            &["True (NobodySelected)", "False", "False"],
+            &["True (NoClustersSelected)", "False", "False"],
         ),
         (
             "some agents do not work",

@@ -168,7 +168,7 @@ impl World {
         };
         let plan = plan::addon(&view, self.now);
         assert_eq!(
-            plan::check(&view, &plan, self.now),
+            oracle::check(&view, &plan, self.now),
             Vec::<String>::new(),
             "a plan breaks an invariant"
         );

@@ -64,7 +64,7 @@ fn a_cluster_that_starts_without_an_approval_is_reported() {
     let plan = world.plan("hello");
     let judged = |world: &World| {
         let view = world.store.view("hello").expect("it is there");
-        plan::check(&view, &plan, world.now)
+        oracle::check(&view, &plan, world.now)
     };
     assert_eq!(judged(&world), Vec::<String>::new());
     let asks = json!({"tidegate.io/approval-before": "default/all=prod"});

@@ -129,6 +129,7 @@ const CIRCLE_STOP: usize = 3;
 fn no_circle_of_imports_has_more_than_three_files() {
     let crates = members().into_iter().map(|name| format!("crates/{name}/src"));
     let crates = crates.chain(DEV.map(|name| format!("dev/{name}/src")));
+    let crates = crates.chain(["tests/oracle/src".to_owned()]);
     let mut knots = Vec::new();
     for folder in crates.chain(["src".to_owned()]) {
         let files = sources(&folder);
@@ -385,13 +386,7 @@ fn what_kubernetes_has_a_word_for_is_written_once() {
 /// The table, and the types of conditions, two of which are also reasons.
 const SPELL_REASONS: [&str; 2] = ["api/src/reason.rs", "api/src/names.rs"];
 /// Programs that play others.
-const PLAYERS: [&str; 5] = [
-    "devhub/",
-    "spokes/",
-    "fleetbench/",
-    "managed-fields/",
-    "upgrade/sim/",
-];
+const PLAYERS: [&str; 4] = ["devhub/", "spokes/", "fleetbench/", "managed-fields/"];
 
 #[test]
 fn reasons_are_spelled_in_one_table() {
@@ -427,59 +422,51 @@ fn the_dev_hub_knows_no_kind_of_the_product() {
 /// A checker is a second implementation of what the planner decides. Tests call it; what it says must not change what is written.
 #[test]
 fn no_checker_runs_in_production() {
-    const EXPORT: &str = "pub use check::check;";
-    let mut faults = Vec::new();
-    let (mut seen, mut exported) = (0, 0);
-    for (path, text) in sources("src").into_iter().chain(sources("crates")) {
-        let is_test = ["/tests/", "/benches/", "/sim/"]
-            .iter()
-            .any(|part| path.contains(part))
-            || path.ends_with("tests.rs");
-        if is_test || path.contains("/check/") {
-            continue;
-        }
-        seen += 1;
-        let (exports, calls): (Vec<String>, Vec<String>) = checker_calls(&path, &production(&text))
-            .into_iter()
-            .partition(|line| line == EXPORT);
-        exported += exports.len();
-        faults.extend(calls.into_iter().map(|line| format!("{path}: {line}")));
-    }
-    assert!(seen > 500, "the scan must see the sources, it saw {seen}");
-    assert_eq!(exported, 2, "plans and upgrades have a checker each");
-    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    let mut manifests = vec!["Cargo.toml".to_owned(), "fuzz/Cargo.toml".to_owned()];
+    manifests.extend(members().iter().map(|name| format!("crates/{name}/Cargo.toml")));
+    manifests.extend(DEV.iter().map(|name| format!("dev/{name}/Cargo.toml")));
+    let text = |file: &String| fs::read_to_string(root().join(file)).expect("a manifest");
+    let using: Vec<&String> = manifests
+        .iter()
+        .filter(|file| uses_checkers(&text(file)))
+        .collect();
+    assert!(using.is_empty(), "{using:?} use the package of the checkers");
+    let ours = section(&text(&"Cargo.toml".to_owned()), "dev-dependencies");
+    assert!(
+        ours.contains(&"oracle.workspace = true".to_owned()),
+        "tests use it"
+    );
 }
 
-/// The lines that name the checker of plans or of upgrades.
-fn checker_calls(path: &str, text: &str) -> Vec<String> {
-    let is_beside = path.starts_with("crates/plan/");
-    let is_call = |line: &&str| {
-        let is_import = line.contains("use plan::{") || line.contains("use plan::upgrade::{");
-        let mut words = line.split(|one: char| !one.is_alphanumeric() && one != '_');
-        line.contains("plan::check")
-            || line.contains("upgrade::check")
-            || (is_beside && line.contains("check::"))
-            || (is_import && words.any(|word| word == "check"))
-    };
-    let lines = text.lines().map(str::trim).filter(|line| !line.starts_with("//"));
-    lines.filter(is_call).map(str::to_owned).collect()
+/// Whether what a manifest describes contains the checkers of plans: dependencies of tests are not part of it.
+fn uses_checkers(manifest: &str) -> bool {
+    let mut table = "";
+    manifest.lines().any(|line| {
+        if line.starts_with('[') {
+            table = line;
+        }
+        let is_for_tests = table.contains("dev-dependencies") || table.starts_with("[workspace");
+        let mut names = line.split(|one: char| !one.is_alphanumeric() && one != '_' && one != '-');
+        let is_use = table.contains("dependencies") && names.any(|word| word == "oracle");
+        is_use && !is_for_tests
+    })
 }
 
 #[test]
 fn a_call_of_a_checker_is_found() {
-    let found = |path: &str, line: &str| checker_calls(path, line).len();
-    assert_eq!(
-        found("src/x.rs", "let broken = plan::check(&view, &plan, now);"),
-        1
-    );
-    assert_eq!(found("src/x.rs", "use plan::upgrade::{check, plan};"), 1);
-    assert_eq!(found("crates/plan/src/x.rs", "super::check::check(view)"), 1);
-    assert_eq!(
-        found("src/x.rs", "let report = check::check(&files);"),
-        0,
-        "manifests"
-    );
-    assert_eq!(found("src/x.rs", "use plan::{Plan, checked};"), 0);
+    let found = |table: &str, line: &str| uses_checkers(&format!("[{table}]\n{line}\n"));
+    assert!(found("dependencies", "oracle.workspace = true"));
+    assert!(found("dependencies", "checks = { path = \"../oracle\" }"));
+    assert!(found(
+        "target.'cfg(unix)'.dependencies",
+        "oracle.workspace = true"
+    ));
+    assert!(found("dependencies.oracle", "workspace = true"));
+    assert!(!found("dev-dependencies", "oracle.workspace = true"));
+    assert!(!found(
+        "workspace.dependencies",
+        "oracle = { path = \"tests/oracle\" }"
+    ));
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 
 use admission::{BREAK_GLASS, BackstopPolicy, Door, Enforcement, Operation, backstop};
 use cel_engine::Program;
+use model::RolloutKind;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use store::Facts;
@@ -227,8 +228,8 @@ fn strategies() -> impl Strategy<Value = Value> {
             .filter_map(|(name, value)| Some((name.to_owned(), value?)));
         Value::Object(given.collect())
     });
-    let blocks = ["all", "progressive", "progressivePerGroup"];
-    let kinds = prop::sample::select(vec!["All", "Progressive", "ProgressivePerGroup"]);
+    let blocks = RolloutKind::EVERY.map(|kind| kind.block());
+    let kinds = prop::sample::select(RolloutKind::EVERY.map(|kind| kind.name()).to_vec());
     let given = prop::collection::btree_map(prop::sample::select(blocks.to_vec()), block, 1..3);
     (kinds, given).prop_map(|(kind, given)| {
         let mut strategy = json!(given);
@@ -309,11 +310,7 @@ fn what_stops_an_add_on_manager_is_refused_with_path_value_and_rule() {
         ("maxFailures", json!(-1), "rollout/max-failures"),
     ];
     for (field, value, rule) in rows {
-        for (kind, block) in [
-            ("All", "all"),
-            ("Progressive", "progressive"),
-            ("ProgressivePerGroup", "progressivePerGroup"),
-        ] {
+        for (kind, block) in RolloutKind::EVERY.map(|kind| (kind.name(), kind.block())) {
             let asked = Asked::create(addon(&json!({"type": kind, block: {field: value}})));
             let told = refusals(&asked);
             assert_eq!(

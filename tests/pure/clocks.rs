@@ -31,7 +31,7 @@ fn reassigned(noted: &str) -> Value {
     let view = store.view("hello").expect("it is there");
     let now: Timestamp = NOW.parse().expect("a time");
     let plan = plan::addon(&view, now);
-    assert_eq!(plan::check(&view, &plan, now), Vec::<String>::new());
+    assert_eq!(oracle::check(&view, &plan, now), Vec::<String>::new());
     let status = plan.actions.iter().find_map(|action| match action {
         Action::Status { object, patch, .. } if object.kind == Kind::Instance => Some(patch.value()),
         Action::Create { .. }

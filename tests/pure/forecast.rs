@@ -172,7 +172,7 @@ fn a_dump_loses_nothing_that_a_forecast_needs() {
 #[test]
 fn why_names_what_is_missing() {
     let codes = |hub: &Hub, cluster: Option<&str>| {
-        let answer = why(hub, settings(), ("hello", cluster), start()).expect("the add-on is there");
+        let answer = why(hub, settings(), "hello", cluster, start()).expect("the add-on is there");
         let mut codes: Vec<&str> = answer.groups.iter().map(|group| group.cause.id).collect();
         codes.extend(answer.chains.iter().filter_map(|chain| chain.cause));
         codes.sort_unstable();
@@ -195,7 +195,7 @@ fn why_names_what_is_missing() {
         codes(&undecided, Some("c1")),
         ["why/not-selected", "why/placement-missing"]
     );
-    let unknown = why(&undecided, settings(), ("helo", None), start()).expect_err("no such add-on");
+    let unknown = why(&undecided, settings(), "helo", None, start()).expect_err("no such add-on");
     assert_eq!(
         unknown,
         Unknown::Addon {
@@ -279,7 +279,7 @@ fn why_tells_what_holds_removals_as_the_controllers_tell_it() {
     ] {
         for in_roll_up in [false, true] {
             let hub = leaving(clusters, stalled, in_roll_up);
-            let answer = why(&hub, settings(), ("hello", None), start()).expect("the add-on is there");
+            let answer = why(&hub, settings(), "hello", None, start()).expect("the add-on is there");
             let told: Vec<(&str, &str, usize)> = answer
                 .groups
                 .iter()
@@ -289,7 +289,7 @@ fn why_tells_what_holds_removals_as_the_controllers_tell_it() {
             assert_eq!(answer.ready, 0);
             for number in [0, clusters - 1] {
                 let cluster = format!("c{number}");
-                let answer = why(&hub, settings(), ("hello", Some(&cluster)), start()).expect("it is there");
+                let answer = why(&hub, settings(), "hello", Some(&cluster), start()).expect("it is there");
                 assert_eq!(
                     (answer.chains[0].cause, answer.chains[0].detail.as_str()),
                     (Some(code), detail)

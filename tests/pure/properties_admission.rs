@@ -5,7 +5,7 @@ use api::v1alpha1::{ClusterManagementAddOn, CreationTemplate, PlacementStrategy}
 use kubernetes::field::Path;
 use model::{
     ConfigReference, ConfigRollout, InstallNamespace, RawConfigRollout, RawReference, RawStrategy,
-    RolloutStrategy,
+    RolloutKind, RolloutStrategy,
 };
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
@@ -16,7 +16,7 @@ use crate::kit::asked::{Asked, WrittenFacts};
 use crate::kit::search::amount;
 
 /// Every key that some rule or stage looks at, so that wild documents reach deep.
-const KEYS: [&str; 40] = [
+const KEYS: [&str; 37] = [
     "apiVersion",
     "kind",
     "metadata",
@@ -50,14 +50,16 @@ const KEYS: [&str; 40] = [
     "addonTemplate",
     "installNamespace",
     "desiredVersion",
-    "all",
-    "progressive",
-    "progressivePerGroup",
     "mandatoryDecisionGroups",
     "maxConcurrency",
     "minSuccessTime",
     "\u{0}\u{202e}",
 ];
+
+fn keys() -> Vec<&'static str> {
+    let blocks = RolloutKind::EVERY.map(|kind| kind.block());
+    KEYS.into_iter().chain(blocks).collect()
+}
 
 fn wild() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
@@ -71,12 +73,8 @@ fn wild() -> impl Strategy<Value = Value> {
     leaf.prop_recursive(8, 96, 6, |inner| {
         prop_oneof![
             vec(inner.clone(), 0..5).prop_map(Value::from),
-            btree_map(
-                prop::sample::select(KEYS.to_vec()).prop_map(str::to_owned),
-                inner,
-                0..6
-            )
-            .prop_map(|fields| Value::Object(fields.into_iter().collect::<Map<_, _>>())),
+            btree_map(prop::sample::select(keys()).prop_map(str::to_owned), inner, 0..6)
+                .prop_map(|fields| Value::Object(fields.into_iter().collect::<Map<_, _>>())),
         ]
     })
 }
@@ -201,8 +199,9 @@ fn strategies() -> impl Strategy<Value = Value> {
                 "progressDeadline": deadline, "mandatoryDecisionGroups": groups})
         },
     );
-    let kinds = ["Progressive", "Progressive", "All", "canary"].map(Value::from);
-    (pick(kinds.into()), block).prop_map(|(kind, block)| json!({"type": kind, "progressive": block}))
+    let mut kinds = vec![("canary", "progressive"), ("Progressive", "all")];
+    kinds.extend(RolloutKind::EVERY.map(|kind| (kind.name(), kind.block())));
+    (prop::sample::select(kinds), block).prop_map(|((kind, of), block)| json!({"type": kind, of: block}))
 }
 
 fn references() -> impl Strategy<Value = Value> {

@@ -104,7 +104,7 @@ fn verdict(object: &Value, facts: &Facts, rulebook: &Rulebook) -> Verdict {
 fn mutated(object: &Value, documents: &[Value]) -> Trial {
     let raw = serde_json::value::to_raw_value(object).expect("JSON");
     let request = request(Operation::Create, &raw);
-    try_policies(&request, (object, None), &Facts::default(), &rulebook(documents))
+    try_policies(&request, object, None, &Facts::default(), &rulebook(documents))
 }
 
 fn of_policies(violations: &[Violation]) -> Vec<String> {

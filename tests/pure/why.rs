@@ -82,7 +82,7 @@ impl Scene {
             ..Settings::default()
         };
         let now: Timestamp = "2030-01-01T00:00:00Z".parse().expect("a literal time");
-        why(&hub, settings, ("hello", cluster), now).expect("the add-on and the cluster are there")
+        why(&hub, settings, "hello", cluster, now).expect("the add-on and the cluster are there")
     }
 
     /// The cause, which must be the same for a query of one cluster and of all.
@@ -329,7 +329,7 @@ fn an_add_on_that_is_nowhere_says_why() {
             "{text}"
         );
         assert!(
-            text.contains(says) && text.contains("code: why/nobody-selected"),
+            text.contains(says) && text.contains("code: why/no-clusters-selected"),
             "{text}"
         );
         assert_eq!(scene.ask(Some("c1")).chains[0].cause, Some("why/not-selected"));

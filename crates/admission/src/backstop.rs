@@ -202,7 +202,7 @@ impl Field {
 
     /// Returns the expression that a placement of an object has a value other than a common one with a meaning.
     fn may_be_wrong(self) -> String {
-        let blocks = RolloutKind::EVERY.map(RolloutKind::block).map(|block| {
+        let blocks = RolloutKind::EVERY.map(|kind| kind.block()).map(|block| {
             let value = format!("p.rolloutStrategy.{block}.{}", self.name());
             let common = match self {
                 Self::MaxConcurrency | Self::MaxFailures => {
@@ -226,7 +226,7 @@ impl Field {
 const PLACEMENTS: [&str; 3] = ["spec", "installStrategy", "placements"];
 
 fn validations_of_field(field: Field) -> Vec<Value> {
-    let blocks = RolloutKind::EVERY.map(RolloutKind::block);
+    let blocks = RolloutKind::EVERY.map(|kind| kind.block());
     let of_block = |block: &str| {
         let way = ["rolloutStrategy", block, field.name()];
         let is_given = has("p", &way);

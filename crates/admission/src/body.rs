@@ -401,12 +401,9 @@ fn template(node: Node<'_>) -> TemplateAt<'_> {
 }
 
 fn strategy<'a>(node: &Node<'a>) -> RawStrategy<'a> {
-    RawStrategy {
-        kind: node.scalar("type"),
-        all: node.key("all").map(|node| block(&node)),
-        progressive: node.key("progressive").map(|node| block(&node)),
-        progressive_per_group: node.key("progressivePerGroup").map(|node| block(&node)),
-    }
+    RawStrategy::read(node.scalar("type"), |kind| {
+        node.key(kind.block()).map(|node| block(&node))
+    })
 }
 
 fn block<'a>(node: &Node<'a>) -> RawBlock<'a> {

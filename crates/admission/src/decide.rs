@@ -41,7 +41,7 @@ use store::Facts;
 pub fn decide(request: &Request<'_>, facts: &Facts, rulebook: &Rulebook) -> Verdict {
     if let Some(pruned) = PrunedRequest::of(request) {
         let verdict = decide(&pruned.request(request), facts, rulebook);
-        return pruned.told(verdict, (request, facts, rulebook));
+        return pruned.told(verdict, request, facts, rulebook);
     }
     let is_stored = request.operation != Operation::Create;
     let verdict = match v1beta1::AsAlpha::of(request) {
@@ -98,7 +98,7 @@ fn decided(request: &Request<'_>, facts: &Facts, rulebook: &Rulebook) -> Verdict
     };
     let is_added_to = request.door == Door::Mutate
         && (request.resource == ClusterAddon::RESOURCE || !rulebook.policies.is_empty());
-    let form = StoredForm::of(shape, object, (request.circumstances.fields, is_added_to));
+    let form = StoredForm::of(shape, object, request.circumstances.fields, is_added_to);
     let narrowed;
     let rulebook = match touch(form.seen(), old.as_ref()) {
         Touch::Nothing => return metadata_alone(request, form.given(), old.as_ref()),
@@ -129,15 +129,17 @@ fn metadata_alone(request: &Request<'_>, object: &Value, old: Option<&Value>) ->
 }
 
 fn rules_read_what_differs(request: &Request<'_>, object: &Value, old: &Value) -> bool {
-    rules::metadata_read(request.resource).any(|(part, key)| {
-        let values = |of| -> Vec<(&String, &Value)> {
-            let of: &Value = of;
-            let all = of.get("metadata").and_then(|all| all.get(part)?.as_object());
-            let all = all.into_iter().flatten();
-            all.filter(|(name, _)| name.starts_with(key)).collect()
-        };
-        values(object) != values(old)
-    })
+    rules::metadata_read(request.resource)
+        .into_iter()
+        .any(|(part, key)| {
+            let values = |of| -> Vec<(&String, &Value)> {
+                let of: &Value = of;
+                let all = of.get("metadata").and_then(|all| all.get(part)?.as_object());
+                let all = all.into_iter().flatten();
+                all.filter(|(name, _)| name.starts_with(key)).collect()
+            };
+            values(object) != values(old)
+        })
 }
 
 /// An object that is to be judged.
@@ -161,7 +163,7 @@ fn judge(request: &Request<'_>, opened: Opened, facts: &Facts, rulebook: &Rulebo
     let name = name_of(request, form.given()).to_owned();
     let identity = identity(request, form.given());
     let only_keepers_differ = old.is_some_and(|old| ratchet::only_keepers_differ(form.seen(), old));
-    let Filled { mut patch, asked } = defaults::fill(request, (form.given(), old), &name, facts);
+    let Filled { mut patch, asked } = defaults::fill(request, form.given(), old, &name, facts);
     form.add(&patch);
     let case = Case {
         request,
@@ -176,10 +178,10 @@ fn judge(request: &Request<'_>, opened: Opened, facts: &Facts, rulebook: &Rulebo
         rulebook,
         scope: case.scope(),
     };
-    let added = policies::mutate(&asking, (form.given(), old), &patch);
+    let added = policies::mutate(&asking, form.given(), old, &patch);
     form.add(&added.patch);
     patch.0.extend(added.patch.0);
-    let record = upgrade_record::addition(request, (&form.stored, old), facts, &rulebook.keys);
+    let record = upgrade_record::addition(request, &form.stored, old, facts, &rulebook.keys);
     form.add(&record);
     patch.0.extend(record.0);
     let faults = form.faults(shape, old, request.circumstances.stop);
@@ -348,7 +350,7 @@ struct StoredForm {
 }
 
 impl StoredForm {
-    fn of(shape: &Shape, object: Value, (fields, is_added_to): (FieldsKnownBy<'_>, bool)) -> Self {
+    fn of(shape: &Shape, object: Value, fields: FieldsKnownBy<'_>, is_added_to: bool) -> Self {
         let is_known = matches!(fields, FieldsKnownBy::TheHub);
         let given = (is_added_to || !is_known).then(|| object.clone());
         let mut stored = object;

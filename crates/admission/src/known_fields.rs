@@ -57,14 +57,14 @@ fn shapes(definition: &Value) -> Vec<Shape> {
         .filter_map(|version| {
             let schema = version.pointer("/schema/openAPIV3Schema")?.clone();
             let name = text(version, "/name")?;
-            Shape::parse((group.as_str(), name.as_str(), resource.as_str()), schema)
+            Shape::parse(group.as_str(), name.as_str(), resource.as_str(), schema)
         })
         .collect()
 }
 
 impl Shape {
     /// Compiles a version of a definition; nothing when its schema is none.
-    pub(super) fn parse((group, version, resource): (&str, &str, &str), definition: Value) -> Option<Self> {
+    pub(super) fn parse(group: &str, version: &str, resource: &str, definition: Value) -> Option<Self> {
         Some(Self {
             group: group.to_owned(),
             version: version.to_owned(),

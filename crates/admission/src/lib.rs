@@ -4,8 +4,6 @@
 //! and never logs an object. Each rule is one entry of a table, documented where it stands and on a page of examples.
 
 mod backstop;
-mod beginning;
-mod blast_radius;
 mod body;
 mod bounds;
 mod catalogue;
@@ -26,6 +24,7 @@ mod shape;
 mod step_budget;
 mod subject;
 mod template_body;
+mod truncated_review;
 mod unconfirmed;
 mod upgrade_body;
 mod upgrade_record;
@@ -35,7 +34,6 @@ mod webhook_configurations;
 pub mod wire;
 
 pub use backstop::{BACKSTOP_SINCE_MINOR, BackstopPolicy, backstop};
-pub use blast_radius::BlastRadius;
 pub use catalogue::{Entry, catalogue, reference_page};
 pub use decide::decide;
 pub use enforcement::{Action, Enforcement, EnforcementError, Scope};
@@ -43,7 +41,7 @@ pub use known_fields::HubDefinitions;
 pub use metadata::{METADATA_VALUE, metadata_violation};
 pub use policies::{Trial, references, try_policies};
 pub use request::{Door, FieldsKnownBy, Operation, Request, RequestContext, UnknownFacts};
-pub use rulebook::{PolicyTrouble, Rulebook};
+pub use rulebook::{BlastRadius, PolicyTrouble, Rulebook};
 pub use shape::prepare;
 pub use subject::Operations;
 pub use verdict::Verdict;

@@ -69,7 +69,9 @@ impl PrunedRequest {
     pub(super) fn told(
         self,
         verdict: Verdict,
-        (request, facts, rulebook): (&Request<'_>, &Facts, &Rulebook),
+        request: &Request<'_>,
+        facts: &Facts,
+        rulebook: &Rulebook,
     ) -> Verdict {
         if self.dropped.is_empty() {
             return verdict;

@@ -141,12 +141,8 @@ fn shapes(
         .filter_map(|version| {
             let definition = version.schema.as_ref()?.open_api_v3_schema.as_ref()?;
             let definition = serde_json::to_value(definition).expect("a schema is plain data");
-            let kind = (
-                crd.spec.group.as_str(),
-                version.name.as_str(),
-                crd.spec.names.plural.as_str(),
-            );
-            Some(Shape::parse(kind, definition).expect("our own definitions are structural"))
+            let shape = Shape::parse(&crd.spec.group, &version.name, &crd.spec.names.plural, definition);
+            Some(shape.expect("our own definitions are structural"))
         })
         .collect()
 }

@@ -2,9 +2,9 @@
 //!
 //! Decides the two shapes that every rule file is made of. Never decides a verdict.
 
-use super::blast_radius::BlastRadius;
 use super::body::{AddonBody, ClusterAddonBody, DeploymentConfigBody, HubConfigBody, SetBindingBody};
 use super::request::Operation;
+use super::rulebook::BlastRadius;
 use super::step_budget::StepBudget;
 use super::template_body::TemplateBody;
 use super::unconfirmed::Unconfirmed;
@@ -106,6 +106,19 @@ impl<K: Kind> Rule<K> {
     }
 }
 
+/// A table of rules: per rule its severity, id, operations, check, what it reads of metadata, and documentation.
+macro_rules! rules {
+    ($vis:vis $table:ident of $kind:ident {
+        $($severity:ident $id:expr, $on:ident, $check:expr $(, reading $metadata:expr)? => $doc:expr;)*
+    }) => {
+        $vis const $table: &[$crate::subject::Rule<$kind>] = &[$(
+            $crate::subject::Rule::$severity($id, $crate::subject::Operations::$on, $doc, $check)
+                $(.reading($metadata))?
+        ),*];
+    };
+}
+pub(super) use rules;
+
 /// One object under examination, with everything that a rule may ask.
 pub(super) struct Subject<'a, K: Kind> {
     /// Name of the object.
@@ -175,108 +188,39 @@ pub(super) trait Kind: Sized + 'static {
     fn read(object: &Value) -> Self::Body<'_>;
 }
 
-/// An add-on as the hub sees it: `ClusterManagementAddOn`.
-pub(super) enum Addon {}
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $kind:ident<$a:lifetime> = $resource:literal, $body:ty, $object:pat => $read:expr;)+) => {$(
+        $(#[$doc])*
+        pub(super) enum $kind {}
 
-/// An add-on on one cluster: `ManagedClusterAddOn`.
-pub(super) enum ClusterAddon {}
+        impl Kind for $kind {
+            const RESOURCE: &'static str = $resource;
+            type Body<$a> = $body;
 
-/// A version as a configuration object: `AddOnHubConfig`.
-pub(super) enum HubConfig {}
-
-/// The manifests of an agent: `AddOnTemplate`.
-pub(super) enum Template {}
-
-/// Settings of an agent: `AddOnDeploymentConfig`.
-pub(super) enum DeploymentConfig {}
-
-/// Which clusters a set of objects is for: `Placement`.
-pub(super) enum Placement {}
-
-/// An upgrade of clusters: `ManagedClustersUpgrade`.
-pub(super) enum Upgrade {}
-
-/// That a namespace may place on the clusters of a set: `ManagedClusterSetBinding`.
-pub(super) enum SetBinding {}
-
-/// A policy of users: `AddOnPolicy`.
-pub(super) enum AddonPolicy {}
-
-impl Kind for AddonPolicy {
-    const RESOURCE: &'static str = "addonpolicies";
-    type Body<'a> = &'a Value;
-
-    fn read(object: &Value) -> &Value {
-        object
-    }
+            fn read($object: &Value) -> Self::Body<'_> {
+                $read
+            }
+        }
+    )+};
 }
 
-impl Kind for Addon {
-    const RESOURCE: &'static str = "clustermanagementaddons";
-    type Body<'a> = AddonBody<'a>;
-
-    fn read(object: &Value) -> AddonBody<'_> {
-        AddonBody::read(object)
-    }
-}
-
-impl Kind for ClusterAddon {
-    const RESOURCE: &'static str = "managedclusteraddons";
-    type Body<'a> = ClusterAddonBody<'a>;
-
-    fn read(object: &Value) -> ClusterAddonBody<'_> {
-        ClusterAddonBody::read(object)
-    }
-}
-
-impl Kind for HubConfig {
-    const RESOURCE: &'static str = "addonhubconfigs";
-    type Body<'a> = HubConfigBody<'a>;
-
-    fn read(object: &Value) -> HubConfigBody<'_> {
-        HubConfigBody::read(object)
-    }
-}
-
-impl Kind for Template {
-    const RESOURCE: &'static str = "addontemplates";
-    type Body<'a> = TemplateBody<'a>;
-
-    fn read(object: &Value) -> TemplateBody<'_> {
-        TemplateBody::read(object)
-    }
-}
-
-impl Kind for DeploymentConfig {
-    const RESOURCE: &'static str = "addondeploymentconfigs";
-    type Body<'a> = DeploymentConfigBody<'a>;
-
-    fn read(object: &Value) -> DeploymentConfigBody<'_> {
-        DeploymentConfigBody::read(object)
-    }
-}
-
-impl Kind for Placement {
-    const RESOURCE: &'static str = "placements";
-    type Body<'a> = ();
-
-    fn read(_: &Value) {}
-}
-
-impl Kind for Upgrade {
-    const RESOURCE: &'static str = "managedclustersupgrades";
-    type Body<'a> = UpgradeBody;
-
-    fn read(object: &Value) -> UpgradeBody {
-        UpgradeBody::read(object)
-    }
-}
-
-impl Kind for SetBinding {
-    const RESOURCE: &'static str = "managedclustersetbindings";
-    type Body<'a> = SetBindingBody<'a>;
-
-    fn read(object: &Value) -> SetBindingBody<'_> {
-        SetBindingBody::read(object)
-    }
+kinds! {
+    /// An add-on as the hub sees it: `ClusterManagementAddOn`.
+    Addon<'a> = "clustermanagementaddons", AddonBody<'a>, object => AddonBody::read(object);
+    /// An add-on on one cluster: `ManagedClusterAddOn`.
+    ClusterAddon<'a> = "managedclusteraddons", ClusterAddonBody<'a>, object => ClusterAddonBody::read(object);
+    /// A version as a configuration object: `AddOnHubConfig`.
+    HubConfig<'a> = "addonhubconfigs", HubConfigBody<'a>, object => HubConfigBody::read(object);
+    /// The manifests of an agent: `AddOnTemplate`.
+    Template<'a> = "addontemplates", TemplateBody<'a>, object => TemplateBody::read(object);
+    /// Settings of an agent: `AddOnDeploymentConfig`.
+    DeploymentConfig<'a> = "addondeploymentconfigs", DeploymentConfigBody<'a>, object => DeploymentConfigBody::read(object);
+    /// Which clusters a set of objects is for: `Placement`.
+    Placement<'a> = "placements", (), _ => ();
+    /// An upgrade of clusters: `ManagedClustersUpgrade`.
+    Upgrade<'a> = "managedclustersupgrades", UpgradeBody, object => UpgradeBody::read(object);
+    /// That a namespace may place on the clusters of a set: `ManagedClusterSetBinding`.
+    SetBinding<'a> = "managedclustersetbindings", SetBindingBody<'a>, object => SetBindingBody::read(object);
+    /// A policy of users: `AddOnPolicy`.
+    AddonPolicy<'a> = "addonpolicies", &'a Value, object => object;
 }

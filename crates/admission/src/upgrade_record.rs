@@ -68,12 +68,13 @@ struct User {
 /// Returns the record for an upgrade whose author may use every placement of another namespace that it names.
 pub(super) fn addition(
     request: &Request<'_>,
-    (object, old): (&Value, Option<&Value>),
+    object: &Value,
+    old: Option<&Value>,
     facts: &Facts,
     keys: &Keys,
 ) -> Patch {
     let wanted = (request.resource == Upgrade::RESOURCE && request.door == Door::Mutate)
-        .then(|| record(request, (object, old), facts, keys));
+        .then(|| record(request, object, old, facts, keys));
     let Some(record) = wanted.flatten() else {
         return Patch::default();
     };
@@ -97,7 +98,8 @@ pub(super) fn addition(
 
 fn record(
     request: &Request<'_>,
-    (object, old): (&Value, Option<&Value>),
+    object: &Value,
+    old: Option<&Value>,
     facts: &Facts,
     keys: &Keys,
 ) -> Option<String> {

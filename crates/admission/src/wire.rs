@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 
 use super::request::{Door, FieldsKnownBy, Operation, Request, RequestContext, UnknownFacts};
 use super::verdict::Verdict;
-use super::{beginning, bounds};
+use super::{bounds, truncated_review};
 use kubernetes::field::Status;
 
 const API_VERSION: &str = "admission.k8s.io/v1";
@@ -278,7 +278,7 @@ pub fn encode_failure(uid: &str) -> Vec<u8> {
 /// Returns the bytes of the answer to a question that is too large to be read, by its beginning: a deletion passes, everything
 /// else is refused. Nothing when the beginning does not tell whose answer it is.
 pub fn encode_too_large(beginning: &[u8], most: usize) -> Option<Vec<u8>> {
-    let told = beginning::read(beginning);
+    let told = truncated_review::read(beginning);
     let uid = told.uid.filter(|uid| is_uid(uid.as_bytes()))?;
     if told.operation.as_deref() == Some("DELETE") {
         return Some(encode(&uid, &Verdict::pass()));
@@ -306,7 +306,7 @@ fn is_uid(text: &[u8]) -> bool {
 
 /// Returns the uid of a question of which only the beginning has been read: an API server writes it first.
 pub fn early_uid(beginning: &[u8]) -> Option<String> {
-    beginning::read(beginning)
+    truncated_review::read(beginning)
         .uid
         .filter(|uid| is_uid(uid.as_bytes()))
 }
@@ -349,7 +349,7 @@ pub fn encode_unjudged(review: &Review<'_>, why: Unjudged) -> Vec<u8> {
 /// Returns the bytes of the answer to a question that did not arrive in time, by its beginning: a deletion passes, everything else is
 /// refused. Nothing when the beginning does not tell whose answer it is.
 pub fn encode_unread(beginning: &[u8]) -> Option<Vec<u8>> {
-    let told = beginning::read(beginning);
+    let told = truncated_review::read(beginning);
     let uid = told.uid.filter(|uid| is_uid(uid.as_bytes()))?;
     Some(encode_too_slow(&uid, told.operation.as_deref() == Some("DELETE")))
 }

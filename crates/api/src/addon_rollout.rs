@@ -65,23 +65,23 @@ absent_is_default!(AddOnRolloutSpec);
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct AddOnRolloutStatus {
-    /// The generation of this object that the status is about.
+    /// The generation of this object that the status describes.
     pub observed_generation: Option<i64>,
 
-    /// The generation of the ClusterManagementAddOn that the status is about.
+    /// The generation of the ClusterManagementAddOn that the status describes.
     pub addon_generation: Option<i64>,
 
-    /// Ready, Reconciling and Stalled, with the words that the ClusterManagementAddOn has where its definition holds them.
+    /// Ready, Reconciling and Stalled, as on the ClusterManagementAddOn where its definition has these fields.
     #[schemars(schema_with = "schemas::conditions")]
     pub conditions: Vec<Condition>,
 
-    /// The version that clusters get for which nothing else is said; absent when no template names one.
+    /// The version of clusters for which no other is set; absent when no template has one.
     pub default_version: String,
 
-    /// The versions that templates offer, the newest last.
+    /// The versions that templates provide, the newest last.
     pub supported_versions: Vec<String>,
 
-    /// The clusters, counted by how they stand.
+    /// Number of clusters by state.
     pub clusters: Option<RolloutClusters>,
 
     /// The placements of the install strategy, in its order.
@@ -92,28 +92,28 @@ pub struct AddOnRolloutStatus {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct RolloutClusters {
-    /// All clusters that have the add-on, are to get it, or are losing it.
+    /// All clusters that have the add-on, will get it, or are losing it.
     pub total: i64,
 
-    /// They have what they should have, and the agent works.
+    /// Clusters that are up to date and available.
     pub ready: i64,
 
-    /// They are on the way, or get the add-on next.
+    /// Clusters that are updating, or are updated next.
     pub progressing: i64,
 
-    /// They keep what they have until their turn comes.
+    /// Clusters that keep what they have until their turn.
     pub waiting: i64,
 
-    /// Only a human can change what is wrong there.
+    /// Clusters that need an administrator.
     pub stalled: i64,
 
-    /// They have what they should have, and the agent does not work.
+    /// Clusters that are up to date, but whose agent is not available.
     pub unavailable: i64,
 
-    /// They have what they should have, and cannot be reached.
+    /// Clusters that are up to date, but cannot be reached.
     pub unreachable: i64,
 
-    /// The add-on is being taken away there.
+    /// Clusters from which the add-on is being removed.
     pub leaving: i64,
 }
 
@@ -130,7 +130,7 @@ pub struct RolloutPlacement {
     #[serde_with(skip_apply)]
     pub name: String,
 
-    /// What it is about in one word: Completed, Progressing, RolloutPaused, or why nothing new starts.
+    /// Completed, Progressing, RolloutPaused, or the reason why nothing new starts.
     pub reason: String,
 
     /// The same in a sentence, with numbers.

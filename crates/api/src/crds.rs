@@ -107,11 +107,6 @@ pub fn is_ours(crd: &CustomResourceDefinition) -> bool {
     !annotations.is_some_and(|all| all.contains_key(HUB_WITHOUT_OCM))
 }
 
-/// Returns the plural names of [`crds`], in the same order. A name is also the name of the file below `manifests/crds/`.
-pub fn crd_names() -> Vec<String> {
-    crds().into_iter().map(|crd| crd.spec.names.plural).collect()
-}
-
 /// Returns one definition as YAML, by its plural name or its full name; `None` for a name that is not ours.
 pub fn crds_yaml(name: &str) -> Option<String> {
     let crd = crds()

@@ -30,7 +30,7 @@ pub mod work;
 pub use addon_rollout::{
     AddOnRollout, AddOnRolloutSpec, AddOnRolloutStatus, RolloutClusters, RolloutPlacement,
 };
-pub use crds::{crd_names, crds, crds_yaml, is_ours, through_type};
+pub use crds::{crds, crds_yaml, is_ours, through_type};
 pub use json_schemas::{EVERYTHING, json_schemas};
 pub use k8s_openapi::apimachinery::pkg::apis::meta::v1::{
     Condition, LabelSelector, LabelSelectorRequirement,

@@ -69,17 +69,12 @@ pub mod annotations {
     pub const INSTALL_NAMESPACE: &str = "addon.open-cluster-management.io/v1alpha1-install-namespace";
     /// On a ManagedClusterAddOn in hosted mode: its hosting cluster.
     pub const HOSTING_CLUSTER_NAME: &str = "addon.open-cluster-management.io/hosting-cluster-name";
-    /// On a manifest, in hosted mode: where it is applied, `managed`, `hosting` or `none`.
-    pub const HOSTED_MANIFEST_LOCATION: &str = "addon.open-cluster-management.io/hosted-manifest-location";
     /// On a Job or Pod among the manifests: a pre-delete hook.
     pub const ADDON_PRE_DELETE: &str = "addon.open-cluster-management.io/addon-pre-delete";
     /// On a manifest: its object stays when the work is deleted.
     pub const DELETION_ORPHAN: &str = "addon.open-cluster-management.io/deletion-orphan";
     /// On a ManagedClusterAddOn: values for add-ons that render charts.
     pub const VALUES: &str = "addon.open-cluster-management.io/values";
-    /// Known from old hubs; ignored.
-    pub const DISABLE_AUTOMATIC_INSTALLATION: &str =
-        "addon.open-cluster-management.io/disable-automatic-installation";
     /// On a ManagedClustersUpgrade: the record that its author may use placements of other namespaces. The webhook writes it; a
     /// user who may use them sets another value to renew it.
     pub const PLACEMENT_ACCESS: &str = "tidegate.io/placement-access";
@@ -142,12 +137,6 @@ pub mod conditions {
     pub const WORK_AVAILABLE: &str = "Available";
     /// A ManagedCluster answers.
     pub const CLUSTER_AVAILABLE: &str = "ManagedClusterConditionAvailable";
-    /// A ManagedCluster has joined.
-    pub const CLUSTER_JOINED: &str = "ManagedClusterJoined";
-    /// The hub has accepted a ManagedCluster.
-    pub const CLUSTER_ACCEPTED: &str = "HubAcceptedManagedCluster";
     /// A Placement found its clusters.
     pub const PLACEMENT_SATISFIED: &str = "PlacementSatisfied";
-    /// A ManagedClusterSet has no clusters.
-    pub const CLUSTER_SET_EMPTY: &str = "ClusterSetEmpty";
 }

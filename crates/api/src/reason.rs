@@ -52,7 +52,7 @@ const CLUSTER: &str = "kubectl get managedcluster {cluster} -o yaml";
 /// The works of a cluster.
 pub const WORKS: &str = "kubectl get manifestwork -n {cluster} -o yaml";
 /// Tries the failed clusters of an upgrade again.
-pub const RETRY: &str = "kubectl annotate mcu {mcu} -n {namespace} --overwrite cluster.open-cluster-management.io/mcu-retry=\"$(date +%s)\"";
+pub const RETRY: &str = "kubectl annotate --field-manager=ops mcu {mcu} -n {namespace} --overwrite cluster.open-cluster-management.io/mcu-retry=\"$(date +%s)\"";
 
 struct Row {
     word: &'static str,
@@ -202,7 +202,7 @@ reasons! {
     HookManifestIsNotCompleted: "HookManifestCompleted: a pre-delete hook has not completed.";
     ConfigurationsConfigured: "Configured: the cluster has its desired configurations.";
     ConfigurationsNotConfigured: "Configured, with --compat ocm: the cluster should have other configurations, and its turn has not come. See Reconciling and Stalled for the cause.";
-    AllLayersCount: "ConfigurationsMerged: works are rendered from every AddOnDeploymentConfig assigned to the cluster; each sets what those before it leave unset.";
+    LayersMerged: "ConfigurationsMerged: works are rendered from every AddOnDeploymentConfig assigned to the cluster; each sets what those before it leave unset.";
     ConfigurationsAssigned: "Assigned: the time since which the cluster has its present assignment. Deadlines start here.";
     ConfigurationsConfirmed: "Assigned: the time since which the agent has confirmed the assignment. minSuccessTime starts here.";
     ConfigurationNotFound [Absence]: "A referenced configuration does not exist. Create it, or correct the reference.", short "a configuration does not exist" in Configured;
@@ -262,7 +262,7 @@ reasons! {
     HostingClusterValid: "HostingClusterValidity: the hosting cluster is a cluster of this hub.";
     HostingClusterInvalid: "HostingClusterValidity: the hosting cluster is not a cluster of this hub.";
     Ready: "Ready: everything is applied.";
-    NobodySelected: "Ready of the add-on: no cluster is selected; the message has the cause. No action is needed unless a cluster should be selected.";
+    NoClustersSelected: "Ready of the add-on: no cluster is selected; the message has the cause. No action is needed unless a cluster should be selected.";
     Settled: "Reconciling: nothing is left to do.";
     NotStalled: "Stalled: no action is needed.";
     ClustersStalled: "Stalled of the add-on: some clusters need an administrator. `tidegate why` groups them by cause.";
@@ -303,7 +303,7 @@ reasons! {
     DoesNotCompile: "A policy does not compile. The message names the line; see `tidegate policy lint`.";
     Compliant: "An event: an object that broke a rule does not break it any more.";
     WebhookAltered: "An event: a webhook of Tidegate is missing or edited, or a foreign mutating webhook is called for add-ons. See `tidegate doctor`.";
-    WebhookMended: "An event: a webhook is as registered again.";
+    WebhookRestored: "An event: a webhook is as registered again.";
     NonCompliant: "An event: a stored object breaks a rule.";
     Removed: "An event: the controllers deleted a ManagedClusterAddOn; the message has the cause.";
     EventsSummarized: "One event that replaces many with the same content.";

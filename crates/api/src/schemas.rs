@@ -67,18 +67,18 @@ pub(crate) fn loose_conditions(_: &mut SchemaGenerator) -> Schema {
                     "format": "date-time",
                 },
                 "message": {
-                    "description": "What happened, for people; may be empty.",
+                    "description": "Message for users; may be empty.",
                     "type": "string",
                     "maxLength": 32768,
                 },
                 "observedGeneration": {
-                    "description": "The metadata.generation that this condition speaks about.",
+                    "description": "The metadata.generation that this condition describes.",
                     "type": "integer",
                     "format": "int64",
                     "minimum": 0,
                 },
                 "reason": {
-                    "description": "Why, in one CamelCase word, for programs.",
+                    "description": "Reason for the last transition, one CamelCase word.",
                     "type": "string",
                     "maxLength": 1024,
                     "minLength": 1,
@@ -90,7 +90,7 @@ pub(crate) fn loose_conditions(_: &mut SchemaGenerator) -> Schema {
                     "enum": ["True", "False", "Unknown"],
                 },
                 "type": {
-                    "description": "Which aspect, in CamelCase.",
+                    "description": "Type of the condition, in CamelCase.",
                     "type": "string",
                     "maxLength": 316,
                     "pattern": QUALIFIED_NAME,
@@ -194,13 +194,13 @@ pub(crate) fn embedded_objects(_: &mut SchemaGenerator) -> Schema {
 
 fn match_expressions() -> Schema {
     json_schema!({
-        "description": "Requirements, all of which must hold.",
+        "description": "Requirements; all must be met.",
         "type": "array",
         "items": {
             "type": "object",
             "required": ["key", "operator"],
             "properties": {
-                "key": { "description": "The key that the requirement is about.", "type": "string" },
+                "key": { "description": "The label key.", "type": "string" },
                 "operator": { "description": "In, NotIn, Exists or DoesNotExist.", "type": "string" },
                 "values": {
                     "description": "The values for In and NotIn; empty for the other operators.",

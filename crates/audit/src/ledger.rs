@@ -3,13 +3,13 @@
 //! Decides which objects have to be judged. Keeps no object, and of one object only so many findings; a fault that thousands
 //! of objects share is kept once.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use super::digest::Digest;
 use super::facts_diff::Shift;
 use super::finding::{Counts, Finding};
 use super::inputs::Inputs;
-use super::report::{Entry, Sheet};
+use super::report::{Entry, NamespaceReport};
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+use std::collections::{BTreeMap, BTreeSet};
 use store::{Kind, Name, Names, ObjectKey};
 
 /// The most findings of one object that are kept; the rest is counted.
@@ -230,8 +230,8 @@ impl Ledger {
     }
 
     /// Returns what there is to report of a namespace.
-    pub fn sheet(&self, namespace: &str) -> Sheet {
-        let mut sheet = Sheet::default();
+    pub fn sheet(&self, namespace: &str) -> NamespaceReport {
+        let mut sheet = NamespaceReport::default();
         for kind in super::KINDS {
             let first = ObjectKey::new(kind, namespace, "");
             let here = self.records.range(first..);
@@ -268,5 +268,68 @@ impl Ledger {
             *count = count.saturating_add(change);
         }
         self.tally.retain(|_, count| *count != 0);
+    }
+}
+
+/// Digest of the parts of an object that judgements look at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Digest([u8; 16]);
+
+impl Digest {
+    /// Returns the digest of an object.
+    pub fn of(object: &Value) -> Self {
+        let mut hash = Sha256::new();
+        for pointer in [
+            "/spec",
+            "/metadata/labels",
+            "/metadata/annotations",
+            "/metadata/finalizers",
+            "/metadata/ownerReferences",
+            "/metadata/uid",
+        ] {
+            // The text of a value that is there is never empty, so that the parts cannot run together.
+            let part = object.pointer(pointer).map(Value::to_string).unwrap_or_default();
+            hash.update(part.len().to_be_bytes());
+            hash.update(part);
+        }
+        let mut short = [0; 16];
+        for (to, from) in short.iter_mut().zip(hash.finalize()) {
+            *to = from;
+        }
+        Self(short)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn only_what_the_gate_looks_at_counts() {
+        let object =
+            json!({"metadata": {"uid": "u", "labels": {"a": "b"}, "resourceVersion": "1"}, "spec": {"x": 1}});
+        let with = |pointer: &str, value: Value| {
+            let mut other = object.clone();
+            let (parent, name) = pointer.rsplit_once('/').expect("a pointer");
+            other.pointer_mut(parent).expect("a parent")[name] = value;
+            Digest::of(&other)
+        };
+        let same = Digest::of(&object);
+        assert_eq!(with("/metadata/resourceVersion", json!("2")), same);
+        assert_eq!(with("/status", json!({"conditions": []})), same);
+        for (pointer, value) in [
+            ("/spec", json!({"x": 2})),
+            ("/metadata/labels", json!({})),
+            ("/metadata/annotations", json!({"a": "b"})),
+            ("/metadata/finalizers", json!(["x"])),
+            (
+                "/metadata/ownerReferences",
+                json!([{"kind": "Deployment", "name": "x"}]),
+            ),
+            ("/metadata/uid", json!("v")),
+        ] {
+            assert_ne!(with(pointer, value), same, "{pointer}");
+        }
     }
 }

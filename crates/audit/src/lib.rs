@@ -3,29 +3,23 @@
 //! Decides with the gate's own function, as if every object were created now; which objects must be judged again when
 //! something changes; and what a report says. Never waits, never asks a hub, never keeps an object.
 
-mod digest;
-mod drift;
 mod facts_diff;
 mod finding;
-mod first_seen;
 mod inputs;
 mod judge;
 mod ledger;
 mod report;
 mod report_api;
-mod told;
+mod shown_findings;
 
-pub use digest::Digest;
-pub use drift::is_intact;
 pub use facts_diff::{Asks, Shift};
 pub use finding::{Counts, Finding, FindingState};
-pub use first_seen::stamp;
 pub use inputs::{Inputs, Part};
 pub use judge::{is_going, judge};
-pub use ledger::{AuditedObject, Bearing, Ledger, Tally};
-pub use report::{Entry, MOST_RESULTS, Sheet};
-pub use report_api::{CONTENT, MANAGED_BY, MANAGER, NAME, ReportKind, content_of, report};
-pub use told::{Told, ToldFinding};
+pub use ledger::{AuditedObject, Bearing, Digest, Ledger, Tally};
+pub use report::{Entry, MOST_RESULTS, NamespaceReport};
+pub use report_api::{CONTENT, MANAGED_BY, MANAGER, NAME, ReportKind, content_of, is_intact, report, stamp};
+pub use shown_findings::{Told, ToldFinding};
 
 pub use admission::{Facts, ObjectKey, Rulebook};
 use store::Kind;

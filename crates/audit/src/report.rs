@@ -22,7 +22,7 @@ pub struct Entry {
 
 /// What is to be reported of one namespace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Sheet {
+pub struct NamespaceReport {
     /// Objects without any finding.
     pub clean: u32,
     /// How many findings there are, listed or not.
@@ -33,7 +33,7 @@ pub struct Sheet {
     pub left_out: usize,
 }
 
-impl Sheet {
+impl NamespaceReport {
     /// Tells whether there is nothing to report.
     pub fn is_empty(&self) -> bool {
         self.counts.total() == 0

@@ -1,11 +1,12 @@
 //! The two forms of a report: PolicyReport of the policy working group, and its successor, OpenReports.
 //!
-//! Decides names, labels and fields. Says nothing about time: `stamp` adds when each result was found.
+//! Decides names, labels and fields; that a result which a report has already keeps its time, whichever replica leads now; and whether
+//! a stored report still says what was written: what others add to its metadata is theirs.
 
+use super::report::{Entry, NamespaceReport};
+use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
-
-use super::report::{Entry, Sheet};
 use store::Kind;
 
 /// Name of every report; a namespace has one.
@@ -76,7 +77,7 @@ impl ReportKind {
 }
 
 /// Returns the report of a namespace ("" for what lives in none), without times.
-pub fn report(form: ReportKind, namespace: &str, sheet: &Sheet) -> Value {
+pub fn report(form: ReportKind, namespace: &str, sheet: &NamespaceReport) -> Value {
     let (group, version) = form.api();
     let mut results: Vec<Value> = sheet.entries.iter().map(|entry| result(form, entry)).collect();
     results.extend((sheet.left_out > 0).then(|| more(form, sheet.left_out)));
@@ -191,4 +192,117 @@ fn hash(body: &Value) -> String {
     let digest = Sha256::digest(body.to_string());
     let hex: Vec<String> = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
     hex.concat()
+}
+
+pub(super) const TIME: &str = "timestamp";
+
+/// Adds the times to a report; `before` is what stands on the hub.
+pub fn stamp(report: &mut Value, before: Option<&Value>, now: Timestamp) {
+    let old = before.and_then(|before| before.get("results")?.as_array());
+    let mut old: Vec<(Value, Value)> = old.into_iter().flatten().filter_map(taken_apart).collect();
+    let results = report.get_mut("results").and_then(Value::as_array_mut);
+    for result in results.into_iter().flatten() {
+        let known = old.iter().position(|(_, said)| said == result);
+        let time = match known {
+            Some(position) => old.swap_remove(position).0,
+            // Kubernetes keeps whole seconds here.
+            None => json!({"seconds": now.as_second(), "nanos": 0}),
+        };
+        if let Some(fields) = result.as_object_mut() {
+            fields.insert(TIME.to_owned(), time);
+        }
+    }
+}
+
+/// Returns the time of a result, and the result without it.
+fn taken_apart(result: &Value) -> Option<(Value, Value)> {
+    let mut said = result.clone();
+    let time = said.as_object_mut()?.remove(TIME)?;
+    Some((time, said))
+}
+
+/// Tells whether the report that stands there says what is wanted, whatever its own annotations claim.
+pub fn is_intact(standing: &Value, wanted: &Value) -> bool {
+    says(standing) == says(wanted)
+        && ["labels", "annotations"].into_iter().all(|part| {
+            let of = |report: &Value| {
+                let metadata = report.get("metadata")?.get(part)?;
+                metadata.as_object().cloned()
+            };
+            let (standing, wanted) = (of(standing).unwrap_or_default(), of(wanted).unwrap_or_default());
+            wanted.iter().all(|(key, value)| standing.get(key) == Some(value))
+        })
+}
+
+fn says(report: &Value) -> Map<String, Value> {
+    let mut said = report.as_object().cloned().unwrap_or_default();
+    said.remove("metadata");
+    let results = said.get_mut("results").and_then(Value::as_array_mut);
+    for result in results.into_iter().flatten() {
+        if let Some(fields) = result.as_object_mut() {
+            fields.remove(TIME);
+        }
+    }
+    said
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_told_before_keeps_its_time() {
+        let at = |second| Timestamp::from_second(second).expect("a time");
+        let mut first = json!({"results": [{"rule": "a"}, {"rule": "b"}]});
+        stamp(&mut first, None, at(10));
+        let mut second = json!({"results": [{"rule": "b"}, {"rule": "c"}]});
+        stamp(&mut second, Some(&first), at(20));
+        let seconds: Vec<&Value> = second["results"]
+            .as_array()
+            .expect("results")
+            .iter()
+            .map(|result| &result["timestamp"]["seconds"])
+            .collect();
+        assert_eq!(seconds, [&json!(10), &json!(20)]);
+    }
+
+    #[test]
+    fn a_report_that_somebody_has_spoilt_is_no_hindrance() {
+        let mut report = json!({"results": [{"rule": "a"}]});
+        stamp(
+            &mut report,
+            Some(&json!({"results": "none"})),
+            Timestamp::UNIX_EPOCH,
+        );
+        assert_eq!(report["results"][0]["timestamp"]["seconds"], 0);
+    }
+
+    #[test]
+    fn only_what_was_written_must_still_stand_there() {
+        let wanted = json!({"metadata": {"labels": {"a": "b"}, "annotations": {"hash": "x"}},
+            "summary": {"fail": 1}, "results": [{"rule": "r", "result": "fail"}]});
+        let with = |pointer: &str, value: Value| {
+            let mut standing = wanted.clone();
+            standing["metadata"]["resourceVersion"] = json!("7");
+            standing["metadata"]["labels"]["theirs"] = json!("too");
+            standing["results"][0]["timestamp"] = json!({"seconds": 1, "nanos": 0});
+            let (parent, name) = pointer.rsplit_once('/').expect("a pointer");
+            standing.pointer_mut(parent).expect("a parent")[name] = value;
+            is_intact(&standing, &wanted)
+        };
+        assert!(
+            with("/metadata/generation", json!(3)),
+            "nobody has touched what counts"
+        );
+        for (pointer, value) in [
+            ("/results/0/result", json!("pass")),
+            ("/results", json!([])),
+            ("/results/0/extra", json!("x")),
+            ("/summary/fail", json!(0)),
+            ("/metadata/labels/a", json!("c")),
+            ("/metadata/annotations", json!({})),
+        ] {
+            assert!(!with(pointer, value), "{pointer}");
+        }
+    }
 }

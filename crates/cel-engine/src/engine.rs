@@ -31,10 +31,49 @@ fn extend(env: &mut Env) -> Result<(), DeclarationError> {
     library::register(env)
 }
 
+/// What an expression is written for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// A rule, a condition, a message.
+    Judgement,
+    /// A mutation: it may make `Object{}` and `JSONPatch{}` values.
+    Mutation,
+}
+
+/// A use of something that does not exist, and where.
+pub(super) struct Misuse {
+    pub(super) id: u64,
+    pub(super) words: String,
+    pub(super) unsupported: bool,
+}
+
+/// Longest message that an expression may make, in bytes.
+const LONGEST: usize = 5 * 1024;
+
+/// Returns a text as a message, without the space around it; `None` if it is empty, has several lines, or is too long.
+pub fn usable_message(text: &str) -> Option<String> {
+    let text = text.trim();
+    (!text.is_empty() && !text.contains('\n') && text.len() <= LONGEST).then(|| text.to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     #[test]
     fn the_environment_can_be_built() {
         assert!(super::engine().compile("1 == 1").is_ok());
+    }
+}
+
+#[cfg(test)]
+mod message_tests {
+    use super::usable_message;
+
+    #[test]
+    fn one_line_that_is_not_too_long_can_be_shown() {
+        assert_eq!(usable_message(" a b\n").as_deref(), Some("a b"));
+        assert_eq!(usable_message(" \n"), None);
+        assert_eq!(usable_message("a\nb"), None);
+        assert!(usable_message(&"x".repeat(5 * 1024)).is_some());
+        assert_eq!(usable_message(&"x".repeat(5 * 1024 + 1)), None);
     }
 }

@@ -3,6 +3,7 @@
 //! Decides by fixed tables; a test evaluates nothing here.
 
 use super::library::is_format;
+use ::cel::common::ast::operators;
 
 /// What is known about a function name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +28,27 @@ pub const NAMESPACES: [&str; 9] = [
     "base64",
     "jsonpatch",
 ];
+
+/// Tells whether a function or operator always returns a boolean, in whichever form of an expression: before macros are replaced (where
+/// there are `matches` and `hasValue` too) and after.
+pub fn is_boolean(function: &str) -> bool {
+    matches!(
+        function,
+        operators::LOGICAL_AND
+            | operators::LOGICAL_OR
+            | operators::LOGICAL_NOT
+            | operators::EQUALS
+            | operators::NOT_EQUALS
+            | operators::LESS
+            | operators::LESS_EQUALS
+            | operators::GREATER
+            | operators::GREATER_EQUALS
+            | operators::IN
+            | "startsWith"
+            | "endsWith"
+            | "contains"
+    )
+}
 
 const FUNCTIONS: &[&str] = &[
     // standard library

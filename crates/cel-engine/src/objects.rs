@@ -4,7 +4,7 @@
 //! `Object`). They are evaluated as plain maps.
 
 use super::ast::{bare_name, children, literal_text};
-use super::misuse::{Misuse, Purpose};
+use super::engine::{Misuse, Purpose};
 use ::cel::common::ast::{EntryExpr, Expr, IdedExpr, operators};
 
 /// The fields of a `JSONPatch`.

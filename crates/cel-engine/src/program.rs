@@ -6,9 +6,9 @@ use super::ast::{bare_name, children};
 use super::cost::Budget;
 use super::diagnose::{self, CompileError};
 use super::engine::engine;
+use super::engine::{Misuse, Purpose};
 use super::library::Pattern;
 use super::lower::lower;
-use super::misuse::{Misuse, Purpose};
 use super::names::{self, Availability};
 use super::referenced_fields::{ReferencedFields, referenced_fields};
 use super::{cost, objects, run, stack, texts};
@@ -115,7 +115,7 @@ impl Program {
         budget: &Budget,
         read: impl FnOnce(CowVal<'_, '_>) -> Result<T, ExecutionError>,
     ) -> Result<T, ExecutionError> {
-        run::run((&self.metered, &self.patterns), scope, budget, read)
+        run::run(&self.metered, &self.patterns, scope, budget, read)
     }
 
     /// Evaluates in a context that has all variables.

@@ -131,23 +131,8 @@ fn kind_of(expr: &IdedExpr) -> ResultKind {
 
 fn called(call: &CallExpr) -> ResultKind {
     match (call.func_name.as_str(), call.args.as_slice()) {
-        (
-            operators::LOGICAL_AND
-            | operators::LOGICAL_OR
-            | operators::LOGICAL_NOT
-            | operators::EQUALS
-            | operators::NOT_EQUALS
-            | operators::LESS
-            | operators::LESS_EQUALS
-            | operators::GREATER
-            | operators::GREATER_EQUALS
-            | operators::IN
-            | "startsWith"
-            | "endsWith"
-            | "contains"
-            | "matches",
-            _,
-        ) => ResultKind::Bool,
+        ("matches", _) => ResultKind::Bool,
+        (name, _) if names::is_boolean(name) => ResultKind::Bool,
         (operators::CONDITIONAL, [_, yes, no]) => match (kind_of(yes), kind_of(no)) {
             (yes, no) if yes == no => yes,
             (_, _) => ResultKind::Unknown,

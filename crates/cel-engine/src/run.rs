@@ -37,7 +37,8 @@ impl VariableResolver for Names<'_> {
 
 /// Evaluates in a context that has all variables, and hands the result to `read`.
 pub(super) fn run<T>(
-    (expr, patterns): (&IdedExpr, &[Pattern]),
+    expr: &IdedExpr,
+    patterns: &[Pattern],
     scope: Context<'_, '_>,
     budget: &Budget,
     read: impl FnOnce(CowVal<'_, '_>) -> Result<T, ExecutionError>,

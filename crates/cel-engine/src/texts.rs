@@ -5,7 +5,7 @@
 
 use super::ast::{children, literal_text};
 use super::convert;
-use super::misuse::Misuse;
+use super::engine::Misuse;
 use ::cel::common::ast::{Expr, IdedExpr};
 
 /// Returns the first text that is not what its function reads.

@@ -3,5 +3,6 @@
 pub mod cockpit;
 pub mod explain;
 pub mod forecast;
+mod layout;
 pub mod offline;
 pub mod why;

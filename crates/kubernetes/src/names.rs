@@ -81,28 +81,28 @@ pub fn dns1123_label_faults(name: &str, unit: Unit) -> Vec<String> {
     } else {
         DNS1123_LABEL
     };
-    faults((name, LABEL_LIMIT, unit), has_label_letters(name), shape)
+    faults(name, LABEL_LIMIT, unit, has_label_letters(name), shape)
 }
 
 /// Returns the faults of a name that should be an RFC 1123 subdomain.
 pub fn dns1123_subdomain_faults(name: &str, unit: Unit) -> Vec<String> {
     let is_right = name.split('.').all(has_label_letters);
-    faults((name, SUBDOMAIN_LIMIT, unit), is_right, DNS1123_SUBDOMAIN)
+    faults(name, SUBDOMAIN_LIMIT, unit, is_right, DNS1123_SUBDOMAIN)
 }
 
 /// Returns the faults of a name that should be an RFC 1035 label: one that begins with a letter.
 pub fn dns1035_label_faults(name: &str, unit: Unit) -> Vec<String> {
     let is_right = has_label_letters(name) && name.starts_with(|letter: char| letter.is_ascii_lowercase());
-    faults((name, LABEL_LIMIT, unit), is_right, DNS1035_LABEL)
+    faults(name, LABEL_LIMIT, unit, is_right, DNS1035_LABEL)
 }
 
 /// Returns the faults of a label value.
 pub fn label_value_faults(value: &str) -> Vec<String> {
     let is_right = value.is_empty() || is_name_part(value);
-    faults((value, LABEL_LIMIT, Unit::Bytes), is_right, LABEL_VALUE)
+    faults(value, LABEL_LIMIT, Unit::Bytes, is_right, LABEL_VALUE)
 }
 
-fn faults((text, most, unit): (&str, usize, Unit), is_right: bool, shape: &str) -> Vec<String> {
+fn faults(text: &str, most: usize, unit: Unit, is_right: bool, shape: &str) -> Vec<String> {
     let length = (text.len() > most).then(|| format!("must be no more than {most} {unit}"));
     let shape = (!is_right).then(|| shape.to_owned());
     length.into_iter().chain(shape).collect()

@@ -2,7 +2,7 @@
 //!
 //! Decides how one is written and which key it means. Never knows the value, nor which clusters have it.
 
-use super::name::Name;
+use super::names::Name;
 use super::selector::is_label_key;
 
 /// The longest name of a claim, a DNS subdomain.

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::name::Name;
+use super::names::Name;
 
 /// Returns the names of a list of add-ons, separated by commas, in their order.
 pub fn listed_addons(text: &str) -> impl Iterator<Item = &str> {

@@ -1,6 +1,9 @@
-//! Names: of add-ons, and of the namespace that an agent is installed in.
+//! Names: of things on the hub, of add-ons, and of the namespace that an agent is installed in.
 //!
 //! Decides which texts are such names. Never looks whether the named thing exists.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
 
 use kubernetes::names::is_dns1123_label;
 
@@ -9,6 +12,17 @@ use kubernetes::field::{Class, Fault, quoted};
 pub use api::names::DEFAULT_INSTALL_NAMESPACE;
 
 const LABEL_LIMIT: usize = 63;
+
+/// A shared, immutable text: the name of something on the hub.
+pub type Name = Arc<str>;
+
+/// Returns the order of two names. Most are shared, so that most equal ones are told without being read.
+pub fn order(one: &Name, other: &Name) -> Ordering {
+    if Arc::ptr_eq(one, other) {
+        return Ordering::Equal;
+    }
+    one.cmp(other)
+}
 
 /// The namespace on the managed cluster that an add-on's agent is installed in.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

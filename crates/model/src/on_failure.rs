@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use kubernetes::field::{Class, Fault, nearest, quoted};
 
-use crate::name::Name;
+use crate::names::Name;
 
 /// What an entry looks like.
 const FORM: &str =

@@ -1,6 +1,6 @@
-//! Rollout strategies of a placement: all at once, cluster by cluster, or decision group by decision group.
+//! The rollout strategy of a placement, as users write it.
 //!
-//! Decides what a strategy means and which of its values have no meaning. Never decides which cluster moves.
+//! Decides which of its values have no meaning; what each strategy means is in `strategies/`. Never decides which cluster moves.
 
 use std::collections::BTreeSet;
 
@@ -8,61 +8,9 @@ use super::deadline::{ProgressDeadline, Soak};
 use super::limit::{Limit, Tolerance};
 use super::rule;
 use super::scalar::Scalar;
+use super::strategies::{Rest, RolloutKind};
 use api::v1alpha1 as wire;
-use kubernetes::field::{Class, Fault, Path, Violation, listed, nearest, quoted};
-
-/// The types of a rollout.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum RolloutKind {
-    /// All clusters at once.
-    #[default]
-    All,
-    /// Cluster by cluster.
-    Progressive,
-    /// Decision group by decision group.
-    ProgressivePerGroup,
-}
-
-impl RolloutKind {
-    /// Every type, in the order in which messages list them.
-    pub const EVERY: [Self; 3] = [Self::All, Self::Progressive, Self::ProgressivePerGroup];
-
-    /// Returns the name that `type` takes.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::All => "All",
-            Self::Progressive => "Progressive",
-            Self::ProgressivePerGroup => "ProgressivePerGroup",
-        }
-    }
-
-    /// Returns the key of the block with the settings of this type.
-    pub fn block(self) -> &'static str {
-        match self {
-            Self::All => "all",
-            Self::Progressive => "progressive",
-            Self::ProgressivePerGroup => "progressivePerGroup",
-        }
-    }
-
-    /// Reads the `type` of a strategy; nothing and an empty text mean `All`, as the CRD's default has it.
-    pub fn parse(value: Option<Scalar<'_>>) -> Result<Self, Fault> {
-        let Some(value) = value else { return Ok(Self::All) };
-        let text = value.text("Progressive")?;
-        if text.is_empty() {
-            return Ok(Self::All);
-        }
-        Self::EVERY
-            .into_iter()
-            .find(|kind| kind.name() == text)
-            .ok_or_else(|| {
-                let names = || Self::EVERY.into_iter().map(Self::name);
-                let hint = nearest(text, names()).map(|name| format!("did you mean {}?", quoted(name)));
-                let detail = format!("supported values: {}", listed(names()));
-                Fault::of_text(Class::NotSupported, text, detail).hint_if(hint)
-            })
-    }
-}
+use kubernetes::field::{Class, Fault, Path, Violation, quoted};
 
 /// A decision group of a placement, by name or by position.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -84,33 +32,17 @@ pub struct Pace {
     pub tolerance: Tolerance,
 }
 
-/// How a change travels over the clusters of a placement.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum RolloutStrategy {
-    /// All clusters at once.
-    All(Pace),
-    /// The mandatory groups one after another, then the other clusters within a limit.
-    Progressive {
-        /// Groups that go first.
-        groups: Vec<MandatoryGroup>,
-        /// How many clusters move at once; nothing given means all that are not in a mandatory group.
-        limit: Option<Limit>,
-        /// Soak, deadline, failures.
-        pace: Pace,
-    },
-    /// The mandatory groups one after another, then every other group one after another.
-    ProgressivePerGroup {
-        /// Groups that go first.
-        groups: Vec<MandatoryGroup>,
-        /// Soak, deadline, failures.
-        pace: Pace,
-    },
-}
-
-impl Default for RolloutStrategy {
-    fn default() -> Self {
-        Self::All(Pace::default())
-    }
+/// How a change travels over the clusters of a placement, with its settings.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RolloutStrategy {
+    /// Which of the strategies.
+    pub kind: RolloutKind,
+    /// Groups that go first, one after another; none where the strategy has no such groups.
+    pub mandatory: Vec<MandatoryGroup>,
+    /// How many clusters move at once; absent where that is not given, or means nothing.
+    pub limit: Option<Limit>,
+    /// Soak, deadline, failures.
+    pub pace: Pace,
 }
 
 impl RolloutStrategy {
@@ -120,21 +52,34 @@ impl RolloutStrategy {
         let kind = keep(raw.kind(path), &mut wrong);
         // A block of another type has no effect, but what is wrong in it is told all the same.
         let mut chosen = None;
-        for (block_kind, block) in raw.blocks() {
-            let read = block.parse(&path.key(block_kind.block()), &mut wrong);
-            if Some(block_kind) == kind {
+        for (block_kind, block) in &raw.blocks {
+            let read = block.parse(*block_kind, &path.key(block_kind.block()), &mut wrong);
+            if Some(*block_kind) == kind {
                 chosen = read;
             }
         }
         let (Some(kind), []) = (kind, wrong.as_slice()) else {
             return Err(wrong);
         };
-        let Block { groups, limit, pace } = chosen.unwrap_or_default();
-        Ok(match kind {
-            RolloutKind::All => Self::All(pace),
-            RolloutKind::Progressive => Self::Progressive { groups, limit, pace },
-            RolloutKind::ProgressivePerGroup => Self::ProgressivePerGroup { groups, pace },
-        })
+        Ok(chosen.unwrap_or_else(|| Self {
+            kind,
+            ..Self::default()
+        }))
+    }
+
+    /// Returns how those go that are in no mandatory group; `per_group` is the placement's own size of groups.
+    pub fn rest(&self, per_group: Option<Limit>) -> Rest {
+        self.kind.rest(self.limit, per_group)
+    }
+
+    /// Tells whether all clusters go together.
+    pub fn is_at_once(&self, per_group: Option<Limit>) -> bool {
+        self.mandatory.is_empty() && self.rest(per_group) == Rest::Within(Limit::All)
+    }
+
+    /// Tells whether a decision group is one of those that go first.
+    pub fn is_mandatory(&self, index: u32, name: &str) -> bool {
+        self.mandatory.iter().any(|group| group.means(index, name))
     }
 }
 
@@ -143,12 +88,8 @@ impl RolloutStrategy {
 pub struct RawStrategy<'a> {
     /// `type`.
     pub kind: Option<Scalar<'a>>,
-    /// `all`.
-    pub all: Option<RawBlock<'a>>,
-    /// `progressive`.
-    pub progressive: Option<RawBlock<'a>>,
-    /// `progressivePerGroup`.
-    pub progressive_per_group: Option<RawBlock<'a>>,
+    /// The blocks that are given, with the type that each belongs to.
+    pub blocks: Vec<(RolloutKind, RawBlock<'a>)>,
 }
 
 /// The leaves of one block of a strategy.
@@ -175,58 +116,31 @@ pub struct RawGroup<'a> {
     pub index: Option<i64>,
 }
 
-#[derive(Default)]
-struct Block {
-    groups: Vec<MandatoryGroup>,
-    limit: Option<Limit>,
-    pace: Pace,
-}
-
 impl<'a> RawStrategy<'a> {
-    /// Returns the blocks that are given, with the type that each belongs to.
-    pub fn blocks(&self) -> impl Iterator<Item = (RolloutKind, &RawBlock<'a>)> {
-        RolloutKind::EVERY
-            .into_iter()
-            .filter_map(|kind| Some((kind, self.block_of(kind)?)))
-    }
-
-    // A match, so that no type can lose its settings without a word.
-    fn block_of(&self, kind: RolloutKind) -> Option<&RawBlock<'a>> {
-        match kind {
-            RolloutKind::All => self.all.as_ref(),
-            RolloutKind::Progressive => self.progressive.as_ref(),
-            RolloutKind::ProgressivePerGroup => self.progressive_per_group.as_ref(),
+    /// Reads the block of each type.
+    pub fn read(kind: Option<Scalar<'a>>, block: impl Fn(RolloutKind) -> Option<RawBlock<'a>>) -> Self {
+        let every = RolloutKind::EVERY.into_iter();
+        Self {
+            kind,
+            blocks: every.filter_map(|kind| Some((kind, block(kind)?))).collect(),
         }
     }
 
     /// Takes away the blocks of other types than its own: they have no effect. A type without a meaning has no block.
     pub fn drop_other_blocks(&mut self) {
         let own = RolloutKind::parse(self.kind).ok();
-        for kind in RolloutKind::EVERY.into_iter().filter(|kind| Some(*kind) != own) {
-            *self.slot(kind) = None;
-        }
+        self.blocks.retain(|(kind, _)| Some(*kind) == own);
     }
 
     /// Takes away the groups that stand in a list twice: they change nothing.
     pub fn drop_repeated_groups(&mut self) {
-        for kind in RolloutKind::EVERY {
+        for (_, block) in &mut self.blocks {
             let mut seen = Vec::new();
-            let groups = self.slot(kind).iter_mut().map(|block| &mut block.groups);
-            groups.for_each(|groups| {
-                groups.retain(|group| {
-                    let is_new = !seen.contains(group);
-                    seen.push(*group);
-                    is_new
-                });
+            block.groups.retain(|group| {
+                let is_new = !seen.contains(group);
+                seen.push(*group);
+                is_new
             });
-        }
-    }
-
-    fn slot(&mut self, kind: RolloutKind) -> &mut Option<RawBlock<'a>> {
-        match kind {
-            RolloutKind::All => &mut self.all,
-            RolloutKind::Progressive => &mut self.progressive,
-            RolloutKind::ProgressivePerGroup => &mut self.progressive_per_group,
         }
     }
 
@@ -240,7 +154,7 @@ impl<'a> RawStrategy<'a> {
         let Ok(kind) = RolloutKind::parse(self.kind) else {
             return Vec::new();
         };
-        let others = self.blocks().filter(|(block, _)| *block != kind);
+        let others = self.blocks.iter().filter(|(block, _)| *block != kind);
         others
             .map(|(block, _)| {
                 let (given, wanted) = (kind.name(), block.name());
@@ -306,9 +220,9 @@ impl RawBlock<'_> {
         (groups, wrong)
     }
 
-    fn parse(&self, path: &Path, wrong: &mut Vec<Violation>) -> Option<Block> {
+    fn parse(&self, kind: RolloutKind, path: &Path, wrong: &mut Vec<Violation>) -> Option<RolloutStrategy> {
         let before = wrong.len();
-        let (groups, wrong_groups) = self.groups(path);
+        let (mandatory, wrong_groups) = self.groups(path);
         wrong.extend(wrong_groups);
         let limit = keep(self.limit(path), wrong).flatten();
         let pace = Pace {
@@ -316,7 +230,16 @@ impl RawBlock<'_> {
             deadline: keep(self.deadline(path), wrong).unwrap_or_default(),
             tolerance: keep(self.tolerance(path), wrong).unwrap_or_default(),
         };
-        (wrong.len() == before).then_some(Block { groups, limit, pace })
+        (wrong.len() == before).then(|| RolloutStrategy {
+            kind,
+            mandatory: if kind.has_mandatory_groups() {
+                mandatory
+            } else {
+                Vec::new()
+            },
+            limit: limit.filter(|_| kind.has_limit()),
+            pace,
+        })
     }
 }
 
@@ -338,6 +261,16 @@ impl RawGroup<'_> {
     }
 }
 
+impl MandatoryGroup {
+    /// Tells whether a group of this index and name is meant.
+    pub fn means(&self, index: u32, name: &str) -> bool {
+        match self {
+            Self::Named(named) => named == name,
+            Self::At(at) => *at == index,
+        }
+    }
+}
+
 impl std::fmt::Display for MandatoryGroup {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -349,43 +282,9 @@ impl std::fmt::Display for MandatoryGroup {
 
 impl<'a> From<&'a wire::RolloutStrategy> for RawStrategy<'a> {
     fn from(strategy: &'a wire::RolloutStrategy) -> Self {
-        let wire::RolloutStrategy {
-            type_,
-            all,
-            progressive,
-            progressive_per_group,
-        } = strategy;
-        Self {
-            kind: (!type_.is_empty()).then_some(Scalar::Text(type_)),
-            all: all.as_ref().map(|block| RawBlock {
-                max_failures: block.max_failures.as_ref().map(Scalar::from),
-                min_success_time: block.min_success_time.as_ref().map(Scalar::from),
-                progress_deadline: block.progress_deadline.as_ref().map(Scalar::from),
-                ..RawBlock::default()
-            }),
-            progressive: progressive.as_ref().map(|block| RawBlock {
-                groups: block
-                    .mandatory_decision_groups
-                    .iter()
-                    .map(RawGroup::from)
-                    .collect(),
-                max_concurrency: block.max_concurrency.as_ref().map(Scalar::from),
-                max_failures: block.max_failures.as_ref().map(Scalar::from),
-                min_success_time: block.min_success_time.as_ref().map(Scalar::from),
-                progress_deadline: block.progress_deadline.as_ref().map(Scalar::from),
-            }),
-            progressive_per_group: progressive_per_group.as_ref().map(|block| RawBlock {
-                groups: block
-                    .mandatory_decision_groups
-                    .iter()
-                    .map(RawGroup::from)
-                    .collect(),
-                max_failures: block.max_failures.as_ref().map(Scalar::from),
-                min_success_time: block.min_success_time.as_ref().map(Scalar::from),
-                progress_deadline: block.progress_deadline.as_ref().map(Scalar::from),
-                ..RawBlock::default()
-            }),
-        }
+        let type_ = strategy.type_.as_str();
+        let kind = (!type_.is_empty()).then_some(Scalar::Text(type_));
+        Self::read(kind, |kind| kind.settings(strategy))
     }
 }
 
@@ -415,8 +314,21 @@ mod tests {
     use std::num::NonZeroU32;
     use std::time::Duration;
 
-    fn block<'a>() -> RawBlock<'a> {
-        RawBlock::default()
+    fn given<'a>(kind: &'a str, blocks: &[(&str, RawBlock<'a>)]) -> RawStrategy<'a> {
+        RawStrategy::read(Some(Scalar::Text(kind)), |kind| {
+            let mut blocks = blocks.iter();
+            let found = blocks.find(|(name, _)| *name == kind.block());
+            found.map(|(_, block)| block.clone())
+        })
+    }
+
+    fn progressive(mandatory: Vec<MandatoryGroup>, limit: Option<Limit>, pace: Pace) -> RolloutStrategy {
+        RolloutStrategy {
+            kind: RolloutKind::parse(Some(Scalar::Text("Progressive"))).expect("a strategy"),
+            mandatory,
+            limit,
+            pace,
+        }
     }
 
     fn texts(raw: &RawStrategy<'_>) -> Vec<String> {
@@ -427,31 +339,29 @@ mod tests {
     #[test]
     fn nothing_given_means_all_at_once() {
         let parsed = RolloutStrategy::parse(&RawStrategy::default(), &Path::root());
-        assert_eq!(parsed, Ok(RolloutStrategy::All(Pace::default())));
+        assert_eq!(parsed, Ok(RolloutStrategy::default()));
+        assert_eq!(parsed.map(|parsed| parsed.kind.name()), Ok("All"));
     }
 
     #[test]
     fn a_progressive_strategy_is_read_whole() {
-        let raw = RawStrategy {
-            kind: Some(Scalar::Text("Progressive")),
-            progressive: Some(RawBlock {
-                groups: vec![
-                    RawGroup {
-                        name: Some("canary"),
-                        index: None,
-                    },
-                    RawGroup {
-                        name: None,
-                        index: Some(3),
-                    },
-                ],
-                max_concurrency: Some(Scalar::Int(4)),
-                max_failures: Some(Scalar::Int(2)),
-                min_success_time: Some(Scalar::Text("5m")),
-                progress_deadline: Some(Scalar::Text("10m")),
-            }),
-            ..RawStrategy::default()
+        let block = RawBlock {
+            groups: vec![
+                RawGroup {
+                    name: Some("canary"),
+                    index: None,
+                },
+                RawGroup {
+                    name: None,
+                    index: Some(3),
+                },
+            ],
+            max_concurrency: Some(Scalar::Int(4)),
+            max_failures: Some(Scalar::Int(2)),
+            min_success_time: Some(Scalar::Text("5m")),
+            progress_deadline: Some(Scalar::Text("10m")),
         };
+        let raw = given("Progressive", &[("progressive", block)]);
         let pace = Pace {
             soak: Soak::parse(Scalar::Text("5m")).expect("a duration"),
             deadline: ProgressDeadline::After(Duration::from_mins(10)),
@@ -461,27 +371,26 @@ mod tests {
         let limit = NonZeroU32::new(4).map(Limit::Clusters);
         assert_eq!(
             RolloutStrategy::parse(&raw, &Path::root()),
-            Ok(RolloutStrategy::Progressive { groups, limit, pace })
+            Ok(progressive(groups, limit, pace))
         );
     }
 
     #[test]
     fn everything_wrong_is_told_at_once() {
-        let raw = RawStrategy {
-            kind: Some(Scalar::Text("Progressive")),
-            all: Some(block()),
-            progressive: Some(RawBlock {
-                groups: vec![RawGroup {
-                    name: None,
-                    index: Some(-1),
-                }],
-                max_concurrency: Some(Scalar::Text("130%")),
-                max_failures: Some(Scalar::Int(-1)),
-                min_success_time: Some(Scalar::Text("banana")),
-                progress_deadline: Some(Scalar::Text("lolNone")),
-            }),
-            ..RawStrategy::default()
+        let block = RawBlock {
+            groups: vec![RawGroup {
+                name: None,
+                index: Some(-1),
+            }],
+            max_concurrency: Some(Scalar::Text("130%")),
+            max_failures: Some(Scalar::Int(-1)),
+            min_success_time: Some(Scalar::Text("banana")),
+            progress_deadline: Some(Scalar::Text("lolNone")),
         };
+        let raw = given(
+            "Progressive",
+            &[("all", RawBlock::default()), ("progressive", block)],
+        );
         let rules: Vec<String> = texts(&raw)
             .iter()
             .filter_map(|text| Some(text.rsplit_once(" [")?.1.to_owned()))
@@ -501,11 +410,7 @@ mod tests {
 
     #[test]
     fn a_misspelt_type_is_not_also_a_mismatch() {
-        let raw = RawStrategy {
-            kind: Some(Scalar::Text("progressive")),
-            progressive: Some(block()),
-            ..RawStrategy::default()
-        };
+        let raw = given("progressive", &[("progressive", RawBlock::default())]);
         assert_eq!(
             texts(&raw),
             [
@@ -524,13 +429,6 @@ mod tests {
         let parsed = RolloutStrategy::parse(&RawStrategy::from(&wire), &Path::root());
         let limit = super::super::Percent::new(25).map(Limit::Percent);
         let groups = vec![MandatoryGroup::Named("a".into()), MandatoryGroup::At(1)];
-        assert_eq!(
-            parsed,
-            Ok(RolloutStrategy::Progressive {
-                groups,
-                limit,
-                pace: Pace::default()
-            })
-        );
+        assert_eq!(parsed, Ok(progressive(groups, limit, Pace::default())));
     }
 }

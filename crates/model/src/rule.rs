@@ -24,16 +24,10 @@ pub const MANDATORY_GROUPS: &str = "rollout/mandatory-groups";
 pub const ROLLOUT_APPROVAL: &str = "rollout/approval";
 /// A window of rollouts that has no meaning.
 pub const ROLLOUT_WINDOW: &str = "rollout/window";
-/// What becomes of rollouts that have stopped, in words without a meaning.
-pub const ON_FAILURE: &str = "rollout/on-failure";
 /// A rolling update of configurations that lacks its placement or its limit.
 pub const ROLLING_UPDATE: &str = "rollout/rolling-update";
-/// An install namespace that no cluster can have.
-pub const INSTALL_NAMESPACE: &str = "install/namespace";
 /// A label selector without a meaning.
 pub const LABEL_SELECTOR: &str = "install/label-selector";
-/// An add-on name that does not fit the labels made from it.
-pub const ADDON_NAME: &str = "naming/addon-name";
 /// A signer is the add-on's own.
 pub const SIGNER: &str = "template/signer";
 /// A certificate names no user and no group of the hub's own, of a cluster or of another add-on.

@@ -3,3 +3,4 @@
 pub mod doctor;
 pub mod kit;
 pub mod release;
+pub mod versions;

@@ -5,14 +5,15 @@
 use jiff::Timestamp;
 
 use super::census::{Census, Time};
+use super::conditions::addon;
 use super::instances::Rounds;
 use super::memo::Memo;
 use super::outlook::Outlook;
 use super::settled::{Heard, Others};
 use super::types::{Action, Plan, Wait, WaitOn, earliest};
 use super::{
-    config, diff, discovery, health, install, kept, own_status, registration, rollout, rollup, uninstall,
-    unreachable,
+    addon_status, config, diff, discovery, install, kept_content, own_status, registration, rollout,
+    uninstall,
 };
 use store::View;
 
@@ -45,7 +46,7 @@ pub fn timeless(view: &View<'_>, now: Timestamp) -> Plan {
     if view.addon.meta.deleting || !view.addon.managed {
         return Plan::default();
     }
-    conditions_only(view, health::timeless(view, whole_seconds(now)))
+    conditions_only(view, addon::timeless(view, whole_seconds(now)))
 }
 
 /// Returns what there is to say about an add-on while an object cannot be read on which all of it depends.
@@ -53,13 +54,13 @@ pub fn unread(view: &View<'_>, now: Timestamp) -> Plan {
     if view.addon.meta.deleting || !view.addon.managed || view.is_anothers() {
         return Plan::default();
     }
-    conditions_only(view, health::unread(view, whole_seconds(now)))
+    conditions_only(view, addon::unread(view, whole_seconds(now)))
 }
 
 /// Returns a plan that writes the conditions of an add-on and nothing else.
-fn conditions_only(view: &View<'_>, verdict: health::Verdict<'_>) -> Plan {
+fn conditions_only(view: &View<'_>, verdict: addon::Verdict<'_>) -> Plan {
     let recheck_at = verdict.recheck_at;
-    let summary = rollup::unchanged(view);
+    let summary = addon_status::unchanged(view);
     let own = own_status::timeless(view, &verdict.conditions);
     Plan {
         actions: diff::addon(view.addon, &summary, verdict)
@@ -128,13 +129,13 @@ fn outlives_its_addon(view: &View<'_>) -> bool {
 fn unmanaged(view: &View<'_>, now: Timestamp) -> Plan {
     let wanted = install::wanted(view, &Others::default());
     let configs = config::effective(view, &wanted);
-    let summary = rollup::summary(view, &wanted, &configs, &[], now);
-    let verdict = health::unmanaged(view, now);
+    let summary = addon_status::summary(view, &wanted, &configs, &[], now);
+    let verdict = addon::unmanaged(view, now);
     let addon = diff::addon(view.addon, &summary, verdict);
     Plan {
         actions: beside(
             registration::unmanaged(view, now),
-            unreachable::statuses(view, now),
+            diff::unreachable_statuses(view, now),
         )
         .chain(addon)
         .chain(own_status::unmanaged(view))
@@ -172,7 +173,7 @@ fn managed(
     }
     let arrives = rounds.arrives;
     let (seen_to, heard) = rounds.finish();
-    let summary = rollup::summary(view, &wanted, &configs, &rollout.placed, now);
+    let summary = addon_status::summary(view, &wanted, &configs, &rollout.placed, now);
     if let Some(outlook) = &mut outlook {
         outlook.note_undone(&summary);
     }
@@ -181,7 +182,7 @@ fn managed(
     } else {
         Time::Stands
     };
-    let verdict = health::managed(view, &wanted, &summary, (&census, time), now);
+    let verdict = addon::managed(view, &wanted, &summary, &census, time, now);
     if let Some(outlook) = &mut outlook {
         outlook.note_conditions(&verdict.conditions);
     }
@@ -196,7 +197,7 @@ fn managed(
         actions: settle(membership.actions, seen_to.actions)
             .chain(diff::addon(view.addon, &summary, verdict))
             .chain(own)
-            .chain(kept::actions(view))
+            .chain(kept_content::actions(view))
             .collect(),
         waits: membership
             .waits

@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::few::Few;
 use super::install::Holding;
 use super::settled::Others;
+use super::short_list::ShortList;
 use api::reason::{Class, Reason};
 use store::Name;
 
@@ -64,7 +64,7 @@ pub(super) struct Newcomers {
 /// The wanted clusters whose instance the hub refuses to create.
 #[derive(Debug, Default)]
 pub(crate) struct Unmade {
-    clusters: Few,
+    clusters: ShortList,
     /// What the hub says about the first of them.
     why: Option<Name>,
 }
@@ -99,19 +99,19 @@ pub(super) struct Census {
     total: usize,
     ready: usize,
     unreachable: usize,
-    unavailable: Few,
+    unavailable: ShortList,
     /// Those that only a human can change, by reason.
-    stalled: BTreeMap<Reason, Few>,
+    stalled: BTreeMap<Reason, ShortList>,
     /// How many keep what they have by intention; they count as ready.
     kept: usize,
     /// Those of them whose content is gone.
-    orphaned: Few,
+    orphaned: ShortList,
     /// Those on the way.
-    moving: Few,
+    moving: ShortList,
     /// Those that wait for a turn, by reason.
-    waiting: BTreeMap<Reason, Few>,
+    waiting: BTreeMap<Reason, ShortList>,
     /// Those that are being deleted.
-    leaving: Few,
+    leaving: ShortList,
     /// How many of them are on clusters that are not reachable: they are not waited for.
     lost: usize,
     missing: Newcomers,
@@ -180,7 +180,7 @@ impl Census {
 
     /// Returns how many are not there yet, or not gone yet, and need no human for themselves.
     pub(super) fn open(&self) -> usize {
-        let waiting: usize = self.waiting.values().map(Few::count).sum();
+        let waiting: usize = self.waiting.values().map(ShortList::count).sum();
         self.moving
             .count()
             .saturating_add(self.going())
@@ -202,7 +202,7 @@ impl Census {
 
     /// Returns the one reason for which all wait that are not there yet, if only a human ends it.
     pub(super) fn brake(&self) -> Option<Reason> {
-        let count = |reason: Reason| self.waiting.get(&reason).map_or(0, Few::count);
+        let count = |reason: Reason| self.waiting.get(&reason).map_or(0, ShortList::count);
         let held = |reason: Reason| match count(reason) {
             0 => 0,
             own if reason == Reason::WaitingForApproval => own.saturating_add(count(Reason::WaitingForGroup)),
@@ -215,7 +215,7 @@ impl Census {
 
     /// Returns how many clusters stand how; beside the total, each is in one count.
     pub(super) fn counted(&self) -> Value {
-        let all = |causes: &BTreeMap<Reason, Few>| causes.values().map(Few::count).sum::<usize>();
+        let all = |causes: &BTreeMap<Reason, ShortList>| causes.values().map(ShortList::count).sum::<usize>();
         json!({
             "total": self.total,
             "ready": self.ready,
@@ -259,14 +259,14 @@ impl Census {
     }
 }
 
-fn few(what: &str, few: &Few) -> Option<String> {
+fn few(what: &str, few: &ShortList) -> Option<String> {
     (!few.is_empty()).then(|| format!("{} {what}: {few}", few.count()))
 }
 
 /// Every cause with its number and its first clusters, the most frequent first.
-fn causes(what: &str, all: &BTreeMap<Reason, Few>) -> Option<String> {
-    let total: usize = all.values().map(Few::count).sum();
-    let mut sorted: Vec<(&Reason, &Few)> = all.iter().collect();
+fn causes(what: &str, all: &BTreeMap<Reason, ShortList>) -> Option<String> {
+    let total: usize = all.values().map(ShortList::count).sum();
+    let mut sorted: Vec<(&Reason, &ShortList)> = all.iter().collect();
     sorted.sort_by_key(|(reason, few)| (std::cmp::Reverse(few.count()), **reason));
     let each = sorted
         .into_iter()

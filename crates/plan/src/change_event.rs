@@ -2,7 +2,7 @@
 //!
 //! Decides nothing; the words are those of the conditions. Events and the lines of `tidegate dev` are made from notes.
 
-use super::state::{Outcome, Phase, State};
+use crate::conditions::state::{Outcome, Phase, State};
 use api::reason::Reason;
 use store::{Name, Vocabulary};
 

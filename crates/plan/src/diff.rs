@@ -5,16 +5,16 @@
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
+use super::addon_status::Summary;
 use super::change_event::Note;
-use super::conditions::{self, Wish};
-use super::health::Verdict;
+use super::conditions::{self, Wish, available, ocm};
 use super::report::Report;
-use super::rollup::Summary;
 use super::types::{Action, Revision};
 use super::work::{Rendering, is_deploy_work};
+use crate::conditions::addon::Verdict;
 use store::{
     AddOn, Applied, ConfigRef, ConfigType, Instance, Kind, Name, ObjectKey, Progression,
-    ProgressionReference, Reference, Work,
+    ProgressionReference, Reference, View, Work,
 };
 
 /// Mode of the health check in which no controller looks for a lease of the agent.
@@ -267,4 +267,18 @@ fn render_progression_reference(reference: &ProgressionReference) -> Value {
         }
     }
     rendered
+}
+
+/// Returns the status writes for the instances of an add-on about which nothing else is written.
+pub(super) fn unreachable_statuses(view: &View<'_>, now: Timestamp) -> Vec<Action> {
+    let alive = view.instances().filter(|instance| !instance.meta.deleting);
+    alive
+        .filter_map(|instance| unreachable_status(view, instance, now))
+        .collect()
+}
+
+fn unreachable_status(view: &View<'_>, instance: &Instance, now: Timestamp) -> Option<Action> {
+    let cluster = view.cluster(&instance.cluster);
+    let wishes = ocm::bared(view, vec![available::unreachable(cluster)?]);
+    conditions(instance, &wishes, None, now)
 }

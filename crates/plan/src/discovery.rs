@@ -6,8 +6,8 @@
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
-use super::available::AVAILABLE;
 use super::types::{Action, Revision, Wait, WaitOn, earliest};
+use crate::conditions::available::AVAILABLE;
 use store::{Cluster, DiscoveryLabels, Instance, Kind, Name, ObjectKey, Status, View, order, terms};
 
 /// How long a new add-on is given before it is called anything but available: most are by then, and one label is enough.

@@ -74,7 +74,7 @@ pub(super) fn of(view: &View<'_>, recipes: &mut Recipes, instance: &Instance) ->
     if template.addon != instance.addon {
         return Hooks::Refused(foreign(template, &instance.addon));
     }
-    recipes.spec(view, (template, &configs), instance)
+    recipes.spec(view, template, &configs, instance)
 }
 
 fn is_deployment_config(reference: &Reference) -> bool {
@@ -135,7 +135,8 @@ impl Recipes {
     fn spec(
         &mut self,
         view: &View<'_>,
-        (template, configs): (&Template, &[&DeploymentConfig]),
+        template: &Template,
+        configs: &[&DeploymentConfig],
         instance: &Instance,
     ) -> Hooks {
         let cluster = view.cluster(&instance.cluster);

@@ -8,9 +8,10 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
 use super::hook_body::{self, Hooks, Recipes};
-use super::instance_state::{MANIFEST_APPLIED, apply_failure};
 use super::types::{Action, Revision};
 use super::work::is_deploy_work;
+use crate::conditions::manifest_applied::MANIFEST_APPLIED;
+use crate::conditions::progressing::apply_failure;
 use api::reason::Reason;
 use store::{FailedHook, Instance, Kind, ObjectKey, Signal, Status, View, Work, terms};
 

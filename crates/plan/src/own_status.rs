@@ -1,12 +1,12 @@
 //! The roll-up of an add-on in a kind of our own, `AddOnRollout`: a hub whose ClusterManagementAddOn holds no conditions has its health there.
 //!
-//! Decides when it is made, written and taken away. Never decides what it says: `health`, `census` and `rollup` do, and where the
+//! Decides when it is made, written and taken away. Never decides what it says: `conditions/addon.rs`, `census` and `addon_status` do, and where the
 //! ClusterManagementAddOn holds the same, both say the same.
 
 use serde_json::{Map, Value, json};
 
+use super::addon_status::Summary;
 use super::census::Census;
-use super::rollup::Summary;
 use super::types::{Action, Revision};
 use super::{conditions, owners};
 use store::{Condition, Kind, ObjectKey, Progression, RollUp, Status, View};

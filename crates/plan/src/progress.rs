@@ -1,30 +1,31 @@
 //! The status that every instance should have: references, supported types and conditions.
 //!
 //! Decides how the state is shown: the columns of `kubectl get`, and what only a human can change; the roll-up for delivery tools
-//! is made in `told.rs`. Never removes what other programs wrote.
+//! is made in `conditions/ready.rs`. Never removes what other programs wrote.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 
-use super::adoption;
-use super::arrival::Arrival;
-use super::available::{AVAILABLE, available, manifests, refused};
 use super::change_event::Note;
-use super::conditions::{Wish, merge};
-use super::config::{Configs, Trouble, set_aside, trouble};
-use super::instance_state::{HOSTING_MANIFEST_APPLIED, MANIFEST_APPLIED, PROGRESSING, state};
+use super::conditions::adopted::{self, ADOPTED};
+use super::conditions::available::{AVAILABLE, available, unreachable};
+use super::conditions::configured::configured;
+use super::conditions::manifest_applied::{HOSTING_MANIFEST_APPLIED, MANIFEST_APPLIED, manifests, refused};
+use super::conditions::progressing::{PROGRESSING, state};
+use super::conditions::ready::{Aside, RollUpInput};
+use super::conditions::reconciling::Arrival;
+use super::conditions::stalled::{Stuck, stuck};
+use super::conditions::state::{Outcome, State, Words};
+use super::conditions::{Wish, assigned, merge, ocm};
+use super::config::{Configs, trouble};
 use super::registration::Registering;
 use super::report::Report;
-use super::rollout::{Attention, Member, Step, assigned, counting};
-use super::state::{Outcome, State, Words};
-use super::stock;
-use super::told::{Aside, RollUpInput, Stuck};
-use super::types::{Wait, WaitOn};
-use super::unreachable;
-use super::version::{self};
-use super::work::{Rendering, superseded};
+use super::rollout::{Member, Step};
+use super::types::WaitOn;
+use super::version;
+use super::work::Rendering;
 use api::reason::Reason;
 use store::terms::MERGED;
 use store::{Applied, Condition, ConfigType, Instance, Name, Reference, Status, View};
@@ -66,15 +67,15 @@ impl<'v> Reporter<'v> {
         let state = state(view, member, rendering, trouble.as_ref());
         let (references, arrives) = confirmed(member, &state);
         let assigned_version = self.versions.assigned(member);
-        let stuck = stuck(view, member, rendering, (&state, trouble.as_ref()));
+        let stuck = stuck(view, member, rendering, &state, trouble.as_ref());
         let arrival = arrival(view, instance, stuck.as_ref(), now);
         let version = version::moving_to(assigned_version, instance).map(|version| &**version);
         let words = state.progressing(view.settings().reasons, version);
-        let mut wishes: Vec<Wish<'_>> = handed_out(view, member, trouble.as_ref()).into_iter().collect();
-        wishes.extend(assigned(member, &state, now));
-        wishes.extend(counting(member));
+        let mut wishes: Vec<Wish<'_>> = configured(view, member, trouble.as_ref()).into_iter().collect();
+        wishes.extend(assigned::assigned(member, &state, now));
+        wishes.extend(assigned::counting(member));
         wishes.extend(refused(view, instance, rendering).or_else(|| manifests(rendering)));
-        let probed = unreachable::available(member.cluster).or_else(|| available(member, rendering));
+        let probed = unreachable(member.cluster).or_else(|| available(member, rendering));
         let up = up(member, probed.as_ref());
         wishes.extend(probed);
         let shown = self
@@ -83,7 +84,7 @@ impl<'v> Reporter<'v> {
         let shown_message = shown.message.clone();
         wishes.push(Wish::new(PROGRESSING, shown.status, shown.reason, shown.message));
         let orphaned = orphaned(rendering, &state);
-        let complaint = stock::complaint(view, instance);
+        let complaint = ocm::complaint(view, instance);
         let told = RollUpInput {
             notice: member.notice.as_deref(),
             state: &state,
@@ -101,8 +102,8 @@ impl<'v> Reporter<'v> {
             },
         };
         wishes.extend(told.wishes());
-        wishes.extend(adoption::adopted(view, instance, self.kept));
-        let wishes = stock::bared(view, wishes);
+        wishes.extend(adopted::adopted(view, instance, self.kept));
+        let wishes = ocm::bared(view, wishes);
         let deployed = !matches!(rendering, Rendering::NotOurs);
         let news = note(member, &state, shown.reason, stuck.as_ref());
         let conditions = stated(instance, rendering, &wishes, now);
@@ -125,7 +126,7 @@ impl<'v> Reporter<'v> {
 
     /// Returns the words of `Progressing` where they are Open Cluster Management's to the letter.
     fn shown(&self, member: &Member<'_>, state: &State, wishes: &[Wish<'_>]) -> Option<Words> {
-        if !stock::tells_progress(self.view) {
+        if !ocm::tells_progress(self.view) {
             return None;
         }
         let instance = member.instance;
@@ -141,12 +142,12 @@ impl<'v> Reporter<'v> {
             !is_declared
         };
         let mut own = instance.configs.iter().map(|config| &config.of);
-        let seen = stock::ProgressInputs {
+        let seen = ocm::ProgressInputs {
             unsupported: own.find(is_unsupported),
             manifests: [MANIFEST_APPLIED, HOSTING_MANIFEST_APPLIED].map(stands),
             state,
         };
-        Some(stock::progressing(self.view, member, &seen))
+        Some(ocm::progressing(self.view, member, &seen))
     }
 }
 
@@ -196,7 +197,7 @@ fn stated<'v>(
     let is_stale = |condition: &Condition| {
         let is_over =
             matches!(rendering, Rendering::Bodies(_)) && *condition.reason == Reason::ManifestWorkApplyFailed;
-        let comes_and_goes = [adoption::ADOPTED, MERGED].contains(&&*condition.kind);
+        let comes_and_goes = [ADOPTED, MERGED].contains(&&*condition.kind);
         (is_over || comes_and_goes) && !wishes.iter().any(|wish| *wish.kind() == *condition.kind)
     };
     if !instance.conditions.iter().any(is_stale) {
@@ -210,50 +211,16 @@ fn stated<'v>(
     Cow::Owned(merge(&known, wishes, generation, now).into_owned())
 }
 
-const LATE: &str = "the agent has not confirmed the configuration within the progressDeadline of the rollout";
-
-/// What only a human can change. The whole sentence stands in `Configured` or in `Progressing`, where one of them has it.
-fn stuck(
-    view: &View<'_>,
-    member: &Member<'_>,
-    rendering: &Rendering<'_>,
-    (state, trouble): (&State, Option<&Trouble>),
-) -> Option<Stuck> {
-    let told = |reason, message: String| Stuck {
-        reason,
-        message,
-        is_news: false,
-    };
-    if let Some(trouble) = trouble.filter(|trouble| trouble.is_stuck) {
-        return Some(told(trouble.reason, trouble.message.clone()));
-    }
-    let notice = member.notice.as_deref();
-    if let Some(notice) = notice.filter(|notice| notice.attention == Attention::Act) {
-        return Some(told(notice.reason, notice.message.to_string()));
-    }
-    if member.timed_out && matches!(state, State::Phase(_, Outcome::Running(_))) {
-        return Some(Stuck {
-            is_news: true,
-            ..told(Reason::ProgressDeadlineExceeded, LATE.to_owned())
-        });
-    }
-    let is_turn = notice.is_some_and(|notice| notice.attention == Attention::Wait);
-    match rendering {
-        Rendering::Refused(error) => Some(told(Reason::RenderingFailed, error.clone())),
-        Rendering::NotOurs | Rendering::Bodies(_) => None,
-        // Who runs with what it was assigned needs nothing anew, and whose turn comes gets the present content.
-        Rendering::Waiting(_) if state.is_done() || is_turn => None,
-        Rendering::Waiting(_) => superseded(view, &member.assigned).map(|gone| {
-            let on = WaitOn::Content(gone.config.clone());
-            told(Reason::ContentSuperseded, Wait::addon(on).to_string())
-        }),
-    }
-}
-
 /// Whether what only a human can change may still come by itself.
 fn arrival(view: &View<'_>, instance: &Instance, stuck: Option<&Stuck>, now: Timestamp) -> Option<Arrival> {
-    let stated = (&*instance.conditions, instance.meta.generation);
-    Arrival::of(stuck?.reason, stated, view.settings(), now)
+    let generation = instance.meta.generation;
+    Arrival::of(
+        stuck?.reason,
+        &instance.conditions,
+        generation,
+        view.settings(),
+        now,
+    )
 }
 
 /// Returns the references, confirmed if the cluster is done; and whether that is news.
@@ -264,40 +231,6 @@ fn confirmed<'v>(member: &'v Member<'v>, state: &State) -> (Cow<'v, [Reference]>
         references.to_mut().iter_mut().for_each(confirm);
     }
     (references, arrives)
-}
-
-/// Returns what `Configured` should say; `None` leaves what stands there.
-fn handed_out<'a>(view: &View<'_>, member: &'a Member<'_>, trouble: Option<&'a Trouble>) -> Option<Wish<'a>> {
-    if view.settings().is_ocm() {
-        return stock::configured(member);
-    }
-    Some(configured(view, member, trouble))
-}
-
-fn configured<'a>(view: &View<'_>, member: &'a Member<'_>, trouble: Option<&'a Trouble>) -> Wish<'a> {
-    if let Some(trouble) = trouble {
-        return Wish::new(
-            "Configured",
-            Status::False,
-            trouble.reason,
-            trouble.message.as_str(),
-        );
-    }
-    if let Some(notice) = &member.notice {
-        return Wish::new("Configured", Status::False, notice.reason, &*notice.message);
-    }
-    let mut message = set_aside(view.addon, member.instance);
-    if member.effective.undone {
-        message
-            .to_mut()
-            .push_str("; they are what was last known to be good: the rollout of its placement was undone");
-    }
-    Wish::new(
-        "Configured",
-        Status::True,
-        Reason::ConfigurationsConfigured,
-        message,
-    )
 }
 
 fn note(member: &Member<'_>, state: &State, reason: Reason, stuck: Option<&Stuck>) -> Option<Note> {
@@ -337,7 +270,7 @@ fn waits(member: &Member<'_>, rendering: &Rendering<'_>, state: &State) -> Vec<W
         member
             .notice
             .as_ref()
-            .map(|notice| WaitOn::Rollout(notice.wait.clone())),
+            .map(|notice| WaitOn::Rollout(notice.turn(&notice.wait))),
     );
     match (rendering, state) {
         (Rendering::Waiting(WaitOn::Rollout(_)), _)

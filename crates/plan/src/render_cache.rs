@@ -204,13 +204,14 @@ fn stored<'v>(member: &Member<'v>, prefix: &str) -> Vec<(u32, &'v Work)> {
 
 impl Ready {
     fn new(
-        (hashes, version): (Arc<str>, Name),
+        view: &View<'_>,
+        assigned: &[Reference],
         rendered: Rendered,
         prefix: &str,
     ) -> Result<Self, RenderFault> {
         let mut ready = Self {
-            hashes,
-            version,
+            hashes: render_hashes(assigned),
+            version: carried_version(view, assigned),
             whole: None,
             sizes: None,
             layouts: BTreeMap::new(),
@@ -326,8 +327,8 @@ fn kit(view: &View<'_>, assigned: &[Reference], shared: &KitKey) -> RenderedTemp
         image_registries: &shared.image_registries,
         cluster_values: &shared.cluster_values,
     };
-    let ready = rendered(&subject)
-        .and_then(|rendered| Ready::new(head(view, assigned), rendered, &deploy_prefix(addon)));
+    let ready =
+        rendered(&subject).and_then(|rendered| Ready::new(view, assigned, rendered, &deploy_prefix(addon)));
     match ready {
         Ok(ready) => RenderedTemplate::Ready(Box::new(ready)),
         Err(fault) => RenderedTemplate::Refused(fault.to_string()),
@@ -340,11 +341,6 @@ pub(super) fn foreign(template: &Template, addon: &str) -> String {
         "the assigned AddOnTemplate is made for add-on {:?} and not for {addon:?}",
         &*template.addon
     )
-}
-
-/// What every work says about itself: the hashes of its configurations and the version of the add-on.
-fn head(view: &View<'_>, assigned: &[Reference]) -> (Arc<str>, Name) {
-    (render_hashes(assigned), carried_version(view, assigned))
 }
 
 /// Returns what works are made of: the first template, and the first deployment configuration or all of them together.
@@ -395,7 +391,7 @@ fn waiting(member: &Member<'_>) -> Option<WaitOn> {
         Some(_) => {}
     }
     if let (Step::Hold, true, Some(notice)) = (member.step, member.assigned.is_empty(), &member.notice) {
-        return Some(WaitOn::Rollout(notice.message.clone()));
+        return Some(WaitOn::Rollout(notice.turn(&notice.message)));
     }
     if let Some(of) = &member.effective.unsupported {
         return Some(WaitOn::UnsupportedType(of.clone()));

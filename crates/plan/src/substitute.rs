@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
-use super::room::Room;
+use super::size_budget::SizeBudget;
 use model::{BadClusterVariable, ClusterVariable};
 
 /// Why a text cannot be filled in.
@@ -172,7 +172,7 @@ impl Unknown {
 pub(super) fn substitute(
     value: &Value,
     variables: &Variables,
-    room: &Room,
+    room: &SizeBudget,
 ) -> Result<Value, SubstitutionFault> {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => Ok(value.clone()),
@@ -194,7 +194,7 @@ pub(super) fn substitute(
 fn fill(
     fields: &Map<String, Value>,
     variables: &Variables,
-    room: &Room,
+    room: &SizeBudget,
 ) -> Result<Map<String, Value>, SubstitutionFault> {
     let mut filled = Map::with_capacity(fields.len());
     for (key, field) in fields {
@@ -209,7 +209,7 @@ fn fill(
     Ok(filled)
 }
 
-fn expand(text: &str, variables: &Variables, room: &Room) -> Result<String, What> {
+fn expand(text: &str, variables: &Variables, room: &SizeBudget) -> Result<String, What> {
     let mut out = String::new();
     let write = |out: &mut String, piece: &str| {
         let fits = room.take(piece.len());
@@ -309,7 +309,7 @@ mod tests {
     fn replaces_in_keys_and_values_and_expands_no_value_again() {
         let template =
             json!({"{{CLUSTER_NAME}}-x": ["{{QUOTE}}", 1, null, "a {{CLUSTER_NAME}}{{CLUSTER_NAME}} }}{"]});
-        let filled = substitute(&template, &variables(), &Room::default()).unwrap();
+        let filled = substitute(&template, &variables(), &SizeBudget::default()).unwrap();
         assert_eq!(
             filled,
             json!({"c1-x": ["a\"b\\c{{CLUSTER_NAME}}\n", 1, null, "a c1c1 }}{"]})
@@ -322,7 +322,7 @@ mod tests {
         variables.insert("CLUSTER_LABEL:region".to_owned(), "\"eu\"}}{{QUOTE}}".to_owned());
         variables.insert("CLUSTER_LABEL:empty".to_owned(), String::new());
         let expanded = |text: &str| {
-            let filled = substitute(&json!({"a": text}), &variables, &Room::default());
+            let filled = substitute(&json!({"a": text}), &variables, &SizeBudget::default());
             filled.map_or_else(
                 |fault| fault.to_string(),
                 |value| value["a"].as_str().unwrap().to_owned(),
@@ -362,7 +362,7 @@ mod tests {
         ];
         for (text, expected) in rows {
             assert_eq!(
-                expand(text, &variables(), &Room::default()).unwrap(),
+                expand(text, &variables(), &SizeBudget::default()).unwrap(),
                 expected,
                 "{text}"
             );
@@ -372,7 +372,7 @@ mod tests {
     #[test]
     fn names_the_fault_and_its_place() {
         let fault = |value: Value| {
-            let filled = substitute(&value, &variables(), &Room::default());
+            let filled = substitute(&value, &variables(), &SizeBudget::default());
             filled.unwrap_err().to_string()
         };
         assert_eq!(
@@ -397,7 +397,7 @@ mod tests {
     #[test]
     fn a_bomb_ends_while_it_is_written() {
         let big = Variables::from([("A".to_owned(), "x".repeat(1024))]);
-        let room = Room::default();
+        let room = SizeBudget::default();
         let bomb = json!(["{{A}}".repeat(67_500)]);
         let fault = substitute(&bomb, &big, &room).unwrap_err();
         assert!(fault.is_full());
@@ -407,7 +407,7 @@ mod tests {
     #[test]
     fn many_openings_before_many_blanks_are_read_once() {
         let text = format!("{}{}}}}}", "{{x".repeat(50_000), " ".repeat(200_000));
-        let same = expand(&text, &variables(), &Room::default()).unwrap();
+        let same = expand(&text, &variables(), &SizeBudget::default()).unwrap();
         assert_eq!(same, text);
     }
 }

@@ -9,6 +9,8 @@ use serde_json::Value;
 
 use super::change_event::Note;
 use super::registration::CertificateDecision;
+use api::reason::Reason;
+use model::Approval;
 use store::{ConfigRef, ConfigType, Meta, Name, ObjectKey};
 
 /// What the hub should look like next for one add-on, and what it is waiting for.
@@ -168,6 +170,32 @@ pub struct Wait {
     pub on: WaitOn,
 }
 
+/// Why a rollout holds a cluster.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Turn {
+    /// The whole sentence.
+    pub message: Name,
+    /// The reason of the condition `Configured`.
+    pub reason: Reason,
+    /// What it is about.
+    pub about: TurnSubject,
+}
+
+/// What a rollout that holds a cluster waits for.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TurnSubject {
+    /// The add-on as a whole.
+    AddOn,
+    /// The rollout over a placement.
+    Placement(Name, Name),
+    /// The approval that is missing.
+    Approval(Approval),
+    /// The first of the add-ons that have to run before.
+    Dependency(Name),
+    /// A configuration whose content is no longer on the hub.
+    Config(ConfigRef),
+}
+
 /// What can hold a part of a plan.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum WaitOn {
@@ -190,7 +218,7 @@ pub enum WaitOn {
     /// A type of configuration that the add-on does not support.
     UnsupportedType(ConfigType),
     /// The rollout: a turn, the end of a pause, or a strategy that has a meaning.
-    Rollout(Name),
+    Rollout(Turn),
     /// An install strategy that this version does not drive.
     InstallStrategy(Name),
     /// A label selector without a meaning.
@@ -264,7 +292,7 @@ impl std::fmt::Display for Wait {
             WaitOn::Config(config, why) => write!(f, "configuration {} {why}", config.told()),
             WaitOn::Version(why) | WaitOn::Template(why) => f.write_str(why),
             WaitOn::UnsupportedType(of) => write!(f, "configurations of type {of} are not supported"),
-            WaitOn::Rollout(why) => f.write_str(why),
+            WaitOn::Rollout(turn) => f.write_str(&turn.message),
             WaitOn::InstallStrategy(kind) => {
                 write!(f, "install strategy {kind} is not driven by this version")
             }

@@ -18,14 +18,14 @@ use serde_json::json;
 use super::change_event::Note;
 use super::conditions::Wish;
 use super::config::is_template;
+use super::diff;
 use super::hook::{finalizers, is_pre_delete};
 use super::hook_body::Recipes;
 use super::hook_run::{self, Pending, Run, delete, stored};
-use super::state::{Outcome, Phase};
-use super::stock;
 use super::types::{Action, Plan, Revision, Wait, WaitOn, earliest};
 use super::work::is_deploy_work;
-use super::{diff, unreachable};
+use crate::conditions::ocm;
+use crate::conditions::state::{Outcome, Phase};
 use api::names::conditions::HOOK_MANIFEST_COMPLETED;
 use api::reason::Reason;
 use store::{AddOn, Instance, Kind, Name, ObjectKey, Status, TimeoutPolicy, View, Work, terms};
@@ -46,7 +46,7 @@ pub(super) struct Goodbye {
 /// Returns the plan of an add-on that is being deleted, or of which only instances, works or labels are left.
 pub(super) fn addon(view: &View<'_>, now: Timestamp) -> Plan {
     let mut plan = Plan {
-        actions: unreachable::statuses(view, now),
+        actions: diff::unreachable_statuses(view, now),
         ..Plan::default()
     };
     if !view.addon.managed {
@@ -98,12 +98,8 @@ pub(super) fn instance(
                 terms::hook_work(&instance.addon)
             );
             let because = "its pre-delete hooks cannot run in a namespace that is being deleted";
-            gone_without(
-                (view, instance),
-                (Reason::NamespaceTerminating, message),
-                (because, why),
-                now,
-            )
+            let wish = not_completed(Reason::NamespaceTerminating, message);
+            gone_without(view, instance, &wish, because, why, now)
         }
         Run::Pending(pending) => pending_or_over(view, instance, pending, now),
     }
@@ -158,7 +154,7 @@ fn completed(view: &View<'_>, instance: &Instance, now: Timestamp) -> Goodbye {
         message,
     );
     let mut goodbye = released(view, instance, "its pre-delete hooks have completed");
-    let told = told((view, instance), &wish, Outcome::Succeeded, now);
+    let told = told(view, instance, &wish, Outcome::Succeeded, now);
     goodbye.actions.splice(0..0, told);
     goodbye
 }
@@ -170,16 +166,21 @@ fn cannot_run(view: &View<'_>, instance: &Instance) -> bool {
         && stored(view, instance).is_none_or(|work| work.meta.deleting)
 }
 
+fn not_completed(reason: Reason, message: String) -> Wish<'static> {
+    Wish::new(HOOK_MANIFEST_COMPLETED, Status::False, reason, message)
+}
+
 /// Releases an instance whose hooks have not run, and reports why.
 fn gone_without(
-    (view, instance): (&View<'_>, &Instance),
-    (reason, message): (Reason, String),
-    (because, why): (&'static str, String),
+    view: &View<'_>,
+    instance: &Instance,
+    wish: &Wish<'_>,
+    because: &'static str,
+    why: String,
     now: Timestamp,
 ) -> Goodbye {
-    let wish = Wish::new(HOOK_MANIFEST_COMPLETED, Status::False, reason, message);
     let mut goodbye = released(view, instance, because);
-    let told = told((view, instance), &wish, Outcome::Failed(why), now);
+    let told = told(view, instance, wish, Outcome::Failed(why), now);
     goodbye.actions.splice(0..0, told);
     goodbye
 }
@@ -204,12 +205,8 @@ fn pending_or_over(view: &View<'_>, instance: &Instance, pending: Pending, now: 
             );
             let because = "its pre-delete hooks have not completed in time";
             let why = format!("not in time: {why}");
-            gone_without(
-                (view, instance),
-                (Reason::HookTimedOut, message),
-                (because, why),
-                now,
-            )
+            let wish = not_completed(Reason::HookTimedOut, message);
+            gone_without(view, instance, &wish, because, why, now)
         }
         TimeoutPolicy::Release | TimeoutPolicy::Block => {
             let words = if is_over {
@@ -227,8 +224,8 @@ fn pending_or_over(view: &View<'_>, instance: &Instance, pending: Pending, now: 
                 .map(|(reason, _)| *reason)
                 .or_else(|| said(instance));
             let told = words.and_then(|(reason, message)| {
-                let wish = Wish::new(HOOK_MANIFEST_COMPLETED, Status::False, reason, message);
-                told((view, instance), &wish, outcome(reason, &why), now)
+                let wish = not_completed(reason, message);
+                told(view, instance, &wish, outcome(reason, &why), now)
             });
             Goodbye {
                 actions: told.into_iter().chain(actions).collect(),
@@ -256,7 +253,8 @@ fn outcome(reason: Reason, why: &str) -> Outcome {
 
 /// Returns the status write, if the condition changes. Spectators are told when its reason does.
 fn told(
-    (view, instance): (&View<'_>, &Instance),
+    view: &View<'_>,
+    instance: &Instance,
     wish: &Wish<'_>,
     outcome: Outcome,
     now: Timestamp,
@@ -272,7 +270,7 @@ fn told(
         phase: Phase::Hook,
         outcome,
     });
-    diff::conditions(instance, &stock::bared(view, wishes), note, now)
+    diff::conditions(instance, &ocm::bared(view, wishes), note, now)
 }
 
 /// The failure that stands there, while nothing newer is known.

@@ -139,7 +139,7 @@ impl Schema {
             };
         }
         let mut findings = Findings::default();
-        rules::check(&self.root, (check.new, check.old), check.stop, &mut findings);
+        rules::check(&self.root, check.new, check.old, check.stop, &mut findings);
         errors.append(&mut findings.errors);
         Outcome {
             errors,

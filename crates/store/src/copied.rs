@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use super::label_map::LabelMap;
 use super::meaning::Digest;
+use super::names::LabelMap;
 
 const LENGTH: usize = 16;
 

@@ -10,8 +10,8 @@ use super::facts::{
 };
 use super::kind::Place;
 use super::kind::{Kind, ObjectKey};
+use super::kinds::decision::Placement;
 use super::kinds::namespace::Namespace;
-use super::kinds::placement::Placement;
 use super::kinds::upgrade::Upgrade;
 use super::parts::config_watch::ConfigState;
 use super::record::ConfigRef;

@@ -10,10 +10,8 @@ mod facts;
 mod facts_builder;
 mod foreign_configs;
 mod identity;
-mod interner;
 mod kind;
 mod kinds;
-mod label_map;
 mod meaning;
 
 mod names;
@@ -36,11 +34,10 @@ pub use decode::{claims::trim_owners, rollout::promotion};
 pub use events::Event;
 pub use facts::*;
 pub use identity::{Identity, IdentityHash, marks};
-pub use kind::{ADDON_GROUP, Address, Kind, ObjectKey, Owner, Place, Touched, WriteQueue};
-pub use label_map::LabelMap;
+pub use kind::{ADDON_GROUP, Address, Kind, ObjectKey, Owner, Place, Read, Sent, Touched, Write, WriteQueue};
 pub use meaning::*;
 pub use model::{Name, order};
-pub use names::Names;
+pub use names::{LabelMap, Names};
 pub use parts::{
     Absence, Arrived, ConfigLookup, ConfigState, ConfigWatchList, Expected, Headway, ObservedConfig,
     RemovalBudget, Standing, Tally, TypeFault, absence,

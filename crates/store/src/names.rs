@@ -1,12 +1,12 @@
-//! Shared names, and shared lists and words: one allocation for everything that thousands of records repeat.
+//! Shared names, lists and words, and maps of labels: one allocation for everything that thousands of records repeat.
 //!
-//! Decides nothing.
+//! Decides nothing. Never leaks: what no record holds any more is swept when the table has doubled.
 
-use std::sync::Arc;
-
-use super::interner::Table;
 use super::record::{Claims, ConditionText, ConfigType, OwnerReference, Reference};
 use model::Name;
+use std::borrow::Borrow;
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// The tables of what is in use.
 #[derive(Debug, Default)]
@@ -61,10 +61,82 @@ impl Names {
     }
 }
 
+pub(super) const FIRST_SWEEP: usize = 4096;
+
+/// One table of what is shared.
+#[derive(Debug)]
+pub(super) struct Table<T: ?Sized> {
+    known: BTreeSet<Arc<T>>,
+    sweep_at: usize,
+}
+
+impl<T: ?Sized + Ord> Default for Table<T> {
+    fn default() -> Self {
+        Self {
+            known: BTreeSet::new(),
+            sweep_at: FIRST_SWEEP,
+        }
+    }
+}
+
+impl<T: ?Sized + Ord> Table<T> {
+    /// Returns the shared copy of a value.
+    pub(super) fn share<V: Borrow<T> + Into<Arc<T>>>(&mut self, value: V) -> Arc<T> {
+        if let Some(known) = self.known.get(value.borrow()) {
+            return Arc::clone(known);
+        }
+        if self.known.len() >= self.sweep_at {
+            self.known.retain(|one| Arc::strong_count(one) > 1);
+            self.sweep_at = self.known.len().saturating_mul(2).max(FIRST_SWEEP);
+        }
+        let shared: Arc<T> = value.into();
+        self.known.insert(Arc::clone(&shared));
+        shared
+    }
+
+    /// Returns how many values the table holds.
+    pub(super) fn len(&self) -> usize {
+        self.known.len()
+    }
+}
+
+/// Keys with their values, sorted by key.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct LabelMap(Box<[(Name, Name)]>);
+
+impl LabelMap {
+    /// Collects pairs; of equal keys the last one counts.
+    pub(super) fn share<'a>(
+        pairs: impl IntoIterator<Item = (&'a String, &'a String)>,
+        names: &mut Names,
+    ) -> Self {
+        let all: std::collections::BTreeMap<Name, Name> = pairs
+            .into_iter()
+            .map(|(key, value)| (names.share(key), names.share(value)))
+            .collect();
+        Self(all.into_iter().collect())
+    }
+
+    /// Returns the value of a key.
+    pub fn get(&self, key: &str) -> Option<&Name> {
+        let at = self.0.binary_search_by(|(known, _)| (**known).cmp(key)).ok()?;
+        self.0.get(at).map(|(_, value)| value)
+    }
+
+    /// Returns keys and values, sorted by key.
+    pub fn iter(&self) -> impl Iterator<Item = (&Name, &Name)> {
+        self.0.iter().map(|(key, value)| (key, value))
+    }
+
+    /// Returns whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::interner::FIRST_SWEEP;
 
     #[test]
     fn equal_texts_share_one_allocation() {
@@ -96,5 +168,24 @@ mod tests {
         }
         assert!(names.len() <= FIRST_SWEEP + 1, "{}", names.len());
         assert!(Arc::ptr_eq(&kept, &names.share("kept")));
+    }
+}
+
+#[cfg(test)]
+mod label_map_tests {
+    use super::*;
+
+    #[test]
+    fn values_are_found_by_their_key() {
+        let all = [("b", "2"), ("a", "1"), ("c", "")].map(|(key, value)| (key.to_owned(), value.to_owned()));
+        let pairs = LabelMap::share(all.iter().map(|(key, value)| (key, value)), &mut Names::default());
+        assert_eq!(pairs.get("a").map(|value| &**value), Some("1"));
+        assert_eq!(pairs.get("c").map(|value| &**value), Some(""));
+        assert_eq!(pairs.get("d"), None);
+        assert_eq!(
+            pairs.iter().map(|(key, _)| &**key).collect::<Vec<_>>(),
+            ["a", "b", "c"]
+        );
+        assert!(LabelMap::default().is_empty());
     }
 }

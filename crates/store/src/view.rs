@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, btree_map};
 use super::kind::{Kind, Owner, Place};
 use super::kinds::kept_content::KeptContent as KeptKind;
 use super::kinds::rollout::Rollout;
-use super::kinds::{namespace, placement};
+use super::kinds::{decision, namespace};
 use super::parts::config_watch::ConfigWatch;
 use super::record::{
     AddOn, Cluster, Config, ConfigRef, Decision, Instance, KeptContent, Lifecycle, Placement, RollUp, Work,
@@ -157,7 +157,7 @@ impl<'s> View<'s> {
     /// Returns a placement.
     pub fn placement(&self, namespace: &Name, name: &Name) -> Option<&'s Placement> {
         let place = (namespace.clone(), name.clone());
-        self.store.kept.get::<placement::Placement>(&place)
+        self.store.kept.get::<decision::Placement>(&place)
     }
 
     /// Returns the decisions of a placement in order of their names.

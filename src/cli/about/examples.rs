@@ -98,7 +98,7 @@ pub(in crate::cli) fn write_all(dir: &Path, others: Others) -> Result<usize, Cli
     }
     for (name, text) in all().filter(|(name, _)| others != Others::Kept || !changed.contains(name)) {
         let path = dir.join(name);
-        write(&path, text, Access::Shared).map_err(|source| CliError::WriteFile { path, source })?;
+        write(&path, text, Access::Shared).map_err(CliError::writing(&path))?;
     }
     Ok(all().count())
 }

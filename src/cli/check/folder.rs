@@ -41,7 +41,7 @@ pub(in crate::cli) fn read<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> 
             let mut bytes = Vec::new();
             let stdin = std::io::stdin().lock();
             let read = stdin.take(LARGEST.saturating_add(1)).read_to_end(&mut bytes);
-            read.map_err(|source| cannot_read(path, source))?;
+            read.map_err(CliError::reading(path))?;
             folder.add("stdin".to_owned(), bytes);
             continue;
         }
@@ -59,7 +59,7 @@ pub(in crate::cli) fn read<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> 
             }
             if total > MOST_BYTES {
                 let limit = format!("the files up to this one have more than {} MiB", MOST_BYTES >> 20);
-                return Err(cannot_read(&path, std::io::Error::other(limit)));
+                return Err(CliError::reading(&path)(std::io::Error::other(limit)));
             }
         }
     }
@@ -71,12 +71,12 @@ pub(in crate::cli) fn read<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> 
 impl Folder {
     /// Returns the files of a path: itself, or those below it. One that is not there ends it.
     fn below(&mut self, path: &Path) -> Result<Vec<PathBuf>, CliError> {
-        let about = fs::metadata(path).map_err(|source| cannot_read(path, source))?;
+        let about = fs::metadata(path).map_err(CliError::reading(path))?;
         if !about.is_dir() {
-            files::inspect(path, LARGEST).map_err(|source| cannot_read(path, source))?;
+            files::inspect(path, LARGEST).map_err(CliError::reading(path))?;
             return Ok(vec![path.to_owned()]);
         }
-        let found = WALK.below(path).map_err(|source| cannot_read(path, source))?;
+        let found = WALK.below(path).map_err(CliError::reading(path))?;
         for refused in &found.refused {
             self.refuse(&refused.path, &refused.why);
         }
@@ -142,11 +142,4 @@ pub(in crate::cli) fn is_manifest(path: &Path) -> bool {
 fn shown(path: &Path) -> String {
     let text = path.to_string_lossy().replace('\\', "/");
     text.strip_prefix("./").unwrap_or(&text).to_owned()
-}
-
-fn cannot_read(path: &Path, source: std::io::Error) -> CliError {
-    CliError::ReadFile {
-        path: path.to_owned(),
-        source,
-    }
 }

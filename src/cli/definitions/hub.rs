@@ -47,7 +47,11 @@ impl Definitions {
     }
 
     pub(super) async fn read(&self, name: &str) -> Result<Option<Value>, CliError> {
-        let found = self.api.get_opt(name).await.map_err(cannot_read)?;
+        let found = self
+            .api
+            .get_opt(name)
+            .await
+            .map_err(CliError::acting("read the hub's definitions"))?;
         found.map(whole).transpose()
     }
 
@@ -137,10 +141,7 @@ fn is_named(definition: &Value, name: &str) -> bool {
 }
 
 fn whole(object: DynamicObject) -> Result<Value, CliError> {
-    serde_json::to_value(object).map_err(|source| CliError::Act {
-        act: "read the hub's definitions",
-        source: source.into(),
-    })
+    serde_json::to_value(object).map_err(CliError::acting("read the hub's definitions"))
 }
 
 fn said(error: &kube::Error) -> String {
@@ -159,13 +160,6 @@ fn refused(name: &str, error: &kube::Error) -> CliError {
         _ => "",
     };
     cannot_write(format!("{name}: {}{hint}", said(error)).into())
-}
-
-fn cannot_read(source: kube::Error) -> CliError {
-    CliError::Act {
-        act: "read the hub's definitions",
-        source: source.into(),
-    }
 }
 
 pub(super) fn cannot_write(source: Box<dyn std::error::Error + Send + Sync>) -> CliError {

@@ -13,6 +13,7 @@ use serde_json::json;
 use super::args::Demo;
 use crate::cli::CliError;
 use crate::cli::about::examples::{ADDON, UPGRADE};
+use crate::cli::error::Cause;
 use api::hash::render_go_json;
 use api::v1alpha1::ManagedClusterAddOn;
 
@@ -61,8 +62,6 @@ async fn begun_everywhere(client: &Client, clusters: usize) -> Result<(), kube::
     }
     Ok(())
 }
-
-type Cause = Box<dyn std::error::Error + Send + Sync>;
 
 fn failed(file: &str, source: Cause) -> CliError {
     tracing::error!(file, "the demo cannot be stored");

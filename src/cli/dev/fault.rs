@@ -138,7 +138,7 @@ async fn write(place: &PlaceArgs, pattern: &str, value: Value) -> Result<Vec<Str
     for name in &named {
         api.patch(name, &PatchParams::default(), &Patch::Merge(&patch))
             .await
-            .map_err(failed)?;
+            .map_err(CliError::acting("tell the hub (does it run?)"))?;
     }
     Ok(named)
 }
@@ -151,7 +151,10 @@ fn unknown(pattern: &str, known: &[String]) -> String {
 }
 
 async fn all(api: &Api<DynamicObject>) -> Result<Vec<DynamicObject>, CliError> {
-    let list = api.list(&ListParams::default()).await.map_err(failed)?;
+    let list = api
+        .list(&ListParams::default())
+        .await
+        .map_err(CliError::acting("tell the hub (does it run?)"))?;
     let mut clusters = list.items;
     clusters.sort_by_key(ResourceExt::name_any);
     Ok(clusters)
@@ -175,13 +178,6 @@ async fn clusters(place: &PlaceArgs) -> Result<Api<DynamicObject>, CliError> {
 
 fn say(text: &str) -> Result<(), CliError> {
     print(&Shown::page(&format!("{text}\n")))
-}
-
-fn failed(source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> CliError {
-    CliError::Act {
-        act: "tell the hub (does it run?)",
-        source: source.into(),
-    }
 }
 
 #[cfg(test)]

@@ -19,6 +19,7 @@ use kube::runtime::wait::await_condition;
 use kube::{Api, Client, ResourceExt};
 use serde_json::Value;
 
+use crate::cli::error::Cause;
 use crate::cli::{CliError, DevArgs, connect};
 use admission::{Endpoint, configurations, configurations_without_conditions};
 use api::conversion::CONVERT_SERVED_PATH;
@@ -30,8 +31,6 @@ pub(super) use devhub::program::Folder;
 
 /// How long a hub may take until a new definition is served.
 const ESTABLISH_WITHIN: Duration = Duration::from_secs(30);
-
-type Cause = Box<dyn std::error::Error + Send + Sync>;
 
 pub(super) enum Hub {
     /// One of our own.
@@ -146,10 +145,10 @@ async fn own(port: u16, folder: &Folder) -> Result<Hub, CliError> {
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     let mut builder = DevHub::builder().bind(address);
     for crd in api::crds() {
-        let crd = serde_json::to_value(&crd).map_err(cannot_start)?;
+        let crd = serde_json::to_value(&crd).map_err(CliError::starting("the hub"))?;
         builder = builder.crd(crd);
     }
-    let hub = builder.start().await.map_err(cannot_start)?;
+    let hub = builder.start().await.map_err(CliError::starting("the hub"))?;
     folder.write_private("kubeconfig", &hub.kubeconfig())?;
     folder.write_private("hub-ca.crt", hub.ca_pem())?;
     Ok(Hub::Own {
@@ -162,7 +161,7 @@ async fn reach(path: &Path) -> Result<Hub, CliError> {
     let config = connect::config_of(Some(path)).await?;
     let url = config.cluster_url.to_string();
     let client = connect::client(config)?;
-    define(&client).await.map_err(cannot_start)?;
+    define(&client).await.map_err(CliError::starting("the hub"))?;
     Ok(Hub::Foreign {
         client,
         url,
@@ -250,13 +249,6 @@ async fn withdraw(client: &Client) -> Result<(), String> {
         .filter_map(Result::err);
     let mut faults = faults.filter(|error| !matches!(error, kube::Error::Api(status) if status.code == 404));
     faults.next().map_or(Ok(()), |error| Err(error.to_string()))
-}
-
-fn cannot_start(source: impl Into<Cause>) -> CliError {
-    CliError::Start {
-        part: "the hub",
-        source: source.into(),
-    }
 }
 
 /// Makes the folder where it is absent, proves that it can be written, and takes it for this program.

@@ -72,7 +72,7 @@ pub(super) async fn start(
     };
     let fleet = Fleet::start(client.clone(), options)
         .await
-        .map_err(|error| cannot_start("the simulated clusters", error))?;
+        .map_err(CliError::starting("the simulated clusters"))?;
     let mut options = TideOptions::from(&args.tide);
     options.settings = args.rights.applied_to(options.settings);
     options.keys = Some(keys);
@@ -80,7 +80,7 @@ pub(super) async fn start(
     let settings = options.settings.clone();
     let tide = Tide::start(client.clone(), options)
         .await
-        .map_err(|error| cannot_start("the controllers", error))?;
+        .map_err(CliError::starting("the controllers"))?;
     let progress = tide.progress();
     let (policies, rulebook) = policies::start(
         client.clone(),
@@ -96,7 +96,7 @@ pub(super) async fn start(
     fleet
         .ready()
         .await
-        .map_err(|error| cannot_start("the simulated clusters", error))?;
+        .map_err(CliError::starting("the simulated clusters"))?;
     demo::store(&client, args.demo(), usize::from(args.clusters)).await?;
     let page = serve_page(args, &hub, settings, findings).await?;
     let telling = settings::tell(&hub, args, tide.leading()).await;
@@ -236,10 +236,10 @@ async fn open_gate(
     folder: &Folder,
     rulebook: Arc<ArcSwap<Rulebook>>,
 ) -> Result<Gate, CliError> {
-    let authority = Authority::generate().map_err(|error| cannot_start("the gate", error))?;
+    let authority = Authority::generate().map_err(CliError::starting("the gate"))?;
     let issued = authority
         .issue(["127.0.0.1", "localhost"])
-        .map_err(|error| cannot_start("the gate", error))?;
+        .map_err(CliError::starting("the gate"))?;
     folder.write_private("gate-ca.crt", authority.ca_pem())?;
     let options = GateOptions {
         metrics: Metrics::default(),
@@ -254,19 +254,10 @@ async fn open_gate(
     };
     let gate = Gate::start(options)
         .await
-        .map_err(|error| cannot_start("the gate", error))?;
+        .map_err(CliError::starting("the gate"))?;
     let endpoint = Endpoint::Url(format!("https://{}", gate.address()));
     hub.register(&endpoint, authority.ca_pem(), registered)
         .await
-        .map_err(|error| cannot_start("the gate", error))?;
+        .map_err(CliError::starting("the gate"))?;
     Ok(gate)
-}
-
-type Cause = Box<dyn std::error::Error + Send + Sync>;
-
-fn cannot_start(part: &'static str, source: impl Into<Cause>) -> CliError {
-    CliError::Start {
-        part,
-        source: source.into(),
-    }
 }

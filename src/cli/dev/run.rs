@@ -7,7 +7,7 @@ use super::hub::{Folder, Registered, prepare};
 use super::{fault, live, parts};
 use crate::cli::about::examples::{self, Others};
 use crate::cli::print::print;
-use crate::cli::{CliError, DevArgs, rulebook, signals};
+use crate::cli::{CliError, DevArgs, connect, rulebook, signals};
 use crate::controllers::TideOptions;
 use kubernetes::field::{Shown, one_line};
 use store::Settings;
@@ -16,13 +16,7 @@ pub(in crate::cli) fn run(args: DevArgs) -> Result<(), CliError> {
     if let Some(command) = &args.then {
         return fault::run(command);
     }
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .map_err(|source| CliError::Start {
-            part: "the runtime",
-            source: Box::new(source),
-        })?;
+    let runtime = connect::serving_runtime()?;
     runtime.block_on(serve(args))
 }
 

@@ -4,17 +4,16 @@
 
 use std::time::Duration;
 
-use kube::api::{ApiResource, DynamicObject, GroupVersionKind, ListParams};
+use futures::TryStreamExt as _;
+use kube::api::{ApiResource, DynamicObject, GroupVersionKind};
 use kube::{Api, Client};
 use operate::doctor::Reading;
 use serde_json::Value;
 
-use crate::controllers::page;
+use crate::controllers::pages;
 
 /// How long one answer may take.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Objects of one page of a list.
-const PAGE: u32 = 500;
 /// The most objects of one kind: of larger fleets only the first are looked at.
 const MOST: usize = 100_000;
 
@@ -83,19 +82,16 @@ impl Of {
         selector: Option<String>,
     ) -> Result<Option<Vec<Value>>, String> {
         let resource = self.resource();
-        let mut params = ListParams::default().limit(PAGE);
-        params.label_selector = selector;
+        let mut pages = pages(client, &resource, selector);
         let mut objects = Vec::new();
-        loop {
-            let Some(page) = within(page(client, &resource, &params)).await? else {
-                return Ok(None);
-            };
-            objects.extend(page.items.into_iter().map(|item| self.named(item)));
-            match page.more {
-                Some(token) if objects.len() < MOST => params.continue_token = Some(token),
-                Some(_) | None => return Ok(Some(objects)),
+        while objects.len() < MOST {
+            match within(pages.try_next()).await? {
+                Some(Some(page)) => objects.extend(page),
+                Some(None) => break,
+                None => return Ok(None),
             }
         }
+        Ok(Some(objects))
     }
 
     /// Items of a list carry no kind of their own.

@@ -85,20 +85,5 @@ fn malformed(hub: &Hub, settings: Settings) -> Vec<(String, String)> {
         let (kind, object) = (key.kind, Value::clone(object));
         drop(store.apply(Event::Applied { kind, object }));
     }
-    let faults = store.faults().iter().map(|(key, why)| {
-        let namespace: &str = &key.namespace;
-        let place = if namespace.is_empty() {
-            String::new()
-        } else {
-            format!(" -n {namespace}")
-        };
-        let words = format!("{} {}: {why}", key.kind.address().kind, key.name);
-        let command = format!(
-            "kubectl get {} {}{place} -o yaml",
-            key.kind.address().resource,
-            key.name
-        );
-        (words, command)
-    });
-    faults.collect()
+    operate::doctor::malformed(&store)
 }

@@ -79,6 +79,26 @@ impl FailFrom {
     }
 }
 
+impl From<ControllersMode> for operate::doctor::Controllers {
+    fn from(mode: ControllersMode) -> Self {
+        match mode {
+            ControllersMode::Off => Self::Off,
+            ControllersMode::Observe => Self::Observe,
+            ControllersMode::On => Self::On,
+        }
+    }
+}
+
+impl From<Only> for operate::doctor::Part {
+    fn from(only: Only) -> Self {
+        match only {
+            Only::Gate => Self::Gate,
+            Only::Controllers => Self::Controllers,
+            Only::Certificates => Self::Certificates,
+        }
+    }
+}
+
 fn address(text: &str) -> Result<String, String> {
     let port = text.rsplit_once(':').filter(|(host, _)| !host.is_empty());
     match port.and_then(|(_, port)| port.parse::<u16>().ok()) {

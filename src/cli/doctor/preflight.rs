@@ -5,7 +5,7 @@
 
 use kube::Client;
 use kubernetes::field::{Shown, counted};
-use operate::doctor::{Colours, HubFacts, Report, Severity, Stage, examine, text};
+use operate::doctor::{Colours, HubFacts, Report, Runs, Severity, Stage, examine, needed, text};
 
 use super::collect::Named;
 use super::{collect, rights};
@@ -20,10 +20,7 @@ pub(in crate::cli) async fn preflight(client: &Client, args: &ServeArgs) -> Resu
     };
     collect::reach(client, &mut facts)
         .await
-        .map_err(|source| CliError::Act {
-            act: "reach the hub",
-            source: source.into(),
-        })?;
+        .map_err(CliError::acting("reach the hub"))?;
     collect::kinds(client, &mut facts).await;
     collect::managers(
         client,
@@ -38,12 +35,12 @@ pub(in crate::cli) async fn preflight(client: &Client, args: &ServeArgs) -> Resu
         .elect
         .as_ref()
         .map(|place| (place.namespace.as_str(), place.name.as_str()));
-    let runs = rights::Runs {
-        controllers: args.controllers,
-        only: args.half(),
+    let runs = Runs {
+        controllers: args.controllers.into(),
+        only: args.half().map(Into::into),
         web_page: args.ui.ui.is_some(),
     };
-    let needed = rights::needed(runs, elect);
+    let needed = needed(runs, elect);
     facts.rights = rights::judged(client, needed).await;
     judged(&examine(&facts))
 }

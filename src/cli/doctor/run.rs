@@ -5,7 +5,7 @@
 use std::process::ExitCode;
 
 use kubernetes::field::{Listing, Shown};
-use operate::doctor::{Colours, HubFacts, Reading, Report, Stage, examine, json, text};
+use operate::doctor::{Colours, HubFacts, Reading, Report, Runs, Stage, examine, json, needed, text};
 
 use super::collect::Named;
 use super::{DoctorArgs, collect, confinement, fleet, rights};
@@ -50,10 +50,7 @@ async fn collected(args: &DoctorArgs) -> Result<HubFacts, CliError> {
     };
     collect::reach(&client, &mut facts)
         .await
-        .map_err(|source| CliError::Act {
-            act: "reach the hub",
-            source: source.into(),
-        })?;
+        .map_err(CliError::acting("reach the hub"))?;
     collect::kinds(&client, &mut facts).await;
     let named = if args.elect.is_some() {
         Named::Yes
@@ -87,12 +84,12 @@ async fn collected(args: &DoctorArgs) -> Result<HubFacts, CliError> {
         None => rights::whoami(&account).await,
     };
     let elect = Some((place.namespace.as_str(), place.name.as_str()));
-    let runs = rights::Runs {
-        controllers: args.controllers,
-        only: args.only,
+    let runs = Runs {
+        controllers: args.controllers.into(),
+        only: args.only.map(Into::into),
         web_page: args.ui,
     };
-    let needed = rights::needed(runs, elect);
+    let needed = needed(runs, elect);
     facts.rights = rights::judged(&account, needed).await;
     Ok(facts)
 }

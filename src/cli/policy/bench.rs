@@ -84,7 +84,7 @@ fn measure(policies: PolicySet, object: &Value, facts: &Facts, rounds: u32) -> V
     let mut times: Vec<Duration> = (0..rounds)
         .map(|_| {
             let start = Instant::now();
-            let trial = try_policies(&request, (object, None), facts, &rulebook);
+            let trial = try_policies(&request, object, None, facts, &rulebook);
             let time = start.elapsed();
             drop(trial);
             time

@@ -43,10 +43,7 @@ pub(super) fn run(args: &ExportArgs) -> Result<CommandOutput, CliError> {
 /// Writes an object as YAML; as JSON, which is YAML as well, when it holds what would act on a terminal: there it can be written by
 /// number, and means the same.
 pub(in crate::cli) fn written(object: &Value) -> Result<Shown, CliError> {
-    let body = serde_saphyr::to_string(object).map_err(|error| CliError::Serve {
-        part: "the YAML writer",
-        source: Box::new(error),
-    })?;
+    let body = serde_saphyr::to_string(object).map_err(CliError::serving("the YAML writer"))?;
     let page = Shown::page(&body);
     if page.as_str() == body && !body.chars().any(|letter| letter != '\n' && acts(letter)) {
         return Ok(page);

@@ -67,12 +67,12 @@ pub(super) fn texts(paths: &[PathBuf]) -> Result<Vec<File>, CliError> {
 pub(super) fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, CliError> {
     let mut found = Vec::new();
     for path in paths {
-        let about = std::fs::metadata(path).map_err(|source| unreadable(path, source))?;
+        let about = std::fs::metadata(path).map_err(CliError::reading(path))?;
         if !about.is_dir() {
             found.push(path.clone());
             continue;
         }
-        let below = WALK.below(path).map_err(|source| unreadable(path, source))?;
+        let below = WALK.below(path).map_err(CliError::reading(path))?;
         if let Some(refused) = below.refused.into_iter().next() {
             return Err(wrong(&refused.path, refused.why));
         }
@@ -89,7 +89,7 @@ pub(super) fn documents(path: &Path) -> Result<Vec<Value>, CliError> {
 }
 
 fn text(path: &Path) -> Result<String, CliError> {
-    read_text(path, LARGEST).map_err(|source| unreadable(path, source))
+    read_text(path, LARGEST).map_err(CliError::reading(path))
 }
 
 fn parsed(path: &Path, text: &str) -> Result<Vec<Value>, CliError> {
@@ -107,12 +107,5 @@ fn wrong(path: &Path, reason: String) -> CliError {
     CliError::ReadDocument {
         path: path.to_owned(),
         reason,
-    }
-}
-
-fn unreadable(path: &Path, source: std::io::Error) -> CliError {
-    CliError::ReadFile {
-        path: path.to_owned(),
-        source,
     }
 }

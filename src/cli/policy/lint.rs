@@ -12,8 +12,8 @@ use super::{DOES_NOT_COMPILE, FOUND, UNREADABLE};
 use crate::cli::CliError;
 use crate::cli::check::{one_report_on_standard_output, write};
 use crate::cli::print::print;
-use kubernetes::field::{Shown, one_line};
-use lint::check::{Lint, lint};
+use kubernetes::field::Shown;
+use lint::check::lint;
 use lint::report::Format;
 
 pub(super) fn run(args: &LintArgs) -> Result<ExitCode, CliError> {
@@ -22,7 +22,7 @@ pub(super) fn run(args: &LintArgs) -> Result<ExitCode, CliError> {
     write(&args.outputs, false, &found.report)?;
     let is_page = |output: &crate::cli::Output| output.format == Format::Table && output.file.is_none();
     if args.outputs.iter().any(is_page) {
-        print(&Shown::page(&summary(&found)))?;
+        print(&Shown::page(&found.summary()))?;
     }
     let status = if !found.report.unreadable.is_empty() {
         UNREADABLE
@@ -34,23 +34,4 @@ pub(super) fn run(args: &LintArgs) -> Result<ExitCode, CliError> {
         0
     };
     Ok(ExitCode::from(status))
-}
-
-fn summary(found: &Lint) -> String {
-    let compile = match found.compile {
-        1 => "1 policy compiles".to_owned(),
-        count => format!("{count} policies compile"),
-    };
-    // A policy of Kubernetes' own kinds is native, and needs no other form.
-    let native = match (found.native.is_empty(), found.of_kubernetes) {
-        (true, 0) => "with a native form: none".to_owned(),
-        (true, count) if count == found.compile => "of a kind of Kubernetes".to_owned(),
-        (true, count) => format!("{count} of a kind of Kubernetes; others with a native form: none"),
-        (false, 0) => format!("with a native form: {}", one_line(&found.native.join(", "))),
-        (false, count) => format!(
-            "{count} of a kind of Kubernetes; others with a native form: {}",
-            one_line(&found.native.join(", "))
-        ),
-    };
-    format!("{compile}; {native}\n")
 }

@@ -4,7 +4,7 @@
 
 use clap::Args;
 
-use super::hub::{BINDINGS, CLUSTER_BINDINGS, unread};
+use super::hub::{BINDINGS, CLUSTER_BINDINGS};
 use crate::cli::print::print;
 use crate::cli::{CliError, HubArgs, LeasePlace, connect};
 use kubernetes::field::Shown;
@@ -55,7 +55,7 @@ async fn list(args: &AdoptArgs) -> Result<(), CliError> {
     let mut text = String::new();
     for copy in &copies {
         text.push_str("---\n");
-        text.push_str(&serde_saphyr::to_string(copy).map_err(unread)?);
+        text.push_str(&serde_saphyr::to_string(copy).map_err(CliError::acting("read the hub"))?);
     }
     if copies.is_empty() {
         text.push_str("# no binding names that account that the other one lacks\n");

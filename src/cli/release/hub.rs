@@ -2,15 +2,13 @@
 //!
 //! Decides only which lists are asked for. Never writes.
 
+use futures::TryStreamExt as _;
 use kube::Client;
-use kube::api::{ApiResource, GroupVersionKind, ListParams};
+use kube::api::{ApiResource, GroupVersionKind};
 use serde_json::Value;
 
 use crate::cli::CliError;
-use crate::controllers::{one, page};
-
-/// Objects of one page of a list.
-const PAGE: u32 = 500;
+use crate::controllers::{one, pages};
 
 /// A kind that is read here.
 #[derive(Clone, Copy, Debug)]
@@ -67,16 +65,9 @@ impl Of {
     /// Returns all objects of the kind.
     pub(super) async fn list(self, client: &Client, labels: &str) -> Result<Vec<Value>, CliError> {
         let resource = self.resource();
-        let mut params = ListParams::default().limit(PAGE).labels(labels);
-        let mut all = Vec::new();
-        loop {
-            let page = page(client, &resource, &params).await.map_err(unread)?;
-            all.extend(page.items.into_iter().map(|item| self.named(item)));
-            match page.more {
-                Some(token) => params.continue_token = Some(token),
-                None => return Ok(all),
-            }
-        }
+        let pages = pages(client, &resource, Some(labels.to_owned()));
+        let all: Result<Vec<Vec<Value>>, _> = pages.try_collect().await;
+        Ok(all.map_err(CliError::acting("read the hub"))?.concat())
     }
 
     /// Returns one object.
@@ -87,21 +78,6 @@ impl Of {
         name: &str,
     ) -> Result<Option<Value>, CliError> {
         let found = one(client, &self.resource(), namespace, name).await;
-        Ok(found.map_err(unread)?.map(|object| self.named(object)))
-    }
-
-    /// Items of a list carry no kind of their own.
-    fn named(self, mut value: Value) -> Value {
-        if let Some(fields) = value.as_object_mut() {
-            fields.insert("kind".to_owned(), Value::from(self.kind));
-        }
-        value
-    }
-}
-
-pub(super) fn unread(source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> CliError {
-    CliError::Act {
-        act: "read the hub",
-        source: source.into(),
+        found.map_err(CliError::acting("read the hub"))
     }
 }

@@ -10,18 +10,18 @@ use std::process::ExitCode;
 use clap::Args;
 use jiff::Timestamp;
 use kube::Client;
-use serde_json::Value;
 
 use super::apply::{self, Taken};
 use super::hub::{ADDONS, BINDINGS, INSTANCES, LEASES};
+use crate::cli::options::MANAGE;
 use crate::cli::print::print;
 use crate::cli::settings::SettingsReading;
-use crate::cli::words::lease;
-use crate::cli::{CliError, ControllerFlags, HubArgs, LeasePlace, Manage, SettingsArgs, connect};
-use api::names::annotations::{LIFECYCLE, LIFECYCLE_TIDEGATE};
+use crate::cli::words::{lease, one_of};
+use crate::cli::{CliError, ControllerFlags, HubArgs, LeasePlace, SettingsArgs, connect};
+use api::names::annotations::LIFECYCLE;
 use kubernetes::field::Shown;
-use operate::release::{RemovableObjects, is_alive, is_ours, left, steps, twin_of};
-use store::terms;
+use operate::release::{RemovableObjects, is_alive, is_ours, left, path, report_line, steps, twin_of};
+use store::{Managing, terms};
 
 /// Hand add-ons back to OCM's add-on manager.
 ///
@@ -46,8 +46,8 @@ pub struct ReleaseArgs {
     pub dry_run: bool,
     /// Which add-ons a Tidegate that leads manages; by default what its controllers publish. With `marked`, one that is not marked any
     /// more may be released beside it.
-    #[arg(long, value_enum, value_name = "WHICH")]
-    pub manage: Option<Manage>,
+    #[arg(long, value_name = "WHICH", value_parser = one_of(MANAGE))]
+    pub manage: Option<Managing>,
     /// Where the hub's controllers publish their settings.
     #[command(flatten)]
     pub settings: SettingsArgs,
@@ -104,10 +104,7 @@ async fn hand_back(args: &ReleaseArgs) -> Result<ExitCode, CliError> {
             Err(source) => {
                 // What was done before it failed is done.
                 print(&Shown::page(&text))?;
-                return Err(CliError::Act {
-                    act: "hand the add-on back",
-                    source: Box::new(source),
-                });
+                return Err(CliError::acting("hand the add-on back")(source));
             }
         }
     }
@@ -119,11 +116,11 @@ async fn hand_back(args: &ReleaseArgs) -> Result<ExitCode, CliError> {
 }
 
 /// Settings that cannot be read refuse more, never less.
-fn managed(settings: SettingsReading) -> Manage {
+fn managed(settings: SettingsReading) -> Managing {
     let SettingsReading::Published(words) = settings else {
-        return Manage::All;
+        return Managing::All;
     };
-    ControllerFlags::published(&words).map_or(Manage::All, |known| known.tide.manage)
+    ControllerFlags::published(&words).map_or(Managing::All, |known| known.tide.manage)
 }
 
 /// Hands one add-on back, says so, and returns whether nothing of it is left for another run.
@@ -141,22 +138,21 @@ async fn hand_back_one(
         let uid = path(&step.object, "/metadata/uid").to_owned();
         if !args.dry_run && apply::take(client, step, touched.insert(uid)).await? == Taken::Changed {
             // The steps after it count on it: the rest of the add-on is the next run's.
-            line(
-                text,
+            text.push_str(&report_line(
                 name,
                 &step.object,
                 "left: it was changed meanwhile; run release again",
-            );
+            ));
             is_done = false;
             break;
         }
-        line(text, name, &step.object, &step.says);
+        text.push_str(&report_line(name, &step.object, &step.says));
     }
     for binding in left(held) {
         is_done = false;
         let twin = twin_of(binding).map(|(_, name)| name).unwrap_or_default();
         let says = format!("left: OCM has not made {twin} yet; run release again when it has");
-        line(text, name, binding, &says);
+        text.push_str(&report_line(name, binding, &says));
     }
     if steps.is_empty() && left(held).next().is_none() {
         let _written = writeln!(text, "{name}: nothing here is Tidegate's").is_ok();
@@ -164,29 +160,11 @@ async fn hand_back_one(
     Ok(is_done)
 }
 
-fn path<'v>(value: &'v Value, pointer: &str) -> &'v str {
-    value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
-}
-
-fn line(text: &mut String, addon: &str, object: &Value, says: &str) {
-    let (kind, name) = (path(object, "/kind"), path(object, "/metadata/name"));
-    let place = match path(object, "/metadata/namespace") {
-        "" => name.to_owned(),
-        namespace => format!("{namespace}/{name}"),
-    };
-    // Writing into a string cannot fail.
-    let _written = writeln!(text, "{addon}: {kind} {place}: {says}").is_ok();
-}
-
 /// Reads what there is of each add-on that is asked for.
 async fn read(client: &Client, args: &ReleaseArgs) -> Result<Vec<(String, RemovableObjects)>, CliError> {
     let addons = ADDONS.list(client, "").await?;
     let instances = INSTANCES.list(client, "").await?;
     let bindings = BINDINGS.list(client, terms::PERMISSION).await?;
-    let named = |all: &[Value], name: &str| -> Vec<Value> {
-        let of = all.iter().filter(|one| path(one, "/metadata/name") == name);
-        of.cloned().collect()
-    };
     let names: BTreeSet<String> = if args.all {
         let both = addons.iter().chain(&instances);
         both.map(|one| path(one, "/metadata/name").to_owned()).collect()
@@ -195,22 +173,9 @@ async fn read(client: &Client, args: &ReleaseArgs) -> Result<Vec<(String, Remova
     };
     let mut all = Vec::new();
     for name in names {
-        let mut held = RemovableObjects {
-            addon: named(&addons, &name).into_iter().next(),
-            instances: named(&instances, &name),
-            bindings: bindings
-                .iter()
-                .filter(|one| {
-                    one.pointer("/metadata/labels")
-                        .is_some_and(|labels| is_of(labels, &name))
-                })
-                .cloned()
-                .collect(),
-            twins: BTreeSet::new(),
-        };
-        if held.addon.is_none() && held.instances.is_empty() && held.bindings.is_empty() {
+        let Some(mut held) = RemovableObjects::of(&name, &addons, &instances, &bindings) else {
             return Err(Refusal::NoAddOn(name).into());
-        }
+        };
         for twin in held.bindings.iter().filter_map(twin_of).collect::<BTreeSet<_>>() {
             if BINDINGS.get(client, &twin.0, &twin.1).await?.is_some() {
                 held.twins.insert(twin);
@@ -221,29 +186,16 @@ async fn read(client: &Client, args: &ReleaseArgs) -> Result<Vec<(String, Remova
     Ok(all)
 }
 
-fn is_of(labels: &Value, addon: &str) -> bool {
-    [terms::ADDON_NAME, terms::TOKEN_ADDON_NAME]
-        .into_iter()
-        .any(|label| labels.get(label).is_some_and(|name| name == addon))
-}
-
 /// A leader would write again what is taken away.
 async fn refuse_alive(
     client: &Client,
     args: &ReleaseArgs,
-    manage: Manage,
+    manage: Managing,
     all: &[(String, RemovableObjects)],
 ) -> Result<(), CliError> {
-    let is_marked = |held: &RemovableObjects| {
-        let addon = held.addon.as_ref();
-        let annotations = addon.and_then(|addon| addon.pointer("/metadata/annotations"));
-        annotations
-            .and_then(|all| all.get(LIFECYCLE))
-            .is_some_and(|value| value == LIFECYCLE_TIDEGATE)
-    };
     let mut managed = all
         .iter()
-        .filter(|(_, held)| manage == Manage::All || is_marked(held));
+        .filter(|(_, held)| manage == Managing::All || held.is_marked());
     let Some((addon, _)) = managed.next().filter(|_| !args.dry_run) else {
         return Ok(());
     };

@@ -13,6 +13,7 @@ use serde_json::Value;
 use super::args::{AskArgs, RolloutHubArgs};
 use crate::cli::print::complain;
 use crate::cli::{CliError, connect, live};
+use crate::controllers::resource;
 use insight::cockpit::{Picture, Rollouts, Stopwatch, Target, Unknown, find};
 use kubernetes::field::Shown;
 use store::{Kind, Settings, Store};
@@ -119,16 +120,13 @@ pub(in crate::cli) fn api(client: &Client, target: &Target) -> Api<DynamicObject
     }
 }
 
-pub(super) fn resource(kind: Kind) -> ApiResource {
-    let address = kind.address();
-    let gvk = GroupVersionKind::gvk(address.group, address.version, address.kind);
-    ApiResource::from_gvk_with_plural(&gvk, address.resource)
-}
-
 /// Returns the object of a rollout as the hub has it now.
 pub(in crate::cli) async fn raw(client: &Client, target: &Target) -> Result<Value, CliError> {
-    let object = api(client, target).get(&target.name).await.map_err(unread)?;
-    serde_json::to_value(object).map_err(unread)
+    let object = api(client, target)
+        .get(&target.name)
+        .await
+        .map_err(CliError::acting("read the hub"))?;
+    serde_json::to_value(object).map_err(CliError::acting("read the hub"))
 }
 
 /// The events of a hub about a rollout, by who can have written them.
@@ -157,7 +155,7 @@ pub(in crate::cli) async fn events(client: &Client, target: &Target) -> Result<E
         Ok(found) => found.is_some(),
         // Without the definition there are no clusters, and the answer is no Status.
         Err(kube::Error::Api(status)) if matches!(status.code, 403 | 404) => status.code == 403,
-        Err(error) => return Err(unread(error)),
+        Err(error) => return Err(CliError::acting("read the hub")(error)),
     };
     // A list of its own: a flood of events in other namespaces leaves none of these out.
     let own = listed(client, Some(home), kind, target).await?;
@@ -195,7 +193,7 @@ async fn listed(
         Ok(found) => found.items,
         // Where the user may not read events, or the hub keeps none, the history is without them.
         Err(kube::Error::Api(status)) if matches!(status.code, 403 | 404) => Vec::new(),
-        Err(error) => return Err(unread(error)),
+        Err(error) => return Err(CliError::acting("read the hub")(error)),
     };
     Ok(found
         .into_iter()
@@ -248,13 +246,6 @@ pub(in crate::cli) fn names_on_hub(named: Named, kubeconfig: Option<&Path>) -> V
     };
     let found = runtime.block_on(async { tokio::time::timeout(NAMES_WITHIN, ask).await });
     found.ok().and_then(Result::ok).unwrap_or_default()
-}
-
-pub(super) fn unread(source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> CliError {
-    CliError::Act {
-        act: "read the hub",
-        source: source.into(),
-    }
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use super::args::{
     ApproveArgs, HistoryArgs, ListArgs, RolloutArgs, RolloutCommand, RolloutHubArgs, StatusArgs, SteerArgs,
 };
-use super::hub::{Events, Source, events, gone, meant, raw, settings, unread};
+use super::hub::{Events, Source, events, gone, meant, raw, settings};
 use super::show::{painted, width};
 use super::status::watch;
 use super::write::{Outcome, Request, put};
@@ -27,7 +27,7 @@ use store::Settings;
 pub(in crate::cli) fn run(args: &RolloutArgs) -> Result<ExitCode, CliError> {
     match &args.command {
         RolloutCommand::List(args) => all(args),
-        RolloutCommand::Status(args) if args.watch => runtime()?.block_on(watch(args)),
+        RolloutCommand::Status(args) if args.watch => connect::serving_runtime()?.block_on(watch(args)),
         RolloutCommand::Status(args) => one(args),
         RolloutCommand::Pause(args) => told(args, &Verb::Pause(args.placement.clone())),
         RolloutCommand::Resume(args) => told(args, &Verb::Resume(args.placement.clone())),
@@ -43,22 +43,12 @@ pub(in crate::cli) fn run(args: &RolloutArgs) -> Result<ExitCode, CliError> {
     }
 }
 
-fn runtime() -> Result<tokio::runtime::Runtime, CliError> {
-    tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .map_err(|source| CliError::Start {
-            part: "the runtime",
-            source: Box::new(source),
-        })
-}
-
 fn print_json(value: &Value) -> Result<(), CliError> {
     print(&Shown::json(&format!("{value:#}\n")))
 }
 
 fn value(picture: &Picture) -> Result<Value, CliError> {
-    serde_json::to_value(picture).map_err(unread)
+    serde_json::to_value(picture).map_err(CliError::acting("read the hub"))
 }
 
 fn all(args: &ListArgs) -> Result<ExitCode, CliError> {
@@ -109,7 +99,7 @@ fn remembered(args: &HistoryArgs) -> Result<ExitCode, CliError> {
             // A dump has no events.
             (found.ok_or_else(|| gone(&target))?, Events::default())
         }
-        None => runtime()?.block_on(async {
+        None => connect::serving_runtime()?.block_on(async {
             let place = &args.ask.hub.place;
             let client = connect::client(connect::config_of(place).await?)?;
             let object = raw(&client, &target).await?;
@@ -120,7 +110,8 @@ fn remembered(args: &HistoryArgs) -> Result<ExitCode, CliError> {
         OutputFormat::Json => print_json(&history_json(&target, &object, &told.own, &told.of_clusters))?,
         OutputFormat::Text => print(&painted(&history(
             &object,
-            (&told.own, &told.of_clusters),
+            &told.own,
+            &told.of_clusters,
             width(args.ask.all),
             source.now,
         )))?,
@@ -166,7 +157,7 @@ pub(in crate::cli) fn steered(
     let target = find(&insight::cockpit::Rollouts::of(&store), name)
         .map_err(|unknown| CliError::Refused(Box::new(unknown)))?;
     let picture = Picture::of(&store, &target, &Stopwatch::default(), now).ok_or_else(|| gone(&target))?;
-    runtime()?.block_on(async {
+    connect::serving_runtime()?.block_on(async {
         let client = connect::client(connect::config_of(place).await?)?;
         let mut wait = FIRST_WAIT;
         loop {

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 
 use super::args::StatusArgs;
-use super::hub::{gone, meant, settings_with_notes, unread};
+use super::hub::{gone, meant, settings_with_notes};
 use super::show::{painted, width};
 use crate::cli::print::{Redrawn, is_terminal, print, terminal_size};
 use crate::cli::{CliError, OutputFormat, connect, signals};
@@ -31,7 +31,7 @@ pub(super) async fn watch(args: &StatusArgs) -> Result<ExitCode, CliError> {
         let hub = hub.clone();
         move || settings_with_notes(&hub, Timestamp::now())
     });
-    let settings = lease.await.map_err(unread)??;
+    let settings = lease.await.map_err(CliError::acting("read the hub"))??;
     let name = args.name.clone();
     let mut stopwatch = Stopwatch::default();
     let mut lens = Lens::start(client, settings, move |store, _, now| {
@@ -52,7 +52,7 @@ pub(super) async fn watch(args: &StatusArgs) -> Result<ExitCode, CliError> {
         tokio::select! {
             seen = lens.next() => {
                 let Some(seen) = seen else {
-                    return Err(unread(std::io::Error::other("the watches have ended")));
+                    return Err(CliError::acting("read the hub")(std::io::Error::other("the watches have ended")));
                 };
                 let picture = match &*seen {
                     Ok(picture) => picture,
@@ -122,7 +122,7 @@ impl Face {
                     ..picture.clone()
                 };
                 if last.as_ref() != Some(&news) {
-                    let text = serde_json::to_string(picture).map_err(unread)?;
+                    let text = serde_json::to_string(picture).map_err(CliError::acting("read the hub"))?;
                     print(&Shown::json(&format!("{text}\n")))?;
                     *last = Some(news);
                 }

@@ -8,8 +8,9 @@ use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
 use kube::{Api, Client};
 use serde_json::{Value, json};
 
-use super::hub::{api, resource, unread};
+use super::hub::api;
 use crate::cli::CliError;
+use crate::controllers::resource;
 use insight::cockpit::{
     Form, Target, Verb, Writing, annotation_owners, conflicting, owners_of_spec, programs,
 };
@@ -122,11 +123,11 @@ async fn restore(client: &Client, verb: &Verb, writing: &Writing, request: Reque
                 dry_run: request.dry_run,
                 field_manager: manager.clone(),
             };
-            let object = serde_json::from_value(wanted.clone()).map_err(unread)?;
+            let object = serde_json::from_value(wanted.clone()).map_err(CliError::acting("read the hub"))?;
             api.create(&params, &object).await.map_err(refused)?;
             continue;
         };
-        let found = serde_json::to_value(found).map_err(unread)?;
+        let found = serde_json::to_value(found).map_err(CliError::acting("read the hub"))?;
         let spec = &wanted["spec"];
         if found.get("spec") == Some(spec) {
             continue;
@@ -137,7 +138,7 @@ async fn restore(client: &Client, verb: &Verb, writing: &Writing, request: Reque
             {"op": "test", "path": "/metadata/resourceVersion", "value": version},
             {"op": "add", "path": "/spec", "value": spec},
         ]))
-        .map_err(unread)?;
+        .map_err(CliError::acting("read the hub"))?;
         let params = PatchParams {
             dry_run: request.dry_run,
             field_manager: manager.clone(),

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 
 use clap::Args;
 
-use super::DoorArgs;
+use super::EndpointArgs;
 use crate::cli::options::{STOCK_LEASE, stock_lease};
 use crate::cli::words::{LeasePlace, lease};
 use crate::cli::{
@@ -43,7 +43,7 @@ pub struct ServeArgs {
     pub bind: SocketAddr,
     /// Certificate, callers, probes and metrics.
     #[command(flatten)]
-    pub door: DoorArgs,
+    pub endpoint: EndpointArgs,
     /// Lease by which several replicas elect the one that writes; every replica answers admission.
     ///
     /// The Lease is made if it is not there; the namespace is not. Without the flag this replica writes by itself.
@@ -121,9 +121,8 @@ impl TraceArgs {
             return Ok(None);
         };
         let started = Sending::start(collector.clone(), self.otlp_ratio, metrics.traces());
-        started.map(Some).map_err(|error| CliError::Start {
-            part: "the sender of traces",
-            source: Box::new(error),
-        })
+        started
+            .map(Some)
+            .map_err(CliError::starting("the sender of traces"))
     }
 }

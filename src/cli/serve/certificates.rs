@@ -8,7 +8,7 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use tracing::info;
 
-use super::run::{announce, cannot_start};
+use super::run::announce;
 use crate::cli::{CliError, Only, ServeArgs, connect, signals};
 use crate::controllers::CertificateKeeper;
 use crate::server::Health;
@@ -24,10 +24,10 @@ pub(super) async fn serve(args: &ServeArgs, metrics: Metrics) -> Result<(), CliE
         version = env!("CARGO_PKG_VERSION"), hub = %config.cluster_url, only = "certificates", "tidegate starts"
     );
     let client = connect::counted_client(config, &metrics)?;
-    let pages = args.door.pages(Some(Only::Certificates), &health, &metrics)?;
-    let keeper = CertificateKeeper::alone(&client, args.door.kept(), metrics)
+    let pages = args.endpoint.pages(Some(Only::Certificates), &health, &metrics)?;
+    let keeper = CertificateKeeper::alone(&client, args.endpoint.kept(), metrics)
         .await
-        .map_err(|error| cannot_start("the keeper of the certificate", error))?;
+        .map_err(CliError::starting("the keeper of the certificate"))?;
     // It needs no facts of the fleet: it is ready unless something is in the way of the certificate.
     health.rests_on(Arc::new(ArcSwap::from_pointee(Facts::default().completed())));
     announce("certificates", &pages);

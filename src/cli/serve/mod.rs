@@ -3,16 +3,16 @@
 mod args;
 mod at_start;
 mod certificates;
-mod door;
-mod erasure;
-mod halves;
+mod endpoint;
+mod kept_fields;
+mod load_error;
+mod part_flags;
 mod reload;
 mod run;
 mod secret;
-mod trouble;
 
 pub use args::{ServeArgs, TraceArgs};
-pub(super) use door::secrets;
-pub use door::{CertificatesArg, DoorArgs};
-pub(super) use halves::nonsense;
+pub(super) use endpoint::secrets;
+pub use endpoint::{CertificatesArg, EndpointArgs};
+pub(super) use part_flags::contradiction;
 pub(super) use run::run;

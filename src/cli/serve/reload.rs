@@ -1,4 +1,4 @@
-//! The files of the gate's door, and what happens when they are replaced; the certificate may come from a Secret instead.
+//! The files of the webhook's endpoint, and what happens when they are replaced; the certificate may come from a Secret instead.
 //!
 //! Decides when a file has changed: by content, because a mounted Secret is replaced by moving a link. What callers could not use is
 //! never taken: the old certificate, authority or secret stays, and that is told once, with the file, in the log and in a metric.
@@ -11,9 +11,9 @@ use kube::Client;
 use sha2::{Digest, Sha256};
 use tracing::{error, warn};
 
-use super::door::{self, CertificatesArg, DoorArgs};
+use super::endpoint::{self, CertificatesArg, EndpointArgs};
+use super::load_error::{FileDigest, LoadError};
 use super::secret::SecretSource;
-use super::trouble::{FileDigest, Trouble};
 use crate::cli::LeasePlace;
 use crate::files::read;
 use crate::server::{Certificate, CertificateError, Gate, Health};
@@ -61,7 +61,7 @@ impl Part {
     }
 
     /// Takes what is new; does nothing when nothing is.
-    fn look(&mut self, gate: &Gate, take: impl FnOnce(&[PathBuf]) -> Result<(), Trouble>) {
+    fn look(&mut self, gate: &Gate, take: impl FnOnce(&[PathBuf]) -> Result<(), LoadError>) {
         let (now, place) = (digest(&self.paths), first(&self.paths).display().to_string());
         self.look_at(gate, now, &place, take);
     }
@@ -72,7 +72,7 @@ impl Part {
         gate: &Gate,
         now: FileDigest,
         place: &str,
-        take: impl FnOnce(&[PathBuf]) -> Result<(), Trouble>,
+        take: impl FnOnce(&[PathBuf]) -> Result<(), LoadError>,
     ) {
         if now == self.seen {
             self.refused = None;
@@ -104,7 +104,7 @@ impl Part {
 
 impl Files {
     /// Names the files.
-    pub(super) fn new(args: &DoorArgs) -> Self {
+    pub(super) fn new(args: &EndpointArgs) -> Self {
         let part = |what, path: &PathBuf| Part::new(what, vec![path.clone()]);
         let pair = vec![args.certificate.clone(), args.key.clone()];
         let (authority, secrets) = (args.client_ca.as_ref(), args.path_secret.as_ref());
@@ -167,7 +167,7 @@ impl Files {
             .look_at(gate, secret.digest(), secret.place(), |_| {
                 let certificate = secret.read()?;
                 let swapped = gate.swap_certificate(&certificate, now);
-                swapped.map_err(|source| Trouble::UseSecret {
+                swapped.map_err(|source| LoadError::UseSecret {
                     place: secret.place().to_owned(),
                     source,
                 })
@@ -187,13 +187,13 @@ impl Files {
         self.look_at_certificate(gate, now);
         if let Some(part) = &mut self.authority {
             part.look(gate, |paths| {
-                let authority = door::authority(first(paths))?;
-                gate.swap_authority(&authority).map_err(Trouble::SetUpTls)
+                let authority = endpoint::authority(first(paths))?;
+                gate.swap_authority(&authority).map_err(LoadError::SetUpTls)
             });
         }
         if let Some(part) = &mut self.secrets {
             part.look(gate, |paths| {
-                gate.swap_secrets(door::secrets(first(paths))?);
+                gate.swap_secrets(endpoint::secrets(first(paths))?);
                 Ok(())
             });
         }
@@ -244,7 +244,7 @@ mod tests {
     #[derive(Parser)]
     struct Flags {
         #[command(flatten)]
-        door: DoorArgs,
+        endpoint: EndpointArgs,
     }
 
     struct Scene {
@@ -274,7 +274,7 @@ mod tests {
                 "--path-secret",
                 &secret,
             ];
-            let mut files = Files::new(&Flags::parse_from(flags).door);
+            let mut files = Files::new(&Flags::parse_from(flags).endpoint);
             let authority = Authority::generate().expect("an authority");
             let issued = authority.issue(["gate.example"]).expect("a certificate");
             issued

@@ -12,8 +12,8 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tracing::{info, warn};
 
-use super::door::Opened;
-use super::{at_start, certificates, erasure};
+use super::endpoint::Endpoint;
+use super::{at_start, certificates, kept_fields};
 use crate::cli::connect::HubConfig;
 use crate::cli::options::word;
 use crate::cli::print::print;
@@ -42,10 +42,7 @@ const KEYS_WITHIN: Duration = Duration::from_secs(10);
 type Shows = Option<watch::Sender<Arc<Told>>>;
 
 pub(in crate::cli) fn run(args: &ServeArgs) -> Result<(), CliError> {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .map_err(|source| cannot_start("the runtime", source))?;
+    let runtime = connect::serving_runtime()?;
     runtime.block_on(serve(args))
 }
 
@@ -65,12 +62,12 @@ async fn serve(args: &ServeArgs) -> Result<(), CliError> {
 
 async fn served(args: &ServeArgs, metrics: Metrics) -> Result<(), CliError> {
     let mut end = signals::end_requested()?;
-    let ((mut rulebook, opened), (door, config)) = read_all(args).await?;
+    let ((mut rulebook, opened), (endpoint, config)) = read_all(args).await?;
     let health = Health::default();
     health.hears(&metrics);
     let client = reached(args, config, &metrics).await?;
     // Probes are answered from the first moment on: that reading a fleet takes long is no reason to be killed.
-    let pages = args.door.pages(args.half(), &health, &metrics)?;
+    let pages = args.endpoint.pages(args.half(), &health, &metrics)?;
     let (keys, followed) = record_keys(args, &client).await;
     rulebook.keys = keys.load_full();
     let (mut options, sightings) = options(args, &metrics);
@@ -79,7 +76,7 @@ async fn served(args: &ServeArgs, metrics: Metrics) -> Result<(), CliError> {
     let (words, settings) = (told_words(args, &options.settings), options.settings.clone());
     let tide = Tide::start(client.clone(), options)
         .await
-        .map_err(|error| cannot_start(following(args), error))?;
+        .map_err(CliError::starting(following(args)))?;
     let is_old = at_start::tell_of_old_hub(&client).await;
     let _webhooks = webhooks_watched(args, &client, &tide, is_old, &metrics);
     // Nothing passes a gate that has not read its policies yet.
@@ -103,14 +100,14 @@ async fn served(args: &ServeArgs, metrics: Metrics) -> Result<(), CliError> {
         health: health.clone(),
         pages: &pages,
         page,
-        fields: erasure::Watch {
+        fields: kept_fields::Watch {
             client: client.clone(),
             metrics: metrics.clone(),
             only: args.only,
         },
     };
-    let (gate, told) = match door {
-        Some(door) => running.guard(client, &tide, door, metrics).await?,
+    let (gate, told) = match endpoint {
+        Some(endpoint) => running.guard(client, &tide, endpoint, metrics).await?,
         None => (None, running.drive(&tide).await),
     };
     info!(linger = args.linger, "stopping");
@@ -133,12 +130,12 @@ async fn served(args: &ServeArgs, metrics: Metrics) -> Result<(), CliError> {
 /// Reads everything that is named, or tells of everything that is wrong with it.
 async fn read_all(
     args: &ServeArgs,
-) -> Result<((Rulebook, policies::Opened), (Option<Opened>, HubConfig)), CliError> {
+) -> Result<((Rulebook, policies::Opened), (Option<Endpoint>, HubConfig)), CliError> {
     let rules = CliError::both(
         rulebook::read(&args.gate, &args.rights),
         policies::open(args.gate.policies.as_deref()),
     );
-    let ways = CliError::both(opened_door(args), connect::config_of(&args.hub).await);
+    let ways = CliError::both(opened_endpoint(args), connect::config_of(&args.hub).await);
     CliError::both(rules, ways)
 }
 
@@ -280,21 +277,21 @@ fn keys_applied(
 }
 
 /// Reads what the gate shows and whom it lets in, where there is a gate.
-fn opened_door(args: &ServeArgs) -> Result<Option<Opened>, CliError> {
+fn opened_endpoint(args: &ServeArgs) -> Result<Option<Endpoint>, CliError> {
     match args.half() {
         Some(Only::Controllers | Only::Certificates) => match args.ui.plain_elsewhere() {
             Some(why) => Err(CliError::Refused(why.into())),
             None => Ok(None),
         },
-        None | Some(Only::Gate) => args.door.open(Timestamp::now()).map(Some),
+        None | Some(Only::Gate) => args.endpoint.open(Timestamp::now()).map(Some),
     }
 }
 
 /// How the certificate is kept, where everything runs in this process.
 fn kept(args: &ServeArgs) -> Option<CertificateOptions> {
     let is_all = args.controllers == ControllersMode::On && args.half().is_none();
-    let is_kept = args.door.certificates == CertificatesArg::SelfManaged;
-    (is_all && is_kept).then(|| args.door.kept())
+    let is_kept = args.endpoint.certificates == CertificatesArg::SelfManaged;
+    (is_all && is_kept).then(|| args.endpoint.kept())
 }
 
 fn options(args: &ServeArgs, metrics: &Metrics) -> (TideOptions, Option<Sightings>) {
@@ -365,7 +362,7 @@ struct Running<'a> {
     pages: &'a Pages,
     /// What the web page shows, where there is one.
     page: Option<ui::Hub>,
-    fields: erasure::Watch,
+    fields: kept_fields::Watch,
 }
 
 impl Running<'_> {
@@ -374,14 +371,14 @@ impl Running<'_> {
         mut self,
         client: Client,
         tide: &Tide,
-        door: Opened,
+        endpoint: Endpoint,
         metrics: Metrics,
     ) -> Result<(Option<Gate>, Result<(), CliError>), CliError> {
-        let Opened {
+        let Endpoint {
             mut files,
             certificate,
             callers,
-        } = door;
+        } = endpoint;
         let certificate = if let Some(certificate) = certificate {
             certificate
         } else {
@@ -394,7 +391,7 @@ impl Running<'_> {
             metrics,
             bind: self.args.bind,
             certificate,
-            name: self.args.door.certificate_name.clone(),
+            name: self.args.endpoint.certificate_name.clone(),
             callers,
             health: self.health.clone(),
             facts: tide.facts(),
@@ -403,10 +400,10 @@ impl Running<'_> {
         };
         let gate = Gate::start_with(options, lingering(self.args.linger))
             .await
-            .map_err(|error| cannot_start("the gate", error))?;
+            .map_err(CliError::starting("the gate"))?;
         let tls = gate.same_certificate();
         let page = self
-            .open_page(Some(tls.map_err(|error| cannot_start("the web page", error))?))
+            .open_page(Some(tls.map_err(CliError::starting("the web page"))?))
             .await?;
         let what = format!(
             "gate=https://{}{}{}",
@@ -516,15 +513,5 @@ pub(super) fn announce(what: &str, pages: &Pages) {
             error = &error as &dyn std::error::Error,
             "cannot print to standard output"
         );
-    }
-}
-
-pub(super) fn cannot_start(
-    part: &'static str,
-    source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
-) -> CliError {
-    CliError::Start {
-        part,
-        source: source.into(),
     }
 }

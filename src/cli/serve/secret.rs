@@ -9,7 +9,7 @@ use sha2::{Digest as _, Sha256};
 use tokio::sync::watch;
 use tracing::{error, warn};
 
-use super::trouble::{FileDigest, Trouble};
+use super::load_error::{FileDigest, LoadError};
 use crate::cli::LeasePlace;
 use crate::controllers::{SecretFollower, SecretState};
 use crate::server::{Certificate, Health};
@@ -61,14 +61,14 @@ impl SecretSource {
         hash.finalize().into()
     }
 
-    pub(super) fn read(&self) -> Result<Certificate, Trouble> {
-        let in_secret = |words: String| Trouble::Secret {
+    pub(super) fn read(&self) -> Result<Certificate, LoadError> {
+        let in_secret = |words: String| LoadError::Secret {
             place: self.place.clone(),
             words,
         };
         match &*self.sight.borrow() {
             SecretState::Holds { chain, key } if !chain.is_empty() && !key.is_empty() => {
-                Certificate::from_pem(chain, key).map_err(|source| Trouble::UseSecret {
+                Certificate::from_pem(chain, key).map_err(|source| LoadError::UseSecret {
                     place: self.place.clone(),
                     source,
                 })

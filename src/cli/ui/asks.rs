@@ -72,12 +72,12 @@ fn reasons(
     cluster: &str,
 ) -> Result<Value, String> {
     match target.kind {
-        TargetKind::ClusterManagementAddOn => insight::why::why(hub, settings, (&target.name, Some(cluster)), now)
+        TargetKind::ClusterManagementAddOn => insight::why::why(hub, settings, &target.name, Some(cluster), now)
             .map(|answer| json!({"text": insight::why::text(&answer, true, Listing::Whole), "answer": insight::why::json(&answer)}))
             .map_err(|error| error.to_string()),
         TargetKind::ManagedClustersUpgrade => {
             let name = format!("{}/{}", target.namespace, target.name);
-            insight::why::why_upgrade(hub, settings, (&name, Some(cluster)), now)
+            insight::why::why_upgrade(hub, settings, &name, Some(cluster), now)
                 .map(|answer| json!({"text": insight::why::upgrade_text(&answer, Listing::Whole), "answer": insight::why::upgrade_json(&answer)}))
                 .map_err(|error| error.to_string())
         }

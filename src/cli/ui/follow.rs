@@ -73,10 +73,9 @@ pub(in crate::cli) async fn begin(
         }),
         visitors: hub.visitors,
     };
-    let page = Page::start(options).await.map_err(|source| CliError::Start {
-        part: "the web page",
-        source: Box::new(source),
-    })?;
+    let page = Page::start(options)
+        .await
+        .map_err(CliError::starting("the web page"))?;
     let follower = Follower {
         client: hub.client,
         stock: hub.stock,

@@ -15,8 +15,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
 
 use super::candidate::{Candidate, ElectionOptions, Move};
-use super::identity::holder;
-use super::successor;
+use super::identity::{holder, next_leader, next_lease};
 use super::term::Term;
 use crate::controllers::runtime::apply_error::root;
 use crate::telemetry::{Holder, LeaseOf, Metrics};
@@ -96,7 +95,7 @@ impl Candidacy {
         Self {
             leases: Api::namespaced(client, &options.namespace),
             candidate,
-            line: successor::of(&options.name),
+            line: next_lease(&options.name),
             waiting,
             again: Instant::now(),
             told: None,
@@ -236,7 +235,7 @@ impl Candidacy {
         }
         // Where the Lease of who is next cannot be read, this replica names no successor and leaves its Lease free.
         let line = self.leases.get_opt(&self.line).await.ok().flatten();
-        let next = successor::waiting(line.as_ref(), identity, Timestamp::now());
+        let next = next_leader(line.as_ref(), identity, Timestamp::now());
         let Some(spec) = self.candidate.farewell(&lease, next, Timestamp::now()) else {
             return Ok(());
         };

@@ -260,7 +260,8 @@ impl Renewal {
         let (now, trusted) = (self.clock.now(), self.trusted(&data));
         let step = next(
             &Holding::read(&data),
-            (&self.options.name, self.options.lives),
+            &self.options.name,
+            self.options.lives,
             trusted,
             now,
         );

@@ -139,7 +139,7 @@ impl EventRecorder {
     ) {
         let reason = match grade {
             Grade::Warning => Reason::WebhookAltered,
-            Grade::Normal => Reason::WebhookMended,
+            Grade::Normal => Reason::WebhookRestored,
         };
         // They belong to no add-on, and take nothing from the budget of one.
         let subject = InvolvedObject {

@@ -85,7 +85,7 @@ impl Raw {
 }
 
 /// Returns how a kind is addressed, in the client's own terms.
-pub(in crate::controllers) fn resource(kind: Kind) -> ApiResource {
+pub fn resource(kind: Kind) -> ApiResource {
     let Address {
         group,
         version,

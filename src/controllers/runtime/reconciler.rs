@@ -28,11 +28,11 @@ use super::looks::Look;
 use super::pruned_fields::PrunedFields;
 use super::queue::{Queue, Waits};
 use super::read_again::{Found, look_again};
+use super::report;
 use super::write::{Applied, Writer, apply_plan};
-use super::{fleet, observe};
 use crate::controllers::tide::{Part, Progress, TideOptions};
 use plan::Plan;
-use store::{Completeness, ConfigWatchList, Event, Facts, Fence, Kind, ObjectKey, Owner, Store, WriteQueue};
+use store::{Completeness, ConfigWatchList, Event, Facts, Fence, Kind, ObjectKey, Owner, Store};
 
 /// How long the store may take to see an own write, unless told otherwise.
 const STALE: Duration = Duration::from_secs(5);
@@ -317,7 +317,7 @@ impl Reconciler {
         if leads && !std::mem::replace(&mut self.led, leads) {
             self.store.begin_to_write(self.clock.now());
         }
-        fleet::tell(&mut self.store, self.writer.metrics.fleet(), leads.into());
+        report::fleet(&mut self.store, self.writer.metrics.fleet(), leads.into());
         self.led = leads;
         let is_news = self
             .outlets
@@ -403,21 +403,15 @@ impl Reconciler {
         (now < deadline).then_some(deadline)
     }
 
-    /// Plans the add-on and starts to write; returns whether anything is being written.
+    /// Plans the add-on, withholds what must not be written now, and starts to write the rest; returns whether anything is being written.
     fn start(&mut self, owner: &Owner, now: Instant) -> bool {
         let time = self.clock.now();
         let Some(mut plan) = self.plan(owner, time, now) else {
-            observe::forget(&self.writer.metrics, owner);
+            report::forget(&self.writer.metrics, owner);
             return false;
         };
-        let store = &self.store;
-        plan.actions
-            .retain(|action| !store.is_held_write(owner, action.object()));
-        self.note_held(owner, &plan);
-        if !self.confirm(owner, &mut plan, now) {
-            self.store.reasons_read(owner);
-        }
         debug!(%owner, actions = plan.actions.len(), waits = plan.waits.len(), "planned");
+        self.withhold(owner, &mut plan, now);
         if let Some(at) = plan.recheck_at {
             let pause = Duration::try_from(at.duration_since(time)).unwrap_or_default();
             // Where nothing is written, what a plan waits for never comes; it is not asked for again and again.
@@ -428,11 +422,8 @@ impl Reconciler {
             };
             self.queue.touch(owner, now + pause.max(least));
         }
-        self.writer.pruned.strip_plan(&mut plan);
-        self.store.keep_troubles(owner, &plan.objects());
-        self.leave_paused(owner, &mut plan, now);
         if self.options.part == Part::Observes {
-            observe::tell(&self.writer.metrics, owner, &plan);
+            report::pending(&self.writer.metrics, owner, &plan);
             return false;
         }
         if plan.actions.is_empty() {
@@ -475,34 +466,6 @@ impl Reconciler {
             Planned::Panicked => self.queue.retry(owner, now + AFTER_PANIC),
         }
         planned.plan()
-    }
-
-    /// Takes out removals whose reasons have not been read lately; returns whether there are any removals.
-    fn confirm(&mut self, owner: &Owner, plan: &mut Plan, now: Instant) -> bool {
-        let (store, controller) = (&self.store, self.controllers.get(&owner.kind));
-        let reasons = || {
-            controller
-                .map(|controller| controller.reasons(store, owner))
-                .unwrap_or_default()
-        };
-        self.absences.confirm(reasons, owner, plan, now)
-    }
-
-    /// Takes out what must not be tried yet, with everything behind it in its lane.
-    fn leave_paused(&mut self, owner: &Owner, plan: &mut Plan, now: Instant) {
-        let mut held: BTreeMap<WriteQueue, Instant> = BTreeMap::new();
-        plan.actions.retain(|action| {
-            let (object, lane) = (action.object(), action.object().lane());
-            if held.contains_key(&lane) {
-                return false;
-            }
-            let until = self.backoff.held_until(object, now);
-            held.extend(until.map(|until| (lane, until)));
-            until.is_none()
-        });
-        if let Some(until) = held.into_values().min() {
-            self.queue.touch(owner, until);
-        }
     }
 }
 

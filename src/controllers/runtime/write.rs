@@ -66,8 +66,8 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    fn is_down(&self) -> bool {
-        self.stop.is_cancelled() || !*self.leading.borrow() || self.fence.borrow().is_closed()
+    fn may_send(&self) -> bool {
+        !self.stop.is_cancelled() && *self.leading.borrow() && !self.fence.borrow().is_closed()
     }
 }
 
@@ -99,7 +99,7 @@ async fn apply_group(writer: &Writer, subject: &InvolvedObject, actions: Vec<Act
     let mut applied = Applied::default();
     for mut action in actions {
         rebase(&mut action, &applied.expected);
-        if writer.is_down() {
+        if !writer.may_send() {
             break;
         }
         let news = News::of(&action);

@@ -18,9 +18,9 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-use crate::server::gate::{Gate, GateOptions};
-use crate::server::routes::Decide;
+use crate::server::state::Decide;
 use crate::server::{Authority, Callers, ExistenceReader, Health, Limits};
+use crate::server::{Gate, GateOptions};
 use crate::telemetry::Metrics;
 use admission::{Facts, Rulebook, decide};
 

@@ -23,7 +23,7 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
 use super::rig::{Rig, get, post, read, review, strict};
-use crate::server::routes::Decide;
+use crate::server::state::Decide;
 use crate::server::{Limits, Pages, PagesAt};
 use admission::{Facts, Request, Rulebook, Verdict, decide};
 

@@ -230,11 +230,11 @@ pub(crate) fn workspace_dependencies(manifest: &str, crates: &[String]) -> Vec<S
         .collect()
 }
 
-/// The crates of the workspace: its manifest takes every folder of `crates`.
+/// The crates of the program: the manifest takes every folder of `crates`, and the checkers of plans for tests.
 pub(crate) fn members() -> Vec<String> {
     let manifest = fs::read_to_string(root().join("Cargo.toml")).expect("the workspace has a manifest");
     assert!(
-        manifest.contains(r#"members = ["crates/*"]"#),
+        manifest.contains(r#"members = ["crates/*", "tests/oracle"]"#),
         "every folder is a member"
     );
     let folders = fs::read_dir(root().join("crates")).expect("crates are there");

@@ -255,7 +255,7 @@ impl Manager {
         if self.mutant == Mutant::PruneHandMade {
             prune_hand_made(&view, &mut plan);
         }
-        if let Some(broken) = plan::check(&view, &plan, now).first() {
+        if let Some(broken) = oracle::check(&view, &plan, now).first() {
             return Err(format!("invariant: {broken}"));
         }
         plan.actions.iter().try_for_each(contradiction)?;

@@ -21,10 +21,9 @@ pub(crate) fn why(teller: &mut Teller, clusters: &[&str]) {
         hub.complete(kind);
     }
     let cluster = clusters.first().copied();
-    let asked = (teller.addon.as_str(), cluster);
     let view = teller.world.store.view(&teller.addon);
     let settings = view.map(|view| view.settings().clone()).unwrap_or_default();
-    let told = match ask(&hub, settings, asked, teller.world.now) {
+    let told = match ask(&hub, settings, &teller.addon, cluster, teller.world.now) {
         Ok(answer) => {
             let exit = u8::from(!answer.is_well());
             format!(

@@ -31,7 +31,7 @@ fn messages_while_the_time_is_unknown_are_written_once_and_removed() {
     world.decide(0);
     let view = world.store.view("hello").expect("it is there");
     let plan = plan::timeless(&view, world.now);
-    assert_eq!(plan::check(&view, &plan, world.now), Vec::<String>::new());
+    assert_eq!(oracle::check(&view, &plan, world.now), Vec::<String>::new());
     let [Action::Status { patch, .. }] = plan.actions.as_slice() else {
         panic!("{plan:?}");
     };

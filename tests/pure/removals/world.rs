@@ -136,7 +136,7 @@ impl World {
     pub(crate) fn plan(&self) -> Plan {
         let view = self.store.view("hello").expect("it is there");
         let plan = plan::addon(&view, self.now);
-        assert_eq!(plan::check(&view, &plan, self.now), Vec::<String>::new());
+        assert_eq!(oracle::check(&view, &plan, self.now), Vec::<String>::new());
         plan
     }
 

@@ -241,7 +241,7 @@ fn row(facts: Facts) -> Row {
     let key = ObjectKey::new(Kind::AddOn, "", "hello");
     let object = &world.objects[&key];
     let picture = addon(&world.store, "hello", &Stopwatch::default(), world.now).expect("a picture");
-    let answer = why(&hub(&world), settings(facts.words), ("hello", None), world.now).expect("an answer");
+    let answer = why(&hub(&world), settings(facts.words), "hello", None, world.now).expect("an answer");
     let instances: Vec<&Value> = world
         .objects
         .iter()
@@ -268,7 +268,8 @@ fn row(facts: Facts) -> Row {
         let one = why(
             &hub(&world),
             settings(facts.words),
-            ("hello", Some(cluster)),
+            "hello",
+            Some(cluster),
             world.now,
         );
         let one = one.expect("an answer");
@@ -345,12 +346,7 @@ fn an_add_on_whose_permissions_are_refused_is_not_ready() {
     assert_eq!(condition(instance, "Stalled")["status"], "True");
     let addon = &world.objects[&ObjectKey::new(Kind::AddOn, "", "hello")];
     assert_eq!(condition(addon, "Ready")["reason"], "ClustersStalled");
-    let answer = why(
-        &hub(&world),
-        Settings::default(),
-        ("hello", Some("c1")),
-        world.now,
-    );
+    let answer = why(&hub(&world), Settings::default(), "hello", Some("c1"), world.now);
     let text = insight::why::text(&answer.expect("an answer"), true, Listing::Whole);
     assert!(text.contains("why/not-registered"), "{text}");
     assert!(text.contains("reader"), "{text}");

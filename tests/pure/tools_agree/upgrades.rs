@@ -152,7 +152,7 @@ fn settle(world: &mut World, key: &ObjectKey) {
         let view = world.store.upgrade_view(&owner).expect("an upgrade");
         let plan = plan::upgrade::plan(&view, world.now);
         assert_eq!(
-            plan::upgrade::check(&view, &plan, world.now),
+            oracle::upgrade::check(&view, &plan, world.now),
             Vec::<String>::new()
         );
         assert_ne!(plan.finalizer, Some(Finalizer::Add), "it has one");
@@ -315,7 +315,8 @@ fn row(facts: Facts) -> Row {
     let answer = why_upgrade(
         &hub(&world),
         Settings::default(),
-        ("default/to-4-12", None),
+        "default/to-4-12",
+        None,
         world.now,
     )
     .expect("an answer");
@@ -433,7 +434,8 @@ fn shows_the_cause(facts: Facts, world: &World, picture: &Picture) -> Vec<String
         let answer = why_upgrade(
             &hub(world),
             Settings::default(),
-            ("default/to-4-12", Some(name.as_str())),
+            "default/to-4-12",
+            Some(name.as_str()),
             world.now,
         );
         let text = answer

@@ -4,15 +4,16 @@
 //! object and facts, and adds nothing to its own result. What a default rests on is asked of the hub itself: a wrong default,
 //! made because a watch is behind, would never be put right.
 
-mod install_namespace;
 mod provenance;
 
 use std::collections::BTreeSet;
 
-use json_patch::Patch;
+use json_patch::{AddOperation, Patch, PatchOperation, ReplaceOperation, jsonptr::PointerBuf};
 
 use super::request::{Door, Request};
 use super::subject::{ClusterAddon, Kind as _};
+use model::{DEFAULT_INSTALL_NAMESPACE, InstallNamespace};
+use provenance::{Provenance, of_created, of_updated};
 use serde_json::Value;
 use store::{Facts, Kind, ObjectKey};
 
@@ -25,13 +26,14 @@ pub(super) struct Filled {
 
 /// Tells whether the author of a new `ManagedClusterAddOn` is known to have given no install namespace.
 pub(super) fn leaves_namespace_open(object: &Value) -> bool {
-    provenance::of_created(object) == provenance::Provenance::Defaulted
+    of_created(object) == Provenance::Defaulted
 }
 
 /// Returns the additions to the object of a request.
 pub(super) fn fill(
     request: &Request<'_>,
-    (object, old): (&Value, Option<&Value>),
+    object: &Value,
+    old: Option<&Value>,
     name: &str,
     facts: &Facts,
 ) -> Filled {
@@ -46,12 +48,54 @@ pub(super) fn fill(
                 asked.extend(Some(key).filter(|key| !key.name.is_empty()));
                 facts.install_namespace(name, request.namespace).cloned()
             };
-            install_namespace::addition(object, old, template)
+            addition(object, old, template)
         }
         (Door::Mutate | Door::Validate, _) => None,
     };
     Filled {
         patch: Patch(addition.into_iter().collect()),
         asked,
+    }
+}
+
+const FIELD: &str = "installNamespace";
+
+/// Returns the addition to `object`, if it needs one; `template` is asked only for a new object whose field no client wrote.
+pub(super) fn addition(
+    object: &Value,
+    old: Option<&Value>,
+    template: impl FnOnce() -> Option<InstallNamespace>,
+) -> Option<PatchOperation> {
+    // An object without a spec is refused by its schema; a spec made here would hide that.
+    let spec = object.get("spec")?.as_object()?;
+    let given = spec.get(FIELD).filter(|value| !value.is_null());
+    let provenance = |of: fn(&Value) -> Provenance| match given {
+        None => Provenance::Defaulted,
+        Some(Value::String(text)) if text == DEFAULT_INSTALL_NAMESPACE => of(object),
+        Some(_) => Provenance::Written,
+    };
+    let provenance = provenance(if old.is_some() { of_updated } else { of_created });
+    match provenance {
+        Provenance::Defaulted => {}
+        Provenance::Written | Provenance::Unknown => return None,
+    }
+    let wanted = old.map_or_else(template, live)?;
+    operation(given, wanted.as_str())
+}
+
+fn live(old: &Value) -> Option<InstallNamespace> {
+    let text = old.pointer("/spec/installNamespace")?.as_str()?;
+    InstallNamespace::parse(text).ok()
+}
+
+fn operation(given: Option<&Value>, wanted: &str) -> Option<PatchOperation> {
+    let path = PointerBuf::from_tokens(["spec", FIELD]);
+    let value = Value::from(wanted);
+    match given {
+        // The default of the CRD is about to do the same.
+        None if wanted == DEFAULT_INSTALL_NAMESPACE => None,
+        None => Some(PatchOperation::Add(AddOperation { path, value })),
+        Some(given) if *given == value => None,
+        Some(_) => Some(PatchOperation::Replace(ReplaceOperation { path, value })),
     }
 }

@@ -55,7 +55,8 @@ pub(crate) struct PolicyFindings {
 /// Returns what policies add; `patch` is what the built-in defaults add.
 pub(crate) fn mutate(
     asked: &PolicyAttributes<'_>,
-    (object, old): (&Value, Option<&Value>),
+    object: &Value,
+    old: Option<&Value>,
     patch: &Patch,
 ) -> Added {
     let policies = &asked.rulebook.policies;
@@ -65,8 +66,7 @@ pub(crate) fn mutate(
     let mut object = object.clone();
     // They were made for this object a moment ago.
     let _fits = json_patch::patch(&mut object, patch);
-    let Mutated { patch, mut findings } =
-        asked.ask((Some(&object), old), |question| policies.mutate(question));
+    let Mutated { patch, mut findings } = asked.ask(Some(&object), old, |question| policies.mutate(question));
     Added {
         patch,
         asked: asked.place(&findings),
@@ -205,12 +205,14 @@ impl PolicyAttributes<'_> {
         policies: &PolicySet,
         objects: (Option<&Value>, Option<&Value>),
     ) -> Outcome {
-        self.ask(objects, |question| policies.validate(question))
+        let (object, old) = objects;
+        self.ask(object, old, |question| policies.validate(question))
     }
 
     pub(super) fn ask<T>(
         &self,
-        (object, old): (Option<&Value>, Option<&Value>),
+        object: Option<&Value>,
+        old: Option<&Value>,
         answer: impl FnOnce(&Question<'_>) -> T,
     ) -> T {
         let circumstances = &self.request.circumstances;

@@ -38,7 +38,8 @@ pub struct Trial {
 /// Asks the policies of a rulebook about an object; about one that is to be deleted, when that is the request.
 pub fn try_policies(
     request: &Request<'_>,
-    (object, old): (&Value, Option<&Value>),
+    object: &Value,
+    old: Option<&Value>,
     facts: &Facts,
     rulebook: &Rulebook,
 ) -> Trial {
@@ -71,7 +72,7 @@ pub fn try_policies(
     if request.operation == Operation::Delete {
         return parting(&asked, old.unwrap_or(object));
     }
-    let added = asked.ask((Some(object), old), |question| policies.mutate(question));
+    let added = asked.ask(Some(object), old, |question| policies.mutate(question));
     let mut object = object.clone();
     // They were made for this object a moment ago.
     let _fits = json_patch::patch(&mut object, &added.patch);

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::compile::Policy;
 use super::expression::Expression;
-use super::fact::Fact;
+use super::question::Fact;
 use super::question::Question;
 
 /// Units that one policy may spend on one request; a unit is about one step of the evaluator.

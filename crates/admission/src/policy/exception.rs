@@ -142,7 +142,7 @@ fn fits(pattern: &str, text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::fact::NoFacts;
+    use crate::policy::NoFacts;
     use crate::policy::question::Target;
     use serde_json::Value;
 

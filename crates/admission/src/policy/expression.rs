@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use cel_engine::{Program, Reference, ResultKind, Step};
 
-use super::fact::Fact;
 use super::fault::PolicyFault;
+use super::question::Fact;
 use kubernetes::field::{Path, nearest, quoted};
 
 /// The kind of value that is needed.

@@ -2,9 +2,9 @@
 //!
 //! Decides how a fault reads, caret included. Never decides that something is wrong.
 
-use std::fmt;
-
+use api::v1alpha1::AddOnPolicySpec;
 use kubernetes::field::{Path, one_line, same_width};
+use std::fmt;
 
 /// A place in the text of an expression.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -101,6 +101,31 @@ impl fmt::Display for PolicyFault {
             }
         }
         Ok(())
+    }
+}
+
+/// Returns the ids of everything that can be broken.
+pub(super) fn part_ids(spec: &AddOnPolicySpec) -> Vec<String> {
+    let validations = spec.validations.iter().enumerate();
+    let validations = validations.map(|(index, raw)| part_id(&raw.id, index));
+    let schemas = spec.schemas.iter().enumerate();
+    let schemas = schemas.map(|(index, raw)| schema_id(&raw.id, index));
+    validations.chain(schemas).collect()
+}
+
+pub(super) fn schema_id(id: &str, index: usize) -> String {
+    if id.is_empty() {
+        format!("schema-{index}")
+    } else {
+        id.to_owned()
+    }
+}
+
+pub(super) fn part_id(id: &str, index: usize) -> String {
+    if id.is_empty() {
+        index.to_string()
+    } else {
+        id.to_owned()
     }
 }
 

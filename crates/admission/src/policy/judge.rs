@@ -36,7 +36,7 @@ pub(super) fn judge<'v>(
     let judged = catch_unwind(AssertUnwindSafe(|| {
         let mut outcome = Outcome::default();
         for binding in &policy.bindings {
-            outcome.extend(bound(policy, binding, question, (shared, purse)));
+            outcome.extend(bound(policy, binding, question, shared, purse));
         }
         outcome
     }));
@@ -44,7 +44,8 @@ pub(super) fn judge<'v>(
         findings: vec![troubled(
             policy,
             Actions::DENY,
-            (WHOLE, &Path::root()),
+            WHOLE,
+            &Path::root(),
             &Trouble::Failed("the evaluation panicked; this is a bug".to_owned()),
         )],
         ..Outcome::default()
@@ -68,10 +69,11 @@ fn bound<'v>(
     policy: &'v Policy,
     binding: &'v Binding,
     question: &Question<'v>,
-    (shared, purse): (&Shared<'_, 'v>, &mut Budget),
+    shared: &Shared<'_, 'v>,
+    purse: &mut Budget,
 ) -> Outcome {
     let mut outcome = Outcome::default();
-    let whole = |trouble: &Trouble| troubled(policy, binding.actions, (WHOLE, &Path::root()), trouble);
+    let whole = |trouble: &Trouble| troubled(policy, binding.actions, WHOLE, &Path::root(), trouble);
     let params = match matched(policy, binding, question) {
         Matched::No => return outcome,
         Matched::Unknown => Err(Trouble::NoNamespace(unknown(question))),
@@ -113,7 +115,8 @@ pub(super) fn conditions_hold(policy: &Policy, act: &Act<'_, '_>) -> Result<bool
 pub(super) fn troubled(
     policy: &Policy,
     actions: Actions,
-    (part, path): (&str, &Path),
+    part: &str,
+    path: &Path,
     trouble: &Trouble,
 ) -> Finding {
     let (judgement, words) = match trouble {
@@ -179,7 +182,7 @@ impl Case<'_, '_> {
     }
 
     fn trouble(&mut self, part: &str, path: &Path, trouble: &Trouble) {
-        let finding = troubled(self.policy, self.actions, (part, path), trouble);
+        let finding = troubled(self.policy, self.actions, part, path, trouble);
         self.outcome.findings.push(finding);
     }
 
@@ -195,7 +198,7 @@ impl Case<'_, '_> {
                 self.saw(&check.id, Saw::False);
                 let message = check.validation.message(&self.act);
                 let hint = check.suggestion.clone();
-                return self.broken(&check.id, (check.class, &check.path), message, hint);
+                return self.broken(&check.id, check.class, &check.path, message, hint);
             }
             ValidationResult::NotBool(_) => Trouble::not_bool(),
             ValidationResult::Failed(trouble) => trouble,
@@ -204,13 +207,7 @@ impl Case<'_, '_> {
         self.trouble(&check.id, &check.path, &trouble);
     }
 
-    fn broken(
-        &mut self,
-        part: &str,
-        (class, path): (Class, &Path),
-        message: String,
-        suggestion: Option<String>,
-    ) {
+    fn broken(&mut self, part: &str, class: Class, path: &Path, message: String, suggestion: Option<String>) {
         let value = self.question.object.and_then(|object| path.lookup(object));
         let excused = self
             .policy
@@ -251,7 +248,7 @@ impl Case<'_, '_> {
             let steps = misfit.path.segments().iter();
             let path = steps.fold(part.path.clone(), |path, step| path.step(step.clone()));
             let hint = misfit.hint.or_else(|| part.suggestion.clone());
-            self.broken(&part.id, (Class::Invalid, &path), misfit.words, hint);
+            self.broken(&part.id, Class::Invalid, &path, misfit.words, hint);
         }
     }
 

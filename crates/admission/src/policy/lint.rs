@@ -50,7 +50,8 @@ const OPERATIONS: [&str; 4] = ["*", "CREATE", "UPDATE", "DELETE"];
 /// Looks at every policy of a set. The second part of the answer names those that have a native form.
 pub fn lint(
     set: &PolicySet,
-    (schemas, evaluated): (&Schemas<'_>, &Resources<'_>),
+    schemas: &Schemas<'_>,
+    evaluated: &Resources<'_>,
     now: Option<Timestamp>,
 ) -> (Vec<Note>, Vec<String>) {
     let mut notes = Vec::new();
@@ -202,21 +203,22 @@ fn unnamed(policy: &Policy, faults: &mut Vec<PolicyFault>) {
                 "has no id: its rule is named by a position that changes when validations are added",
             ));
         }
-        if raw.field_path.is_empty() {
-            faults.push(PolicyFault::at(
+        let read = policy.validations.get(index);
+        let read = read.and_then(|one| policy.change_read_by(&one.id));
+        match (raw.field_path.is_empty(), read) {
+            (true, None) => faults.push(PolicyFault::at(
                 path.clone(),
                 "has no fieldPath: the message names no field",
-            ));
-        } else if let Some(read) = policy
-            .validations
-            .get(index)
-            .and_then(|one| policy.change_read_by(&one.id))
-        {
-            let words = format!(
-                "reads {read}: the policy is about the change, so an old fault is refused on every update that it judges, and \
-                 fieldPath only names the field in the message"
-            );
-            faults.push(PolicyFault::at(path.key("fieldPath"), words));
+            )),
+            (false, Some(read)) => {
+                let words = format!(
+                    "reads {read}: the policy is about the change, so an old fault is refused on every update that it judges, and \
+                     fieldPath only names the field in the message"
+                );
+                faults.push(PolicyFault::at(path.key("fieldPath"), words));
+            }
+            // A policy about the change needs no fieldPath: with one it is noted, so without one it is not.
+            (true, Some(_)) | (false, None) => {}
         }
         if raw.message.is_empty() && raw.message_expression.is_empty() {
             faults.push(PolicyFault::at(

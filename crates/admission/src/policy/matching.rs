@@ -116,7 +116,7 @@ pub(super) fn labels(raw: &LabelSelector, path: &Path, faults: &mut Vec<PolicyFa
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::fact::NoFacts;
+    use crate::policy::NoFacts;
     use cel_engine::admission_policy::{Matched, NAME_LABEL, Target};
     use serde_json::{Value, json};
 

@@ -46,7 +46,7 @@ impl PolicySet {
         let (mut object, mut purse) = (object.clone(), Budget::full());
         for policy in policies {
             let changed = catch_unwind(AssertUnwindSafe(|| {
-                changes(policy, question, (&object, &facts), &mut purse)
+                changes(policy, question, &object, &facts, &mut purse)
             }));
             let changed = changed.unwrap_or_else(|_| {
                 Err((
@@ -61,7 +61,7 @@ impl PolicySet {
                     mutated.patch.0.extend(changes);
                 }
                 Err((part, trouble)) => {
-                    let mut finding = troubled(policy, Actions::DENY, (&part, &Path::root()), &trouble);
+                    let mut finding = troubled(policy, Actions::DENY, &part, &Path::root(), &trouble);
                     let lacks_name = awaits_name(&object) && is_about_the_name(&trouble);
                     finding.fault = finding.fault.hint_if(lacks_name.then_some(NO_NAME_YET));
                     mutated.findings.push(finding);
@@ -102,7 +102,8 @@ type Failed = (String, Trouble);
 fn changes(
     policy: &Policy,
     question: &Question<'_>,
-    (object, facts): (&Value, &FactValues),
+    object: &Value,
+    facts: &FactValues,
     purse: &mut Budget,
 ) -> Result<Vec<PatchOperation>, Failed> {
     let whole = |trouble: Trouble| ("match".to_owned(), trouble);
@@ -121,7 +122,7 @@ fn changes(
             for mutation in &policy.mutations {
                 // Every mutation sees what the one before it made.
                 purse.take(size.saturating_mul(2));
-                let made = run(policy, mutation, params, (question, &draft, facts), purse);
+                let made = run(policy, mutation, params, question, &draft, facts, purse);
                 let made = made?;
                 json_patch::patch(&mut draft, &made)
                     .map_err(|error| (mutation.id.clone(), Trouble::Failed(error.to_string())))?;
@@ -136,7 +137,9 @@ fn run(
     policy: &Policy,
     mutation: &MutationPart,
     params: &Value,
-    (question, object, facts): (&Question<'_>, &Value, &FactValues),
+    question: &Question<'_>,
+    object: &Value,
+    facts: &FactValues,
     purse: &mut Budget,
 ) -> Result<Vec<PatchOperation>, Failed> {
     let asked = Question {

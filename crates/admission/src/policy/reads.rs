@@ -55,7 +55,7 @@ impl PolicySet {
             return false;
         };
         let mut all = self.policies().filter(|policy| *policy.name == *name);
-        all.all(|policy| policy.part_sees_the_same((part, at), object, old))
+        all.all(|policy| policy.part_sees_the_same(part, at, object, old))
     }
 
     /// Tells whether the text of the policy that a rule is part of has one of these words. A rule of no policy here has them.
@@ -84,7 +84,7 @@ impl Policy {
             || references.any(|reference| is_of_object(reference) && !is_same(reference, object, old))
     }
 
-    fn part_sees_the_same(&self, (part, at): (&str, &Path), object: &Value, old: &Value) -> bool {
+    fn part_sees_the_same(&self, part: &str, at: &Path, object: &Value, old: &Value) -> bool {
         let references = self.read_by(part);
         let reads = |name: &str| references.iter().any(|reference| reference.name == name);
         let names_a_field = *at != Path::root();

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::fact::{Fact, KnownFacts};
+use super::question::{Fact, KnownFacts};
 use super::{InForce, Judgement, Origin, Outcome, PolicySet, Question, Saw, Source, Target};
 
 struct Facts(Value);
@@ -485,10 +485,8 @@ fn what_is_probably_not_meant_is_noted() {
     }));
     let (notes, native) = super::lint(
         &load(&[policy], &[]),
-        (
-            &|_, _| Some(schema.clone()),
-            &[("addon.open-cluster-management.io", "managedclusteraddons")],
-        ),
+        &|_, _| Some(schema.clone()),
+        &[("addon.open-cluster-management.io", "managedclusteraddons")],
         None,
     );
     let lines: Vec<String> = notes.iter().map(|note| note.fault.one_line()).collect();
@@ -509,7 +507,7 @@ fn a_mutation_that_reads_the_name_is_noted() {
     let noted = |value: &str| {
         let spec = json!({"mutations": [{"patchType": "ApplyConfiguration", "applyConfiguration":
             {"expression": format!("Object{{metadata: Object.metadata{{labels: {{'of': {value}}}}}}}")}}]});
-        let (notes, _) = super::lint(&load(&[ours(&spec)], &[]), (&|_, _| None, &[]), None);
+        let (notes, _) = super::lint(&load(&[ours(&spec)], &[]), &|_, _| None, &[], None);
         let mut lines = notes.iter().map(|note| note.fault.one_line());
         lines.any(|line| line.contains("fails for an object with generateName"))
     };
@@ -524,7 +522,7 @@ fn a_field_path_of_a_policy_about_the_change_is_noted() {
     let noted = |expression: &str, more: &Value| {
         let mut spec = json!({"validations": [{"id": "a", "fieldPath": "metadata.name", "message": "m", "expression": expression}]});
         json_patch::merge(&mut spec, more);
-        let (notes, _) = super::lint(&load(&[ours(&spec)], &[]), (&|_, _| None, &[]), None);
+        let (notes, _) = super::lint(&load(&[ours(&spec)], &[]), &|_, _| None, &[], None);
         let lines = notes.iter().map(|note| note.fault.one_line());
         let of_the_path = lines.filter(|line| line.starts_with("spec.validations[0].fieldPath: reads "));
         of_the_path
@@ -559,6 +557,14 @@ fn a_field_path_of_a_policy_about_the_change_is_noted() {
         ),
         ("object.metadata.name != request.namespace", json!({}), None),
     ];
+    let without_path = json!({"validations": [{"id": "a", "message": "m", "expression": "request.userInfo.username == 'a'"}]});
+    let (notes, _) = super::lint(&load(&[ours(&without_path)], &[]), &|_, _| None, &[], None);
+    assert!(
+        notes
+            .iter()
+            .all(|note| !note.fault.one_line().contains("fieldPath")),
+        "whatever its author writes, it would be noted: {notes:?}"
+    );
     for (expression, more, expected) in rows {
         assert_eq!(noted(expression, &more), Vec::from_iter(expected), "{expression}");
     }

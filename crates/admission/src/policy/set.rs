@@ -15,10 +15,10 @@ use super::compile::{self, Policy};
 use super::document::{Kind, Origin, Source, Written, read};
 use super::evaluation::{Budget, activation, facts};
 use super::exception::Exception;
-use super::fact::Fact;
 use super::fault::PolicyFault;
 use super::judge::{judge, matched};
 use super::outcome::Outcome;
+use super::question::Fact;
 use super::question::Question;
 use kubernetes::field::{Path, quoted};
 

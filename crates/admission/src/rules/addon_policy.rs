@@ -6,7 +6,7 @@
 use serde_json::Value;
 
 use crate::policy::{Loaded, Origin, PolicyFault, PolicySet, Source, lint_scope};
-use crate::subject::{AddonPolicy, Operations, Rule, Subject};
+use crate::subject::{AddonPolicy, Subject, rules};
 use crate::webhook_configurations::POLICY_RESOURCES;
 use kubernetes::field::{Class, Fault, Findings, Path, Segment};
 
@@ -16,27 +16,18 @@ const NEVER_EVALUATED: &str = "policy/never-evaluated";
 /// Steps for each byte of a policy: to compile a text takes longer than to read it.
 const STEPS_OF_A_BYTE: usize = 4;
 
-/// Rules of policies.
-pub(crate) const ON_POLICIES: &[Rule<AddonPolicy>] = &[
-    Rule::refuses(
-        COMPILE,
-        Operations::CreateAndUpdate,
+rules! { pub(crate) ON_POLICIES of AddonPolicy {
+    refuses COMPILE, CreateAndUpdate, compiles =>
         "A policy compiles.\n\n\
-              Every expression of an AddOnPolicy is valid CEL that reads declared variables and facts, and every schema, selector and \
-              exception can be read. Nothing of a policy that does not compile is in force; after an edit that does not compile the last \
-              version that did stays in force until the next restart. Refused, with every fault and its line and column in the expression; \
-              a change of nothing but metadata, and a deletion, pass.",
-        compiles,
-    ),
-    Rule::warns(
-        NEVER_EVALUATED,
-        Operations::CreateAndUpdate,
+         Every expression of an AddOnPolicy is valid CEL that reads declared variables and facts, and every schema, selector and \
+         exception can be read. Nothing of a policy that does not compile is in force; after an edit that does not compile the last \
+         version that did stays in force until the next restart. Refused, with every fault and its line and column in the expression; \
+         a change of nothing but metadata, and a deletion, pass.";
+    warns NEVER_EVALUATED, CreateAndUpdate, is_evaluated =>
         "A policy is about resources that the webhook is called for.\n\n\
-              The webhook is called for add-ons, their configurations and upgrades of clusters. A policy about other resources, such as \
-              Deployments, is never evaluated: bind a ValidatingAdmissionPolicy to them instead. Warns, at the resource.",
-        is_evaluated,
-    ),
-];
+         The webhook is called for add-ons, their configurations and upgrades of clusters. A policy about other resources, such as \
+         Deployments, is never evaluated: bind a ValidatingAdmissionPolicy to them instead. Warns, at the resource.";
+} }
 
 fn compiles(subject: &Subject<'_, AddonPolicy>, findings: &mut Findings) {
     let Some(loaded) = loaded(subject) else { return };

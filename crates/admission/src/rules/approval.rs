@@ -5,35 +5,26 @@
 
 use crate::body::Node;
 use crate::rules::install_strategy::place_of;
-use crate::subject::{Addon, Operations, Rule, Subject};
+use crate::subject::{Addon, Subject, rules};
 use kubernetes::field::{Class, Fault, Findings, Path, listed_of, nearest, quoted};
 use model::{ApprovalBefore, Approvals, rule};
 use store::terms;
 
 const TARGET: &str = "rollout/approval-target";
 
-/// Rules of add-ons.
-pub(crate) const ON_ADDONS: &[Rule<Addon>] = &[
-    Rule::refuses(
-        rule::ROLLOUT_APPROVAL,
-        Operations::CreateAndUpdate,
+rules! { pub(crate) ON_ADDONS of Addon {
+    refuses rule::ROLLOUT_APPROVAL, CreateAndUpdate, meaning =>
         "An approval, and what asks for one, has a meaning.\n\n\
-              `tidegate.io/approval-before` lists decision groups as `<namespace>/<placement>=<group>`, by name or index or `*` for all, or as \
-              `*=<group>` for every placement: a change waits before them. `tidegate.io/approved` lists what somebody has approved as \
-              `<namespace>/<placement>/<group>=<hash>`, with the whole hash of 32 digits that the waiting clusters and \
-              `tidegate rollout status` tell. Anything else would hold every change, or approve of nothing. Refused.",
-        meaning,
-    ),
-    Rule::warns(
-        TARGET,
-        Operations::CreateAndUpdate,
+         `tidegate.io/approval-before` lists decision groups as `<namespace>/<placement>=<group>`, by name or index or `*` for all, or as \
+         `*=<group>` for every placement: a change waits before them. `tidegate.io/approved` lists what somebody has approved as \
+         `<namespace>/<placement>/<group>=<hash>`, with the whole hash of 32 digits that the waiting clusters and \
+         `tidegate rollout status` tell. Anything else would hold every change, or approve of nothing. Refused.";
+    warns TARGET, CreateAndUpdate, target =>
         "What is to be approved exists.\n\n\
-              A placement that the add-on does not use, or a decision group that the placement does not have, is waited for by nobody: the \
-              clusters that were meant go without being asked about. Warns, with the nearest name or the groups that exist. While a placement \
-              is not decided nothing is said of its groups.",
-        target,
-    ),
-];
+         A placement that the add-on does not use, or a decision group that the placement does not have, is waited for by nobody: the \
+         clusters that were meant go without being asked about. Warns, with the nearest name or the groups that exist. While a placement \
+         is not decided nothing is said of its groups.";
+} }
 
 fn text<'a>(subject: &Subject<'a, Addon>, key: &str) -> Option<&'a str> {
     let text = subject.body.annotations.as_ref()?.text(key)?;

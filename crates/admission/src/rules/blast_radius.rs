@@ -9,12 +9,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::blast_radius::BlastRadius;
 use crate::body::AddonBody;
+use crate::rulebook::BlastRadius;
 use crate::rules::install_strategy::place_of;
 use crate::rules::reach::{Mover, Reach, Source, known};
 use crate::step_budget::StepBudget;
-use crate::subject::{Addon, Operations, Rule, Subject};
+use crate::subject::{Addon, Subject, rules};
 use api::LabelSelector;
 use api::v1alpha1::ClusterManagementAddOnSpec;
 use kubernetes::field::{Class, Fault, Findings, Path, quoted};
@@ -26,35 +26,26 @@ pub(super) const MOVE: &str = "blast-radius/move";
 /// In a smaller fleet every edit reaches most of it.
 const FEWEST: usize = 5;
 
-/// Rules of add-ons.
-pub(crate) const ON_ADDONS: &[Rule<Addon>] = &[
-    Rule::warns(
-        REMOVAL,
-        Operations::Update,
+rules! { pub(crate) ON_ADDONS of Addon {
+    warns REMOVAL, Update, removal =>
         "An edit leaves the add-on on most of its clusters.\n\n\
-              A placement that is dropped from the install strategy, or a label selector that matches less, uninstalls the \
-              add-on where nothing selects it any more. Warns when that is more than a share of the clusters that have it: \
-              half of them, unless `--blast-radius` says otherwise, and never with fewer than five. Set the rule to Deny to \
-              have such an edit made in steps.",
-        removal,
-    ),
-    Rule::warns(
-        MOVE,
-        Operations::Update,
+         A placement that is dropped from the install strategy, or a label selector that matches less, uninstalls the \
+         add-on where nothing selects it any more. Warns when that is more than a share of the clusters that have it: \
+         half of them, unless `--blast-radius` says otherwise, and never with fewer than five. Set the rule to Deny to \
+         have such an edit made in steps.";
+    warns MOVE, Update, moved =>
         "An edit does not move most clusters at once.\n\n\
-              A change of configurations or versions travels with the rollout of its placement, and under All reaches every \
-              cluster in the same moment. So does an edit in place of a configuration that clusters run with, the \
-              configuration that they have waited for, and a template that raises the default version. Warns when more than a share \
-              of the clusters that have the add-on move at once: half of them, unless `--blast-radius` says otherwise, and never \
-              with fewer than five. Each cluster counts once, and one that the edit changes nothing for does not count. Only clusters \
-              count that the edit updates before anything else has to happen: of groups that follow each other (a canary, \
-              `mandatoryDecisionGroups`, ProgressivePerGroup) the first one, and of a rollout with `maxConcurrency` no more than that. \
-              Clusters of a paused rollout do not count, nor those of decision groups that wait for an approval \
-              (`tidegate.io/approval-before`), nor those that would get a configuration that does not exist or that the add-on does \
-              not support. Use Progressive.",
-        moved,
-    ),
-];
+         A change of configurations or versions travels with the rollout of its placement, and under All reaches every \
+         cluster in the same moment. So does an edit in place of a configuration that clusters run with, the \
+         configuration that they have waited for, and a template that raises the default version. Warns when more than a share \
+         of the clusters that have the add-on move at once: half of them, unless `--blast-radius` says otherwise, and never \
+         with fewer than five. Each cluster counts once, and one that the edit changes nothing for does not count. Only clusters \
+         count that the edit updates before anything else has to happen: of groups that follow each other (a canary, \
+         `mandatoryDecisionGroups`, ProgressivePerGroup) the first one, and of a rollout with `maxConcurrency` no more than that. \
+         Clusters of a paused rollout do not count, nor those of decision groups that wait for an approval \
+         (`tidegate.io/approval-before`), nor those that would get a configuration that does not exist or that the add-on does \
+         not support. Use Progressive.";
+} }
 
 fn peers<'f>(subject: &Subject<'f, Addon>) -> Option<&'f PeerFacts> {
     let peers = subject.facts.peers(subject.name)?;

@@ -9,7 +9,7 @@ use crate::body::AddonBody;
 use crate::body::ReferenceAt;
 use crate::rules::reach::type_of;
 use crate::step_budget::{Items, StepBudget};
-use crate::subject::{Addon, ClusterAddon, Operations, Rule, Subject};
+use crate::subject::{Addon, ClusterAddon, Subject, rules};
 use api::names::DEFAULT_CONFIG_NAMESPACE;
 use kubernetes::field::{Class, Fault, Findings, Path, Violation, listed_of, nearest, quoted};
 use model::{ConfigReference, ConfigType, KNOWN_TYPES, rule};
@@ -21,97 +21,47 @@ const DUPLICATE: &str = "config/duplicate";
 const MISSING_NAMESPACE: &str = "config/missing-namespace";
 const OWN_GROUP: &str = api::v1alpha1::GROUP;
 
-/// Rules of add-ons.
-pub(crate) const ON_ADDONS: &[Rule<Addon>] = &[
-    Rule::refuses(
-        UNSUPPORTED_TYPE,
-        Operations::CreateAndUpdate,
+rules! { pub(crate) ON_ADDONS of Addon {
+    refuses UNSUPPORTED_TYPE, CreateAndUpdate, unlisted_type =>
         "A configuration is of a type that the add-on supports.\n\n\
-              A ManagedClusterAddOn may override the types that its ClusterManagementAddOn lists in \
-              `spec.supportedConfigs` or configures in `spec.configuration.configs`, and those that the add-on's program declared \
-              in `status.supportedConfigs`, on this cluster or on another one; where `addontemplates` are listed, also \
-              `addondeploymentconfigs`, which every template supports. Any other type is refused; nothing would ever read it. \
-              An add-on that is not deployed from templates may support types that it does not list: until its program has \
-              declared types on some cluster, a type that is not listed only warns. In the placements of a ClusterManagementAddOn \
-              such a type always only warns. While the add-on is not known, nothing is refused.",
-        unlisted_type,
-    ),
-    Rule::refuses(
-        rule::KIND_NOT_PLURAL,
-        Operations::CreateAndUpdate,
+         A ManagedClusterAddOn may override the types that its ClusterManagementAddOn lists in \
+         `spec.supportedConfigs` or configures in `spec.configuration.configs`, and those that the add-on's program declared \
+         in `status.supportedConfigs`, on this cluster or on another one; where `addontemplates` are listed, also \
+         `addondeploymentconfigs`, which every template supports. Any other type is refused; nothing would ever read it. \
+         An add-on that is not deployed from templates may support types that it does not list: until its program has \
+         declared types on some cluster, a type that is not listed only warns. In the placements of a ClusterManagementAddOn \
+         such a type always only warns. While the add-on is not known, nothing is refused.";
+    refuses rule::KIND_NOT_PLURAL, CreateAndUpdate, addon_kind_not_plural =>
         "A configuration type is written with its plural, lower-case resource name.\n\n\
-              `addondeploymentconfigs`, not `AddOnDeploymentConfig` or `addondeploymentconfig`. A kind or a singular \
-              names no resource, so that its configuration would never be found. Refused, with the plural.",
-        addon_kind_not_plural,
-    ),
-    Rule::refuses(
-        rule::INCOMPLETE_REFERENCE,
-        Operations::CreateAndUpdate,
+         `addondeploymentconfigs`, not `AddOnDeploymentConfig` or `addondeploymentconfig`. A kind or a singular \
+         names no resource, so that its configuration would never be found. Refused, with the plural.";
+    refuses rule::INCOMPLETE_REFERENCE, CreateAndUpdate, addon_incomplete =>
         "A reference names a resource and an object.\n\n\
-              `resource` and `name` are both needed to find a configuration. Refused.",
-        addon_incomplete,
-    ),
-    Rule::warns(
-        UNKNOWN_RESOURCE,
-        Operations::CreateAndUpdate,
+         `resource` and `name` are both needed to find a configuration. Refused.";
+    warns UNKNOWN_RESOURCE, CreateAndUpdate, addon_unknown_resource =>
         "A type of the add-on API group exists.\n\n\
-              The group addon.open-cluster-management.io has few configuration types. A resource of that group which \
-              is none of them is probably misspelt. Warns, with the nearest name.",
-        addon_unknown_resource,
-    ),
-    Rule::refuses(
-        DUPLICATE,
-        Operations::CreateAndUpdate,
+         The group addon.open-cluster-management.io has few configuration types. A resource of that group which \
+         is none of them is probably misspelt. Warns, with the nearest name.";
+    refuses DUPLICATE, CreateAndUpdate, addon_duplicate =>
         "A configuration is referenced once.\n\n\
-              The same object twice in one list is a mistake of copying. Different objects of one type are fine: their \
-              order is kept, and whoever reads them decides what it means. Refused.",
-        addon_duplicate,
-    ),
-    Rule::warns(
-        MISSING_NAMESPACE,
-        Operations::CreateAndUpdate,
+         The same object twice in one list is a mistake of copying. Different objects of one type are fine: their \
+         order is kept, and whoever reads them decides what it means. Refused.";
+    warns MISSING_NAMESPACE, CreateAndUpdate, addon_missing_namespace =>
         "A reference to an object in a namespace names the namespace.\n\n\
-              Without it the object is looked for in the cluster scope, where its type has none. In the templates of \
-              placements, add-ons are created with the namespace `open-cluster-management` instead. Warns: manifests of this \
-              form exist.",
-        addon_missing_namespace,
-    ),
-];
+         Without it the object is looked for in the cluster scope, where its type has none. In the templates of \
+         placements, add-ons are created with the namespace `open-cluster-management` instead. Warns: manifests of this \
+         form exist.";
+} }
 
-/// Rules of add-ons on a cluster. What they mean is documented where add-ons have them.
-pub(crate) const ON_CLUSTER_ADDONS: &[Rule<ClusterAddon>] = &[
-    Rule::refuses(
-        UNSUPPORTED_TYPE,
-        Operations::CreateAndUpdate,
-        "",
-        unsupported_type,
-    ),
-    Rule::refuses(
-        rule::KIND_NOT_PLURAL,
-        Operations::CreateAndUpdate,
-        "",
-        kind_not_plural,
-    ),
-    Rule::refuses(
-        rule::INCOMPLETE_REFERENCE,
-        Operations::CreateAndUpdate,
-        "",
-        incomplete,
-    ),
-    Rule::warns(
-        UNKNOWN_RESOURCE,
-        Operations::CreateAndUpdate,
-        "",
-        unknown_resource,
-    ),
-    Rule::refuses(DUPLICATE, Operations::CreateAndUpdate, "", duplicate),
-    Rule::warns(
-        MISSING_NAMESPACE,
-        Operations::CreateAndUpdate,
-        "",
-        missing_namespace,
-    ),
-];
+// What they mean is documented where add-ons have them.
+rules! { pub(crate) ON_CLUSTER_ADDONS of ClusterAddon {
+    refuses UNSUPPORTED_TYPE, CreateAndUpdate, unsupported_type => "";
+    refuses rule::KIND_NOT_PLURAL, CreateAndUpdate, kind_not_plural => "";
+    refuses rule::INCOMPLETE_REFERENCE, CreateAndUpdate, incomplete => "";
+    warns UNKNOWN_RESOURCE, CreateAndUpdate, unknown_resource => "";
+    refuses DUPLICATE, CreateAndUpdate, duplicate => "";
+    warns MISSING_NAMESPACE, CreateAndUpdate, missing_namespace => "";
+} }
 
 fn unsupported_type(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
     // An add-on that is not known has not listed nothing; it has said nothing yet.
@@ -137,10 +87,10 @@ fn unsupported_type(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings
     let cure = "ask the add-on owner to list it in spec.supportedConfigs";
     for (at, config) in typed(&subject.body.configs, effort).filter(|(_, of)| !supported.has(of)) {
         if types_are_known {
-            findings.deny(supported.misses(at, &config, ("supports", &owner, cure), effort));
+            findings.deny(supported.misses(at, &config, "supports", &owner, cure, effort));
         } else {
             let cure = "check the type: the add-on's program has declared no types yet";
-            findings.warn(supported.misses(at, &config, ("lists", &owner, cure), effort));
+            findings.warn(supported.misses(at, &config, "lists", &owner, cure, effort));
         }
     }
 }
@@ -151,11 +101,11 @@ fn unlisted_type(subject: &Subject<'_, Addon>, findings: &mut Findings) {
     let own = of_templates(listed.contains(&type_of(Kind::Template)));
     let declared = subject.facts.declared_types(subject.name).into_iter().flatten();
     let supported = Supported::of(listed.into_iter().chain(own).chain(declared.cloned()));
-    let speaker = ("supports", "this add-on", "list it in spec.supportedConfigs");
+    let cure = "list it in spec.supportedConfigs";
     for list in placement_lists(&subject.body, subject.effort) {
         for (at, config) in typed(list, effort) {
             if !supported.has(&config) {
-                findings.warn(supported.misses(at, &config, speaker, effort));
+                findings.warn(supported.misses(at, &config, "supports", "this add-on", cure, effort));
             }
         }
     }
@@ -193,7 +143,9 @@ impl Supported {
         &self,
         at: &ReferenceAt<'_>,
         config: &ConfigType,
-        (verb, owner, cure): (&str, &str, &str),
+        verb: &str,
+        owner: &str,
+        cure: &str,
         effort: &StepBudget<'_>,
     ) -> Violation {
         let detail = if self.0.is_empty() {

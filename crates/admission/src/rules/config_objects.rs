@@ -8,7 +8,7 @@ use crate::body::ReferenceAt;
 use crate::rules::config::{every_list, every_reference, readable, typed};
 use crate::rules::naming::near;
 use crate::step_budget::{Items, StepBudget};
-use crate::subject::{self, Addon, ClusterAddon, Operations, Rule, Subject};
+use crate::subject::{self, Addon, ClusterAddon, Subject, rules};
 use api::names::RESERVED_NO_DEFAULT;
 use kubernetes::field::{Class, Fault, Findings, Path, quoted};
 use model::{ConfigReference, ConfigType, Scope};
@@ -18,47 +18,29 @@ const NOT_FOUND: &str = "config/not-found";
 const NEEDLESS_NAMESPACE: &str = "config/needless-namespace";
 const SEVERAL_OF_A_TYPE: &str = "config/several-of-a-type";
 
-/// Rules of add-ons.
-pub(crate) const ON_ADDONS: &[Rule<Addon>] = &[
-    Rule::warns(
-        NOT_FOUND,
-        Operations::CreateAndUpdate,
+rules! { pub(crate) ON_ADDONS of Addon {
+    warns NOT_FOUND, CreateAndUpdate, addon_not_found =>
         "A reference leads to an object.\n\n\
-              Until the object exists, a cluster that should run with it waits and runs with what it had. Warns, with the \
-              nearest name or with the namespace that has such an object: it may come with the same apply. Nothing is \
-              said of kinds that the program does not read.",
-        addon_not_found,
-    ),
-    Rule::warns(
-        NEEDLESS_NAMESPACE,
-        Operations::CreateAndUpdate,
+         Until the object exists, a cluster that should run with it waits and runs with what it had. Warns, with the \
+         nearest name or with the namespace that has such an object: it may come with the same apply. Nothing is \
+         said of kinds that the program does not read.";
+    warns NEEDLESS_NAMESPACE, CreateAndUpdate, addon_needless_namespace =>
         "A reference to an object in no namespace names none.\n\n\
-              AddOnTemplates and AddOnHubConfigs live in no namespace. With one, the object is looked for where its type \
-              has none, and never found. Warns: remove the namespace.",
-        addon_needless_namespace,
-    ),
-    Rule::warns(
-        SEVERAL_OF_A_TYPE,
-        Operations::CreateAndUpdate,
+         AddOnTemplates and AddOnHubConfigs live in no namespace. With one, the object is looked for where its type \
+         has none, and never found. Warns: remove the namespace.";
+    warns SEVERAL_OF_A_TYPE, CreateAndUpdate, addon_several =>
         "Of the types that only one object counts of, one is referenced.\n\n\
-              An agent is deployed from one AddOnTemplate with one AddOnDeploymentConfig: of several in one list the first \
-              counts, unless `tidegate.io/merged-configs` says that all deployment configurations do. Of other types the add-on decides \
-              what several mean. Warns at those that have no effect.",
-        addon_several,
-    ),
-];
+         An agent is deployed from one AddOnTemplate with one AddOnDeploymentConfig: of several in one list the first \
+         counts, unless `tidegate.io/merged-configs` says that all deployment configurations do. Of other types the add-on decides \
+         what several mean. Warns at those that have no effect.";
+} }
 
-/// Rules of add-ons on a cluster. What they mean is documented where add-ons have them.
-pub(crate) const ON_CLUSTER_ADDONS: &[Rule<ClusterAddon>] = &[
-    Rule::warns(NOT_FOUND, Operations::CreateAndUpdate, "", not_found),
-    Rule::warns(
-        NEEDLESS_NAMESPACE,
-        Operations::CreateAndUpdate,
-        "",
-        needless_namespace,
-    ),
-    Rule::warns(SEVERAL_OF_A_TYPE, Operations::CreateAndUpdate, "", several),
-];
+// What they mean is documented where add-ons have them.
+rules! { pub(crate) ON_CLUSTER_ADDONS of ClusterAddon {
+    warns NOT_FOUND, CreateAndUpdate, not_found => "";
+    warns NEEDLESS_NAMESPACE, CreateAndUpdate, needless_namespace => "";
+    warns SEVERAL_OF_A_TYPE, CreateAndUpdate, several => "";
+} }
 
 fn addon_not_found(subject: &Subject<'_, Addon>, findings: &mut Findings) {
     warn_absent(subject, every_reference(subject), findings);
@@ -160,18 +142,19 @@ fn addon_several(subject: &Subject<'_, Addon>, findings: &mut Findings) {
         .merging(subject.body.merged().filter(|text| subject.effort.read(text)))
         .merges;
     for list in every_list(subject) {
-        warn_several((list, merges), subject.effort, findings);
+        warn_several(list, merges, subject.effort, findings);
     }
 }
 
 fn several(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
     let addon = subject.facts.addon(subject.name);
     let merges = addon.is_some_and(|addon| addon.merges);
-    warn_several((&subject.body.configs, merges), subject.effort, findings);
+    warn_several(&subject.body.configs, merges, subject.effort, findings);
 }
 
 fn warn_several(
-    (list, merges): (&Items<ReferenceAt<'_>>, bool),
+    list: &Items<ReferenceAt<'_>>,
+    merges: bool,
     effort: &StepBudget<'_>,
     findings: &mut Findings,
 ) {

@@ -4,7 +4,7 @@
 //! which fields no controller reads any more. The planner goes by the same annotation, whatever is stored.
 
 use crate::rules::config::typed;
-use crate::subject::{Addon, ClusterAddon, Operations, Rule, Subject};
+use crate::subject::{Addon, ClusterAddon, Subject, rules};
 use kubernetes::field::{Class, Fault, Findings, Path, quoted};
 use model::listed_types;
 use serde_json::Value;
@@ -12,37 +12,25 @@ use serde_json::Value;
 const PROTECTED: &str = "config/protected-type";
 const DEPRECATED: &str = "config/deprecated-field";
 
-/// Rules of add-ons.
-pub(crate) const ON_ADDONS: &[Rule<Addon>] = &[
-    Rule::refuses(
-        PROTECTED,
-        Operations::CreateAndUpdate,
+rules! { pub(crate) ON_ADDONS of Addon {
+    refuses PROTECTED, CreateAndUpdate, protected_in_templates =>
         "A cluster chooses nothing that the add-on protects.\n\n\
-              The annotation `tidegate.io/protected-configs` of a ClusterManagementAddOn lists types, as \
-              `addonhubconfigs.addon.open-cluster-management.io`, that no ManagedClusterAddOn may override. With \
-              `addonhubconfigs` or `addontemplates` among them, no cluster may choose `spec.desiredVersion` either. Refused in \
-              a ManagedClusterAddOn; what was stored before is left out when configurations are worked out. In the templates that a \
-              ClusterManagementAddOn creates add-ons with, such a configuration warns, because it is not given to them.",
-        protected_in_templates,
-    ),
-    Rule::warns(
-        DEPRECATED,
-        Operations::CreateAndUpdate,
+         The annotation `tidegate.io/protected-configs` of a ClusterManagementAddOn lists types, as \
+         `addonhubconfigs.addon.open-cluster-management.io`, that no ManagedClusterAddOn may override. With \
+         `addonhubconfigs` or `addontemplates` among them, no cluster may choose `spec.desiredVersion` either. Refused in \
+         a ManagedClusterAddOn; what was stored before is left out when configurations are worked out. In the templates that a \
+         ClusterManagementAddOn creates add-ons with, such a configuration warns, because it is not given to them.";
+    warns DEPRECATED, CreateAndUpdate, deprecated =>
         "A deprecated field is not set.\n\n\
-              `spec.addOnConfiguration` is of an earlier form of configuration, and nothing happens by it. Warns: name types and \
-              defaults in `spec.supportedConfigs` (`v1beta1` has `spec.defaultConfigs`). An empty value does not warn: OCM's \
-              conversion stores `addOnConfiguration: {}` in every add-on that is written as `v1beta1`.",
-        deprecated,
-    ),
-];
+         `spec.addOnConfiguration` is of an earlier form of configuration, and nothing happens by it. Warns: name types and \
+         defaults in `spec.supportedConfigs` (`v1beta1` has `spec.defaultConfigs`). An empty value does not warn: OCM's \
+         conversion stores `addOnConfiguration: {}` in every add-on that is written as `v1beta1`.";
+} }
 
-/// Rules of add-ons on a cluster. What they mean is documented where add-ons have them.
-pub(crate) const ON_CLUSTER_ADDONS: &[Rule<ClusterAddon>] = &[Rule::refuses(
-    PROTECTED,
-    Operations::CreateAndUpdate,
-    "",
-    protected,
-)];
+// What they mean is documented where add-ons have them.
+rules! { pub(crate) ON_CLUSTER_ADDONS of ClusterAddon {
+    refuses PROTECTED, CreateAndUpdate, protected => "";
+} }
 
 fn protected(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
     let Some(addon) = subject

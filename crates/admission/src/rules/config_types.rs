@@ -7,40 +7,31 @@ use std::collections::BTreeSet;
 use super::config::{lists_of, typed};
 use crate::body::{AddonBody, ClusterAddonBody};
 use crate::step_budget::StepBudget;
-use crate::subject::{Addon, ClusterAddon, Operations, Rule, Subject};
+use crate::subject::{Addon, ClusterAddon, Subject, rules};
 use kubernetes::field::{Class, Fault, Findings, Path};
 use model::{ConfigType, MOST_CONFIG_TYPES, off_limits};
 
 const OFF_LIMITS: &str = "config/off-limits-type";
 const TOO_MANY: &str = "config/too-many-types";
 
-/// Rules of add-ons.
-pub(crate) const ON_ADDONS: &[Rule<Addon>] = &[
-    Rule::refuses(
-        OFF_LIMITS,
-        Operations::CreateAndUpdate,
+rules! { pub(crate) ON_ADDONS of Addon {
+    refuses OFF_LIMITS, CreateAndUpdate, addon_off_limits =>
         "Some types are never configurations.\n\n\
-              Secrets, service accounts, certificate requests and everything that says who may do what are not listed, watched or \
-              read for anybody who can write a reference; nor is what changes all the time on every hub, such as events, leases and \
-              pods. Put what the agent needs into an object of another type. Refused; a reference that is stored already is not \
-              followed, and `Configured` says so.",
-        addon_off_limits,
-    ),
-    Rule::refuses(
-        TOO_MANY,
-        Operations::CreateAndUpdate,
+         Secrets, service accounts, certificate requests and everything that says who may do what are not listed, watched or \
+         read for anybody who can write a reference; nor is what changes all the time on every hub, such as events, leases and \
+         pods. Put what the agent needs into an object of another type. Refused; a reference that is stored already is not \
+         followed, and `Configured` says so.";
+    refuses TOO_MANY, CreateAndUpdate, addon_too_many =>
         "One object refers to at most 64 types of configurations.\n\n\
-              Every type is a watch on the hub for as long as somebody refers to it. Refused; of an object that is stored with more \
-              types, those beyond the first 64 are not looked at.",
-        addon_too_many,
-    ),
-];
+         Every type is a watch on the hub for as long as somebody refers to it. Refused; of an object that is stored with more \
+         types, those beyond the first 64 are not looked at.";
+} }
 
-/// Rules of add-ons on a cluster. What they mean is documented where add-ons have them.
-pub(crate) const ON_CLUSTER_ADDONS: &[Rule<ClusterAddon>] = &[
-    Rule::refuses(OFF_LIMITS, Operations::CreateAndUpdate, "", off_limits_of_cluster),
-    Rule::refuses(TOO_MANY, Operations::CreateAndUpdate, "", too_many_of_cluster),
-];
+// What they mean is documented where add-ons have them.
+rules! { pub(crate) ON_CLUSTER_ADDONS of ClusterAddon {
+    refuses OFF_LIMITS, CreateAndUpdate, off_limits_of_cluster => "";
+    refuses TOO_MANY, CreateAndUpdate, too_many_of_cluster => "";
+} }
 
 /// A type that an object refers to, with the path of its resource.
 type At = (Path, ConfigType);

@@ -4,9 +4,7 @@
 //! deletion that is refused holds whatever waits for it.
 
 use crate::rules::reach::{Reach, known, reference_to};
-use crate::subject::{
-    self, Addon, ClusterAddon, DeploymentConfig, HubConfig, Operations, Rule, Subject, Template,
-};
+use crate::subject::{self, Addon, ClusterAddon, DeploymentConfig, HubConfig, Subject, Template, rules};
 use kubernetes::field::{Class, Fault, Findings, Path, quoted};
 use model::ConfigReference;
 use store::{AddonFacts, Kind, terms};
@@ -16,66 +14,43 @@ const GUARDED: &str = "deletion/guarded";
 const COMES_BACK: &str = "deletion/comes-back";
 const CONFIG_IN_USE: &str = "deletion/config-in-use";
 
-/// Rules of add-ons.
-pub(crate) const ON_ADDONS: &[Rule<Addon>] = &[
-    Rule::warns(
-        ADDON_IN_USE,
-        Operations::Delete,
+rules! { pub(crate) ON_ADDONS of Addon {
+    warns ADDON_IN_USE, Delete, addon_in_use =>
         "An add-on is deleted when no cluster has it any more.\n\n\
-              The ManagedClusterAddOns belong to their ClusterManagementAddOn: deleting it uninstalls the add-on everywhere. Warns, \
-              with the number of clusters. Set the rule to Deny to make people take the add-on from its clusters first, or guard \
-              single add-ons (`deletion/guarded`).",
-        addon_in_use,
-    ),
-    Rule::refuses(
-        GUARDED,
-        Operations::Delete,
+         The ManagedClusterAddOns belong to their ClusterManagementAddOn: deleting it uninstalls the add-on everywhere. Warns, \
+         with the number of clusters. Set the rule to Deny to make people take the add-on from its clusters first, or guard \
+         single add-ons (`deletion/guarded`).";
+    refuses GUARDED, Delete, guarded =>
         "A guarded add-on is deleted when no cluster has it any more.\n\n\
-              `tidegate.io/deletion-guard: \"true\"` on a ClusterManagementAddOn holds it against a slip, a prune, and clients that \
-              delete what they cannot change. Refused while clusters have the add-on. Take it from its clusters first, or take the \
-              annotation off in a change of its own.",
-        guarded,
-    ),
-];
+         `tidegate.io/deletion-guard: \"true\"` on a ClusterManagementAddOn holds it against a slip, a prune, and clients that \
+         delete what they cannot change. Refused while clusters have the add-on. Take it from its clusters first, or take the \
+         annotation off in a change of its own.";
+} }
 
-/// Rules of add-ons on a cluster.
-pub(crate) const ON_CLUSTER_ADDONS: &[Rule<ClusterAddon>] = &[Rule::warns(
-    COMES_BACK,
-    Operations::Delete,
-    "A deleted add-on stays away.\n\n\
-          An install strategy gives a cluster the add-on again as long as it selects the cluster. Warns when one does that \
-          gave this ManagedClusterAddOn. To keep the add-on away, let the cluster opt out first: \
-          `kubectl annotate --field-manager=ops managedcluster <cluster> tidegate.io/opt-out=<add-on>`, which uninstalls it.",
-    comes_back,
-)];
+rules! { pub(crate) ON_CLUSTER_ADDONS of ClusterAddon {
+    warns COMES_BACK, Delete, comes_back =>
+        "A deleted add-on stays away.\n\n\
+         An install strategy gives a cluster the add-on again as long as it selects the cluster. Warns when one does that \
+         gave this ManagedClusterAddOn. To keep the add-on away, let the cluster opt out first: \
+         `kubectl annotate --field-manager=ops managedcluster <cluster> tidegate.io/opt-out=<add-on>`, which uninstalls it.";
+} }
 
-/// Rules of settings of agents.
-pub(crate) const ON_DEPLOYMENT_CONFIGS: &[Rule<DeploymentConfig>] = &[Rule::warns(
-    CONFIG_IN_USE,
-    Operations::Delete,
-    "A configuration is deleted when no cluster uses it any more.\n\n\
-          Clusters keep the work that they have, and nothing else reaches them until the configuration is back or the reference \
-          leads elsewhere (`ConfigurationNotFound`). Warns once for each add-on, with the number of its clusters that run with \
-          the object, or that would be made with it. Of a template that stands for a version, those that have the version count. \
-          Let the add-on refer to another object first.",
-    deployment_config_in_use,
-)];
+rules! { pub(crate) ON_DEPLOYMENT_CONFIGS of DeploymentConfig {
+    warns CONFIG_IN_USE, Delete, deployment_config_in_use =>
+        "A configuration is deleted when no cluster uses it any more.\n\n\
+         Clusters keep the work that they have, and nothing else reaches them until the configuration is back or the reference \
+         leads elsewhere (`ConfigurationNotFound`). Warns once for each add-on, with the number of its clusters that run with \
+         the object, or that would be made with it. Of a template that stands for a version, those that have the version count. \
+         Let the add-on refer to another object first.";
+} }
 
-/// Rules of versions as configuration objects.
-pub(crate) const ON_HUB_CONFIGS: &[Rule<HubConfig>] = &[Rule::warns(
-    CONFIG_IN_USE,
-    Operations::Delete,
-    "",
-    hub_config_in_use,
-)];
+rules! { pub(crate) ON_HUB_CONFIGS of HubConfig {
+    warns CONFIG_IN_USE, Delete, hub_config_in_use => "";
+} }
 
-/// Rules of templates.
-pub(crate) const ON_TEMPLATES: &[Rule<Template>] = &[Rule::warns(
-    CONFIG_IN_USE,
-    Operations::Delete,
-    "",
-    template_in_use,
-)];
+rules! { pub(crate) ON_TEMPLATES of Template {
+    warns CONFIG_IN_USE, Delete, template_in_use => "";
+} }
 
 fn name_path() -> Path {
     Path::root().key("metadata").key("name")
@@ -100,7 +75,7 @@ fn config_in_use<K: subject::Kind>(subject: &Subject<'_, K>, kind: Kind, finding
     };
     let addons = subject.facts.addons.iter().take_while(|_| effort.spend(1));
     for (addon, says) in addons {
-        let Some(detail) = usage(subject, (addon, says), &config) else {
+        let Some(detail) = usage(subject, addon, says, &config) else {
             continue;
         };
         let fault = Fault::of_text(Class::Forbidden, subject.name, detail);
@@ -112,7 +87,8 @@ fn config_in_use<K: subject::Kind>(subject: &Subject<'_, K>, kind: Kind, finding
 /// Returns how an add-on uses a configuration, if it does.
 pub(super) fn usage<K: subject::Kind>(
     subject: &Subject<'_, K>,
-    (addon, says): (&str, &AddonFacts),
+    addon: &str,
+    says: &AddonFacts,
     config: &ConfigReference,
 ) -> Option<String> {
     let standing = Reach::of(subject.facts, addon, says, subject.effort);
@@ -159,7 +135,7 @@ fn comes_back(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
         giver.namespace, giver.name
     );
     let hint = format!(
-        "to keep it away: kubectl annotate managedcluster {cluster} {}={}",
+        "to keep it away: kubectl annotate --field-manager=ops managedcluster {cluster} {}={}",
         terms::OPT_OUT,
         subject.name
     );

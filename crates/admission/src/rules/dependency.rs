@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::subject::{Addon, Operations, Rule, Subject};
+use crate::subject::{Addon, Subject, rules};
 use kubernetes::field::{Class, Fault, Findings, nearest, quoted};
 use model::{AddonName, dependency_circle, listed_addons};
 use store::{Kind, terms};
@@ -13,34 +13,21 @@ const NAME: &str = "dependency/name";
 const CYCLE: &str = "dependency/cycle";
 const UNKNOWN: &str = "dependency/unknown-addon";
 
-/// Rules of add-ons.
-pub(crate) const ON_ADDONS: &[Rule<Addon>] = &[
-    Rule::refuses(
-        CYCLE,
-        Operations::CreateAndUpdate,
+rules! { pub(crate) ON_ADDONS of Addon {
+    refuses CYCLE, CreateAndUpdate, cycle =>
         "Add-ons do not depend on each other in a circle.\n\n\
-              `tidegate.io/depends-on` has an add-on wait on every cluster until others run there. In a circle, and of one that names itself, \
-              nobody could ever go first. Refused, with the circle. Two objects that are stored at the same moment may close one all the same: \
-              then the clusters that wait say `DependencyCycle`.",
-        cycle,
-    ),
-    Rule::refuses(
-        NAME,
-        Operations::CreateAndUpdate,
+         `tidegate.io/depends-on` has an add-on wait on every cluster until others run there. In a circle, and of one that names itself, \
+         nobody could ever go first. Refused, with the circle. Two objects that are stored at the same moment may close one all the same: \
+         then the clusters that wait say `DependencyCycle`.";
+    refuses NAME, CreateAndUpdate, name =>
         "A dependency is the name of an add-on.\n\n\
-              `tidegate.io/depends-on` lists names, separated by commas. What cannot be the name of an add-on would have every cluster \
-              wait for ever. Refused.",
-        name,
-    ),
-    Rule::warns(
-        UNKNOWN,
-        Operations::CreateAndUpdate,
+         `tidegate.io/depends-on` lists names, separated by commas. What cannot be the name of an add-on would have every cluster \
+         wait for ever. Refused.";
+    warns UNKNOWN, CreateAndUpdate, unknown =>
         "A dependency exists.\n\n\
-              An add-on whose dependency is not there is installed nowhere, and says `DependencyNotFound`. It may come later, so it warns, \
-              with the nearest name.",
-        unknown,
-    ),
-];
+         An add-on whose dependency is not there is installed nowhere, and says `DependencyNotFound`. It may come later, so it warns, \
+         with the nearest name.";
+} }
 
 /// The entries of the list, as far as steps go.
 fn listed<'a>(subject: &Subject<'a, Addon>) -> Vec<&'a str> {

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::body::Node;
 use crate::rules::steering::{OF_ADDONS, OF_CLUSTER_ADDONS};
 use crate::step_budget::StepBudget;
-use crate::subject::{Addon, ClusterAddon, Operations, Rule, Subject};
+use crate::subject::{Addon, ClusterAddon, Subject, rules};
 use kubernetes::field::{Class, Fault, Findings};
 
 const REMOVED: &str = "annotation/removed-by-flux";
@@ -17,40 +17,34 @@ const MANAGER: &str = "kustomize-controller";
 /// What the names of the field managers begin with whose fields Flux removes.
 const REMOVED_MANAGERS: &str = "kubectl";
 
-/// Rules of add-ons.
-pub(crate) const ON_ADDONS: &[Rule<Addon>] = &[Rule::warns(
-    REMOVED,
-    Operations::CreateAndUpdate,
-    "An annotation that steers outlasts the next reconcile of Flux.\n\n\
-          Flux (kustomize-controller) removes at each reconcile what field managers wrote whose name begins with `kubectl`, so a \
-          deletion guard, a pause or a rollout window that `kubectl annotate` or `kubectl edit` sets on an object of a Kustomization \
-          lasts for minutes. Warns when such an annotation is set or changed and no other field manager owns it. Put it into Git, use \
-          `tidegate rollout`, or name another field manager: `kubectl annotate --field-manager=ops`.",
-    on_addon,
-)];
+rules! { pub(crate) ON_ADDONS of Addon {
+    warns REMOVED, CreateAndUpdate, on_addon =>
+        "An annotation that steers outlasts the next reconcile of Flux.\n\n\
+         Flux (kustomize-controller) removes at each reconcile what field managers wrote whose name begins with `kubectl`, so a \
+         deletion guard, a pause or a rollout window that `kubectl annotate` or `kubectl edit` sets on an object of a Kustomization \
+         lasts for minutes. Warns when such an annotation is set or changed and no other field manager owns it. Put it into Git, use \
+         `tidegate rollout`, or name another field manager: `kubectl annotate --field-manager=ops`.";
+} }
 
-/// Rules of add-ons on a cluster.
-pub(crate) const ON_CLUSTER_ADDONS: &[Rule<ClusterAddon>] = &[Rule::warns(
-    REMOVED,
-    Operations::CreateAndUpdate,
-    "",
-    on_cluster_addon,
-)];
+rules! { pub(crate) ON_CLUSTER_ADDONS of ClusterAddon {
+    warns REMOVED, CreateAndUpdate, on_cluster_addon => "";
+} }
 
 fn on_addon(subject: &Subject<'_, Addon>, findings: &mut Findings) {
-    let (body, old) = (&subject.body, subject.old.as_ref());
-    let old = old.and_then(|old| old.annotations.as_ref());
-    let annotations = (body.annotations.as_ref(), old);
-    removed(body.object, annotations, OF_ADDONS, subject.effort, findings);
+    let body = &subject.body;
+    let old = subject.old.as_ref().and_then(|old| old.annotations.as_ref());
+    let present = body.annotations.as_ref();
+    removed(body.object, present, old, OF_ADDONS, subject.effort, findings);
 }
 
 fn on_cluster_addon(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
-    let (body, old) = (&subject.body, subject.old.as_ref());
-    let old = old.and_then(|old| old.annotations.as_ref());
-    let annotations = (body.annotations.as_ref(), old);
+    let body = &subject.body;
+    let old = subject.old.as_ref().and_then(|old| old.annotations.as_ref());
+    let present = body.annotations.as_ref();
     removed(
         body.object,
-        annotations,
+        present,
+        old,
         OF_CLUSTER_ADDONS,
         subject.effort,
         findings,
@@ -63,7 +57,8 @@ fn manager(entry: &Value) -> &str {
 
 fn removed(
     object: &Value,
-    (annotations, old): (Option<&Node<'_>>, Option<&Node<'_>>),
+    annotations: Option<&Node<'_>>,
+    old: Option<&Node<'_>>,
     known: &[&str],
     effort: &StepBudget<'_>,
     findings: &mut Findings,

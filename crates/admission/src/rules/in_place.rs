@@ -13,28 +13,24 @@ use crate::rules::reach::{Mover, Reach, Source, concerned, reference_to, type_of
 use crate::rules::standstill::Still;
 use crate::rules::template::{UNKNOWN_VARIABLE, each_variable};
 use crate::step_budget::StepBudget;
-use crate::subject::{self, DeploymentConfig, HubConfig, Operations, Rule, Subject, Template};
+use crate::subject::{self, DeploymentConfig, HubConfig, Subject, Template, rules};
 use kubernetes::field::{Class, Fault, Findings, Path, quoted};
 use model::{AddonVersion, ConfigReference};
 use store::{ConfigPresence, Content, Facts, Kind, Name};
 
-/// Rules of settings of agents. What they mean is documented where add-ons and templates have them.
-pub(crate) const ON_DEPLOYMENT_CONFIGS: &[Rule<DeploymentConfig>] = &[
-    Rule::warns(MOVE, Operations::CreateAndUpdate, "", deployment_config_moves),
-    Rule::warns(UNKNOWN_VARIABLE, Operations::Update, "", takes_variables_away),
-];
+// What they mean is documented where add-ons and templates have them.
+rules! { pub(crate) ON_DEPLOYMENT_CONFIGS of DeploymentConfig {
+    warns MOVE, CreateAndUpdate, deployment_config_moves => "";
+    warns UNKNOWN_VARIABLE, Update, takes_variables_away => "";
+} }
 
-/// Rules of versions as configuration objects.
-pub(crate) const ON_HUB_CONFIGS: &[Rule<HubConfig>] = &[Rule::warns(
-    MOVE,
-    Operations::CreateAndUpdate,
-    "",
-    hub_config_moves,
-)];
+rules! { pub(crate) ON_HUB_CONFIGS of HubConfig {
+    warns MOVE, CreateAndUpdate, hub_config_moves => "";
+} }
 
-/// Rules of templates.
-pub(crate) const ON_TEMPLATES: &[Rule<Template>] =
-    &[Rule::warns(MOVE, Operations::CreateAndUpdate, "", template_moves)];
+rules! { pub(crate) ON_TEMPLATES of Template {
+    warns MOVE, CreateAndUpdate, template_moves => "";
+} }
 
 fn deployment_config_moves(subject: &Subject<'_, DeploymentConfig>, findings: &mut Findings) {
     let specs = (subject.old.as_ref().map(|old| &old.spec), &subject.body.spec);
@@ -293,7 +289,7 @@ fn needed_by(
 mod tests {
     use serde_json::{Value, json};
 
-    use crate::blast_radius::BlastRadius;
+    use crate::rulebook::BlastRadius;
     use crate::step_budget::StepBudget;
     use crate::subject::{Kind as _, Subject, Template};
     use crate::unconfirmed::Unconfirmed;

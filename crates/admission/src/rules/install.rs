@@ -6,7 +6,8 @@
 use serde::Deserialize;
 
 use crate::body::{PlacementAt, TemplateAt};
-use crate::subject::{Addon, ClusterAddon, Operations, Rule, Subject};
+use crate::rules::install_namespace::INSTALL_NAMESPACE;
+use crate::subject::{Addon, ClusterAddon, Subject, rules};
 use api::LabelSelector;
 use kubernetes::field::{Class, Fault, Findings, Path};
 use model::{InstallNamespace, parse_selector, rule};
@@ -16,52 +17,31 @@ const PLACEMENT_SPACE: &str = "install/placement-space";
 /// The install strategy that follows labels.
 const BY_LABELS: &str = "ClusterLabelSelector";
 
-/// Rules of add-ons.
-pub(crate) const ON_ADDONS: &[Rule<Addon>] = &[
-    Rule::refuses(
-        rule::INSTALL_NAMESPACE,
-        Operations::CreateAndUpdate,
+rules! { pub(crate) ON_ADDONS of Addon {
+    refuses INSTALL_NAMESPACE, CreateAndUpdate, template_namespace =>
         "An install namespace is the name of a namespace.\n\n\
-              At most 63 lower case letters, digits and \"-\", with a letter or digit at both ends. Holds for \
-              `spec.installNamespace` of a ManagedClusterAddOn and for the creation templates of placements. Refused, \
-              with the nearest valid name.",
-        template_namespace,
-    ),
-    Rule::refuses(
-        TEMPLATE_CONFLICT,
-        Operations::CreateAndUpdate,
+         At most 63 lower case letters, digits and \"-\", with a letter or digit at both ends. Holds for \
+         `spec.installNamespace` of a ManagedClusterAddOn and for the creation templates of placements. Refused, \
+         with the nearest valid name.";
+    refuses TEMPLATE_CONFLICT, CreateAndUpdate, template_conflict =>
         "The two spellings of a creation template agree.\n\n\
-              `addonSpec` and `addonTemplate` are two names of one thing. A placement that gives both with different \
-              content leaves open which one is meant. Refused: remove one.",
-        template_conflict,
-    ),
-    Rule::refuses(
-        PLACEMENT_SPACE,
-        Operations::CreateAndUpdate,
+         `addonSpec` and `addonTemplate` are two names of one thing. A placement that gives both with different \
+         content leaves open which one is meant. Refused: remove one.";
+    refuses PLACEMENT_SPACE, CreateAndUpdate, placement_space =>
         "The namespace of a placement stands at `namespace`.\n\n\
-              An early draft of the API spelt it `space`. An API server drops that key unseen, so the answer comes \
-              where the object is still whole: in `tidegate check` and where unknown fields reach the gate. Refused at the \
-              key that is missing.",
-        placement_space,
-    ),
-    Rule::refuses(
-        rule::LABEL_SELECTOR,
-        Operations::CreateAndUpdate,
+         An early draft of the API spelt it `space`. An API server drops that key unseen, so the answer comes \
+         where the object is still whole: in `tidegate check` and where unknown fields reach the gate. Refused at the \
+         key that is missing.";
+    refuses rule::LABEL_SELECTOR, CreateAndUpdate, label_selector =>
         "A label selector has a meaning.\n\n\
-              Keys and values are those of labels; `In` and `NotIn` have values, `Exists` and `DoesNotExist` have none. \
-              The API server stores anything else, and nothing would be installed. Refused, with every fault. An empty \
-              selector means every cluster; type `ClusterLabelSelector` without any selector means no cluster, which warns.",
-        label_selector,
-    ),
-];
+         Keys and values are those of labels; `In` and `NotIn` have values, `Exists` and `DoesNotExist` have none. \
+         The API server stores anything else, and nothing would be installed. Refused, with every fault. An empty \
+         selector means every cluster; type `ClusterLabelSelector` without any selector means no cluster, which warns.";
+} }
 
-/// Rules of add-ons on a cluster.
-pub(crate) const ON_CLUSTER_ADDONS: &[Rule<ClusterAddon>] = &[Rule::refuses(
-    rule::INSTALL_NAMESPACE,
-    Operations::CreateAndUpdate,
-    "",
-    own_namespace,
-)];
+rules! { pub(crate) ON_CLUSTER_ADDONS of ClusterAddon {
+    refuses INSTALL_NAMESPACE, CreateAndUpdate, own_namespace => "";
+} }
 
 fn own_namespace(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
     let path = Path::root().key("spec").key("installNamespace");
@@ -80,7 +60,7 @@ fn template_namespace(subject: &Subject<'_, Addon>, findings: &mut Findings) {
 
 fn check_namespace(text: Option<&str>, path: Path, findings: &mut Findings) {
     if let Some(Err(fault)) = text.map(InstallNamespace::parse) {
-        findings.deny(fault.at(path, rule::INSTALL_NAMESPACE));
+        findings.deny(fault.at(path, INSTALL_NAMESPACE));
     }
 }
 

@@ -5,12 +5,13 @@
 
 use crate::rules::config::typed;
 use crate::rules::reach::is_kind;
-use crate::subject::{Addon, ClusterAddon, DeploymentConfig, Operations, Rule, Subject};
+use crate::subject::{Addon, ClusterAddon, DeploymentConfig, Subject, rules};
 use api::names::RESERVED_NO_DEFAULT;
 use kubernetes::field::{Class, Fault, Findings, Path, quoted};
-use model::{ConfigReference, DEFAULT_INSTALL_NAMESPACE, InstallNamespace, rule};
+use model::{ConfigReference, DEFAULT_INSTALL_NAMESPACE, InstallNamespace};
 use store::{AddonFacts, Content, Facts, Kind};
 
+pub(super) const INSTALL_NAMESPACE: &str = "install/namespace";
 const RESERVED: &str = "install/reserved-namespace";
 const IGNORED: &str = "install/namespace-ignored";
 
@@ -26,41 +27,27 @@ const NOT_FOR_ADDONS: [(&str, &str); 5] = [
     ("open-cluster-management-hub", "belongs to the hub"),
 ];
 
-/// Rules of add-ons.
-pub(crate) const ON_ADDONS: &[Rule<Addon>] = &[Rule::warns(
-    RESERVED,
-    Operations::CreateAndUpdate,
-    "An agent is installed in a namespace for add-ons.\n\n\
-          `kube-system` and its like belong to Kubernetes, `open-cluster-management-agent` to the agents that join a \
-          cluster to its hub: uninstalling an add-on there, or its permissions, can harm what runs beside it. Warns; \
-          some agents need such a place.",
-    addon_reserved,
-)];
+rules! { pub(crate) ON_ADDONS of Addon {
+    warns RESERVED, CreateAndUpdate, addon_reserved =>
+        "An agent is installed in a namespace for add-ons.\n\n\
+         `kube-system` and its like belong to Kubernetes, `open-cluster-management-agent` to the agents that join a \
+         cluster to its hub: uninstalling an add-on there, or its permissions, can harm what runs beside it. Warns; \
+         some agents need such a place.";
+} }
 
-/// Rules of add-ons on a cluster.
-pub(crate) const ON_CLUSTER_ADDONS: &[Rule<ClusterAddon>] = &[
-    Rule::warns(RESERVED, Operations::CreateAndUpdate, "", own_reserved),
-    Rule::warns(
-        IGNORED,
-        Operations::CreateAndUpdate,
+rules! { pub(crate) ON_CLUSTER_ADDONS of ClusterAddon {
+    warns RESERVED, CreateAndUpdate, own_reserved => "";
+    warns IGNORED, CreateAndUpdate, ignored =>
         "An install namespace is not given beside one that wins.\n\n\
-              The `agentInstallNamespace` of an AddOnDeploymentConfig wins over `spec.installNamespace`, which is deprecated. \
-              Warns when both are given, differ, and the configuration is known. To follow the templates instead, set \
-              `agentInstallNamespace` to \"\".",
-        ignored,
-    ),
-];
+         The `agentInstallNamespace` of an AddOnDeploymentConfig wins over `spec.installNamespace`, which is deprecated. \
+         Warns when both are given, differ, and the configuration is known. To follow the templates instead, set \
+         `agentInstallNamespace` to \"\".";
+} }
 
-/// Rules of deployment configurations.
-pub(crate) const ON_DEPLOYMENT_CONFIGS: &[Rule<DeploymentConfig>] = &[
-    Rule::refuses(
-        rule::INSTALL_NAMESPACE,
-        Operations::CreateAndUpdate,
-        "",
-        agent_namespace,
-    ),
-    Rule::warns(RESERVED, Operations::CreateAndUpdate, "", agent_reserved),
-];
+rules! { pub(crate) ON_DEPLOYMENT_CONFIGS of DeploymentConfig {
+    refuses INSTALL_NAMESPACE, CreateAndUpdate, agent_namespace => "";
+    warns RESERVED, CreateAndUpdate, agent_reserved => "";
+} }
 
 fn addon_reserved(subject: &Subject<'_, Addon>, findings: &mut Findings) {
     for placement in subject.body.placements.each(subject.effort) {
@@ -94,7 +81,7 @@ fn agent<'a>(subject: &Subject<'a, DeploymentConfig>) -> Option<&'a str> {
 fn agent_namespace(subject: &Subject<'_, DeploymentConfig>, findings: &mut Findings) {
     let given = agent(subject).filter(|text| !text.is_empty());
     if let Some(Err(fault)) = given.map(InstallNamespace::parse) {
-        findings.deny(fault.at(agent_path(), rule::INSTALL_NAMESPACE));
+        findings.deny(fault.at(agent_path(), INSTALL_NAMESPACE));
     }
 }
 

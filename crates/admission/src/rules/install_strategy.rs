@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::body::{AddonBody, PlacementAt};
 use crate::rules::naming::near;
 use crate::step_budget::StepBudget;
-use crate::subject::{Addon, Operations, Rule, Subject};
+use crate::subject::{Addon, Subject, rules};
 use api::LabelSelector;
 use kubernetes::field::{Class, Fault, Findings, Path, Violation, quoted};
 use model::parse_selector;
@@ -26,50 +26,29 @@ const BY_PLACEMENTS: &str = "Placements";
 const BY_LABELS: &str = "ClusterLabelSelector";
 const BY_HAND: &str = "Manual";
 
-/// Rules of add-ons.
-pub(crate) const ON_ADDONS: &[Rule<Addon>] = &[
-    Rule::warns(
-        TYPE_MISMATCH,
-        Operations::CreateAndUpdate,
+rules! { pub(crate) ON_ADDONS of Addon {
+    warns TYPE_MISMATCH, CreateAndUpdate, type_mismatch =>
         "Only the fields of the chosen strategy are given.\n\n\
-              `placements` count while `type` is Placements, `labelSelector` while it is ClusterLabelSelector. Without a \
-              `type` the strategy is Manual, and nothing is installed by it. Warns: a strategy may be switched to Manual \
-              for a while and keep its placements.",
-        type_mismatch,
-    ),
-    Rule::refuses(
-        DUPLICATE_PLACEMENT,
-        Operations::CreateAndUpdate,
+         `placements` count while `type` is Placements, `labelSelector` while it is ClusterLabelSelector. Without a \
+         `type` the strategy is Manual, and nothing is installed by it. Warns: a strategy may be switched to Manual \
+         for a while and keep its placements.";
+    refuses DUPLICATE_PLACEMENT, CreateAndUpdate, duplicate_placement =>
         "A placement stands once in an install strategy.\n\n\
-              Its entry says what its clusters run with; a second entry could only contradict the first. Refused, with \
-              the place of the first entry.",
-        duplicate_placement,
-    ),
-    Rule::warns(
-        UNKNOWN_PLACEMENT,
-        Operations::CreateAndUpdate,
+         Its entry says what its clusters run with; a second entry could only contradict the first. Refused, with \
+         the place of the first entry.";
+    warns UNKNOWN_PLACEMENT, CreateAndUpdate, unknown_placement =>
         "A placement of an install strategy exists.\n\n\
-              One that does not exist selects nothing, and what it once gave stays as it is. Warns, with the nearest name \
-              or with the namespace that has such a placement: it may come with the same apply.",
-        unknown_placement,
-    ),
-    Rule::warns(
-        OVERLAP,
-        Operations::CreateAndUpdate,
+         One that does not exist selects nothing, and what it once gave stays as it is. Warns, with the nearest name \
+         or with the namespace that has such a placement: it may come with the same apply.";
+    warns OVERLAP, CreateAndUpdate, overlap =>
         "Placements that give different things select different clusters.\n\n\
-              A cluster that several placements of one add-on select gets what the last one of them gives. Warns with the \
-              number of clusters when the entries differ, so that the order is meant and not accidental.",
-        overlap,
-    ),
-    Rule::warns(
-        SELECTS_NOTHING,
-        Operations::CreateAndUpdate,
+         A cluster that several placements of one add-on select gets what the last one of them gives. Warns with the \
+         number of clusters when the entries differ, so that the order is meant and not accidental.";
+    warns SELECTS_NOTHING, CreateAndUpdate, selects_nothing =>
         "An install strategy selects clusters.\n\n\
-              A strategy without placements, a placement that was decided for no cluster, and a label selector that \
-              matches no cluster of the hub install nothing at present. Warns.",
-        selects_nothing,
-    ),
-];
+         A strategy without placements, a placement that was decided for no cluster, and a label selector that \
+         matches no cluster of the hub install nothing at present. Warns.";
+} }
 
 fn strategy_path() -> Path {
     Path::root().key("spec").key("installStrategy")

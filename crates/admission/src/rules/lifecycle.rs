@@ -3,20 +3,22 @@
 //! Decides where two managers would act on one add-on although its annotation names one of them. Never refuses: it is not
 //! known here whether the other manager runs.
 
-use crate::subject::{Addon, Operations, Rule, Subject};
+use crate::subject::{Addon, Subject, rules};
 use api::names::annotations::{LIFECYCLE, LIFECYCLE_TIDEGATE};
 use kubernetes::field::{Class, Fault, Findings};
 use store::{ADDON_GROUP, Kind};
 
 const LISTED_TEMPLATE: &str = "lifecycle/listed-template";
 
-/// Rules of add-ons.
-pub(crate) const ON_ADDONS: &[Rule<Addon>] = &[Rule::warns(LISTED_TEMPLATE, Operations::CreateAndUpdate, "An add-on that is Tidegate's alone does not list `addontemplates`.\n\n\
-          OCM's add-on manager runs a manager of its own for every add-on whose `spec.supportedConfigs` (`defaultConfigs` in v1beta1) lists \
-          `addontemplates`, whatever the annotation `addon.open-cluster-management.io/lifecycle` says: beside it both write for ever. \
-          Take the type out and name the template in placements or ManagedClusterAddOns, which is enough for Tidegate; then restart OCM's \
-          add-on manager, whose part for this add-on does not end by itself. Where that manager is off, nothing is wrong \
-          (`docs/ocm/beside.md`). Warns.", listed_template).reading(&[("annotations", LIFECYCLE)])];
+rules! { pub(crate) ON_ADDONS of Addon {
+    warns LISTED_TEMPLATE, CreateAndUpdate, listed_template, reading &[("annotations", LIFECYCLE)] =>
+        "An add-on that is Tidegate's alone does not list `addontemplates`.\n\n\
+         OCM's add-on manager runs a manager of its own for every add-on whose `spec.supportedConfigs` (`defaultConfigs` in v1beta1) lists \
+         `addontemplates`, whatever the annotation `addon.open-cluster-management.io/lifecycle` says: beside it both write for ever. \
+         Take the type out and name the template in placements or ManagedClusterAddOns, which is enough for Tidegate; then restart OCM's \
+         add-on manager, whose part for this add-on does not end by itself. Where that manager is off, nothing is wrong \
+         (`docs/ocm/beside.md`). Warns.";
+} }
 
 fn listed_template(subject: &Subject<'_, Addon>, findings: &mut Findings) {
     let body = &subject.body;

@@ -31,7 +31,6 @@ mod steering;
 mod tables;
 mod template;
 mod upgrade;
-mod upgrade_access;
 mod upgrade_advice;
 mod version;
 mod version_effect;

@@ -5,14 +5,15 @@
 
 use crate::body::ReferenceAt;
 use crate::defaults::leaves_namespace_open;
-use crate::subject::{Addon, ClusterAddon, Operations, Rule, Subject};
+use crate::subject::{Addon, ClusterAddon, Subject, rules};
 use api::names::RESERVED_NO_DEFAULT;
 use kubernetes::field::{Class, Fault, Findings, Path, nearest, quoted};
-use model::{AddonName, rule};
+use model::AddonName;
 use store::{Kind, ObjectKey};
 
 use super::config::{every_default, every_reference};
 
+const ADDON_NAME: &str = "naming/addon-name";
 const UNKNOWN_ADDON: &str = "naming/unknown-addon";
 const UNKNOWN_CLUSTER: &str = "naming/unknown-cluster";
 const CLUSTER_STATE: &str = "naming/cluster-state";
@@ -26,57 +27,35 @@ const MOST_COMPARED: usize = 500;
 const NAMESPACE_LATER: &str =
     "spec.installNamespace is the default until it exists; then the controllers set it from the placements";
 
-/// Rules of add-ons.
-pub(crate) const ON_ADDONS: &[Rule<Addon>] = &[
-    Rule::refuses(
-        rule::ADDON_NAME,
-        Operations::Create,
+rules! { pub(crate) ON_ADDONS of Addon {
+    refuses ADDON_NAME, Create, addon_name =>
         "The name of an add-on fits a label.\n\n\
-              Every work of an add-on carries its name as a label value, which has at most 63 characters. A longer \
-              name would be stored and never installed. Refused on creation.",
-        addon_name,
-    ),
-    Rule::refuses(
-        RESERVED_NAME,
-        Operations::CreateAndUpdate,
+         Every work of an add-on carries its name as a label value, which has at most 63 characters. A longer \
+         name would be stored and never installed. Refused on creation.";
+    refuses RESERVED_NAME, CreateAndUpdate, addon_reserved_name =>
         "The reserved name of a configuration stands where it means something.\n\n\
-              `__reserved_no_default__` takes an inherited configuration away from a placement or a cluster. As a \
-              default it means that there is none, which is what leaving it out means: this warns. Any other name that \
-              begins with `__` belongs to no object that could exist. Refused, with the reserved name.",
-        addon_reserved_name,
-    ),
-];
+         `__reserved_no_default__` takes an inherited configuration away from a placement or a cluster. As a \
+         default it means that there is none, which is what leaving it out means: this warns. Any other name that \
+         begins with `__` belongs to no object that could exist. Refused, with the reserved name.";
+} }
 
-/// Rules of add-ons on a cluster.
-pub(crate) const ON_CLUSTER_ADDONS: &[Rule<ClusterAddon>] = &[
-    Rule::warns(
-        UNKNOWN_ADDON,
-        Operations::CreateAndUpdate,
+rules! { pub(crate) ON_CLUSTER_ADDONS of ClusterAddon {
+    warns UNKNOWN_ADDON, CreateAndUpdate, unknown_addon =>
         "A ManagedClusterAddOn has the name of an add-on.\n\n\
-              Without a ClusterManagementAddOn of the same name nothing is installed. Warns, with the nearest name; \
-              does not refuse, because the add-on may come with the same apply. Until then `spec.installNamespace` is the default \
-              of the definition. If the manifest gives none, the controllers set it from the placements as long as nothing is \
-              installed.",
-        unknown_addon,
-    ),
-    Rule::warns(
-        UNKNOWN_CLUSTER,
-        Operations::Create,
+         Without a ClusterManagementAddOn of the same name nothing is installed. Warns, with the nearest name; \
+         does not refuse, because the add-on may come with the same apply. Until then `spec.installNamespace` is the default \
+         of the definition. If the manifest gives none, the controllers set it from the placements as long as nothing is \
+         installed.";
+    warns UNKNOWN_CLUSTER, Create, unknown_cluster =>
         "A ManagedClusterAddOn is in the namespace of a cluster.\n\n\
-              The namespace is the name of a ManagedCluster. In any other namespace nothing is ever installed. Warns, \
-              with the nearest name.",
-        unknown_cluster,
-    ),
-    Rule::warns(
-        CLUSTER_STATE,
-        Operations::Create,
+         The namespace is the name of a ManagedCluster. In any other namespace nothing is ever installed. Warns, \
+         with the nearest name.";
+    warns CLUSTER_STATE, Create, cluster_state =>
         "A new ManagedClusterAddOn is for a cluster that takes add-ons.\n\n\
-              On a cluster that is being removed from the hub nothing is installed any more, and one that the hub has \
-              not accepted gets nothing yet. Warns.",
-        cluster_state,
-    ),
-    Rule::refuses(RESERVED_NAME, Operations::CreateAndUpdate, "", reserved_name),
-];
+         On a cluster that is being removed from the hub nothing is installed any more, and one that the hub has \
+         not accepted gets nothing yet. Warns.";
+    refuses RESERVED_NAME, CreateAndUpdate, reserved_name => "";
+} }
 
 fn addon_name(subject: &Subject<'_, Addon>, findings: &mut Findings) {
     // The API server has not generated the name yet: it will append to the prefix and check the result itself.
@@ -84,7 +63,7 @@ fn addon_name(subject: &Subject<'_, Addon>, findings: &mut Findings) {
         return;
     }
     if let Err(fault) = AddonName::parse(subject.name) {
-        findings.deny(fault.at(metadata("name"), rule::ADDON_NAME));
+        findings.deny(fault.at(metadata("name"), ADDON_NAME));
     }
 }
 

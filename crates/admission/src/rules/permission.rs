@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use crate::body::Node;
-use crate::subject::{Operations, Rule, Subject, Template};
+use crate::subject::{Subject, Template, rules};
 use crate::template_body::PermissionAt;
 use kubernetes::field::{Class, Fault, Findings, nearest, quoted};
 use model::{is_addons_own, is_never_bound, is_reserved};
@@ -19,48 +19,31 @@ const AUTHOR: &str = "permission/author";
 /// The group of roles.
 const RBAC: &str = "rbac.authorization.k8s.io";
 
-/// Rules of templates.
-pub(crate) const ON_TEMPLATES: &[Rule<Template>] = &[
-    Rule::refuses(
-        FORM,
-        Operations::CreateAndUpdate,
+rules! { pub(crate) ON_TEMPLATES of Template {
+    refuses FORM, CreateAndUpdate, form =>
         "A permission says which role, and where.\n\n\
-              `CurrentCluster` names a ClusterRole in `currentCluster.clusterRoleName`; `SingleNamespace` names a namespace and, in \
-              `singleNamespace.roleRef`, a ClusterRole or a Role of the group `rbac.authorization.k8s.io`. Whatever else stands \
-              there can be bound by nobody: it would hold all permissions of the add-on on every cluster. Refused.",
-        form,
-    ),
-    Rule::refuses(
-        ROLE,
-        Operations::CreateAndUpdate,
+         `CurrentCluster` names a ClusterRole in `currentCluster.clusterRoleName`; `SingleNamespace` names a namespace and, in \
+         `singleNamespace.roleRef`, a ClusterRole or a Role of the group `rbac.authorization.k8s.io`. Whatever else stands \
+         there can be bound by nobody: it would hold all permissions of the add-on on every cluster. Refused.";
+    refuses ROLE, CreateAndUpdate, role =>
         "Agents get only roles that are made for them.\n\n\
-              A role is one for agents if it has the label `tidegate.io/hub-permissions: allowed`. Without the label the \
-              permission is held, and this warns: the role may come with the same apply. Refused are roles of the hub itself \
-              (`system:*`, `cluster-admin`, `admin`, `edit`, `tidegate-*`), and labelled ones that allow a star, `escalate`, \
-              `bind` or `impersonate`, tokens of service accounts, secrets without a name, writing of roles and role \
-              bindings, or running programs.",
-        role,
-    ),
-    Rule::refuses(
-        NAMESPACE,
-        Operations::CreateAndUpdate,
+         A role is one for agents if it has the label `tidegate.io/hub-permissions: allowed`. Without the label the \
+         permission is held, and this warns: the role may come with the same apply. Refused are roles of the hub itself \
+         (`system:*`, `cluster-admin`, `admin`, `edit`, `tidegate-*`), and labelled ones that allow a star, `escalate`, \
+         `bind` or `impersonate`, tokens of service accounts, secrets without a name, writing of roles and role \
+         bindings, or running programs.";
+    refuses NAMESPACE, CreateAndUpdate, namespace =>
         "Agents have roles only where they belong.\n\n\
-              That is the namespace of their cluster, the one that is called like the add-on (unless a cluster or the hub \
-              itself lives there), and those of `--hub-permission-namespaces`. Elsewhere refused. A cluster's namespace warns: \
-              only the agent of that cluster gets the role.",
-        namespace,
-    ),
-    Rule::refuses(
-        AUTHOR,
-        Operations::CreateAndUpdate,
+         That is the namespace of their cluster, the one that is called like the add-on (unless a cluster or the hub \
+         itself lives there), and those of `--hub-permission-namespaces`. Elsewhere refused. A cluster's namespace warns: \
+         only the agent of that cluster gets the role.";
+    refuses AUTHOR, CreateAndUpdate, author =>
         "A template grants only what its author may grant.\n\n\
-              Who adds a permission has to be allowed the verb `bind` on its role, in its namespace or, for CurrentCluster, \
-              in all of them, as for a role binding. The hub is asked (SubjectAccessReview); where it does not answer in time \
-              the permission is refused, because nothing would ask again. Permissions that were there before are not asked \
-              about. A folder of files and an audit have nobody to ask: there it is told as unknown.",
-        author,
-    ),
-];
+         Who adds a permission has to be allowed the verb `bind` on its role, in its namespace or, for CurrentCluster, \
+         in all of them, as for a role binding. The hub is asked (SubjectAccessReview); where it does not answer in time \
+         the permission is refused, because nothing would ask again. Permissions that were there before are not asked \
+         about. A folder of files and an audit have nobody to ask: there it is told as unknown.";
+} }
 
 /// What is absent from a block is told by the schema.
 fn form(subject: &Subject<'_, Template>, findings: &mut Findings) {

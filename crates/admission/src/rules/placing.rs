@@ -5,7 +5,7 @@
 //! `global` has all.
 
 use crate::rules::reach::known;
-use crate::subject::{Operations, Placement, Rule, SetBinding, Subject};
+use crate::subject::{Placement, SetBinding, Subject, rules};
 use api::names::labels::CLUSTER_SET;
 use kubernetes::field::{Class, Fault, Findings, Path, quoted};
 use store::{AddonFacts, Facts};
@@ -15,28 +15,22 @@ const PLACEMENT_IN_USE: &str = "deletion/placement-in-use";
 const GLOBAL: &str = "global";
 const BINDING_IN_USE: &str = "deletion/binding-in-use";
 
-/// Rules of placements.
-pub(crate) const ON_PLACEMENTS: &[Rule<Placement>] = &[Rule::warns(
-    PLACEMENT_IN_USE,
-    Operations::Delete,
-    "A Placement is deleted when no add-on refers to it any more.\n\n\
-          Deleting it uninstalls nothing: its clusters keep the add-on, and no change reaches them any more; a cluster that is \
-          new gets nothing. Warns once for each ClusterManagementAddOn that names the Placement, in its install strategy or for the \
-          rollout of `spec.configuration`, with the number of clusters. Take the Placement out of the add-on first.",
-    placement_in_use,
-)];
+rules! { pub(crate) ON_PLACEMENTS of Placement {
+    warns PLACEMENT_IN_USE, Delete, placement_in_use =>
+        "A Placement is deleted when no add-on refers to it any more.\n\n\
+         Deleting it uninstalls nothing: its clusters keep the add-on, and no change reaches them any more; a cluster that is \
+         new gets nothing. Warns once for each ClusterManagementAddOn that names the Placement, in its install strategy or for the \
+         rollout of `spec.configuration`, with the number of clusters. Take the Placement out of the add-on first.";
+} }
 
-/// Rules of bindings of sets.
-pub(crate) const ON_SET_BINDINGS: &[Rule<SetBinding>] = &[Rule::warns(
-    BINDING_IN_USE,
-    Operations::Delete,
-    "A set stays bound while add-ons are placed on its clusters.\n\n\
-          A Placement selects clusters of the sets that are bound to its namespace. Without the binding it loses the clusters of the \
-          set, and add-ons that go by it are uninstalled there. Warns once for each Placement that add-ons go by and that has \
-          selected clusters with the label of the set, with their number; the set `global` has all clusters. Another set that is \
-          bound there may still hold them.",
-    binding_in_use,
-)];
+rules! { pub(crate) ON_SET_BINDINGS of SetBinding {
+    warns BINDING_IN_USE, Delete, binding_in_use =>
+        "A set stays bound while add-ons are placed on its clusters.\n\n\
+         A Placement selects clusters of the sets that are bound to its namespace. Without the binding it loses the clusters of the \
+         set, and add-ons that go by it are uninstalled there. Warns once for each Placement that add-ons go by and that has \
+         selected clusters with the label of the set, with their number; the set `global` has all clusters. Another set that is \
+         bound there may still hold them.";
+} }
 
 fn placement_in_use(subject: &Subject<'_, Placement>, findings: &mut Findings) {
     let place = (subject.namespace, subject.name);

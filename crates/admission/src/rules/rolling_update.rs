@@ -3,29 +3,20 @@
 //! Decides which forms of `spec.configuration.rolloutStrategy` are refused. What they mean is read by
 //! `model::ConfigRollout`.
 
-use crate::subject::{Addon, Operations, Rule, Subject};
+use crate::subject::{Addon, Subject, rules};
 use kubernetes::field::{Findings, Violation};
 use model::{ConfigRollout, rule};
 
-/// Rules of add-ons. The first two ids are shared with the strategies of placements.
-pub(crate) const ON_ADDONS: &[Rule<Addon>] = &[
-    Rule::refuses(rule::UNKNOWN_TYPE, Operations::CreateAndUpdate, "", unknown_type),
-    Rule::refuses(
-        rule::TYPE_MISMATCH,
-        Operations::CreateAndUpdate,
-        "",
-        type_mismatch,
-    ),
-    Rule::refuses(
-        rule::ROLLING_UPDATE,
-        Operations::CreateAndUpdate,
+// The first two ids are shared with the strategies of placements.
+rules! { pub(crate) ON_ADDONS of Addon {
+    refuses rule::UNKNOWN_TYPE, CreateAndUpdate, unknown_type => "";
+    refuses rule::TYPE_MISMATCH, CreateAndUpdate, type_mismatch => "";
+    refuses rule::ROLLING_UPDATE, CreateAndUpdate, rolling_update =>
         "A rolling update names its placement and moves at least one cluster at a time.\n\n\
-              `RollingUpdateWithPlacement` needs `rollingUpdateWithPlacement` with `name` and `namespace` of the \
-              placement. `maxConcurrentlyUpdating` is a whole number from 1 up or a text from \"1%\" to \"100%\", \
-              25% when absent. Zero is refused: nothing would ever move.",
-        rolling_update,
-    ),
-];
+         `RollingUpdateWithPlacement` needs `rollingUpdateWithPlacement` with `name` and `namespace` of the \
+         placement. `maxConcurrentlyUpdating` is a whole number from 1 up or a text from \"1%\" to \"100%\", \
+         25% when absent. Zero is refused: nothing would ever move.";
+} }
 
 fn unknown_type(subject: &Subject<'_, Addon>, findings: &mut Findings) {
     deny(subject, rule::UNKNOWN_TYPE, findings);

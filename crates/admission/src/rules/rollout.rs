@@ -3,92 +3,56 @@
 //! Decides which strategies are refused. What a value means is read by `model::RolloutStrategy`, the parser that the
 //! planner uses as well; nothing is parsed here a second time.
 
-use crate::subject::{Addon, Operations, Rule, Subject};
+use crate::subject::{Addon, Subject, rules};
 use kubernetes::field::{Class, Fault, Findings, Path};
 use model::{FailureModes, Limit, RawBlock, RawStrategy, RolloutWindows, rule};
 use store::terms;
 
+const ON_FAILURE: &str = "rollout/on-failure";
 /// What one window costs: a schedule is followed until it names a day.
 const STEPS_OF_A_WINDOW: usize = 100;
 
-/// Rules of add-ons.
-pub(crate) const ON_ADDONS: &[Rule<Addon>] = &[
-    Rule::refuses(
-        rule::UNKNOWN_TYPE,
-        Operations::CreateAndUpdate,
+rules! { pub(crate) ON_ADDONS of Addon {
+    refuses rule::UNKNOWN_TYPE, CreateAndUpdate, unknown_type =>
         "The type of a rollout is one of the known ones.\n\n\
-              A strategy of a placement is All, Progressive or ProgressivePerGroup; the strategy of \
-              `spec.configuration` is UpdateAll or RollingUpdateWithPlacement. Names are case-sensitive. Refused, with \
-              the nearest name.",
-        unknown_type,
-    ),
-    Rule::refuses(
-        rule::TYPE_MISMATCH,
-        Operations::CreateAndUpdate,
+         A strategy of a placement is All, Progressive or ProgressivePerGroup; the strategy of \
+         `spec.configuration` is UpdateAll or RollingUpdateWithPlacement. Names are case-sensitive. Refused, with \
+         the nearest name.";
+    refuses rule::TYPE_MISMATCH, CreateAndUpdate, type_mismatch =>
         "Only the block of the chosen type is given.\n\n\
-              A block of another type has no effect. A strategy with a `progressive` block and no `type` moves all \
-              clusters at once, which is never what was meant. Refused: set the type, or remove the block.",
-        type_mismatch,
-    ),
-    Rule::refuses(
-        rule::MIN_SUCCESS_TIME,
-        Operations::CreateAndUpdate,
+         A block of another type has no effect. A strategy with a `progressive` block and no `type` moves all \
+         clusters at once, which is never what was meant. Refused: set the type, or remove the block.";
+    refuses rule::MIN_SUCCESS_TIME, CreateAndUpdate, min_success_time =>
         "The soak time is a duration.\n\n\
-              `minSuccessTime` is a Go duration such as 5m, 1h30m or 0, and not negative. One text that is none stops \
-              the add-on manager's watch, and with it every add-on of the hub. Refused.",
-        min_success_time,
-    ),
-    Rule::refuses(
-        rule::PROGRESS_DEADLINE,
-        Operations::CreateAndUpdate,
+         `minSuccessTime` is a Go duration such as 5m, 1h30m or 0, and not negative. One text that is none stops \
+         the add-on manager's watch, and with it every add-on of the hub. Refused.";
+    refuses rule::PROGRESS_DEADLINE, CreateAndUpdate, progress_deadline =>
         "The deadline is None or a duration.\n\n\
-              `progressDeadline` is None or a duration in hours, minutes and seconds such as 10m or 1h30m, longer than \
-              zero. The CRD's pattern lets more through than its readers understand. Refused.",
-        progress_deadline,
-    ),
-    Rule::refuses(
-        rule::MAX_CONCURRENCY,
-        Operations::CreateAndUpdate,
+         `progressDeadline` is None or a duration in hours, minutes and seconds such as 10m or 1h30m, longer than \
+         zero. The CRD's pattern lets more through than its readers understand. Refused.";
+    refuses rule::MAX_CONCURRENCY, CreateAndUpdate, max_concurrency =>
         "The number of clusters at once is a count or a percentage.\n\n\
-              `maxConcurrency` is a whole number from 1 up or a text from \"1%\" to \"100%\". Negative numbers, more \
-              than 100 %, and a text without % are refused. Zero warns: it means all clusters at once.",
-        max_concurrency,
-    ),
-    Rule::refuses(
-        rule::MAX_FAILURES,
-        Operations::CreateAndUpdate,
+         `maxConcurrency` is a whole number from 1 up or a text from \"1%\" to \"100%\". Negative numbers, more \
+         than 100 %, and a text without % are refused. Zero warns: it means all clusters at once.";
+    refuses rule::MAX_FAILURES, CreateAndUpdate, max_failures =>
         "The number of tolerated failures is a count or a percentage.\n\n\
-              `maxFailures` is a whole number from 0 up or a text from \"0%\" to \"100%\". Zero stops at the first \
-              failure. Everything else is refused.",
-        max_failures,
-    ),
-    Rule::refuses(
-        rule::MANDATORY_GROUPS,
-        Operations::CreateAndUpdate,
+         `maxFailures` is a whole number from 0 up or a text from \"0%\" to \"100%\". Zero stops at the first \
+         failure. Everything else is refused.";
+    refuses rule::MANDATORY_GROUPS, CreateAndUpdate, mandatory_groups =>
         "A mandatory decision group is named once, by name or by position.\n\n\
-              A negative position and a group that is listed twice are refused. An entry with neither name nor \
-              position means the group at position 0, and an entry with both goes by its name: these warn.",
-        mandatory_groups,
-    ),
-    Rule::refuses(
-        rule::ROLLOUT_WINDOW,
-        Operations::CreateAndUpdate,
+         A negative position and a group that is listed twice are refused. An entry with neither name nor \
+         position means the group at position 0, and an entry with both goes by its name: these warn.";
+    refuses rule::ROLLOUT_WINDOW, CreateAndUpdate, window =>
         "A window of rollouts opens and shuts.\n\n\
-              `tidegate.io/rollout-window` is a schedule of five fields that names a day that some month has, `for` and a duration that is longer \
-              than nothing, and perhaps `in` and a name of the time zone database: `0 2 * * 0 for 4h in Europe/Paris`; several are separated by \
-              `;`. Anything else would hold every change. Refused.",
-        window,
-    ),
-    Rule::refuses(
-        rule::ON_FAILURE,
-        Operations::CreateAndUpdate,
+         `tidegate.io/rollout-window` is a schedule of five fields that names a day that some month has, `for` and a duration that is longer \
+         than nothing, and perhaps `in` and a name of the time zone database: `0 2 * * 0 for 4h in Europe/Paris`; several are separated by \
+         `;`. Anything else would hold every change. Refused.";
+    refuses ON_FAILURE, CreateAndUpdate, on_failure =>
         "What becomes of a rollout that has stopped is said in words that mean something.\n\n\
-              `tidegate.io/on-failure` is `undo` or `stop`, or lists placements as `<namespace>/<name>=undo` or `<namespace>/<name>=stop`, separated by \
-              commas; a word beside the list is for all others. A slip would undo nothing, and be noticed when it is needed. Refused, with the \
-              nearest word.",
-        on_failure,
-    ),
-];
+         `tidegate.io/on-failure` is `undo` or `stop`, or lists placements as `<namespace>/<name>=undo` or `<namespace>/<name>=stop`, separated by \
+         commas; a word beside the list is for all others. A slip would undo nothing, and be noticed when it is needed. Refused, with the \
+         nearest word.";
+} }
 
 fn on_failure(subject: &Subject<'_, Addon>, findings: &mut Findings) {
     let annotations = subject.body.annotations.as_ref();
@@ -100,7 +64,7 @@ fn on_failure(subject: &Subject<'_, Addon>, findings: &mut Findings) {
         return;
     }
     for fault in FailureModes::parse(text).err().into_iter().flatten() {
-        findings.deny(fault.at(annotations.path.entry(terms::ON_FAILURE), rule::ON_FAILURE));
+        findings.deny(fault.at(annotations.path.entry(terms::ON_FAILURE), ON_FAILURE));
     }
 }
 
@@ -205,7 +169,7 @@ fn strategies<'s, 'a>(subject: &'s Subject<'a, Addon>) -> impl Iterator<Item = &
 
 fn for_each_block(subject: &Subject<'_, Addon>, mut check: impl FnMut(&Path, &RawBlock<'_>)) {
     for (path, strategy) in strategies(subject) {
-        for (kind, block) in strategy.blocks() {
+        for (kind, block) in &strategy.blocks {
             check(&path.key(kind.block()), block);
         }
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::body::PlacementAt;
 use crate::rules::install_strategy::{findings_of_absence, place_of};
-use crate::subject::{Addon, Operations, Rule, Subject};
+use crate::subject::{Addon, Subject, rules};
 use kubernetes::field::{Class, Fault, Findings, Path, listed_of, nearest, quoted};
 use model::{FailureModes, OnFailure, ProgressDeadline, RawBlock, RolloutKind, Tolerance};
 use store::{PlacementFacts, terms};
@@ -22,62 +22,37 @@ const NEVER_UNDONE: &str = "rollout/never-undone";
 /// A longer soak time is taken for a slip: a rollout would wait a year for its next cluster.
 const LONGEST_SOAK: Duration = Duration::from_hours(365 * 24);
 
-/// Rules of add-ons.
-pub(crate) const ON_ADDONS: &[Rule<Addon>] = &[
-    Rule::warns(
-        DEADLINE_BEFORE_SOAK,
-        Operations::CreateAndUpdate,
+rules! { pub(crate) ON_ADDONS of Addon {
+    warns DEADLINE_BEFORE_SOAK, CreateAndUpdate, deadline_before_soak =>
         "The deadline is not shorter than the soak time.\n\n\
-              `progressDeadline` is how long a cluster may take, `minSuccessTime` how long it must then stay well. A deadline \
-              that ends before the soak time usually means that the two were mixed up, and slow clusters count as failed. \
-              Warns.",
-        deadline_before_soak,
-    ),
-    Rule::warns(
-        UNKNOWN_GROUP,
-        Operations::CreateAndUpdate,
+         `progressDeadline` is how long a cluster may take, `minSuccessTime` how long it must then stay well. A deadline \
+         that ends before the soak time usually means that the two were mixed up, and slow clusters count as failed. \
+         Warns.";
+    warns UNKNOWN_GROUP, CreateAndUpdate, unknown_group =>
         "A mandatory decision group is one that the placement has.\n\n\
-              A group that no decision of the placement carries is passed over in silence, and the clusters that were meant \
-              to go first go with all others. Warns, with the groups that exist. While the placement is not decided, \
-              nothing is said.",
-        unknown_group,
-    ),
-    Rule::warns(
-        GROUP_ORDER,
-        Operations::CreateAndUpdate,
+         A group that no decision of the placement carries is passed over in silence, and the clusters that were meant \
+         to go first go with all others. Warns, with the groups that exist. While the placement is not decided, \
+         nothing is said.";
+    warns GROUP_ORDER, CreateAndUpdate, group_order =>
         "Mandatory decision groups are listed in the order in which they go.\n\n\
-              They go by their indices in the placement, whatever the order of the list is: a list of another order goes in \
-              another way than it reads. Warns, with the order that counts, at the first group that goes earlier. Of names, \
-              the placement's decisions tell the indices; while it is not decided, nothing is said of them.",
-        group_order,
-    ),
-    Rule::warns(
-        ONE_GROUP,
-        Operations::CreateAndUpdate,
+         They go by their indices in the placement, whatever the order of the list is: a list of another order goes in \
+         another way than it reads. Warns, with the order that counts, at the first group that goes earlier. Of names, \
+         the placement's decisions tell the indices; while it is not decided, nothing is said of them.";
+    warns ONE_GROUP, CreateAndUpdate, one_group =>
         "A rollout group by group has groups.\n\n\
-              ProgressivePerGroup moves all clusters of a group at once. A placement without decision groups has one \
-              group, so that all of its clusters move at once. Warns: give the Placement a \
-              `decisionStrategy.groupStrategy`, or use Progressive.",
-        one_group,
-    ),
-    Rule::warns(
-        NEVER_PROGRESSES,
-        Operations::CreateAndUpdate,
+         ProgressivePerGroup moves all clusters of a group at once. A placement without decision groups has one \
+         group, so that all of its clusters move at once. Warns: give the Placement a \
+         `decisionStrategy.groupStrategy`, or use Progressive.";
+    warns NEVER_PROGRESSES, CreateAndUpdate, never_progresses =>
         "A rollout comes to its end.\n\n\
-              A rolling update of `spec.configuration` moves the clusters of a placement: one that does not exist moves \
-              nothing. A soak time of more than a year ends after everybody has forgotten it. Warns.",
-        never_progresses,
-    ),
-    Rule::warns(
-        NEVER_UNDONE,
-        Operations::CreateAndUpdate,
+         A rolling update of `spec.configuration` moves the clusters of a placement: one that does not exist moves \
+         nothing. A soak time of more than a year ends after everybody has forgotten it. Warns.";
+    warns NEVER_UNDONE, CreateAndUpdate, never_undone =>
         "A rollout that is to be undone can stop.\n\n\
-              `tidegate.io/on-failure: undo` undoes a rollout that has stopped because more clusters failed than `maxFailures` lets fail. One of type All \
-              without `maxFailures` never stops, nor does one that lets all clusters fail; changes that go by `spec.configuration.rolloutStrategy` \
-              know no failures; and without placements there is no rollout. Warns, with what would let it stop.",
-        never_undone,
-    ),
-];
+         `tidegate.io/on-failure: undo` undoes a rollout that has stopped because more clusters failed than `maxFailures` lets fail. One of type All \
+         without `maxFailures` never stops, nor does one that lets all clusters fail; changes that go by `spec.configuration.rolloutStrategy` \
+         know no failures; and without placements there is no rollout. Warns, with what would let it stop.";
+} }
 
 fn for_each_block(
     subject: &Subject<'_, Addon>,
@@ -87,8 +62,8 @@ fn for_each_block(
         let Some((path, strategy)) = &placement.rollout else {
             continue;
         };
-        for (kind, block) in strategy.blocks() {
-            check(placement, kind, (&path.key(kind.block()), block));
+        for (kind, block) in &strategy.blocks {
+            check(placement, *kind, (&path.key(kind.block()), block));
         }
     }
 }
@@ -205,17 +180,16 @@ fn one_group(subject: &Subject<'_, Addon>, findings: &mut Findings) {
         let Some((path, strategy)) = &placement.rollout else {
             continue;
         };
-        if strategy.kind(path).ok() != Some(RolloutKind::ProgressivePerGroup) {
+        let Some(kind) = strategy.kind(path).ok().filter(|kind| kind.goes_by_group()) else {
             continue;
-        }
+        };
         let Some(facts) = decided(subject, placement) else {
             continue;
         };
         let count = facts.clusters.len();
         if facts.groups.len() == 1 && count > 1 {
             let detail = format!("all {count} clusters are one group and move at once");
-            let name = RolloutKind::ProgressivePerGroup.name();
-            let fault = Fault::of_text(Class::Invalid, name, detail);
+            let fault = Fault::of_text(Class::Invalid, kind.name(), detail);
             findings.warn(fault.at(path.key("type"), ONE_GROUP));
         }
     }
@@ -279,9 +253,8 @@ fn never_undone(subject: &Subject<'_, Addon>, findings: &mut Findings) {
             continue;
         }
         let why = if is_governed {
-            Some(
-                "spec.configuration.rolloutStrategy governs changes of spec.configuration, and knows no failures",
-            )
+            let why = "spec.configuration.rolloutStrategy governs changes of spec.configuration, and knows no failures";
+            Some(why.to_owned())
         } else {
             unstoppable(placement)
         };
@@ -292,20 +265,22 @@ fn never_undone(subject: &Subject<'_, Addon>, findings: &mut Findings) {
 }
 
 /// Returns why failures never stop the rollout over a placement; nothing of a strategy that is refused anyway.
-fn unstoppable(placement: &PlacementAt<'_>) -> Option<&'static str> {
-    const ALL: &str = "a rollout of type All only stops where all.maxFailures is above 0";
-    let Some((path, strategy)) = &placement.rollout else {
-        return Some(ALL);
+fn unstoppable(placement: &PlacementAt<'_>) -> Option<String> {
+    let (kind, tolerance) = match &placement.rollout {
+        None => (RolloutKind::default(), Tolerance::default()),
+        Some((path, strategy)) => {
+            let kind = strategy.kind(path).ok()?;
+            let mut blocks = strategy.blocks.iter();
+            let block = blocks.find(|(of, _)| *of == kind).map(|(_, block)| block);
+            let read = block.map(|block| block.tolerance(&path.key(kind.block())));
+            (kind, read.transpose().ok()?.unwrap_or_default())
+        }
     };
-    let kind = strategy.kind(path).ok()?;
-    let mut blocks = strategy.blocks();
-    let block = blocks.find(|(of, _)| *of == kind).map(|(_, block)| block);
-    let tolerance = match block {
-        Some(block) => block.tolerance(&path.key(kind.block())).ok()?,
-        None => Tolerance::default(),
-    };
-    if kind == RolloutKind::All && tolerance.of(usize::MAX) == 0 {
-        return Some(ALL);
+    if kind.stops_after(tolerance).is_none() {
+        let (name, block) = (kind.name(), kind.block());
+        return Some(format!(
+            "a rollout of type {name} only stops where {block}.maxFailures is above 0"
+        ));
     }
-    (tolerance.of(usize::MAX) == usize::MAX).then_some("maxFailures lets all clusters fail")
+    (tolerance.of(usize::MAX) == usize::MAX).then(|| "maxFailures lets all clusters fail".to_owned())
 }

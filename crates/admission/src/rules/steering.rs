@@ -10,7 +10,7 @@ use crate::rules::config::listed_types;
 use crate::rules::install_strategy::place_of;
 use crate::rules::reach::type_of;
 use crate::step_budget::StepBudget;
-use crate::subject::{Addon, ClusterAddon, Operations, Rule, Subject};
+use crate::subject::{Addon, ClusterAddon, Subject, rules};
 use api::conversion::Version;
 use api::names::annotations::{LIFECYCLE, LIFECYCLE_ADDON_MANAGER, LIFECYCLE_SELF, LIFECYCLE_TIDEGATE};
 use kubernetes::field::{Class, Fault, Findings, nearest, quoted};
@@ -50,28 +50,29 @@ pub(super) const OF_CLUSTER_ADDONS: &[&str] = &[
     terms::SKIP_HOOKS,
 ];
 
-/// Rules of add-ons.
-pub(crate) const ON_ADDONS: &[Rule<Addon>] = &[
-    Rule::warns(UNKNOWN, Operations::CreateAndUpdate, "An annotation of Tidegate's is one that it reads on this kind.\n\n\
-              Annotations that begin with `tidegate.io/` pause rollouts, end soaks, order add-ons, let removals go and say how hooks end. One that nobody \
-              reads does nothing, which is noticed when it is needed. Warns, with the nearest name.", unknown_on_addon).reading(&[("annotations", OWN)]),
-    Rule::warns(VALUE, Operations::CreateAndUpdate, "An annotation that steers has a value that means something.\n\n\
-              `tidegate.io/paused` lists placements of this add-on as `<namespace>/<name>`, or is `*`; \
-              `tidegate.io/promoted` and `tidegate.io/retried` list them with a time, as `<namespace>/<name>=2026-01-31T12:00:00Z`, or are `*=<time>`; \
-              `tidegate.io/on-failure` names placements of this add-on; \
-              `tidegate.io/deletion-guard` is `true` or `false`; `tidegate.io/removals-allowed-until` is a time such as `2026-01-31T12:00:00Z`; \
-              `tidegate.io/protected-configs` lists types as `<resource>.<group>`, and so does `tidegate.io/merged-configs`, where \
-              `addondeploymentconfigs.addon.open-cluster-management.io` is the only one that can be merged; \
-              `addon.open-cluster-management.io/lifecycle` is `addon-manager`, `tidegate` or `self`, and with anything else nobody manages the \
-              add-on. On a ManagedClusterAddOn, `tidegate.io/hook-timeout` is a duration such as `10m`, \
-              `tidegate.io/hook-timeout-policy` is `release` or `block`, and `tidegate.io/skip-hooks` is `true` or `false`. Warns.", values_on_addon),
-];
+rules! { pub(crate) ON_ADDONS of Addon {
+    warns UNKNOWN, CreateAndUpdate, unknown_on_addon, reading &[("annotations", OWN)] =>
+        "An annotation of Tidegate's is one that it reads on this kind.\n\n\
+         Annotations that begin with `tidegate.io/` pause rollouts, end soaks, order add-ons, let removals go and say how hooks end. One that nobody \
+         reads does nothing, which is noticed when it is needed. Warns, with the nearest name.";
+    warns VALUE, CreateAndUpdate, values_on_addon =>
+        "An annotation that steers has a value that means something.\n\n\
+         `tidegate.io/paused` lists placements of this add-on as `<namespace>/<name>`, or is `*`; \
+         `tidegate.io/promoted` and `tidegate.io/retried` list them with a time, as `<namespace>/<name>=2026-01-31T12:00:00Z`, or are `*=<time>`; \
+         `tidegate.io/on-failure` names placements of this add-on; \
+         `tidegate.io/deletion-guard` is `true` or `false`; `tidegate.io/removals-allowed-until` is a time such as `2026-01-31T12:00:00Z`; \
+         `tidegate.io/protected-configs` lists types as `<resource>.<group>`, and so does `tidegate.io/merged-configs`, where \
+         `addondeploymentconfigs.addon.open-cluster-management.io` is the only one that can be merged; \
+         `addon.open-cluster-management.io/lifecycle` is `addon-manager`, `tidegate` or `self`, and with anything else nobody manages the \
+         add-on. On a ManagedClusterAddOn, `tidegate.io/hook-timeout` is a duration such as `10m`, \
+         `tidegate.io/hook-timeout-policy` is `release` or `block`, and `tidegate.io/skip-hooks` is `true` or `false`. Warns.";
+} }
 
-/// Rules of add-ons on a cluster. What they mean is documented where add-ons have them.
-pub(crate) const ON_CLUSTER_ADDONS: &[Rule<ClusterAddon>] = &[
-    Rule::warns(UNKNOWN, Operations::CreateAndUpdate, "", unknown).reading(&[("annotations", OWN)]),
-    Rule::warns(VALUE, Operations::CreateAndUpdate, "", values),
-];
+// What they mean is documented where add-ons have them.
+rules! { pub(crate) ON_CLUSTER_ADDONS of ClusterAddon {
+    warns UNKNOWN, CreateAndUpdate, unknown, reading &[("annotations", OWN)] => "";
+    warns VALUE, CreateAndUpdate, values => "";
+} }
 
 fn unknown_on_addon(subject: &Subject<'_, Addon>, findings: &mut Findings) {
     warn_unknown(
@@ -216,7 +217,7 @@ fn values_on_addon(subject: &Subject<'_, Addon>, findings: &mut Findings) {
     for place in listed.take_while(|_| subject.effort.spend(1)) {
         let right = "pauses nothing: must be \"*\" or <namespace>/<name> of a placement of this add-on";
         if !place.is_empty()
-            && let Some(fault) = unplaced(subject, &places, (place, right))
+            && let Some(fault) = unplaced(subject, &places, place, right)
         {
             warn(terms::PAUSED, fault);
         }
@@ -232,7 +233,7 @@ fn places(subject: &Subject<'_, Addon>) -> Vec<String> {
 }
 
 /// Returns what is wrong with a place that is neither everything nor a placement of the add-on.
-fn unplaced(subject: &Subject<'_, Addon>, places: &[String], (place, right): (&str, &str)) -> Option<Fault> {
+fn unplaced(subject: &Subject<'_, Addon>, places: &[String], place: &str, right: &str) -> Option<Fault> {
     if place == "*" || places.iter().any(|known| known == place) {
         return None;
     }
@@ -256,7 +257,7 @@ fn undone_places(subject: &Subject<'_, Addon>) -> Vec<Fault> {
     let known = places(subject);
     let listed = modes.places().take_while(|_| subject.effort.spend(1));
     listed
-        .filter_map(|place| unplaced(subject, &known, (place, right)))
+        .filter_map(|place| unplaced(subject, &known, place, right))
         .collect()
 }
 
@@ -274,7 +275,7 @@ fn dated(subject: &Subject<'_, Addon>, text: &str, does: &str) -> Vec<Fault> {
             continue;
         };
         let right = format!("{does}: must be \"*\" or <namespace>/<name> of a placement of this add-on");
-        faults.extend(unplaced(subject, &places, (place, &right)));
+        faults.extend(unplaced(subject, &places, place, &right));
     }
     faults
 }

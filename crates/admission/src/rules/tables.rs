@@ -6,7 +6,7 @@ use super::{
     addon_policy, approval, blast_radius, config, config_objects, config_protected, config_types, deletion,
     dependency, deployment_config, field_owner, in_place, install, install_namespace, install_strategy,
     lifecycle, naming, permission, placing, rolling_update, rollout, rollout_progress, steering, template,
-    upgrade, upgrade_access, upgrade_advice, version, version_effect, version_order,
+    upgrade, upgrade_advice, version, version_effect, version_order,
 };
 use crate::subject::{
     Addon, AddonPolicy, ClusterAddon, DeploymentConfig, HubConfig, Kind, Placement, Rule, SetBinding,
@@ -19,149 +19,56 @@ pub(crate) trait Ruled: Kind {
     const RULES: &'static [&'static [Rule<Self>]];
 }
 
-impl Ruled for Addon {
-    const RULES: &'static [&'static [Rule<Self>]] = &[
-        approval::ON_ADDONS,
-        blast_radius::ON_ADDONS,
-        config::ON_ADDONS,
-        config_objects::ON_ADDONS,
-        config_protected::ON_ADDONS,
-        config_types::ON_ADDONS,
-        deletion::ON_ADDONS,
-        dependency::ON_ADDONS,
-        field_owner::ON_ADDONS,
-        install::ON_ADDONS,
-        install_namespace::ON_ADDONS,
-        install_strategy::ON_ADDONS,
-        lifecycle::ON_ADDONS,
-        naming::ON_ADDONS,
-        rolling_update::ON_ADDONS,
-        rollout::ON_ADDONS,
-        rollout_progress::ON_ADDONS,
-        steering::ON_ADDONS,
-        template::ON_ADDONS,
-        template::ON_SHARED_OBJECTS,
-        template::ON_UNSET_VARIABLES,
-        version::ON_ADDONS,
-        version_effect::ON_ADDONS,
-        version_order::ON_ADDONS,
-    ];
-}
+/// The kinds and their rules.
+macro_rules! ruled {
+    ($($kind:ident: $($table:expr),+;)+) => {
+        $(impl Ruled for $kind {
+            const RULES: &'static [&'static [Rule<Self>]] = &[$($table),+];
+        })+
 
-impl Ruled for ClusterAddon {
-    const RULES: &'static [&'static [Rule<Self>]] = &[
-        config::ON_CLUSTER_ADDONS,
-        config_objects::ON_CLUSTER_ADDONS,
-        config_protected::ON_CLUSTER_ADDONS,
-        config_types::ON_CLUSTER_ADDONS,
-        deletion::ON_CLUSTER_ADDONS,
-        field_owner::ON_CLUSTER_ADDONS,
-        install::ON_CLUSTER_ADDONS,
-        install_namespace::ON_CLUSTER_ADDONS,
-        naming::ON_CLUSTER_ADDONS,
-        steering::ON_CLUSTER_ADDONS,
-        template::ON_CLUSTER_ADDONS,
-        template::ON_UNSET_VARIABLES_OF_CLUSTERS,
-        version::ON_CLUSTER_ADDONS,
-        version_effect::ON_CLUSTER_ADDONS,
-        version_order::ON_CLUSTER_ADDONS,
-    ];
-}
-
-impl Ruled for HubConfig {
-    const RULES: &'static [&'static [Rule<Self>]] = &[
-        deletion::ON_HUB_CONFIGS,
-        in_place::ON_HUB_CONFIGS,
-        version::ON_HUB_CONFIGS,
-        version_order::ON_HUB_CONFIGS,
-    ];
-}
-
-impl Ruled for Template {
-    const RULES: &'static [&'static [Rule<Self>]] = {
-        let [
-            kubernetes,
-            manifests,
-            owner,
-            pods,
-            same_object,
-            signers,
-            variables,
-            version,
-            withdrawn,
-        ] = template::FAMILIES;
-        &[
-            deletion::ON_TEMPLATES,
-            in_place::ON_TEMPLATES,
-            permission::ON_TEMPLATES,
-            kubernetes,
-            manifests,
-            owner,
-            pods,
-            same_object,
-            signers,
-            variables,
-            version,
-            withdrawn,
-        ]
+        /// What the rules of a resource read of metadata: `labels` or `annotations`, and what the keys begin with.
+        pub(crate) fn metadata_read(resource: &str) -> Vec<(&'static str, &'static str)> {
+            $(if resource == $kind::RESOURCE {
+                return of::<$kind>();
+            })+
+            Vec::new()
+        }
     };
 }
 
-impl Ruled for DeploymentConfig {
-    const RULES: &'static [&'static [Rule<Self>]] = {
-        let [nodes, proxy, registries, resources, variables] = deployment_config::FAMILIES;
-        &[
-            nodes,
-            proxy,
-            registries,
-            resources,
-            variables,
-            deletion::ON_DEPLOYMENT_CONFIGS,
-            in_place::ON_DEPLOYMENT_CONFIGS,
-            install_namespace::ON_DEPLOYMENT_CONFIGS,
-        ]
-    };
+fn of<K: Ruled>() -> Vec<(&'static str, &'static str)> {
+    let rules = K::RULES.iter().copied().flatten();
+    rules.flat_map(|rule| rule.metadata.iter().copied()).collect()
 }
 
-impl Ruled for Placement {
-    const RULES: &'static [&'static [Rule<Self>]] = &[placing::ON_PLACEMENTS];
-}
-
-impl Ruled for AddonPolicy {
-    const RULES: &'static [&'static [Rule<Self>]] = &[addon_policy::ON_POLICIES];
-}
-
-impl Ruled for Upgrade {
-    const RULES: &'static [&'static [Rule<Self>]] = &[
-        upgrade::ON_UPGRADES,
-        upgrade_access::ON_UPGRADES,
-        upgrade_advice::ON_UPGRADES,
-    ];
-}
-
-impl Ruled for SetBinding {
-    const RULES: &'static [&'static [Rule<Self>]] = &[placing::ON_SET_BINDINGS];
-}
-
-/// What the rules of a resource read of metadata: `labels` or `annotations`, and what the keys begin with.
-pub(crate) fn metadata_read(resource: &str) -> impl Iterator<Item = (&'static str, &'static str)> {
-    fn of<K: Ruled>() -> Vec<(&'static str, &'static str)> {
-        let rules = K::RULES.iter().copied().flatten();
-        rules.flat_map(|rule| rule.metadata.iter().copied()).collect()
-    }
-    let read = match resource {
-        Addon::RESOURCE => of::<Addon>(),
-        ClusterAddon::RESOURCE => of::<ClusterAddon>(),
-        DeploymentConfig::RESOURCE => of::<DeploymentConfig>(),
-        HubConfig::RESOURCE => of::<HubConfig>(),
-        Template::RESOURCE => of::<Template>(),
-        Placement::RESOURCE => of::<Placement>(),
-        SetBinding::RESOURCE => of::<SetBinding>(),
-        Upgrade::RESOURCE => of::<Upgrade>(),
-        AddonPolicy::RESOURCE => of::<AddonPolicy>(),
-        _ => Vec::new(),
-    };
-    read.into_iter()
+ruled! {
+    Addon: approval::ON_ADDONS, blast_radius::ON_ADDONS, config::ON_ADDONS, config_objects::ON_ADDONS,
+        config_protected::ON_ADDONS, config_types::ON_ADDONS, deletion::ON_ADDONS, dependency::ON_ADDONS,
+        field_owner::ON_ADDONS, install::ON_ADDONS, install_namespace::ON_ADDONS,
+        install_strategy::ON_ADDONS, lifecycle::ON_ADDONS, naming::ON_ADDONS, rolling_update::ON_ADDONS,
+        rollout::ON_ADDONS, rollout_progress::ON_ADDONS, steering::ON_ADDONS, template::ON_ADDONS,
+        template::ON_SHARED_OBJECTS, template::ON_UNSET_VARIABLES, version::ON_ADDONS,
+        version_effect::ON_ADDONS, version_order::ON_ADDONS;
+    ClusterAddon: config::ON_CLUSTER_ADDONS, config_objects::ON_CLUSTER_ADDONS,
+        config_protected::ON_CLUSTER_ADDONS, config_types::ON_CLUSTER_ADDONS, deletion::ON_CLUSTER_ADDONS,
+        field_owner::ON_CLUSTER_ADDONS, install::ON_CLUSTER_ADDONS, install_namespace::ON_CLUSTER_ADDONS,
+        naming::ON_CLUSTER_ADDONS, steering::ON_CLUSTER_ADDONS, template::ON_CLUSTER_ADDONS,
+        template::ON_UNSET_VARIABLES_OF_CLUSTERS, version::ON_CLUSTER_ADDONS,
+        version_effect::ON_CLUSTER_ADDONS, version_order::ON_CLUSTER_ADDONS;
+    HubConfig: deletion::ON_HUB_CONFIGS, in_place::ON_HUB_CONFIGS, version::ON_HUB_CONFIGS,
+        version_order::ON_HUB_CONFIGS;
+    Template: deletion::ON_TEMPLATES, in_place::ON_TEMPLATES, permission::ON_TEMPLATES,
+        template::kubernetes::RULES, template::manifests::RULES, template::owner::RULES,
+        template::pods::RULES, template::same_object::RULES, template::signers::RULES,
+        template::variables::RULES, template::version::RULES, template::withdrawn::RULES;
+    DeploymentConfig: deployment_config::nodes::RULES, deployment_config::proxy::RULES,
+        deployment_config::registries::RULES, deployment_config::resources::RULES,
+        deployment_config::variables::RULES, deletion::ON_DEPLOYMENT_CONFIGS,
+        in_place::ON_DEPLOYMENT_CONFIGS, install_namespace::ON_DEPLOYMENT_CONFIGS;
+    Placement: placing::ON_PLACEMENTS;
+    AddonPolicy: addon_policy::ON_POLICIES;
+    Upgrade: upgrade::ON_UPGRADES, upgrade::ON_PLACEMENT_ACCESS, upgrade_advice::ON_UPGRADES;
+    SetBinding: placing::ON_SET_BINDINGS;
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use crate::rules::reach::known;
-use crate::subject::{Operations, Rule, Subject, Upgrade};
+use crate::subject::{Subject, Upgrade, rules};
 use api::names::labels::CLUSTER_SET;
 use kubernetes::field::{Class, Fault, Findings, Path, counted, quoted};
 use model::upgrade::{ClusterSelector, OcpVersion, UpgradeSpec};
@@ -15,7 +15,7 @@ use store::{ClusterFacts, Kind, Name, ObjectKey};
 
 const ANOTHER_RUN: &str = "upgrade/another-run";
 const CHANNEL_AHEAD: &str = "upgrade/channel-ahead";
-const NOBODY_FIRST: &str = "upgrade/nobody-first";
+const NO_CANARIES: &str = "upgrade/no-canaries";
 const CLAIMED: &str = "upgrade/claimed";
 const AT_ODDS: &str = "upgrade/operators-at-odds";
 const UNDER_WAY: &str = "upgrade/under-way";
@@ -24,73 +24,41 @@ const UNREACHABLE: &str = "upgrade/unreachable-version";
 /// How many clusters are named.
 const MOST_NAMED: usize = 5;
 
-/// Advice about upgrades.
-pub(crate) const ON_UPGRADES: &[Rule<Upgrade>] = &[
-    Rule::warns(
-        ANOTHER_RUN,
-        Operations::Update,
+// Advice about upgrades.
+rules! { pub(crate) ON_UPGRADES of Upgrade {
+    warns ANOTHER_RUN, Update, another_run =>
         "What clusters are asked for stays while they are on their way.\n\n\
-              Another version, other operators or another action begin another run of the upgrade, in which every cluster is looked at \
-              anew. It begins when those who are on their way have ended; until then nobody starts. Warns with their number.",
-        another_run,
-    ),
-    Rule::warns(
-        CHANNEL_AHEAD,
-        Operations::CreateAndUpdate,
+         Another version, other operators or another action begin another run of the upgrade, in which every cluster is looked at \
+         anew. It begins when those who are on their way have ended; until then nobody starts. Warns with their number.";
+    warns CHANNEL_AHEAD, CreateAndUpdate, channel_ahead =>
         "The channel is that of the version.\n\n\
-              A channel carries the releases of the minor version before it as well, so that a channel ahead of the version works. It \
-              stays on the clusters, which are then offered the next minor version. Warns.",
-        channel_ahead,
-    ),
-    Rule::warns(
-        CLAIMED,
-        Operations::CreateAndUpdate,
+         A channel carries the releases of the minor version before it as well, so that a channel ahead of the version works. It \
+         stays on the clusters, which are then offered the next minor version. Warns.";
+    warns CLAIMED, CreateAndUpdate, claimed =>
         "A cluster is upgraded by one upgrade at a time.\n\n\
-              A selected cluster on which another upgrade has its work waits (`Conflict`) until that one has ended there, and may have \
-              another version then. One that took too long is looked at until its upgrade is deleted or tries again. Warns with the \
-              clusters, and with the upgrade that has each.",
-        claimed,
-    ),
-    Rule::warns(
-        NOBODY_FIRST,
-        Operations::CreateAndUpdate,
+         A selected cluster on which another upgrade has its work waits (`Conflict`) until that one has ended there, and may have \
+         another version then. One that took too long is looked at until its upgrade is deleted or tries again. Warns with the \
+         clusters, and with the upgrade that has each.";
+    warns NO_CANARIES, CreateAndUpdate, no_canaries =>
         "One of the selected clusters goes first where some should.\n\n\
-              `canaryClusters` chooses from the clusters that the upgrade selects. Where it finds none nobody starts, because the first \
-              failure would be met by all. Warns, where every placement of the upgrade is decided.",
-        nobody_first,
-    ),
-    Rule::warns(
-        AT_ODDS,
-        Operations::CreateAndUpdate,
+         `canaryClusters` chooses from the clusters that the upgrade selects. Where it finds none nobody starts, because the first \
+         failure would be met by all. Warns, where every placement of the upgrade is decided.";
+    warns AT_ODDS, CreateAndUpdate, at_odds =>
         "Operators are included or excluded, not both.\n\n\
-              What stands in `include` and in `exclude` is excluded. Where `approveAllUpgrades` is true `include` has no effect. Warns.",
-        at_odds,
-    ),
-    Rule::warns(
-        UNDER_WAY,
-        Operations::Delete,
+         What stands in `include` and in `exclude` is excluded. Where `approveAllUpgrades` is true `include` has no effect. Warns.";
+    warns UNDER_WAY, Delete, under_way =>
         "An upgrade is deleted when none of its clusters is being upgraded.\n\n\
-              Its works go with it, and nobody looks at its clusters any more. What a cluster has begun it goes on with: OpenShift has no \
-              way back. Warns with the number of clusters. `spec.suspend` lets nothing new start.",
-        under_way,
-    ),
-    Rule::warns(
-        UNKNOWN_PLACEMENT,
-        Operations::CreateAndUpdate,
+         Its works go with it, and nobody looks at its clusters any more. What a cluster has begun it goes on with: OpenShift has no \
+         way back. Warns with the number of clusters. `spec.suspend` lets nothing new start.";
+    warns UNKNOWN_PLACEMENT, CreateAndUpdate, unknown_placement =>
         "The placements of an upgrade exist.\n\n\
-              One that does not exist selects nobody; its clusters are upgraded when it comes. Warns.",
-        unknown_placement,
-    ),
-    Rule::warns(
-        UNREACHABLE,
-        Operations::CreateAndUpdate,
+         One that does not exist selects nobody; its clusters are upgraded when it comes. Warns.";
+    warns UNREACHABLE, CreateAndUpdate, unreachable =>
         "Selected clusters can go to the version.\n\n\
-              OpenShift goes up, and leaves out no minor version. A cluster with a higher version, or more than one minor version below, \
-              is held and never starts. Versions are those of the label `openshiftVersion`, else of the claim `version.openshift.io`. \
-              Warns with the clusters.",
-        unreachable,
-    ),
-];
+         OpenShift goes up, and leaves out no minor version. A cluster with a higher version, or more than one minor version below, \
+         is held and never starts. Versions are those of the label `openshiftVersion`, else of the claim `version.openshift.io`. \
+         Warns with the clusters.";
+} }
 
 fn spec() -> Path {
     Path::root().key("spec")
@@ -221,7 +189,7 @@ fn may_select(selector: &ClusterSelector, name: &Name, cluster: &ClusterFacts) -
     is_in && selector.matches_by(name, label)
 }
 
-fn nobody_first(subject: &Subject<'_, Upgrade>, findings: &mut Findings) {
+fn no_canaries(subject: &Subject<'_, Upgrade>, findings: &mut Findings) {
     let Some(asked) = &subject.body.spec else {
         return;
     };
@@ -245,7 +213,7 @@ fn nobody_first(subject: &Subject<'_, Upgrade>, findings: &mut Findings) {
         .key("upgradeStrategy")
         .key("canaryClusters")
         .key("clusterSelector");
-    findings.warn(Fault::bare(Class::Invalid, detail).at(path, NOBODY_FIRST));
+    findings.warn(Fault::bare(Class::Invalid, detail).at(path, NO_CANARIES));
 }
 
 fn claimed(subject: &Subject<'_, Upgrade>, findings: &mut Findings) {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use crate::body::ClusterAddonBody;
 use crate::rules::version_reference::{self, Stands};
 use crate::step_budget::StepBudget;
-use crate::subject::{Addon, ClusterAddon, HubConfig, Operations, Rule, Subject};
+use crate::subject::{Addon, ClusterAddon, HubConfig, Subject, rules};
 use kubernetes::field::{Class, Fault, Findings, Path, Violation, listed, nearest, quoted};
 use model::{AddonVersion, ConfigReference};
 use store::{AddonFacts, Facts, Kind};
@@ -21,44 +21,33 @@ const UNSUPPORTED: &str = "version/unsupported";
 /// Most versions that a message lists.
 const MOST_LISTED: usize = 8;
 
-/// Rules of add-ons.
-pub(crate) const ON_ADDONS: &[Rule<Addon>] = &[
-    Rule::refuses(
-        FORMAT,
-        Operations::CreateAndUpdate,
+rules! { pub(crate) ON_ADDONS of Addon {
+    refuses FORMAT, CreateAndUpdate, format_in_templates =>
         "A desired version is a semantic version.\n\n\
-              `v1.2.3`, `1.2.3`, and what leaves the last numbers out: `v1`. Versions are compared, so that an upgrade \
-              can be told from a rollback; a text such as `latest` has no place among them. Holds for \
-              `desiredVersion` of a ManagedClusterAddOn, of the creation templates of placements and of an \
-              AddOnHubConfig. Refused.",
-        format_in_templates,
-    ),
-    Rule::refuses(
-        UNSUPPORTED,
-        Operations::CreateAndUpdate,
+         `v1.2.3`, `1.2.3`, and what leaves the last numbers out: `v1`. Versions are compared, so that an upgrade \
+         can be told from a rollback; a text such as `latest` has no place among them. Holds for \
+         `desiredVersion` of a ManagedClusterAddOn, of the creation templates of placements and of an \
+         AddOnHubConfig. Refused.";
+    refuses UNSUPPORTED, CreateAndUpdate, unsupported_in_templates =>
         "A desired version is one that the add-on has.\n\n\
-              The versions of an add-on are the labels `addon.open-cluster-management.io/version` of the AddOnTemplates \
-              made for it; `status.supportedVersions` lists them. On a ManagedClusterAddOn any other version is refused, \
-              with the versions that exist; one that its placement gave only warns. A reference to an AddOnHubConfig that \
-              asks for any other version is refused likewise, in a ManagedClusterAddOn and wherever a \
-              ClusterManagementAddOn has references: make the AddOnTemplate of the version first. A `desiredVersion` in the \
-              templates of a ClusterManagementAddOn, and in an AddOnHubConfig itself, warns, because the AddOnTemplate may \
-              come with the same apply. While no template of the add-on has a version, nothing is said.",
-        unsupported_in_templates,
-    ),
-];
+         The versions of an add-on are the labels `addon.open-cluster-management.io/version` of the AddOnTemplates \
+         made for it; `status.supportedVersions` lists them. On a ManagedClusterAddOn any other version is refused, \
+         with the versions that exist; one that its placement gave only warns. A reference to an AddOnHubConfig that \
+         asks for any other version is refused likewise, in a ManagedClusterAddOn and wherever a \
+         ClusterManagementAddOn has references: make the AddOnTemplate of the version first. A `desiredVersion` in the \
+         templates of a ClusterManagementAddOn, and in an AddOnHubConfig itself, warns, because the AddOnTemplate may \
+         come with the same apply. While no template of the add-on has a version, nothing is said.";
+} }
 
-/// Rules of add-ons on a cluster.
-pub(crate) const ON_CLUSTER_ADDONS: &[Rule<ClusterAddon>] = &[
-    Rule::refuses(FORMAT, Operations::CreateAndUpdate, "", own_format),
-    Rule::refuses(UNSUPPORTED, Operations::CreateAndUpdate, "", own_unsupported),
-];
+rules! { pub(crate) ON_CLUSTER_ADDONS of ClusterAddon {
+    refuses FORMAT, CreateAndUpdate, own_format => "";
+    refuses UNSUPPORTED, CreateAndUpdate, own_unsupported => "";
+} }
 
-/// Rules of versions as configuration objects.
-pub(crate) const ON_HUB_CONFIGS: &[Rule<HubConfig>] = &[
-    Rule::refuses(FORMAT, Operations::CreateAndUpdate, "", hub_format),
-    Rule::refuses(UNSUPPORTED, Operations::CreateAndUpdate, "", hub_unsupported),
-];
+rules! { pub(crate) ON_HUB_CONFIGS of HubConfig {
+    refuses FORMAT, CreateAndUpdate, hub_format => "";
+    refuses UNSUPPORTED, CreateAndUpdate, hub_unsupported => "";
+} }
 
 fn spec_path() -> Path {
     Path::root().key("spec").key("desiredVersion")

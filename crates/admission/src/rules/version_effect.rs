@@ -10,7 +10,7 @@ use crate::body::ReferenceAt;
 use crate::rules::config::{every_default, readable};
 use crate::rules::version_reference;
 use crate::step_budget::Items;
-use crate::subject::{Addon, ClusterAddon, Operations, Rule, Subject};
+use crate::subject::{Addon, ClusterAddon, Subject, rules};
 use api::names::RESERVED_NO_DEFAULT;
 use kubernetes::field::{Class, Fault, Findings, Path, quoted};
 use model::{AddonVersion, ConfigReference};
@@ -18,21 +18,18 @@ use store::{Facts, Kind};
 
 const NO_EFFECT: &str = "version/no-effect";
 
-/// Rules of add-ons.
-pub(crate) const ON_ADDONS: &[Rule<Addon>] = &[Rule::warns(
-    NO_EFFECT,
-    Operations::CreateAndUpdate,
-    "A version is not asked for beside a template.\n\n\
-              A reference to an AddOnTemplate wins over every version, whether a ManagedClusterAddOn, one of its placements or \
-              its ClusterManagementAddOn names it, there in `spec.configuration` or as the default of a supported type: it is the \
-              template that is deployed, whatever `desiredVersion` or an AddOnHubConfig says. Warns where the two differ: remove \
-              one of them. Nothing is said of a version that a template of a narrower layer replaces for some clusters.",
-    no_effect_in_addon,
-)];
+rules! { pub(crate) ON_ADDONS of Addon {
+    warns NO_EFFECT, CreateAndUpdate, no_effect_in_addon =>
+        "A version is not asked for beside a template.\n\n\
+         A reference to an AddOnTemplate wins over every version, whether a ManagedClusterAddOn, one of its placements or \
+         its ClusterManagementAddOn names it, there in `spec.configuration` or as the default of a supported type: it is the \
+         template that is deployed, whatever `desiredVersion` or an AddOnHubConfig says. Warns where the two differ: remove \
+         one of them. Nothing is said of a version that a template of a narrower layer replaces for some clusters.";
+} }
 
-/// Rules of add-ons on a cluster.
-pub(crate) const ON_CLUSTER_ADDONS: &[Rule<ClusterAddon>] =
-    &[Rule::warns(NO_EFFECT, Operations::CreateAndUpdate, "", no_effect)];
+rules! { pub(crate) ON_CLUSTER_ADDONS of ClusterAddon {
+    warns NO_EFFECT, CreateAndUpdate, no_effect => "";
+} }
 
 fn no_effect(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
     let body = &subject.body;

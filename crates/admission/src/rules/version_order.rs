@@ -9,7 +9,7 @@ use crate::body::PlacementAt;
 use crate::rules::install_strategy::place_of;
 use crate::rules::version_reference;
 use crate::step_budget::StepBudget;
-use crate::subject::{Addon, ClusterAddon, HubConfig, Operations, Rule, Subject};
+use crate::subject::{Addon, ClusterAddon, HubConfig, Subject, rules};
 use kubernetes::field::{Class, Fault, Findings, Path, listed, quoted};
 use model::AddonVersion;
 use store::Facts;
@@ -17,37 +17,27 @@ use store::Facts;
 const DOWNGRADE: &str = "version/downgrade";
 const SKIP: &str = "version/skip";
 
-/// Rules of add-ons.
-pub(crate) const ON_ADDONS: &[Rule<Addon>] = &[
-    Rule::warns(
-        DOWNGRADE,
-        Operations::Update,
+rules! { pub(crate) ON_ADDONS of Addon {
+    warns DOWNGRADE, Update, downgrade_in_templates =>
         "A version does not go back.\n\n\
-              An older agent may not read what the newer one has written. Warns when `desiredVersion` becomes lower than the \
-              stored one, on a ManagedClusterAddOn, in the templates of placements and in an AddOnHubConfig, and when a \
-              reference to an AddOnHubConfig or AddOnTemplate names one of a lower version than before. Set the rule to \
-              Deny where rollbacks need a review.",
-        downgrade_in_templates,
-    ),
-    Rule::warns(
-        SKIP,
-        Operations::Update,
+         An older agent may not read what the newer one has written. Warns when `desiredVersion` becomes lower than the \
+         stored one, on a ManagedClusterAddOn, in the templates of placements and in an AddOnHubConfig, and when a \
+         reference to an AddOnHubConfig or AddOnTemplate names one of a lower version than before. Set the rule to \
+         Deny where rollbacks need a review.";
+    warns SKIP, Update, skip_in_templates =>
         "An upgrade does not pass over versions.\n\n\
-              Agents are mostly tested from one minor version to the next. Warns when the add-on has versions of another \
-              minor between the stored one and the new one, and names them.",
-        skip_in_templates,
-    ),
-];
+         Agents are mostly tested from one minor version to the next. Warns when the add-on has versions of another \
+         minor between the stored one and the new one, and names them.";
+} }
 
-/// Rules of add-ons on a cluster.
-pub(crate) const ON_CLUSTER_ADDONS: &[Rule<ClusterAddon>] = &[
-    Rule::warns(DOWNGRADE, Operations::Update, "", own_downgrade),
-    Rule::warns(SKIP, Operations::Update, "", own_skip),
-];
+rules! { pub(crate) ON_CLUSTER_ADDONS of ClusterAddon {
+    warns DOWNGRADE, Update, own_downgrade => "";
+    warns SKIP, Update, own_skip => "";
+} }
 
-/// Rules of versions as configuration objects.
-pub(crate) const ON_HUB_CONFIGS: &[Rule<HubConfig>] =
-    &[Rule::warns(DOWNGRADE, Operations::Update, "", hub_downgrade)];
+rules! { pub(crate) ON_HUB_CONFIGS of HubConfig {
+    warns DOWNGRADE, Update, hub_downgrade => "";
+} }
 
 /// A change from one version to another.
 pub(super) struct Change {

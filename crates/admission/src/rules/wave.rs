@@ -76,10 +76,7 @@ impl<'a> Reach<'a> {
         let waits = self.unapproved(placement, found);
         match (&placement.rollout, found) {
             (None, _) => 0,
-            (Some(RolloutStrategy::All(_)), _) | (Some(_), None) => {
-                movers.iter().filter(|cluster| !waits(cluster)).count()
-            }
-            (Some(strategy), Some(found)) => {
+            (Some(strategy), Some(found)) if !strategy.is_at_once(found.per_group) => {
                 let rest = strategy.rest(found.per_group);
                 let groups = self.groups(found);
                 let mut turns = Turns::new(&groups, found, strategy);
@@ -88,6 +85,7 @@ impl<'a> Reach<'a> {
                 }
                 turns.first(rest, || self.all_of_the_rest(home, &turns))
             }
+            (Some(_), _) => movers.iter().filter(|cluster| !waits(cluster)).count(),
         }
     }
 
@@ -145,12 +143,12 @@ impl<'g> Turns<'g> {
         found: &PlacementFacts,
         strategy: &RolloutStrategy,
     ) -> Self {
-        let chosen = strategy.mandatory();
-        let is_chosen = |index, name: &str| chosen.iter().any(|one| one.means(index, name));
         let each = found.groups.iter();
         Self {
             groups,
-            mandatory: each.map(|group| is_chosen(group.index, &group.name)).collect(),
+            mandatory: each
+                .map(|group| strategy.is_mandatory(group.index, &group.name))
+                .collect(),
             count: BTreeMap::new(),
         }
     }

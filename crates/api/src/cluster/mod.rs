@@ -4,9 +4,7 @@
 
 mod managed_cluster;
 mod managed_cluster_set;
-mod managed_cluster_set_binding;
 mod placement;
-mod placement_decision;
 mod upgrade;
 
 pub use managed_cluster::{
@@ -14,20 +12,15 @@ pub use managed_cluster::{
     ManagedNamespaceStatus, Taint,
 };
 pub use managed_cluster_set::{
-    ManagedClusterSelector, ManagedClusterSet, ManagedClusterSetSpec, ManagedClusterSetStatus,
-    ManagedNamespace,
-};
-pub use managed_cluster_set_binding::{
-    ManagedClusterSetBinding, ManagedClusterSetBindingSpec, ManagedClusterSetBindingStatus,
+    ManagedClusterSelector, ManagedClusterSet, ManagedClusterSetBinding, ManagedClusterSetBindingSpec,
+    ManagedClusterSetBindingStatus, ManagedClusterSetSpec, ManagedClusterSetStatus, ManagedNamespace,
 };
 pub use placement::{
-    AddOnScore, CelSelector, ClaimSelector, ClusterPredicate, ClusterSelector, DecisionGroup,
-    DecisionGroupStatus, DecisionStrategy, GroupClusterSelector, GroupStrategy, Placement, PlacementSpec,
-    PlacementStatus, PlacementToleration, PrioritizerConfig, PrioritizerPolicy, ScoreCoordinate,
-    SpreadConstraint, SpreadPolicy,
-};
-pub use placement_decision::{
-    ClusterDecision, PlacementDecision, PlacementDecisionFields, PlacementDecisionStatus,
+    AddOnScore, CelSelector, ClaimSelector, ClusterDecision, ClusterPredicate, ClusterSelector,
+    DecisionGroup, DecisionGroupStatus, DecisionStrategy, GroupClusterSelector, GroupStrategy, Placement,
+    PlacementDecision, PlacementDecisionFields, PlacementDecisionStatus, PlacementSpec, PlacementStatus,
+    PlacementToleration, PrioritizerConfig, PrioritizerPolicy, ScoreCoordinate, SpreadConstraint,
+    SpreadPolicy,
 };
 pub use upgrade::{
     ManagedClustersUpgrade, ManagedClustersUpgradeSpec, ManagedClustersUpgradeStatus, OcpOperators,

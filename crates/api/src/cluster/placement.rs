@@ -2,14 +2,13 @@
 //!
 //! Holds its wire shape only; the selection itself stands in PlacementDecisions.
 
+use crate::lenient::{absent_is_default, no_default, null_is_default};
+use crate::schemas::{self, QUALIFIED_NAME};
+use crate::{Condition, IntOrString, LabelSelector, LabelSelectorRequirement};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-use crate::lenient::{absent_is_default, no_default, null_is_default};
-use crate::schemas::{self, QUALIFIED_NAME};
-use crate::{Condition, IntOrString, LabelSelector, LabelSelectorRequirement};
 
 /// Topology keys. The grouping differs from that of taint keys, the names that it accepts as well.
 const TOPOLOGY_KEY: &str = r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$";
@@ -110,7 +109,7 @@ pub struct ClusterSelector {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ClaimSelector {
-    /// Requirements, all of which must hold.
+    /// Requirements; all must be met.
     #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "schemas::claim_expressions")]
     pub match_expressions: Vec<LabelSelectorRequirement>,
@@ -120,7 +119,7 @@ pub struct ClaimSelector {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct CelSelector {
-    /// Expressions, all of which must hold.
+    /// Expressions; all must be true.
     #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     pub cel_expressions: Vec<String>,
 }
@@ -346,4 +345,51 @@ pub struct DecisionGroupStatus {
     /// How many clusters are in the group.
     #[serde(deserialize_with = "null_is_default")]
     pub cluster_count: i32,
+}
+
+/// Nothing: a PlacementDecision has no spec.
+#[derive(CustomResource, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[kube(
+    group = "cluster.open-cluster-management.io",
+    version = "v1beta1",
+    kind = "PlacementDecision",
+    plural = "placementdecisions",
+    namespaced,
+    no_spec,
+    status = "PlacementDecisionStatus",
+    derive = "PartialEq",
+    derive = "Default",
+    doc = "PlacementDecision lists clusters that a placement selected. Its labels name the placement and the group."
+)]
+pub struct PlacementDecisionFields {}
+
+/// The selected clusters.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase")]
+#[schemars(extend("required" = ["decisions"]))]
+pub struct PlacementDecisionStatus {
+    /// The selected clusters, at most one hundred.
+    #[serde(deserialize_with = "null_is_default")]
+    #[schemars(skip_serializing_if = "no_default")]
+    pub decisions: Vec<ClusterDecision>,
+}
+
+/// A selected cluster.
+#[serde_with::apply(String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")])]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase")]
+#[schemars(extend("required" = ["clusterName", "reason"]))]
+pub struct ClusterDecision {
+    /// Name of the cluster.
+    pub cluster_name: String,
+
+    /// Why it was selected; may be empty.
+    #[serde(deserialize_with = "null_is_default")]
+    #[schemars(skip_serializing_if = "no_default")]
+    #[serde_with(skip_apply)]
+    pub reason: String,
+
+    /// Score of the cluster.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub score: Option<i64>,
 }

@@ -4,7 +4,7 @@
 
 use serde_json::{Map, Value};
 
-use super::fields::{Fidelity, has_only, object, rename, text};
+use super::places::{Fidelity, has_only, object, rename, text};
 use super::version::Version;
 use crate::names::RESERVED_NO_DEFAULT;
 

@@ -6,7 +6,7 @@
 use kubernetes::names::is_dns1123_label;
 use serde_json::{Map, Value, json};
 
-use super::fields::{Fidelity, has_only, object, text};
+use super::places::{Fidelity, has_only, object, text};
 use super::version::Version;
 use crate::names::annotations::INSTALL_NAMESPACE;
 

@@ -5,8 +5,8 @@
 
 use serde_json::Value;
 
-use super::fields::Fidelity;
 use super::kept::{KeptFields, parts};
+use super::places::Fidelity;
 use super::places::OLD_NAMES;
 use super::trust::Trust;
 use super::version::{Extensions, Version};
@@ -24,7 +24,7 @@ pub fn convert(object: Value, to: Version, extensions: Extensions) -> Value {
 #[must_use]
 pub fn convert_trusting(object: Value, to: Version, extensions: Extensions, trust: Trust<'_>) -> Value {
     match Version::of(&object) {
-        Some(from) if from != to => converted(object, to, (extensions, trust), Reading::Stored),
+        Some(from) if from != to => converted(object, to, extensions, trust, Reading::Stored),
         Some(_) | None => object,
     }
 }
@@ -37,7 +37,8 @@ pub fn read_as_written(object: Value) -> Value {
         Some(Version::V1beta1) => converted(
             object,
             Version::V1alpha1,
-            (Extensions::Served, Trust::Everything),
+            Extensions::Served,
+            Trust::Everything,
             Reading::Written,
         ),
         Some(Version::V1alpha1) | None => object,
@@ -205,7 +206,8 @@ pub fn is_signed(object: &Value, keys: &Keys) -> Option<bool> {
 fn converted(
     mut object: Value,
     to: Version,
-    (extensions, trust): (Extensions, Trust<'_>),
+    extensions: Extensions,
+    trust: Trust<'_>,
     reading: Reading,
 ) -> Value {
     let kind = kind_of(&object);

@@ -7,7 +7,6 @@
 mod addon;
 mod cluster_addon;
 mod convert;
-mod fields;
 mod kept;
 mod places;
 mod review;

@@ -96,7 +96,7 @@ pub fn answer(bytes: &[u8], extensions: Extensions, keys: &Keys) -> Result<Vec<u
             if index > 0 {
                 out.push(b',');
             }
-            write_converted(&mut out, object, to, (extensions, Trust::Keys(keys)));
+            write_converted(&mut out, object, to, extensions, Trust::Keys(keys));
         });
         reader.deserialize_seq(items).map_err(ReviewError::Parse)?;
     }
@@ -129,7 +129,8 @@ fn write_converted(
     out: &mut Vec<u8>,
     object: &RawValue,
     to: Version,
-    (extensions, trust): (Extensions, Trust<'_>),
+    extensions: Extensions,
+    trust: Trust<'_>,
 ) {
     let begin = out.len();
     let is_small = object.get().len() <= MOST_BYTES;

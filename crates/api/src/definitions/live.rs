@@ -7,7 +7,7 @@ use std::fmt;
 
 use serde_json::{Map, Value, json};
 
-use super::pointer::SCHEMA;
+use super::erasure::SCHEMA;
 use crate::conversion::Version;
 
 /// Which annotation the operator of Open Cluster Management writes its version to.

@@ -10,7 +10,6 @@ mod hazard;
 mod live;
 mod page;
 mod patch;
-mod pointer;
 mod probe;
 mod record;
 

@@ -28,7 +28,7 @@ use crate::{Condition, schemas};
     status = "AddOnPolicyStatus",
     derive = "PartialEq",
     derive = "Default",
-    doc = "AddOnPolicy is a rule of the gate that users write themselves, in the words of Kubernetes' admission policies.",
+    doc = "AddOnPolicy is an admission rule that users write, with the fields of Kubernetes' admission policies.",
     printcolumn(
         name = "Ready",
         type_ = "string",
@@ -50,36 +50,36 @@ use crate::{Condition, schemas};
 )]
 #[serde(default, rename_all = "camelCase", remote = "Self")]
 pub struct AddOnPolicySpec {
-    /// The objects and operations that the policy is about.
+    /// The objects and operations that the policy applies to.
     pub match_constraints: Option<MatchConstraints>,
 
-    /// Expressions that must all hold for the policy to be about an object.
+    /// Expressions that must all be true for the policy to apply to an object.
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"]))]
     pub match_conditions: Vec<MatchCondition>,
 
     /// Kind of the objects that are read as params by a binding of Kubernetes.
     pub param_kind: Option<ParamKind>,
 
-    /// The params themselves, where no other object holds them.
+    /// The params, when they are in no other object.
     #[schemars(schema_with = "schemas::any_object")]
     pub params: Option<Value>,
 
-    /// JSON schema that the params must fit.
+    /// JSON schema of the params.
     #[schemars(schema_with = "schemas::any_object")]
     pub params_schema: Option<Value>,
 
-    /// What the policy may ask about the fleet: addon, cluster, configs, placements, peers, now.
+    /// What the policy reads about the fleet: addon, cluster, configs, placements, peers, now.
     #[schemars(schema_with = "schemas::facts")]
     pub facts: Vec<String>,
 
-    /// Values with a name, worked out when they are first read: variables.name.
+    /// Named values, evaluated when they are first read: variables.name.
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"]))]
     pub variables: Vec<Variable>,
 
-    /// Expressions that must hold.
+    /// Expressions that must be true.
     pub validations: Vec<Validation>,
 
-    /// Values that must fit a JSON schema, such as the variables of a configuration.
+    /// Values that must be valid for a JSON schema, such as the variables of a configuration.
     pub schemas: Vec<SchemaCheck>,
 
     /// What is added to an object before it is checked.
@@ -89,22 +89,22 @@ pub struct AddOnPolicySpec {
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["key"]))]
     pub audit_annotations: Vec<AuditAnnotation>,
 
-    /// What an expression means that cannot be evaluated: Fail refuses (the default), Ignore lets pass.
+    /// What happens when an expression cannot be evaluated: Fail rejects the request (the default), Ignore admits it.
     #[schemars(extend("enum" = ["Fail", "Ignore"]))]
     pub failure_policy: String,
 
-    /// Kubernetes' word for mutations that are asked again; this gate's are the same every time.
+    /// Accepted for compatibility with Kubernetes; it has no effect, because the webhook evaluates mutations once.
     #[schemars(extend("enum" = ["Never", "IfNeeded"]))]
     pub reinvocation_policy: String,
 
-    /// What happens when an expression does not hold: Deny (the default), Warn, Audit.
+    /// What happens when an expression is false: Deny (the default), Warn, Audit.
     #[schemars(schema_with = "schemas::validation_actions")]
     pub validation_actions: Vec<String>,
 
     /// Narrows matchConstraints, as a binding of Kubernetes does.
     pub match_resources: Option<MatchResources>,
 
-    /// Objects that may break the policy for a while.
+    /// Objects that are exempt from the policy, each until a date.
     pub exceptions: Vec<PolicyException>,
 }
 
@@ -120,7 +120,7 @@ pub struct MatchCondition {
     #[schemars(length(min = 1))]
     pub name: String,
 
-    /// Expression (CEL) of a truth value.
+    /// CEL expression that evaluates to a boolean.
     #[schemars(length(min = 1))]
     pub expression: String,
 }
@@ -147,7 +147,7 @@ pub struct Variable {
     #[schemars(length(min = 1))]
     pub name: String,
 
-    /// Expression (CEL) of any value.
+    /// CEL expression of any type.
     #[schemars(length(min = 1))]
     pub expression: String,
 }
@@ -162,24 +162,24 @@ pub struct Validation {
     #[schemars(schema_with = "schemas::part_id")]
     pub id: String,
 
-    /// Expression (CEL) of a truth value.
+    /// CEL expression that evaluates to a boolean.
     #[schemars(length(min = 1))]
     pub expression: String,
 
-    /// What is said when it does not hold.
+    /// Message when the expression is false.
     pub message: String,
 
-    /// Expression (CEL) of a text that is said instead.
+    /// CEL expression of a message that replaces it.
     pub message_expression: String,
 
-    /// Class of the refusal; Invalid when absent.
+    /// Reason of the response; Invalid when absent.
     #[schemars(extend("enum" = ["Unauthorized", "Forbidden", "Invalid", "RequestEntityTooLarge"]))]
     pub reason: String,
 
-    /// The field that is wrong, such as spec.configs. It stands in the message, and an old fault there only warns.
+    /// The field that is wrong, such as spec.configs. The message begins with it, and an existing violation in it only warns.
     pub field_path: String,
 
-    /// What to do about it.
+    /// How to fix a violation.
     pub suggestion: String,
 }
 
@@ -193,7 +193,7 @@ pub struct SchemaCheck {
     #[schemars(schema_with = "schemas::part_id")]
     pub id: String,
 
-    /// Expression (CEL) of the value; nothing is checked when it is null.
+    /// CEL expression of the value; nothing is checked when it is null.
     #[schemars(length(min = 1))]
     pub expression: String,
 
@@ -212,10 +212,10 @@ pub struct SchemaCheck {
     #[schemars(schema_with = "schemas::any_object")]
     pub schema: Value,
 
-    /// Where the value stands in the object.
+    /// Path of the value in the object.
     pub field_path: String,
 
-    /// What to do about a fault.
+    /// How to fix a violation.
     pub suggestion: String,
 }
 
@@ -251,7 +251,7 @@ pub struct Mutation {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Patched {
-    /// Expression (CEL): a list of JSONPatch objects, or an Object.
+    /// CEL expression that evaluates to a list of JSONPatch objects, or to an Object.
     pub expression: String,
 }
 
@@ -265,12 +265,12 @@ pub struct AuditAnnotation {
     #[schemars(length(min = 1))]
     pub key: String,
 
-    /// Expression (CEL) of a text, or of null for none.
+    /// CEL expression that evaluates to a string, or to null for no annotation.
     #[schemars(length(min = 1))]
     pub value_expression: String,
 }
 
-/// Objects that may break the policy for a while.
+/// Objects that are exempt from the policy, each until a date.
 #[serde_with::apply(
     String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")],
     Vec => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")],
@@ -285,13 +285,13 @@ pub struct PolicyException {
     /// Namespaces of the objects; a star stands for any text. Every namespace when empty.
     pub namespaces: Vec<String>,
 
-    /// The validations that may be broken, by id; all of them when empty.
+    /// The validations that are skipped, by id; all of them when empty.
     pub validations: Vec<String>,
 
-    /// The last day (2027-01-31) or the end (2027-01-31T12:00:00Z); for ever when absent.
+    /// The last day (2027-01-31) or the end (2027-01-31T12:00:00Z); no end when absent.
     pub until: String,
 
-    /// Why, for people.
+    /// Why the exception exists.
     #[schemars(length(min = 1))]
     pub reason: String,
 }
@@ -304,17 +304,17 @@ pub struct PolicyException {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct AddOnPolicyStatus {
-    /// The metadata.generation that this status speaks about.
+    /// The metadata.generation that this status describes.
     pub observed_generation: Option<i64>,
 
-    /// Compiled tells whether this generation compiles, Ready whether it is in force.
+    /// Compiled: this generation compiles. Ready: it is enforced.
     #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "schemas::conditions")]
     pub conditions: Vec<Condition>,
 
-    /// The generation that is in force; an older one while the newest does not compile, absent when none is.
+    /// The generation that is enforced; an older one while the newest does not compile, absent when there is none.
     pub active_generation: Option<i64>,
 
-    /// What happens when an expression does not hold, defaults included: Deny, Warn, Audit, or two of them.
+    /// What happens when an expression is false, defaults included: Deny, Warn, Audit, or two of them.
     pub actions: String,
 }

@@ -183,7 +183,7 @@ pub struct Configuration {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ClusterManagementAddOnStatus {
-    /// The metadata.generation that this status speaks about.
+    /// The metadata.generation that this status describes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
 

@@ -99,7 +99,7 @@ absent_is_default!(ManagedClusterAddOnSpec);
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ManagedClusterAddOnStatus {
-    /// The metadata.generation that this status speaks about.
+    /// The metadata.generation that this status describes.
     pub observed_generation: Option<i64>,
 
     /// State of the add-on on this cluster.

@@ -31,7 +31,7 @@ pub struct MatchConstraints {
     /// Resources and operations, none of which may match.
     pub exclude_resource_rules: Vec<ResourceRule>,
 
-    /// Exact looks at the version as it is asked, Equivalent (the default) at every version of the resource.
+    /// Exact matches the requested version, Equivalent (the default) every version of the resource.
     #[schemars(extend("enum" = ["Exact", "Equivalent"]))]
     pub match_policy: String,
 }

@@ -61,7 +61,7 @@ pub struct ResourceIdentifier {
 #[serde(default, rename_all = "camelCase")]
 #[schemars(extend("required" = ["type"]))]
 pub struct FeedbackRule {
-    /// WellKnownStatus reports what is usual for the kind, JSONPaths what the paths find.
+    /// WellKnownStatus reports the defaults of the kind, JSONPaths the values of the paths.
     #[serde(
         rename = "type",
         deserialize_with = "null_is_default",
@@ -164,7 +164,7 @@ pub struct IgnoreFields {
     ]
 ))]
 pub struct ConditionRule {
-    /// WellKnownConditions takes what is usual for the kind, CEL evaluates the expressions.
+    /// WellKnownConditions uses the defaults of the kind, CEL evaluates the expressions.
     #[serde(
         rename = "type",
         deserialize_with = "null_is_default",
@@ -177,13 +177,13 @@ pub struct ConditionRule {
     /// Type of the condition.
     pub condition: String,
 
-    /// Expressions, all of which must hold.
+    /// Expressions; all must be true.
     #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     pub cel_expressions: Vec<String>,
 
     /// Message of the condition.
     pub message: String,
 
-    /// Expression that yields the message; it wins over message.
+    /// Expression that yields the message; it takes precedence over message.
     pub message_expression: String,
 }

@@ -38,7 +38,7 @@ pub struct ManifestWorkSpec {
     #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     pub manifest_configs: Vec<ManifestConfig>,
 
-    /// Whose permissions on the managed cluster are used.
+    /// The account on the managed cluster that applies the manifests.
     pub executor: Option<Executor>,
 }
 
@@ -100,7 +100,7 @@ pub struct OrphaningRule {
     pub name: String,
 }
 
-/// Whose permissions on the managed cluster are used.
+/// The account on the managed cluster that applies the manifests.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Executor {

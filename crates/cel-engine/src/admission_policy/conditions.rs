@@ -1,7 +1,10 @@
-//! Match conditions, of policies and of webhooks.
+//! Match conditions, of policies and of webhooks, and what they and other expressions see of a request.
 //!
 //! Decides what all of them together say: a false one beats any error, an error beats a true one. What an error then means is said by
 //! the failure policy, which is another's to read.
+
+use crate::Activation;
+use serde_json::Value;
 
 /// Tells whether all conditions hold, or all errors if none of them is false. What follows a false one is not asked.
 pub fn all_hold<E>(conditions: impl IntoIterator<Item = Result<bool, E>>) -> Result<bool, Vec<E>> {
@@ -14,6 +17,61 @@ pub fn all_hold<E>(conditions: impl IntoIterator<Item = Result<bool, E>>) -> Res
         }
     }
     if errors.is_empty() { Ok(true) } else { Err(errors) }
+}
+
+/// What is done to which object.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Target<'a> {
+    /// `CREATE`, `UPDATE`, `DELETE` or `CONNECT`.
+    pub operation: &'a str,
+    /// API group.
+    pub group: &'a str,
+    /// API version.
+    pub version: &'a str,
+    /// Plural name of the resource.
+    pub resource: &'a str,
+    /// Subresource; empty for the object itself.
+    pub subresource: &'a str,
+    /// Namespace; empty for cluster-scoped objects, namespaces among them.
+    pub namespace: &'a str,
+    /// Name of the object.
+    pub name: &'a str,
+}
+
+/// What stands for an object that is not there.
+pub static NULL: Value = Value::Null;
+
+/// What expressions see of a request.
+#[derive(Clone, Copy)]
+pub struct Variables<'v> {
+    /// `object`: as it would be stored.
+    pub object: &'v Value,
+    /// `oldObject`: as it is stored.
+    pub old_object: &'v Value,
+    /// `request`.
+    pub request: &'v Value,
+    /// `namespaceObject`, null for what is in no namespace. If it is not known, it is not bound: a namespace that is there must
+    /// not read as one without labels.
+    pub namespace: Option<&'v Value>,
+}
+
+impl<'v> Variables<'v> {
+    /// Binds them.
+    pub fn bind(&self, activation: &mut Activation<'_, 'v>) {
+        activation.bind("object", self.object);
+        activation.bind("oldObject", self.old_object);
+        activation.bind("request", self.request);
+        if let Some(namespace) = self.namespace {
+            activation.bind("namespaceObject", namespace);
+        }
+    }
+}
+
+impl std::fmt::Debug for Variables<'_> {
+    // Never the values: objects do not belong in logs.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Variables").finish_non_exhaustive()
+    }
 }
 
 #[cfg(test)]

@@ -9,8 +9,8 @@ use std::fmt;
 use kubernetes::labels::Selector;
 use serde_json::Value;
 
+use crate::admission_policy::conditions::Target;
 use crate::admission_policy::spec::{MatchPolicy, MatchResources, Rule, RuleScope};
-use crate::admission_policy::target::Target;
 
 /// The label that every namespace has: its name.
 pub const NAME_LABEL: &str = "kubernetes.io/metadata.name";

@@ -6,13 +6,9 @@
 mod conditions;
 mod matching;
 mod spec;
-mod target;
 mod validation;
-mod variables;
 
-pub use conditions::all_hold;
+pub use conditions::{NULL, Target, Variables, all_hold};
 pub use matching::{MatchAttributes, Matched, NAME_LABEL, Namespace, Versions, names_resource};
 pub use spec::{FailurePolicy, MatchPolicy, MatchResources, Rule, RuleScope};
-pub use target::Target;
 pub use validation::{Annotation, Evaluate, Validation, ValidationResult};
-pub use variables::{NULL, Variables};

@@ -6,7 +6,7 @@
 
 use super::charge::{CHARGE, COUNT, GOES_ON, GROWN, PAIRED, ROUNDS, SORTED, WEIGH};
 use crate::ast::{RESULT, at, call, each_part, ident, whole};
-use crate::names::NAMESPACES;
+use crate::names::{self, NAMESPACES};
 use crate::run::{BUDGET, PATTERN};
 use ::cel::common::ast::operators;
 use ::cel::common::ast::{CallExpr, ComprehensionExpr, Expr, IdedExpr, LiteralValue};
@@ -257,29 +257,17 @@ fn weigh(expr: &mut IdedExpr) {
 
 /// Tells whether a function returns a truth value or a number.
 fn is_small_result(function: &str) -> bool {
-    matches!(
-        function,
-        operators::LOGICAL_AND
-            | operators::LOGICAL_OR
-            | operators::LOGICAL_NOT
-            | operators::EQUALS
-            | operators::NOT_EQUALS
-            | operators::LESS
-            | operators::LESS_EQUALS
-            | operators::GREATER
-            | operators::GREATER_EQUALS
-            | operators::IN
-            | "startsWith"
-            | "endsWith"
-            | "contains"
-            | "size"
-            | "hasValue"
-            | "type"
-            | "@matches"
-            | "@indexOf"
-            | "@lastIndexOf"
-            | "@sets.contains"
-            | "@sets.intersects"
-            | "@sets.equivalent"
-    )
+    names::is_boolean(function)
+        || matches!(
+            function,
+            "size"
+                | "hasValue"
+                | "type"
+                | "@matches"
+                | "@indexOf"
+                | "@lastIndexOf"
+                | "@sets.contains"
+                | "@sets.intersects"
+                | "@sets.equivalent"
+        )
 }

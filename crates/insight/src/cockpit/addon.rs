@@ -7,8 +7,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 
 use super::approval::asked;
-use super::cluster::{ClusterState, ClusterView, since, state};
-use super::counts::Counts;
+use super::cluster::{ClusterState, ClusterView, Counts, since, state};
 use super::eta::of_addon;
 use super::health::{HealthState, RolloutHealth, Stated, SummaryConditions};
 use super::picture::{API_VERSION, Change, Content, Next, Phase, Picture, Target, Undone};
@@ -31,7 +30,7 @@ pub fn addon(store: &Store, name: &str, watch: &Stopwatch, now: Timestamp) -> Op
         return Some(unplanned(&view, &plan, now));
     };
     let waves = Waves::of(&outlook);
-    let mut clusters = clusters(&view, &outlook, (&waves, &plan));
+    let mut clusters = clusters(&view, &outlook, &waves, &plan);
     let waves = waves.counted(&outlook, &mut clusters);
     let counts = counted(&clusters);
     let paused = paused(&view, &outlook);
@@ -174,7 +173,7 @@ fn counted(clusters: &[ClusterView]) -> Counts {
     counts
 }
 
-fn clusters(view: &View<'_>, outlook: &Outlook, (waves, plan): (&Waves, &Plan)) -> Vec<ClusterView> {
+fn clusters(view: &View<'_>, outlook: &Outlook, waves: &Waves, plan: &Plan) -> Vec<ClusterView> {
     let waits = by_cluster(plan);
     let here = outlook.clusters.iter().map(|seen| {
         let (mut reason, mut message) = words(seen, waits.get(&*seen.cluster));

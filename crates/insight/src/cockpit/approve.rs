@@ -65,13 +65,13 @@ pub(super) fn approve(ask: Steer<'_>, wish: &Approve) -> Result<Writing, String>
         counted(waiting, "cluster"),
         groups.join(", ")
     );
-    let all = joined((known, ask.object), &meant);
+    let all = joined(known, ask.object, &meant);
     Ok(annotated(terms::APPROVED, &all).noting(Some(note)))
 }
 
 /// The approvals with the new ones first. What a group was approved of last stays, so that the way back to it needs no second approval; what
 /// was approved before that has gone by, and so has what was of a placement that the add-on no longer has.
-fn joined((known, object): (&str, &Value), meant: &[&AskedApproval]) -> String {
+fn joined(known: &str, object: &Value, meant: &[&AskedApproval]) -> String {
     let new = meant.iter().map(|one| Approval {
         place: one.placement.clone(),
         group: one.group.clone(),

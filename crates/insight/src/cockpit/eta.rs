@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::line::length;
-use super::pace::Pace;
+use super::stopwatch::Pace;
 use crate::forecast::{Ending, ending};
 use kubernetes::field::counted;
 use model::engine::{Group, Unit};

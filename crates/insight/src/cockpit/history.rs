@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::line::{Line, Tone, WHOLE, between, padded};
 use super::picture::{API_VERSION, Target};
 use super::steer::CHANGE_CAUSE;
-use store::terms;
+use store::{Undone, terms};
 
 /// The heading of events that agents of clusters can have written.
 const OF_CLUSTERS: &str =
@@ -22,7 +22,8 @@ const MOST_EVENTS: usize = 20;
 /// Returns the history of a rollout from its object and the events about it: of the controllers, and in namespaces of clusters.
 pub fn history(
     object: &Value,
-    (own, of_clusters): (&[Value], &[Value]),
+    own: &[Value],
+    of_clusters: &[Value],
     width: usize,
     now: Timestamp,
 ) -> Vec<Line> {
@@ -129,7 +130,7 @@ fn undone(progression: &Value) -> Option<Line> {
         .iter()
         .filter(|one| text(one, "/type") == terms::UNDONE && text(one, "/status") == "True");
     let said = said.next()?;
-    let why = text(said, "/message").split_once(": ").map_or("", |(_, why)| why);
+    let why = Undone::parts(text(said, "/message")).map_or("", |(_, why)| why);
     let since = text(said, "/lastTransitionTime");
     Some(Line::of(Tone::Bad, format!("  undone since {since}: ")).and(Tone::Plain, why))
 }

@@ -7,8 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::approval::AskedApproval;
-use super::cluster::ClusterView;
-use super::counts::Counts;
+use super::cluster::{ClusterView, Counts};
 use super::eta::Eta;
 use super::health::RolloutHealth;
 use super::wave::Wave;

@@ -8,9 +8,8 @@ use serde_json::{Value, json};
 
 use super::approve::{Approve, approve};
 use super::cluster::{ClusterState, ClusterView};
-use super::fields::field;
 use super::picture::{Phase, Picture, TargetKind};
-use super::undo::undo;
+use super::undo::{field, undo};
 use kubernetes::field::{counted, listed, nearest, quoted};
 use store::upgrade::marks;
 use store::{Store, promotion, terms};

@@ -3,14 +3,11 @@
 //! Decides what counts as seen: a cluster on its way in one picture and successful in a later one. Of one that was successful
 //! before, it is not known how long it took: the hub keeps one time for its start and its success.
 
+use super::cluster::ClusterState;
+use super::picture::Picture;
+use jiff::Timestamp;
 use std::collections::BTreeMap;
 use std::time::Duration;
-
-use jiff::Timestamp;
-
-use super::cluster::ClusterState;
-use super::pace::Pace;
-use super::picture::Picture;
 
 /// Watches one rollout.
 #[derive(Clone, Debug, Default)]
@@ -58,4 +55,13 @@ impl Stopwatch {
             each: each.unwrap_or_default(),
         }
     }
+}
+
+/// How long a cluster takes, and how many were seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pace {
+    /// How many were seen from the beginning of their way to its end.
+    pub observed: usize,
+    /// The mean of those.
+    pub each: Duration,
 }

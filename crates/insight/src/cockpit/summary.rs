@@ -4,7 +4,7 @@
 
 use jiff::Timestamp;
 
-use super::counts::Counts;
+use super::cluster::Counts;
 use super::health::RolloutHealth;
 use super::line::between;
 use super::picture::{Phase, Picture};

@@ -7,8 +7,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 
 use super::approval::AskedApproval;
-use super::cluster::{ClusterState, ClusterView};
-use super::counts::Counts;
+use super::cluster::{ClusterState, ClusterView, Counts};
 use super::health::{HealthState, is_done_unwell};
 use super::line::{Line, Tone, WHOLE, between, length, padded};
 use super::picture::{Change, Content, Phase, Picture};
@@ -69,11 +68,11 @@ pub fn status(picture: &Picture, width: usize, now: Timestamp) -> Vec<Line> {
         }
         let next = picture.waves.get(at.saturating_add(1));
         let is_last = next.is_none_or(|next| next.placement != wave.placement);
-        put_wave(&mut page, (picture, at, wave), is_last, (width, now));
+        put_wave(&mut page, picture, at, wave, is_last, width, now);
     }
     if picture.waves.is_empty() {
         let own: Vec<&ClusterView> = picture.clusters.iter().collect();
-        put_clusters(&mut page, &own, "", (width, now));
+        put_clusters(&mut page, &own, "", width, now);
     }
     page.into_iter().map(|line| line.cut(width)).collect()
 }
@@ -228,9 +227,12 @@ fn content(one: &Content, other: Option<&Content>) -> String {
 
 fn put_wave(
     page: &mut Vec<Line>,
-    (picture, at, wave): (&Picture, usize, &Wave),
+    picture: &Picture,
+    at: usize,
+    wave: &Wave,
     is_last: bool,
-    (width, now): (usize, Timestamp),
+    width: usize,
+    now: Timestamp,
 ) {
     let names = picture.waves.iter().map(|wave| wave.name.chars().count());
     let widest = if width == WHOLE { usize::MAX } else { WIDEST_NAME };
@@ -261,7 +263,7 @@ fn put_wave(
         .iter()
         .filter(|cluster| cluster.wave == at)
         .collect();
-    put_clusters(page, &own, trunk, (width, now));
+    put_clusters(page, &own, trunk, width, now);
 }
 
 /// What holds for a whole wave.
@@ -322,7 +324,7 @@ fn bar(line: Line, counts: &Counts, width: usize) -> Line {
 }
 
 /// Clusters that do the same for the same reason stand together.
-fn put_clusters(page: &mut Vec<Line>, own: &[&ClusterView], trunk: &str, (width, now): (usize, Timestamp)) {
+fn put_clusters(page: &mut Vec<Line>, own: &[&ClusterView], trunk: &str, width: usize, now: Timestamp) {
     let mut states: BTreeMap<ClusterState, Vec<&ClusterView>> = BTreeMap::new();
     for cluster in own {
         states.entry(cluster.state).or_default().push(cluster);

@@ -3,13 +3,11 @@
 //! Decides where the reference stands, which objects get content back that was kept of them, and when there is no way back: an object that
 //! was edited or deleted, and of whose content nothing was kept.
 
-use serde_json::{Map, Value, json};
-
 use super::applied::applied;
-use super::fields::{entries, field, fields};
 use super::picture::{Change, Content};
 use super::steer::{Steer, Writing};
 use kubernetes::field::quoted;
+use serde_json::{Map, Value, json};
 use store::{ConfigRef, ConfigState, ConfigType, View};
 
 /// Returns what puts an add-on back, or why nothing does.
@@ -28,7 +26,7 @@ pub(super) fn undo(ask: Steer<'_>) -> Result<Writing, String> {
     let mut says = Vec::new();
     let mut restores = Vec::new();
     for (change, from) in &edited {
-        restore(&view, change, from, (&mut restores, &mut says));
+        restore(&view, change, from, &mut restores, &mut says);
     }
     if back.is_empty() && restores.is_empty() {
         return Err(nothing(&view, &edited, unknown));
@@ -37,7 +35,7 @@ pub(super) fn undo(ask: Steer<'_>) -> Result<Writing, String> {
     let mut notes = Vec::new();
     for (change, from) in back {
         match exists(&view, change, from) {
-            Err(_) if restore(&view, change, from, (&mut restores, &mut says)) => {}
+            Err(_) if restore(&view, change, from, &mut restores, &mut says) => {}
             found => notes.extend(found?),
         }
         let place = place_of(ask, change, from)?;
@@ -102,7 +100,8 @@ fn restore(
     view: &View<'_>,
     change: &Change,
     from: &Content,
-    (restores, says): (&mut Vec<Value>, &mut Vec<String>),
+    restores: &mut Vec<Value>,
+    says: &mut Vec<String>,
 ) -> bool {
     let config = reference(&change.what, &from.object);
     let Some((place, kept, content)) = view.kept_content(&config, &from.hash.as_str().into()) else {
@@ -374,4 +373,29 @@ impl RefPlace {
             }
         }
     }
+}
+
+/// Returns the field at a path.
+pub(super) fn field<'v>(object: &'v mut Value, path: &[&str]) -> &'v mut Value {
+    let mut value = object;
+    for name in path {
+        value = fields(value).entry(*name).or_insert(Value::Null);
+    }
+    value
+}
+
+/// Returns the fields of an object.
+pub(super) fn fields(value: &mut Value) -> &mut Map<String, Value> {
+    if !value.is_object() {
+        *value = Value::Object(Map::new());
+    }
+    value.as_object_mut().expect("it was made an object")
+}
+
+/// Returns the entries of a list.
+pub(super) fn entries(value: &mut Value) -> &mut Vec<Value> {
+    if !value.is_array() {
+        *value = Value::Array(Vec::new());
+    }
+    value.as_array_mut().expect("it was made a list")
 }

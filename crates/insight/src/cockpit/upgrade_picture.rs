@@ -4,8 +4,7 @@
 
 use jiff::Timestamp;
 
-use super::cluster::{ClusterState, ClusterView};
-use super::counts::Counts;
+use super::cluster::{ClusterState, ClusterView, Counts};
 use super::eta::{Eta, told};
 use super::health::{RolloutHealth, Stated, SummaryConditions};
 use super::picture::{API_VERSION, Change, Content, Next, Phase, Picture, Target};
@@ -39,7 +38,7 @@ pub fn upgrade(store: &Store, target: &Target, now: Timestamp) -> Option<Picture
     }
     let health = health(&view, &status.conditions, &clusters);
     let is_underway = outlook.iter().any(is_underway);
-    let phase = phase(&view, (&status.phase, &health), (&counts, is_underway));
+    let phase = phase(&view, &status.phase, &health, &counts, is_underway);
     let eta_unknown = eta_unknown(&clusters, phase);
     let holds = || plan.waits.iter().map(|wait| wait.on);
     let window = plan
@@ -172,11 +171,7 @@ fn state(seen: &ClusterOutlook) -> ClusterState {
 }
 
 /// From the word of `status.phase`.
-fn phase(
-    view: &View<'_>,
-    (word, health): (&str, &RolloutHealth),
-    (counts, is_underway): (&Counts, bool),
-) -> Phase {
+fn phase(view: &View<'_>, word: &str, health: &RolloutHealth, counts: &Counts, is_underway: bool) -> Phase {
     let is_moving = counts.moving > 0 || is_underway;
     // A placement that may still arrive is `Progressing`, unless a cluster is not well.
     let is_placement_missing = health.stalled && *health.reason == Reason::PlacementNotFound;

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::approval::WaveApproval;
-use super::counts::Counts;
+use super::cluster::Counts;
 
 /// How far a wave is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]

@@ -5,8 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::approval::{WaveApproval, of_stage};
-use super::cluster::{ClusterState, ClusterView};
-use super::counts::Counts;
+use super::cluster::{ClusterState, ClusterView, Counts};
 use super::wave::{Batches, Wave, WaveState};
 use model::Rest;
 use plan::{ClusterOutlook, GroupOutlook, Outlook, PlacementOutlook};

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::course::course;
-use super::take_over::{Fate, fate};
+use super::take_over::{Fates, fate};
 use super::world::World;
 use crate::offline::Hub;
 use api::names::labels;
@@ -32,7 +32,7 @@ pub struct Changes {
     /// Changes of what clusters are given, with the clusters.
     pub configs: BTreeMap<ConfigChange, BTreeSet<String>>,
     /// The works that would not stay as they are, by namespace and name.
-    pub works: BTreeMap<(String, String), Fate>,
+    pub works: Fates,
 }
 
 /// Returns what every add-on of a hub would change until nothing is left to do, sorted by name; `before` is the hub as it is, `after` the

@@ -2,15 +2,13 @@
 //!
 //! Decides layout; works that differ in the same field stand together, with one of them as the example.
 
-use std::collections::BTreeMap;
-
 use serde_json::{Value, json};
 
 use super::changes::{Changes, ConfigChange};
 use super::difference::Difference;
-use super::render::{line, named};
-use super::take_over::Fate;
-use super::take_over_text::shown;
+use super::render::named;
+use super::take_over_text::{shown, works, works_json};
+use crate::layout::line;
 use kubernetes::field::{Listing, counted};
 
 /// One row: whom a change concerns, what it is, and both sides.
@@ -58,38 +56,20 @@ pub(super) fn rows(changes: &Changes, listing: Listing) -> Vec<Row> {
             }
         });
     let mut rows: Vec<Row> = configs.collect();
-    let mut fields: BTreeMap<&str, (usize, &Difference)> = BTreeMap::new();
-    let (mut created, mut deleted) = (0_usize, 0_usize);
-    for fate in changes.works.values() {
-        match fate {
-            Fate::Created => created = created.saturating_add(1),
-            Fate::Deleted => deleted = deleted.saturating_add(1),
-            Fate::Written(differences) => {
-                // The hashes say what the rows above say.
-                for one in differences.iter().filter(|one| {
-                    !one.path.contains("onfigSpecHash") && !one.path.contains("config-spec-hash")
-                }) {
-                    let known = fields.entry(&one.path).or_insert((0, one));
-                    known.0 = known.0.saturating_add(1);
-                }
-            }
+    // The hashes say what the rows above say.
+    let is_hash =
+        |one: &Difference| one.path.contains("onfigSpecHash") || one.path.contains("config-spec-hash");
+    rows.extend(works(&changes.works, |one| !is_hash(one)).map(|change| {
+        let (old, new) = match change.sides {
+            None => (String::new(), String::new()),
+            Some((old, new)) => (shown(old, listing), shown(new, listing)),
+        };
+        Row {
+            who: counted(change.works, "work"),
+            what: change.what.to_owned(),
+            old,
+            new,
         }
-    }
-    for (count, what) in [(created, "new"), (deleted, "deleted")] {
-        if count > 0 {
-            rows.push(Row {
-                who: counted(count, "work"),
-                what: what.to_owned(),
-                old: String::new(),
-                new: String::new(),
-            });
-        }
-    }
-    rows.extend(fields.into_iter().map(|(path, (count, example))| Row {
-        who: counted(count, "work"),
-        what: path.to_owned(),
-        old: shown(example.old.as_ref(), listing),
-        new: shown(example.new.as_ref(), listing),
     }));
     rows
 }
@@ -101,11 +81,7 @@ pub fn changes_json(all: &[Changes]) -> Value {
             .configs
             .iter()
             .map(|(change, clusters)| json!({"old": change.old, "new": change.new, "clusters": clusters}));
-        let works = changes.works.iter().map(|((namespace, name), fate)| {
-            let (word, differences) = fate.parts();
-            json!({"namespace": namespace, "name": name, "fate": word, "differences": differences})
-        });
-        json!({"addon": changes.addon, "configs": configs.collect::<Vec<_>>(), "works": works.collect::<Vec<_>>()})
+        json!({"addon": changes.addon, "configs": configs.collect::<Vec<_>>(), "works": works_json(&changes.works)})
     });
     each.collect()
 }

@@ -7,6 +7,8 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 
+use serde::Serialize;
+
 use super::agents;
 use super::world::{Moves, World};
 use crate::offline::Hub;
@@ -22,9 +24,10 @@ const MOST_WRITES: usize = 16;
 const MOST_PAUSES: usize = 32;
 
 /// What happens at one time.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Wave {
     /// Seconds after the start.
+    #[serde(rename = "afterSeconds")]
     pub after: i64,
     /// Clusters that get the add-on.
     pub installed: Vec<String>,
@@ -34,8 +37,20 @@ pub struct Wave {
     pub removed: Vec<String>,
 }
 
+impl Wave {
+    /// Returns what happens to which clusters, as far as anything does.
+    pub(super) fn parts(&self) -> impl Iterator<Item = (&'static str, &Vec<String>)> {
+        let all = [
+            ("install", &self.installed),
+            ("move", &self.moved),
+            ("remove", &self.removed),
+        ];
+        all.into_iter().filter(|(_, clusters)| !clusters.is_empty())
+    }
+}
+
 /// What does not move, and why.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct HeldCluster {
     /// The cluster; none when the whole add-on is concerned.
     pub cluster: Option<String>,
@@ -46,7 +61,7 @@ pub struct HeldCluster {
 }
 
 /// What would happen to one add-on.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Forecast {
     /// The add-on.
     pub addon: String,
@@ -134,7 +149,7 @@ pub(super) fn course(world: &mut World<'_>, addon: &str, start: Timestamp) -> Fo
     Forecast {
         addon: addon.to_owned(),
         clusters,
-        held: held(world, addon, (&last, &waves)),
+        held: held(world, addon, &last, &waves),
         waves,
         cut,
     }
@@ -152,7 +167,7 @@ fn note(waves: &mut Vec<Wave>, mut wave: Wave) {
     }
 }
 
-fn held(world: &World<'_>, addon: &str, (plan, waves): (&Plan, &[Wave])) -> Vec<HeldCluster> {
+fn held(world: &World<'_>, addon: &str, plan: &Plan, waves: &[Wave]) -> Vec<HeldCluster> {
     let each = waves
         .iter()
         .flat_map(|wave| wave.installed.iter().chain(&wave.moved));

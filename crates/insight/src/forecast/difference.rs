@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use store::{Identity, plain_spec};
 
 /// One field that is different.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Difference {
     /// Where it stands.
     pub path: String,
@@ -46,7 +46,7 @@ pub(super) fn of_works(old: &Value, new: &Value) -> Vec<Difference> {
     ];
     for (pointer, what, name) in lists {
         let (old, new) = (taken(&mut old, pointer), taken(&mut new, pointer));
-        compare_items(what, (&old, &new), name, &mut all);
+        compare_items(what, &old, &new, name, &mut all);
     }
     compare("spec", Some(&old), Some(&new), &mut all);
     all
@@ -73,7 +73,7 @@ fn taken(spec: &mut Value, pointer: &str) -> Vec<Value> {
 }
 
 /// Compares items as a set; those of one name in their order.
-fn compare_items(what: &str, (old, new): (&[Value], &[Value]), name: Name, all: &mut Vec<Difference>) {
+fn compare_items(what: &str, old: &[Value], new: &[Value], name: Name, all: &mut Vec<Difference>) {
     let grouped = |items: &[Value]| {
         let mut grouped: BTreeMap<String, Vec<Value>> = BTreeMap::new();
         for item in items {

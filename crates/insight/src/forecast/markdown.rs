@@ -7,8 +7,8 @@ use std::fmt::Write as _;
 
 use super::changes::Changes;
 use super::changes_text::rows;
-use super::course::{Forecast, Wave};
-use super::render::{headline, length, named, reasons};
+use super::course::Forecast;
+use super::render::{headline, held, named, when};
 use super::upgrades::{UpgradeForecast, upgrades_text};
 use kubernetes::field::{Listing, counted, one_line};
 
@@ -67,28 +67,14 @@ fn one(out: &mut String, forecast: &Forecast, listing: Listing) {
         let mut before = None;
         for (number, wave) in (1..).zip(&forecast.waves) {
             let when = when(wave, before.replace(wave.after));
-            let Wave {
-                installed,
-                moved,
-                removed,
-                ..
-            } = wave;
-            for (word, clusters) in [("install", installed), ("move", moved), ("remove", removed)] {
-                if !clusters.is_empty() {
-                    let clusters = format!("{}: {}", clusters.len(), escaped(&named(clusters, listing)));
-                    put(out, &format!("| {number} | {when} | {word} | {clusters} |"));
-                }
+            for (word, clusters) in wave.parts() {
+                let clusters = format!("{}: {}", clusters.len(), escaped(&named(clusters, listing)));
+                put(out, &format!("| {number} | {when} | {word} | {clusters} |"));
             }
         }
         put(out, "");
     }
-    for ((moved, why), clusters) in reasons(&forecast.held) {
-        let word = if moved { "stops" } else { "held" };
-        let who = if clusters.is_empty() {
-            "the add-on".to_owned()
-        } else {
-            named(&clusters, listing)
-        };
+    for (word, who, why) in held(forecast, listing) {
         put(out, &format!("* {word}: {}: {}", escaped(&who), escaped(why)));
     }
     if forecast.cut {
@@ -99,16 +85,6 @@ fn one(out: &mut String, forecast: &Forecast, listing: Listing) {
     }
     if !forecast.held.is_empty() || forecast.cut {
         put(out, "");
-    }
-}
-
-fn when(wave: &Wave, before: Option<i64>) -> String {
-    if before == Some(wave.after) {
-        "then".to_owned()
-    } else if wave.after == 0 {
-        "at once".to_owned()
-    } else {
-        format!("after {}", length(wave.after))
     }
 }
 

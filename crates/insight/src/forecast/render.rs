@@ -3,12 +3,12 @@
 //! Decides layout; clusters that share a reason stand together.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use super::course::{Forecast, HeldCluster, Wave};
-use kubernetes::field::{Listing, counted, natural, one_line};
+use super::course::{Forecast, Wave};
+use crate::layout::{first_sorted, line};
+use kubernetes::field::{Listing, counted};
 
 /// The most clusters that are listed by name.
 const MOST_NAMED: usize = 12;
@@ -59,38 +59,13 @@ fn one(out: &mut String, forecast: &Forecast, listing: Listing) {
     line(out, &format!("{}: {what}", forecast.addon));
     let mut before = None;
     for (number, wave) in (1..).zip(&forecast.waves) {
-        let after = if before.replace(wave.after) == Some(wave.after) {
-            // As soon as the agents of the wave before have answered.
-            "then".to_owned()
-        } else if wave.after == 0 {
-            "at once".to_owned()
-        } else {
-            format!("after {}", length(wave.after))
-        };
-        for (word, clusters) in [
-            ("install", &wave.installed),
-            ("move", &wave.moved),
-            ("remove", &wave.removed),
-        ] {
-            if !clusters.is_empty() {
-                line(
-                    out,
-                    &format!(
-                        "  wave {number:<3} {after:12} {word:8} {}",
-                        named(clusters, listing)
-                    ),
-                );
-            }
+        let after = when(wave, before.replace(wave.after));
+        for (word, clusters) in wave.parts() {
+            let clusters = named(clusters, listing);
+            line(out, &format!("  wave {number:<3} {after:12} {word:8} {clusters}"));
         }
     }
-    for ((moved, why), clusters) in reasons(&forecast.held) {
-        // A cluster that a wave has moved stops on its way; it is not held.
-        let word = if moved { "stops" } else { "held" };
-        let who = if clusters.is_empty() {
-            "the add-on".to_owned()
-        } else {
-            named(&clusters, listing)
-        };
+    for (word, who, why) in held(forecast, listing) {
         line(out, &format!("  {word:8} {who}: {why}"));
     }
     if forecast.cut {
@@ -102,29 +77,39 @@ fn one(out: &mut String, forecast: &Forecast, listing: Listing) {
     line(out, "");
 }
 
-pub(super) fn reasons(held: &[HeldCluster]) -> BTreeMap<(bool, &str), Vec<String>> {
+/// What does not move: held, or stopped by the way; which clusters, or the add-on; and why.
+pub(super) fn held(forecast: &Forecast, listing: Listing) -> Vec<(&'static str, String, &str)> {
     let mut reasons: BTreeMap<(bool, &str), Vec<String>> = BTreeMap::new();
-    for held in held {
-        reasons
-            .entry((held.moved, &held.why))
-            .or_default()
-            .extend(held.cluster.clone());
+    for held in &forecast.held {
+        let clusters = reasons.entry((held.moved, &held.why)).or_default();
+        clusters.extend(held.cluster.clone());
     }
-    reasons
+    let each = reasons.into_iter().map(|((moved, why), clusters)| {
+        // A cluster that a wave has moved stops on its way; it is not held.
+        let word = if moved { "stops" } else { "held" };
+        let who = if clusters.is_empty() {
+            "the add-on".to_owned()
+        } else {
+            named(&clusters, listing)
+        };
+        (word, who, why)
+    });
+    each.collect()
+}
+
+/// When a wave begins; one at the time of the wave before begins as soon as the agents of that one have answered.
+pub(super) fn when(wave: &Wave, before: Option<i64>) -> String {
+    if before == Some(wave.after) {
+        "then".to_owned()
+    } else if wave.after == 0 {
+        "at once".to_owned()
+    } else {
+        format!("after {}", length(wave.after))
+    }
 }
 
 pub(super) fn named(clusters: &[String], listing: Listing) -> String {
-    let most = listing.most(MOST_NAMED);
-    let mut named: Vec<&str> = clusters.iter().map(String::as_str).collect();
-    named.sort_by(|one, other| natural(one, other));
-    named.truncate(most);
-    let more = clusters.len().saturating_sub(most);
-    let more = if more > 0 {
-        format!(" and {more} more")
-    } else {
-        String::new()
-    };
-    format!("{}{more}", named.join(" "))
+    first_sorted(clusters, listing.most(MOST_NAMED))
 }
 
 pub(super) fn length(seconds: i64) -> String {
@@ -135,28 +120,7 @@ pub(super) fn length(seconds: i64) -> String {
     shown.concat()
 }
 
-pub(super) fn line(out: &mut String, text: &str) {
-    writeln!(out, "{}", one_line(text).trim_end()).expect("writing to a string cannot fail");
-}
-
 /// Returns forecasts for programs.
 pub fn json(forecasts: &[Forecast], same: usize) -> Value {
-    let each = forecasts.iter().map(|forecast| {
-        let waves = forecast.waves.iter().map(|wave| {
-            json!({"afterSeconds": wave.after, "installed": wave.installed, "moved": wave.moved,
-                "removed": wave.removed})
-        });
-        let held = forecast
-            .held
-            .iter()
-            .map(|held| json!({"cluster": held.cluster, "moved": held.moved, "why": held.why}));
-        json!({
-            "addon": forecast.addon,
-            "clusters": forecast.clusters,
-            "waves": waves.collect::<Vec<_>>(),
-            "held": held.collect::<Vec<_>>(),
-            "cut": forecast.cut,
-        })
-    });
-    json!({"addons": each.collect::<Vec<_>>(), "withoutDifference": same})
+    json!({"addons": forecasts, "withoutDifference": same})
 }

@@ -29,6 +29,9 @@ pub enum Fate {
     Deleted,
 }
 
+/// What happens to works, by namespace and name.
+pub(super) type Fates = BTreeMap<(String, String), Fate>;
+
 /// What taking over one add-on would write.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct TakeOver {
@@ -37,7 +40,7 @@ pub struct TakeOver {
     /// How many works it has.
     pub works: usize,
     /// The works that would not stay as they are, by namespace and name.
-    pub changed: BTreeMap<(String, String), Fate>,
+    pub changed: Fates,
     /// How many objects of other kinds would be written.
     pub others: BTreeMap<&'static str, usize>,
     /// Clusters whose works are written because INSTALL_NAMESPACE has a value where OCM gives it none.

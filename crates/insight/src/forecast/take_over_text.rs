@@ -3,13 +3,13 @@
 //! Decides layout; works that differ in the same field stand together, with one of them as the example.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
 use super::difference::Difference;
-use super::take_over::{Fate, TakeOver};
-use kubernetes::field::{Listing, counted, one_line};
+use super::take_over::{Fate, Fates, TakeOver};
+use crate::layout::line;
+use kubernetes::field::{Listing, counted};
 
 /// The most letters of a value that are shown.
 const MOST_SHOWN: usize = 80;
@@ -35,34 +35,15 @@ fn tell(out: &mut String, told: &TakeOver, listing: Listing) {
         out,
         &format!("{}: {written} of {of} would be written", told.addon),
     );
-    let mut fields: BTreeMap<&str, (usize, &Difference)> = BTreeMap::new();
-    let (mut created, mut deleted) = (0_usize, 0_usize);
-    for fate in told.changed.values() {
-        match fate {
-            Fate::Created => created = created.saturating_add(1),
-            Fate::Deleted => deleted = deleted.saturating_add(1),
-            Fate::Written(differences) => {
-                for one in differences {
-                    let known = fields.entry(&one.path).or_insert((0, one));
-                    known.0 = known.0.saturating_add(1);
-                }
+    for Change { works, what, sides } in works(&told.changed, |_| true) {
+        let works = counted(works, "work");
+        match sides {
+            None => line(out, &format!("  {works} {what}")),
+            Some((old, new)) => {
+                let (old, new) = (shown(old, listing), shown(new, listing));
+                line(out, &format!("  {works}  {what}: {old} -> {new}"));
             }
         }
-    }
-    for (count, what) in [(created, "new"), (deleted, "deleted")] {
-        if count > 0 {
-            line(out, &format!("  {} {what}", counted(count, "work")));
-        }
-    }
-    for (path, (count, example)) in fields {
-        let (old, new) = (
-            shown(example.old.as_ref(), listing),
-            shown(example.new.as_ref(), listing),
-        );
-        line(
-            out,
-            &format!("  {}  {path}: {old} -> {new}", counted(count, "work")),
-        );
     }
     if !told.namespaces.is_empty() {
         let clusters = counted(told.namespaces.len(), "cluster");
@@ -96,6 +77,45 @@ fn reasons(unrendered: &BTreeMap<String, String>) -> BTreeMap<&str, Vec<&str>> {
     reasons
 }
 
+/// What happens to works: so many are new or deleted, and so many differ in a field, with both sides of the first of them.
+pub(super) struct Change<'c> {
+    pub(super) works: usize,
+    pub(super) what: &'c str,
+    pub(super) sides: Option<(Option<&'c Value>, Option<&'c Value>)>,
+}
+
+/// Returns what happens to works; of written ones, the fields that count.
+pub(super) fn works<'c>(
+    all: &'c Fates,
+    counts: impl Fn(&Difference) -> bool,
+) -> impl Iterator<Item = Change<'c>> {
+    let mut fields: BTreeMap<&str, (usize, &Difference)> = BTreeMap::new();
+    let (mut created, mut deleted) = (0_usize, 0_usize);
+    for fate in all.values() {
+        match fate {
+            Fate::Created => created = created.saturating_add(1),
+            Fate::Deleted => deleted = deleted.saturating_add(1),
+            Fate::Written(differences) => {
+                for one in differences.iter().filter(|one| counts(one)) {
+                    let known = fields.entry(&one.path).or_insert((0, one));
+                    known.0 = known.0.saturating_add(1);
+                }
+            }
+        }
+    }
+    let whole = [(created, "new"), (deleted, "deleted")].into_iter();
+    let whole = whole.filter(|(works, _)| *works > 0).map(|(works, what)| Change {
+        works,
+        what,
+        sides: None,
+    });
+    whole.chain(fields.into_iter().map(|(what, (works, example))| Change {
+        works,
+        what,
+        sides: Some((example.old.as_ref(), example.new.as_ref())),
+    }))
+}
+
 pub(super) fn shown(value: Option<&Value>, listing: Listing) -> String {
     let Some(value) = value else {
         return "absent".to_owned();
@@ -109,32 +129,22 @@ pub(super) fn shown(value: Option<&Value>, listing: Listing) -> String {
     }
 }
 
-fn line(out: &mut String, text: &str) {
-    writeln!(out, "{}", one_line(text).trim_end()).expect("writing to a string cannot fail");
-}
-
-impl Fate {
-    /// Returns the fate in a word, and the differences of a work that is written.
-    pub(super) fn parts(&self) -> (&'static str, Vec<Value>) {
-        let (word, differences): (_, &[Difference]) = match self {
-            Self::Created => ("created", &[]),
-            Self::Deleted => ("deleted", &[]),
-            Self::Written(differences) => ("written", differences),
+/// Returns what happens to works, for programs.
+pub(super) fn works_json(all: &Fates) -> Vec<Value> {
+    let each = all.iter().map(|((namespace, name), fate)| {
+        let (word, differences): (_, &[Difference]) = match fate {
+            Fate::Created => ("created", &[]),
+            Fate::Deleted => ("deleted", &[]),
+            Fate::Written(differences) => ("written", differences),
         };
-        let each = differences
-            .iter()
-            .map(|one| json!({"path": one.path, "old": one.old, "new": one.new}));
-        (word, each.collect())
-    }
+        json!({"namespace": namespace, "name": name, "fate": word, "differences": differences})
+    });
+    each.collect()
 }
 
 /// Returns what taking over would write, for programs.
 pub fn take_over_json(all: &[TakeOver]) -> Value {
     let addons = all.iter().map(|told| {
-        let works = told.changed.iter().map(|((namespace, name), fate)| {
-            let (word, differences) = fate.parts();
-            json!({"namespace": namespace, "name": name, "fate": word, "differences": differences})
-        });
         let unrendered = told
             .unrendered
             .iter()
@@ -143,7 +153,7 @@ pub fn take_over_json(all: &[TakeOver]) -> Value {
             "addon": told.addon,
             "works": told.works,
             "written": told.changed.len(),
-            "changed": works.collect::<Vec<_>>(),
+            "changed": works_json(&told.changed),
             "unrendered": unrendered.collect::<Vec<_>>(),
             "installNamespaceOfInstance": told.namespaces,
             "besideWorks": told.others,

@@ -5,7 +5,8 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::render::{length, line, named};
+use super::render::{length, named};
+use crate::layout::line;
 use crate::offline::Hub;
 use kubernetes::field::{Listing, counted};
 use plan::upgrade::Course;

@@ -48,12 +48,13 @@ impl Definition {
         });
         Some(Self::new(
             text("/spec/group")?,
-            (text("/spec/names/kind")?, text("/spec/names/plural")?),
+            text("/spec/names/kind")?,
+            text("/spec/names/plural")?,
             versions.collect(),
         ))
     }
 
-    fn new(group: String, (kind, plural): (String, String), versions: BTreeMap<String, Value>) -> Self {
+    fn new(group: String, kind: String, plural: String, versions: BTreeMap<String, Value>) -> Self {
         let compiled = versions.iter().filter_map(|(name, schema)| {
             // A schema that this program cannot read fills in nothing.
             Some((name.clone(), Arc::new(Schema::parse(schema).ok()?)))
@@ -79,7 +80,8 @@ impl Definition {
         let versions = written.get("versions")?.as_object()?.clone();
         Some(Self::new(
             text("group")?,
-            (text("kind")?, text("plural")?),
+            text("kind")?,
+            text("plural")?,
             versions.into_iter().collect(),
         ))
     }
@@ -150,7 +152,7 @@ impl Definitions {
     }
 
     /// Returns whether a resource is that of a kind; nothing where the definition is not known.
-    pub(super) fn is_plural(&self, (group, kind): (&str, &str), plural: &str) -> Option<bool> {
+    pub(super) fn is_plural(&self, group: &str, kind: &str, plural: &str) -> Option<bool> {
         let found = self.0.get(&(group.to_owned(), kind.to_owned()))?;
         Some(found.plural == plural)
     }

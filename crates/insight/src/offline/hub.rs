@@ -267,8 +267,7 @@ impl Hub {
             let keys: BTreeSet<ObjectKey> = here().map(|(key, _)| key.clone()).collect();
             // Which roles agents may have, and have, is not guessed: what was not listed is withheld, not absent.
             // Nor is it that no content is kept.
-            let is_unguessed = kind.is_hub_role() || kind.is_for_registration() || kind == Kind::KeptContent;
-            let unknown = is_unguessed && keys.is_empty() && !self.complete.contains(&kind);
+            let unknown = kind.is_never_guessed() && keys.is_empty() && !self.complete.contains(&kind);
             // One object after the other: the store keeps less than the tree that it is given.
             for (_, object) in here() {
                 let object = Value::clone(object);
@@ -329,7 +328,7 @@ impl Hub {
 fn is_meant(definitions: &Definitions, config: &ConfigRef, identity: &Identity) -> bool {
     let resource = &*config.of.resource;
     let is_of_kind = || {
-        let defined = definitions.is_plural((&identity.group, &identity.kind), resource);
+        let defined = definitions.is_plural(&identity.group, &identity.kind, resource);
         defined.unwrap_or_else(|| plurals(&identity.kind).iter().any(|plural| *plural == resource))
     };
     *identity.group == *config.of.group

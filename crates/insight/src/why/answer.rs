@@ -58,7 +58,7 @@ fn instead<'k>(name: &str, known: impl Iterator<Item = &'k str>) -> String {
 }
 
 /// One object on the way from the add-on to the cluster.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Link {
     /// The object to open: kind, namespace and name.
     pub object: String,

@@ -60,7 +60,7 @@ causes! {
         "Its annotation addon.open-cluster-management.io/lifecycle is neither absent nor addon-manager. Then the install strategy is \
          for the add-on's own manager to follow; it has not, or there is none, because the value is a slip.",
         "run the add-on's own manager, or let the hub manage the add-on";
-    NOBODY = "why/nobody-selected",
+    NOBODY = "why/no-clusters-selected",
         "No cluster has the add-on, and none is to get it.",
         "Nothing is selected: no placement has decided for a cluster, no label matches, or, with the install strategy Manual, \
          nobody has created a ManagedClusterAddOn. An add-on that is nowhere is not ready.",

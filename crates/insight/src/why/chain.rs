@@ -4,18 +4,18 @@
 //! stops nothing.
 
 use super::answer::{Cause, Chain, Grade, Link};
-use super::case::{Case, away};
 use super::causes;
+use super::conditions::PlannedCondition;
+use super::context::{Context, away};
 use super::links::{cluster_link, config_name};
-use super::said::Word;
-use super::turn::{deadline, under_way_since};
+use super::stage::{deadline, under_way_since};
 use super::{command, ending, wait, work};
 use api::names::conditions;
 use api::reason::Reason;
 use plan::{Wait, WaitOn};
 use store::{Condition, Instance, Status, Work};
 
-impl Case<'_> {
+impl Context<'_> {
     /// Returns the chain of one cluster.
     pub(super) fn chain(&self, cluster: &str) -> (Chain, Option<Cause>) {
         let mut links = vec![self.addon()];
@@ -86,7 +86,7 @@ impl Case<'_> {
                 return Some(failure);
             }
             if cause.grade != Grade::Meant {
-                mark(links, wait, &cause);
+                mark(links, wait);
                 self.works(cluster, links);
                 return Some(cause);
             }
@@ -107,8 +107,9 @@ impl Case<'_> {
 
     /// Returns what an administrator has to repair on a cluster that waits for its turn: that turn alone does not make it well.
     fn failure_behind(&self, wait: &Cause, instance: &Instance) -> Option<Cause> {
-        let words = self.said.words(instance);
-        let is_stalled = |word: &Word| word.kind == conditions::STALLED && word.status == Status::True;
+        let words = self.conditions.words(instance);
+        let is_stalled =
+            |word: &PlannedCondition| word.kind == conditions::STALLED && word.status == Status::True;
         if !matches!(wait.grade, Grade::Waits(_)) || !words.iter().any(is_stalled) {
             return None;
         }
@@ -140,7 +141,7 @@ impl Case<'_> {
         is_meant: bool,
         links: &mut Vec<Link>,
     ) -> Option<Cause> {
-        let words = self.said.words(instance);
+        let words = self.conditions.words(instance);
         let stalled = words
             .iter()
             .find(|word| word.kind == conditions::STALLED && word.status == Status::True);
@@ -158,7 +159,7 @@ impl Case<'_> {
         let is_late = stalled.is_some_and(|stalled| *stalled.reason == Reason::ProgressDeadlineExceeded);
         let Some(found) = found else {
             let meant = is_meant.then_some(conditions::CONFIGURED);
-            return self.said.wrong(instance, self.view.addon.managed, meant);
+            return self.conditions.wrong(instance, self.view.addon.managed, meant);
         };
         let is_silent = found.doc == causes::NOT_REPORTED || found.doc == causes::AGENT;
         if is_late {
@@ -191,7 +192,7 @@ impl Case<'_> {
             causes::RENDERING,
             format!("AddOnTemplate {}: {message}", template.config.name),
         )
-        .typing(command::get("addontemplate", ("", &template.config.name)))
+        .typing(command::get("addontemplate", "", &template.config.name))
     }
 
     fn without_instance(&self, cluster: &str, held: Option<&Wait>, links: &mut Vec<Link>) -> Cause {
@@ -210,24 +211,15 @@ impl Case<'_> {
 
     /// What holds an instance before its agent has anything to do.
     fn held(&self, instance: &Instance, wait: &Wait) -> Cause {
-        let WaitOn::Rollout(told) = &wait.on else {
+        let WaitOn::Rollout(turn) = &wait.on else {
             return self.cause_of(wait);
         };
-        let words = self.said.words(instance);
-        let configured = words.iter().find(|word| word.kind == conditions::CONFIGURED);
-        let (reason, message) =
-            configured.map_or(("", ""), |word| (word.reason.as_str(), word.message.as_str()));
-        let groups: Vec<String> = self
-            .seats
-            .of_cluster(&instance.cluster)
-            .iter()
-            .map(|seat| format!("{} {}", seat.placement, seat.group_text()))
-            .collect();
-        let key = [reason.to_owned(), format!("{message} {told}"), groups.join(" ")];
+        let groups = self.decided.of_cluster(&instance.cluster).to_vec();
+        let key = (turn.clone(), groups);
         if let Some(known) = self.turns.borrow().get(&key) {
             return known.clone();
         }
-        let cause = self.turn(instance, told);
+        let cause = self.turn(&instance.cluster, turn);
         self.turns.borrow_mut().insert(key, cause.clone());
         cause
     }
@@ -330,15 +322,11 @@ fn settle_stops(links: &mut [Link], cause: Option<&Cause>) {
 }
 
 /// A wait that is about an object stops the chain at that object.
-fn mark(links: &mut [Link], wait: &Wait, cause: &Cause) {
-    let text = format!("{wait} {}", cause.detail);
-    let named = |link: &Link| {
-        let name = link.object.split_once(' ').map_or("", |(_, name)| name);
-        name.contains('/') && text.contains(name)
-    };
+fn mark(links: &mut [Link], wait: &Wait) {
+    let object = wait::object(&wait.on);
     let position = links
         .iter()
-        .position(named)
+        .position(|link| object.as_deref() == Some(&*link.object))
         .unwrap_or_else(|| links.len().saturating_sub(1));
     if let Some(link) = links.get_mut(position) {
         link.stops = true;

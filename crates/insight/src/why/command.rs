@@ -20,7 +20,7 @@ pub(super) fn json_word(word: &str) -> String {
 }
 
 /// Returns the command that opens an object.
-pub(super) fn get(resource: &str, (namespace, name): (&str, &str)) -> String {
+pub(super) fn get(resource: &str, namespace: &str, name: &str) -> String {
     format!(
         "kubectl get {} {}{} -o yaml",
         quoted(resource),
@@ -30,7 +30,7 @@ pub(super) fn get(resource: &str, (namespace, name): (&str, &str)) -> String {
 }
 
 /// Returns the command that describes an object, its events included.
-pub(super) fn describe(resource: &str, (namespace, name): (&str, &str)) -> String {
+pub(super) fn describe(resource: &str, namespace: &str, name: &str) -> String {
     format!(
         "kubectl describe {} {}{}",
         quoted(resource),
@@ -60,14 +60,14 @@ pub(super) fn edit(addon: &str) -> String {
 /// Returns the command that gives an add-on to Tidegate where others are another manager's.
 pub(super) fn mark(addon: &str) -> String {
     format!(
-        "kubectl annotate clustermanagementaddon {} addon.open-cluster-management.io/lifecycle=tidegate --overwrite",
+        "kubectl annotate --field-manager=ops clustermanagementaddon {} addon.open-cluster-management.io/lifecycle=tidegate --overwrite",
         quoted(addon)
     )
 }
 
 pub(super) fn manage(addon: &str) -> String {
     format!(
-        "kubectl annotate clustermanagementaddon {} addon.open-cluster-management.io/lifecycle=addon-manager --overwrite",
+        "kubectl annotate --field-manager=ops clustermanagementaddon {} addon.open-cluster-management.io/lifecycle=addon-manager --overwrite",
         quoted(addon)
     )
 }
@@ -95,20 +95,18 @@ pub(super) fn of(cause: &Cause, addon: &str, cluster: Option<&str>) -> String {
     if let Some(command) = &cause.command {
         return command.clone();
     }
-    let hub = ("", addon);
     let Some(cluster) = cluster else {
         return if cause.doc == causes::VERSION {
             versions()
         } else {
-            describe("clustermanagementaddon", hub)
+            describe("clustermanagementaddon", "", addon)
         };
     };
-    let instance = (cluster, addon);
     match cause.doc.id {
         "why/install-strategy" | "why/rollout-strategy" | "why/rollout-approval-invalid" => edit(addon),
         "why/cluster-missing" => "kubectl get managedclusters".to_owned(),
         "why/cluster-leaving" | "why/cluster-unreachable" | "why/name-too-long" => {
-            describe("managedcluster", ("", cluster))
+            describe("managedcluster", "", cluster)
         }
         "why/cluster-namespace-missing" => format!("kubectl get namespace {}", quoted(cluster)),
         "why/cluster-not-accepted" => format!(
@@ -119,7 +117,7 @@ pub(super) fn of(cause: &Cause, addon: &str, cluster: Option<&str>) -> String {
             format!("kubectl get managedcluster {} --show-labels", quoted(cluster))
         }
         "why/work-missing" | "why/addon-deleting" | "why/removal-unconfirmed" => {
-            describe("clustermanagementaddon", hub)
+            describe("clustermanagementaddon", "", addon)
         }
         "why/unsupported-config" => format!(
             "kubectl edit managedclusteraddon {} -n {}",
@@ -133,11 +131,11 @@ pub(super) fn of(cause: &Cause, addon: &str, cluster: Option<&str>) -> String {
         ),
         "why/version-unknown" => versions(),
         "why/pre-delete-hook" => format!(
-            "kubectl annotate managedclusteraddon {} -n {} tidegate.io/skip-hooks=true",
+            "kubectl annotate --field-manager=ops managedclusteraddon {} -n {} tidegate.io/skip-hooks=true",
             quoted(addon),
             quoted(cluster)
         ),
-        _ => describe("managedclusteraddon", instance),
+        _ => describe("managedclusteraddon", cluster, addon),
     }
 }
 

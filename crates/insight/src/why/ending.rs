@@ -8,15 +8,15 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
 use super::answer::{Cause, Grade, Link};
-use super::case::{Case, away};
 use super::causes;
 use super::command::{self, quoted};
+use super::context::{Context, away};
 use api::names::{conditions, finalizers};
 use api::reason::Reason;
 use plan::{Wait, WaitOn};
 use store::{Instance, Kind, ObjectKey, TimeoutPolicy, Work, terms};
 
-impl Case<'_> {
+impl Context<'_> {
     /// Returns until when an end, or a first report, is waited for without fault: an agent may take this long to start.
     pub(super) fn patience(&self, deleted: Option<Timestamp>) -> Option<Timestamp> {
         let startup = SignedDuration::try_from(self.view.settings().startup).ok()?;
@@ -144,7 +144,7 @@ impl Case<'_> {
         all.sort_by_key(|work| work.meta.deleting);
         let work = *all.first()?;
         let name = format!("ManifestWork {}/{}", work.namespace, work.name);
-        let look = command::get("manifestwork", (&work.namespace, &work.name));
+        let look = command::get("manifestwork", &work.namespace, &work.name);
         if !work.meta.deleting {
             links.push(Link::new(name, "nobody has deleted it").stopping());
             let detail = "a work of the add-on is left, and nobody has deleted it";

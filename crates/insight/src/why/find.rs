@@ -8,9 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 
 use super::answer::{Answer, Cause, Chain, Grade, Group, Unknown};
-use super::case::Case;
-use super::said::PlannedConditions;
-use super::seats::Seats;
+use super::conditions::PlannedConditions;
+use super::context::Context;
+use super::placements::DecidedPlacements;
 use super::{command, wait};
 use crate::offline::Hub;
 use plan::{self, Action, Plan};
@@ -20,7 +20,8 @@ use store::{InstallStrategy, Kind, Settings, View};
 pub fn why(
     hub: &Hub,
     settings: Settings,
-    (addon, cluster): (&str, Option<&str>),
+    addon: &str,
+    cluster: Option<&str>,
     now: Timestamp,
 ) -> Result<Answer, Unknown> {
     let store = hub.store(settings);
@@ -28,13 +29,13 @@ pub fn why(
     let view = store.view(addon).filter(|view| is_there() || is_left(view));
     let view = view.ok_or_else(|| Unknown::addon(addon, store.addons().map(|name| &**name)))?;
     let plan = plan::addon(&view, now);
-    let said = PlannedConditions::of(&plan);
-    let case = Case {
+    let conditions = PlannedConditions::of(&plan);
+    let case = Context {
         hub,
         view,
         waits: &plan.waits,
-        said: &said,
-        seats: Seats::of(&view),
+        conditions: &conditions,
+        decided: DecidedPlacements::of(&view),
         going: going(&plan),
         now,
         stages: OnceCell::new(),
@@ -70,7 +71,7 @@ fn going(plan: &Plan) -> BTreeSet<String> {
     deleted.collect()
 }
 
-fn answer(case: &Case<'_>, asked: Option<&str>, now: Timestamp) -> Answer {
+fn answer(case: &Context<'_>, asked: Option<&str>, now: Timestamp) -> Answer {
     let concerned = concerned(case);
     let mut found = Tally::default();
     for cluster in &concerned {
@@ -173,7 +174,7 @@ struct Whole {
 }
 
 /// What holds the add-on as a whole; `nowhere` when no cluster has it or is to have it, `known` what clusters tell of themselves.
-fn whole(case: &Case<'_>, nowhere: bool, known: &BTreeSet<&str>) -> Vec<Whole> {
+fn whole(case: &Context<'_>, nowhere: bool, known: &BTreeSet<&str>) -> Vec<Whole> {
     let mut causes: Vec<(Cause, bool)> = Vec::new();
     if case.view.addon.meta.deleting {
         // What clusters hold, they tell themselves.
@@ -229,7 +230,7 @@ fn shared(detail: &str, cluster: &str) -> String {
     out
 }
 
-fn concerned(case: &Case<'_>) -> BTreeSet<String> {
+fn concerned(case: &Context<'_>) -> BTreeSet<String> {
     let view = &case.view;
     let having = view.instances().map(|instance| instance.cluster.to_string());
     let waiting = case
@@ -243,7 +244,7 @@ fn concerned(case: &Case<'_>) -> BTreeSet<String> {
         concerned.extend(view.all_works().map(|(cluster, _)| cluster.to_string()));
         return concerned;
     }
-    concerned.extend(case.seats.clusters().cloned());
+    concerned.extend(case.decided.clusters().cloned());
     if let InstallStrategy::Labels(Some(_)) = &view.addon.strategy {
         let names = view.clusters().map(|(name, _)| name.to_string());
         concerned.extend(names.filter(|name| case.selects(name)));

@@ -6,12 +6,12 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::answer::Link;
-use super::case::Case;
-use super::seats::{Seat, place};
-use super::stages::Stage;
-use super::turn::{deadline, mandatory_text, stage, under_way_since};
+use super::context::Context;
+use super::placements::{DecidedGroup, place};
+use super::stage::{Stage, deadline, stage, under_way_since};
+use super::turn::mandatory_text;
 use api::names::conditions;
-use model::{ConfigRollout, RolloutStrategy};
+use model::ConfigRollout;
 use store::{
     Cluster, ConfigRef, Fence, Instance, Kind, Lifecycle, ObjectKey, PlacementUse, Reference, Status, terms,
 };
@@ -19,7 +19,7 @@ use store::{
 /// How many letters of a hash are shown.
 const SHORT: usize = 8;
 
-impl Case<'_> {
+impl Context<'_> {
     pub(super) fn addon(&self) -> Link {
         let addon = self.view.addon;
         if addon.meta.uid.is_empty() && addon.meta.deleting {
@@ -92,17 +92,17 @@ impl Case<'_> {
 
     /// Returns the placement that the configuration of a cluster comes from.
     pub(super) fn home(&self, cluster: &str) -> Option<&PlacementUse> {
-        let seat = self.seats.home(cluster)?;
+        let seat = self.decided.home(cluster)?;
         self.view.addon.placements.get(seat.placement)
     }
 
     /// The placements that have decided for a cluster.
     pub(super) fn placement_links(&self, cluster: &str) -> Vec<Link> {
-        let seats = self.seats.of_cluster(cluster).iter();
+        let seats = self.decided.of_cluster(cluster).iter();
         seats.filter_map(|seat| self.placement(seat)).collect()
     }
 
-    fn placement(&self, seat: &Seat) -> Option<Link> {
+    fn placement(&self, seat: &DecidedGroup) -> Option<Link> {
         let used = self.view.addon.placements.get(seat.placement)?;
         let is_there = self.view.placement(&used.namespace, &used.name).is_some();
         let absent = if is_there { "" } else { "does not exist; " };
@@ -127,11 +127,7 @@ impl Case<'_> {
     fn strategy(&self, used: &PlacementUse) -> String {
         let groups = match &used.rollout {
             Err(why) => return format!("the rollout strategy has no meaning: {why}"),
-            Ok(RolloutStrategy::All(_)) => &[][..],
-            Ok(
-                RolloutStrategy::Progressive { groups, .. }
-                | RolloutStrategy::ProgressivePerGroup { groups, .. },
-            ) => groups,
+            Ok(strategy) => &strategy.mandatory,
         };
         let key = ObjectKey::new(Kind::AddOn, "", self.view.addon.name.clone());
         let uses = self
@@ -256,7 +252,7 @@ impl Case<'_> {
         } else {
             conditions::AVAILABLE
         };
-        let words = self.said.words(instance);
+        let words = self.conditions.words(instance);
         let word = words.into_iter().find(|word| word.kind == sums_up)?;
         word.since.filter(|_| (word.status == Status::True) == is_ready)
     }
@@ -280,7 +276,7 @@ impl Case<'_> {
         if said.is_empty() {
             said.push("no conditions yet".to_owned());
         }
-        let since = under_way_since(&self.said.words(instance));
+        let since = under_way_since(&self.conditions.words(instance));
         let end = since.and_then(|since| deadline(self.home(&instance.cluster)?, since));
         said.extend(end.map(|end| {
             let tense = if self.now < end { "ends" } else { "ended" };

@@ -4,22 +4,21 @@
 //! `plan::addon`, as the controllers ask it; what an agent has reported is read from its works. Reads nothing by itself.
 
 mod answer;
-mod approval;
-mod case;
 mod causes;
 mod chain;
 mod command;
+mod conditions;
+mod context;
 mod ending;
 mod find;
 mod links;
-mod nobody;
+mod not_installed;
+mod placements;
 mod render;
-mod said;
-mod seats;
-mod stages;
+mod stage;
 mod turn;
 mod upgrade_answer;
-mod upgrade_cures;
+mod upgrade_next_steps;
 mod upgrade_text;
 mod wait;
 mod work;

@@ -2,13 +2,12 @@
 //!
 //! Decides layout; both forms carry the same chain.
 
-use std::fmt::Write as _;
-
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::answer::{Answer, Chain, Grade, Group};
-use kubernetes::field::{Listing, counted, natural, one_line};
+use crate::layout::{first_sorted, line};
+use kubernetes::field::{Listing, counted};
 
 /// The most clusters that are listed by name.
 const MOST_NAMED: usize = 8;
@@ -163,17 +162,8 @@ fn put_group(out: &mut String, answer: &Answer, group: &Group, listing: Listing)
     };
     line(out, &format!("{who}: {state}{}", group.detail));
     if !group.clusters.is_empty() {
-        let mut named: Vec<&str> = group.clusters.iter().map(String::as_str).collect();
-        named.sort_by(|one, other| natural(one, other));
-        let most = listing.most(MOST_NAMED);
-        named.truncate(most);
-        let more = group.clusters.len().saturating_sub(most);
-        let more = if more > 0 {
-            format!(" and {more} more")
-        } else {
-            String::new()
-        };
-        line(out, &format!("  {}{more}", named.join(" ")));
+        let named = first_sorted(&group.clusters, listing.most(MOST_NAMED));
+        line(out, &format!("  {named}"));
     }
 }
 
@@ -198,10 +188,6 @@ fn put_links(out: &mut String, chain: &Chain) {
             &format!(" {number:>2} {:width$}  {}{stops}", link.object, link.says),
         );
     }
-}
-
-fn line(out: &mut String, text: &str) {
-    writeln!(out, "{}", one_line(text).trim_end()).expect("writing to a string cannot fail");
 }
 
 /// Writes a length of time in its two largest units.
@@ -259,10 +245,6 @@ fn until(grade: Option<Grade>) -> Option<String> {
 }
 
 fn chain(chain: &Chain) -> Value {
-    let links = chain
-        .links
-        .iter()
-        .map(|link| json!({"object": link.object, "says": link.says, "stops": link.stops}));
     json!({
         "cluster": chain.cluster,
         "ready": chain.is_ready(),
@@ -272,7 +254,7 @@ fn chain(chain: &Chain) -> Value {
         "code": chain.cause,
         "detail": chain.detail,
         "since": chain.since.map(|since| since.to_string()),
-        "links": links.collect::<Vec<_>>(),
+        "links": chain.links,
     })
 }
 

@@ -1,164 +1,72 @@
 //! Why a rollout holds a cluster back, with the clusters and groups that it waits for by name.
 //!
 //! Decides whom a cluster waits for, until when, and whether that is a fault: who waits for clusters that get on waits well; who waits for
-//! clusters that are at fault shares their fault. That it is held is decided by the plan, whose reason is read here, not made anew.
+//! clusters that are at fault shares their fault. That a cluster is held, and why, is decided by the plan.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use super::answer::{Cause, Grade};
-use super::case::Case;
 use super::causes;
 use super::command::{list_placements, quoted};
-use super::said::Word;
-use super::seats::{Seat, group_text, place};
-use super::stages::{Stage, Stages};
-use api::names::conditions as types;
-use api::reason::{Class, Reason};
-use model::engine::is_promoted;
+use super::context::Context;
+use super::placements::{DecidedGroup, group_text, place};
+use super::stage::Stage;
+use api::reason::Reason;
 use model::upgrade::WindowState;
-use model::{MandatoryGroup, Pace, ProgressDeadline, RolloutStrategy};
-use store::{InstallStrategy, Instance, PlacementUse, Reference, Status, terms};
+use model::{Approval, MandatoryGroup};
+use plan::{Turn, TurnSubject};
+use store::{InstallStrategy, PlacementUse, terms};
 
-/// Condition that tells since when an instance is assigned what it has.
-const ASSIGNED: &str = "Assigned";
 /// So many clusters are named.
 const NAMED: usize = 3;
 
-pub(super) fn stage(case: &Case<'_>, instance: &Instance) -> Stage {
-    let words = case.said.words(instance);
-    let find = |kind: &str| words.iter().find(|word| word.kind == kind);
-    let reason = |kind: &str| find(kind).map_or("", |word| word.reason.as_str());
-    if Reason::word_is(reason(types::CONFIGURED), Class::Turn) {
-        return Stage::Waiting;
-    }
-    if *reason(types::STALLED) == Reason::ProgressDeadlineExceeded
-        || Reason::word_is(reason(types::PROGRESSING), Class::Failed)
-    {
-        return Stage::Failed;
-    }
-    let runs = find(types::PROGRESSING).is_some_and(|word| word.status == Status::True);
-    if runs || !instance.references.iter().all(Reference::is_applied) {
-        return Stage::Going;
-    }
-    let soak = case
-        .home(&instance.cluster)
-        .and_then(pace)
-        .map(|pace| pace.soak.length())
-        .unwrap_or_default();
-    let promoted = case
-        .home(&instance.cluster)
-        .and_then(|home| case.view.addon.promoted.placement(&home.namespace, &home.name));
-    let end = find(ASSIGNED)
-        .filter(|word| *word.reason == Reason::ConfigurationsConfirmed)
-        .filter(|word| {
-            !word
-                .since
-                .is_some_and(|since| is_promoted(promoted, since, case.now))
-        })
-        .filter(|_| !soak.is_zero())
-        .and_then(|word| end(word.since?, soak));
-    match end {
-        Some(end) if case.now < end => Stage::Soaking(end),
-        Some(_) | None => Stage::Done,
-    }
-}
-
-/// Returns how patient the rollout of a placement is.
-pub(super) fn pace(used: &PlacementUse) -> Option<Pace> {
-    match used.rollout.as_ref().ok()? {
-        RolloutStrategy::All(pace)
-        | RolloutStrategy::Progressive { pace, .. }
-        | RolloutStrategy::ProgressivePerGroup { pace, .. } => Some(*pace),
-    }
-}
-
-/// Returns since when an instance is under way to what it is assigned; nothing when it is there, or the time is unknown.
-pub(super) fn under_way_since(words: &[Word]) -> Option<Timestamp> {
-    let assigned = words.iter().find(|word| word.kind == ASSIGNED)?;
-    assigned
-        .since
-        .filter(|_| *assigned.reason != Reason::ConfigurationsConfirmed)
-}
-
-/// Returns when a cluster that is under way since then counts as late.
-pub(super) fn deadline(used: &PlacementUse, since: Timestamp) -> Option<Timestamp> {
-    match pace(used)?.deadline {
-        ProgressDeadline::After(length) => end(since, length),
-        ProgressDeadline::None => None,
-    }
-}
-
-/// Times on the hub have whole seconds, rounded down: what began within one counts from its end.
-fn end(since: Timestamp, length: Duration) -> Option<Timestamp> {
-    let begin = since.checked_add(SignedDuration::from_secs(1)).ok()?;
-    begin.checked_add(length).ok()
-}
-
-impl Case<'_> {
-    /// How far each instance is.
-    pub(super) fn stages(&self) -> &Stages {
-        self.stages.get_or_init(|| {
-            let each = self.view.instances().map(|instance| {
-                let cluster = instance.cluster.to_string();
-                let stage = stage(self, instance);
-                (cluster, stage)
-            });
-            Stages::collect(each)
-        })
-    }
-
+impl Context<'_> {
     /// Returns why a cluster keeps what it has although something else is meant for it.
-    pub(super) fn turn(&self, instance: &Instance, told: &str) -> Cause {
-        let words = self.said.words(instance);
-        let configured = words
-            .iter()
-            .find(|word| word.kind == types::CONFIGURED && word.status != Status::True);
-        let Some(configured) = configured else {
-            return Cause::new(causes::TURN, told);
+    pub(super) fn turn(&self, cluster: &str, turn: &Turn) -> Cause {
+        let message = &*turn.message;
+        let used = match &turn.about {
+            TurnSubject::Placement(namespace, name) => Some(format!("{namespace}/{name}")),
+            TurnSubject::AddOn
+            | TurnSubject::Approval(_)
+            | TurnSubject::Dependency(_)
+            | TurnSubject::Config(_) => self.home(cluster).map(place),
         };
-        let used = self.concerned_placement(&instance.cluster, &configured.message);
-        match (Reason::of(&configured.reason), used) {
-            (Some(Reason::RolloutPaused), used) => self.paused(used.as_deref()),
-            (Some(Reason::TooManyFailures), Some(place)) => self.failures(&place),
-            (Some(Reason::WaitingForGroup), Some(place)) => self.group(&instance.cluster, &place, told),
-            (Some(Reason::WaitingForSlot), Some(place)) => self.slot(&place, told),
-            (Some(Reason::WaitingForApproval), _) => self.approval(&configured.message),
-            (Some(Reason::RolloutApprovalInvalid), _) => {
-                Cause::new(causes::APPROVAL_INVALID, &*configured.message)
+        match (turn.reason, used) {
+            (Reason::RolloutPaused, used) => self.paused(used.as_deref()),
+            (Reason::TooManyFailures, Some(place)) => self.failures(&place),
+            (Reason::WaitingForGroup, Some(place)) => self.group(cluster, &place, message),
+            (Reason::WaitingForSlot, Some(place)) => self.slot(&place, message),
+            (Reason::WaitingForApproval, _) => self.approval(turn),
+            (Reason::RolloutApprovalInvalid, _) => Cause::new(causes::APPROVAL_INVALID, message),
+            (Reason::WaitingForWindow, _) => self.window(message),
+            (Reason::RolloutWindowInvalid, _) => Cause::new(causes::WINDOW_INVALID, message),
+            (Reason::WaitingForDependency, _) => dependency(cluster, turn),
+            (Reason::DependencyCycle | Reason::DependencyNotFound, _) => {
+                Cause::new(causes::DEPENDENCY_LIST, message)
             }
-            (Some(Reason::WaitingForWindow), _) => self.window(told),
-            (Some(Reason::RolloutWindowInvalid), _) => {
-                Cause::new(causes::WINDOW_INVALID, &*configured.message)
-            }
-            (Some(Reason::WaitingForDependency), _) => dependency(&instance.cluster, told),
-            (Some(Reason::DependencyCycle | Reason::DependencyNotFound), _) => {
-                Cause::new(causes::DEPENDENCY_LIST, &*configured.message)
-            }
-            (Some(Reason::OutsideRollout), _) => self.outside(&configured.message),
-            (Some(Reason::UndoImpossible), _) => Cause::new(causes::NO_WAY_BACK, &*configured.message),
-            (Some(Reason::RolloutStrategyInvalid), _) => {
-                Cause::new(causes::ROLLOUT_STRATEGY, &*configured.message)
-            }
-            (Some(Reason::PlacementNotFound), _) => self.missing_placement(&configured.message),
-            (Some(Reason::PlacementNotDecided), _) => {
-                Cause::new(causes::PLACEMENT_UNDECIDED, &*configured.message)
-            }
-            (_, _) => Cause::new(causes::TURN, told),
+            (Reason::OutsideRollout, _) => self.outside(message),
+            (Reason::UndoImpossible, _) => Cause::new(causes::NO_WAY_BACK, message),
+            (Reason::RolloutStrategyInvalid, _) => Cause::new(causes::ROLLOUT_STRATEGY, message),
+            (Reason::PlacementNotFound, used) => self.missing_placement(used.as_deref(), message),
+            (Reason::PlacementNotDecided, _) => Cause::new(causes::PLACEMENT_UNDECIDED, message),
+            (_, _) => Cause::new(causes::TURN, message),
         }
     }
 
-    /// The placement over which the rollout goes that holds a cluster: the one that the message names, its own, or that of
-    /// `spec.configuration`.
-    fn concerned_placement(&self, cluster: &str, message: &str) -> Option<String> {
-        let home = self.home(cluster).map(place);
-        let named = |place: &String| message.contains(place.as_str());
-        home.clone()
-            .filter(named)
-            .or_else(|| self.rolling().filter(named))
-            .or(home)
+    /// Returns why a cluster waits for an approval: it is no fault, and only the approval ends it.
+    fn approval(&self, turn: &Turn) -> Cause {
+        let cause = Cause::new(causes::APPROVAL, &*turn.message).graded(Grade::Waits(None));
+        let addon = quoted(&self.view.addon.name);
+        let TurnSubject::Approval(Approval { place, group, hash }) = &turn.about else {
+            return cause.typing(format!("tidegate rollout approve {addon}"));
+        };
+        cause.typing(format!(
+            "tidegate rollout approve {addon} --placement {} --group {} --content {hash}",
+            quoted(place),
+            quoted(group),
+        ))
     }
 
     fn paused(&self, place: Option<&str>) -> Cause {
@@ -182,7 +90,7 @@ impl Case<'_> {
         Cause::new(causes::PAUSED, detail)
             .graded(Grade::Waits(None))
             .typing(format!(
-                "kubectl annotate clustermanagementaddon {addon} {change}"
+                "kubectl annotate --field-manager=ops clustermanagementaddon {addon} {change}"
             ))
     }
 
@@ -197,7 +105,7 @@ impl Case<'_> {
         let group_of = |cluster: &&str| {
             let seat = self.seat(cluster, place)?;
             let used = self.used(place)?;
-            is_mandatory(used, (seat.group, &seat.group_name)).then_some(seat)
+            is_mandatory(used, seat.group, &seat.group_name).then_some(seat)
         };
         let mandatory = failed.iter().filter_map(group_of).min_by_key(|seat| seat.group);
         if let Some(first) = mandatory {
@@ -230,17 +138,11 @@ impl Case<'_> {
     }
 
     /// A placement that does not exist: one of the install strategy, or that of `spec.configuration`.
-    fn missing_placement(&self, message: &str) -> Cause {
-        let is_named = |place: &str| {
-            let mut words = message.split([' ', ';', ',', ':']);
-            words.any(|word| word == place)
-        };
+    fn missing_placement(&self, place: Option<&str>, message: &str) -> Cause {
         let follows = self.view.addon.strategy == InstallStrategy::Placements;
-        let mut placements = self.view.addon.placements.iter().filter(|_| follows);
-        let missing = placements.find(|used| {
-            self.view.placement(&used.namespace, &used.name).is_none() && is_named(&place(used))
-        });
-        if let Some(used) = missing {
+        let used = place.filter(|_| follows).and_then(|place| self.used(place));
+        let is_missing = |used: &&PlacementUse| self.view.placement(&used.namespace, &used.name).is_none();
+        if let Some(used) = used.filter(is_missing) {
             let look = list_placements(&used.namespace);
             return Cause::new(causes::PLACEMENT_MISSING, message).typing(look);
         }
@@ -316,7 +218,7 @@ impl Case<'_> {
             return Cause::new(causes::TURN_OF_GROUP, told).graded(Grade::Waits(None));
         }
         let seats = open.iter().filter_map(|(cluster, _)| self.seat(cluster, place));
-        let groups: BTreeSet<String> = seats.map(Seat::group_text).collect();
+        let groups: BTreeSet<String> = seats.map(DecidedGroup::group_text).collect();
         let groups: Vec<String> = groups.into_iter().collect();
         let clusters: Vec<&str> = open.iter().map(|(cluster, _)| *cluster).collect();
         let soaking = open.iter().all(|(_, stage)| matches!(stage, Stage::Soaking(_)));
@@ -370,12 +272,13 @@ impl Case<'_> {
     }
 
     /// The groups of a placement that go before the one of a cluster.
-    fn groups_before(&self, place: &str, own: Option<&Seat>) -> BTreeSet<(u32, String)> {
+    fn groups_before(&self, place: &str, own: Option<&DecidedGroup>) -> BTreeSet<(u32, String)> {
         let Some((used, own)) = self.used(place).zip(own) else {
             return BTreeSet::new();
         };
-        let by_group = matches!(used.rollout, Ok(RolloutStrategy::ProgressivePerGroup { .. }));
-        let is_mandatory = |(index, name): &(u32, String)| is_mandatory(used, (*index, name));
+        let strategy = used.rollout.as_ref();
+        let by_group = strategy.is_ok_and(|strategy| strategy.kind.goes_by_group());
+        let is_mandatory = |(index, name): &(u32, String)| is_mandatory(used, *index, name);
         let own_group = (own.group, own.group_name.clone());
         let own_is_mandatory = is_mandatory(&own_group);
         let decisions = self.view.decisions(&used.namespace, &used.name);
@@ -415,11 +318,11 @@ impl Case<'_> {
         cause.typing(format!("tidegate why {addon} --cluster {}", quoted(cluster)))
     }
 
-    fn seat(&self, cluster: &str, place: &str) -> Option<&Seat> {
-        let seats = self.seats.of_cluster(cluster);
+    fn seat(&self, cluster: &str, place: &str) -> Option<&DecidedGroup> {
+        let seats = self.decided.of_cluster(cluster);
         seats.iter().find(|seat| {
             let used = self.view.addon.placements.get(seat.placement);
-            used.is_some_and(|used| super::seats::place(used) == place)
+            used.is_some_and(|used| super::placements::place(used) == place)
         })
     }
 
@@ -433,27 +336,27 @@ impl Case<'_> {
 }
 
 /// The first add-on that has to run on the cluster first is the one to ask about.
-fn dependency(cluster: &str, told: &str) -> Cause {
-    let cause = Cause::new(causes::DEPENDENCY, told).graded(Grade::Waits(None));
-    let listed = told.rsplit_once(": ").map_or(told, |(_, listed)| listed);
-    match listed.split([' ', ',']).next().filter(|name| !name.is_empty()) {
-        Some(first) => cause.typing(format!(
+fn dependency(cluster: &str, turn: &Turn) -> Cause {
+    let cause = Cause::new(causes::DEPENDENCY, &*turn.message).graded(Grade::Waits(None));
+    match &turn.about {
+        TurnSubject::Dependency(first) => cause.typing(format!(
             "tidegate why {} --cluster {}",
             quoted(first),
             quoted(cluster)
         )),
-        None => cause,
+        TurnSubject::AddOn
+        | TurnSubject::Placement(..)
+        | TurnSubject::Approval(_)
+        | TurnSubject::Config(_) => cause,
     }
 }
 
 /// Whether a decision group of a placement is one of those that go first.
-fn is_mandatory(used: &PlacementUse, (index, name): (u32, &str)) -> bool {
-    let groups = match &used.rollout {
-        Ok(
-            RolloutStrategy::Progressive { groups, .. } | RolloutStrategy::ProgressivePerGroup { groups, .. },
-        ) => groups.as_slice(),
-        Ok(RolloutStrategy::All(_)) | Err(_) => &[],
-    };
+fn is_mandatory(used: &PlacementUse, index: u32, name: &str) -> bool {
+    let groups = used
+        .rollout
+        .as_ref()
+        .map_or(&[][..], |strategy| &strategy.mandatory);
     groups.iter().any(|group| match group {
         MandatoryGroup::Named(wanted) => wanted == name,
         MandatoryGroup::At(wanted) => *wanted == index,

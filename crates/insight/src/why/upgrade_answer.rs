@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use super::upgrade_cures::{of_hold, of_reason};
+use super::upgrade_next_steps::{of_hold, of_reason};
 use crate::offline::Hub;
 use api::reason::{Act, NextStep, Reason};
 use kubernetes::field::nearest;
@@ -46,7 +46,7 @@ pub enum UpgradeUnknown {
 }
 
 /// An object on the way to a cluster, and what it says.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct UpgradeLink {
     /// The object.
     pub object: String,
@@ -99,7 +99,8 @@ impl UpgradeAnswer {
 pub fn why_upgrade(
     hub: &Hub,
     settings: Settings,
-    (name, cluster): (&str, Option<&str>),
+    name: &str,
+    cluster: Option<&str>,
     now: Timestamp,
 ) -> Result<UpgradeAnswer, UpgradeUnknown> {
     let store = hub.store(settings);
@@ -172,7 +173,8 @@ impl Case<'_> {
 
     fn group(
         &self,
-        (reason, detail): (&str, &str),
+        reason: &str,
+        detail: &str,
         (act, cure, command): NextStep,
         clusters: Vec<String>,
     ) -> UpgradeGroup {
@@ -234,7 +236,7 @@ impl Case<'_> {
         }
         let each = shared.into_iter();
         each.map(|((reason, detail), clusters)| {
-            self.group((&reason, &detail), of_reason(&reason, &detail), clusters)
+            self.group(&reason, &detail, of_reason(&reason, &detail), clusters)
         })
         .collect()
     }
@@ -246,7 +248,7 @@ impl Case<'_> {
             shared.entry(wait.on).or_default().push(wait.cluster.to_string());
         }
         let each = shared.into_iter();
-        each.map(|(hold, clusters)| self.group((hold.word(), hold.sentence()), of_hold(hold), clusters))
+        each.map(|(hold, clusters)| self.group(hold.word(), hold.sentence(), of_hold(hold), clusters))
             .collect()
     }
 
@@ -262,24 +264,18 @@ impl Case<'_> {
         };
         let look = "kubectl get managedclustersetbindings,placementdecisions -n {namespace}";
         let none = unselected
-            .map(|one| self.group((&one.reason, &one.message), (Act::Needed, cure, look), Vec::new()));
+            .map(|one| self.group(&one.reason, &one.message, (Act::Needed, cure, look), Vec::new()));
         let unwritten = self.view.unwritten.as_deref().map(|why| {
             let cure = (
                 Act::Needed,
                 "let Tidegate write the upgrade",
                 "kubectl get mcu {mcu} -n {namespace} -o yaml",
             );
-            self.group(("UpgradeRefused", why), cure, Vec::new())
+            self.group("UpgradeRefused", why, cure, Vec::new())
         });
-        let ready = status.conditions.iter().find(|one| one.type_ == "Ready");
-        let missing = ready.filter(|one| *one.reason == Reason::PlacementNotFound);
-        let missing = missing.map(|one| {
-            let message = one.message.split("; ").next().unwrap_or_default();
-            self.group(
-                (&one.reason, message),
-                of_reason(&one.reason, message),
-                Vec::new(),
-            )
+        let missing = self.plan.missing_placements.as_deref().map(|message| {
+            let reason = Reason::PlacementNotFound.as_str();
+            self.group(reason, message, of_reason(reason, message), Vec::new())
         });
         // A placement that does not exist explains why nothing is selected.
         let none = none.filter(|_| missing.is_none());

@@ -2,13 +2,12 @@
 //!
 //! Decides layout; both forms say the same.
 
-use std::fmt::Write as _;
-
 use serde_json::{Value, json};
 
 use super::upgrade_answer::{UpgradeAnswer, UpgradeGroup};
+use crate::layout::{first, line};
 use api::reason::Act;
-use kubernetes::field::{Listing, one_line};
+use kubernetes::field::Listing;
 
 /// The most clusters that are listed by name.
 const MOST_NAMED: usize = 8;
@@ -53,43 +52,25 @@ fn put(out: &mut String, group: &UpgradeGroup, listing: Listing) {
 }
 
 fn named(clusters: &[String], listing: Listing) -> String {
-    let most = listing.most(MOST_NAMED);
     if clusters.is_empty() {
         return "the upgrade".to_owned();
     }
-    let named: Vec<&str> = clusters.iter().take(most).map(String::as_str).collect();
-    match clusters.len().saturating_sub(most) {
-        0 => named.join(" "),
-        more => format!("{} and {more} more", named.join(" ")),
-    }
-}
-
-fn line(out: &mut String, text: &str) {
-    writeln!(out, "{}", one_line(text).trim_end()).expect("writing to a string cannot fail");
+    let clusters: Vec<&str> = clusters.iter().map(String::as_str).collect();
+    first(&clusters, listing.most(MOST_NAMED))
 }
 
 /// Returns an answer for programs.
 pub fn upgrade_json(answer: &UpgradeAnswer) -> Value {
     let groups = answer.groups.iter().map(|group| {
-        json!({
-            "reason": group.reason,
-            "detail": group.detail,
-            "act": group.act == Act::Needed,
-            "cure": group.cure,
-            "command": group.command,
-            "clusters": group.clusters,
-        })
+        json!({"reason": group.reason, "detail": group.detail, "act": group.act == Act::Needed, "cure": group.cure,
+            "command": group.command, "clusters": group.clusters})
     });
-    let links = answer
-        .links
-        .iter()
-        .map(|link| json!({"object": link.object, "says": link.says}));
     json!({
         "upgrade": answer.upgrade,
         "phase": answer.phase,
         "clusters": answer.clusters,
         "complete": answer.complete,
         "groups": groups.collect::<Vec<_>>(),
-        "links": links.collect::<Vec<_>>(),
+        "links": answer.links,
     })
 }

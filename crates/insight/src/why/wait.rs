@@ -5,7 +5,9 @@
 use super::answer::{Cause, Grade};
 use super::causes::{self, CauseDoc};
 use super::command::{describe, get, list_placements};
-use plan::{Wait, WaitOn};
+use super::links::config_name;
+use plan::{TurnSubject, Wait, WaitOn};
+use store::Kind;
 
 /// Returns the cause of a wait, without the cluster's name.
 pub(super) fn cause(wait: &Wait) -> Cause {
@@ -14,17 +16,45 @@ pub(super) fn cause(wait: &Wait) -> Cause {
     let command = if let WaitOn::Placement(namespace, _) = &wait.on {
         Some(list_placements(namespace))
     } else if let WaitOn::Decision(namespace, name) | WaitOn::MaySelect(namespace, name) = &wait.on {
-        Some(describe("placement", (namespace, name)))
+        Some(describe("placement", namespace, name))
     } else if let WaitOn::Config(config, _) | WaitOn::Content(config) = &wait.on {
-        let place = (&*config.namespace, &*config.name);
-        Some(get(&config.of.to_string(), place))
+        Some(get(&config.of.to_string(), &config.namespace, &config.name))
     } else if let WaitOn::Reason(object, _) = &wait.on {
-        let place = (&*object.namespace, &*object.name);
-        Some(get(object.kind.address().resource, place))
+        Some(get(
+            object.kind.address().resource,
+            &object.namespace,
+            &object.name,
+        ))
     } else {
         None
     };
     Cause { command, ..cause }
+}
+
+/// Returns the link of the chain that a wait is about.
+pub(super) fn object(on: &WaitOn) -> Option<String> {
+    let placement = |namespace: &str, name: &str| Some(format!("Placement {namespace}/{name}"));
+    if let WaitOn::Placement(namespace, name)
+    | WaitOn::Decision(namespace, name)
+    | WaitOn::MaySelect(namespace, name) = on
+    {
+        placement(namespace, name)
+    } else if let WaitOn::Config(config, _) | WaitOn::Content(config) = on {
+        Some(config_name(config))
+    } else if let WaitOn::Reason(object, _) = on {
+        (object.kind == Kind::Placement)
+            .then(|| placement(&object.namespace, &object.name))
+            .flatten()
+    } else if let WaitOn::Rollout(turn) = on {
+        match &turn.about {
+            TurnSubject::Placement(namespace, name) => placement(namespace, name),
+            TurnSubject::Approval(approval) => Some(format!("Placement {}", approval.place)),
+            TurnSubject::Config(config) => Some(config_name(config)),
+            TurnSubject::AddOn | TurnSubject::Dependency(_) => None,
+        }
+    } else {
+        None
+    }
 }
 
 /// Only what ends by itself is no fault.

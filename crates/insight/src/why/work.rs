@@ -44,7 +44,7 @@ pub(super) fn follow<'w>(
 }
 
 fn one(work: &Work) -> Option<Cause> {
-    let look = get("manifestwork", (&work.namespace, &work.name));
+    let look = get("manifestwork", &work.namespace, &work.name);
     let because = |doc, detail: String| Some(Cause::new(doc, detail).typing(look.clone()));
     if work.meta.deleting {
         return because(causes::WORK_MISSING, "the work is being deleted".to_owned());
@@ -71,7 +71,7 @@ fn one(work: &Work) -> Option<Cause> {
     if let Some(workload) = work.workloads.iter().find(|workload| is_short(workload)) {
         let name = workload_name(workload);
         let resource = workload.resource.strip_suffix('s').unwrap_or(&workload.resource);
-        let look = describe(resource, (&workload.namespace, &workload.name));
+        let look = describe(resource, &workload.namespace, &workload.name);
         return Some(
             Cause::new(causes::WORKLOAD, format!("{name} is not ready")).typing(format!(
                 "{look}   # with the kubeconfig of cluster {}",

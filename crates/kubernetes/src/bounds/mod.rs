@@ -4,12 +4,10 @@
 //! others wrote counts the values first, here, and builds nothing that has more than [`MOST_VALUES`].
 
 mod members;
-mod read;
 mod scan;
 mod size;
 
-pub use members::members;
-pub use read::{ReadError, read, too_many_values};
+pub use members::{ReadError, members, read, too_many_values};
 pub use scan::Bounds;
 pub use size::{Size, tree_size};
 

@@ -93,12 +93,7 @@ pub enum Step {
 
 /// Returns the next step for what is shown to callers who use `name`. `trusted` is how long every API server has had the
 /// authorities that are held; absent while one has not got them, or while that is not known.
-pub fn next(
-    holding: &Holding,
-    (name, lives): (&str, Lives),
-    trusted: Option<Duration>,
-    now: Timestamp,
-) -> Step {
+pub fn next(holding: &Holding, name: &str, lives: Lives, trusted: Option<Duration>, now: Timestamp) -> Step {
     let shown = good(&holding.shown, name, now);
     let waiting = good(&holding.next, name, now)
         .ok()

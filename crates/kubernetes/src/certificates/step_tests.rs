@@ -64,7 +64,7 @@ fn made(now: Timestamp) -> Made {
 }
 
 fn decide(data: &Data, trusted: Option<Duration>, now: Timestamp) -> Step {
-    next(&Holding::read(data), (NAME, lives()), trusted, now)
+    next(&Holding::read(data), NAME, lives(), trusted, now)
 }
 
 /// Takes one step; returns it.
@@ -229,7 +229,7 @@ fn other_names_and_an_end_are_reasons_of_their_own() {
     let data = resting(start());
     let holding = Holding::read(&data);
     assert_eq!(
-        next(&holding, ("other.example", lives()), LONG, start()),
+        next(&holding, "other.example", lives(), LONG, start()),
         Step::Prepare {
             because: Some(Flaw::OtherNames)
         }
@@ -263,7 +263,7 @@ fn a_clock_that_was_ahead_or_is_set_back_ends_with_a_certificate_that_holds() {
     let short = Lives::of(Duration::from_hours(24));
     let holding = Holding::read(&data);
     assert_eq!(
-        next(&holding, (NAME, short), LONG, after(1)),
+        next(&holding, NAME, short, LONG, after(1)),
         Step::Prepare { because: None }
     );
 }

@@ -68,18 +68,19 @@ impl Status {
     /// Returns the refusal of a new object with these faults, in their given order.
     pub fn invalid(identity: &Identity, violations: &[Violation]) -> Self {
         let message = message(identity, violations, ONE_LINE, listed);
-        Self::refusal((422, "Invalid"), message, identity, violations)
+        Self::refusal(422, "Invalid", message, identity, violations)
     }
 
     /// Returns the refusal of a change or deletion of an object that is stored, with these faults: no client takes it for a
     /// reason to delete the object.
     pub fn forbidden(identity: &Identity, violations: &[Violation]) -> Self {
         let message = with_joined_words(message(identity, violations, MESSAGE_LIMIT, bullets));
-        Self::refusal((403, "Forbidden"), message, identity, violations)
+        Self::refusal(403, "Forbidden", message, identity, violations)
     }
 
     fn refusal(
-        (code, reason): (u16, &'static str),
+        code: u16,
+        reason: &'static str,
         message: String,
         identity: &Identity,
         violations: &[Violation],

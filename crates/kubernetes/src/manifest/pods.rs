@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use crate::field::{Class, Fault, Path, Violation, nearest, quoted};
 use serde_json::Value;
 
-use super::aspect::{Aspect, Effort};
+use super::judge::{Aspect, Effort};
 
 const CONTAINERS: [&str; 2] = ["initContainers", "containers"];
 
@@ -43,7 +43,9 @@ pub(super) fn check(manifest: &Value, at: &Path, effort: Effort<'_>, found: &mut
         return;
     };
     let mut steps = workload.steps.iter();
-    let Some((spec, place)) = steps.try_fold((manifest, at.clone()), |here, step| inside(here, step)) else {
+    let Some((spec, place)) = steps.try_fold((manifest, at.clone()), |(value, path), step| {
+        inside(value, path, step)
+    }) else {
         return;
     };
     let mut tell = |fault: Fault, at: Path| found.push(fault.at(at, Aspect::Pod.rule()));
@@ -70,12 +72,12 @@ pub(super) fn check(manifest: &Value, at: &Path, effort: Effort<'_>, found: &mut
                     }
                 }
             }
-            mounts((container, &place), volumes.as_deref(), effort, &mut tell);
+            mounts(container, &place, volumes.as_deref(), effort, &mut tell);
         }
     }
 }
 
-fn inside<'a>((value, path): (&'a Value, Path), step: &'static str) -> Option<(&'a Value, Path)> {
+fn inside<'a>(value: &'a Value, path: Path, step: &'static str) -> Option<(&'a Value, Path)> {
     Some((value.get(step)?, path.key(step)))
 }
 
@@ -126,7 +128,8 @@ fn volumes<'a>(manifest: &'a Value, spec: &'a Value, effort: Effort<'_>) -> Opti
 }
 
 fn mounts(
-    (container, at): (&Value, &Path),
+    container: &Value,
+    at: &Path,
     volumes: Option<&[&str]>,
     effort: Effort<'_>,
     tell: &mut dyn FnMut(Fault, Path),

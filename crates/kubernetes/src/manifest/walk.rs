@@ -5,7 +5,7 @@
 use crate::field::{Class, Fault, Path, Violation, nearest};
 use serde_json::Value;
 
-use super::aspect::{Aspect, Effort};
+use super::judge::{Aspect, Effort};
 use super::schema::{Field, Fields, Type, fields_of};
 
 /// What is written by controllers, and thrown away when it is applied.
@@ -26,7 +26,8 @@ pub(super) fn check(
     manifest: &Value,
     root: &'static str,
     aspect: Aspect,
-    (at, effort): (&Path, Effort<'_>),
+    at: &Path,
+    effort: Effort<'_>,
     found: &mut Vec<Violation>,
 ) {
     let mut walk = Walk {
@@ -87,7 +88,7 @@ impl Walk<'_> {
         if self.aspect == Aspect::Required {
             for (name, _) in known
                 .iter()
-                .filter(|(name, field)| is_missing(definition, (name, field), object))
+                .filter(|(name, field)| is_missing(definition, name, field, object))
             {
                 let fault = Fault::bare(Class::Required, "the cluster refuses the object without it");
                 self.tell(fault, at.key(*name));
@@ -132,7 +133,7 @@ impl Walk<'_> {
     }
 }
 
-fn is_missing(definition: &str, (name, field): (&&str, &Field), object: &[(&String, &Value)]) -> bool {
+fn is_missing(definition: &str, name: &&str, field: &Field, object: &[(&String, &Value)]) -> bool {
     let is_there = || {
         object
             .iter()

@@ -3,11 +3,7 @@
 //! Decides spelling alone: quotes, numbers, the order of members. Never decides what is wrong with a value.
 
 mod json;
-mod number;
-mod quote;
 mod value;
 
 pub use json::json;
-pub use number::{float, number};
-pub use quote::quote;
-pub use value::{plain, syntax, type_name};
+pub use value::{float, number, plain, quote, syntax, type_name};

@@ -74,7 +74,7 @@ pub(super) fn apply<'f>(
                 } else {
                     Severity::Error
                 };
-                told(path, &comment, (rule, severity), message, hint)
+                told(path, &comment, rule, severity, message, hint)
             }));
         }
     }
@@ -119,7 +119,8 @@ fn fault(comment: &Comment<'_>, taken: usize, known: &BTreeSet<String>) -> Optio
 fn told(
     file: &str,
     comment: &Comment<'_>,
-    (rule, severity): (&str, Severity),
+    rule: &str,
+    severity: Severity,
     message: String,
     hint: Option<String>,
 ) -> Finding {

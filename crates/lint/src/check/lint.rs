@@ -15,6 +15,7 @@ use crate::report::{Checked, Finding, Report, Severity};
 use crate::source::Mark;
 use admission::POLICY_RESOURCES;
 use admission::policy::{Loaded, Origin, PolicyFault, PolicySet, Source, is_former, is_policy};
+use kubernetes::field::one_line;
 
 /// Rule of what is probably not meant in a policy.
 const LINT: &str = "policy/lint";
@@ -37,6 +38,26 @@ impl Lint {
     pub fn is_broken(&self) -> bool {
         self.report.count(Severity::Error) > 0
     }
+
+    /// Returns on one line how many policies compile, and which have a native form.
+    pub fn summary(&self) -> String {
+        let compile = match self.compile {
+            1 => "1 policy compiles".to_owned(),
+            count => format!("{count} policies compile"),
+        };
+        // A policy of Kubernetes' own kinds is native, and needs no other form.
+        let native = match (self.native.is_empty(), self.of_kubernetes) {
+            (true, 0) => "with a native form: none".to_owned(),
+            (true, count) if count == self.compile => "of a kind of Kubernetes".to_owned(),
+            (true, count) => format!("{count} of a kind of Kubernetes; others with a native form: none"),
+            (false, 0) => format!("with a native form: {}", one_line(&self.native.join(", "))),
+            (false, count) => format!(
+                "{count} of a kind of Kubernetes; others with a native form: {}",
+                one_line(&self.native.join(", "))
+            ),
+        };
+        format!("{compile}; {native}\n")
+    }
 }
 
 /// A policy or a binding: its file, kind and name, and whether it is in the former group.
@@ -54,7 +75,7 @@ pub fn lint(files: &[File], now: Option<Timestamp>) -> Lint {
     let definitions = definitions();
     let schemas =
         |group: &str, resource: &str| definitions.get(&(group.to_owned(), resource.to_owned())).cloned();
-    let (notes, native) = admission::policy::lint(&set, (&schemas, &POLICY_RESOURCES), now);
+    let (notes, native) = admission::policy::lint(&set, &schemas, &POLICY_RESOURCES, now);
 
     let mut report = Report {
         unreadable: library.unreadable(),

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::gather::{Item, spot};
 use super::run::subject;
 use crate::report::{Finding, Severity};
-use crate::source::{Aim, Mark, Span, letter, place};
+use crate::source::{Aim, Mark, Span, place, text_position};
 use admission::{PolicyTrouble, Rulebook, is_former, is_policy};
 use api::names::OWN_GROUP;
 use api::v1alpha1::{GROUP, VERSION};
@@ -116,7 +116,7 @@ impl Place {
                 lead: String::new(),
             };
         };
-        match letter(item.node, path, at, item.page.lines()) {
+        match text_position(item.node, path, at, item.page.lines()) {
             Some(span) => Self {
                 span,
                 lead: String::new(),

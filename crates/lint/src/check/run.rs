@@ -185,7 +185,7 @@ impl CheckRun<'_> {
         let subject = subject(&item.value);
         let whole = spot(item.page, beginning(item));
         let at = |violation: &Violation| spot(item.page, place(item.node, violation.path(), aim(violation)));
-        let additions = self.ask(&asked, (&subject, &at), report);
+        let additions = self.ask(&asked, &subject, &at, report);
         report.checked.push(Checked {
             spot: whole,
             subject,
@@ -201,7 +201,7 @@ impl CheckRun<'_> {
         let base = self.background.base.as_ref();
         let old = base.and_then(|base| base.objects.get(&Identity::of(&item.value)));
         let subject = subject(&item.value);
-        for (gravity, violation) in works::found(work, &item.value, old, (&self.knowledge, &self.rulebook)) {
+        for (gravity, violation) in works::found(work, &item.value, old, &self.knowledge, &self.rulebook) {
             let severity = match gravity {
                 Gravity::Refused => Severity::Error,
                 Gravity::Warned => Severity::Warning,
@@ -243,7 +243,7 @@ impl CheckRun<'_> {
                 file: "(deleted)".to_owned(),
                 ..Spot::default()
             };
-            self.ask(&asked, (&subject(object), &nowhere), report);
+            self.ask(&asked, &subject(object), &nowhere, report);
         }
     }
 
@@ -251,7 +251,8 @@ impl CheckRun<'_> {
     fn ask(
         &self,
         asked: &Question<'_>,
-        (subject, at): (&ObjectReference, &dyn Fn(&Violation) -> Spot),
+        subject: &ObjectReference,
+        at: &dyn Fn(&Violation) -> Spot,
         report: &mut Report,
     ) -> Vec<String> {
         let judgement = asked.judge(&self.knowledge, &self.rulebook);

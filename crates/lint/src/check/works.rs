@@ -52,7 +52,8 @@ pub(super) fn found(
     work: Work,
     object: &Value,
     old: Option<&Value>,
-    (knowledge, rulebook): (&Knowledge, &Rulebook),
+    knowledge: &Knowledge,
+    rulebook: &Rulebook,
 ) -> Vec<(Gravity, Violation)> {
     let prefix: &[&str] = match work {
         Work::One => &["spec", "workload", "manifests"],
@@ -63,13 +64,13 @@ pub(super) fn found(
     let mut all = Vec::new();
     if let Some(judgement) = judge(&asked, before.as_ref(), knowledge, rulebook) {
         let inside = ["spec", "agentSpec", "workload", "manifests"];
-        all.extend(told(&judgement, (&inside, prefix), OF_MANIFESTS));
+        all.extend(told(&judgement, &inside, prefix, OF_MANIFESTS));
     }
     let namespace = object.pointer("/metadata/namespace").and_then(Value::as_str);
     if let (Work::One, Some(namespace)) = (work, namespace) {
         let asked = instance(namespace);
         let judgement = judge(&asked, None, knowledge, rulebook);
-        let found = judgement.map(|found| told(&found, (&["metadata"], &["metadata"]), OF_PLACES));
+        let found = judgement.map(|found| told(&found, &["metadata"], &["metadata"], OF_PLACES));
         // Files alone say nothing about clusters.
         let found = found.into_iter().flatten();
         all.extend(found.filter(|(gravity, _)| *gravity != Gravity::Unknown));
@@ -79,11 +80,7 @@ pub(super) fn found(
         let asked = addon(object, placements);
         if let Some(judgement) = judge(&asked, None, knowledge, rulebook) {
             let inside = ["spec", "installStrategy", "placements"];
-            all.extend(told(
-                &judgement,
-                (&inside, &["spec", "placementRefs"]),
-                OF_ROLLOUTS,
-            ));
+            all.extend(told(&judgement, &inside, &["spec", "placementRefs"], OF_ROLLOUTS));
         }
     }
     all
@@ -138,7 +135,8 @@ fn addon(set: &Value, placements: &Value) -> Value {
 /// What of a judgement holds for works, where it stands in them.
 fn told(
     judgement: &Judgement,
-    (inside, outside): (&[&str], &[&str]),
+    inside: &[&str],
+    outside: &[&str],
     rules: &[&str],
 ) -> Vec<(Gravity, Violation)> {
     let refused = judgement.verdict.violations().iter();

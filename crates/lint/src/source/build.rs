@@ -78,7 +78,7 @@ impl<'t> Builder<'t> {
         let span = of(span);
         let taken = match event {
             Event::Alias(anchor) => self.alias(anchor, span),
-            Event::Scalar(text, style, anchor, tag) => self.scalar((&text, style), anchor, tag, span),
+            Event::Scalar(text, style, anchor, tag) => self.scalar(&text, style, anchor, tag, span),
             Event::SequenceStart(anchor, _) => self.begin(
                 Frame::List {
                     start: span.start,
@@ -123,7 +123,8 @@ impl<'t> Builder<'t> {
 
     fn scalar(
         &mut self,
-        (text, style): (&str, ScalarStyle),
+        text: &str,
+        style: ScalarStyle,
         anchor: usize,
         tag: Option<Cow<'_, Tag>>,
         span: Span,
@@ -241,7 +242,7 @@ impl<'t> Builder<'t> {
                 let start = entries.first().map_or(start, |first| first.key.start.min(start));
                 let end = close(&entries, |entry| entry.value.span.end, span);
                 for source in merged {
-                    merge((&mut entries, &mut names), source)?;
+                    merge(&mut entries, &mut names, source)?;
                 }
                 // Room for four entries is three times what most maps have.
                 entries.shrink_to_fit();
@@ -333,7 +334,7 @@ fn twice(entries: &[Entry], name: &str, at: Mark) -> Fault {
 }
 
 /// Adds the entries of a merged mapping that are not there yet.
-fn merge((entries, names): (&mut Vec<Entry>, &mut BTreeSet<String>), source: Node) -> Result<(), Fault> {
+fn merge(entries: &mut Vec<Entry>, names: &mut BTreeSet<String>, source: Node) -> Result<(), Fault> {
     let at = source.span.start;
     let sources = match source.content {
         Content::Map(found) => vec![found],

@@ -4,17 +4,15 @@
 //! comes in. Whatever the text is, the answer is bounded and nothing panics.
 
 mod build;
-mod letter;
 mod lines;
 mod node;
-mod object;
 mod parse;
 mod place;
 mod scalar;
+mod text_position;
 
-pub use letter::letter;
 pub use lines::Lines;
-pub use node::{Content, Entry, Mark, Node, Span};
-pub use object::{Object, objects};
+pub use node::{Content, Entry, Mark, Node, Object, Span, objects};
 pub use parse::{Fault, Reading, read, read_lines};
 pub use place::{Aim, place};
+pub use text_position::text_position;

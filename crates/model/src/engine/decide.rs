@@ -224,14 +224,15 @@ pub fn decide(
     paused: bool,
     now: Timestamp,
 ) -> Decision {
-    decide_beside(course, groups, (units, &BTreeMap::new()), paused, now)
+    decide_beside(course, groups, units, &BTreeMap::new(), paused, now)
 }
 
 /// Returns who may move now, beside units that are done: so many in each group, by its position.
 pub fn decide_beside(
     course: &Course,
     groups: &[Group<'_>],
-    (units, done): (&[Unit], &BTreeMap<usize, usize>),
+    units: &[Unit],
+    done: &BTreeMap<usize, usize>,
     paused: bool,
     now: Timestamp,
 ) -> Decision {

@@ -4,24 +4,23 @@
 
 use std::time::Duration;
 
-use crate::{Limit, Pace, ProgressDeadline, RolloutStrategy, Tolerance};
+use crate::{Limit, ProgressDeadline, RolloutStrategy, Tolerance};
 
 use super::decide::Course;
 
 /// Returns the course that a strategy asks for; `per_group` is the placement's own size of groups.
 pub fn course(strategy: &RolloutStrategy, per_group: Option<Limit>) -> Course {
-    match strategy {
-        RolloutStrategy::All(pace) => Course {
-            tolerance: stopping(pace.tolerance),
-            ..paced(pace)
+    let pace = &strategy.pace;
+    Course {
+        mandatory: strategy.mandatory.clone(),
+        rest: strategy.rest(per_group),
+        tolerance: strategy.kind.stops_after(pace.tolerance),
+        soak: pace.soak.length(),
+        deadline: match pace.deadline {
+            ProgressDeadline::None => None,
+            ProgressDeadline::After(length) => Some(length),
         },
-        RolloutStrategy::Progressive { pace, .. } | RolloutStrategy::ProgressivePerGroup { pace, .. } => {
-            Course {
-                mandatory: strategy.mandatory().to_vec(),
-                rest: strategy.rest(per_group),
-                ..paced(pace)
-            }
-        }
+        ..Course::at_once()
     }
 }
 
@@ -43,29 +42,12 @@ pub fn way_back(course: &Course) -> Course {
     }
 }
 
-fn paced(pace: &Pace) -> Course {
-    Course {
-        tolerance: Some(pace.tolerance),
-        soak: pace.soak.length(),
-        deadline: match pace.deadline {
-            ProgressDeadline::None => None,
-            ProgressDeadline::After(length) => Some(length),
-        },
-        ..Course::at_once()
-    }
-}
-
-/// Zero is what the API server fills in where the user gives no number; with type `All` that never stopped a rollout.
-fn stopping(tolerance: Tolerance) -> Option<Tolerance> {
-    (tolerance.of(100) > 0).then_some(tolerance)
-}
-
 #[cfg(test)]
 mod tests {
     use std::num::NonZeroU32;
 
     use super::*;
-    use crate::{Percent, Rest};
+    use crate::{Pace, Percent, Rest, RolloutKind, Scalar};
 
     fn clusters(count: u32) -> Limit {
         Limit::Clusters(NonZeroU32::new(count).expect("not zero"))
@@ -73,10 +55,10 @@ mod tests {
 
     #[test]
     fn without_max_concurrency_the_size_of_the_placements_groups_counts() {
-        let progressive = |limit| RolloutStrategy::Progressive {
-            groups: Vec::new(),
+        let progressive = |limit| RolloutStrategy {
+            kind: RolloutKind::parse(Some(Scalar::Text("Progressive"))).expect("a strategy"),
             limit,
-            pace: Pace::default(),
+            ..RolloutStrategy::default()
         };
         let rows = [
             (Some(clusters(2)), Some(clusters(5)), clusters(2)),
@@ -119,7 +101,11 @@ mod tests {
                 deadline: ProgressDeadline::After(Duration::from_secs(5)),
                 ..Pace::default()
             };
-            let course = course(&RolloutStrategy::All(pace), None);
+            let all = RolloutStrategy {
+                pace,
+                ..RolloutStrategy::default()
+            };
+            let course = course(&all, None);
             assert_eq!(course.tolerance, expected);
             assert_eq!(course.deadline, Some(Duration::from_secs(5)));
         }

@@ -1,11 +1,13 @@
 //! Every call that Tidegate sends to a hub, with the role that grants it.
 //!
-//! One table: what is read of a kind comes from its row in the store, the rest is listed here. The doctor asks about its rows,
-//! `manifests/rbac` grants its rows and nothing else, and the tests record what is really sent (`tests/hub/rights.rs`). A kind that is
+//! One table: what is read and written of a kind comes from its row in the store, the rest is listed here. The doctor asks about its
+//! rows, the roles of `manifests/rbac` are generated from them, and the tests record what is really sent (`tests/hub/rights.rs`). A kind that is
 //! watched has `get` beside `list` and `watch`: what a list no longer shows is read by its name before it counts as deleted.
 
 use crate::doctor::rights::Right;
-use store::{Address, Kind};
+use store::{Address, Kind, Read};
+
+pub use store::Sent;
 
 /// A role of `manifests/rbac`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -201,17 +203,6 @@ impl Role {
     }
 }
 
-/// When a call is sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sent {
-    /// In the usual course of things.
-    Always,
-    /// Only then.
-    When(&'static str),
-    /// Never by Tidegate: the API server asks for the right on behalf of another call.
-    Never(&'static str),
-}
-
 /// Calls of one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Call {
@@ -233,17 +224,15 @@ pub struct Call {
     pub sent: Sent,
 }
 
+/// A group and a resource.
+type Of = (&'static str, &'static str);
+
 impl Call {
-    const fn new(
-        role: Role,
-        (group, resource): (&'static str, &'static str),
-        verbs: &'static [&'static str],
-        purpose: &'static str,
-    ) -> Self {
+    const fn new(role: Role, of: Of, verbs: &'static [&'static str], purpose: &'static str) -> Self {
         Self {
             role,
-            group,
-            resource,
+            group: of.0,
+            resource: of.1,
             verbs,
             names: &[],
             purpose,
@@ -327,15 +316,12 @@ pub fn row(right: &Right) -> Option<&'static Call> {
     named.or_else(|| all.first().copied())
 }
 
-const CLUSTER: &str = "cluster.open-cluster-management.io";
 const ADDON: &str = "addon.open-cluster-management.io";
-const WORK: &str = "work.open-cluster-management.io";
 const OWN: &str = "tidegate.io";
 const RBAC: &str = "rbac.authorization.k8s.io";
 const CERTIFICATES: &str = "certificates.k8s.io";
 const LEASES: &str = "coordination.k8s.io";
 const DEFINITIONS: (&str, &str) = ("apiextensions.k8s.io", "customresourcedefinitions");
-const COPIES: (&str, &str) = ("apps", "controllerrevisions");
 const MUTATING: (&str, &str) = ("admissionregistration.k8s.io", "mutatingwebhookconfigurations");
 const VALIDATING: (&str, &str) = ("admissionregistration.k8s.io", "validatingwebhookconfigurations");
 
@@ -372,34 +358,54 @@ const REPORTS: &[&str] = &[
 ];
 const NOT_SERVED: &str = "a hub does not serve a kind that it may lack";
 
-/// A kind that is watched by a role: read by name only when a list has left something out.
-const fn watched(role: Role, of: (&'static str, &'static str)) -> [Call; 2] {
-    [
-        Call::new(role, of, SEE, WATCHED),
-        Call::new(role, of, GET, CONFIRMED).when(LEFT_OUT),
-    ]
-}
-
-/// Kinds that are watched by a role, by their rows in the store; those that are `confirmed` are always read by name as well.
-fn of_kinds(role: Role, kinds: impl Iterator<Item = Kind>, confirmed: impl Fn(Kind) -> bool) -> Vec<Call> {
+/// What a role reads of kinds, each once: two kinds of the store may be one on the API.
+fn reads(role: Role, kinds: impl Iterator<Item = Kind>, how: impl Fn(Kind) -> Read) -> Vec<Call> {
     let mut all: Vec<Call> = Vec::new();
     for kind in kinds {
         let Address { group, resource, .. } = kind.address();
-        // Two kinds of the store may be one on the API.
-        if all
-            .iter()
-            .any(|call| (call.group, call.resource) == (group, resource))
-        {
+        let is_known = |call: &Call| (call.group, call.resource) == (group, resource);
+        if how(kind) == Read::Not || all.iter().any(is_known) {
             continue;
         }
-        let calls = if confirmed(kind) {
-            read(role, (group, resource))
+        let is_configuration = Kind::of_config(group, resource) == Some(kind) && role != Role::Gate;
+        let purpose = if is_configuration {
+            "configurations"
         } else {
-            watched(role, (group, resource))
+            WATCHED
         };
+        let get = Call::new(role, (group, resource), GET, CONFIRMED);
+        let get = match how(kind) {
+            Read::ByName => get,
+            Read::Watched | Read::Not => get.when(if is_configuration { AUDITED } else { LEFT_OUT }),
+        };
+        let calls = [Call::new(role, (group, resource), SEE, purpose), get];
         all.extend(calls.map(|call| call.without(kind)));
     }
     all
+}
+
+/// What the controllers write of a kind.
+fn writes(role: Role, kind: Kind) -> impl Iterator<Item = Call> {
+    let Address { group, resource, .. } = kind.address();
+    kind.writes().iter().map(move |write| {
+        let of = match write.subresource {
+            "" => resource,
+            // The table is made once.
+            subresource => &*format!("{resource}/{subresource}").leak(),
+        };
+        let call = Call::new(role, (group, of), write.verbs, write.purpose).without(kind);
+        Call {
+            sent: write.sent,
+            ..call
+        }
+    })
+}
+
+/// What is written of a kind for agents, and read where a list has left out an object.
+fn grants(role: Role, kind: Kind) -> impl Iterator<Item = Call> {
+    let Address { group, resource, .. } = kind.address();
+    let get = Call::new(role, (group, resource), GET, "what agents may do on the hub");
+    writes(role, kind).chain([get.when(LEFT_OUT).without(kind)])
 }
 
 /// The definitions of kinds, and of policies, that a hub may begin to serve later.
@@ -416,19 +422,6 @@ fn awaited(kinds: impl Iterator<Item = Kind>) -> &'static [&'static str] {
     // The table is made once.
     let names: Vec<&str> = later.chain(policies).map(|name| &*name.leak()).collect();
     names.leak()
-}
-
-fn is_configuration(kind: Kind) -> bool {
-    let Address { group, resource, .. } = kind.address();
-    Kind::of_config(group, resource) == Some(kind)
-}
-
-/// A kind that is always read by name as well.
-const fn read(role: Role, of: (&'static str, &'static str)) -> [Call; 2] {
-    [
-        Call::new(role, of, SEE, WATCHED),
-        Call::new(role, of, GET, CONFIRMED),
-    ]
 }
 
 /// Every call.
@@ -448,9 +441,8 @@ pub static CALLS: std::sync::LazyLock<Vec<Call>> = std::sync::LazyLock::new(|| {
 
 fn of_the_gate() -> Vec<Call> {
     const OF: Role = Role::Gate;
-    let seldom = [Kind::Decision, Kind::Instance];
     let kinds = Kind::ALL.into_iter().filter(|kind| kind.is_for_admission());
-    let mut all = of_kinds(OF, kinds.clone(), |kind| !seldom.contains(&kind));
+    let mut all = reads(OF, kinds.clone(), Kind::read_by_gate);
     all.extend(of_policies(OF));
     all.extend([
         Call::new(OF, DEFINITIONS, SEE, "when the hub begins to serve a kind")
@@ -487,116 +479,26 @@ fn of_policies(role: Role) -> [Call; 3] {
     ]
 }
 
-#[expect(clippy::too_many_lines, reason = "a table: a row for each call")]
 fn of_the_controllers() -> Vec<Call> {
     const OF: Role = Role::Controllers;
-    const BLOCKED: &str = "asked for by the API server where an owner reference blocks a deletion";
-    let confirmed = [Kind::Cluster, Kind::Placement, Kind::Decision, Kind::AddOn];
-    let kinds = Kind::ALL
-        .into_iter()
-        .filter(|kind| !kind.is_for_registration() && !kind.is_hub_role() && !is_configuration(*kind));
-    let mut all = of_kinds(OF, kinds, |kind| confirmed.contains(&kind));
-    all.extend(of_configurations(OF));
+    let kinds = || {
+        let is_of_agents = |kind: &Kind| kind.is_for_registration() || kind.is_hub_role();
+        Kind::ALL.into_iter().filter(move |kind| !is_of_agents(kind))
+    };
+    let mut all = reads(OF, kinds(), Kind::read_by_controllers);
+    all.extend(kinds().flat_map(|kind| writes(OF, kind)));
     all.extend(of_policies(OF));
+    let status = |group| {
+        Call::new(
+            OF,
+            (group, "addonpolicies/status"),
+            PATCH,
+            "whether a policy compiles",
+        )
+    };
     all.extend([
-        Call::new(OF, COPIES, CREATE, "content that ran well")
-            .without(Kind::KeptContent)
-            .when("all clusters of a placement run a template add-on well"),
-        Call::new(OF, COPIES, &["delete"], "content that is no longer needed")
-            .without(Kind::KeptContent)
-            .when("an add-on has more than ten, or one was replaced"),
-        Call::new(
-            OF,
-            (CLUSTER, "managedclusters"),
-            PATCH,
-            "labels that name the add-ons of a cluster",
-        ),
-        Call::new(
-            OF,
-            (CLUSTER, "managedclustersupgrades"),
-            PATCH,
-            "finalizers of upgrades",
-        )
-        .without(Kind::Upgrade),
-        Call::new(
-            OF,
-            (CLUSTER, "managedclustersupgrades/status"),
-            PATCH,
-            "the status of upgrades",
-        )
-        .without(Kind::Upgrade),
-        Call::new(
-            OF,
-            (OWN, "addonpolicies/status"),
-            PATCH,
-            "whether a policy compiles",
-        ),
-        Call::new(
-            OF,
-            (ADDON, "addonpolicies/status"),
-            PATCH,
-            "whether a policy compiles",
-        )
-        .when(FORMER),
-        Call::new(
-            OF,
-            (ADDON, "clustermanagementaddons/status"),
-            PATCH,
-            "the status of add-ons",
-        ),
-        Call::new(
-            OF,
-            (ADDON, "managedclusteraddons/status"),
-            PATCH,
-            "the status on clusters",
-        ),
-        Call::new(
-            OF,
-            (ADDON, "clustermanagementaddons/finalizers"),
-            &["update"],
-            "owner references",
-        )
-        .never(BLOCKED),
-        Call::new(
-            OF,
-            (ADDON, "managedclusteraddons/finalizers"),
-            &["update"],
-            "owner references",
-        )
-        .never(BLOCKED),
-        Call::new(OF, (OWN, "addonrollouts"), CREATE, "the roll-up of an add-on"),
-        Call::new(
-            OF,
-            (OWN, "addonrollouts"),
-            &["patch", "delete"],
-            "the roll-up of an add-on",
-        )
-        .when("its owner was removed, or the add-on is not managed here any more"),
-        Call::new(
-            OF,
-            (OWN, "addonrollouts/status"),
-            PATCH,
-            "the roll-up of an add-on",
-        ),
-        Call::new(
-            OF,
-            (ADDON, "managedclusteraddons"),
-            &["create", "delete"],
-            "add-ons on clusters",
-        ),
-        Call::new(
-            OF,
-            (ADDON, "managedclusteraddons"),
-            PATCH,
-            "marks and owners of add-ons on clusters",
-        )
-        .when("a cluster is deselected, or marks or owners were changed by another client"),
-        Call::new(
-            OF,
-            (WORK, "manifestworks"),
-            &["create", "patch", "delete"],
-            "what agents apply",
-        ),
+        status(OWN),
+        status(ADDON).when(FORMER),
         Call::new(
             OF,
             (LEASES, "leases"),
@@ -604,30 +506,26 @@ fn of_the_controllers() -> Vec<Call> {
             "whether OCM's add-on manager is at work",
         )
         .named(&["manager-lock"]),
-        Call::new(OF, DEFINITIONS, SEE, "when the hub begins to serve a kind")
-            .named(awaited(Kind::ALL.into_iter()))
-            .lost(NO_DEFINITIONS)
-            .when(NOT_SERVED),
         Call::new(OF, DEFINITIONS, GET, "whether the hub's conversion erases fields")
             .named(CONVERTED)
             .lost(NO_ERASURE)
             .when("`tidegate serve` starts"),
-        Call::new(OF, MUTATING, SEE, "whether the webhooks are edited").lost(NO_WEBHOOKS),
-        Call::new(OF, VALIDATING, SEE, "whether the webhooks are edited").lost(NO_WEBHOOKS),
     ]);
+    all.extend(of_the_hub(OF));
     all
 }
 
-fn of_configurations(role: Role) -> Vec<Call> {
-    let kinds = Kind::ALL.into_iter().filter(|kind| is_configuration(*kind));
-    let each = kinds.flat_map(|kind| {
-        let of = (kind.address().group, kind.address().resource);
-        [
-            Call::new(role, of, SEE, "configurations"),
-            Call::new(role, of, GET, CONFIRMED).when(AUDITED),
-        ]
-    });
-    each.collect()
+/// What is watched of the hub itself.
+fn of_the_hub(role: Role) -> [Call; 3] {
+    const EDITED: &str = "whether the webhooks are edited";
+    [
+        Call::new(role, MUTATING, SEE, EDITED).lost(NO_WEBHOOKS),
+        Call::new(role, VALIDATING, SEE, EDITED).lost(NO_WEBHOOKS),
+        Call::new(role, DEFINITIONS, SEE, "when the hub begins to serve a kind")
+            .named(awaited(Kind::ALL.into_iter()))
+            .lost(NO_DEFINITIONS)
+            .when(NOT_SERVED),
+    ]
 }
 
 fn of_reports_and_events() -> Vec<Call> {
@@ -687,56 +585,35 @@ fn of_election() -> Vec<Call> {
 }
 
 fn of_registration() -> Vec<Call> {
-    const GRANTS: &str = "what agents may do on the hub";
-    const REPAIRED: &str = "labels, owners or rules were removed by another client";
     const HELD: &str = "asked for by the API server where a role is given or a request is approved";
     let of = Role::Registration;
     let signers = (CERTIFICATES, "signers");
     let kinds = Kind::ALL
         .into_iter()
         .filter(|kind| kind.is_for_registration() || kind.is_hub_role());
-    let mut all = of_kinds(of, kinds, |_| false);
+    let mut all = reads(of, kinds.clone(), Kind::read_by_controllers);
+    for kind in kinds.filter(|kind| !kind.writes().is_empty()) {
+        if kind.address().namespaced {
+            all.extend(grants(Role::Cluster, kind));
+        } else {
+            all.extend(writes(of, kind));
+        }
+    }
+    all.extend(grants(Role::Bindings, Kind::RoleBinding));
     all.extend([
-        Call::new(
-            of,
-            (CERTIFICATES, "certificatesigningrequests/approval"),
-            PATCH,
-            "certificates of agents",
-        )
-        .without(Kind::SigningRequest),
         Call::new(of, signers, &["approve"], "certificates of agents")
             .named(&["kubernetes.io/kube-apiserver-client"])
             .without(Kind::SigningRequest)
             .never(HELD),
-    ]);
-    let of = Role::Cluster;
-    let account = |verbs| Call::new(of, ("", "serviceaccounts"), verbs, GRANTS).without(Kind::ServiceAccount);
-    all.extend([
-        account(&["create", "delete"]),
-        account(PATCH).when(REPAIRED),
-        account(GET).when(LEFT_OUT),
         Call::new(
-            of,
-            ("", "serviceaccounts/token"),
-            &["create", "subscribe"],
-            "rules of the token role",
+            Role::HubPermissions,
+            (RBAC, "clusterroles"),
+            &["bind"],
+            "what agents may do on the hub",
         )
-        .without(Kind::ServiceAccount)
+        .named(&["hello-reader"])
+        .without(Kind::RoleBinding)
         .never(HELD),
-    ]);
-    for kind in ["roles", "rolebindings"] {
-        let grant = |verbs| Call::new(of, (RBAC, kind), verbs, GRANTS).without(Kind::RoleBinding);
-        all.extend([grant(&["create", "patch", "delete"]), grant(GET).when(LEFT_OUT)]);
-    }
-    let binding =
-        |verbs| Call::new(Role::Bindings, (RBAC, "rolebindings"), verbs, GRANTS).without(Kind::RoleBinding);
-    all.extend([
-        binding(&["create", "patch", "delete"]),
-        binding(GET).when(LEFT_OUT),
-        Call::new(Role::HubPermissions, (RBAC, "clusterroles"), &["bind"], GRANTS)
-            .named(&["hello-reader"])
-            .without(Kind::RoleBinding)
-            .never(HELD),
         Call::new(
             Role::Signing,
             (CERTIFICATES, "certificatesigningrequests/status"),
@@ -794,18 +671,9 @@ fn of_secrets() -> Vec<Call> {
 
 fn of_observers() -> Vec<Call> {
     const OF: Role = Role::Observer;
-    let kinds = Kind::ALL.into_iter().filter(|kind| !is_configuration(*kind));
-    let mut all = of_kinds(OF, kinds, |_| false);
-    all.extend(of_configurations(OF));
+    let mut all = reads(OF, Kind::ALL.into_iter(), |_| Read::Watched);
     all.extend(of_policies(OF));
-    all.extend([
-        Call::new(OF, MUTATING, SEE, "whether the webhooks are edited").lost(NO_WEBHOOKS),
-        Call::new(OF, VALIDATING, SEE, "whether the webhooks are edited").lost(NO_WEBHOOKS),
-        Call::new(OF, DEFINITIONS, SEE, "when the hub begins to serve a kind")
-            .named(awaited(Kind::ALL.into_iter()))
-            .lost(NO_DEFINITIONS)
-            .when(NOT_SERVED),
-    ]);
+    all.extend(of_the_hub(OF));
     all
 }
 
@@ -833,6 +701,8 @@ fn of_the_page() -> Vec<Call> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const CLUSTER: &str = "cluster.open-cluster-management.io";
 
     #[test]
     fn every_row_says_what_it_is_for_and_is_in_the_table_once() {

@@ -7,6 +7,8 @@ pub mod calls;
 mod checks;
 mod facts;
 mod finding;
+mod malformed;
+mod needed;
 mod page;
 mod rights;
 mod webhooks;
@@ -17,6 +19,8 @@ pub use facts::{
     ShownCertificate, Stage, Trust, WebhookLists,
 };
 pub use finding::{Finding, Report, Severity};
+pub use malformed::malformed;
+pub use needed::{Controllers, Part, Runs, needed};
 pub use page::{Colours, SCHEMA, json, text};
 pub use rights::{Judged, Right};
 pub use webhooks::{Endpoint, WebhookFault, endpoints, webhook_faults};

@@ -263,7 +263,7 @@ pub fn webhook_faults(lists: &WebhookLists, has_conditions: bool) -> Vec<Webhook
         let home = name(configuration);
         let webhooks = configuration.get("webhooks").and_then(Value::as_array);
         for webhook in webhooks.into_iter().flatten() {
-            faults.extend(compared(webhook, (kind, home), live));
+            faults.extend(compared(webhook, kind, home, live));
         }
     }
     faults.extend(secrets(lists));
@@ -336,7 +336,7 @@ fn secrets(lists: &WebhookLists) -> Vec<WebhookFault> {
         .collect()
 }
 
-fn compared(wanted: &Value, (kind, home): (&'static str, &str), live: &[Value]) -> Vec<WebhookFault> {
+fn compared(wanted: &Value, kind: &'static str, home: &str, live: &[Value]) -> Vec<WebhookFault> {
     let webhook = text(wanted, "name").to_owned();
     let mut found: Vec<_> = hooks(live)
         .into_iter()

@@ -6,12 +6,12 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::back::{self, WayBack};
 use super::desired::{Desired, Effective};
 use super::fault::ConfigFault;
 use super::layers::{self, Source, is_of_templates, is_template, listed_types};
 use super::notes::{self, Declared, Note};
 use super::versioned::{Basis, Completed, Layer};
+use super::way_back::{self, WayBack};
 use crate::install::{InstanceFate, Wanted};
 use crate::version::{OfferedVersions, asked, given};
 use store::{ConfigRef, ConfigType, Instance, Layering, Name, Versions, View};
@@ -83,7 +83,7 @@ pub(crate) fn effective<'v>(view: &View<'v>, wanted: &Wanted<'v>) -> Configs {
         .collect();
     let mut back = Vec::with_capacity(placements.len());
     for ((layer, selected), shared) in placements.iter_mut().zip(&wanted.placements).zip(&shared) {
-        let way = back::way(basis, selected.by, shared);
+        let way = way_back::way(basis, selected.by, shared);
         if let Some(way) = way.as_ref().filter(|way| way.undone.is_some()) {
             layer.go_back(way);
         }
@@ -139,7 +139,8 @@ pub(super) fn own(
     view: &View<'_>,
     layer: Completed,
     base: &Effective,
-    (instance, declared): (&Instance, &Declared<'_>),
+    instance: &Instance,
+    declared: &Declared<'_>,
 ) -> Effective {
     let noted = |config: &ConfigRef| notes::on_instance(instance, base, config);
     let mut found = looked_up(view, layer, noted);

@@ -111,11 +111,7 @@ pub(super) fn known_good(good: Vec<PinnedConfig>) -> Vec<Entry> {
 }
 
 /// What one cluster runs with. What it says about protected types counts as not said.
-pub(super) fn cluster(
-    (addon, merges): (&AddOn, bool),
-    inherited: &[Entry],
-    instance: &Instance,
-) -> Vec<Entry> {
+pub(super) fn cluster(addon: &AddOn, merges: bool, inherited: &[Entry], instance: &Instance) -> Vec<Entry> {
     let own = instance
         .configs
         .iter()

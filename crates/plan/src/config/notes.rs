@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use super::desired::{Desired, Effective};
 use super::fault::ConfigFault;
 use super::layers::{Entry, Source, is_template};
-use crate::kept;
+use crate::kept_content;
 use store::{
     AddOn, Config, ConfigRef, ConfigState, ConfigType, Content, Instance, Name, PlacementUse, TypeFault, View,
 };
@@ -150,18 +150,17 @@ pub(super) fn look_up(view: &View<'_>, entry: &Entry, note: Note<'_>, deployed: 
         copy: None,
     };
     if let Source::KnownGood(hash) = &entry.source {
-        let wanted = (&entry.config, hash);
         let copy = view.kept_content(&entry.config, hash);
         // A program that reads the object by its name finds no copy.
         let copy = copy.filter(|(.., content)| deployed && is_for(view.addon, content));
-        let (generation, fault) = known_good(view, wanted, deployed || !note.by_others);
+        let (generation, fault) = known_good(view, &entry.config, hash, deployed || !note.by_others);
         return match (fault, copy) {
             (Some(_), Some((place, kept, _))) => Desired {
-                copy: Some(kept::told(place, kept).into()),
+                copy: Some(kept_content::told(place, kept).into()),
                 ..desired(Some(hash), None, None)
             },
             (Some(_), None) => Desired {
-                copy: Some(kept::lost(view, &entry.config, hash).into()),
+                copy: Some(kept_content::lost(view, &entry.config, hash).into()),
                 ..desired(Some(hash), generation, fault)
             },
             (None, _) => desired(Some(hash), generation, None),
@@ -199,7 +198,8 @@ pub(super) fn look_up(view: &View<'_>, entry: &Entry, note: Note<'_>, deployed: 
 /// What was known to be good keeps its hash, whatever the object says now: content of another hash is never given in its place.
 fn known_good(
     view: &View<'_>,
-    (config, hash): (&ConfigRef, &Name),
+    config: &ConfigRef,
+    hash: &Name,
     is_ours: bool,
 ) -> (Option<i64>, Option<ConfigFault>) {
     if is_of_another(view, config) {

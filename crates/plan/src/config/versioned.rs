@@ -6,11 +6,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::back::WayBack;
 use super::desired::Effective;
 use super::effective::{inherited, own};
 use super::layers::{self, Entry, Source, is_template};
 use super::notes::Declared;
+use super::way_back::WayBack;
 use crate::version::{BadVersion, OfferedVersions, Pick, given};
 use store::{ConfigRef, Instance, Layering, Name, PlacementUse, View};
 
@@ -165,13 +165,13 @@ impl<'v> Layer<'v> {
                 .back
                 .as_ref()
                 .is_some_and(|back| back.good.layering == Layering::Merge);
-        let entries = layers::cluster((view.addon, merges), &inherited, instance);
+        let entries = layers::cluster(view.addon, merges, &inherited, instance);
         let pick = match orphan {
             _ if is_of_others => Pick::Nothing,
             Some(bad) if offered.orphan(&configs(&entries), instance).is_some() => Pick::Bad(bad),
             Some(_) | None => offered.pick(view, &configs(&entries), asked),
         };
-        let mut found = own(view, Completed::new(entries, pick), &shared, (instance, declared));
+        let mut found = own(view, Completed::new(entries, pick), &shared, instance, declared);
         found.layer(merges);
         Arc::new(found)
     }

@@ -1,15 +1,15 @@
 //! The instance that an install strategy creates.
 //!
 //! The placement's template is copied here and, but for a version that no user chose (`version::follow`) and an install namespace
-//! that no user gave (`namespace::due`), nowhere else: what a user changes later stays changed.
+//! that no user gave (`due_namespace`), nowhere else: what a user changes later stays changed.
 
 use serde_json::{Map, Value, json};
 
 use super::annotations;
 use crate::owners;
 use crate::types::Action;
-use api::names::DEFAULT_CONFIG_NAMESPACE;
-use store::{Cluster, ConfigRef, Creation, Kind, Name, ObjectKey, PlacementUse, View, terms};
+use api::names::{DEFAULT_CONFIG_NAMESPACE, DEFAULT_INSTALL_NAMESPACE, conditions};
+use store::{Cluster, ConfigRef, Creation, Kind, Name, ObjectKey, PlacementUse, Site, Status, View, terms};
 
 /// Returns the mark of the instances that a placement gives.
 pub(super) fn mark(by: &PlacementUse) -> String {
@@ -102,4 +102,35 @@ fn namespace(config: &ConfigRef) -> Option<&str> {
     Some(&*config.namespace)
         .filter(|namespace| !namespace.is_empty())
         .or(filled)
+}
+
+// The webhook fills it in at creation from the placements. Before the `ClusterManagementAddOn` exists it cannot, and the default of
+// the definition is stored. It is replaced while nothing is installed; an agent is never moved.
+/// Returns the install namespace to write to an instance that was applied before its `ClusterManagementAddOn`, if the applier of the instance gave none and a placement does.
+pub(super) fn due_namespace<'v>(view: &View<'v>, site: &Site<'_>) -> Option<&'v str> {
+    let instance = site.instance;
+    let available = instance.condition(conditions::AVAILABLE);
+    let is_installed =
+        !site.works.is_empty() || available.is_some_and(|available| available.status == Status::True);
+    if !instance.claims.omits_namespace
+        || *instance.install_namespace != *DEFAULT_INSTALL_NAMESPACE
+        || is_installed
+    {
+        return None;
+    }
+    let facts = &view.addon.facts;
+    let selects = |namespace: &str, name: &str| {
+        let mut decisions = view.decisions(&Name::from(namespace), &Name::from(name));
+        decisions.any(|decision| decision.clusters.contains(&instance.cluster))
+    };
+    let given = facts.only_namespace().or_else(|| {
+        let mut placements = facts.placements.iter().rev();
+        placements.find_map(|placement| {
+            let given = placement.template.install_namespace.as_ref()?;
+            selects(&placement.namespace, &placement.name).then_some(given)
+        })
+    });
+    given
+        .map(model::InstallNamespace::as_str)
+        .filter(|given| *given != DEFAULT_INSTALL_NAMESPACE)
 }

@@ -1,7 +1,7 @@
 //! Who is created, adopted, brought up to date, let go and removed.
 //!
 //! Never changes the spec of an instance, but for a version that no user chose (`version::follow`) and an install namespace that no
-//! user gave (`namespace::due`). Removal waits for the time
+//! user gave (`create::due_namespace`). Removal waits for the time
 //! of grace: a scheduler that forgets a cluster for a moment uninstalls nothing, and neither does a strategy as long as it is not
 //! known what each of its placements selects.
 
@@ -13,10 +13,9 @@ use serde_json::{Map, Value, json};
 
 use super::annotations;
 use super::budget::{Budget, Holding, Proof};
-use super::create::{Giver, create};
-use super::fate::{Fate, follows};
-use super::namespace;
-use super::wanted::{DecisionState, InstanceFate, Selected, Wanted, other_mark};
+use super::create::{Giver, create, due_namespace};
+
+use super::wanted::{DecisionState, Fate, InstanceFate, Selected, Wanted, follows, other_mark};
 use crate::census::{Newcomers, Unmade};
 use crate::owners;
 use crate::types::{Action, Revision, Wait, WaitOn, earliest};
@@ -79,7 +78,7 @@ pub(crate) fn membership(view: &View<'_>, wanted: &Wanted<'_>, now: Timestamp) -
             }
             Fate::Goes(why) if budget.lets_go(&stand.site) => all.actions.push(remove(instance, why)),
             Fate::Goes(_) => {}
-            Fate::Parting => part(view, wanted, (&stand.site, &mut budget), now, &mut all),
+            Fate::Parting => part(view, wanted, &stand.site, &mut budget, now, &mut all),
         }
     }
     all.holding = budget.holding;
@@ -87,7 +86,7 @@ pub(crate) fn membership(view: &View<'_>, wanted: &Wanted<'_>, now: Timestamp) -
     all.recheck_at = earliest(all.recheck_at, budget.recheck_at);
     for (cluster, home) in &wanted.missing {
         all.missing.all = all.missing.all.saturating_add(1);
-        match entry(view, wanted, (cluster, *home)) {
+        match entry(view, wanted, cluster, *home) {
             Ok(action) => {
                 // It is tried again all the same: what the hub lacks may come, as the namespace of a cluster does.
                 match view.trouble(action.object()) {
@@ -133,7 +132,8 @@ fn undecided(selected: &Selected<'_>) -> Option<Wait> {
 fn entry(
     view: &View<'_>,
     wanted: &Wanted<'_>,
-    (cluster, home): (&Name, Option<usize>),
+    cluster: &Name,
+    home: Option<usize>,
 ) -> Result<Action, WaitOn> {
     let found = view.cluster(cluster).ok_or(WaitOn::Cluster)?;
     match home.and_then(|index| wanted.placements.get(index)) {
@@ -160,7 +160,8 @@ fn remove(instance: &Instance, why: &'static str) -> Action {
 fn part(
     view: &View<'_>,
     wanted: &Wanted<'_>,
-    (site, budget): (&Site<'_>, &mut Budget<'_>),
+    site: &Site<'_>,
+    budget: &mut Budget<'_>,
     now: Timestamp,
     all: &mut Membership,
 ) {
@@ -243,7 +244,7 @@ fn tend(view: &View<'_>, wanted: &Wanted<'_>, stand: &InstanceFate<'_>) -> Optio
         spec.insert("desiredVersion".to_owned(), version);
         why = "the placement gives another version";
     }
-    if let Some(namespace) = namespace::due(view, &stand.site) {
+    if let Some(namespace) = due_namespace(view, &stand.site) {
         spec.insert("installNamespace".to_owned(), Value::from(namespace));
         why = "the placement gives the install namespace";
     }

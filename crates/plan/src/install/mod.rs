@@ -3,9 +3,7 @@
 mod annotations;
 mod budget;
 mod create;
-mod fate;
 mod membership;
-mod namespace;
 mod wanted;
 
 pub(super) use budget::{Holding, Over};

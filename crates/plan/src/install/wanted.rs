@@ -6,7 +6,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::create::mark;
-use super::fate::{Fate, fate};
 use crate::settled::Others;
 use model::Selector;
 use store::{Cluster, ConfigRef, InstallStrategy, Instance, Name, PlacementUse, Site, View, order, terms};
@@ -143,7 +142,7 @@ fn by_placements<'v>(view: &View<'v>, others: &Others, wanted: &mut Wanted<'v>) 
         selected.others = others.selected(index);
         let mut clusters = Vec::with_capacity(selected.clusters.len());
         for (cluster, found) in view.looked_up(&selected.clusters) {
-            if may_have(view, (cluster, found), &mut wanted.declined) {
+            if may_have(view, cluster, found, &mut wanted.declined) {
                 clusters.push(cluster);
             }
         }
@@ -156,7 +155,7 @@ fn by_placements<'v>(view: &View<'v>, others: &Others, wanted: &mut Wanted<'v>) 
 fn by_labels<'v>(view: &View<'v>, selector: &Selector, wanted: &mut Wanted<'v>) {
     let mut labelled = Vec::new();
     for (name, cluster) in view.clusters() {
-        if cluster.is_matched_by(selector) && may_have(view, (name, Some(cluster)), &mut wanted.declined) {
+        if cluster.is_matched_by(selector) && may_have(view, name, Some(cluster), &mut wanted.declined) {
             labelled.push(name);
         }
     }
@@ -166,7 +165,8 @@ fn by_labels<'v>(view: &View<'v>, selector: &Selector, wanted: &mut Wanted<'v>) 
 /// A cluster that opts out of what a human has given it all the same is configured like the others.
 fn may_have<'v>(
     view: &View<'v>,
-    (cluster, found): (&'v Name, Option<&Cluster>),
+    cluster: &'v Name,
+    found: Option<&Cluster>,
     declined: &mut BTreeSet<&'v Name>,
 ) -> bool {
     let Some(found) = found else {
@@ -262,4 +262,43 @@ pub(super) fn other_mark(wanted: &Wanted<'_>, stand: &InstanceFate<'_>, mark_now
     }
     let by_labels = stand.is_labelled && *mark_now != *terms::BY_LABELS;
     by_labels.then(|| terms::BY_LABELS.to_owned())
+}
+
+/// What becomes of an instance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// It stays.
+    Stays,
+    /// It goes at once, for this reason.
+    Goes(&'static str),
+    /// Nothing selects its cluster any more: it goes unless that changes.
+    Parting,
+}
+
+/// Returns what becomes of an instance.
+pub(super) fn fate(view: &View<'_>, stand: &InstanceFate<'_>) -> Fate {
+    let Site {
+        instance, cluster, ..
+    } = stand.site;
+    if cluster.is_some_and(|cluster| cluster.meta.deleting) {
+        return Fate::Goes("the cluster is being deleted");
+    }
+    if !instance.is_given() || !follows(&view.addon.strategy) {
+        return Fate::Stays;
+    }
+    if cluster.is_some_and(|cluster| cluster.opts_out_of(&view.addon.name)) {
+        return Fate::Goes("the cluster has opted out");
+    }
+    if stand.is_wanted() {
+        return Fate::Stays;
+    }
+    Fate::Parting
+}
+
+/// Returns whether a strategy gives and takes on its own. One that is not understood does neither.
+pub(super) fn follows(strategy: &InstallStrategy) -> bool {
+    match strategy {
+        InstallStrategy::Placements | InstallStrategy::Labels(_) => true,
+        InstallStrategy::Manual | InstallStrategy::BadLabels(_) | InstallStrategy::Other(_) => false,
+    }
 }

@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
+use crate::addon_status::{Summary, before, undone};
 use crate::census::InstanceTally;
 use crate::config::{Configs, Desired};
 use crate::install::{DecisionState, Selected, Wanted};
 use crate::rollout::{Asked, Member, Placed, Rolled};
-use crate::rollup::{Summary, before, undone};
 use ::model::engine::{Breach, Counts, Course, StageCounts, UnitState, Verdict};
 use api::reason::Reason;
 use store::{Applied, Compat, Condition, ConfigRef, Name, Progression, Status, View};
@@ -207,7 +207,7 @@ impl Outlook {
             let each = inherited.refs.iter();
             let all = inherited.refs.as_slice();
             let compat = view.settings().compat;
-            let configs = each.map(|desired| config((configs, compat), (desired, all), old));
+            let configs = each.map(|desired| config(configs, compat, desired, all, old));
             placement(selected, placed, configs.collect())
         });
         Self {
@@ -241,7 +241,7 @@ impl Health {
 fn placement(selected: &Selected<'_>, placed: &Placed, configs: Vec<ConfigOutlook>) -> PlacementOutlook {
     let by = selected.by;
     let what = || format!("placement {}/{}", by.namespace, by.name);
-    let barred = match (selected.known, &placed.bar) {
+    let barred = match (selected.known, &placed.blocker) {
         (DecisionState::NoPlacement, _) => {
             Some((Reason::PlacementNotFound, format!("{} does not exist", what())))
         }
@@ -249,7 +249,7 @@ fn placement(selected: &Selected<'_>, placed: &Placed, configs: Vec<ConfigOutloo
             Reason::PlacementNotDecided,
             format!("{} is not decided yet", what()),
         )),
-        (DecisionState::Decided, Some(bar)) => Some((bar.reason, bar.message.to_string())),
+        (DecisionState::Decided, Some(blocker)) => Some((blocker.reason, blocker.message.to_string())),
         (DecisionState::Decided, None) => None,
     };
     let groups = placed.groups.iter().map(|(index, name, stage)| GroupOutlook {
@@ -281,8 +281,10 @@ fn progression<'v>(view: &View<'v>, selected: &Selected<'_>) -> Option<&'v Progr
 }
 
 fn config(
-    (configs, compat): (&Configs, Compat),
-    (desired, all): (&Desired, &[Desired]),
+    configs: &Configs,
+    compat: Compat,
+    desired: &Desired,
+    all: &[Desired],
     old: Option<&Progression>,
 ) -> ConfigOutlook {
     let version = |name: &str| {

@@ -95,7 +95,7 @@ fn judged(request: &Request, custom: AgentIdentity) -> String {
 
 fn judged_by(request: &Request, template: &Template) -> String {
     let names = (Name::from("hello"), Name::from("c1"));
-    let entitled = Entitled::of(template, (&names.0, &names.1)).expect("the template is the add-on's");
+    let entitled = Entitled::of(template, &names.0, &names.1).expect("the template is the add-on's");
     told(request, &entitled)
 }
 
@@ -382,7 +382,7 @@ fn the_signer_of_the_hub_is_nobodys_own_whatever_a_template_states() {
 fn a_template_of_another_add_on_gives_nothing() {
     let names = (Name::from("other"), Name::from("c1"));
     let hello = template(vec![Registration::KubeClient(Vec::new())]);
-    assert!(Entitled::of(&hello, (&names.0, &names.1)).is_none());
+    assert!(Entitled::of(&hello, &names.0, &names.1).is_none());
 }
 
 #[test]
@@ -394,7 +394,7 @@ fn what_is_taken_away_is_not_answered() {
         template(vec![client()]),
     );
     let other_secret = template(vec![signer(CUSTOM, stated(), "another")]);
-    let all = Entitled::of(&both, (&names.0, &names.1)).unwrap();
+    let all = Entitled::of(&both, &names.0, &names.1).unwrap();
     let (hub, own) = (request(HUB, agent()), request(CUSTOM, worker()));
     let rows = [
         (all, "approve", "approve"),

@@ -58,7 +58,7 @@ pub(super) struct Bearer {
 impl<'v> Entitled<'v> {
     /// Returns what a template's content gives to the agent of an add-on on a cluster; nothing if it is made for another
     /// add-on.
-    pub(super) fn of(template: &'v Template, (addon, cluster): (&'v Name, &'v Name)) -> Option<Self> {
+    pub(super) fn of(template: &'v Template, addon: &'v Name, cluster: &'v Name) -> Option<Self> {
         (template.addon == *addon).then_some(Self {
             addon,
             cluster,

@@ -104,7 +104,7 @@ fn withdrawn(view: &View<'_>, key: &ObjectKey, grant: &Grant) -> Option<Action> 
     if grant.meta.deleting || grant.purpose != Purpose::Permission {
         return None;
     }
-    match view.unbindable(&grant.cluster, &key.namespace, (kind, role))? {
+    match view.unbindable(&grant.cluster, &key.namespace, kind, role)? {
         Unbindable::Name | Unbindable::Unlabelled | Unbindable::Danger(_) => {
             Some(delete(key, grant, "the role is not one for agents any more"))
         }

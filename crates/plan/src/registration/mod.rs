@@ -12,10 +12,9 @@ mod identity;
 mod namespace;
 mod permissions;
 mod readiness;
-mod registering;
 mod registrar;
 mod token;
 
 pub use certificates::{CertificateDecision, Signer, Signing};
-pub(super) use registering::Registering;
+pub(super) use identity::Registering;
 pub(super) use registrar::{Registrar, of_others, unmanaged};

@@ -6,7 +6,7 @@
 use serde_json::Value;
 
 use crate::render::{CLUSTER, RenderInputs};
-use crate::room::Room;
+use crate::size_budget::SizeBudget;
 use crate::substitute::substitute;
 use store::{DeploymentConfig, Template};
 
@@ -32,7 +32,7 @@ pub(super) fn agent_namespace(
         cluster_values: &[],
     };
     let variables = subject.variables();
-    let filled = written.and_then(|written| substitute(written, &variables, &Room::default()).ok());
+    let filled = written.and_then(|written| substitute(written, &variables, &SizeBudget::default()).ok());
     match filled {
         Some(Value::String(namespace)) if !namespace.is_empty() => namespace,
         Some(_) | None => install_namespace.to_owned(),

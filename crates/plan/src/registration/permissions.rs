@@ -49,10 +49,10 @@ pub(super) fn bindings<'v>(
             Err(why) => return Err(Hindrance::Faulty(why.clone())),
         };
         let key = binding(namespace, name(instance, &kind, index));
-        if let Some(why) = view.unbindable(&instance.cluster, namespace, (&kind, role)) {
-            found.held.push(words(why, namespace, (&kind, role)));
+        if let Some(why) = view.unbindable(&instance.cluster, namespace, &kind, role) {
+            found.held.push(words(why, namespace, &kind, role));
             // It is not known whether the role may be bound: nothing is given, and nothing taken away.
-            if why != Unbindable::Withheld || !is_bound(view, &key, (&kind, role)) {
+            if why != Unbindable::Withheld || !is_bound(view, &key, &kind, role) {
                 continue;
             }
         }
@@ -72,12 +72,12 @@ pub(super) fn bindings<'v>(
     Ok(found)
 }
 
-fn is_bound(view: &View<'_>, key: &ObjectKey, (kind, role): (&str, &Name)) -> bool {
+fn is_bound(view: &View<'_>, key: &ObjectKey, kind: &str, role: &Name) -> bool {
     let content = view.grant(key).map(|grant| &grant.content);
     matches!(content, Some(GrantContent::Binding { kind: old, role: bound, .. }) if **old == *kind && bound == role)
 }
 
-fn words(why: Unbindable, namespace: &str, (kind, role): (&str, &Name)) -> String {
+fn words(why: Unbindable, namespace: &str, kind: &str, role: &Name) -> String {
     let label = || format!("{}: {:?}", terms::HUB_PERMISSIONS, terms::ALLOWED);
     let (why, cure) = match why {
         Unbindable::Name => (

@@ -8,9 +8,9 @@ use std::borrow::Cow;
 
 use jiff::Timestamp;
 
-use crate::arrival::Arrival;
 use crate::census::InstanceTally;
 use crate::change_event::Note;
+use crate::conditions::reconciling::Arrival;
 use crate::conditions::{Wish, merge};
 use crate::report::Report;
 use crate::types::earliest;
@@ -70,8 +70,9 @@ fn put(view: &View<'_>, report: &mut Report<'_>, failed: &Condition, now: Timest
         "the registration of the agent is not applied: see the condition {}",
         failed.kind
     );
-    let stated = (&*report.instance.conditions, report.instance.meta.generation);
-    let arrival = Arrival::of(reason, stated, view.settings(), now);
+    let instance = report.instance;
+    let generation = instance.meta.generation;
+    let arrival = Arrival::of(reason, &instance.conditions, generation, view.settings(), now);
     let is_pending = reason == Reason::PermissionConfigPending;
     let message = failed.message.to_string();
     let ready = Wish::new("Ready", Status::False, reason, message).quoting(&failed.reason);

@@ -14,15 +14,15 @@ use serde_json::json;
 use super::certificates::{self, Refusal};
 use super::entitled::Entitled;
 use super::grants::{KnownGrants, WantedGrant, Writes, writes};
+use super::identity::Registering;
 use super::permissions::{Bindings, Hindrance};
-use super::registering::Registering;
 use super::{identity, namespace, permissions, readiness, token};
+use crate::conditions::ocm;
 use crate::conditions::{Wish, merge, render};
 use crate::config::is_template as is_of_template;
 use crate::render_cache::contents;
 use crate::report::Report;
 use crate::rollout::Member;
-use crate::stock;
 use crate::types::{Action, Revision, WaitOn};
 use crate::work::Rendering;
 use api::names::conditions;
@@ -146,7 +146,7 @@ impl<'v> Registrar<'v> {
                 self.token(instance, None, &mut said);
             }
         }
-        said.wishes = stock::bared(&self.view, said.wishes);
+        said.wishes = ocm::bared(&self.view, said.wishes);
         said.tell(report, now);
         readiness::amend(&self.view, report, now);
     }
@@ -157,8 +157,9 @@ impl<'v> Registrar<'v> {
     fn basis(&mut self, member: &Member<'v>) -> Basis<'v> {
         let instance = member.instance;
         let due = due(&self.view, member);
-        let names = (&self.view.addon.name, &instance.cluster);
-        let Some((due, entitled)) = due.and_then(|due| Some((due, Entitled::of(due, names)?))) else {
+        let (addon, cluster) = (&self.view.addon.name, &instance.cluster);
+        let Some((due, entitled)) = due.and_then(|due| Some((due, Entitled::of(due, addon, cluster)?)))
+        else {
             return Basis::Unknown;
         };
         let assigned = self.source(member).map(|source| source.template);
@@ -471,7 +472,7 @@ fn beside_others<'v>(view: &View<'v>, registrar: &mut Registrar<'v>, now: Timest
         let is_client = instance.registrations.iter().any(Registered::is_kube_client);
         registrar.token(instance, Some(is_client), &mut said);
         let generation = Some(instance.meta.generation);
-        said.wishes = stock::bared(view, said.wishes);
+        said.wishes = ocm::bared(view, said.wishes);
         if let Some(told) = said.told(&instance.conditions, generation, now) {
             actions.push(Action::Status {
                 object: ObjectKey::new(Kind::Instance, instance.cluster.clone(), instance.addon.clone()),

@@ -3,7 +3,7 @@
 //! Decides nothing. Every fault is something that a human can find in the template, the configuration or the cluster.
 
 use super::split::LARGEST;
-use crate::room::{ALL, Full, ONE, Room};
+use crate::size_budget::{ALL, Full, ONE, SizeBudget};
 use crate::substitute::SubstitutionFault;
 
 /// Why no works can be made.
@@ -37,7 +37,7 @@ pub(crate) enum RenderFault {
 
 impl RenderFault {
     /// Returns the fault of a rendering that ran out of room at a place, if it did.
-    pub(super) fn of_room(room: &Room, place: &str) -> Option<Self> {
+    pub(super) fn of_room(room: &SizeBudget, place: &str) -> Option<Self> {
         room.full().map(|full| match full {
             Full::One => Self::Boundless(place.to_owned()),
             Full::All => Self::TooMuch,

@@ -15,7 +15,7 @@ use super::orphans;
 use super::recipe::{CLUSTER, Probe, Recipe, fill, room_for};
 use super::split::{Bounds, LARGEST, MOST_HELD};
 use super::values::RenderInputs;
-use crate::room::Room;
+use crate::size_budget::SizeBudget;
 use crate::substitute::{Variables, substitute};
 use store::{Identity, IdentityHash, canonical, fill_defaults};
 
@@ -68,10 +68,10 @@ type Entries = BTreeMap<Identifier, (usize, Value)>;
 
 /// Renders a template.
 pub(crate) fn rendered(subject: &RenderInputs<'_>) -> Result<Rendered, RenderFault> {
-    let (variables, room) = (subject.variables(), Room::default());
+    let (variables, room) = (subject.variables(), SizeBudget::default());
     let decorations = Decorations::of(subject, &room)?;
     let whole = &subject.template.agent;
-    let filled = |value: &Value, place: &str| filled(value, (&variables, whole), &room, place);
+    let filled = |value: &Value, place: &str| filled(value, &variables, whole, &room, place);
     let agent = subject.template.agent.as_object();
     let field = |name: &str| agent.and_then(|agent| agent.get(name));
     let raw = field("workload").and_then(|workload| workload.get("manifests"));
@@ -132,8 +132,9 @@ pub(crate) fn rendered(subject: &RenderInputs<'_>) -> Result<Rendered, RenderFau
 /// Fills in a part of the `whole` template.
 fn filled(
     value: &Value,
-    (variables, whole): (&Variables, &Value),
-    room: &Room,
+    variables: &Variables,
+    whole: &Value,
+    room: &SizeBudget,
     place: &str,
 ) -> Result<Value, RenderFault> {
     room.next();
@@ -311,11 +312,11 @@ impl Rendered {
     }
 
     fn spec(&self, which: &[usize]) -> Value {
-        self.spec_beside((&self.shared, &self.configs), which)
+        self.spec_beside(&self.shared, &self.configs, which)
     }
 
     /// Returns the spec of some manifests beside what every work says.
-    fn spec_beside(&self, (shared, entries): (&Map<String, Value>, &[Value]), which: &[usize]) -> Value {
+    fn spec_beside(&self, shared: &Map<String, Value>, entries: &[Value], which: &[usize]) -> Value {
         let chosen = self.chosen(which);
         let mut spec = shared.clone();
         let rules: Vec<&Value> = chosen
@@ -369,7 +370,7 @@ impl Rendered {
             .ok_or(RenderFault::SharedTooLarge(shared))?;
         // What every work says may be long and counts once: of its lists one item stays, so that there is a comma.
         let slim = (slim(&self.shared), self.configs.get(..1).unwrap_or_default());
-        let beside = |which: &[usize]| room_for(&canonical(&self.spec_beside((&slim.0, slim.1), which)));
+        let beside = |which: &[usize]| room_for(&canonical(&self.spec_beside(&slim.0, slim.1, which)));
         let least = beside(&[]);
         let mut weights = BTreeMap::new();
         for index in &self.deployed {

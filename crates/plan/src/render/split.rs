@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::room::{HELD, WORK};
+use crate::size_budget::{HELD, WORK};
 
 /// Largest spec of one work in bytes: 80 % of what the hub accepts.
 pub(crate) const LARGEST: usize = WORK;

@@ -13,6 +13,7 @@ use super::hold_message::{Attention, Notice};
 use crate::config::{Desired, Effective};
 use ::model::engine::{Group, Hold, Unit, Verdict};
 use api::hash::{ConfigKey, content_hash};
+use model::Approval;
 use store::{ApprovalTerms, Instance, Layering, Name, PlacementUse, View};
 
 /// What is asked about a change over one placement.
@@ -81,14 +82,17 @@ impl<'v> Approvals<'v> {
     /// Returns what a cluster of a decision group says while it waits.
     fn notice(&self, group: &Group<'_>) -> Notice {
         let (namespace, name) = (&self.by.namespace, &self.by.name);
-        let called = group.told();
-        let entry = format!("{namespace}/{name}/{called}={}", self.hash);
-        Notice::approval(&format!("placement {namespace}/{name}"), &called, &entry)
+        Notice::approval(Approval {
+            place: format!("{namespace}/{name}"),
+            group: group.told().to_string(),
+            hash: self.hash.to_string(),
+        })
     }
 
     fn holds(&self, group: &Group<'_>) -> bool {
         let place = (&*self.by.namespace, &*self.by.name);
-        self.terms.holds(place, (group.index, group.name), &self.hash)
+        self.terms
+            .holds(place.0, place.1, (group.index, group.name), &self.hash)
     }
 
     /// Notes the candidates that have to wait; `done` are the clusters at which the plan does not look because
@@ -96,7 +100,8 @@ impl<'v> Approvals<'v> {
     pub(super) fn mark(
         &self,
         candidates: &mut [Candidate<'_>],
-        (home, groups): (usize, &Groups<'_>),
+        home: usize,
+        groups: &Groups<'_>,
         done: &BTreeMap<usize, usize>,
     ) {
         let held: Vec<Option<Arc<Notice>>> = groups

@@ -4,8 +4,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::few::Few;
 use crate::install::Selected;
+use crate::short_list::ShortList;
 use ::model::engine::{Course, Group, Stages, Unit, Verdict};
 use store::{Name, View};
 
@@ -51,14 +51,14 @@ impl<'v> Groups<'v> {
     }
 
     /// For each group those that go before it, by name where they have one.
-    pub(super) fn before(&self, course: &Course) -> Vec<Few> {
+    pub(super) fn before(&self, course: &Course) -> Vec<ShortList> {
         let stages = Stages::new(course, &self.list);
         let mut sorted: Vec<(usize, usize)> = (0..self.list.len())
             .map(|position| (stages.at(position), position))
             .collect();
         sorted.sort_unstable();
-        let mut before = vec![Few::default(); self.list.len()];
-        let (mut passed, mut reached) = (Few::default(), Few::default());
+        let mut before = vec![ShortList::default(); self.list.len()];
+        let (mut passed, mut reached) = (ShortList::default(), ShortList::default());
         let mut present = 0;
         for (stage, position) in sorted {
             if stage > present {
@@ -74,7 +74,7 @@ impl<'v> Groups<'v> {
     }
 
     /// The groups with units on the way or soaking.
-    pub(super) fn open(&self, units: &[Unit], verdicts: &[Verdict]) -> Few {
+    pub(super) fn open(&self, units: &[Unit], verdicts: &[Verdict]) -> ShortList {
         let is_open =
             |verdict: &Verdict| matches!(verdict, Verdict::Start | Verdict::Going | Verdict::Soaking);
         let open = units.iter().zip(verdicts).filter(|(_, verdict)| is_open(verdict));

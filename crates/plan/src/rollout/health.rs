@@ -6,9 +6,10 @@
 
 use jiff::Timestamp;
 
-use super::record::is_open;
-use crate::available::AVAILABLE;
-use crate::instance_state::{HOSTING_MANIFEST_APPLIED, MANIFEST_APPLIED, apply_failure, carries};
+use crate::conditions::assigned::is_open;
+use crate::conditions::available::AVAILABLE;
+use crate::conditions::manifest_applied::{HOSTING_MANIFEST_APPLIED, MANIFEST_APPLIED};
+use crate::conditions::progressing::{apply_failure, carries};
 use crate::work::deployed_works;
 use api::names::conditions::DEGRADED;
 use store::{Condition, Instance, Status, View, Work};

@@ -11,10 +11,11 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::config::{ConfigFault, Desired};
-use crate::few::Few;
+use crate::short_list::ShortList;
+use crate::types::{Turn, TurnSubject};
 use ::model::engine::{Course, Hold};
 use api::reason::Reason;
-use model::Rest;
+use model::{Approval, Rest};
 use store::{Name, terms};
 
 /// So much of a hash is shown.
@@ -35,13 +36,13 @@ pub(crate) enum Attention {
 #[derive(Debug, Default)]
 pub(super) struct Awaited<'a> {
     /// Clusters on the way.
-    pub moving: Option<&'a Few>,
+    pub moving: Option<&'a ShortList>,
     /// Clusters that must stay successful for some time yet.
-    pub soaking: Option<&'a Few>,
+    pub soaking: Option<&'a ShortList>,
     /// Clusters that have stopped the rollout, by what they did.
-    pub culprits: Option<[(&'a Few, &'static str); 2]>,
+    pub culprits: Option<[(&'a ShortList, &'static str); 2]>,
     /// The decision groups that go first.
-    pub groups: Few,
+    pub groups: ShortList,
     /// The mandatory decision group that has stopped the rollout.
     pub mandatory: Option<&'a Name>,
 }
@@ -63,7 +64,7 @@ impl Awaited<'_> {
 }
 
 /// Lists clusters by what they do.
-pub(super) fn listed(each: &[(Option<&Few>, &str)]) -> String {
+pub(super) fn listed(each: &[(Option<&ShortList>, &str)]) -> String {
     let each = each.iter().filter_map(|(few, what)| {
         let few = (*few)?;
         (!few.is_empty()).then(|| format!("{few} ({what})"))
@@ -72,7 +73,7 @@ pub(super) fn listed(each: &[(Option<&Few>, &str)]) -> String {
 }
 
 /// Lists the clusters that have stopped a rollout.
-pub(crate) fn blamed(culprits: [(&Few, &str); 2]) -> String {
+pub(crate) fn blamed(culprits: [(&ShortList, &str); 2]) -> String {
     listed(&culprits.map(|(few, what)| (Some(few), what)))
 }
 
@@ -94,6 +95,8 @@ pub(crate) struct Notice {
     pub wait: Name,
     /// Whom it is for.
     pub attention: Attention,
+    /// What it is about.
+    pub about: TurnSubject,
 }
 
 impl Notice {
@@ -104,7 +107,23 @@ impl Notice {
             wait: Name::from(&*message),
             message,
             attention,
+            about: TurnSubject::AddOn,
         }
+    }
+
+    /// Returns it as a wait of the plan, with one of its two sentences.
+    pub(crate) fn turn(&self, message: &Name) -> Turn {
+        Turn {
+            message: message.clone(),
+            reason: self.reason,
+            about: self.about.clone(),
+        }
+    }
+
+    /// The same, about the rollout over a placement.
+    pub(super) fn over(self, (namespace, name): (&Name, &Name)) -> Self {
+        let about = TurnSubject::Placement(namespace.clone(), name.clone());
+        Self { about, ..self }
     }
 
     /// The strategy of `what` has no meaning.
@@ -186,17 +205,24 @@ impl Notice {
             "the rollout was undone, but the cluster keeps what it has: {}",
             gone(lost)
         );
-        Self::new(Reason::UndoImpossible, Attention::Act, message)
+        Self {
+            about: TurnSubject::Config(lost.config.clone()),
+            ..Self::new(Reason::UndoImpossible, Attention::Act, message)
+        }
     }
 
     /// A user has to approve of the change, by an entry of the annotation.
-    pub(super) fn approval(what: &str, group: &str, entry: &str) -> Self {
+    pub(super) fn approval(entry: Approval) -> Self {
+        let Approval { place, group, .. } = &entry;
         let message = format!(
             "{}: by the entry {entry} of the annotation {}",
-            unapproved(&format!("decision group {group} of {what}")),
+            unapproved(&format!("decision group {group} of placement {place}")),
             terms::APPROVED
         );
-        Self::new(Reason::WaitingForApproval, Attention::Wait, message)
+        Self {
+            about: TurnSubject::Approval(entry),
+            ..Self::new(Reason::WaitingForApproval, Attention::Wait, message)
+        }
     }
 
     /// It is not known where changes wait for an approval.
@@ -210,18 +236,20 @@ impl Notice {
 
     /// Other add-ons have to run on the cluster first: which of them do not, and how far each is.
     pub(super) fn prerequisites(names: &[&Name], told: &str) -> Self {
-        let names: Few = names.iter().copied().collect();
+        let first = names.first().map(|name| TurnSubject::Dependency((*name).clone()));
+        let names: ShortList = names.iter().copied().collect();
         let head = "waits for add-ons that this one depends on";
         let message = format!("{head}: {names}");
         Self {
             wait: Name::from(format!("{head}: {}", cut(told))),
+            about: first.unwrap_or(TurnSubject::AddOn),
             ..Self::new(Reason::WaitingForDependency, Attention::Wait, message)
         }
     }
 
     /// An add-on that this one depends on does not exist.
     pub(super) fn no_prerequisite(names: &[&Name]) -> Self {
-        let names: Few = names.iter().copied().collect();
+        let names: ShortList = names.iter().copied().collect();
         let message = format!(
             "depends on add-ons that do not exist, the cluster keeps what it has: {names}; correct the annotation {}",
             terms::DEPENDS_ON

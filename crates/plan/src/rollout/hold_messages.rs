@@ -33,7 +33,8 @@ enum Kind {
 
 impl<'a> Notices<'a> {
     pub(super) fn new(
-        (feeds, placed): (&'a [Feed<'a>], &'a [Placed]),
+        feeds: &'a [Feed<'a>],
+        placed: &'a [Placed],
         rolling: Option<(&'a Rolling<'a>, &'a Refusal)>,
     ) -> Self {
         Self {
@@ -60,17 +61,31 @@ impl<'a> Notices<'a> {
                 .find(|feed| candidate.home.is_none() && feed.may_claim())
         };
         let feed = candidate.home.and_then(|home| feeds.get(home)).or_else(claims);
-        let kind = self.kind((at, candidate), feed)?;
+        let kind = self.kind(at, candidate, feed)?;
         let key = (candidate.home, kind);
         if let Some(made) = self.made.get(&key) {
             return Some(Arc::clone(made));
         }
-        let made = Arc::new(self.make(kind, candidate, feed));
+        let place = match kind {
+            Kind::Rolling(_) | Kind::Outside => self
+                .rolling
+                .and_then(|(rolling, _)| rolling.place.as_ref())
+                .map(|(namespace, name)| (namespace, name)),
+            Kind::Back | Kind::Shut | Kind::Waiting(..) => {
+                feed.map(|feed| (&feed.by().namespace, &feed.by().name))
+            }
+            Kind::Gone => None,
+        };
+        let made = self.make(kind, candidate, feed);
+        let made = Arc::new(match place {
+            Some(place) => made.over(place),
+            None => made,
+        });
         self.made.insert(key, Arc::clone(&made));
         Some(made)
     }
 
-    fn kind(&self, (at, candidate): (usize, &Candidate<'_>), feed: Option<&Feed<'_>>) -> Option<Kind> {
+    fn kind(&self, at: usize, candidate: &Candidate<'_>, feed: Option<&Feed<'_>>) -> Option<Kind> {
         let refused = self.rolling.and_then(|(_, refusal)| refusal.waiting.get(&at));
         Some(match (candidate.verdict, refused) {
             (Verdict::Wait(_), Some(hold)) => Kind::Rolling(*hold),

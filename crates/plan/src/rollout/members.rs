@@ -16,16 +16,16 @@ use super::hold_message::Notice;
 use super::hold_messages::Notices;
 use super::member::{Member, Rolled, Step, Trial};
 use super::prerequisites::Prerequisites;
-use super::record::confirmed_at;
 use super::references::{assign, is_exact, is_settled};
 use super::rolling::{Rolling, is_gone};
 use super::unit_state::{Soak, UnitStanding, seen};
 use super::units::{Feed, Placed, decide_others, decide_rolling};
+use crate::conditions::assigned::confirmed_at;
+use crate::conditions::progressing::{carries, reported};
+use crate::conditions::state::Outcome;
 use crate::config::{Configs, Desired, Effective};
 use crate::install::{InstanceFate, Wanted};
-use crate::instance_state::{carries, reported};
 use crate::settled::{Done, Others};
-use crate::state::Outcome;
 use crate::types::earliest;
 use crate::work::is_deployed;
 use ::model::engine::{Hold, UnitState, Verdict};
@@ -56,8 +56,8 @@ pub(crate) fn next<'v>(
     let candidate = |(stand, effective): (&InstanceFate<'v>, &Arc<Effective>)| {
         let feed = stand.home.and_then(|home| feeds.get(home));
         let instance = stand.site.instance;
-        let kept = KeptConfigs::of(view, rolling.as_ref(), feed, (instance, effective));
-        let mut candidate = candidate(view, (stand, effective), kept, feed, now);
+        let kept = KeptConfigs::of(view, rolling.as_ref(), feed, instance, effective);
+        let mut candidate = candidate(view, stand, effective, kept, feed, now);
         if let (Some(counts), Some(rolling)) = (&mut candidate.counts, &rolling) {
             counts.rolling = rolling.clusters.contains(&instance.cluster);
         }
@@ -86,16 +86,16 @@ pub(crate) fn next<'v>(
     if let Some(rolling) = &rolling {
         refuse(&refusal.waiting, &mut candidates, &mut placed);
         for (feed, one) in feeds.iter().zip(&mut placed) {
-            let own = one.bar.take();
-            one.bar = own.or_else(|| {
+            let own = one.blocker.take();
+            one.blocker = own.or_else(|| {
                 rolling
-                    .bar
+                    .blocker
                     .clone()
                     .filter(|_| rolling.concerns(view.addon, feed.by()))
             });
         }
     }
-    let mut notices = Notices::new((&feeds, &placed), rolling.as_ref().map(|one| (one, &refusal)));
+    let mut notices = Notices::new(&feeds, &placed, rolling.as_ref().map(|one| (one, &refusal)));
     let members = candidates.into_iter().enumerate().map(|(at, candidate)| {
         let notice = notices.of(at, &candidate);
         member(candidate, notice, view.settings().compat)
@@ -121,7 +121,7 @@ fn feeds<'a>(view: &View<'a>, wanted: &'a Wanted<'a>, configs: &Configs) -> Vec<
     let each = wanted.placements.iter().zip(&configs.back).enumerate();
     each.map(|(index, (selected, way))| {
         let inherited = configs.inherited.get(index).map(|inherited| &**inherited);
-        Feed::of(view, (&wanted.missing, index), selected, (way.into(), inherited))
+        Feed::of(view, &wanted.missing, index, selected, way.into(), inherited)
     })
     .collect()
 }
@@ -215,7 +215,8 @@ impl KeptConfigs {
         view: &View<'v>,
         rolling: Option<&Rolling<'v>>,
         feed: Option<&Feed<'_>>,
-        (instance, effective): (&Instance, &Effective),
+        instance: &Instance,
+        effective: &Effective,
     ) -> Self {
         let by = feed.map(Feed::by);
         let target = rolling.and_then(|rolling| rolling.kept(view, by, instance, effective));
@@ -229,7 +230,8 @@ impl KeptConfigs {
 
 fn candidate<'v>(
     view: &View<'v>,
-    (stand, effective): (&InstanceFate<'v>, &Arc<Effective>),
+    stand: &InstanceFate<'v>,
+    effective: &Arc<Effective>,
     kept: KeptConfigs,
     feed: Option<&Feed<'_>>,
     now: Timestamp,

@@ -5,7 +5,7 @@
 //! | `unit_state` | how far one instance is |
 //! | `health` | what goes wrong there |
 //! | `rolling` | whom a change of `spec.configuration` reaches |
-//! | `heading` | whether clusters go forth or back |
+//! | `direction` | whether clusters go forth or back |
 //! | `units`, `groups` | the engine's units, placement by placement, and their decision groups |
 //! | `candidate`, `member` | one instance before and after its step is decided |
 //! | `members` | every instance with its next step |
@@ -13,21 +13,18 @@
 //! | `references` | what an instance is assigned |
 //! | `prerequisites` | which add-ons have to run on a cluster first |
 //! | `undo` | whether a rollout is undone, and what is said about that |
-//! | `record` | since when it is assigned |
 //! | `hold_message`, `hold_messages` | what waiting clusters say, and which of them |
 
 mod approvals;
-mod bar;
 mod candidate;
+mod direction;
 mod groups;
-mod heading;
 mod health;
 mod hold_message;
 mod hold_messages;
 mod member;
 mod members;
 mod prerequisites;
-mod record;
 mod references;
 mod rolling;
 mod undo;
@@ -39,6 +36,5 @@ pub use approvals::{Asked, AskedGroup};
 pub(super) use hold_message::{Attention, Notice};
 pub(super) use member::{Member, Rolled, Step, Trial};
 pub(super) use members::next;
-pub(super) use record::{assigned, counting};
 pub(super) use undo::{REASONS, Undo, failures, known_good};
 pub(super) use units::Placed;

@@ -6,15 +6,45 @@
 
 use std::collections::BTreeSet;
 
-use super::bar::Bar;
 use super::hold_message::Notice;
 use super::references::is_settled;
 use crate::config::{Desired, Effective, Source, is_protected, merges};
 use crate::install::DecisionState;
 use crate::work::{deployed_works, runs};
 use ::model::engine::Course;
+use api::reason::Reason;
 use model::{ConfigRollout, Limit};
 use store::{AddOn, ConfigRef, ConfigType, Instance, Kind, Name, PlacementUse, Reference, View, terms};
+
+/// Why no change can travel, or none of `spec.configuration`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Blocker {
+    /// The reason, in one word.
+    pub reason: Reason,
+    /// The whole sentence.
+    pub message: Name,
+}
+
+impl Blocker {
+    /// A strategy that has no meaning.
+    pub(super) fn fault(fault: &Name) -> Self {
+        Self {
+            reason: Reason::RolloutStrategyInvalid,
+            message: fault.clone(),
+        }
+    }
+
+    /// A placement that `spec.configuration` names and that does not exist.
+    pub(super) fn nowhere(what: &str) -> Self {
+        let message = format!(
+            "{what} does not exist; changes of spec.configuration reach only its clusters, so nobody"
+        );
+        Self {
+            reason: Reason::PlacementNotFound,
+            message: Name::from(message),
+        }
+    }
+}
 
 /// The rollout of `spec.configuration.configs`, where it does not simply reach every cluster.
 #[derive(Debug)]
@@ -25,12 +55,14 @@ pub(super) struct Rolling<'v> {
     pub course: Course,
     /// What it is called in messages.
     pub what: String,
+    /// The placement, where the strategy has a meaning.
+    pub place: Option<(Name, Name)>,
     /// Whether it is paused.
     pub paused: bool,
     /// What the clusters say that it does not reach.
     pub outside: Notice,
     /// Why it reaches no cluster at all.
-    pub bar: Option<Bar>,
+    pub blocker: Option<Blocker>,
     /// Why it is not known which clusters it reaches: until the placement is decided anew every cluster that a change concerns
     /// keeps all that it has, for those that seem to be outside may be waiting for a slot inside.
     pub unknown: Option<Notice>,
@@ -64,9 +96,10 @@ impl<'v> Rolling<'v> {
                     } else {
                         Notice::nowhere(&what)
                     },
-                    bar: (!exists).then(|| Bar::nowhere(&what)),
+                    blocker: (!exists).then(|| Blocker::nowhere(&what)),
                     unknown: (known == DecisionState::NoDecision).then(|| Notice::undecided(&what)),
                     what,
+                    place: Some((namespace.clone(), name.clone())),
                     types,
                 })
             }
@@ -75,8 +108,9 @@ impl<'v> Rolling<'v> {
                 course: Course::within(Limit::All),
                 paused: addon.paused.everything(),
                 outside: Notice::fault("spec.configuration", fault),
-                bar: Some(Bar::fault(fault)),
+                blocker: Some(Blocker::fault(fault)),
                 unknown: None,
+                place: None,
                 what: "spec.configuration".to_owned(),
                 types,
             }),

@@ -2,7 +2,7 @@
 //!
 //! Decides when a rollout that has stopped is undone: where the add-on asks for that, and where the whole content that was last
 //! known to be good is still on the hub. What is decided is noted in the status, in conditions of the placement, before any
-//! cluster moves; plans go by the note (`config::back`). Never decides who moves, and never touches a spec.
+//! cluster moves; plans go by the note (`config::way_back`). Never decides who moves, and never touches a spec.
 
 use jiff::Timestamp;
 
@@ -48,7 +48,8 @@ impl<'a> Undo<'a> {
     pub(crate) fn of(
         view: &View<'_>,
         selected: &Selected<'_>,
-        (inherited, way): (&Effective, Option<&'a WayBack>),
+        inherited: &Effective,
+        way: Option<&'a WayBack>,
         placed: &Placed,
         now: Timestamp,
     ) -> Self {
@@ -57,7 +58,7 @@ impl<'a> Undo<'a> {
         }
         let by = selected.by;
         let asked = view.addon.on_failure.placement(&by.namespace, &by.name) == OnFailure::Undo;
-        let goes_on = selected.known != DecisionState::Decided || placed.paused || placed.bar.is_some();
+        let goes_on = selected.known != DecisionState::Decided || placed.paused || placed.blocker.is_some();
         let Some(breach) = placed
             .breach
             .filter(|_| asked && !goes_on && !view.settings().is_ocm())

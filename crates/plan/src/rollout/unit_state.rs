@@ -9,8 +9,8 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::health::{Trouble, after_success, under_way};
-use super::record::{assigned_at, confirmed_at, is_open};
-use crate::instance_state::{PROGRESSING, is_confirmed};
+use crate::conditions::assigned::{assigned_at, confirmed_at, is_open};
+use crate::conditions::progressing::{PROGRESSING, is_confirmed};
 use ::model::engine::{UnitState, end, is_promoted};
 use api::reason::{Class, Reason};
 use store::{Failures, Instance, Reference, View};

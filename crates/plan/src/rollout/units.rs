@@ -9,16 +9,15 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 
 use super::approvals::{Approvals, Asked};
-use super::bar::Bar;
 use super::candidate::Candidate;
+use super::direction::Direction;
 use super::groups::Groups;
-use super::heading::Heading;
 use super::hold_message::{Notice, listed};
-use super::rolling::Rolling;
+use super::rolling::{Blocker, Rolling};
 use crate::config::Effective;
-use crate::few::Few;
 use crate::install::{DecisionState, Missing, Selected};
 use crate::settled::Others;
+use crate::short_list::ShortList;
 use ::model::engine::course;
 use ::model::engine::{
     Breach, Counts, Course, Group, Hold, StageCounts, Unit, UnitState, Verdict, decide, decide_beside,
@@ -42,23 +41,23 @@ pub(crate) struct Placed {
     /// The mandatory decision group with those failures, if it is one.
     pub mandatory: Option<Name>,
     /// Its clusters that failed or took too long.
-    blamed: [Few; 2],
+    blamed: [ShortList; 2],
     /// What has to be approved, where changes wait for that.
     pub asked: Option<Asked>,
     /// Why changes cannot travel, whichever clusters wait.
-    pub bar: Option<Bar>,
+    pub blocker: Option<Blocker>,
     /// The clusters that failed.
-    pub failed: Few,
+    pub failed: ShortList,
     /// The clusters that took too long.
-    pub late: Few,
+    pub late: ShortList,
     /// The clusters on the way.
-    pub moving: Few,
+    pub moving: ShortList,
     /// The clusters that must stay successful for some time yet.
-    pub soaking: Few,
+    pub soaking: ShortList,
     /// The decision groups of those that are on the way or soaking, where others wait for groups.
-    open: Few,
+    open: ShortList,
     /// For each decision group those that go before it.
-    before: Vec<Few>,
+    before: Vec<ShortList>,
     /// The stages in which its clusters go, counted.
     pub stages: Vec<StageCounts>,
     /// Its decision groups as far as they tell turns: index, name, and the stage in which each goes.
@@ -81,7 +80,7 @@ impl Placed {
     }
 
     /// Returns the clusters that have stopped the rollout, by what they did.
-    pub(crate) fn culprits(&self) -> [(&Few, &'static str); 2] {
+    pub(crate) fn culprits(&self) -> [(&ShortList, &'static str); 2] {
         let [failed, late] = &self.blamed;
         let (failed, late) = match &self.mandatory {
             Some(_) => (failed, late),
@@ -91,7 +90,7 @@ impl Placed {
     }
 
     /// Returns the decision groups that go before one.
-    pub(super) fn before(&self, group: usize) -> Few {
+    pub(super) fn before(&self, group: usize) -> ShortList {
         self.before.get(group).cloned().unwrap_or_default()
     }
 
@@ -129,7 +128,7 @@ pub(super) struct Refusal {
     /// The places of candidates that would move by their placement, with what they wait for.
     pub waiting: BTreeMap<usize, Hold>,
     /// The clusters that have the slots.
-    pub moving: Few,
+    pub moving: ShortList,
 }
 
 /// The rollout over one placement before it is decided.
@@ -144,7 +143,7 @@ pub(super) struct Feed<'v> {
     pub paused: bool,
     /// What is wrong with its strategy.
     pub fault: Option<Name>,
-    heading: Heading,
+    direction: Direction,
     /// What is asked about changes, where they wait for an approval.
     approvals: Option<Approvals<'v>>,
     selected: &'v Selected<'v>,
@@ -156,9 +155,11 @@ pub(super) struct Feed<'v> {
 impl<'v> Feed<'v> {
     pub(super) fn of(
         view: &View<'v>,
-        (missing, index): (&'v Missing<'v>, usize),
+        missing: &'v Missing<'v>,
+        index: usize,
         selected: &'v Selected<'v>,
-        (heading, inherited): (Heading, Option<&Effective>),
+        direction: Direction,
+        inherited: Option<&Effective>,
     ) -> Self {
         let by = selected.by;
         let what = format!("placement {}/{}", by.namespace, by.name);
@@ -171,10 +172,10 @@ impl<'v> Feed<'v> {
         };
         let approvals = Approvals::of(view, by, inherited);
         // The way back needs no approval: what is gone back to is known to be good.
-        let approvals = approvals.filter(|_| heading == Heading::Forth);
+        let approvals = approvals.filter(|_| direction == Direction::Forth);
         // Where all clusters move at once it need not be known whose turn it is.
         let has_turns = course != Course::at_once() || approvals.is_some();
-        let course = heading.course(course);
+        let course = direction.course(course);
         let shut = match (&fault, selected.known) {
             (Some(fault), _) => Some(Notice::fault(&what, fault)),
             (None, DecisionState::NoPlacement) if has_turns => Some(Notice::missing(&what)),
@@ -187,7 +188,7 @@ impl<'v> Feed<'v> {
             course,
             shut,
             fault,
-            heading,
+            direction,
             approvals,
             selected,
             missing,
@@ -227,7 +228,7 @@ impl<'v> Feed<'v> {
         let done = others.configured(self.index);
         let mut configured: usize = done.values().sum();
         if let Some(approvals) = &self.approvals {
-            approvals.mark(candidates, (self.index, &groups), &done);
+            approvals.mark(candidates, self.index, &groups, &done);
         }
         for (cluster, found) in self.in_order(candidates) {
             let known = found.and_then(|at| candidates.get(at));
@@ -250,7 +251,7 @@ impl<'v> Feed<'v> {
             places.push(at.filter(|_| standing != UnitState::Skipped));
         }
         let shut = self.paused || self.shut.is_some();
-        let decision = decide_beside(&self.course, &groups.list, (&units, &done), shut, now);
+        let decision = decide_beside(&self.course, &groups.list, &units, &done, shut, now);
         let group = decision.breach.and_then(|breach| groups.list.get(breach.group?));
         let mut placed = Placed {
             counts: decision.counts,
@@ -259,7 +260,7 @@ impl<'v> Feed<'v> {
             mandatory: group.map(Group::told),
             blocked: blocked(&decision.verdicts),
             paused: self.paused,
-            bar: self.fault.as_ref().map(Bar::fault),
+            blocker: self.fault.as_ref().map(Blocker::fault),
             before: groups.before(&self.course),
             groups: groups.staged(&self.course),
             stages: decision.stages.clone(),
@@ -297,7 +298,7 @@ impl<'v> Feed<'v> {
     /// Returns the selected clusters in the order in which they go, each with the place of its candidate.
     fn in_order(&self, candidates: &[Candidate<'_>]) -> Vec<(&'v Name, Option<usize>)> {
         let mut selected = joined(&self.selected.clusters, candidates);
-        self.heading.arrange(&mut selected, candidates);
+        self.direction.arrange(&mut selected, candidates);
         selected
     }
 
@@ -423,7 +424,7 @@ pub(super) fn decide_rolling(
     }
     let done = BTreeMap::from([(0, others.rolling())]);
     let shut = rolling.paused || rolling.unknown.is_some();
-    let decision = decide_beside(&rolling.course, &[], (&units, &done), shut, now);
+    let decision = decide_beside(&rolling.course, &[], &units, &done, shut, now);
     let mut refusal = Refusal::default();
     for (at, verdict) in places.into_iter().zip(decision.verdicts) {
         match verdict {

@@ -13,7 +13,7 @@ use model::upgrade::UpgradeSpec;
 
 use crate::upgrade::pace::{Hold, Turns};
 use crate::upgrade::record::{Phase, Record, State};
-use crate::upgrade::told::Records;
+use crate::upgrade::status::Records;
 use store::upgrade::View;
 
 /// How long a placement that does not exist may still arrive: delivery tools apply one object after the other.
@@ -40,7 +40,8 @@ impl Blocked {
     pub(crate) fn of(
         view: &View<'_>,
         spec: &UpgradeSpec,
-        (records, turns): (&Records<'_>, &Turns),
+        records: &Records<'_>,
+        turns: &Turns,
         now: Timestamp,
     ) -> Option<Self> {
         missing_placement(view, spec, now).or_else(|| held_clusters(records, turns).map(Self::Clusters))
@@ -59,6 +60,14 @@ impl Blocked {
         match self {
             Self::Placement { message, .. } => message,
             Self::Clusters(_) => "no cluster can start until an administrator acts",
+        }
+    }
+
+    /// Returns which placements do not exist, in a sentence.
+    pub(crate) fn missing_placements(self) -> Option<String> {
+        match self {
+            Self::Placement { message, .. } => Some(message),
+            Self::Clusters(_) => None,
         }
     }
 

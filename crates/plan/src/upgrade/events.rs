@@ -10,7 +10,7 @@ use api::reason::Reason;
 use model::Name;
 
 use crate::upgrade::record::{Phase, Record, State};
-use crate::upgrade::told::Records;
+use crate::upgrade::status::Records;
 
 /// How an event is to be taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,25 +4,23 @@
 //! must not be forgotten stands on the hub, so that a restart goes on where it was.
 
 mod blocked;
-mod check;
+mod cluster_standing;
+mod cluster_works;
+mod conditions;
 mod events;
 mod forecast;
-mod gather;
 mod judge;
-mod memory;
 mod order;
 mod pace;
 mod plan;
 mod preview;
 mod record;
+mod run_memory;
 mod select;
-mod stand;
-mod summary;
-mod told;
+mod status;
 pub mod works;
 mod writes;
 
-pub use check::check;
 pub use events::{Event, Grade};
 pub use forecast::{Basis, Course, CourseWave, forecast};
 pub use order::compare as natural_order;
@@ -30,6 +28,3 @@ pub use pace::Hold;
 pub use plan::{ClusterOutlook, Finalizer, Plan, Wait, plan, plan_with_outlook};
 pub use record::{ActionState, Phase, Record, State};
 pub use writes::{Revision, Write};
-
-#[cfg(test)]
-mod sim;

@@ -13,10 +13,10 @@ use model::Name;
 use model::engine::{Course, Group, Unit, UnitState, Verdict, decide};
 use model::upgrade::{UpgradeSpec, WindowState};
 
-use crate::upgrade::memory::Memory;
+use crate::upgrade::cluster_standing::{ClusterStanding, Want};
 use crate::upgrade::order::natural;
 use crate::upgrade::record::{Phase, State};
-use crate::upgrade::stand::{ClusterStanding, Want};
+use crate::upgrade::run_memory::Memory;
 
 /// What a cluster waits for that could start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -13,16 +13,16 @@ use model::Name;
 use model::upgrade::UpgradeSpec;
 
 use crate::upgrade::blocked::{Blocked, is_underway};
+use crate::upgrade::cluster_standing::{self, Case, ClusterStanding, Works};
+use crate::upgrade::cluster_works;
+use crate::upgrade::conditions::{self, StatusInput, Whole};
 use crate::upgrade::events::{self, Event};
-use crate::upgrade::gather;
-use crate::upgrade::memory::Memory;
 use crate::upgrade::pace::{self, Hold, Run, Turns};
 use crate::upgrade::preview;
 use crate::upgrade::record::Record;
+use crate::upgrade::run_memory::Memory;
 use crate::upgrade::select;
-use crate::upgrade::stand::{self, Case, ClusterStanding, Works};
-use crate::upgrade::summary::Whole;
-use crate::upgrade::told::{self, Records, StatusInput};
+use crate::upgrade::status::{self, Records};
 use crate::upgrade::writes::{self, Write, WriteContext};
 use store::upgrade::{Applied, View};
 
@@ -60,6 +60,8 @@ pub struct Plan {
     pub waits: Vec<Wait>,
     /// Works that the hub has refused and that are still wanted, by cluster and name, whether or not they are tried now.
     pub postponed: Vec<(Name, String)>,
+    /// Which placements of the spec do not exist, in a sentence.
+    pub missing_placements: Option<String>,
     /// When to plan again although nothing happened.
     pub recheck_at: Option<Timestamp>,
 }
@@ -120,13 +122,13 @@ fn going(
     for (name, member) in members {
         let mut record = memory.records.get(&name).cloned().unwrap_or_default();
         record.canary = spec.strategy.canary.is_some() && (record.canary || (member.first && !passed));
-        let found = gather::works(view, &memory, &name);
+        let found = cluster_works::works(view, &memory, &name);
         let case = Case {
             member,
             record,
             works: found.clone(),
         };
-        let mut stand = stand::stand(case, spec, now);
+        let mut stand = cluster_standing::stand(case, spec, now);
         if let Some(refusal) = view.refused.get(&name) {
             stand = stand.refused(&refusal.why);
         }
@@ -148,11 +150,11 @@ fn going(
         view,
         spec,
         memory: &memory,
-        all_done: told::all_done(&records) && !view.undecided,
+        all_done: status::all_done(&records) && !view.undecided,
     };
     let writes = writes::writes(context, &stands, &works, &turns);
-    let blocked = Blocked::of(view, spec, (&records, &turns), now);
-    let status = status(context, (&stands, &works), (&turns, blocked.as_ref()), now);
+    let blocked = Blocked::of(view, spec, &records, &turns, now);
+    let status = status(context, &stands, &works, &turns, blocked.as_ref(), now);
     let before = view.upgrade.status;
     let changed = Some(&status) != Some(before);
     Plan {
@@ -165,6 +167,7 @@ fn going(
             .chain(turns.until)
             .chain(blocked.as_ref().and_then(Blocked::until))
             .min(),
+        missing_placements: blocked.and_then(Blocked::missing_placements),
         finalizer: (!view.upgrade.held).then_some(Finalizer::Add),
         status: changed.then_some(status),
         writes,
@@ -199,8 +202,10 @@ fn waits(turns: &Turns) -> Vec<Wait> {
 
 fn status(
     context: WriteContext<'_>,
-    (stands, works): (&BTreeMap<Name, ClusterStanding>, &BTreeMap<Name, Works<'_>>),
-    (turns, blocked): (&Turns, Option<&Blocked>),
+    stands: &BTreeMap<Name, ClusterStanding>,
+    works: &BTreeMap<Name, Works<'_>>,
+    turns: &Turns,
+    blocked: Option<&Blocked>,
     now: Timestamp,
 ) -> ManagedClustersUpgradeStatus {
     let upgrade = &context.view.upgrade;
@@ -226,7 +231,7 @@ fn status(
     let mut status = ManagedClustersUpgradeStatus {
         observed_generation: Some(upgrade.generation),
         phase: phase.to_string(),
-        conditions: told::conditions(&records, said, now),
+        conditions: conditions::conditions(&records, said, now),
         run: context.memory.run.clone(),
         retried: context.memory.retried.clone(),
         canaries_passed: context.spec.strategy.canary.is_some() && turns.gate_is_open,
@@ -237,8 +242,8 @@ fn status(
             .filter(|plan| *plan != UpgradePlan::default()),
         ..ManagedClustersUpgradeStatus::default()
     };
-    told::tell_counts(&mut status, context.spec, &records);
-    told::tell_clusters(&mut status, &records);
+    status::tell_counts(&mut status, context.spec, &records);
+    status::tell_clusters(&mut status, &records);
     status
 }
 
@@ -259,7 +264,7 @@ fn phase(records: &Records<'_>, turns: &Turns) -> Reason {
     let has_ended = records.values().all(|record: &&Record| record.has_ended());
     match (records.is_empty(), has_ended, turns.closed) {
         (true, _, _) => Reason::Pending,
-        (false, true, _) if !told::all_done(records) => Reason::Failed,
+        (false, true, _) if !status::all_done(records) => Reason::Failed,
         // Who is absent from a placement may be wanted, and is not there.
         (false, _, Some(Hold::Undecided)) | (false, false, Some(Hold::Changing | Hold::Window)) => {
             Reason::Waiting
@@ -305,7 +310,7 @@ fn senseless(view: &View<'_>, faults: &[String], now: Timestamp) -> Plan {
     let mut status = view.upgrade.status.clone();
     status.observed_generation = Some(generation);
     let message = faults.first().map(String::as_str).unwrap_or_default();
-    status.conditions = told::misunderstood(&status.conditions, message, generation, now);
+    status.conditions = conditions::misunderstood(&status.conditions, message, generation, now);
     halt(view, status)
 }
 

@@ -8,8 +8,8 @@ use api::cluster::{UpgradePlan, UpgradeWave};
 use model::Name;
 use model::upgrade::UpgradeSpec;
 
+use crate::upgrade::cluster_standing::{ClusterStanding, Want};
 use crate::upgrade::order::natural;
-use crate::upgrade::stand::{ClusterStanding, Want};
 
 /// How many clusters are told by name.
 const MOST_NAMES: usize = 500;

@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::Name;
 use model::upgrade::{ClusterSelector, PlacementKey, UpgradeSpec};
 
-use crate::upgrade::memory::Memory;
 use crate::upgrade::record::State;
+use crate::upgrade::run_memory::Memory;
 use store::upgrade::marks::Stage;
 use store::upgrade::{Cluster, View, Work};
 

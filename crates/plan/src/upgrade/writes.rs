@@ -10,10 +10,10 @@ use api::reason::Reason;
 use model::Name;
 use model::upgrade::UpgradeSpec;
 
-use crate::upgrade::memory::Memory;
+use crate::upgrade::cluster_standing::{ClusterStanding, Want, Works};
 use crate::upgrade::pace::Turns;
 use crate::upgrade::record::{Phase, Record, State};
-use crate::upgrade::stand::{ClusterStanding, Want, Works};
+use crate::upgrade::run_memory::Memory;
 use crate::upgrade::works::{self, WorkMark};
 use store::upgrade::Mode;
 use store::upgrade::marks::Stage;

@@ -6,8 +6,8 @@
 
 use super::choice::BadVersion;
 use super::direction::{is_same, version_of};
+use crate::conditions::state::Phase;
 use crate::rollout::Member;
-use crate::state::Phase;
 use api::names::UNKNOWN_VERSION;
 use store::{Instance, Kind, Name, Reference, View};
 

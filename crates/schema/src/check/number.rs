@@ -103,7 +103,8 @@ pub(super) fn cut(number: &Number) -> Number {
 /// Returns the number that a value is really compared with, after telling whether it suits the node.
 fn compared(
     node: &Node,
-    (number, given): (&Number, &Number),
+    number: &Number,
+    given: &Number,
     what: &str,
     path: &Path<'_>,
     out: &mut Checked,
@@ -119,7 +120,7 @@ fn compared(
 }
 
 fn check_multiple(node: &Node, factor: &Number, number: &Number, path: &Path<'_>, out: &mut Checked) {
-    let factor = compared(node, (number, factor), "MultipleOf", path, out);
+    let factor = compared(node, number, factor, "MultipleOf", path, out);
     let shown = kubernetes::print::number(&factor);
     let size = factor.as_f64().unwrap_or_default();
     if size <= 0.0 {
@@ -158,7 +159,7 @@ fn check_bounds(node: &Node, limits: &Limits, number: &Number, path: &Path<'_>, 
     ];
     for (bound, what, good, words) in bounds {
         let Some(bound) = bound else { continue };
-        let at = compared(node, (number, &bound.at), what, path, out);
+        let at = compared(node, number, &bound.at, what, path, out);
         let within = match compare(number, &at) {
             Some(Ordering::Equal) => !bound.exclusive,
             Some(order) => order == good,

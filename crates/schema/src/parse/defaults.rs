@@ -14,28 +14,40 @@ use serde_json::Value;
 
 /// Checks the defaults of `node` and of everything below it, but for `additionalProperties`, which Kubernetes passes by.
 pub(super) fn check(node: &Node, path: &Path<'_>, faults: &mut Vec<FieldError>) {
-    check_below(node, (true, false), path, faults);
+    check_below(node, Within::Resource, path, faults);
 }
 
-/// `in_resource` tells whether `node` is a whole resource, `in_meta` whether it is part of what all resources have.
-fn check_below(
-    node: &Node,
-    (in_resource, in_meta): (bool, bool),
-    path: &Path<'_>,
-    faults: &mut Vec<FieldError>,
-) {
-    let in_resource = in_resource || node.is(Flags::EMBEDDED);
-    let in_meta = in_meta && !in_resource;
+/// What a schema is of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Within {
+    /// A whole resource.
+    Resource,
+    /// Part of what all resources have.
+    Metadata,
+    /// Any other field.
+    Fields,
+}
+
+fn check_below(node: &Node, within: Within, path: &Path<'_>, faults: &mut Vec<FieldError>) {
+    let in_resource = within == Within::Resource || node.is(Flags::EMBEDDED);
+    let in_meta = within == Within::Metadata && !in_resource;
+    let part = |is_metadata: bool| {
+        if is_metadata {
+            Within::Metadata
+        } else {
+            Within::Fields
+        }
+    };
     if let Some(default) = &node.default {
         check_one(node, default, in_meta, &path.child("default"), faults);
     }
     if let Some(items) = node.items.as_deref() {
-        check_below(items, (false, in_meta), &path.child("items"), faults);
+        check_below(items, part(in_meta), &path.child("items"), faults);
     }
     let properties = path.child("properties");
     for (name, member) in &node.properties {
-        let in_meta = in_meta || (in_resource && prune::is_resource_field(name));
-        check_below(member, (false, in_meta), &properties.key(name), faults);
+        let is_metadata = in_meta || (in_resource && prune::is_resource_field(name));
+        check_below(member, part(is_metadata), &properties.key(name), faults);
     }
 }
 
@@ -80,7 +92,7 @@ fn check_one(node: &Node, default: &Value, in_meta: bool, path: &Path<'_>, fault
 fn check_rules(node: &Node, default: &Value, at: &Path<'_>, faults: &mut Vec<FieldError>) {
     for old in [Some(default), None] {
         let mut findings = Findings::default();
-        rules::check_default(node, (default, old), at, &mut findings);
+        rules::check_default(node, default, old, at, &mut findings);
         let is_refused = !findings.errors.is_empty();
         faults.append(&mut findings.errors);
         if is_refused {

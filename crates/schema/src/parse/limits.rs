@@ -2,7 +2,7 @@
 //!
 //! Decides whether the checks themselves make sense; never applies them.
 
-use super::keywords::{is_true, texts};
+use super::level::{is_true, texts};
 use crate::error::FieldError;
 use crate::fault;
 use crate::node::{Bound, Limits, Sizes};
@@ -14,7 +14,8 @@ use serde_json::{Map, Value};
 pub(super) fn read(
     words: &Map<String, Value>,
     path: &Path<'_>,
-    (structural, faults): (&mut Vec<FieldError>, &mut Vec<FieldError>),
+    structural: &mut Vec<FieldError>,
+    faults: &mut Vec<FieldError>,
 ) -> Option<Box<Limits>> {
     const KEYWORDS: [&str; 13] = [
         "enum",

@@ -2,7 +2,7 @@
 //!
 //! Decides whether items can be told apart the way a schema says.
 
-use super::keywords::texts;
+use super::level::texts;
 use crate::error::FieldError;
 use crate::fault;
 use crate::node::{Flags, Kind, ListType, Node};

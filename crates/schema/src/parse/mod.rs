@@ -1,7 +1,6 @@
 //! Table of contents of the schema parser: reading, structural rules, defaults, rules.
 
 mod defaults;
-mod keywords;
 mod level;
 mod limits;
 mod lists;

@@ -52,35 +52,37 @@ fn is_type_of_int_or_string(words: &Map<String, Value>) -> bool {
 pub(super) fn check_alternatives(
     outer: &Node,
     inner: &Value,
-    (outer_path, inner_path): (&Path<'_>, &Path<'_>),
+    outer_path: &Path<'_>,
+    inner_path: &Path<'_>,
     faults: &mut Vec<FieldError>,
 ) {
     for keyword in ["allOf", "anyOf", "oneOf"] {
         let at = inner_path.child(keyword);
         let branches = inner.get(keyword).and_then(Value::as_array);
         for (index, branch) in branches.into_iter().flatten().enumerate() {
-            check_completeness(outer, branch, (outer_path, &at.index(index)), faults);
+            check_completeness(outer, branch, outer_path, &at.index(index), faults);
         }
     }
     if let Some(branch) = inner.get("not") {
-        check_completeness(outer, branch, (outer_path, &inner_path.child("not")), faults);
+        check_completeness(outer, branch, outer_path, &inner_path.child("not"), faults);
     }
 }
 
 fn check_completeness(
     outer: &Node,
     inner: &Value,
-    (outer_path, inner_path): (&Path<'_>, &Path<'_>),
+    outer_path: &Path<'_>,
+    inner_path: &Path<'_>,
     faults: &mut Vec<FieldError>,
 ) {
-    check_alternatives(outer, inner, (outer_path, inner_path), faults);
+    check_alternatives(outer, inner, outer_path, inner_path, faults);
     if let Some(members) = inner.get("properties").and_then(Value::as_object) {
         let inner_members = inner_path.child("properties");
         let outer_members = outer_path.child("properties");
         for (name, schema) in members {
             let (inside, outside) = (inner_members.key(name), outer_members.key(name));
             match outer.properties.get(name) {
-                Some(member) => check_completeness(member, schema, (&outside, &inside), faults),
+                Some(member) => check_completeness(member, schema, &outside, &inside, faults),
                 None => faults.push(undeclared(&outside, &inside)),
             }
         }
@@ -88,7 +90,7 @@ fn check_completeness(
     if let Some(schema) = inner.get("items") {
         let (inside, outside) = (inner_path.child("items"), outer_path.child("items"));
         match outer.items.as_deref() {
-            Some(items) => check_completeness(items, schema, (&outside, &inside), faults),
+            Some(items) => check_completeness(items, schema, &outside, &inside, faults),
             None => faults.push(undeclared(&outside, &inside)),
         }
     }

@@ -3,8 +3,8 @@
 //! Decides what a schema may say where; collects all faults instead of stopping at the first one. Faults of the
 //! members of special keywords are told by the sibling files.
 
-use super::keywords::{is_given, is_true};
 use super::level::Level;
+use super::level::{is_given, is_true};
 use super::{defaults, limits, lists, metadata, nested, rules};
 use crate::error::FieldError;
 use crate::fault;
@@ -59,7 +59,7 @@ pub(crate) fn parse(prefix: &str, schema: &Value) -> (Node, Reader) {
 
 /// Reports what alternatives at the root speak of without a declaration; Kubernetes asks for that nowhere else.
 fn complete(node: &Node, schema: &Value, path: &Path<'_>, faults: &mut Vec<FieldError>) {
-    nested::check_alternatives(node, schema, (path, path), faults);
+    nested::check_alternatives(node, schema, path, path, faults);
 }
 
 const TYPES: [&str; 6] = ["array", "boolean", "integer", "number", "object", "string"];
@@ -102,7 +102,7 @@ impl Reader {
         self.additional(&mut node, words, level, path);
         self.items(&mut node, words, level, path);
         self.format(&mut node, words);
-        node.limits = limits::read(words, path, (&mut self.structural, &mut self.faults));
+        node.limits = limits::read(words, path, &mut self.structural, &mut self.faults);
         node.default = words.get("default").filter(|default| !default.is_null()).cloned();
         lists::read(&mut node, words, path, &mut self.faults);
         self.junctors(&mut node, words, path);
@@ -115,12 +115,7 @@ impl Reader {
                 unmatched: self.unmatched.as_deref(),
                 since,
             };
-            rules::read(
-                &mut node,
-                words,
-                &place,
-                (&mut self.faults, &mut self.expressions),
-            );
+            rules::read(&mut node, words, &place, &mut self.faults, &mut self.expressions);
             self.structure(&node, words, level, path);
         }
         note_below(&mut node);

@@ -8,7 +8,7 @@ use crate::error::{ErrorClass, FieldError};
 use crate::fault;
 use crate::node::{Kind, Node};
 use crate::path::Path;
-use crate::rules::{Member, Rule, Wanted, check_expression, is_typed};
+use crate::rules::{Member, OldSelf, Rule, Wanted, check_expression, is_typed};
 use cel_engine::Program;
 use serde_json::{Map, Value, json};
 
@@ -27,7 +27,8 @@ pub(super) fn read(
     node: &mut Node,
     words: &Map<String, Value>,
     site: &Site<'_>,
-    (faults, expressions): (&mut Vec<FieldError>, &mut Vec<FieldError>),
+    faults: &mut Vec<FieldError>,
+    expressions: &mut Vec<FieldError>,
 ) {
     let Some(given) = words.get("x-kubernetes-validations").and_then(Value::as_array) else {
         return;
@@ -58,7 +59,7 @@ pub(super) fn read(
             path: &at.index(index),
             ..*site
         };
-        match read_one(node, (rule, head), &here, expressions) {
+        match read_one(node, rule, head, &here, expressions) {
             Ok(rule) => node.rules.push(rule),
             Err(words) => node.rules.broken.push(words),
         }
@@ -98,7 +99,8 @@ fn text<'a>(given: &'a Value, name: &str) -> Option<&'a str> {
 
 fn read_one(
     node: &Node,
-    (given, head): (&Value, Head),
+    given: &Value,
+    head: Head,
     site: &Site<'_>,
     faults: &mut Vec<FieldError>,
 ) -> Result<Rule, String> {
@@ -187,8 +189,12 @@ impl Build<'_> {
         let built = Program::build(source)
             .map_err(|error| (error.unsupported, error.to_string()))
             .and_then(|program| {
-                let checked =
-                    check_expression(&program, self.node, (self.at_root, self.optional_old), wanted);
+                let old = if self.optional_old {
+                    OldSelf::Optional
+                } else {
+                    OldSelf::LikeSelf
+                };
+                let checked = check_expression(&program, self.node, self.at_root, old, wanted);
                 checked.map(|()| program).map_err(|words| (false, words))
             });
         match built {

@@ -43,7 +43,7 @@ impl Old<'_> {
 }
 
 /// Evaluates all rules below `node`.
-pub(crate) fn check(root: &Node, (value, old): (&Value, Option<&Value>), stop: &Stop, out: &mut Findings) {
+pub(crate) fn check(root: &Node, value: &Value, old: Option<&Value>, stop: &Stop, out: &mut Findings) {
     let mut walk = Walk {
         budget: Budget::until(OBJECT_UNITS, stop),
         out,
@@ -52,14 +52,15 @@ pub(crate) fn check(root: &Node, (value, old): (&Value, Option<&Value>), stop: &
         value: old,
         pair: old.map(|old| (root, value, old)),
     };
-    walk.rules_here(root, value, old, (Place::Root, &Path::root("")));
+    walk.rules_here(root, value, old, Place::Root, &Path::root(""));
     walk.parts(root, value, old, &Path::root(""));
 }
 
 /// Evaluates all rules of a default and below it, as if `old` had stood there; nothing is tolerated.
 pub(crate) fn check_default(
     node: &Node,
-    (value, old): (&Value, Option<&Value>),
+    value: &Value,
+    old: Option<&Value>,
     path: &Path<'_>,
     out: &mut Findings,
 ) {
@@ -71,7 +72,7 @@ pub(crate) fn check_default(
         value: old,
         pair: None,
     };
-    walk.rules_here(node, value, old, (Place::Below, path));
+    walk.rules_here(node, value, old, Place::Below, path);
     walk.parts(node, value, old, path);
 }
 
@@ -98,7 +99,7 @@ impl Walk<'_> {
                     self.part(
                         schema,
                         member,
-                        below(schema, member, old, (counterpart, comparable)),
+                        below(schema, member, old, counterpart, comparable),
                         &here,
                     );
                 }
@@ -120,7 +121,7 @@ impl Walk<'_> {
                     self.part(
                         schema,
                         item,
-                        below(schema, item, old, (counterpart, true)),
+                        below(schema, item, old, counterpart, true),
                         &path.index(at),
                     );
                 }
@@ -133,11 +134,11 @@ impl Walk<'_> {
         if !node.is(Flags::RULES_WITHIN) || value.is_null() || !is_typed(node) {
             return;
         }
-        self.rules_here(node, value, old, (Place::Below, path));
+        self.rules_here(node, value, old, Place::Below, path);
         self.parts(node, value, old, path);
     }
 
-    fn rules_here(&mut self, node: &Node, value: &Value, old: Old<'_>, (place, path): (Place, &Path<'_>)) {
+    fn rules_here(&mut self, node: &Node, value: &Value, old: Old<'_>, place: Place, path: &Path<'_>) {
         for words in &node.rules.broken {
             let detail = format!("rule compile error: {words}");
             self.out.errors.push(fault_of_rule(node, &detail, path));
@@ -171,7 +172,8 @@ fn below<'a>(
     schema: &'a Node,
     value: &'a Value,
     around: Old<'a>,
-    (counterpart, comparable): (Option<&'a Value>, bool),
+    counterpart: Option<&'a Value>,
+    comparable: bool,
 ) -> Old<'a> {
     let pair = counterpart.map(|old| (schema, value, old)).or(around.pair);
     Old {

@@ -3,7 +3,6 @@
 mod escaping;
 mod evaluate;
 mod overloads;
-mod reading;
 mod rule;
 mod scope;
 mod typing;
@@ -11,4 +10,4 @@ mod values;
 
 pub(crate) use evaluate::{Findings, check, check_default};
 pub(crate) use rule::{Member, Rule, Rules};
-pub(crate) use typing::{Wanted, check_expression, is_typed};
+pub(crate) use typing::{OldSelf, Wanted, check_expression, is_typed};

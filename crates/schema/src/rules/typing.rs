@@ -17,6 +17,15 @@ pub(crate) enum Wanted {
     String,
 }
 
+/// How a rule sees `oldSelf`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OldSelf {
+    /// As it sees `self`.
+    LikeSelf,
+    /// As an optional value.
+    Optional,
+}
+
 /// What is known of the type of an expression.
 #[derive(Clone, Copy)]
 enum Shape<'n> {
@@ -48,7 +57,8 @@ struct Typing<'n> {
 pub(crate) fn check_expression(
     program: &Program,
     node: &Node,
-    (at_root, optional_old): (bool, bool),
+    at_root: bool,
+    old: OldSelf,
     wanted: Wanted,
 ) -> Result<(), String> {
     let own = if at_root {
@@ -56,7 +66,10 @@ pub(crate) fn check_expression(
     } else {
         Shape::Node(node)
     };
-    let old = if optional_old { Shape::Unknown } else { own };
+    let old = match old {
+        OldSelf::Optional => Shape::Unknown,
+        OldSelf::LikeSelf => own,
+    };
     let mut typing = Typing {
         variables: vec![("self".to_owned(), own), ("oldSelf".to_owned(), old)],
         misfits: Vec::new(),
@@ -198,7 +211,8 @@ impl<'n> Typing<'n> {
                 Shape::Scalar("string")
             }
             ("quantity", [_]) if target.is_none() && !namespace => Shape::Scalar("kubernetes.Quantity"),
-            (name, _) if is_boolean(name) => Shape::Scalar("bool"),
+            ("matches" | "hasValue", _) => Shape::Scalar("bool"),
+            (name, _) if names::is_boolean(name) => Shape::Scalar("bool"),
             _ => Shape::Unknown,
         })
     }
@@ -366,25 +380,4 @@ fn literal_type(literal: &LiteralValue) -> &'static str {
         LiteralValue::String(_) => "string",
         LiteralValue::UInt(_) => "uint",
     }
-}
-
-fn is_boolean(function: &str) -> bool {
-    matches!(
-        function,
-        operators::LOGICAL_AND
-            | operators::LOGICAL_OR
-            | operators::LOGICAL_NOT
-            | operators::EQUALS
-            | operators::NOT_EQUALS
-            | operators::LESS
-            | operators::LESS_EQUALS
-            | operators::GREATER
-            | operators::GREATER_EQUALS
-            | operators::IN
-            | "startsWith"
-            | "endsWith"
-            | "contains"
-            | "matches"
-            | "hasValue"
-    )
 }

@@ -55,7 +55,7 @@ pub(crate) fn template(
     let mut keys = BTreeSet::new();
     collect_cluster_keys(&agent, &mut keys);
     Template {
-        registrations: registration::asked(asked, (&spec.addon_name, reserved), names),
+        registrations: registration::asked(asked, &spec.addon_name, reserved, names),
         cluster_keys: keys.into_iter().collect(),
         agent,
         addon: names.share(&spec.addon_name),

@@ -7,7 +7,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::label_map::LabelMap;
+use crate::names::LabelMap;
 use crate::names::Names;
 use crate::record::{ConfigRef, ConfigType, Meta, OwnerReference};
 use crate::terms;

@@ -126,7 +126,7 @@ mod tests {
         let twice =
             json!({"type": "Progressive", "progressive": {"mandatoryDecisionGroups": [group, group]}});
         assert!(read(twice).is_ok());
-        assert_eq!(RolloutKind::default(), RolloutKind::All);
+        assert_eq!(RolloutKind::default().name(), "All");
     }
 
     #[test]

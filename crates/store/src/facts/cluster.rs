@@ -2,7 +2,7 @@
 //!
 //! Decides nothing.
 
-use crate::label_map::LabelMap;
+use crate::names::LabelMap;
 use crate::names::Names;
 use crate::terms::OPT_OUT;
 use api::cluster::ManagedCluster;

@@ -7,13 +7,13 @@ use std::sync::Arc;
 
 use super::addon::{AddonFacts, VersionFacts};
 use super::cluster::ClusterFacts;
-use super::completeness::Completeness;
-use super::config::{ConfigPresence, config_key};
+use super::confirmed::Completeness;
 use super::confirmed::{Confirmed, LiveFact};
-use super::namespace::NamespaceFacts;
+use super::objects::NamespaceFacts;
+use super::objects::PlacementFacts;
+use super::objects::{ConfigPresence, config_key};
+use super::objects::{Rights, UserRight};
 use super::peers::PeerFacts;
-use super::placement::PlacementFacts;
-use super::rights::{Rights, UserRight};
 use super::sharded_map::ShardedMap;
 use crate::kind::{Kind, ObjectKey, Place};
 use crate::parts::config_watch::Absence;

@@ -4,26 +4,21 @@
 
 mod addon;
 mod cluster;
-mod completeness;
-mod config;
 mod confirmed;
 mod fleet;
-mod namespace;
+mod objects;
 mod peers;
-mod placement;
-mod rights;
 mod sharded_map;
 
 pub use addon::{AddonFacts, AddonPlacement, CreationTemplate, VersionFacts};
 pub use cluster::ClusterFacts;
-pub use completeness::Completeness;
-pub use config::{ConfigFacts, ConfigPresence, config_key};
-pub use confirmed::{Confirmed, LiveFact, Word};
+pub use confirmed::{Completeness, Confirmed, LiveFact, Word};
 pub use fleet::{ByTwoNames, Facts};
-pub use namespace::{NAMESPACE_NAME, NamespaceFacts};
+pub use objects::{
+    ConfigFacts, ConfigPresence, GroupFacts, NAMESPACE_NAME, NamespaceFacts, PlacementFacts, Rights,
+    UserRight, config_key,
+};
 pub use peers::{PeerFacts, PeerInstance};
-pub use placement::{GroupFacts, PlacementFacts};
-pub use rights::{Rights, UserRight};
 pub use sharded_map::ShardedMap;
 
 pub(super) use peers::Peer;

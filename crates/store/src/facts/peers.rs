@@ -5,9 +5,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::config::config_key;
+use super::objects::config_key;
 use super::sharded_map::ShardedMap;
-use crate::interner::Table;
+use crate::names::Table;
 use crate::record::{ConfigRef, Instance, Status};
 use api::names::conditions::PROGRESSING;
 use api::reason::Reason;

@@ -4,7 +4,8 @@
 
 use serde_json::Value;
 
-use super::address::{Address, Need};
+use super::address::{Address, Holds, Memory, Need};
+use super::rights::{Read, Write};
 use super::row::Kind;
 use crate::terms;
 
@@ -43,12 +44,41 @@ impl Kind {
 
     /// Returns whether admission asks for facts of the kind. A gate that runs alone reads no other.
     pub const fn is_for_admission(self) -> bool {
-        let is_written_alone = matches!(self, Self::Work | Self::Rollout);
-        let is_asked_for = match self.need() {
-            Need::Always | Need::WhereServed | Need::ForRights | Need::ForRollUps | Need::ForPolicies => true,
-            Need::ForRegistration | Need::ForUpgrades | Need::ForUndo => false,
-        };
-        is_asked_for && !is_written_alone
+        !matches!(self.row().gate, Read::Not)
+    }
+
+    /// Returns how the account of the gate reads the kind.
+    pub const fn read_by_gate(self) -> Read {
+        self.row().gate
+    }
+
+    /// Returns how the account of the controllers reads the kind.
+    pub const fn read_by_controllers(self) -> Read {
+        self.row().controllers
+    }
+
+    /// Returns what the controllers write of the kind.
+    pub const fn writes(self) -> &'static [Write] {
+        self.row().writes
+    }
+
+    /// Returns which limit of memory counts the objects of the kind.
+    pub(crate) const fn memory(self) -> Memory {
+        self.row().memory
+    }
+
+    /// Returns what is held while an object of the kind cannot be read.
+    pub(crate) const fn holds(self) -> Holds {
+        self.row().holds
+    }
+
+    /// Returns whether objects that a dump or a list lacks may be withheld: what agents may do, and that no content is kept, is not
+    /// concluded from them.
+    pub const fn is_never_guessed(self) -> bool {
+        matches!(
+            self.need(),
+            Need::ForRegistration | Need::ForRights | Need::ForUndo
+        )
     }
 
     /// Returns whether a hub may withhold the kind: the others can do without it.

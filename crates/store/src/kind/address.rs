@@ -38,6 +38,62 @@ pub(super) enum Need {
     ForUndo,
 }
 
+/// Which limit of memory counts the objects of a kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Memory {
+    /// None: what is kept of an object is small.
+    Unlimited,
+    /// That of templates and configurations.
+    Content,
+    /// That of kept copies of content.
+    Copies,
+    /// That of what the agents of a cluster write.
+    OfAgents,
+    /// Four times that: an instance that names thousands of configurations, and says so of each in its status, takes more than half of
+    /// the limit for others.
+    OfAgentsLarge,
+}
+
+/// What is held while an object of a kind cannot be read: nothing is planned, or nothing is written, that depends on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Holds {
+    /// Nothing depends on it.
+    Nothing,
+    /// The add-on of its name.
+    AddOn,
+    /// What the add-on of its name has on the cluster of its namespace.
+    Instance,
+    /// What add-ons have on the cluster of its name.
+    Cluster,
+    /// The owners that select by it.
+    Placement,
+    /// The owners that select by its placement.
+    Decision,
+    /// What the add-on of the work has on the cluster of its namespace.
+    Work,
+    /// The add-ons that name it.
+    Configuration,
+    /// The upgrade itself.
+    Upgrade,
+    /// Every upgrade.
+    AllUpgrades,
+}
+
+impl Holds {
+    /// Returns whether an owner as a whole is held, and not only what it has on one cluster.
+    pub(crate) const fn is_whole(self) -> bool {
+        match self {
+            Self::AddOn
+            | Self::Placement
+            | Self::Decision
+            | Self::Configuration
+            | Self::Upgrade
+            | Self::AllUpgrades => true,
+            Self::Nothing | Self::Instance | Self::Cluster | Self::Work => false,
+        }
+    }
+}
+
 /// What is lost without roles for agents.
 pub(super) const NO_ROLES: &str = "no role is given to agents";
 

@@ -5,8 +5,11 @@
 mod about;
 mod address;
 mod object_key;
+mod rights;
 mod row;
 
 pub use address::Address;
+pub(crate) use address::{Holds, Memory};
 pub use object_key::{ObjectKey, Owner, Place, Touched, WriteQueue};
+pub use rights::{Read, Sent, Write};
 pub use row::{ADDON_GROUP, Kind};

@@ -11,7 +11,7 @@ use crate::kind::Owner;
 use crate::kind::Touched;
 use crate::kind::{Kind, ObjectKey};
 use crate::parts::mentions::Mentioned;
-use crate::parts::slot::replace;
+use crate::parts::objects::replace;
 use crate::record::{self, ConfigRef, Lifecycle, Meta, Progression};
 use crate::settings::{EmptyLifecycle, Fence, Managing, Settings};
 use crate::store::Store;

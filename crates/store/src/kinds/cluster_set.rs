@@ -1,18 +1,18 @@
-//! `ManagedClusterSet`: which clusters are in it.
+//! `ManagedClusterSet` and `ManagedClusterSetBinding`: which clusters are in a set, and from which sets the upgrades of a namespace may
+//! select.
 //!
-//! Decides nothing: every upgrade may select from it.
+//! Decides nothing: every upgrade may select from them.
 
-use serde_json::Value;
-
-use super::plain::Plain;
+use super::stored::Plain;
 use crate::decode::read::{meta, parse};
 use crate::kind::{Kind, ObjectKey, Touched};
 use crate::parts::kept::keeps;
 use crate::record::Meta;
 use crate::store::Store;
-use api::cluster::ManagedClusterSet;
+use api::cluster::{ManagedClusterSet, ManagedClusterSetBinding};
 use kubernetes::field::Path;
-use model::{Selector, parse_selector};
+use model::{Name, Selector, parse_selector};
+use serde_json::Value;
 
 /// The row of the kind.
 pub(crate) struct ClusterSet;
@@ -63,6 +63,41 @@ impl Plain for ClusterSet {
         store: &mut Store,
         _key: &ObjectKey,
         _before: Option<&ClusterSetRecord>,
+        touched: &mut Touched,
+    ) {
+        store.touch_upgrades(touched);
+    }
+}
+
+/// The row of the kind.
+pub(crate) struct SetBinding;
+
+/// What is kept of a binding.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct SetBindingRecord {
+    /// Identity and revision.
+    pub(crate) meta: Meta,
+    /// The set.
+    pub(crate) set: Name,
+}
+
+keeps!(SetBinding, SetBindingRecord);
+
+impl Plain for SetBinding {
+    const KIND: Kind = Kind::SetBinding;
+
+    fn read(store: &mut Store, object: &Value) -> Result<SetBindingRecord, String> {
+        let object: ManagedClusterSetBinding = parse(object)?;
+        Ok(SetBindingRecord {
+            meta: meta(&object.metadata)?,
+            set: store.names.share(&object.spec.cluster_set),
+        })
+    }
+
+    fn changed(
+        store: &mut Store,
+        _key: &ObjectKey,
+        _before: Option<&SetBindingRecord>,
         touched: &mut Touched,
     ) {
         store.touch_upgrades(touched);

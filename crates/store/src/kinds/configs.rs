@@ -11,7 +11,7 @@ use super::stored::Stored;
 use crate::decode::content;
 use crate::decode::read::{self, label, parse};
 use crate::kind::{Kind, ObjectKey, Touched};
-use crate::parts::slot::replace;
+use crate::parts::objects::replace;
 use crate::record::{Config, ConfigRef, Content, Meta};
 use crate::store::Store;
 use crate::versions::offered;

@@ -1,19 +1,21 @@
-//! `PlacementDecision`: the clusters that a placement selects, and their decision group.
+//! `PlacementDecision`: the clusters that a placement selects, and their decision group. `Placement`: how many clusters it selects, and
+//! how large its decision groups are.
 //!
 //! Decides under which placement a decision is filed.
 
-use serde_json::Value;
-
-use super::stored::Stored;
+use super::stored::{Plain, Stored};
 use crate::decode::read::{label, meta, parse, shared};
-use crate::kind::Touched;
-use crate::kind::{Kind, ObjectKey};
+use crate::decode::rollout::group_size;
+use crate::kind::{Kind, ObjectKey, Touched};
 use crate::names::Names;
-use crate::parts::slot::replace;
+use crate::parts::kept::keeps;
+use crate::parts::objects::replace;
 use crate::record::{self, Meta};
 use crate::store::Store;
+use api::cluster;
 use api::cluster::PlacementDecision;
 use api::names::labels;
+use serde_json::Value;
 
 /// The row of the kind.
 pub(crate) struct Decision;
@@ -104,4 +106,35 @@ fn decode(object: &PlacementDecision, names: &mut Names) -> Result<record::Decis
             .map(|decision| names.share(&decision.cluster_name))
             .collect(),
     })
+}
+
+/// The row of the kind.
+pub(crate) struct Placement;
+
+keeps!(Placement, record::Placement);
+
+impl Plain for Placement {
+    const KIND: Kind = Kind::Placement;
+
+    fn read(_store: &mut Store, object: &Value) -> Result<record::Placement, String> {
+        let object: cluster::Placement = parse(object)?;
+        let status = object.status.as_ref();
+        let selected = status.and_then(|status| status.number_of_selected_clusters);
+        Ok(record::Placement {
+            meta: meta(&object.metadata)?,
+            selected: selected.map(i64::from),
+            per_group: group_size(&object.spec),
+        })
+    }
+
+    fn changed(
+        store: &mut Store,
+        key: &ObjectKey,
+        _before: Option<&record::Placement>,
+        touched: &mut Touched,
+    ) {
+        let place = key.place();
+        store.published.decisions_changed(&place);
+        touched.extend(store.indexes.by_placement.of(&place).cloned());
+    }
 }

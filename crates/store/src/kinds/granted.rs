@@ -1,15 +1,17 @@
-//! `Role`, `RoleBinding` and `ServiceAccount`: what an agent is given on the hub.
+//! `Role`, `RoleBinding` and `ServiceAccount` that an agent is given on the hub, and the `Role` and `ClusterRole` that are labelled as
+//! ones that agents may have: those are read, and never written.
 //!
-//! Decides nothing; `registration::filing` files them.
+//! Decides nothing; `registration::filing` files them, `registration::roles` says what they give away.
 
-use serde_json::Value;
-
-use super::stored::Stored;
+use super::stored::{Plain, Stored};
 use crate::kind::{Kind, ObjectKey, Touched};
+use crate::parts::kept::keeps;
 use crate::record::Meta;
 use crate::registration::grants::{Grant, grant};
+use crate::registration::role_facts::{RoleRecord, hub_role};
 use crate::store::Store;
 use model::Name;
+use serde_json::Value;
 
 macro_rules! granted {
     ($($kind:ident)+) => {$(
@@ -47,3 +49,26 @@ macro_rules! granted {
 }
 
 granted!(Role RoleBinding ServiceAccount);
+
+macro_rules! hub_roles {
+    ($($kind:ident)+) => {$(
+        /// The row of the kind.
+        pub(crate) struct $kind;
+
+        keeps!($kind, RoleRecord);
+
+        impl Plain for $kind {
+            const KIND: Kind = Kind::$kind;
+
+            fn read(_store: &mut Store, object: &Value) -> Result<RoleRecord, String> {
+                hub_role(object)
+            }
+
+            fn changed(store: &mut Store, key: &ObjectKey, before: Option<&RoleRecord>, touched: &mut Touched) {
+                store.hub_role_changed(key, before, touched);
+            }
+        }
+    )+};
+}
+
+hub_roles!(HubRole HubClusterRole);

@@ -13,7 +13,7 @@ use crate::kind::Touched;
 use crate::kind::{Kind, ObjectKey};
 use crate::names::Names;
 use crate::parts::mentions::Mentioned;
-use crate::parts::slot::replace;
+use crate::parts::objects::replace;
 use crate::record::{self, Claims, Meta};
 use crate::registration;
 use crate::removal::Farewell;
@@ -159,7 +159,7 @@ fn decode(
             .map(|status| conditions(&status.conditions, names).into())
             .unwrap_or_default(),
         registrations: status
-            .map(|status| registration::registered(&status.registrations, (cluster, addon), names).into())
+            .map(|status| registration::registered(&status.registrations, cluster, addon, names).into())
             .unwrap_or_default(),
         driver: shared(status.map(|status| &status.kube_client_driver), names),
         namespace: shared(status.map(|status| &status.namespace), names),

@@ -6,7 +6,7 @@ use k8s_openapi::api::apps::v1::ControllerRevision;
 use serde_json::{Value, json};
 
 use super::configs::{DeploymentConfig, HubConfig, Template};
-use super::plain::Plain;
+use super::stored::Plain;
 use super::stored::Stored;
 use crate::decode::read::{meta, owners, parse};
 use crate::kind::{Kind, ObjectKey, Owner, Touched};
@@ -35,7 +35,7 @@ impl Plain for KeptContent {
         Ok(Record {
             addon: owner.map_or_else(|| Name::from(""), |owner| owner.name),
             revision: parsed.revision,
-            content: copied(store, data, (&meta.uid, &meta.version)).map_err(Name::from),
+            content: copied(store, data, &meta.uid, &meta.version).map_err(Name::from),
             meta,
         })
     }
@@ -58,7 +58,8 @@ impl Plain for KeptContent {
 fn copied(
     store: &mut Store,
     mut data: Value,
-    (uid, version): (&str, &str),
+    uid: &str,
+    version: &str,
 ) -> Result<(ConfigRef, Config), String> {
     if let Some(why) = data.get(terms::NOT_KEPT).and_then(Value::as_str) {
         return Err(why.to_owned());

@@ -6,16 +6,12 @@ mod addon;
 mod cluster;
 pub(super) mod cluster_set;
 mod configs;
-mod decision;
-mod granted;
-pub(super) mod hub_roles;
+pub(super) mod decision;
+pub(super) mod granted;
 mod instance;
 pub(super) mod kept_content;
 pub(super) mod namespace;
-pub(super) mod placement;
-mod plain;
 pub(super) mod rollout;
-pub(super) mod set_binding;
 mod signing_request;
 mod stored;
 pub(super) mod upgrade;
@@ -24,8 +20,8 @@ mod work;
 
 stored::list! {
     addon::AddOn, cluster::Cluster, cluster_set::ClusterSet, decision::Decision, configs::DeploymentConfig,
-    hub_roles::HubClusterRole, configs::HubConfig, hub_roles::HubRole, instance::Instance,
-    kept_content::KeptContent, namespace::Namespace, placement::Placement, granted::Role, granted::RoleBinding, rollout::Rollout,
-    granted::ServiceAccount, set_binding::SetBinding, signing_request::SigningRequest,
+    granted::HubClusterRole, configs::HubConfig, granted::HubRole, instance::Instance,
+    kept_content::KeptContent, namespace::Namespace, decision::Placement, granted::Role, granted::RoleBinding, rollout::Rollout,
+    granted::ServiceAccount, cluster_set::SetBinding, signing_request::SigningRequest,
     configs::Template, upgrade::Upgrade, upgrade_work::UpgradeWork, work::Work,
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::Value;
 
-use super::plain::Plain;
+use super::stored::Plain;
 use crate::decode::read::{meta, parse};
 use crate::facts::NamespaceFacts;
 use crate::kind::{Kind, ObjectKey, Owner, Touched};

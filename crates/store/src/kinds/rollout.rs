@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use super::plain::Plain;
+use super::stored::Plain;
 use crate::decode::read::{meta, owners, parse};
 use crate::decode::status::conditions;
 use crate::kind::{Kind, ObjectKey, Owner, Touched};

@@ -6,7 +6,7 @@
 use crate::upgrade::marks;
 use serde_json::Value;
 
-use super::plain::Plain;
+use super::stored::Plain;
 use crate::decode::read::{annotation, meta, parse};
 use crate::kind::{Kind, ObjectKey, Place, Touched};
 use crate::parts::kept::keeps;

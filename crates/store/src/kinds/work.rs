@@ -8,7 +8,7 @@ use super::stored::Stored;
 use crate::decode::work::{KnownSpec, work};
 use crate::kind::Owner;
 use crate::kind::{Kind, ObjectKey, Place, Touched};
-use crate::parts::slot::replace;
+use crate::parts::objects::replace;
 use crate::record::{self, Meta};
 use crate::store::Store;
 use model::Name;

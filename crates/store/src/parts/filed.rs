@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use super::slot::replace;
+use super::objects::replace;
 use crate::record::Meta;
 use model::Name;
 

@@ -6,18 +6,13 @@ pub(super) mod changes;
 pub(super) mod config_watch;
 pub(super) mod expectations;
 pub(super) mod filed;
-pub(super) mod indexes;
 pub(super) mod kept;
 pub(super) mod mentions;
 pub(super) mod objects;
-pub(super) mod pending;
 pub(super) mod removals;
 pub(super) mod room;
-pub(super) mod slot;
 pub(super) mod standings;
-pub(super) mod tombstones;
 pub(super) mod unpublished;
-pub(super) mod upgrades;
 pub(super) mod work_places;
 
 pub use config_watch::{

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::kind::{Kind, ObjectKey};
+use crate::kind::{Kind, Memory, ObjectKey};
 use kubernetes::bounds::tree_size;
 use model::Name;
 
@@ -97,30 +97,12 @@ impl Room {
 
 /// Returns of which room an object takes its part, how large that is, and what is not counted.
 fn share(key: &ObjectKey) -> Option<(Share, usize, usize)> {
-    match key.kind {
-        Kind::Template | Kind::DeploymentConfig => {
-            Some(((Kind::Template, Name::from("")), OF_CONTENT, SMALL_CONTENT))
-        }
-        Kind::KeptContent => Some(((key.kind, Name::from("")), OF_COPIES, SMALL_CONTENT)),
-        // One that names thousands of configurations, and says so of each in its status, takes more than half of the room of others.
-        Kind::Instance => Some(((key.kind, key.namespace.clone()), 4 * OF_AGENTS, SMALL)),
-        Kind::Cluster | Kind::Work | Kind::UpgradeWork | Kind::SigningRequest => {
-            Some(((key.kind, key.namespace.clone()), OF_AGENTS, SMALL))
-        }
-        Kind::AddOn
-        | Kind::ClusterSet
-        | Kind::Decision
-        | Kind::HubClusterRole
-        | Kind::HubConfig
-        | Kind::HubRole
-        | Kind::Namespace
-        | Kind::Placement
-        | Kind::Role
-        | Kind::RoleBinding
-        | Kind::Rollout
-        | Kind::ServiceAccount
-        | Kind::SetBinding
-        | Kind::Upgrade => None,
+    match key.kind.memory() {
+        Memory::Unlimited => None,
+        Memory::Content => Some(((Kind::Template, Name::from("")), OF_CONTENT, SMALL_CONTENT)),
+        Memory::Copies => Some(((key.kind, Name::from("")), OF_COPIES, SMALL_CONTENT)),
+        Memory::OfAgents => Some(((key.kind, key.namespace.clone()), OF_AGENTS, SMALL)),
+        Memory::OfAgentsLarge => Some(((key.kind, key.namespace.clone()), 4 * OF_AGENTS, SMALL)),
     }
 }
 

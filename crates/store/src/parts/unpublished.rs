@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::facts::{Facts, Peer, PeerFacts, PeerInstance};
-use crate::interner::Table;
 use crate::kind::{ObjectKey, Place};
+use crate::names::Table;
 use crate::record::{ConfigRef, Instance};
 use model::{ConfigType, Name};
 

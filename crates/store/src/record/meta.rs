@@ -1,13 +1,12 @@
-//! Identity, owners and conditions: what every object has.
+//! Identity, owners and conditions, which every object has; what others own of an instance; what an `AddOnRollout` says.
 //!
 //! Decides nothing.
 
-use std::sync::Arc;
-
-use jiff::Timestamp;
-
 use super::sparse::{SparseNumber, SparseTime};
+use jiff::Timestamp;
 use model::Name;
+use serde_json::{Map, Value};
+use std::sync::Arc;
 
 /// Identity and revision of an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -110,4 +109,45 @@ pub struct OwnerReference {
     pub controller: Option<bool>,
     /// `blockOwnerDeletion`
     pub block: Option<bool>,
+}
+
+/// What others own of an instance.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Claims {
+    /// The field manager that applies the object, or the tool whose mark it carries; "" when there is neither.
+    pub adopter: Name,
+    /// Whether another field manager owns `spec.desiredVersion`.
+    pub version: bool,
+    /// Whether the field managers that apply the object leave `spec.installNamespace` out, and no other manager has set it: the
+    /// stored value is the default of the definition. Not known, and so `false`, where nothing applies the object.
+    pub omits_namespace: bool,
+    /// The annotations that plans might write and that another field manager owns, sorted.
+    pub annotations: Box<[Name]>,
+}
+
+impl Claims {
+    /// Returns whether another manager wants the object to be there: then it is not ours to take away, whatever our marks say.
+    pub fn is_adopted(&self) -> bool {
+        !self.adopter.is_empty()
+    }
+
+    /// Returns whether another field manager owns an annotation.
+    pub fn has(&self, annotation: &str) -> bool {
+        self.annotations.iter().any(|key| **key == *annotation)
+    }
+}
+
+/// An `AddOnRollout`: the roll-up of the add-on of its name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RollUp {
+    /// Identity and revision.
+    pub meta: Meta,
+    /// `spec.addon`
+    pub addon: Name,
+    /// `metadata.ownerReferences`
+    pub owners: Vec<OwnerReference>,
+    /// `status.conditions`
+    pub conditions: Vec<Condition>,
+    /// The status without its conditions, as it stands.
+    pub status: Map<String, Value>,
 }

@@ -2,20 +2,16 @@
 //!
 //! A table of contents.
 
-pub(super) mod claims;
 pub(super) mod meta;
 pub(super) mod objects;
 pub(super) mod reference;
-pub(super) mod roll_up;
 pub(super) mod rollout;
 mod sparse;
 mod undo;
 pub(super) mod work;
 
-pub use claims::Claims;
 pub use meta::*;
 pub use objects::*;
-pub use roll_up::RollUp;
 pub use rollout::{ApprovalTerms, Paused, Progression, ProgressionReference, Promoted};
 pub(crate) use sparse::SparseTime;
 pub use undo::{PinnedConfig, PinnedContent, Undone};

@@ -57,7 +57,7 @@ impl ApprovalTerms {
 
     /// Returns whether a change over a placement waits before a decision group, of its index and name: it asks for an approval
     /// that is not given to the content with this hash.
-    pub fn holds(&self, (namespace, name): (&str, &str), (index, group): (u32, &str), hash: &str) -> bool {
+    pub fn holds(&self, namespace: &str, name: &str, (index, group): (u32, &str), hash: &str) -> bool {
         let place = (namespace, name);
         let own = index.to_string();
         let called = if group.is_empty() { own.as_str() } else { group };

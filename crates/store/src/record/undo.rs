@@ -95,6 +95,11 @@ impl Undone {
     pub fn text(failed: &str, why: &str) -> String {
         format!("{failed}: {why}")
     }
+
+    /// Returns what failed and why, of a note.
+    pub fn parts(text: &str) -> Option<(&str, &str)> {
+        text.split_once(": ")
+    }
 }
 
 impl Progression {
@@ -106,7 +111,7 @@ impl Progression {
     /// Returns the note that its content was undone.
     pub fn undone(&self) -> Option<Undone> {
         let (since, text) = self.said(terms::UNDONE)?;
-        let (failed, why) = text.split_once(": ")?;
+        let (failed, why) = Undone::parts(text)?;
         Some(Undone {
             since,
             failed: PinnedContent::parse(failed)?,

@@ -114,7 +114,7 @@ pub(crate) fn grant(
     let content = if key.kind == Kind::Role {
         GrantContent::Role(rules_digest(object.get("rules").unwrap_or(&Value::Null)))
     } else if key.kind == Kind::RoleBinding {
-        binding(&parse(object)?, (&cluster, &addon), names)
+        binding(&parse(object)?, &cluster, &addon, names)
     } else {
         GrantContent::Account
     };
@@ -142,7 +142,7 @@ pub fn rules_digest(rules: &Value) -> Digest {
     Digest::of_text(&canonical(rules))
 }
 
-fn binding(binding: &rbac::RoleBinding, (cluster, addon): (&str, &str), names: &mut Names) -> GrantContent {
+fn binding(binding: &rbac::RoleBinding, cluster: &str, addon: &str, names: &mut Names) -> GrantContent {
     let holders: Vec<(Name, Name)> = binding
         .subjects
         .iter()

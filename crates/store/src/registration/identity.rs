@@ -120,7 +120,8 @@ pub fn cluster_groups(cluster: &str) -> [String; 2] {
 /// Returns `status.registrations` as records.
 pub(crate) fn registered(
     registrations: &[wire::RegistrationConfig],
-    (cluster, addon): (&str, &str),
+    cluster: &str,
+    addon: &str,
     names: &mut Names,
 ) -> Vec<Registered> {
     let identity = |subject: &wire::Subject, names: &mut Names| {
@@ -161,18 +162,20 @@ fn decode(subject: &wire::Subject, names: &mut Names) -> CertificateSubject {
 /// Returns what a template asks for that is made for an add-on.
 pub(crate) fn asked(
     registrations: &[wire::RegistrationSpec],
-    owner: (&str, &ReservedSigners),
+    addon: &str,
+    reserved: &ReservedSigners,
     names: &mut Names,
 ) -> Vec<Registration> {
     let each = registrations.iter().enumerate();
-    each.map(|(index, one)| asked_one(one, index, owner, names))
+    each.map(|(index, one)| asked_one(one, index, addon, reserved, names))
         .collect()
 }
 
 fn asked_one(
     one: &wire::RegistrationSpec,
     index: usize,
-    owner: (&str, &ReservedSigners),
+    addon: &str,
+    reserved: &ReservedSigners,
     names: &mut Names,
 ) -> Registration {
     let faulty = |why: &str| Registration::Faulty(Name::from(why));
@@ -181,7 +184,7 @@ fn asked_one(
             let permissions = one.kube_client.iter().flat_map(|client| &client.hub_permissions);
             Registration::KubeClient(permissions.map(|one| permission(one, names)).collect())
         }
-        ("CustomSigner", Some(custom)) => match fault(custom, owner) {
+        ("CustomSigner", Some(custom)) => match fault(custom, addon, reserved) {
             Some((steps, fault, rule)) => {
                 let registration = Path::root().key("spec").key("registration").index(index);
                 let path = steps
@@ -221,7 +224,8 @@ enum Step {
 /// The same as the gate refuses: what was stored before there was a gate, or while it was away, is not carried out either.
 fn fault(
     custom: &wire::CustomSignerRegistration,
-    (addon, reserved): (&str, &ReservedSigners),
+    addon: &str,
+    reserved: &ReservedSigners,
 ) -> Option<(Vec<Step>, Fault, &'static str)> {
     if let Err(fault) = OwnSigner::parse(&custom.signer_name, addon, reserved) {
         return Some((vec![Step::Field("signerName")], fault, rule::SIGNER));
@@ -291,11 +295,11 @@ mod tests {
             (wire_subject(&user, &[groups[1], groups[0]]), false),
         ];
         for (row, expected) in rows {
-            let decoded = registered(std::slice::from_ref(&row), ("c1", "hello"), &mut Names::default());
+            let decoded = registered(std::slice::from_ref(&row), "c1", "hello", &mut Names::default());
             assert_eq!(decoded[0].identity == AgentIdentity::Agent, expected, "{row:?}");
         }
         let open = wire_subject("", &[]);
-        let decoded = registered(&[open], ("c1", "hello"), &mut Names::default());
+        let decoded = registered(&[open], "c1", "hello", &mut Names::default());
         assert_eq!(decoded[0].identity, AgentIdentity::Open);
     }
 }

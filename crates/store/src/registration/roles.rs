@@ -6,7 +6,7 @@ use super::role_facts::{RoleRecord, Unbindable, role_key};
 use crate::kind::Owner;
 use crate::kind::Touched;
 use crate::kind::{Kind, ObjectKey};
-use crate::kinds::hub_roles::{HubClusterRole, HubRole};
+use crate::kinds::granted::{HubClusterRole, HubRole};
 use crate::settings::RollUps;
 use crate::store::Store;
 use crate::view::View;
@@ -86,7 +86,8 @@ impl View<'_> {
         &self,
         cluster: &Name,
         namespace: &Name,
-        (kind, role): (&str, &Name),
+        kind: &str,
+        role: &Name,
     ) -> Option<Unbindable> {
         if is_never_bound(role) {
             return Some(Unbindable::Name);

@@ -7,8 +7,8 @@
 use std::collections::BTreeSet;
 
 use crate::kind::{Kind, ObjectKey};
+use crate::kinds::decision::Placement;
 use crate::kinds::namespace::Namespace;
-use crate::kinds::placement::Placement;
 use crate::parts::config_watch::{Absence, absence};
 use crate::record::ConfigRef;
 use crate::store::Store;

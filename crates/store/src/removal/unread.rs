@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::kind::{Kind, ObjectKey, Owner, Place, Touched};
+use crate::kind::{Holds, Kind, ObjectKey, Owner, Place, Touched};
 use crate::store::Store;
 use crate::view::View;
 use model::Name;
@@ -68,11 +68,12 @@ impl Store {
     /// Returns the owners whose plans depend on an object.
     pub fn dependents(&self, key: &ObjectKey) -> Touched {
         let place = || (key.namespace.clone(), key.name.clone());
-        match key.kind {
-            Kind::AddOn | Kind::Instance => Touched::from([Owner::addon(&key.name)]),
-            Kind::Cluster => self.indexes.by_cluster.of(&key.name).map(Owner::addon).collect(),
-            Kind::Placement => self.indexes.by_placement.of(&place()).cloned().collect(),
-            Kind::Decision => {
+        match key.kind.holds() {
+            Holds::Nothing => Touched::new(),
+            Holds::AddOn | Holds::Instance => Touched::from([Owner::addon(&key.name)]),
+            Holds::Cluster => self.indexes.by_cluster.of(&key.name).map(Owner::addon).collect(),
+            Holds::Placement => self.indexes.by_placement.of(&place()).cloned().collect(),
+            Holds::Decision => {
                 let filed = self.indexes.decision_places.get(&place());
                 // It is not known of which placement one is that was never read: of any of its namespace.
                 let may_be_of = |placement: &&Place| match filed {
@@ -84,7 +85,7 @@ impl Store {
                     .flat_map(|placement| self.indexes.by_placement.of(placement).cloned())
                     .collect()
             }
-            Kind::Work => {
+            Holds::Work => {
                 if let Some((addon, _)) = self.indexes.work_places.get(&place()) {
                     return Touched::from([Owner::addon(addon)]);
                 }
@@ -96,9 +97,9 @@ impl Store {
                 };
                 self.addons().filter(is_of).map(Owner::addon).collect()
             }
-            Kind::Upgrade => Touched::from([key.clone()]),
-            Kind::ClusterSet | Kind::SetBinding => self.upgrades().collect(),
-            Kind::DeploymentConfig | Kind::Template | Kind::HubConfig => {
+            Holds::Upgrade => Touched::from([key.clone()]),
+            Holds::AllUpgrades => self.upgrades().collect(),
+            Holds::Configuration => {
                 let named = self.indexes.by_config.keys().filter(|config| {
                     Kind::of_config(&config.of.group, &config.of.resource) == Some(key.kind)
                         && config.namespace == key.namespace
@@ -108,16 +109,6 @@ impl Store {
                     .flat_map(|config| self.indexes.by_config.of(config).cloned())
                     .collect()
             }
-            Kind::HubClusterRole
-            | Kind::HubRole
-            | Kind::ServiceAccount
-            | Kind::Role
-            | Kind::RoleBinding
-            | Kind::SigningRequest
-            | Kind::Rollout
-            | Kind::Namespace
-            | Kind::UpgradeWork
-            | Kind::KeptContent => Touched::new(),
         }
     }
 
@@ -126,13 +117,21 @@ impl Store {
     pub fn is_held_whole(&self, owner: &Owner) -> bool {
         let known = self.objects.addons.get(&owner.name);
         let ends = owner.kind == Kind::AddOn && known.is_some_and(|addon| addon.meta.deleting);
-        let mut whole = self.pending.unreadable.keys().filter(|key| holds_whole(key));
+        let mut whole = self
+            .pending
+            .unreadable
+            .keys()
+            .filter(|key| key.kind.holds().is_whole());
         whole.any(|key| (!ends || key.kind == Kind::AddOn) && self.dependents(key).contains(owner))
     }
 
     /// Returns whether a write for an owner depends on an object that cannot be read, and that concerns one cluster.
     pub fn is_held_write(&self, owner: &Owner, written: &ObjectKey) -> bool {
-        let mut parts = self.pending.unreadable.keys().filter(|key| !holds_whole(key));
+        let mut parts = self
+            .pending
+            .unreadable
+            .keys()
+            .filter(|key| !key.kind.holds().is_whole());
         parts.any(|key| {
             if key == written || may_be_bound_to(key, written) {
                 return true;
@@ -154,22 +153,6 @@ fn may_be_bound_to(role: &ObjectKey, written: &ObjectKey) -> bool {
     let is_near = role.kind == Kind::HubClusterRole
         || role.kind == Kind::HubRole && role.namespace == written.namespace;
     is_near && written.kind == Kind::RoleBinding
-}
-
-/// Whether an owner as a whole depends on an object of this kind, and not only what it has on one cluster.
-fn holds_whole(key: &ObjectKey) -> bool {
-    matches!(
-        key.kind,
-        Kind::AddOn
-            | Kind::Placement
-            | Kind::Decision
-            | Kind::Upgrade
-            | Kind::ClusterSet
-            | Kind::SetBinding
-            | Kind::DeploymentConfig
-            | Kind::Template
-            | Kind::HubConfig
-    )
 }
 
 impl<'s> View<'s> {

@@ -12,9 +12,9 @@ use model::Name;
 use model::upgrade::PlacementKey;
 
 use crate::kind::{Kind, Owner, Touched};
+use crate::kinds::cluster_set::SetBinding;
 use crate::kinds::cluster_set::{ClusterSet, Members};
-use crate::kinds::placement::Placement;
-use crate::kinds::set_binding::SetBinding;
+use crate::kinds::decision::Placement;
 use crate::kinds::upgrade::{self as kind, UpgradeRecord};
 use crate::record;
 use crate::store::Store;

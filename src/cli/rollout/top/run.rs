@@ -49,23 +49,20 @@ pub(in crate::cli) fn run(args: &TopArgs) -> Result<ExitCode, CliError> {
         ));
     }
     let hub_settings = settings_with_notes(&args.hub, Timestamp::now())?;
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .map_err(|source| cannot_start("the runtime", source))?;
+    let runtime = connect::serving_runtime()?;
     let ended = runtime.block_on(async {
         let place = &args.hub.place;
         let client = connect::client(connect::config_of(place).await?)?;
         // A hub that cannot be reached is told of before the page covers everything.
-        client.apiserver_version().await.map_err(|source| CliError::Act {
-            act: "reach the hub",
-            source: Box::new(source),
-        })?;
+        client
+            .apiserver_version()
+            .await
+            .map_err(CliError::acting("reach the hub"))?;
         let mut gallery = Gallery::default();
         let lens = Lens::start(client, hub_settings, move |store, touched, now| {
             gallery.look(store, touched, now)
         });
-        let mut terminal = ratatui::try_init().map_err(|source| cannot_start("the page", source))?;
+        let mut terminal = ratatui::try_init().map_err(CliError::starting("the page"))?;
         let shown = show(&mut terminal, args, lens).await;
         ratatui::restore();
         shown
@@ -73,13 +70,6 @@ pub(in crate::cli) fn run(args: &TopArgs) -> Result<ExitCode, CliError> {
     // A question to a hub that does not answer is not waited for.
     runtime.shutdown_background();
     ended.map(|()| ExitCode::SUCCESS)
-}
-
-fn cannot_start(part: &'static str, source: std::io::Error) -> CliError {
-    CliError::Start {
-        part,
-        source: Box::new(source),
-    }
 }
 
 async fn show(
@@ -241,13 +231,13 @@ fn answer(args: &RolloutHubArgs, target: &Target, cluster: &str) -> Result<Strin
     let (settings, _) = settings(args, now).map_err(|error| error.one_line())?;
     match target.kind {
         TargetKind::ClusterManagementAddOn => {
-            insight::why::why(&hub, settings, (&target.name, Some(cluster)), now)
+            insight::why::why(&hub, settings, &target.name, Some(cluster), now)
                 .map(|answer| insight::why::text(&answer, true, Listing::Whole))
                 .map_err(|error| error.to_string())
         }
         TargetKind::ManagedClustersUpgrade => {
             let name = format!("{}/{}", target.namespace, target.name);
-            insight::why::why_upgrade(&hub, settings, (&name, Some(cluster)), now)
+            insight::why::why_upgrade(&hub, settings, &name, Some(cluster), now)
                 .map(|answer| insight::why::upgrade_text(&answer, Listing::Whole))
                 .map_err(|error| error.to_string())
         }

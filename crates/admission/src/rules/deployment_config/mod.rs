@@ -2,19 +2,8 @@
 //!
 //! Decides nothing here; the parts do.
 
-mod nodes;
-mod proxy;
-mod registries;
-mod resources;
-mod variables;
-
-use crate::subject::{DeploymentConfig, Rule};
-
-/// Rules of deployment configurations.
-pub(crate) const FAMILIES: [&[Rule<DeploymentConfig>]; 5] = [
-    nodes::RULES,
-    proxy::RULES,
-    registries::RULES,
-    resources::RULES,
-    variables::RULES,
-];
+pub(super) mod nodes;
+pub(super) mod proxy;
+pub(super) mod registries;
+pub(super) mod resources;
+pub(super) mod variables;

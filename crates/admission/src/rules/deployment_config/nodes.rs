@@ -4,7 +4,7 @@
 
 use crate::body::Node;
 use crate::step_budget::StepBudget;
-use crate::subject::{DeploymentConfig, Operations, Rule, Subject};
+use crate::subject::{DeploymentConfig, Subject, rules};
 use kubernetes::field::{Class, Fault, Findings, listed, nearest, quoted};
 use model::{is_label_key, is_label_value};
 
@@ -12,15 +12,13 @@ const NODES: &str = "deployment-config/node-placement";
 const EFFECTS: [&str; 3] = ["NoExecute", "NoSchedule", "PreferNoSchedule"];
 const OPERATORS: [&str; 4] = ["Equal", "Exists", "Gt", "Lt"];
 
-pub(super) const RULES: &[Rule<DeploymentConfig>] = &[Rule::refuses(
-    NODES,
-    Operations::CreateAndUpdate,
-    "A node selector and tolerations are those of a pod.\n\n\
-          Keys and values are those of labels. A toleration without a key has operator Exists, one with operator Exists has no \
-          value, its effect is NoSchedule, PreferNoSchedule or NoExecute, and only NoExecute has `tolerationSeconds`. A cluster \
-          refuses every other pod, so that the agent would vanish with its next change. Refused.",
-    nodes,
-)];
+rules! { pub(in crate::rules) RULES of DeploymentConfig {
+    refuses NODES, CreateAndUpdate, nodes =>
+        "A node selector and tolerations are those of a pod.\n\n\
+         Keys and values are those of labels. A toleration without a key has operator Exists, one with operator Exists has no \
+         value, its effect is NoSchedule, PreferNoSchedule or NoExecute, and only NoExecute has `tolerationSeconds`. A cluster \
+         refuses every other pod, so that the agent would vanish with its next change. Refused.";
+} }
 
 fn nodes(subject: &Subject<'_, DeploymentConfig>, findings: &mut Findings) {
     let Some(placement) = subject.body.key("nodePlacement") else {

@@ -5,21 +5,19 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::subject::{DeploymentConfig, Operations, Rule, Subject};
+use crate::subject::{DeploymentConfig, Subject, rules};
 use kubernetes::field::{Class, Fault, Findings, quoted};
 
 const PROXY: &str = "deployment-config/proxy";
 const SCHEMES: [&str; 3] = ["http", "https", "socks5"];
 
-pub(super) const RULES: &[Rule<DeploymentConfig>] = &[Rule::refuses(
-    PROXY,
-    Operations::CreateAndUpdate,
-    "A proxy is an address, and its authorities are certificates.\n\n\
-          `httpProxy` and `httpsProxy` are URLs of scheme http, https or socks5 with a host; `caBundle` is base64 of PEM \
-          certificates. An agent with anything else starts and reaches nothing. Refused. A bundle without a proxy, and entries \
-          of `noProxy` with a scheme or blanks, warn: they have no effect.",
-    proxy,
-)];
+rules! { pub(in crate::rules) RULES of DeploymentConfig {
+    refuses PROXY, CreateAndUpdate, proxy =>
+        "A proxy is an address, and its authorities are certificates.\n\n\
+         `httpProxy` and `httpsProxy` are URLs of scheme http, https or socks5 with a host; `caBundle` is base64 of PEM \
+         certificates. An agent with anything else starts and reaches nothing. Refused. A bundle without a proxy, and entries \
+         of `noProxy` with a scheme or blanks, warn: they have no effect.";
+} }
 
 fn proxy(subject: &Subject<'_, DeploymentConfig>, findings: &mut Findings) {
     let Some(config) = subject.body.key("proxyConfig") else {

@@ -4,20 +4,18 @@
 
 use std::collections::BTreeMap;
 
-use crate::subject::{DeploymentConfig, Operations, Rule, Subject};
+use crate::subject::{DeploymentConfig, Subject, rules};
 use kubernetes::field::{Class, Fault, Findings, Path, quoted};
 
 const REGISTRY: &str = "deployment-config/registry";
 
-pub(super) const RULES: &[Rule<DeploymentConfig>] = &[Rule::refuses(
-    REGISTRY,
-    Operations::CreateAndUpdate,
-    "A mirror is the beginning of an image, and so is what it replaces.\n\n\
-          `registry.example.com:5000/team`: no scheme, no blanks, no tag and no digest, because they would stand in the middle of \
-          an image that nothing could be pulled from. Refused. A source that stands twice warns, because the last \
-          entry counts, and so does a mirror that replaces a source with itself.",
-    registry,
-)];
+rules! { pub(in crate::rules) RULES of DeploymentConfig {
+    refuses REGISTRY, CreateAndUpdate, registry =>
+        "A mirror is the beginning of an image, and so is what it replaces.\n\n\
+         `registry.example.com:5000/team`: no scheme, no blanks, no tag and no digest, because they would stand in the middle of \
+         an image that nothing could be pulled from. Refused. A source that stands twice warns, because the last \
+         entry counts, and so does a mirror that replaces a source with itself.";
+} }
 
 fn registry(subject: &Subject<'_, DeploymentConfig>, findings: &mut Findings) {
     let entries = subject.body.list("registries");

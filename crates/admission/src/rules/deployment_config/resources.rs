@@ -9,7 +9,7 @@ use regex::{Regex, RegexBuilder};
 
 use crate::body::Node;
 use crate::step_budget::StepBudget;
-use crate::subject::{DeploymentConfig, Operations, Rule, Subject};
+use crate::subject::{DeploymentConfig, Subject, rules};
 use kubernetes::field::{Class, Fault, Findings, quoted};
 use model::parse_quantity;
 
@@ -25,25 +25,17 @@ const LARGE_COMPILATION: usize = 40_000;
 /// What is decorated when it is deployed.
 const DECORATED: [&str; 4] = ["*", "daemonsets", "deployments", "statefulsets"];
 
-pub(super) const RULES: &[Rule<DeploymentConfig>] = &[
-    Rule::refuses(
-        QUANTITY,
-        Operations::CreateAndUpdate,
+rules! { pub(in crate::rules) RULES of DeploymentConfig {
+    refuses QUANTITY, CreateAndUpdate, quantity =>
         "Limits and requests are amounts that a container can have.\n\n\
-              Such as `100m`, `0.5` and `128Mi`, not negative, and a request is not above its limit. A cluster refuses every \
-              other pod, so that the agent would vanish with its next change. Refused.",
-        quantity,
-    ),
-    Rule::refuses(
-        CONTAINER_ID,
-        Operations::CreateAndUpdate,
+         Such as `100m`, `0.5` and `128Mi`, not negative, and a request is not above its limit. A cluster refuses every \
+         other pod, so that the agent would vanish with its next change. Refused.";
+    refuses CONTAINER_ID, CreateAndUpdate, container_id =>
         "A container is named by resource, name and container.\n\n\
-              `deployments:agent:main`; each part is a regular expression, and `*` stands for anything. Anything else stops \
-              the add-on wherever the configuration is used. Refused. Only deployments, daemon sets and stateful sets get \
-              resources: any other kind warns.",
-        container_id,
-    ),
-];
+         `deployments:agent:main`; each part is a regular expression, and `*` stands for anything. Anything else stops \
+         the add-on wherever the configuration is used. Refused. Only deployments, daemon sets and stateful sets get \
+         resources: any other kind warns.";
+} }
 
 fn quantity(subject: &Subject<'_, DeploymentConfig>, findings: &mut Findings) {
     for entry in subject.body.list("resourceRequirements").each(subject.effort) {

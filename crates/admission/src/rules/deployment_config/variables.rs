@@ -2,7 +2,7 @@
 //!
 //! Decides which names cannot be used, and which have no effect.
 
-use crate::subject::{DeploymentConfig, Operations, Rule, Subject};
+use crate::subject::{DeploymentConfig, Subject, rules};
 use kubernetes::field::{Class, Fault, Findings};
 
 const NAME: &str = "deployment-config/variable-name";
@@ -15,15 +15,13 @@ const PRIVATE: [&str; 5] = [
     "__RESOURCE_REQUIREMENTS",
 ];
 
-pub(super) const RULES: &[Rule<DeploymentConfig>] = &[Rule::refuses(
-    NAME,
-    Operations::CreateAndUpdate,
-    "A variable has a name that manifests can use.\n\n\
-          A letter or `_`, then letters, digits and `_`. `__REGISTRIES` and four more names of that form are kept for other \
-          settings by other add-on managers, and stop them. Refused. `CLUSTER_NAME` always has its own value, and so has \
-          `INSTALL_NAMESPACE` while `agentInstallNamespace` is set: giving them warns.",
-    name,
-)];
+rules! { pub(in crate::rules) RULES of DeploymentConfig {
+    refuses NAME, CreateAndUpdate, name =>
+        "A variable has a name that manifests can use.\n\n\
+         A letter or `_`, then letters, digits and `_`. `__REGISTRIES` and four more names of that form are kept for other \
+         settings by other add-on managers, and stop them. Refused. `CLUSTER_NAME` always has its own value, and so has \
+         `INSTALL_NAMESPACE` while `agentInstallNamespace` is set: giving them warns.";
+} }
 
 fn name(subject: &Subject<'_, DeploymentConfig>, findings: &mut Findings) {
     let body = &subject.body;

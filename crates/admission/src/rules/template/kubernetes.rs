@@ -7,64 +7,40 @@ use std::collections::BTreeMap;
 
 use crate::body::Node;
 use crate::step_budget::Items;
-use crate::subject::{Operations, Rule, Subject, Template};
+use crate::subject::{Subject, Template, rules};
 use kubernetes::field::Findings;
 use kubernetes::manifest::{Aspect, changed, check};
 
 /// The id of changes that every cluster refuses; the room `manifest` finds them.
 const IMMUTABLE: &str = "manifest/immutable";
 
-pub(super) const RULES: &[Rule<Template>] = &[
-    Rule::refuses(
-        "manifest/type",
-        Operations::CreateAndUpdate,
+rules! { pub(in crate::rules) RULES of Template {
+    refuses "manifest/type", CreateAndUpdate, |subject, findings| shape(subject, Aspect::Type, findings) =>
         "Values of a manifest have the type that their field has.\n\n\
-              By the schemas of Kubernetes 1.36, for its own kinds: workloads, services, configuration, roles, policies, definitions. A \
-              cluster refuses `replicas: \"two\"` or a label `on: true`, and the other manifests of the work wait. A variable always \
-              becomes a text. Refused, with the type and the cure.",
-        |subject, findings| shape(subject, Aspect::Type, findings),
-    ),
-    Rule::warns(
-        "manifest/unknown-field",
-        Operations::CreateAndUpdate,
+         By the schemas of Kubernetes 1.36, for its own kinds: workloads, services, configuration, roles, policies, definitions. A \
+         cluster refuses `replicas: \"two\"` or a label `on: true`, and the other manifests of the work wait. A variable always \
+         becomes a text. Refused, with the type and the cure.";
+    warns "manifest/unknown-field", CreateAndUpdate, |subject, findings| shape(subject, Aspect::UnknownField, findings) =>
         "Fields of a manifest exist.\n\n\
-              By the schemas of Kubernetes 1.36. A cluster drops a field that it does not know, or refuses the object, by how it is \
-              applied: `replica: 3` makes one replica. Warns, because a newer cluster may know more.",
-        |subject, findings| shape(subject, Aspect::UnknownField, findings),
-    ),
-    Rule::warns(
-        "manifest/required",
-        Operations::CreateAndUpdate,
+         By the schemas of Kubernetes 1.36. A cluster drops a field that it does not know, or refuses the object, by how it is \
+         applied: `replica: 3` makes one replica. Warns, because a newer cluster may know more.";
+    warns "manifest/required", CreateAndUpdate, |subject, findings| shape(subject, Aspect::Required, findings) =>
         "What a manifest has to say is said.\n\n\
-              The fields that Kubernetes' schemas ask for: the name of a container, the port of a service, the key of a reference. Warns, \
-              because a webhook of the cluster may fill it in.",
-        |subject, findings| shape(subject, Aspect::Required, findings),
-    ),
-    Rule::refuses(
-        "manifest/selector",
-        Operations::CreateAndUpdate,
+         The fields that Kubernetes' schemas ask for: the name of a container, the port of a service, the key of a reference. Warns, \
+         because a webhook of the cluster may fill it in.";
+    refuses "manifest/selector", CreateAndUpdate, |subject, findings| shape(subject, Aspect::Selector, findings) =>
         "A workload selects the pods that it makes.\n\n\
-              `spec.selector` of a Deployment, StatefulSet, DaemonSet or ReplicaSet fits the labels of `spec.template`, and is not empty. \
-              Every cluster refuses anything else. Labels with a variable are not judged. Refused.",
-        |subject, findings| shape(subject, Aspect::Selector, findings),
-    ),
-    Rule::refuses(
-        "manifest/pod",
-        Operations::CreateAndUpdate,
+         `spec.selector` of a Deployment, StatefulSet, DaemonSet or ReplicaSet fits the labels of `spec.template`, and is not empty. \
+         Every cluster refuses anything else. Labels with a variable are not judged. Refused.";
+    refuses "manifest/pod", CreateAndUpdate, |subject, findings| shape(subject, Aspect::Pod, findings) =>
         "The parts of a pod fit together.\n\n\
-              Containers have different names, what they mount is a volume of the pod, and `restartPolicy` is one that the workload \
-              takes. Every cluster refuses anything else. Refused, with the nearest name.",
-        |subject, findings| shape(subject, Aspect::Pod, findings),
-    ),
-    Rule::warns(
-        IMMUTABLE,
-        Operations::Update,
+         Containers have different names, what they mount is a volume of the pod, and `restartPolicy` is one that the workload \
+         takes. Every cluster refuses anything else. Refused, with the nearest name.";
+    warns IMMUTABLE, Update, immutable =>
         "What no cluster lets anybody change stays as it was.\n\n\
-              The selector of a workload, the template of a Job, the role of a binding, the claims of a StatefulSet, and the like. The \
-              clusters that have the object refuse the new one for ever. Warns, because clusters that do not have it yet take it.",
-        immutable,
-    ),
-];
+         The selector of a workload, the template of a Job, the role of a binding, the claims of a StatefulSet, and the like. The \
+         clusters that have the object refuse the new one for ever. Warns, because clusters that do not have it yet take it.";
+} }
 
 fn shape(subject: &Subject<'_, Template>, aspect: Aspect, findings: &mut Findings) {
     for manifest in subject.body.manifests.each(subject.effort) {

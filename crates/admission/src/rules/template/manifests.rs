@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::io;
 
 use crate::body::Node;
-use crate::subject::{Operations, Rule, Subject, Template};
+use crate::subject::{Subject, Template, rules};
 use kubernetes::field::{Class, Fault, Findings, Path};
 
 const IDENTITY: &str = "template/manifest-identity";
@@ -17,32 +17,20 @@ const LARGEST: usize = 409_600;
 /// Bytes that are counted for one step.
 const BYTES_OF_A_STEP: usize = 64;
 
-pub(super) const RULES: &[Rule<Template>] = &[
-    Rule::refuses(
-        IDENTITY,
-        Operations::CreateAndUpdate,
+rules! { pub(in crate::rules) RULES of Template {
+    refuses IDENTITY, CreateAndUpdate, identity =>
         "Every manifest says what it is.\n\n\
-              `apiVersion`, `kind` and `metadata.name`. The agent on the cluster cannot apply anything else, and one such \
-              manifest holds up all others of the add-on. Refused, at every field that is missing.",
-        identity,
-    ),
-    Rule::refuses(
-        DUPLICATE,
-        Operations::CreateAndUpdate,
+         `apiVersion`, `kind` and `metadata.name`. The agent on the cluster cannot apply anything else, and one such \
+         manifest holds up all others of the add-on. Refused, at every field that is missing.";
+    refuses DUPLICATE, CreateAndUpdate, duplicate =>
         "An object stands once in a template.\n\n\
-              Two manifests of the same kind, namespace and name would be applied over each other for ever. Refused, with \
-              the place of the first.",
-        duplicate,
-    ),
-    Rule::refuses(
-        SIZE,
-        Operations::CreateAndUpdate,
+         Two manifests of the same kind, namespace and name would be applied over each other for ever. Refused, with \
+         the place of the first.";
+    refuses SIZE, CreateAndUpdate, size =>
         "Every manifest fits into a work.\n\n\
-              A hub refuses a ManifestWork of more than 500 KiB. The manifests of a template are shared out over several \
-              works, but one manifest is never divided: beyond 400 KiB it fits in none. Refused, with its size.",
-        size,
-    ),
-];
+         A hub refuses a ManifestWork of more than 500 KiB. The manifests of a template are shared out over several \
+         works, but one manifest is never divided: beyond 400 KiB it fits in none. Refused, with its size.";
+} }
 
 fn identity(subject: &Subject<'_, Template>, findings: &mut Findings) {
     for manifest in subject.body.manifests.each(subject.effort) {

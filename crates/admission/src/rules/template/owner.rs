@@ -7,42 +7,32 @@ use crate::body::ReferenceAt;
 use crate::rules::config::{every_reference, readable};
 use crate::rules::deletion::usage;
 use crate::rules::reach::reference_to;
-use crate::subject::{self, Addon, ClusterAddon, Operations, Rule, Subject, Template};
+use crate::subject::{self, Addon, ClusterAddon, Subject, Template, rules};
 use kubernetes::field::{Class, Fault, Findings, Path, quoted};
 use store::{ConfigPresence, Content, Kind};
 
 const OTHER_ADDON: &str = "template/other-addon";
 
-/// Rules of add-ons.
-pub(crate) const ON_ADDONS: &[Rule<Addon>] = &[Rule::refuses(
-    OTHER_ADDON,
-    Operations::CreateAndUpdate,
-    "A template runs only for the add-on that it is made for.\n\n\
-          `spec.addonName` of an AddOnTemplate says whose agents get its manifests, its permissions on the hub and its \
-          certificates. A reference of another add-on would give them away, so it is refused in a ClusterManagementAddOn and in a \
-          ManagedClusterAddOn, and nothing of it is ever deployed or granted. A template that is not known yet only warns \
-          (`config/not-found`). From the other side it is the same: an edit of `spec.addonName` that takes a template from an \
-          add-on that uses it would leave that add-on on all of its clusters with a template that it may not run, so that nothing \
-          comes to them any more, and is refused: make a template of another name. A new template with a name that \
-          another add-on refers to already warns, because nobody can keep a name by referring to it.",
-    addon_refers,
-)];
+rules! { pub(crate) ON_ADDONS of Addon {
+    refuses OTHER_ADDON, CreateAndUpdate, addon_refers =>
+        "A template runs only for the add-on that it is made for.\n\n\
+         `spec.addonName` of an AddOnTemplate says whose agents get its manifests, its permissions on the hub and its \
+         certificates. A reference of another add-on would give them away, so it is refused in a ClusterManagementAddOn and in a \
+         ManagedClusterAddOn, and nothing of it is ever deployed or granted. A template that is not known yet only warns \
+         (`config/not-found`). From the other side it is the same: an edit of `spec.addonName` that takes a template from an \
+         add-on that uses it would leave that add-on on all of its clusters with a template that it may not run, so that nothing \
+         comes to them any more, and is refused: make a template of another name. A new template with a name that \
+         another add-on refers to already warns, because nobody can keep a name by referring to it.";
+} }
 
-/// Rules of add-ons on a cluster. What they mean is documented where add-ons have them.
-pub(crate) const ON_CLUSTER_ADDONS: &[Rule<ClusterAddon>] = &[Rule::refuses(
-    OTHER_ADDON,
-    Operations::CreateAndUpdate,
-    "",
-    refers,
-)];
+// What they mean is documented where add-ons have them.
+rules! { pub(crate) ON_CLUSTER_ADDONS of ClusterAddon {
+    refuses OTHER_ADDON, CreateAndUpdate, refers => "";
+} }
 
-/// Rules of templates.
-pub(super) const RULES: &[Rule<Template>] = &[Rule::refuses(
-    OTHER_ADDON,
-    Operations::CreateAndUpdate,
-    "",
-    is_taken_away,
-)];
+rules! { pub(in crate::rules) RULES of Template {
+    refuses OTHER_ADDON, CreateAndUpdate, is_taken_away => "";
+} }
 
 fn is_taken_away(subject: &Subject<'_, Template>, findings: &mut Findings) {
     let owner = subject.body.addon;
@@ -61,7 +51,7 @@ fn is_taken_away(subject: &Subject<'_, Template>, findings: &mut Findings) {
         .take_while(|_| subject.effort.spend(1));
     for (addon, says) in addons.filter(|(addon, _)| ***addon != *owner) {
         let is_taken = before == Some(&**addon);
-        let Some(usage) = usage(subject, (addon, says), &config) else {
+        let Some(usage) = usage(subject, addon, says, &config) else {
             continue;
         };
         let detail = format!("{usage}, and may not run what is made for another");

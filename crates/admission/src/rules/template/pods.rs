@@ -4,7 +4,7 @@
 //! a cluster, and is not judged.
 
 use crate::body::Node;
-use crate::subject::{Operations, Rule, Subject, Template};
+use crate::subject::{Subject, Template, rules};
 use kubernetes::field::{Class, Fault, Findings};
 use model::{ImageReference, InstallNamespace};
 
@@ -13,27 +13,19 @@ const NAMESPACE: &str = "template/namespace";
 /// The lists of containers in the spec of a pod.
 const CONTAINERS: [&str; 2] = ["containers", "initContainers"];
 
-pub(super) const RULES: &[Rule<Template>] = &[
-    Rule::refuses(
-        IMAGE,
-        Operations::CreateAndUpdate,
+rules! { pub(in crate::rules) RULES of Template {
+    refuses IMAGE, CreateAndUpdate, images =>
         "Every container has an image that can be pulled.\n\n\
-              Registry, repository in lower case, tag and digest, such as `registry.example.com:5000/team/agent:v1`; no scheme \
-              and no blanks. Holds for the containers of Kubernetes' own workloads. Whatever else stands there starts on no \
-              cluster. Refused; an image with a variable is not judged.",
-        images,
-    ),
-    Rule::refuses(
-        NAMESPACE,
-        Operations::CreateAndUpdate,
+         Registry, repository in lower case, tag and digest, such as `registry.example.com:5000/team/agent:v1`; no scheme \
+         and no blanks. Holds for the containers of Kubernetes' own workloads. Whatever else stands there starts on no \
+         cluster. Refused; an image with a variable is not judged.";
+    refuses NAMESPACE, CreateAndUpdate, namespaces =>
         "The namespace of a manifest can exist.\n\n\
-              At most 63 lower case letters, digits and \"-\", with a letter or digit at both ends. The agent cannot apply anything \
-              into another one, and an API server refuses a template that names another one, even if a variable in it would make it \
-              valid: it checks the namespace before any variable has its value. Refused, with the nearest valid name; in place of a \
-              variable, name a namespace, and let `agentInstallNamespace` of an AddOnDeploymentConfig replace it.",
-        namespaces,
-    ),
-];
+         At most 63 lower case letters, digits and \"-\", with a letter or digit at both ends. The agent cannot apply anything \
+         into another one, and an API server refuses a template that names another one, even if a variable in it would make it \
+         valid: it checks the namespace before any variable has its value. Refused, with the nearest valid name; in place of a \
+         variable, name a namespace, and let `agentInstallNamespace` of an AddOnDeploymentConfig replace it.";
+} }
 
 fn images(subject: &Subject<'_, Template>, findings: &mut Findings) {
     for manifest in subject.body.manifests.each(subject.effort) {

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::rules::reach::{is_kind, known, reference_to};
 use crate::step_budget::StepBudget;
-use crate::subject::{Addon, Operations, Rule, Subject, Template};
+use crate::subject::{Addon, Subject, Template, rules};
 use api::v1alpha1::ClusterManagementAddOnSpec;
 use kubernetes::field::{Class, Fault, Findings, Path, quoted};
 use store::{AddonFacts, ConfigPresence, Content, Facts, Kind, Name};
@@ -18,20 +18,19 @@ use store::{AddonFacts, ConfigPresence, Content, Facts, Kind, Name};
 const SAME_OBJECT: &str = "template/same-object";
 const CLUSTER: &str = "{{CLUSTER_NAME}}";
 
-pub(super) const RULES: &[Rule<Template>] = &[Rule::warns(
-    SAME_OBJECT,
-    Operations::CreateAndUpdate,
-    "An object on a cluster belongs to one add-on.\n\n\
-          Where the templates of two add-ons deploy the same object (group, kind, namespace and name) with different content, each \
-          writes over the other, and both look well. Warns at the manifest, and on the ClusterManagementAddOn when that comes \
-          later, with the other add-on and the object; not if the placements of the two select no cluster in common. \
-          Templates count that an add-on refers to, or that stand for one of its versions.",
-    same_object,
-)];
+rules! { pub(in crate::rules) RULES of Template {
+    warns SAME_OBJECT, CreateAndUpdate, same_object =>
+        "An object on a cluster belongs to one add-on.\n\n\
+         Where the templates of two add-ons deploy the same object (group, kind, namespace and name) with different content, each \
+         writes over the other, and both look well. Warns at the manifest, and on the ClusterManagementAddOn when that comes \
+         later, with the other add-on and the object; not if the placements of the two select no cluster in common. \
+         Templates count that an add-on refers to, or that stand for one of its versions.";
+} }
 
-/// Rules of add-ons. What they mean is documented where templates have them.
-pub(crate) const ON_ADDONS: &[Rule<Addon>] =
-    &[Rule::warns(SAME_OBJECT, Operations::Create, "", same_objects)];
+// What they mean is documented where templates have them.
+rules! { pub(crate) ON_ADDONS of Addon {
+    warns SAME_OBJECT, Create, same_objects => "";
+} }
 
 /// Group, kind, namespace and name.
 type Identity = (String, String, String, String);
@@ -55,7 +54,7 @@ fn same_object(subject: &Subject<'_, Template>, findings: &mut Findings) {
         .iter()
         .map(|(identity, (_, value))| (identity.clone(), *value))
         .collect();
-    each_clash(facts, effort, (own, says), &mine, |identity, other| {
+    each_clash(facts, effort, own, says, &mine, |identity, other| {
         if let Some((path, _)) = paths.get(identity) {
             findings.warn(clash(identity, other).at(path.clone(), SAME_OBJECT));
         }
@@ -75,7 +74,7 @@ fn same_objects(subject: &Subject<'_, Addon>, findings: &mut Findings) {
     for template in &templates {
         mine.extend(deployed(facts, template, moved.as_ref(), effort));
     }
-    each_clash(facts, effort, (subject.name, &says), &mine, |identity, other| {
+    each_clash(facts, effort, subject.name, &says, &mine, |identity, other| {
         let path = Path::root().key("metadata").key("name");
         findings.warn(clash(identity, other).at(path, SAME_OBJECT));
     });
@@ -97,7 +96,8 @@ fn clash((_, kind, namespace, name): &Identity, other: &str) -> Fault {
 fn each_clash(
     facts: &Facts,
     effort: &StepBudget<'_>,
-    (own, says): (&str, &AddonFacts),
+    own: &str,
+    says: &AddonFacts,
     mine: &Deployed<'_>,
     mut see: impl FnMut(&Identity, &str),
 ) {

@@ -4,36 +4,28 @@
 //! stored.
 
 use crate::body::Node;
-use crate::subject::{Operations, Rule, Subject, Template};
+use crate::subject::{Subject, Template, rules};
 use kubernetes::field::{Class, Findings};
 use model::{OwnSigner, check_certificate_name, rule};
 
-pub(super) const RULES: &[Rule<Template>] = &[
-    Rule::refuses(
-        rule::SIGNER,
-        Operations::CreateAndUpdate,
+rules! { pub(in crate::rules) RULES of Template {
+    refuses rule::SIGNER, CreateAndUpdate, signers =>
         "A custom signer is the add-on's own.\n\n\
-              A certificate of a signer of Kubernetes (`kubernetes.io/…`, `k8s.io/…`) makes its bearer a client of the hub or a \
-              node, under whatever name the template states. Some signers are reserved by name, because a component of the hub \
-              signs them itself: `open-cluster-management.io/proxy-agent-signer` for the add-on `cluster-proxy`, \
-              `open-cluster-management.io/observability-signer` for `observability-controller`, \
-              `open-cluster-management.io/globalhub-signer` for `multicluster-global-hub-controller`, \
-              `open-cluster-management.io/grpc` for no add-on, and those of `--reserved-signers`. All other names of the domain \
-              `open-cluster-management.io` are free. Access to the hub is `type: KubeClient`; for everything else name a signer of \
-              the add-on's own. Refused, and never approved or signed.",
-        signers,
-    ),
-    Rule::refuses(
-        rule::SIGNER_SUBJECT,
-        Operations::CreateAndUpdate,
+         A certificate of a signer of Kubernetes (`kubernetes.io/…`, `k8s.io/…`) makes its bearer a client of the hub or a \
+         node, under whatever name the template states. Some signers are reserved by name, because a component of the hub \
+         signs them itself: `open-cluster-management.io/proxy-agent-signer` for the add-on `cluster-proxy`, \
+         `open-cluster-management.io/observability-signer` for `observability-controller`, \
+         `open-cluster-management.io/globalhub-signer` for `multicluster-global-hub-controller`, \
+         `open-cluster-management.io/grpc` for no add-on, and those of `--reserved-signers`. All other names of the domain \
+         `open-cluster-management.io` are free. Access to the hub is `type: KubeClient`; for everything else name a signer of \
+         the add-on's own. Refused, and never approved or signed.";
+    refuses rule::SIGNER_SUBJECT, CreateAndUpdate, subjects =>
         "A certificate of a custom signer names no user or group that the hub trusts.\n\n\
-              Users, groups and organizational units that begin with `system:`, `kubeadm:` or `tidegate:` are the hub's own, and those that begin with \
-              `open-cluster-management:` belong to clusters and other add-ons, `open-cluster-management:<add-on>` aside. If \
-              the hub trusts the signer's certificate, or comes to, such a name is a key to it. Refused, and never approved \
-              or signed.",
-        subjects,
-    ),
-];
+         Users, groups and organizational units that begin with `system:`, `kubeadm:` or `tidegate:` are the hub's own, and those that begin with \
+         `open-cluster-management:` belong to clusters and other add-ons, `open-cluster-management:<add-on>` aside. If \
+         the hub trusts the signer's certificate, or comes to, such a name is a key to it. Refused, and never approved \
+         or signed.";
+} }
 
 /// Returns the custom signers of a template.
 fn custom<'s, 'a: 's>(subject: &'s Subject<'a, Template>) -> impl Iterator<Item = Node<'a>> + 's {

@@ -10,7 +10,7 @@ use super::variables::{BUILT_IN, KUBECONFIG, UNKNOWN, each_variable, known};
 use crate::rules::config::{every_reference, readable, typed};
 use crate::rules::install_namespace::inherited;
 use crate::rules::reach::{is_kind, reference_to, type_of};
-use crate::subject::{self, Addon, ClusterAddon, Operations, Rule, Subject};
+use crate::subject::{self, Addon, ClusterAddon, Subject, rules};
 use api::names::RESERVED_NO_DEFAULT;
 use kubernetes::field::{Class, Fault, Findings, Path, quoted};
 use model::{AddonVersion, ConfigReference};
@@ -19,21 +19,14 @@ use store::{AddonFacts, Content, Kind, Template};
 /// About how many letters of names one warning has: an API server shows the first 256 of each warning.
 const LETTERS: usize = 120;
 
-/// Rules of add-ons. What they mean is documented where templates have them.
-pub(crate) const ON_ADDONS: &[Rule<Addon>] = &[Rule::warns(
-    UNKNOWN,
-    Operations::CreateAndUpdate,
-    "",
-    addon_leaves_unset,
-)];
+// What they mean is documented where templates have them.
+rules! { pub(crate) ON_ADDONS of Addon {
+    warns UNKNOWN, CreateAndUpdate, addon_leaves_unset => "";
+} }
 
-/// Rules of add-ons on a cluster.
-pub(crate) const ON_CLUSTER_ADDONS: &[Rule<ClusterAddon>] = &[Rule::warns(
-    UNKNOWN,
-    Operations::CreateAndUpdate,
-    "",
-    leaves_unset,
-)];
+rules! { pub(crate) ON_CLUSTER_ADDONS of ClusterAddon {
+    warns UNKNOWN, CreateAndUpdate, leaves_unset => "";
+} }
 
 fn addon_leaves_unset(subject: &Subject<'_, Addon>, findings: &mut Findings) {
     if !subject.facts.knows(Kind::DeploymentConfig) {

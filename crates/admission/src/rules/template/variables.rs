@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::text::{Tag, Trail, each_tag, each_text};
 use crate::step_budget::StepBudget;
-use crate::subject::{self, Operations, Rule, Subject, Template};
+use crate::subject::{self, Subject, Template, rules};
 use kubernetes::field::{Class, Fault, Findings, Path, nearest, quoted};
 use store::{ConfigPresence, Content, Kind};
 
@@ -21,47 +21,31 @@ pub(super) const BUILT_IN: [&str; 2] = ["CLUSTER_NAME", "INSTALL_NAMESPACE"];
 /// What the manifests of an agent may use that registers with the hub.
 pub(super) const KUBECONFIG: &str = "HUB_KUBECONFIG";
 
-pub(super) const RULES: &[Rule<Template>] = &[
-    Rule::refuses(
-        UNCLOSED,
-        Operations::CreateAndUpdate,
+rules! { pub(in crate::rules) RULES of Template {
+    refuses UNCLOSED, CreateAndUpdate, unclosed =>
         "Braces that open are closed.\n\n\
-              `{{` without `}}` in one text of a manifest cannot be filled in. Other add-on managers end on it, and with \
-              them every add-on of the hub. Refused, at the text.",
-        unclosed,
-    ),
-    Rule::refuses(
-        BLANKS,
-        Operations::CreateAndUpdate,
+         `{{` without `}}` in one text of a manifest cannot be filled in. Other add-on managers end on it, and with \
+         them every add-on of the hub. Refused, at the text.";
+    refuses BLANKS, CreateAndUpdate, blanks =>
         "A variable is written without blanks.\n\n\
-              `{{CLUSTER_NAME}}`: with blanks around the name it is no variable, and other add-on managers put nothing in \
-              its place. Refused for the names that every template has; any other text with blanks may belong to the \
-              templates of another program.",
-        blanks,
-    ),
-    Rule::warns(
-        UNKNOWN,
-        Operations::CreateAndUpdate,
+         `{{CLUSTER_NAME}}`: with blanks around the name it is no variable, and other add-on managers put nothing in \
+         its place. Refused for the names that every template has; any other text with blanks may belong to the \
+         templates of another program.";
+    warns UNKNOWN, CreateAndUpdate, unknown =>
         "Every variable has a value.\n\n\
-              `CLUSTER_NAME` and `INSTALL_NAMESPACE` always have one, `HUB_KUBECONFIG` when the template has a \
-              `registration`; all others come from the `customizedVariables` of an AddOnDeploymentConfig. A manifest with a \
-              variable that no configuration of the hub has cannot be rendered. Warns once for each name, with the \
-              nearest one, as soon as the add-on of the template is known; when a ClusterManagementAddOn refers to a template with such \
-              variables; when a ManagedClusterAddOn brings a template to a cluster whose configurations leave variables of it without \
-              a value; and when an AddOnDeploymentConfig loses a variable that the template of a cluster needs which runs with it. \
-              The last three name all of the variables.",
-        unknown,
-    ),
-    Rule::refuses(
-        OF_CLUSTER,
-        Operations::CreateAndUpdate,
+         `CLUSTER_NAME` and `INSTALL_NAMESPACE` always have one, `HUB_KUBECONFIG` when the template has a \
+         `registration`; all others come from the `customizedVariables` of an AddOnDeploymentConfig. A manifest with a \
+         variable that no configuration of the hub has cannot be rendered. Warns once for each name, with the \
+         nearest one, as soon as the add-on of the template is known; when a ClusterManagementAddOn refers to a template with such \
+         variables; when a ManagedClusterAddOn brings a template to a cluster whose configurations leave variables of it without \
+         a value; and when an AddOnDeploymentConfig loses a variable that the template of a cluster needs which runs with it. \
+         The last three name all of the variables.";
+    refuses OF_CLUSTER, CreateAndUpdate, of_cluster =>
         "A variable of the cluster names what the cluster says.\n\n\
-              `{{CLUSTER_LABEL:region}}`, `{{CLUSTER_CLAIM:id.k8s.io}}` and `{{CLUSTER_ANNOTATION:example.com/owner}}`: a label, a claim or \
-              an annotation by its key, with `:-` and a text that counts where the cluster says nothing. Without blanks, and with no \
-              braces within. Anything else that begins like one can be filled in on no cluster. Refused, with both forms.",
-        of_cluster,
-    ),
-];
+         `{{CLUSTER_LABEL:region}}`, `{{CLUSTER_CLAIM:id.k8s.io}}` and `{{CLUSTER_ANNOTATION:example.com/owner}}`: a label, a claim or \
+         an annotation by its key, with `:-` and a text that counts where the cluster says nothing. Without blanks, and with no \
+         braces within. Anything else that begins like one can be filled in on no cluster. Refused, with both forms.";
+} }
 
 fn each(subject: &Subject<'_, Template>, mut see: impl FnMut(&str, &Trail<'_>)) {
     for manifest in subject.body.manifests.each(subject.effort) {

@@ -3,7 +3,7 @@
 //! Decides by the label alone whether the template can be chosen by its version. Without the label a template has none, and
 //! is found by its name.
 
-use crate::subject::{Operations, Rule, Subject, Template};
+use crate::subject::{Subject, Template, rules};
 use api::names::labels::TEMPLATE_VERSION;
 use kubernetes::field::{Class, Fault, Findings, quoted};
 use model::AddonVersion;
@@ -11,15 +11,17 @@ use model::AddonVersion;
 const LABEL: &str = "version/label";
 const TWICE: &str = "version/twice";
 
-pub(super) const RULES: &[Rule<Template>] = &[
-    Rule::refuses(LABEL, Operations::CreateAndUpdate, "The version label of a template is a version.\n\n\
-              `addon.open-cluster-management.io/version` makes a template one that can be asked for by `desiredVersion`. A label \
-              that is no version is listed nowhere, and nobody can choose the template. Refused: write a version such as \
-              `v1.2.3`, or remove the label.", label).reading(&[("labels", TEMPLATE_VERSION)]),
-    Rule::warns(TWICE, Operations::CreateAndUpdate, "A version of an add-on has one template.\n\n\
-              `v1` and `v1.0` are the same version. Of two templates for one version the first by name counts, and the other is \
-              never chosen. Warns, with the name of the other template.", twice),
-];
+rules! { pub(in crate::rules) RULES of Template {
+    refuses LABEL, CreateAndUpdate, label, reading &[("labels", TEMPLATE_VERSION)] =>
+        "The version label of a template is a version.\n\n\
+         `addon.open-cluster-management.io/version` makes a template one that can be asked for by `desiredVersion`. A label \
+         that is no version is listed nowhere, and nobody can choose the template. Refused: write a version such as \
+         `v1.2.3`, or remove the label.";
+    warns TWICE, CreateAndUpdate, twice =>
+        "A version of an add-on has one template.\n\n\
+         `v1` and `v1.0` are the same version. Of two templates for one version the first by name counts, and the other is \
+         never chosen. Warns, with the name of the other template.";
+} }
 
 fn label(subject: &Subject<'_, Template>, findings: &mut Findings) {
     if let Some((path, label)) = &subject.body.version

@@ -4,7 +4,7 @@
 //! that goes altogether is another rule's question (`deletion`).
 
 use crate::rules::reach::{Reach, reference_to, type_of};
-use crate::subject::{Operations, Rule, Subject, Template};
+use crate::subject::{Subject, Template, rules};
 use api::names::labels::TEMPLATE_VERSION;
 use kubernetes::field::{Class, Fault, Findings, Path, quoted};
 use model::AddonVersion;
@@ -12,15 +12,13 @@ use store::Kind;
 
 const WITHDRAWN: &str = "version/withdrawn";
 
-pub(super) const RULES: &[Rule<Template>] = &[Rule::warns(
-    WITHDRAWN,
-    Operations::Update,
-    "A template keeps its version while clusters have it by that.\n\n\
-          Who asks for a version that no template stands for any more keeps what it has and gets nothing else (`VersionNotFound`), \
-          and who asks for none moves to the version that is the default then, also to a lower one. Warns, with the number of each, \
-          when the label is changed or removed. Make the template of another version first, and let clusters ask for that.",
-    withdrawn,
-)];
+rules! { pub(in crate::rules) RULES of Template {
+    warns WITHDRAWN, Update, withdrawn =>
+        "A template keeps its version while clusters have it by that.\n\n\
+         Who asks for a version that no template stands for any more keeps what it has and gets nothing else (`VersionNotFound`), \
+         and who asks for none moves to the version that is the default then, also to a lower one. Warns, with the number of each, \
+         when the label is changed or removed. Make the template of another version first, and let clusters ask for that.";
+} }
 
 fn withdrawn(subject: &Subject<'_, Template>, findings: &mut Findings) {
     let (addon, facts) = (subject.body.addon, subject.facts);

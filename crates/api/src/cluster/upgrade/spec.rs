@@ -63,28 +63,28 @@ pub struct ManagedClustersUpgradeSpec {
     #[schemars(length(max = 32))]
     pub placement: Vec<PlacementRef>,
 
-    /// Clusters that are selected by set and label, together with those of placement.
+    /// Selects clusters by set and label, in addition to those of placement.
     pub cluster_selector: Option<UpgradeClusterSelector>,
 
-    /// What the clusters are upgraded to. Without it only operators are.
+    /// The target of the upgrade. Without it only operators are upgraded.
     pub cluster_version: Option<UpgradeVersion>,
 
     /// Which operators are upgraded, after the cluster itself.
     pub ocp_operators: Option<OcpOperators>,
 
-    /// Who goes first, how many at once, and how long each may take.
+    /// Which clusters go first, how many at once, and how long each may take.
     pub upgrade_strategy: Option<UpgradeStrategy>,
 
-    /// What is done on a cluster before its upgrade. It must succeed there, or the cluster is not upgraded.
+    /// Action on a cluster before its upgrade. The cluster is upgraded only when it succeeds.
     pub pre_upgrade_action: Option<UpgradeAction>,
 
-    /// What is done on a cluster after its upgrade. Where it fails, the upgrade of the cluster has failed.
+    /// Action on a cluster after its upgrade. When it fails, the upgrade of the cluster has failed.
     pub post_upgrade_action: Option<UpgradeAction>,
 
-    /// Nothing new starts while it is true; clusters that are on their way go on.
+    /// While true, nothing new starts; clusters that are upgrading finish.
     pub suspend: Option<bool>,
 
-    /// Only the plan is told, in status.plan, and no cluster starts while it is true.
+    /// While true, status.plan shows the plan, and no cluster starts.
     pub preview: Option<bool>,
 }
 
@@ -118,16 +118,16 @@ pub struct UpgradeClusterSelector {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct UpgradeVersion {
-    /// Channel of releases such as stable-4.12; the cluster keeps its own when empty.
+    /// Channel of releases, such as stable-4.12; unchanged when empty.
     pub channel: String,
 
     /// Version of OpenShift such as 4.12.0.
     pub version: String,
 
-    /// Address of the update service; the cluster keeps its own when absent or empty.
+    /// Address of the update service; unchanged when absent or empty.
     pub upstream: Option<String>,
 
-    /// Image of a release, for clusters that see no update service; none when empty.
+    /// Image of a release, for clusters without an update service; none when empty.
     pub image: Option<String>,
 }
 
@@ -171,7 +171,7 @@ pub struct OperatorRef {
     pub namespace: String,
 }
 
-/// Who goes first, how many at once, and how long each may take.
+/// Which clusters go first, how many at once, and how long each may take.
 #[serde_with::apply(Option => #[serde(skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
@@ -193,7 +193,7 @@ pub struct UpgradeStrategy {
     #[schemars(schema_with = "schemas::int_or_percent")]
     pub max_failures: Option<IntOrString>,
 
-    /// When clusters may start. A cluster that runs when it closes goes on.
+    /// When clusters may start. A cluster that is upgrading when the window closes continues.
     pub window: Option<UpgradeWindow>,
 }
 
@@ -212,13 +212,13 @@ pub struct UpgradeCanary {
 #[serde(default, rename_all = "camelCase")]
 #[schemars(extend("required" = ["cron", "duration"]))]
 pub struct UpgradeWindow {
-    /// When it opens: minute, hour, day of the month, month and day of the week, as cron has them.
+    /// When the window opens: minute, hour, day of the month, month and day of the week, as in cron.
     pub cron: String,
 
-    /// How long it stays open, as a duration such as 4h.
+    /// How long the window stays open, as a duration such as 4h.
     pub duration: String,
 
-    /// The time zone whose clocks cron means, such as Europe/Paris; UTC when empty.
+    /// Time zone of cron, such as Europe/Paris; UTC when empty.
     pub time_zone: String,
 }
 
@@ -230,8 +230,8 @@ pub struct UpgradeAction {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub manifest_work: Option<ManifestWorkSpec>,
 
-    /// How long the action may take on one cluster, as a duration such as 30m. Without it an action before the upgrade may take for
-    /// ever, one after it 30m.
+    /// How long the action may take on one cluster, as a duration such as 30m. When absent, an action before the upgrade has no
+    /// limit, and one after it 30m.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout: Option<String>,
 }

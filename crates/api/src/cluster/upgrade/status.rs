@@ -18,56 +18,56 @@ use crate::{Condition, schemas};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ManagedClustersUpgradeStatus {
-    /// The generation that the status is about.
+    /// The generation that the status describes.
     pub observed_generation: Option<i64>,
 
-    /// In one word: Pending, Preview, Canary, Upgrading, Waiting, Paused, Halted, Failed or Complete.
+    /// Pending, Preview, Canary, Upgrading, Waiting, Paused, Halted, Failed or Complete.
     pub phase: String,
 
-    /// How far the action before the upgrade is.
+    /// Progress of the action before the upgrade.
     pub pre_upgrade_action_summary: Option<UpgradeActionSummary>,
 
-    /// How far the clusters are that go first.
+    /// Progress of the canary clusters.
     #[serde(rename = "canaryClustersSummery", skip_serializing_if = "Option::is_none")]
     #[serde_with(skip_apply)]
     pub canary_clusters_summary: Option<UpgradeSummary>,
 
-    /// How far all clusters are.
+    /// Progress of all clusters.
     #[serde(rename = "clustersSummery", skip_serializing_if = "Option::is_none")]
     #[serde_with(skip_apply)]
     pub clusters_summary: Option<UpgradeSummary>,
 
-    /// How far the action after the upgrade is.
+    /// Progress of the action after the upgrade.
     pub post_upgrade_action_summary: Option<UpgradeActionSummary>,
 
     /// Selected, Applied, InProgress, Complete and, after the first failure, Failed.
     #[schemars(schema_with = "schemas::conditions")]
     pub conditions: Vec<Condition>,
 
-    /// The clusters, each in one count: they add up to the total.
+    /// Number of clusters by state; the numbers add up to the total.
     pub state_counts: Option<UpgradeStateCounts>,
 
-    /// What would be done, while only a preview is asked for.
+    /// The plan, while spec.preview is set.
     pub plan: Option<UpgradePlan>,
 
-    /// The run that the status is about: it changes with what is asked of the clusters.
+    /// The run that the status describes; it changes with the target of the upgrade.
     pub run: String,
 
-    /// The last word of the annotation for another try that was obeyed.
+    /// The last value of the annotation mcu-retry that was used.
     pub retried: String,
 
-    /// Whether those that go first have all succeeded in this run. A cluster that comes to be one of them later goes with the others.
+    /// Whether all canary clusters have succeeded in this run. A cluster that becomes a canary later is upgraded with the others.
     #[serde(skip_serializing_if = "is_false")]
     pub canaries_passed: bool,
 
-    /// How far clusters are, by name: all that are on their way, and the last that ended or are held.
+    /// Progress by cluster: all that are upgrading, and the last that finished or are blocked.
     #[schemars(
         length(max = 2000),
         extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"])
     )]
     pub clusters: Vec<UpgradeClusterStatus>,
 
-    /// Clusters that ended and no longer stand in clusters.
+    /// Clusters that finished and are not listed in clusters any more.
     pub settled: Option<UpgradeSettled>,
 }
 
@@ -84,7 +84,7 @@ pub struct UpgradeActionSummary {
     /// Clusters on which the action has succeeded.
     pub available: i64,
 
-    /// Clusters on which the action is on its way.
+    /// Clusters on which the action is in progress.
     pub progressing: i64,
 
     /// Clusters on which the action has failed.
@@ -98,10 +98,10 @@ pub struct UpgradeSummary {
     /// All selected clusters, and those that started before they were no longer selected.
     pub total: i64,
 
-    /// Clusters whose upgrade has begun, whatever became of it.
+    /// Clusters whose upgrade has started, with any result.
     pub initialized: i64,
 
-    /// Clusters whose upgrade is on its way.
+    /// Clusters whose upgrade is in progress.
     pub partial_upgrade: i64,
 
     /// Clusters whose upgrade is complete.
@@ -110,7 +110,7 @@ pub struct UpgradeSummary {
     /// Clusters whose upgrade has failed.
     pub failed: i64,
 
-    /// Clusters whose upgrade has not begun.
+    /// Clusters whose upgrade has not started.
     pub pending: i64,
 }
 
@@ -118,16 +118,16 @@ pub struct UpgradeSummary {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct UpgradeStateCounts {
-    /// Clusters that have not begun.
+    /// Clusters that have not started.
     pub not_started: i64,
 
-    /// Clusters that were told, and have not answered.
+    /// Clusters that have the work, and have not reported yet.
     pub initialized: i64,
 
-    /// Clusters on their way.
+    /// Clusters that are upgrading.
     pub partial: i64,
 
-    /// Clusters that are there.
+    /// Clusters whose upgrade is complete.
     pub complete: i64,
 
     /// Clusters that have failed.
@@ -142,7 +142,7 @@ pub struct UpgradePlan {
     #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     pub waves: Vec<UpgradeWave>,
 
-    /// How many clusters would start and stand in no wave, because there are too many to be told.
+    /// How many clusters would start but are in no wave, because the list is full.
     pub truncated: i64,
 }
 
@@ -150,7 +150,7 @@ pub struct UpgradePlan {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct UpgradeWave {
-    /// Whether they are those that go first.
+    /// Whether they are the canary clusters.
     pub canary: bool,
 
     /// Their names.
@@ -179,36 +179,36 @@ pub struct UpgradeClusterStatus {
     #[serde_with(skip_apply)]
     pub state: String,
 
-    /// Where in it the cluster is: Queued, Held, PreAction, Platform, Operators, PostAction or Done.
+    /// Step of the cluster: Queued, Held, PreAction, Platform, Operators, PostAction or Done.
     pub phase: String,
 
-    /// Why, in one word.
+    /// Reason in one word.
     pub reason: String,
 
     /// The same in a sentence, at most 1,024 characters. Of a longer message the end stays, which names the cause.
     pub message: String,
 
-    /// Whether it is one of those that go first.
+    /// Whether the cluster is a canary.
     #[serde(skip_serializing_if = "is_false")]
     pub canary: bool,
 
-    /// What became of the action before the upgrade: Progressing, Applied, Available or Degraded.
+    /// State of the action before the upgrade: Progressing, Applied, Available or Degraded.
     pub pre_action: String,
 
-    /// What became of the action after the upgrade: Progressing, Applied, Available or Degraded.
+    /// State of the action after the upgrade: Progressing, Applied, Available or Degraded.
     pub post_action: String,
 
-    /// When its upgrade began.
+    /// When its upgrade started.
     pub started_at: Option<Time>,
 
     /// When its upgrade ended.
     pub finished_at: Option<Time>,
 
-    /// How many times it was tried, when more than once.
+    /// Number of attempts, when more than one.
     #[serde(skip_serializing_if = "is_zero")]
     pub attempts: i64,
 
-    /// How much of the upgrade is done in percent, as the cluster tells.
+    /// Progress of the upgrade in percent, as the cluster reports it.
     pub percent: Option<i64>,
 }
 

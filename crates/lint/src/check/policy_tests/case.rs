@@ -55,7 +55,7 @@ pub(super) fn run<F: TestFiles>(
             object: raw_object.as_deref(),
             ..form.request(operation, circumstances)
         };
-        try_policies(&request, (object, old.as_ref()), &facts, rulebook)
+        try_policies(&request, object, old.as_ref(), &facts, rulebook)
     };
     let trial = ask(&object);
     let again = ask(&trial.object);

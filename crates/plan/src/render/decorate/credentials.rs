@@ -7,7 +7,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::pod::{Object, mount};
 use crate::render::fault::RenderFault;
-use crate::room::Room;
+use crate::size_budget::SizeBudget;
 use api::v1alpha1::RegistrationSpec;
 
 /// Longest name of a volume.
@@ -29,7 +29,7 @@ impl Credential {
     }
 
     /// Mounts the secret into every container of a pod.
-    pub(super) fn apply(&self, pod: &mut Object, room: &Room) {
+    pub(super) fn apply(&self, pod: &mut Object, room: &SizeBudget) {
         mount(pod, &self.volume, &self.path, room);
     }
 }
@@ -116,7 +116,7 @@ mod tests {
             .unwrap()
             .clone();
         for credential in credentials("hello", &all).unwrap() {
-            credential.apply(&mut pod, &Room::default());
+            credential.apply(&mut pod, &SizeBudget::default());
         }
         let expected = json!({
             "volumes": [

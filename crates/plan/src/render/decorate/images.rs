@@ -6,11 +6,11 @@
 use serde_json::Value;
 
 use super::pod::{Object, containers};
-use crate::room::Room;
+use crate::size_budget::SizeBudget;
 use api::v1alpha1::ImageMirror;
 
 /// Replaces the images of a pod, those of its init containers included: a pod does not start with only some of them.
-pub(super) fn mirror(pod: &mut Object, mirrors: &[ImageMirror], room: &Room) {
+pub(super) fn mirror(pod: &mut Object, mirrors: &[ImageMirror], room: &SizeBudget) {
     for list in ["containers", "initContainers"] {
         for container in containers(pod, list) {
             let Some(Value::String(image)) = container.get_mut("image") else {
@@ -124,7 +124,7 @@ mod tests {
         let pod = json!({"containers": [{"image": "quay.example/org/a"}, {"image": "quay.example/b"}, {"name": "none"}],
             "initContainers": [{"image": "quay.example/org/c"}]});
         let mut pod = pod.as_object().unwrap().clone();
-        mirror(&mut pod, &mirrors, &Room::default());
+        mirror(&mut pod, &mirrors, &SizeBudget::default());
         let expected = json!({"containers": [{"image": "second/a"}, {"image": "first/b"}, {"name": "none"}],
             "initContainers": [{"image": "second/c"}]});
         assert_eq!(Value::Object(pod), expected);

@@ -5,11 +5,11 @@
 use serde_json::Value;
 
 use super::pod::Object;
-use crate::room::{Room, size};
+use crate::size_budget::{SizeBudget, size};
 use store::NodePlacement;
 
 /// Applies the placement to a pod.
-pub(super) fn place(pod: &mut Object, nodes: &NodePlacement, room: &Room) {
+pub(super) fn place(pod: &mut Object, nodes: &NodePlacement, room: &SizeBudget) {
     match &nodes.selector {
         None => {}
         // An empty selector is a word: any node will do.
@@ -71,7 +71,7 @@ mod tests {
                 tolerations: tolerations.as_array().cloned(),
             };
             let mut pod = own.as_object().unwrap().clone();
-            place(&mut pod, &nodes, &Room::default());
+            place(&mut pod, &nodes, &SizeBudget::default());
             assert_eq!(Value::Object(pod), expected, "{selector} {tolerations}");
         }
     }

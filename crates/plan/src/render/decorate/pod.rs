@@ -6,7 +6,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::render::object::text;
-use crate::room::Room;
+use crate::size_budget::SizeBudget;
 
 /// A JSON object.
 pub(super) type Object = Map<String, Value>;
@@ -48,9 +48,10 @@ pub(super) fn containers<'p>(pod: &'p mut Object, list: &str) -> impl Iterator<I
 /// Gives a container an environment variable.
 pub(super) fn set_env(
     container: &mut Object,
-    (name, value): (&str, &str),
+    name: &str,
+    value: &str,
     taken: EnvPrecedence,
-    room: &Room,
+    room: &SizeBudget,
 ) {
     let Some(env) = list(container, "env") else { return };
     if !room.take(name.len().saturating_add(value.len())) {
@@ -66,7 +67,7 @@ pub(super) fn set_env(
 
 /// Gives a pod a volume and every container a mount of it. A volume of that name stays what it is, and so does whatever a
 /// container has mounted at that path.
-pub(super) fn mount(pod: &mut Object, volume: &Value, path: &str, room: &Room) {
+pub(super) fn mount(pod: &mut Object, volume: &Value, path: &str, room: &SizeBudget) {
     let name = text(volume, "/name");
     if let Some(volumes) = list(pod, "volumes")
         && !volumes.iter().any(|known| text(known, "/name") == name)
@@ -107,7 +108,7 @@ mod tests {
         let container = || object(&json!({"env": [{"name": "A", "valueFrom": {"fieldRef": {}}}]}));
         let with = |name: &str, taken: EnvPrecedence| {
             let mut container = container();
-            set_env(&mut container, (name, "1"), taken, &Room::default());
+            set_env(&mut container, name, "1", taken, &SizeBudget::default());
             container["env"].clone()
         };
         assert_eq!(with("A", EnvPrecedence::Stays), container()["env"]);
@@ -118,7 +119,7 @@ mod tests {
         let both = json!([{"name": "A", "valueFrom": {"fieldRef": {}}}, {"name": "B", "value": "1"}]);
         assert_eq!(with("B", EnvPrecedence::Stays), both);
         let mut odd = object(&json!({"env": "text"}));
-        set_env(&mut odd, ("A", "1"), EnvPrecedence::Gives, &Room::default());
+        set_env(&mut odd, "A", "1", EnvPrecedence::Gives, &SizeBudget::default());
         assert_eq!(
             odd["env"], "text",
             "what is no list is left to the cluster's API server"
@@ -130,8 +131,8 @@ mod tests {
         let volume = json!({"name": "v", "secret": {"secretName": "s"}});
         let mut pod = object(&json!({"containers": [{"name": "a"},
             {"name": "b", "volumeMounts": [{"name": "own", "mountPath": "/at/"}]}], "initContainers": [{"name": "i"}]}));
-        mount(&mut pod, &volume, "/at", &Room::default());
-        mount(&mut pod, &volume, "/at", &Room::default());
+        mount(&mut pod, &volume, "/at", &SizeBudget::default());
+        mount(&mut pod, &volume, "/at", &SizeBudget::default());
         let expected = json!({"volumes": [volume], "initContainers": [{"name": "i"}], "containers": [
             {"name": "a", "volumeMounts": [{"name": "v", "mountPath": "/at"}]},
             {"name": "b", "volumeMounts": [{"name": "own", "mountPath": "/at/"}]}]});

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::pod::{EnvPrecedence, Object, containers, mount, set_env};
 use crate::render::fault::RenderFault;
-use crate::room::Room;
+use crate::size_budget::SizeBudget;
 use api::v1alpha1::ProxyConfig;
 
 const FILE: &str = "ca-bundle.crt";
@@ -47,16 +47,17 @@ impl Proxy {
     }
 
     /// Applies the proxy to a pod.
-    pub(super) fn apply(&self, pod: &mut Object, room: &Room) {
+    pub(super) fn apply(&self, pod: &mut Object, room: &SizeBudget) {
         for container in containers(pod, "containers") {
             for (name, value) in &self.env {
-                set_env(container, (name, value), EnvPrecedence::Gives, room);
+                set_env(container, name, value, EnvPrecedence::Gives, room);
             }
             if self.bundle.is_some() {
                 let path = format!("{FOLDER}/{FILE}");
                 set_env(
                     container,
-                    ("CA_BUNDLE_FILE_PATH", &path),
+                    "CA_BUNDLE_FILE_PATH",
+                    &path,
                     EnvPrecedence::Gives,
                     room,
                 );
@@ -73,7 +74,7 @@ impl Proxy {
     }
 
     /// Returns the ConfigMap with the certificates for the workloads of a namespace.
-    pub(super) fn config_map(&self, namespace: &str, room: &Room) -> Option<Value> {
+    pub(super) fn config_map(&self, namespace: &str, room: &SizeBudget) -> Option<Value> {
         let (name, certificates) = self.bundle.as_ref().filter(|(_, pem)| room.take(pem.len()))?;
         let mut metadata = json!({"name": name});
         if let Some(fields) = metadata.as_object_mut().filter(|_| !namespace.is_empty()) {
@@ -107,7 +108,7 @@ mod tests {
     fn applied(proxy: &Proxy) -> Value {
         let pod = json!({"containers": [{"name": "a", "env": [{"name": "HTTP_PROXY", "value": "own"}]}]});
         let mut pod = pod.as_object().unwrap().clone();
-        proxy.apply(&mut pod, &Room::default());
+        proxy.apply(&mut pod, &SizeBudget::default());
         Value::Object(pod)
     }
 
@@ -121,7 +122,7 @@ mod tests {
             applied(&proxy),
             json!({"containers": [{"name": "a", "env": env}]})
         );
-        assert_eq!(proxy.config_map("ns", &Room::default()), None);
+        assert_eq!(proxy.config_map("ns", &SizeBudget::default()), None);
     }
 
     #[test]
@@ -140,7 +141,7 @@ mod tests {
         );
         let volume = json!([{"name": "proxy-ca-bundle", "configMap": {"name": "hello-proxy-ca"}}]);
         assert_eq!(pod["volumes"], volume);
-        let map = proxy.config_map("ns", &Room::default()).unwrap();
+        let map = proxy.config_map("ns", &SizeBudget::default()).unwrap();
         assert_eq!(map["data"], json!({"ca-bundle.crt": "PEM"}));
         assert_eq!(
             map["metadata"],

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::pod::{Object, containers};
 use crate::render::fault::RenderFault;
 use crate::render::object::text;
-use crate::room::{Room, size};
+use crate::size_budget::{SizeBudget, size};
 use store::Name;
 
 /// Largest compiled expression in bytes: a rule is one line, not a program.
@@ -32,7 +32,7 @@ impl Rules {
     }
 
     /// Applies the rules to the pod of a workload.
-    pub(super) fn apply(&self, pod: &mut Object, resource: &str, name: &str, room: &Room) {
+    pub(super) fn apply(&self, pod: &mut Object, resource: &str, name: &str, room: &SizeBudget) {
         for container in containers(pod, "containers") {
             let own = container.get("name").and_then(Value::as_str).unwrap_or_default();
             let id = format!("{resource}:{name}:{own}");
@@ -89,7 +89,7 @@ mod tests {
         let mut pod = pod.as_object().unwrap().clone();
         Rules::of(&rules)
             .unwrap()
-            .apply(&mut pod, "deployments", "agent", &Room::default());
+            .apply(&mut pod, "deployments", "agent", &SizeBudget::default());
         let rule = &pod["containers"][0]["resources"]["rule"];
         rule.as_str().unwrap_or("own").to_owned()
     }

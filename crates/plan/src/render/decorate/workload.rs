@@ -14,7 +14,7 @@ use super::proxy::Proxy;
 use super::resources::{Rules, name_of};
 use crate::render::fault::RenderFault;
 use crate::render::values::RenderInputs;
-use crate::room::Room;
+use crate::size_budget::SizeBudget;
 use api::v1alpha1::ImageMirror;
 use store::NodePlacement;
 
@@ -27,12 +27,15 @@ pub(in crate::render) struct Decorations<'a> {
     mirrors: Cow<'a, [ImageMirror]>,
     proxy: Option<Proxy>,
     rules: Rules,
-    room: &'a Room,
+    room: &'a SizeBudget,
 }
 
 impl<'a> Decorations<'a> {
     /// Reads what a template and its configuration ask for.
-    pub(in crate::render) fn of(subject: &RenderInputs<'a>, room: &'a Room) -> Result<Self, RenderFault> {
+    pub(in crate::render) fn of(
+        subject: &RenderInputs<'a>,
+        room: &'a SizeBudget,
+    ) -> Result<Self, RenderFault> {
         let registrations = subject.template.registration.as_deref().unwrap_or_default();
         let proxy = match subject.config {
             Some(config) => Proxy::of(subject.addon, &config.proxy)?,
@@ -63,7 +66,7 @@ impl<'a> Decorations<'a> {
         let Some(pod) = pod_spec(manifest) else { return };
         for container in containers(pod, "containers") {
             for (name, value) in &self.environment {
-                set_env(container, (name, value), EnvPrecedence::Stays, self.room);
+                set_env(container, name, value, EnvPrecedence::Stays, self.room);
             }
         }
         for credential in &self.credentials {

@@ -1,0 +1,172 @@
+//! The versions of this program, of a hub and of its controllers, and whether they fit together.
+
+use serde::Serialize;
+
+/// The oldest minor version of Kubernetes 1 that a hub should have.
+const OLDEST: u64 = 30;
+
+/// The versions of this program and of a hub.
+#[derive(Debug, Default, Serialize)]
+pub struct Versions {
+    /// This program.
+    pub client: String,
+    /// The hub; absent where none was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hub: Option<HubVersions>,
+    /// What does not fit.
+    pub skew: Vec<String>,
+}
+
+/// The versions of a hub.
+#[derive(Debug, Default, Serialize)]
+pub struct HubVersions {
+    /// Its address.
+    pub url: String,
+    /// Its version of Kubernetes.
+    pub kubernetes: String,
+    /// The version of its controllers, where they publish it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub controllers: Option<String>,
+    /// The definitions of the kinds.
+    pub definitions: Vec<Definition>,
+}
+
+/// A definition of a hub.
+#[derive(Debug, Serialize)]
+pub struct Definition {
+    /// Its name.
+    pub name: String,
+    /// The versions that are served; none where the hub has no such kind.
+    pub served: Vec<String>,
+    /// How many of Tidegate's fields the definition lacks.
+    pub lacking: usize,
+}
+
+/// Returns what does not fit together, in whole sentences.
+pub fn skew(client: &str, hub: &HubVersions) -> Vec<String> {
+    let mut all = Vec::new();
+    if let Some((major, minor)) = major_minor(&hub.kubernetes)
+        && (major, minor) < (1, OLDEST)
+    {
+        all.push(format!(
+            "the hub runs Kubernetes {}, Tidegate is made for 1.{OLDEST} and newer (docs/kubernetes-versions.md)",
+            hub.kubernetes
+        ));
+    }
+    if let (Some(theirs), Some(here)) = (hub.controllers.as_deref(), major_minor(client))
+        && major_minor(theirs).is_some_and(|theirs| theirs != here)
+    {
+        all.push(format!(
+            "the controllers are {theirs}, this program is {client}: what it forecasts may not be what they do"
+        ));
+    }
+    let absent: Vec<&str> = hub
+        .definitions
+        .iter()
+        .filter(|definition| definition.served.is_empty())
+        .map(|definition| definition.name.as_str())
+        .collect();
+    if !absent.is_empty() {
+        all.push(format!(
+            "the hub does not serve {}; Tidegate's own kinds: `tidegate crds | kubectl apply -f -`",
+            kubernetes::field::listed(absent)
+        ));
+    }
+    all
+}
+
+/// Major and minor of `v1.36.0+k3s1`.
+fn major_minor(text: &str) -> Option<(u64, u64)> {
+    let mut parts = text.trim_start_matches('v').split('.');
+    let number = |part: Option<&str>| {
+        let part = part?;
+        part.trim_end_matches(|one: char| !one.is_ascii_digit())
+            .parse()
+            .ok()
+    };
+    Some((number(parts.next())?, number(parts.next())?))
+}
+
+impl Versions {
+    /// Returns the versions for a terminal.
+    pub fn text(&self) -> String {
+        let mut lines = vec![format!("client       tidegate {}", self.client)];
+        if let Some(hub) = &self.hub {
+            lines.push(format!(
+                "hub          Kubernetes {} at {}",
+                hub.kubernetes, hub.url
+            ));
+            let controllers = hub.controllers.as_deref();
+            lines.push(controllers.map_or_else(
+                || "controllers  no Tidegate tells its version there".to_owned(),
+                |version| format!("controllers  tidegate {version}"),
+            ));
+            let mut head = "definitions";
+            for definition in &hub.definitions {
+                let served = if definition.served.is_empty() {
+                    "not served".to_owned()
+                } else {
+                    definition.served.join(", ")
+                };
+                let lacking = match definition.lacking {
+                    0 => String::new(),
+                    1 => "; lacks a field of Tidegate's (tidegate definitions plan)".to_owned(),
+                    count => format!("; lacks {count} fields of Tidegate's (tidegate definitions plan)"),
+                };
+                lines.push(format!("{head:12} {}: {served}{lacking}", definition.name));
+                head = "";
+            }
+        }
+        for skew in &self.skew {
+            lines.push(format!("skew         {skew}"));
+        }
+        lines.push(String::new());
+        lines.join("\n")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hub(kubernetes: &str, controllers: Option<&str>, served: &[&str]) -> HubVersions {
+        HubVersions {
+            url: "https://hub:6443".to_owned(),
+            kubernetes: kubernetes.to_owned(),
+            controllers: controllers.map(str::to_owned),
+            definitions: vec![Definition {
+                name: "clustermanagementaddons.addon.open-cluster-management.io".to_owned(),
+                served: served.iter().map(ToString::to_string).collect(),
+                lacking: 2,
+            }],
+        }
+    }
+
+    #[test]
+    fn what_fits_has_no_skew() {
+        assert!(skew("0.1.0", &hub("v1.36.1", Some("0.1.7"), &["v1alpha1"])).is_empty());
+        assert!(skew("0.1.0", &hub("v1.30.0+k3s1", None, &["v1alpha1"])).is_empty());
+        assert!(skew("0.1.0", &hub("something", None, &["v1alpha1"])).is_empty());
+    }
+
+    #[test]
+    fn old_hubs_other_controllers_and_absent_kinds_are_told() {
+        let hub = hub("v1.27.3", Some("0.2.0"), &[]);
+        let versions = Versions {
+            client: "0.1.0".to_owned(),
+            skew: skew("0.1.0", &hub),
+            hub: Some(hub),
+        };
+        let lines = [
+            "client       tidegate 0.1.0",
+            "hub          Kubernetes v1.27.3 at https://hub:6443",
+            "controllers  tidegate 0.2.0",
+            "definitions  clustermanagementaddons.addon.open-cluster-management.io: not served; lacks 2 fields of Tidegate's (tidegate definitions plan)",
+            "skew         the hub runs Kubernetes v1.27.3, Tidegate is made for 1.30 and newer (docs/kubernetes-versions.md)",
+            "skew         the controllers are 0.2.0, this program is 0.1.0: what it forecasts may not be what they do",
+            "skew         the hub does not serve \"clustermanagementaddons.addon.open-cluster-management.io\"; Tidegate's own kinds: `tidegate crds | kubectl apply -f -`",
+            "",
+        ];
+        assert_eq!(versions.text(), lines.join("\n"));
+    }
+}

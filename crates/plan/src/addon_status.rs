@@ -1,0 +1,346 @@
+//! The status of the add-on itself: default references and the progression of every placement.
+//!
+//! Decides counters and the moment at which a placement is done. Stays bounded whatever the number of clusters is.
+
+use jiff::Timestamp;
+
+use super::conditions::{Wish, merge};
+use super::config::{Configs, Effective};
+use super::install::{DecisionState, Selected, Wanted};
+use super::rollout::{Asked, Counts, Placed, REASONS, Undo, failures, known_good};
+use super::short_list::ShortList;
+use super::types::earliest;
+use crate::conditions::progressing::PROGRESSING;
+use api::reason::Reason;
+use model::OnFailure;
+use store::{
+    Applied, Compat, Condition, ConfigRef, InstallStrategy, Name, Progression, ProgressionReference, Status,
+    View, terms,
+};
+
+/// What the status of the add-on should be.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Summary {
+    /// `defaultconfigReferences`
+    pub defaults: Vec<(ConfigRef, Name)>,
+    /// `installProgressions`; absent leaves what stands there.
+    pub progressions: Option<Vec<Progression>>,
+    /// `supportedVersions` and `defaultVersion`; absent leaves what stands there.
+    pub versions: Option<(Vec<Name>, Name)>,
+    /// When time alone changes what is told.
+    pub recheck_at: Option<Timestamp>,
+}
+
+impl Summary {
+    /// Returns why what the specs want is not reached although clusters run well: a rollout was undone, or cannot be.
+    pub(super) fn undone(&self) -> Option<(Reason, String)> {
+        let all = self.progressions.iter().flatten();
+        let told: Vec<(Reason, String)> = all
+            .filter_map(|one| {
+                let (reason, said) = undone(one)?;
+                Some((
+                    reason,
+                    format!("placement {}/{}: {}", one.namespace, one.name, said.message),
+                ))
+            })
+            .collect();
+        let first = REASONS
+            .into_iter()
+            .find(|first| told.iter().any(|(reason, _)| reason == first))?;
+        let each: Vec<&str> = told.iter().map(|(_, said)| said.as_str()).collect();
+        Some((first, each.join("; ")))
+    }
+}
+
+/// Returns what a progression says of a rollout that was undone, or cannot be.
+pub(super) fn undone(progression: &Progression) -> Option<(Reason, &Condition)> {
+    let mut conditions = progression.conditions.iter();
+    let said = conditions.find(|said| *said.kind == *STALLED)?;
+    let reason = REASONS.into_iter().find(|reason| *said.reason == *reason)?;
+    Some((reason, said))
+}
+
+/// Returns the status of the add-on.
+pub(super) fn summary(
+    view: &View<'_>,
+    wanted: &Wanted<'_>,
+    configs: &Configs,
+    placed: &[Placed],
+    now: Timestamp,
+) -> Summary {
+    let mut recheck_at = None;
+    let progressions = if !view.addon.managed {
+        None
+    } else if view.addon.strategy == InstallStrategy::Placements {
+        let ways = configs.inherited.iter().zip(&configs.back);
+        let each = wanted.placements.iter().zip(ways).zip(placed);
+        let each = each.map(|((selected, (inherited, way)), placed)| {
+            let undo = Undo::of(view, selected, inherited, way.as_ref(), placed, now);
+            recheck_at = earliest(recheck_at, undo.recheck_at());
+            progression(view, selected, inherited, placed, &undo, now)
+        });
+        Some(each.collect())
+    } else {
+        Some(Vec::new())
+    };
+    let defaults = configs
+        .defaults
+        .iter()
+        .map(|desired| (desired.config.clone(), desired.hash.clone()));
+    Summary {
+        defaults: defaults.collect(),
+        progressions,
+        recheck_at,
+        versions: view.addon.managed.then(|| {
+            let listed = configs.versions.supported();
+            (
+                listed.map(|offer| Name::from(offer.text())).collect(),
+                configs.default_version.clone(),
+            )
+        }),
+    }
+}
+
+/// Returns the status of the add-on as it stands.
+pub(super) fn unchanged(view: &View<'_>) -> Summary {
+    Summary {
+        defaults: view.addon.defaults.clone(),
+        progressions: None,
+        versions: None,
+        recheck_at: None,
+    }
+}
+
+fn progression(
+    view: &View<'_>,
+    selected: &Selected<'_>,
+    inherited: &Effective,
+    placed: &Placed,
+    undo: &Undo<'_>,
+    now: Timestamp,
+) -> Progression {
+    let (namespace, name) = (&selected.by.namespace, &selected.by.name);
+    let stored = view.addon.progressions.iter().flatten();
+    let old = stored
+        .into_iter()
+        .find(|old| old.namespace == *namespace && old.name == *name);
+    let is_ocm = view.settings().is_ocm();
+    let done = selected.known == DecisionState::Decided
+        && placed.counts.done == placed.configured
+        // To Open Cluster Management a placement without clusters is never done.
+        && (placed.configured > 0 || !is_ocm);
+    // What no cluster runs is not known to be good, and clusters that are back do not run what the specs want.
+    let is_proved = done && placed.configured > 0 && !undo.stands();
+    let all = selected.clusters.len().saturating_add(selected.others);
+    let wishes = if is_ocm {
+        vec![sentence(all, placed, done).bare_if(true)]
+    } else {
+        let proved = is_proved.then(|| inherited.pinned()).flatten();
+        let good = || proved.or_else(|| old?.known_good());
+        let more = stalled(selected, placed, undo, done)
+            .into_iter()
+            .chain(paused(selected, placed))
+            .chain(
+                is_asked(view, selected, undo)
+                    .then(|| known_good(good()))
+                    .flatten(),
+            )
+            .chain(undo.note(now));
+        std::iter::once(counted(all, placed, undo, done))
+            .chain(more)
+            .collect()
+    };
+    // All but the first of them are only there while they are true.
+    let is_past = |one: &&Condition| {
+        let wished = wishes.iter().any(|wish| wish.kind() == &*one.kind);
+        !wished && [STALLED, PAUSED, terms::KNOWN_GOOD, terms::UNDONE].contains(&&*one.kind)
+    };
+    let stated = old.into_iter().flat_map(|old| &old.conditions);
+    let observed: Vec<Condition> = stated.filter(|one| !is_past(one)).cloned().collect();
+    Progression {
+        namespace: namespace.clone(),
+        name: name.clone(),
+        references: references(view, inherited, old, is_proved),
+        conditions: merge(&observed, &wishes, Some(view.addon.meta.generation), now).into_owned(),
+    }
+}
+
+/// What a placement is to be configured with, and what all of its clusters have confirmed and run well: that now, once it is
+/// proved, else what they had before.
+fn references(
+    view: &View<'_>,
+    inherited: &Effective,
+    old: Option<&Progression>,
+    is_proved: bool,
+) -> Vec<ProgressionReference> {
+    let each = inherited.refs.iter().map(|desired| {
+        let before = old.and_then(|old| before(old, &desired.config, view.settings().compat));
+        let reached = is_proved.then(|| Applied {
+            namespace: desired.config.namespace.clone(),
+            name: desired.config.name.clone(),
+            hash: desired.hash.clone(),
+        });
+        ProgressionReference {
+            config: desired.config.clone(),
+            desired: desired.hash.clone(),
+            applied: reached
+                .clone()
+                .or_else(|| before.and_then(|before| before.applied.clone())),
+            known_good: reached.or_else(|| before.and_then(|before| before.known_good.clone())),
+        }
+    });
+    each.collect()
+}
+
+/// Whether the way back is remembered: the add-on asks for it, or clusters have gone it.
+fn is_asked(view: &View<'_>, selected: &Selected<'_>, undo: &Undo<'_>) -> bool {
+    let by = selected.by;
+    let mode = view.addon.on_failure.placement(&by.namespace, &by.name);
+    mode == OnFailure::Undo || undo.stands()
+}
+
+/// Returns what a progression remembers of a configuration: of the same object, else of the only one of its type. A user who
+/// names another object wants to know what was good before; Open Cluster Management forgets it.
+pub(super) fn before<'p>(
+    old: &'p Progression,
+    config: &ConfigRef,
+    compat: Compat,
+) -> Option<&'p ProgressionReference> {
+    let same = old.references.iter().find(|before| before.config == *config);
+    let mut alike = old
+        .references
+        .iter()
+        .filter(|before| before.config.of == config.of);
+    let only = || alike.next().filter(|_| alike.next().is_none());
+    match compat {
+        Compat::Tidegate => same.or_else(only),
+        Compat::Ocm => same,
+    }
+}
+
+const STALLED: &str = "Stalled";
+const PAUSED: &str = "Paused";
+
+/// OCM's sentence, and behind it who failed and who is waited for: clusters and groups by name.
+fn counted(selected: usize, placed: &Placed, undo: &Undo<'_>, done: bool) -> Wish<'static> {
+    let wish = sentence(selected, placed, done);
+    let mut message = match (undo.stands(), done) {
+        (false, true) => return wish,
+        (false, false) => wish.message().to_owned(),
+        (true, true) => figures(selected, placed, "rolled back"),
+        (true, false) => figures(selected, placed, "rolling back..."),
+    };
+    if done {
+        return Wish::new(PROGRESSING, Status::False, Reason::RolledBack, message);
+    }
+    let blocked_by = if undo.is_lost() {
+        "content that is no longer on the hub"
+    } else {
+        "another add-on or a window"
+    };
+    for part in details(placed, blocked_by).into_iter().flatten() {
+        message.push(' ');
+        message.push_str(&part);
+        message.push('.');
+    }
+    let reason = if undo.stands() {
+        Reason::RollingBack
+    } else {
+        Reason::Progressing
+    };
+    Wish::new(PROGRESSING, Status::True, reason, message)
+}
+
+/// OCM's sentence.
+fn sentence(selected: usize, placed: &Placed, done: bool) -> Wish<'static> {
+    if done {
+        let message = figures(selected, placed, "completed with no errors");
+        return Wish::new(PROGRESSING, Status::False, Reason::Completed, message);
+    }
+    let message = figures(selected, placed, "progressing...");
+    Wish::new(PROGRESSING, Status::True, Reason::Progressing, message)
+}
+
+/// The form of OCM's sentence, with how clusters get on.
+fn figures(selected: usize, placed: &Placed, how: &str) -> String {
+    let Placed {
+        counts, configured, ..
+    } = placed;
+    let Counts {
+        failed, timed_out, ..
+    } = counts;
+    let started = counts.progressing.saturating_add(counts.done);
+    format!(
+        "selected clusters {selected}. configured addons {started}/{configured} {how}, {failed} failed {timed_out} timeout."
+    )
+}
+
+/// What OCM's sentence does not tell.
+fn details(placed: &Placed, blocked_by: &str) -> [Option<String>; 7] {
+    let few = |what: &str, few: &ShortList| (!few.is_empty()).then(|| format!("{what}: {few}"));
+    let blocked = placed.blocked;
+    let asked = placed.asked.as_ref().filter(|asked| asked.waiting() > 0);
+    let unapproved = asked.map_or(0, Asked::waiting);
+    let waiting = placed
+        .counts
+        .waiting
+        .saturating_sub(blocked.saturating_add(unapproved));
+    let held = placed.counts.held;
+    [
+        few("Failed", &placed.failed),
+        few("Timed out", &placed.late),
+        placed.paused.then(|| "Paused".to_owned()),
+        (waiting > 0).then(|| {
+            let now = placed.awaited();
+            if placed.paused || now.is_empty() {
+                return format!("{waiting} wait");
+            }
+            format!("{waiting} wait for {now}")
+        }),
+        asked.map(approval),
+        (blocked > 0).then(|| format!("{blocked} wait for {blocked_by}")),
+        (held > 0).then(|| format!("{held} held by spec.configuration")),
+    ]
+}
+
+/// How many clusters wait for an approval, and of what.
+fn approval(asked: &Asked) -> String {
+    let groups: ShortList = asked.now().map(|group| &group.name).collect();
+    let (waiting, hash) = (asked.waiting(), &asked.hash);
+    format!("{waiting} wait for an approval of {hash} for decision group {groups}")
+}
+
+/// Says what no amount of waiting changes.
+fn stalled(selected: &Selected<'_>, placed: &Placed, undo: &Undo<'_>, done: bool) -> Option<Wish<'static>> {
+    let (namespace, name) = (&selected.by.namespace, &selected.by.name);
+    let (reason, message) = match (selected.known, &placed.blocker, placed.breach) {
+        (DecisionState::NoPlacement, _, _) => (
+            Reason::PlacementNotFound,
+            format!("placement {namespace}/{name} does not exist"),
+        ),
+        (DecisionState::NoDecision, _, _) => (
+            Reason::DecisionNotFound,
+            format!("placement {namespace}/{name} is not decided yet"),
+        ),
+        (DecisionState::Decided, Some(blocker), _) => (blocker.reason, blocker.message.to_string()),
+        (DecisionState::Decided, None, _) if let Some(told) = undo.stalled(placed, done) => told,
+        (DecisionState::Decided, None, Some(breach)) if placed.counts.waiting > 0 => (
+            Reason::TooManyFailures,
+            failures(placed, breach, ": nothing new starts"),
+        ),
+        (DecisionState::Decided, None, _) => return None,
+    };
+    Some(Wish::new(STALLED, Status::True, reason, message))
+}
+
+fn paused(selected: &Selected<'_>, placed: &Placed) -> Option<Wish<'static>> {
+    let (namespace, name) = (&selected.by.namespace, &selected.by.name);
+    let waiting = placed.counts.waiting;
+    let message = format!(
+        "the annotation {} pauses the rollout of placement {namespace}/{name}: {waiting} clusters wait",
+        terms::PAUSED
+    );
+    placed
+        .paused
+        .then(|| Wish::new(PAUSED, Status::True, Reason::RolloutPaused, message))
+}

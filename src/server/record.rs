@@ -1,0 +1,186 @@
+//! The metrics and the span of an answered review, and the log line of a denied one.
+//!
+//! A line has the user, the operation, the path and the rules that denied. Never a part of the object, and never the message of a rule:
+//! messages quote values.
+
+use serde::Deserialize;
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use tokio::time::Instant;
+use tracing::info;
+
+use super::denial_log;
+use crate::telemetry::{About, Decision, Fact, Metrics, Open};
+use admission::wire::Unjudged;
+use admission::{Door, Operation, Request, Verdict};
+
+/// The word for a door in metrics and logs.
+pub(super) const fn label(door: Door) -> &'static str {
+    match door {
+        Door::Mutate => "mutate",
+        Door::Validate => "validate",
+    }
+}
+
+const fn done(operation: Operation) -> &'static str {
+    match operation {
+        Operation::Create => "create",
+        Operation::Update => "update",
+        Operation::Delete => "delete",
+        Operation::Connect => "connect",
+    }
+}
+
+/// Returns the labels of a question.
+pub(super) fn about(request: &Request<'_>) -> About {
+    About::new(request.kind, done(request.operation), request.dry_run)
+}
+
+/// Who asked for what.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Subject {
+    user: String,
+    kind: String,
+    namespace: String,
+    name: String,
+    operation: &'static str,
+    dry_run: bool,
+}
+
+#[derive(Deserialize)]
+struct User<'a> {
+    #[serde(borrow, default)]
+    username: Cow<'a, str>,
+}
+
+impl Subject {
+    /// Returns who asks for what in a request.
+    pub(super) fn of(request: &Request<'_>) -> Self {
+        let user = request.circumstances.user;
+        let user: Option<User<'_>> = user.and_then(|user| serde_json::from_str(user.get()).ok());
+        Self {
+            user: user
+                .map(|user| user.username.chars().take(LONGEST_USER).collect())
+                .unwrap_or_default(),
+            kind: request.kind.to_owned(),
+            namespace: request.namespace.to_owned(),
+            name: request.name.to_owned(),
+            operation: done(request.operation),
+            dry_run: request.dry_run,
+        }
+    }
+
+    fn log(&self, uid: &str, door: Door, rules: &str) {
+        let Self {
+            user,
+            kind,
+            namespace,
+            name,
+            operation,
+            dry_run,
+        } = self;
+        let door = label(door);
+        denial_log::note(door, user, rules, || {
+            info!(
+                target: denial_log::TARGET, user, operation, kind, namespace, name, dry_run, door, rules, uid, "request denied"
+            );
+        });
+    }
+
+    /// Tells of the refusal of a request that was not judged.
+    pub(super) fn log_unjudged(&self, uid: &str, door: Door, why: Unjudged) {
+        let rules = match why {
+            Unjudged::Crowded => "none: too many objects at once",
+            Unjudged::TooSlow => "none: not judged in time",
+        };
+        self.log(uid, door, rules);
+    }
+}
+
+/// Tells of the refusal of a request whose body was not read: who asked for what is not known.
+pub(super) fn log_unread(door: Door, why: &'static str) {
+    let door = label(door);
+    denial_log::note(door, "", why, || {
+        info!(target: denial_log::TARGET, door, rules = why, "request denied");
+    });
+}
+
+/// Where one request is counted.
+#[derive(Clone, Copy)]
+pub(super) struct RequestRecord<'a> {
+    pub(super) door: Door,
+    pub(super) begun: Instant,
+    pub(super) metrics: &'a Metrics,
+    /// The span of the request, where it is kept.
+    pub(super) open: Option<Open>,
+}
+
+/// So many rules are named in a span.
+const MOST_RULES: usize = 8;
+/// So much of a user's name is told, in characters: certificates may hold any.
+const LONGEST_USER: usize = 256;
+
+impl RequestRecord<'_> {
+    /// Both doors see every object that is stored: what rules find is counted once, where it is final. What the first door denies
+    /// never comes to the second.
+    pub(super) fn verdict(&self, about: About, verdict: &Verdict) {
+        let decision = if verdict.allowed() {
+            Decision::Allowed
+        } else {
+            Decision::Denied
+        };
+        self.count(about, decision, || refusing(verdict));
+        if self.door == Door::Mutate && verdict.allowed() {
+            return;
+        }
+        let counts = self.metrics.admission();
+        for violation in verdict.violations() {
+            counts.finding(violation.rule(), "deny");
+        }
+        for warning in verdict.warnings() {
+            counts.finding(warning.violation().rule(), "warn");
+        }
+        for violation in verdict.audited() {
+            counts.finding(violation.rule(), "audit");
+        }
+    }
+
+    /// Tells of a refusal.
+    pub(super) fn denied(&self, uid: &str, subject: &Subject, verdict: &Verdict) {
+        let rules: Vec<&str> = refusing(verdict).into_iter().collect();
+        subject.log(uid, self.door, &rules.join(","));
+    }
+
+    pub(super) fn unjudged(&self, about: About) {
+        self.count(about, Decision::Unjudged, BTreeSet::new);
+    }
+
+    pub(super) fn broken(&self, about: About) {
+        self.count(about, Decision::Broken, BTreeSet::new);
+    }
+
+    fn count<'v>(&self, about: About, decision: Decision, rules: impl FnOnce() -> BTreeSet<&'v str>) {
+        self.metrics
+            .admission()
+            .answered(label(self.door), about, decision, self.begun.elapsed());
+        let (Some(open), Some(tracer)) = (self.open, self.metrics.traces().tracer()) else {
+            return;
+        };
+        let mut facts = about.facts();
+        facts.push(("tidegate.decision", Fact::Word(decision.word())));
+        let rules: Vec<&str> = rules().into_iter().take(MOST_RULES).collect();
+        if !rules.is_empty() {
+            facts.push(("tidegate.rules", Fact::Text(rules.join(","))));
+        }
+        tracer.served(open, label(self.door), facts);
+    }
+}
+
+/// The rules that refuse.
+fn refusing(verdict: &Verdict) -> BTreeSet<&str> {
+    let mut rules = BTreeSet::new();
+    for violation in verdict.violations() {
+        rules.insert(violation.rule());
+    }
+    rules
+}

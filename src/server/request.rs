@@ -1,0 +1,139 @@
+//! Reading a request: its deadline and its body.
+//!
+//! An API server stores an object when its webhook does not answer in time and its failure policy is `Ignore`. Its clock starts before
+//! the head of the request is sent, so the time counts from the arrival of the head, and not from the end of the body.
+//!
+//! A client that dribbles bytes is cut off long before the time for a whole body is up. Memory is taken for the bytes that have come;
+//! what is only announced takes none. Of a body that is too large, or for which there is no memory, the beginning is kept, which has the
+//! uid of the review; the rest is read and dropped, because a response that is sent before the end of a request may be lost.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::Request;
+use bytes::{Bytes, BytesMut};
+use http_body_util::BodyExt as _;
+use kubernetes::duration::GoDuration;
+use tokio::time::{Instant, timeout_at};
+
+use super::connection_state::Connection;
+use super::limits::Limits;
+use super::quota::Allocation;
+
+/// An API server gives a webhook no more than thirty seconds.
+const LONGEST: Duration = Duration::from_secs(30);
+/// The part of the timeout that is left to the API server, which encodes the review before it sends it, and to the network.
+const MARGIN: u32 = 5;
+
+/// When the head of a request arrived.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct HeadArrived(pub(super) Instant);
+
+/// Returns the time by which the caller must have its answer: a fifth of its timeout before the end of that.
+pub(super) fn answer_by(request: &Request<Body>, limits: &Limits) -> Instant {
+    let arrived = request.extensions().get::<HeadArrived>();
+    let arrived = arrived.map_or_else(Instant::now, |arrived| arrived.0);
+    let timeout = request.uri().query().and_then(timeout);
+    let timeout = timeout.unwrap_or(limits.caller_timeout).min(LONGEST);
+    arrived + timeout - timeout / MARGIN
+}
+
+/// Reads the parameter with which an API server announces how long it waits, such as `timeout=10s`.
+fn timeout(query: &str) -> Option<Duration> {
+    let mut given = query.split('&').filter_map(|one| one.strip_prefix("timeout="));
+    GoDuration::parse(given.next()?).ok()?.length()
+}
+
+/// How much of a body is kept that is not kept whole.
+const BEGINNING: usize = 64 << 10;
+
+/// Why a body could not be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Unread {
+    /// It is too large; this is how it begins.
+    TooLarge(Bytes),
+    /// It took too long, or came too slowly; this is how it begins.
+    TooSlow(Bytes),
+    /// It ended early.
+    EndedEarly,
+    /// There is no room for it; this is how it begins.
+    NoRoom(Bytes),
+}
+
+/// Reads a body within the limits, and takes memory for it.
+pub(super) async fn read(
+    mut body: Body,
+    limits: &Limits,
+    memory: &mut Allocation,
+    conn: &Connection,
+) -> Result<Bytes, Unread> {
+    let begun = Instant::now();
+    // Bodies on one connection share its window: one that waits behind others is not slow.
+    let others = conn.body_bytes();
+    let came = || conn.body_bytes().wrapping_sub(others);
+    let mut bytes = BytesMut::new();
+    let mut received: usize = 0;
+    let mut has_room = true;
+    loop {
+        let patience = limits.body.min(earned(came(), limits));
+        let frame = match timeout_at(begun + patience, body.frame()).await {
+            Err(_) if patience < limits.body.min(earned(came(), limits)) => continue,
+            Ok(Some(Ok(frame))) => frame,
+            Ok(Some(Err(_))) => return Err(Unread::EndedEarly),
+            Ok(None) if received > limits.body_bytes => return Err(Unread::TooLarge(bytes.freeze())),
+            Ok(None) if !has_room => return Err(Unread::NoRoom(bytes.freeze())),
+            Ok(None) => return Ok(bytes.freeze()),
+            Err(_) => return Err(Unread::TooSlow(bytes.freeze())),
+        };
+        let Some(data) = frame.data_ref() else {
+            continue;
+        };
+        conn.credit_body(data.len());
+        received = received.saturating_add(data.len());
+        if received > limits.discarded_bytes.max(limits.body_bytes) {
+            return Err(Unread::TooLarge(bytes.freeze()));
+        }
+        let is_kept = has_room && received <= limits.body_bytes;
+        if is_kept && memory.grow(data.len(), limits.patience).await {
+            bytes.extend_from_slice(data);
+            continue;
+        }
+        has_room &= !is_kept;
+        bytes.truncate(BEGINNING);
+        let room = BEGINNING.saturating_sub(bytes.len()).min(data.len());
+        bytes.extend_from_slice(data.get(..room).unwrap_or_default());
+    }
+}
+
+/// Returns how long a body may have taken when so many bytes have come on its connection since it began.
+fn earned(bytes: usize, limits: &Limits) -> Duration {
+    let millis = bytes.saturating_mul(1000) / limits.body_rate.max(1);
+    let millis = u64::try_from(millis).unwrap_or(u64::MAX);
+    limits.body_grace.saturating_add(Duration::from_millis(millis))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_timeout_of_the_caller_counts_from_the_head_and_leaves_a_margin() {
+        let limits = Limits::default();
+        let arrived = Instant::now();
+        for (path, seconds) in [
+            ("/validate?timeout=10s", 8.0),
+            ("/validate/secret?a=b&timeout=2s", 1.6),
+            ("/validate?timeout=1m", 24.0),
+            ("/validate?timeout=0s", 0.0),
+            ("/validate?timeout=-1s", 8.0),
+            ("/validate?timeout=banana", 8.0),
+            ("/validate?xtimeout=1s", 8.0),
+            ("/validate", 8.0),
+        ] {
+            let mut request = Request::get(path).body(Body::empty()).expect("a request");
+            request.extensions_mut().insert(HeadArrived(arrived));
+            let time = answer_by(&request, &limits) - arrived;
+            assert_eq!(time, Duration::from_secs_f64(seconds), "{path}");
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! Approvals: no cluster of a decision group that asks for one starts with a content that is not approved.
+//!
+//! Decides only what is certain: what a cluster has of its own is no part of what is approved, and the writes for other
+//! clusters do not tell what a change of `spec.configuration` has yet to reach. Goes by what the plan writes, never by the
+//! layers of configurations.
+
+use super::pace::Member;
+use super::standing::{AssignedConfig, assigned};
+use api::hash::{ConfigKey, content_hash};
+use model::ConfigRollout;
+use store::{Instance, PlacementUse, Reference, View};
+
+/// Clusters of a placement start that should wait.
+pub(super) fn unapproved(view: &View<'_>, by: &PlacementUse, members: &[Member<'_>]) -> Option<String> {
+    let terms = &view.addon.approval;
+    if terms.before(&by.namespace, &by.name).is_none()
+        || view.addon.configuration_rollout != Ok(ConfigRollout::UpdateAll)
+    {
+        return None;
+    }
+    let place = (&*by.namespace, &*by.name);
+    let is_early = |member: &&Member<'_>| {
+        let (index, group) = &member.group;
+        !is_its_own(member.instance)
+            && each_hash(&member.after)
+                .iter()
+                .all(|hash| terms.holds(place.0, place.1, (*index, group), hash))
+            && (has_anything(member.instance) || !is_run_by_another(member, members))
+    };
+    let mut starting = members.iter().filter(|member| member.standing.starts);
+    let first = starting.find(is_early)?.name();
+    Some(format!(
+        "{first} starts although what it is given is not approved"
+    ))
+}
+
+/// Whether a cluster has something of its own, so that what it is given is not what others are.
+fn is_its_own(instance: &Instance) -> bool {
+    !instance.configs.is_empty() || !instance.desired_version.is_empty()
+}
+
+fn has_anything(instance: &Instance) -> bool {
+    let given = |one: &Reference| one.applied.is_some() || !one.desired.is_empty();
+    instance.references.iter().any(given)
+}
+
+/// Whether another cluster of its decision group has been given the same before.
+fn is_run_by_another(member: &Member<'_>, members: &[Member<'_>]) -> bool {
+    let others = members.iter().filter(|other| other.group == member.group);
+    let mut others = others.filter(|other| has_anything(other.instance));
+    others.any(|other| {
+        is_its_own(other.instance) || each_hash(&assigned(other.instance)) == each_hash(&member.after)
+    })
+}
+
+/// The hashes that an assignment may be approved by: whether all of its deployment configurations count
+/// its references do not say.
+fn each_hash(assigned: &[AssignedConfig]) -> [String; 2] {
+    let each = assigned.iter().map(|one| {
+        let key = ConfigKey {
+            resource: one.config.of.resource.to_string(),
+            group: one.config.of.group.to_string(),
+            namespace: one.config.namespace.to_string(),
+            name: one.config.name.to_string(),
+        };
+        (key, one.hash.to_string())
+    });
+    let mut all: Vec<(ConfigKey, String)> = each.collect();
+    let first_counts = content_hash(&all);
+    all.push((ConfigKey::default(), "merged".to_owned()));
+    [first_counts, content_hash(&all)]
+}
