@@ -41,8 +41,9 @@ pub use known_fields::HubDefinitions;
 pub use metadata::{METADATA_VALUE, metadata_violation};
 pub use policies::{Trial, references, try_policies};
 pub use request::{Door, FieldsKnownBy, Operation, Request, RequestContext, UnknownFacts};
-pub use rulebook::{BlastRadius, PolicyTrouble, Rulebook};
+pub use rulebook::{PolicyTrouble, Rulebook};
 pub use shape::prepare;
+pub use subject::BlastRadius;
 pub use subject::Operations;
 pub use verdict::Verdict;
 pub use webhook_configurations::{

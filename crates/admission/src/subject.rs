@@ -4,13 +4,12 @@
 
 use super::body::{AddonBody, ClusterAddonBody, DeploymentConfigBody, HubConfigBody, SetBindingBody};
 use super::request::Operation;
-use super::rulebook::BlastRadius;
 use super::step_budget::StepBudget;
 use super::template_body::TemplateBody;
 use super::unconfirmed::Unconfirmed;
 use super::upgrade_body::UpgradeBody;
 use kubernetes::field::{Findings, Path};
-use model::{HubNamespaces, ReservedSigners};
+use model::{HubNamespaces, Percent, ReservedSigners};
 use serde_json::Value;
 use store::{Facts, ObjectKey, Word};
 
@@ -119,6 +118,33 @@ macro_rules! rules {
 }
 pub(super) use rules;
 
+/// A share of an add-on's clusters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlastRadius(u8);
+
+impl Default for BlastRadius {
+    fn default() -> Self {
+        Self(50)
+    }
+}
+
+impl BlastRadius {
+    /// Returns the share, unless it is more than everything.
+    pub fn percent(percent: u8) -> Option<Self> {
+        Percent::new(percent).map(|_| Self(percent))
+    }
+
+    /// Tells whether `some` of `all` clusters are more than the share.
+    pub(super) fn is_exceeded_by(self, some: usize, all: usize) -> bool {
+        some.saturating_mul(100) > all.saturating_mul(usize::from(self.0))
+    }
+
+    /// Returns the share in words.
+    pub(super) fn words(self) -> String {
+        format!("{}%", self.0)
+    }
+}
+
 /// One object under examination, with everything that a rule may ask.
 pub(super) struct Subject<'a, K: Kind> {
     /// Name of the object.
@@ -223,4 +249,18 @@ kinds! {
     SetBinding<'a> = "managedclustersetbindings", SetBindingBody<'a>, object => SetBindingBody::read(object);
     /// A policy of users: `AddOnPolicy`.
     AddonPolicy<'a> = "addonpolicies", &'a Value, object => object;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exactly_the_share_is_not_more_than_it() {
+        let half = BlastRadius::default();
+        assert!(!half.is_exceeded_by(5, 10) && half.is_exceeded_by(6, 10));
+        assert_eq!(BlastRadius::percent(101), None);
+        let none = BlastRadius::percent(0).expect("a share");
+        assert!(none.is_exceeded_by(1, 1000) && !none.is_exceeded_by(0, 0));
+    }
 }

@@ -106,7 +106,7 @@ impl Approvals {
         Self(entries(text).take(MOST).filter_map(approval).collect())
     }
 
-    /// Returns whether a content is approved of for a decision group, which goes by its name, or by its index where it has none.
+    /// Returns whether a content is approved of for a decision group, known by its name, or by its index where it has none.
     pub fn has(&self, (namespace, name): (&str, &str), group: &str, hash: &str) -> bool {
         let place = format!("{namespace}/{name}");
         [group, ALL].into_iter().any(|group| {

@@ -61,7 +61,7 @@ pub(super) fn actions(view: &View<'_>) -> Vec<Action> {
                 None if view.lacks_namespace(&place.0) => {}
                 None => {
                     last = last.saturating_add(1);
-                    actions.push(create(view, &place, wanted, last));
+                    actions.push(create(view, &place, &wanted, last));
                 }
                 Some(known) if is_copy(known, config, hash, &wanted) || known.meta.deleting => {}
                 // Another object in its place: the next plan makes the copy.
@@ -154,7 +154,7 @@ fn holds_secret(value: &Value) -> bool {
     }
 }
 
-fn create(view: &View<'_>, place: &Place, data: Value, revision: i64) -> Action {
+fn create(view: &View<'_>, place: &Place, data: &Value, revision: i64) -> Action {
     let addon = &view.addon.name;
     let label = if addon.len() > LONGEST_LABEL { "" } else { &**addon };
     Action::Create {

@@ -10,10 +10,10 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::body::AddonBody;
-use crate::rulebook::BlastRadius;
 use crate::rules::install_strategy::place_of;
 use crate::rules::reach::{Mover, Reach, Source, known};
 use crate::step_budget::StepBudget;
+use crate::subject::BlastRadius;
 use crate::subject::{Addon, Subject, rules};
 use api::LabelSelector;
 use api::v1alpha1::ClusterManagementAddOnSpec;

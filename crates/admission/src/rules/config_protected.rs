@@ -1,7 +1,7 @@
 //! Rules about what an add-on keeps for itself or no longer says. Page: `tests/rules/config-protected.md`.
 //!
 //! Decides which configurations and versions a cluster may not choose, because the hub's administrator protects them, and
-//! which fields no controller reads any more. The planner goes by the same annotation, whatever is stored.
+//! which fields no controller reads any more. The planner uses the same annotation, whatever is stored.
 
 use crate::rules::config::typed;
 use crate::subject::{Addon, ClusterAddon, Subject, rules};

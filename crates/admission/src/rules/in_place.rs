@@ -289,8 +289,8 @@ fn needed_by(
 mod tests {
     use serde_json::{Value, json};
 
-    use crate::rulebook::BlastRadius;
     use crate::step_budget::StepBudget;
+    use crate::subject::BlastRadius;
     use crate::subject::{Kind as _, Subject, Template};
     use crate::unconfirmed::Unconfirmed;
     use kubernetes::field::Findings;

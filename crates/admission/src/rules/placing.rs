@@ -44,7 +44,7 @@ fn placement_in_use(subject: &Subject<'_, Placement>, findings: &mut Findings) {
     for (addon, says) in addons {
         let detail = if installs(says, place) {
             format!(
-                "add-on {} goes by this placement: no change reaches {clusters} any more",
+                "add-on {} uses this placement: no change reaches {clusters} any more",
                 quoted(addon)
             )
         } else if rolls(says, place) {
@@ -85,8 +85,8 @@ fn binding_in_use(subject: &Subject<'_, SetBinding>, findings: &mut Findings) {
     for (name, _) in placements.take_while(|_| effort.spend(1)) {
         let place = (namespace, &**name);
         let addons = facts.addons.iter().take_while(|_| effort.spend(1));
-        let goes_by = addons.filter(|(_, says)| installs(says, place) || rolls(says, place));
-        let addons: Vec<String> = goes_by.map(|(addon, _)| quoted(addon)).collect();
+        let users = addons.filter(|(_, says)| installs(says, place) || rolls(says, place));
+        let addons: Vec<String> = users.map(|(addon, _)| quoted(addon)).collect();
         let (Some(found), Some(first)) = (known(facts, place), addons.first()) else {
             continue;
         };
@@ -98,7 +98,7 @@ fn binding_in_use(subject: &Subject<'_, SetBinding>, findings: &mut Findings) {
             continue;
         }
         let whose = match addons.len().saturating_sub(1) {
-            0 => format!("add-on {first} goes by it"),
+            0 => format!("add-on {first} uses it"),
             more => format!("add-on {first} and {more} more go by it"),
         };
         let all = found.clusters.len();

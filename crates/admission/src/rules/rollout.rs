@@ -41,7 +41,7 @@ rules! { pub(crate) ON_ADDONS of Addon {
     refuses rule::MANDATORY_GROUPS, CreateAndUpdate, mandatory_groups =>
         "A mandatory decision group is named once, by name or by position.\n\n\
          A negative position and a group that is listed twice are refused. An entry with neither name nor \
-         position means the group at position 0, and an entry with both goes by its name: these warn.";
+         position means the group at position 0, and an entry with both means the group of that name: these warn.";
     refuses rule::ROLLOUT_WINDOW, CreateAndUpdate, window =>
         "A window of rollouts opens and shuts.\n\n\
          `tidegate.io/rollout-window` is a schedule of five fields that names a day that some month has, `for` and a duration that is longer \

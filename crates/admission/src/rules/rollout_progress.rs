@@ -180,7 +180,7 @@ fn one_group(subject: &Subject<'_, Addon>, findings: &mut Findings) {
         let Some((path, strategy)) = &placement.rollout else {
             continue;
         };
-        let Some(kind) = strategy.kind(path).ok().filter(|kind| kind.goes_by_group()) else {
+        let Some(kind) = strategy.kind(path).ok().filter(|kind| kind.uses_groups()) else {
             continue;
         };
         let Some(facts) = decided(subject, placement) else {

@@ -1,6 +1,6 @@
 //! The rule about versions beside a template. Page: `tests/rules/version.md`.
 //!
-//! Decides which versions have no effect, by the layers that the planner goes by: default, placement, cluster, a whole type at a
+//! Decides which versions have no effect, by the layers that the planner uses: default, placement, cluster, a whole type at a
 //! time, and a template before every version. A layer that takes over from one below it is no mistake: only who asks beside or
 //! beneath a template is told.
 

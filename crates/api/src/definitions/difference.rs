@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-use super::erasure::{COLUMNS, SCHEMA, below, path_of};
+use super::live::{COLUMNS, SCHEMA, below, path_of};
 
 /// Keys of a schema that are compared by themselves, and prose.
 const OWN_COMPARISON: [&str; 7] = [

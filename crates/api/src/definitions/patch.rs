@@ -7,9 +7,8 @@ use kubernetes::json_pointer::unescape;
 use serde_json::{Value, json};
 
 use super::difference::{Difference, column_name, columns, compare, plain};
-use super::erasure::{COLUMNS, below, path_of};
 use super::hazard::{Conversion, Hazard, HubContext, OperatorWill};
-use super::live::{Live, annotations, keeps_everything, name};
+use super::live::{COLUMNS, Live, annotations, below, keeps_everything, name, path_of};
 use super::record::{Fate, Record};
 use crate::names::annotations::ADDED_FIELDS;
 

@@ -55,9 +55,7 @@ terms! {
         "addon.open-cluster-management.io/deletion-orphan": "On a manifest: its object stays on the cluster when the add-on goes.";
         "addon.open-cluster-management.io/values": "Values for add-ons that render charts; travels from a ManagedCluster to its add-ons.";
         "addon.open-cluster-management.io/hosting-cluster-name": "On a ManagedClusterAddOn: the cluster on which its agent runs instead.";
-        "addon.open-cluster-management.io/hosted-manifest-location": "On a manifest in hosted mode: `managed`, `hosting` or `none`.";
         "addon.open-cluster-management.io/v1alpha1-install-namespace": "The install namespace of a ManagedClusterAddOn as v1beta1 shows it.";
-        "addon.open-cluster-management.io/disable-automatic-installation": "Known to old hubs; ignored.";
         "open-cluster-management.io/csr-user": "On a CertificateSigningRequest of the hub's gRPC server: the agent for which it asks. Of any other requester it counts for nothing.";
         "open-cluster-management.io/config-spec-hash": "On a ManifestWork: the hashes of the configurations that it was made from.";
         "tidegate.io/placement-access": "On a ManagedClustersUpgrade: the signed record that its author may use the placements of other namespaces. A user who may get them renews it with the value renew.";

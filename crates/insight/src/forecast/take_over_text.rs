@@ -85,10 +85,10 @@ pub(super) struct Change<'c> {
 }
 
 /// Returns what happens to works; of written ones, the fields that count.
-pub(super) fn works<'c>(
-    all: &'c Fates,
+pub(super) fn works(
+    all: &Fates,
     counts: impl Fn(&Difference) -> bool,
-) -> impl Iterator<Item = Change<'c>> {
+) -> impl Iterator<Item = Change<'_>> {
     let mut fields: BTreeMap<&str, (usize, &Difference)> = BTreeMap::new();
     let (mut created, mut deleted) = (0_usize, 0_usize);
     for fate in all.values() {

@@ -277,7 +277,7 @@ impl Context<'_> {
             return BTreeSet::new();
         };
         let strategy = used.rollout.as_ref();
-        let by_group = strategy.is_ok_and(|strategy| strategy.kind.goes_by_group());
+        let by_group = strategy.is_ok_and(|strategy| strategy.kind.uses_groups());
         let is_mandatory = |(index, name): &(u32, String)| is_mandatory(used, *index, name);
         let own_group = (own.group, own.group_name.clone());
         let own_is_mandatory = is_mandatory(&own_group);

@@ -5,7 +5,7 @@
 use crate::field::{Class, Fault, Path, Violation};
 use serde_json::Value;
 
-use super::judge::Effort;
+use super::aspect::Effort;
 
 /// The rule that tells it.
 const RULE: &str = "manifest/immutable";

@@ -4,6 +4,7 @@
 //! (`schemas.txt`). A kind that stands there not is not judged. Asks no cluster, and knows no template: a text with a variable
 //! is complete only on a cluster, and is judged as far as that allows.
 
+mod aspect;
 mod immutable;
 mod judge;
 mod pods;
@@ -11,5 +12,6 @@ mod schema;
 mod selector;
 mod walk;
 
+pub use aspect::{Aspect, Effort};
 pub use immutable::changed;
-pub use judge::{Aspect, Effort, check, is_known};
+pub use judge::{check, is_known};

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use crate::field::{Class, Fault, Path, Violation, nearest, quoted};
 use serde_json::Value;
 
-use super::judge::{Aspect, Effort};
+use super::aspect::{Aspect, Effort};
 
 const CONTAINERS: [&str; 2] = ["initContainers", "containers"];
 
@@ -44,7 +44,7 @@ pub(super) fn check(manifest: &Value, at: &Path, effort: Effort<'_>, found: &mut
     };
     let mut steps = workload.steps.iter();
     let Some((spec, place)) = steps.try_fold((manifest, at.clone()), |(value, path), step| {
-        inside(value, path, step)
+        inside(value, &path, step)
     }) else {
         return;
     };
@@ -77,7 +77,7 @@ pub(super) fn check(manifest: &Value, at: &Path, effort: Effort<'_>, found: &mut
     }
 }
 
-fn inside<'a>(value: &'a Value, path: Path, step: &'static str) -> Option<(&'a Value, Path)> {
+fn inside<'a>(value: &'a Value, path: &Path, step: &'static str) -> Option<(&'a Value, Path)> {
     Some((value.get(step)?, path.key(step)))
 }
 

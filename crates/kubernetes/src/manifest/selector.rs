@@ -6,7 +6,7 @@ use crate::field::{Class, Fault, Path, Violation};
 use crate::labels::Operator;
 use serde_json::Value;
 
-use super::judge::{Aspect, Effort};
+use super::aspect::{Aspect, Effort};
 
 /// The operator of labels that must not be there.
 const ABSENT: Operator = Operator::DoesNotExist;

@@ -5,7 +5,7 @@
 use crate::field::{Class, Fault, Path, Violation, nearest};
 use serde_json::Value;
 
-use super::judge::{Aspect, Effort};
+use super::aspect::{Aspect, Effort};
 use super::schema::{Field, Fields, Type, fields_of};
 
 /// What is written by controllers, and thrown away when it is applied.

@@ -85,7 +85,7 @@ impl RolloutKind {
     }
 
     /// Tells whether all clusters of a decision group go at once, group after group.
-    pub fn goes_by_group(self) -> bool {
+    pub fn uses_groups(self) -> bool {
         self.rest(None, None) == Rest::GroupByGroup
     }
 }

@@ -1,4 +1,4 @@
-//! When clusters may start: a schedule, how long it lasts, and whose clocks it goes by.
+//! When clusters may start: a schedule, how long it lasts, and whose clocks it uses.
 //!
 //! Decides whether a window is open at a time and when it opens next. Knows the time zones of the world as they were when this program
 //! was built, so that every replica and every image of it agrees.
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn it_goes_by_the_clocks_of_its_zone_in_summer_and_in_winter() {
+    fn it_uses_the_clocks_of_its_zone_in_summer_and_in_winter() {
         let paris = window("0 2 * * *", "1h", "Europe/Paris");
         assert_eq!(
             paris.at(time("2026-07-01T00:00:00Z")),

@@ -1,7 +1,7 @@
 //! Approvals: no cluster of a decision group that asks for one starts with a content that is not approved.
 //!
 //! Decides only what is certain: what a cluster has of its own is no part of what is approved, and the writes for other
-//! clusters do not tell what a change of `spec.configuration` has yet to reach. Goes by what the plan writes, never by the
+//! clusters do not tell what a change of `spec.configuration` has yet to reach. Uses what the plan writes, never by the
 //! layers of configurations.
 
 use super::pace::Member;

@@ -117,7 +117,7 @@ impl Homes<'_> {
     }
 }
 
-/// Returns where clusters are configured. Without a strategy that goes by placements they have no home there.
+/// Returns where clusters are configured. Without a strategy that uses placements they have no home there.
 pub(super) fn homes<'v>(view: &View<'v>) -> Homes<'v> {
     let mut clusters: BTreeMap<&'v Name, Home> = BTreeMap::new();
     if view.addon.strategy != InstallStrategy::Placements {
