@@ -86,7 +86,7 @@ impl Context<'_> {
                 return Some(failure);
             }
             if cause.grade != Grade::Meant {
-                mark(links, wait);
+                mark(links, &self.view.addon.name, wait);
                 self.works(cluster, links);
                 return Some(cause);
             }
@@ -322,8 +322,8 @@ fn settle_stops(links: &mut [Link], cause: Option<&Cause>) {
 }
 
 /// A wait that is about an object stops the chain at that object.
-fn mark(links: &mut [Link], wait: &Wait) {
-    let object = wait::object(&wait.on);
+fn mark(links: &mut [Link], addon: &str, wait: &Wait) {
+    let object = wait::object(addon, &wait.on);
     let position = links
         .iter()
         .position(|link| object.as_deref() == Some(&*link.object))

@@ -31,8 +31,8 @@ pub(super) fn cause(wait: &Wait) -> Cause {
     Cause { command, ..cause }
 }
 
-/// Returns the link of the chain that a wait is about.
-pub(super) fn object(on: &WaitOn) -> Option<String> {
+/// Returns the link of the chain that a wait of an add-on is about.
+pub(super) fn object(addon: &str, on: &WaitOn) -> Option<String> {
     let placement = |namespace: &str, name: &str| Some(format!("Placement {namespace}/{name}"));
     if let WaitOn::Placement(namespace, name)
     | WaitOn::Decision(namespace, name)
@@ -50,7 +50,8 @@ pub(super) fn object(on: &WaitOn) -> Option<String> {
             TurnSubject::Placement(namespace, name) => placement(namespace, name),
             TurnSubject::Approval(approval) => Some(format!("Placement {}", approval.place)),
             TurnSubject::Config(config) => Some(config_name(config)),
-            TurnSubject::AddOn | TurnSubject::Dependency(_) => None,
+            TurnSubject::AddOn => Some(format!("ClusterManagementAddOn {addon}")),
+            TurnSubject::Dependency(_) => None,
         }
     } else {
         None
