@@ -346,7 +346,7 @@ pub(super) fn read(event: Event) -> Found {
 }
 
 /// How a look comes to its end.
-type Door = fn(&mut Reconciler, Look, Found);
+type Learn = fn(&mut Reconciler, Look, Found);
 
 /// Uid and revision of an object, as the store knows it.
 fn known(driver: &Reconciler, key: &ObjectKey) -> Option<String> {
@@ -408,12 +408,12 @@ fn rows() -> Vec<Row> {
 #[tokio::test]
 async fn an_answer_that_a_watch_has_outrun_does_not_count() {
     let key = config("x");
-    let doors: [Door; 2] = [
+    let ways: [Learn; 2] = [
         |driver, look, found| driver.hear(Read::Absent(look, found)),
         |driver, look, found| driver.see(&ObjectKey::addon(&"hello".into()), look, found),
     ];
     for (what, before, meanwhile, answer, expected) in rows() {
-        for door in doors {
+        for learn in ways {
             let mut driver = driver(&Hub::with([]));
             let now = Instant::now();
             if let Some(event) = before.clone() {
@@ -423,7 +423,7 @@ async fn an_answer_that_a_watch_has_outrun_does_not_count() {
             if let Some(event) = meanwhile.clone() {
                 driver.take_one(event, now);
             }
-            door(&mut driver, look, read(answer.clone()));
+            learn(&mut driver, look, read(answer.clone()));
             assert_eq!(known(&driver, &key).as_deref(), expected, "{what}");
         }
     }
