@@ -183,9 +183,9 @@ async fn a_list_that_has_left_out_many_hides_no_absence_of_another_kind() {
     absences.pursue(&store, now);
     assert!(take_in(&mut absences, &mut store, now).await);
     let left: Vec<&ObjectKey> = away.iter().filter(|key| store.meta(key).is_some()).collect();
-    assert!(left.is_empty(), "known for ever: {left:?}");
+    assert!(left.is_empty(), "known indefinitely: {left:?}");
     assert_eq!(hub.asked(), 20 + away.len(), "of the many some are asked for");
-    assert!(absences.are_open(), "the many are listed anew");
+    assert!(absences.are_open(), "the many are listed again");
     let told = absences.list_ended(&store, Kind::DeploymentConfig, there.iter().cloned().collect());
     assert_eq!(told.len(), 1, "the list is right");
     absences.pursue(&store, now);
@@ -257,7 +257,7 @@ async fn what_a_watch_or_a_list_shows_need_not_be_read_any_more() {
 }
 
 #[tokio::test]
-async fn a_kind_that_is_taken_away_after_its_list_has_lied_is_not_waited_for_for_ever() {
+async fn a_kind_that_is_taken_away_after_its_list_has_lied_is_not_waited_for_indefinitely() {
     let keys = [namespace("one"), namespace("other")];
     let mut store = holding(&keys);
     let (hub, metrics) = (Hub::with(keys.clone()), Metrics::default());
@@ -286,7 +286,7 @@ async fn a_kind_that_is_taken_away_after_its_list_has_lied_is_not_waited_for_for
 }
 
 #[tokio::test]
-async fn what_no_list_shows_of_a_kind_that_is_taken_away_is_not_looked_for_for_ever() {
+async fn what_no_list_shows_of_a_kind_that_is_taken_away_is_not_looked_for_indefinitely() {
     let key = namespace("one");
     let mut store = holding([&key]);
     let hub = Arc::new(Hub {
@@ -371,7 +371,7 @@ fn rows() -> Vec<Row> {
     vec![
         ("made", None, seen("1", "5"), gone(&key), Some("1/5")),
         (
-            "made anew",
+            "made again",
             seen("1", "5"),
             seen("2", "8"),
             is("1", "6"),
@@ -458,7 +458,7 @@ fn removal() -> Plan {
 }
 
 #[tokio::test]
-async fn a_reason_for_a_removal_that_a_watch_contradicts_is_read_once_more() {
+async fn a_reason_for_a_removal_that_a_watch_contradicts_is_read_again() {
     for (is_contradicted, removals) in [(false, 1), (true, 0)] {
         let place = placement("all");
         let owner = ObjectKey::addon(&"hello".into());
