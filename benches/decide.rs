@@ -1,6 +1,6 @@
 //! Processor time of `decide()` per group of rules, on objects of ordinary size.
 
-use admission::{Door, Operation, Request, RequestContext, Rulebook, decide, wire};
+use admission::{Webhook, Operation, Request, RequestContext, Rulebook, decide, wire};
 use api::v1alpha1::GROUP;
 use divan::Bencher;
 use serde_json::value::{RawValue, to_raw_value};
@@ -66,7 +66,7 @@ fn strategy(name: usize, failures: &Value) -> Value {
     })
 }
 
-fn run(bencher: Bencher<'_, '_>, door: Door, object: &Value, old: Option<&Value>) {
+fn run(bencher: Bencher<'_, '_>, webhook: Webhook, object: &Value, old: Option<&Value>) {
     let facts = facts();
     let (object_raw, old_raw) = (raw(object), old.map(raw));
     let text = |name: &str| {
@@ -77,7 +77,7 @@ fn run(bencher: Bencher<'_, '_>, door: Door, object: &Value, old: Option<&Value>
     };
     let kind = object.get("kind").and_then(Value::as_str).unwrap_or_default();
     let request = Request {
-        door,
+        webhook,
         operation: if old.is_some() {
             Operation::Update
         } else {
@@ -112,7 +112,7 @@ fn config_accepted(bencher: Bencher<'_, '_>) {
         .collect();
     run(
         bencher,
-        Door::Validate,
+        Webhook::Validate,
         &cluster_addon(&json!({"installNamespace": "agents", "configs": configs})),
         None,
     );
@@ -125,7 +125,7 @@ fn config_refused(bencher: Bencher<'_, '_>) {
         .collect();
     run(
         bencher,
-        Door::Validate,
+        Webhook::Validate,
         &cluster_addon(&json!({"installNamespace": "agents", "configs": configs})),
         None,
     );
@@ -134,13 +134,13 @@ fn config_refused(bencher: Bencher<'_, '_>) {
 #[divan::bench]
 fn rollout_accepted(bencher: Bencher<'_, '_>) {
     let placements: Vec<Value> = (0..3).map(|n| strategy(n, &json!(2))).collect();
-    run(bencher, Door::Validate, &addon(&placements), None);
+    run(bencher, Webhook::Validate, &addon(&placements), None);
 }
 
 #[divan::bench]
 fn rollout_refused(bencher: Bencher<'_, '_>) {
     let placements: Vec<Value> = (0..3).map(|n| strategy(n, &json!("130%"))).collect();
-    run(bencher, Door::Validate, &addon(&placements), None);
+    run(bencher, Webhook::Validate, &addon(&placements), None);
 }
 
 #[divan::bench]
@@ -151,12 +151,12 @@ fn rollout_old_fault_untouched(bencher: Bencher<'_, '_>) {
     if let Some(spec) = new.get_mut("spec").and_then(Value::as_object_mut) {
         spec.insert("addOnMeta".into(), json!({"displayName": "Hello"}));
     }
-    run(bencher, Door::Validate, &new, Some(&old));
+    run(bencher, Webhook::Validate, &new, Some(&old));
 }
 
 #[divan::bench]
 fn install_namespace_defaulted(bencher: Bencher<'_, '_>) {
-    run(bencher, Door::Mutate, &cluster_addon(&json!({})), None);
+    run(bencher, Webhook::Mutate, &cluster_addon(&json!({})), None);
 }
 
 #[divan::bench]
@@ -166,7 +166,7 @@ fn finalizer_passes_unseen(bencher: Bencher<'_, '_>) {
     if let Some(metadata) = old.get_mut("metadata").and_then(Value::as_object_mut) {
         metadata.insert("finalizers".into(), json!(["example.com/hook"]));
     }
-    run(bencher, Door::Validate, &new, Some(&old));
+    run(bencher, Webhook::Validate, &new, Some(&old));
 }
 
 /// What an attacker sends: as many references as a list may have, none of a type that the add-on supports.
@@ -177,7 +177,7 @@ fn ten_thousand_unknown_types(bencher: Bencher<'_, '_>) {
         .collect();
     run(
         bencher,
-        Door::Validate,
+        Webhook::Validate,
         &cluster_addon(&json!({"installNamespace": "agents", "configs": configs})),
         None,
     );
@@ -193,7 +193,7 @@ fn five_thousand_types_and_five_thousand_others(bencher: Bencher<'_, '_>) {
         let types: Vec<Value> = (0..4995).map(|n| of("type", n)).collect();
         spec.insert("supportedConfigs".into(), types.into());
     }
-    run(bencher, Door::Validate, &object, None);
+    run(bencher, Webhook::Validate, &object, None);
 }
 
 /// From request bytes to response bytes, as in the server.
@@ -213,7 +213,7 @@ fn review_from_bytes_to_bytes(bencher: Bencher<'_, '_>) {
         let review = wire::Review::decode(divan::black_box(&bytes)).expect("a review");
         wire::encode(
             review.uid(),
-            &decide(&review.request(Door::Validate), &facts, &rulebook),
+            &decide(&review.request(Webhook::Validate), &facts, &rulebook),
         )
     });
 }

@@ -3,7 +3,7 @@
 #![expect(clippy::indexing_slicing, reason = "a bench may panic")]
 
 use admission::policy::{Origin, PolicySet, Source};
-use admission::{Door, Operation, Request, RequestContext, Rulebook, decide};
+use admission::{Webhook, Operation, Request, RequestContext, Rulebook, decide};
 use divan::Bencher;
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
@@ -66,7 +66,7 @@ fn run(bencher: Bencher<'_, '_>, policies: usize) {
     };
     let raw = to_raw_value(&object()).expect("JSON");
     let request = Request {
-        door: Door::Validate,
+        webhook: Webhook::Validate,
         operation: Operation::Create,
         group: "addon.open-cluster-management.io",
         version: "v1alpha1",

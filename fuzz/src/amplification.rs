@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use admission::{Door, Rulebook, decide, wire};
+use admission::{Webhook, Rulebook, decide, wire};
 use api::conversion::Extensions;
 use api::hash::Keys;
 use kube::Client;
@@ -30,8 +30,8 @@ static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
 /// A review of admission, a review of conversion, or an object of a list: whichever it is, and as each.
 pub fn amplification(bytes: &[u8]) {
     let readers: [(&str, fn(&[u8])); 4] = [
-        ("/validate", |bytes| review(bytes, Door::Validate)),
-        ("/mutate", |bytes| review(bytes, Door::Mutate)),
+        ("/validate", |bytes| review(bytes, Webhook::Validate)),
+        ("/mutate", |bytes| review(bytes, Webhook::Mutate)),
         ("/convert", convert),
         ("list", list),
     ];
@@ -52,11 +52,11 @@ pub fn amplification(bytes: &[u8]) {
     }
 }
 
-fn review(bytes: &[u8], door: Door) {
+fn review(bytes: &[u8], webhook: Webhook) {
     let Ok(review) = wire::Review::decode(bytes) else {
         return;
     };
-    let verdict = decide(&review.request(door), &Facts::default(), &Rulebook::default());
+    let verdict = decide(&review.request(webhook), &Facts::default(), &Rulebook::default());
     drop(wire::encode(review.uid(), &verdict));
 }
 

@@ -4,7 +4,7 @@
 //! leaves the last good version in force.
 
 use admission::policy::{InForce, Origin, PolicySet, Source, lint, mutants, native};
-use admission::{Door, Facts, Operation, Request, RequestContext, Rulebook, try_policies};
+use admission::{Webhook, Facts, Operation, Request, RequestContext, Rulebook, try_policies};
 use serde_json::{Value, json};
 
 const GROUP: &str = "addon.open-cluster-management.io";
@@ -64,7 +64,7 @@ fn ask(policies: PolicySet) {
     };
     for operation in [Operation::Create, Operation::Update, Operation::Delete] {
         let request = Request {
-            door: Door::Mutate,
+            webhook: Webhook::Mutate,
             operation,
             group: GROUP,
             version: "v1alpha1",

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use crate::{grammars, hub, merge};
-use admission::{Door, Enforcement, Facts, Rulebook, decide, wire};
+use admission::{Webhook, Enforcement, Facts, Rulebook, decide, wire};
 use cel_engine::{Activation, Program, Purpose};
 use devhub::patch::{json, kinds, merge as merge_patch, strategic};
 use kubernetes::duration::GoDuration;
@@ -53,9 +53,9 @@ pub fn review(bytes: &[u8]) {
     let Ok(review) = wire::Review::decode(bytes) else {
         return;
     };
-    for door in [Door::Mutate, Door::Validate] {
-        let verdict = decide(&review.request(door), &FACTS, &Rulebook::default());
-        let again = decide(&review.request(door), &FACTS, &Rulebook::default());
+    for webhook in [Webhook::Mutate, Webhook::Validate] {
+        let verdict = decide(&review.request(webhook), &FACTS, &Rulebook::default());
+        let again = decide(&review.request(webhook), &FACTS, &Rulebook::default());
         assert_eq!(verdict, again, "the same question gets the same answer");
         let answer = wire::encode(review.uid(), &verdict);
         assert!(

@@ -177,7 +177,7 @@ pub struct TideArgs {
     /// How long an agent may be unavailable after a change until that counts as a failure, for instance `30s` or `2m`.
     #[arg(long, value_name = "DURATION", default_value = "2m", value_parser = length)]
     pub startup_time: Duration,
-    /// How long pre-delete hooks may take before an add-on goes without them (`10m`, `1h30m`); 0 waits for ever.
+    /// How long pre-delete hooks may take before an add-on goes without them (`10m`, `1h30m`); 0 waits indefinitely.
     #[arg(long, value_name = "TIME", default_value = "10m", value_parser = hook_timeout)]
     pub hook_timeout: HookTimeout,
     /// What happens to an add-on whose pre-delete hooks have not completed in time.

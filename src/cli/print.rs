@@ -14,14 +14,14 @@ pub(super) fn print(page: &Shown) -> Result<(), CliError> {
     put(&mut std::io::stdout().lock(), page.as_str()).map_err(CliError::Print)
 }
 
-/// Prints a line above a last one that is drawn anew.
+/// Prints a line above a last one that is drawn again.
 #[cfg(feature = "dev")]
 pub(super) fn print_above(line: &Shown, last: &Shown) -> Result<(), CliError> {
     let text = format!("\r\u{1b}[K{}{}", line.as_str(), last.as_str().trim_end());
     put(&mut std::io::stdout().lock(), &text).map_err(CliError::Print)
 }
 
-/// A page that is drawn anew in its place.
+/// A page that is drawn again in its place.
 #[derive(Debug, Default)]
 pub(super) struct Redrawn {
     /// How many lines stand there.

@@ -1,4 +1,4 @@
-//! `--watch`: once more whenever a file changes.
+//! `--watch`: again whenever a file changes.
 //!
 //! Decides what a change is: another set of files, or another time or size of one. Never reads what they say.
 
@@ -33,7 +33,7 @@ pub(super) fn again(
             if seen.is_some() {
                 print(&Shown::line(""))?;
             }
-            // Half a file is no reason to end: the next change may mend it.
+            // Half a file is no reason to end: the next change may fix it.
             match judge() {
                 Ok(read) if read == others => {}
                 Ok(read) => {
@@ -51,7 +51,7 @@ pub(super) fn again(
     }
 }
 
-/// What was written since the judging began may have been read before that: it is looked at once more. Clocks of file systems tick slowly.
+/// What was written since the judging began may have been read before that: it is looked at again. Clocks of file systems tick slowly.
 fn forget_since(stamps: &mut [Stamp], began: SystemTime) {
     const TICK: Duration = Duration::from_millis(20);
     for (_, changed, _) in stamps {
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_written_while_it_was_judged_is_looked_at_once_more() {
+    fn what_was_written_while_it_was_judged_is_looked_at_again() {
         let began = SystemTime::UNIX_EPOCH + Duration::from_secs(10);
         let at = |millis| Some(SystemTime::UNIX_EPOCH + Duration::from_millis(millis));
         let mut stamps = [9_000, 9_979, 9_981, 10_000, 11_000].map(|millis| (PathBuf::new(), at(millis), 1));

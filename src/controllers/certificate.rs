@@ -30,7 +30,7 @@ use x509_cert::spki::{
 };
 use x509_cert::time::{Time, Validity};
 
-/// What stands in a certificate beside its key.
+/// What is in a certificate beside its key.
 pub(super) struct Leaf {
     /// The name of the authority.
     pub(super) issuer: Name,

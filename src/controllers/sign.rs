@@ -1,6 +1,6 @@
 //! Signs certificates of agents with the key of an add-on's own signer.
 //!
-//! Decides what stands in the certificate: the subject that was checked, the usages of the request, a day of life. The key is
+//! Decides what is in the certificate: the subject that was checked, the usages of the request, a day of life. The key is
 //! read for one signature and dropped; it is never kept and never told, not in an error either.
 
 use jiff::Timestamp;
@@ -196,7 +196,7 @@ fn issue(
     certificate::signed(leaf, &public_key, &pair).map_err(|_unfit| Fault::Secret("the key does not sign"))
 }
 
-/// What is signed is read once more, and compared with whom it may be for: nothing between the check and the key counts.
+/// What is signed is read again, and compared with whom it may be for: nothing between the check and the key counts.
 fn is_for(signing: &Signing) -> bool {
     let bearer = &signing.bearer;
     read_request(signing.asked.der.clone()).is_ok_and(|read| {

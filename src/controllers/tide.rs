@@ -190,7 +190,7 @@ fn controllers(keys: Option<Arc<ArcSwap<Keys>>>) -> Controllers {
     ])
 }
 
-/// Watches every kind that is asked for; returns how each is told to list anew.
+/// Watches every kind that is asked for; returns how each is told to list again.
 fn watched_kinds(
     client: &Client,
     options: &TideOptions,

@@ -1,6 +1,6 @@
 //! One file.
 //!
-//! Decides whether it is opened. A FIFO would hold the program for ever, a device has no end, and a file in `/proc` says that it
+//! Decides whether it is opened. A FIFO would hold the program indefinitely, a device has no end, and a file in `/proc` says that it
 //! is empty: so nothing is believed of a size, and nothing but a regular file is opened. What the program was given as a
 //! descriptor of its own (`/dev/stdin`, `<(…)` of a shell) is read up to the same size.
 

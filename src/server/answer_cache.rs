@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_filled_in_is_asked_anew_every_time() {
+    fn what_is_filled_in_is_asked_again_every_time() {
         let (mut answers, now) = (AnswerCache::default(), Instant::now());
         answers.keep(about("new"), Word::Object(LiveFact::Given(None)), now);
         assert!(answers.0.is_empty());

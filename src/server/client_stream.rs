@@ -105,7 +105,7 @@ impl<S> ClientStream<S> {
             .write_deadline
             .get_or_insert_with(|| Box::pin(tokio::time::sleep(patience)));
         ready!(deadline.as_mut().poll(cx));
-        self.metrics.door().closes(Closed::SlowReader);
+        self.metrics.connections().closes(Closed::SlowReader);
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
     }
 }
@@ -116,7 +116,7 @@ impl<S: AsyncRead + Unpin> ClientStream<S> {
         ready!(Pin::new(&mut self.stream).poll_read(cx, buf))?;
         let bytes = buf.filled().len() - before;
         if self.frames && !self.conn.spend(bytes, Instant::now()) {
-            self.metrics.door().closes(Closed::Noise);
+            self.metrics.connections().closes(Closed::Noise);
             return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
         }
         Poll::Ready(Ok(()))

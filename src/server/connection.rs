@@ -143,7 +143,7 @@ async fn handshake(
         () = conn.leave.cancelled() => return None,
     };
     let refuses = |reason| {
-        context.metrics.door().closes(reason);
+        context.metrics.connections().closes(reason);
         None
     };
     let tls = match accepted {
@@ -204,9 +204,9 @@ async fn drive<C>(
             () = past(until) => return,
         };
         match conn.overdue(&context.limits, now) {
-            Some(Overdue::Cut) => return context.metrics.door().closes(Closed::SlowReader),
+            Some(Overdue::Cut) => return context.metrics.connections().closes(Closed::SlowReader),
             Some(Overdue::Leave) if until.is_none() => {
-                context.metrics.door().closes(Closed::Rested);
+                context.metrics.connections().closes(Closed::Rested);
                 until = Some(now + context.limits.write);
                 shut(connection.as_mut());
             }

@@ -68,7 +68,7 @@ impl ConnectionLimit {
         while taken.open.len() >= self.most {
             let leaving = self.lowest_priority(&taken, now)?;
             taken.remove(leaving)?.leave.cancel();
-            self.metrics.door().closes(Closed::MadeRoom);
+            self.metrics.connections().closes(Closed::MadeRoom);
         }
         let number = taken.next;
         taken.next += 1;
@@ -76,7 +76,7 @@ impl ConnectionLimit {
         taken.open.insert(number, Arc::clone(&conn));
         *taken.peers.entry(peer).or_default() += 1;
         drop(taken);
-        self.metrics.door().opened();
+        self.metrics.connections().opened();
         Some(ConnectionSlot {
             number,
             limit: Arc::clone(self),
@@ -92,7 +92,7 @@ impl ConnectionLimit {
             .and_then(|number| taken.remove(number))
         {
             conn.leave.cancel();
-            self.metrics.door().closes(Closed::MadeRoom);
+            self.metrics.connections().closes(Closed::MadeRoom);
         }
     }
 
@@ -155,7 +155,7 @@ impl Drop for ConnectionSlot {
     fn drop(&mut self) {
         // A connection that was evicted has lost its slot already.
         let _gone = self.limit.taken().remove(self.number);
-        self.limit.metrics.door().ended();
+        self.limit.metrics.connections().ended();
     }
 }
 

@@ -25,7 +25,7 @@ const CLASSES: usize = 128;
 /// What equal refusals have in common.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Class {
-    door: &'static str,
+    webhook: &'static str,
     user: String,
     rules: String,
 }
@@ -39,10 +39,10 @@ struct Period {
 
 impl Period {
     /// Counts a refusal; returns whether it has a line of its own. The first that has none begins a summary.
-    fn count(&mut self, door: &'static str, user: &str, rules: &str, now: Instant) -> bool {
+    fn count(&mut self, webhook: &'static str, user: &str, rules: &str, now: Instant) -> bool {
         self.begun.get_or_insert(now);
         let class = |user: &str, rules: &str| Class {
-            door,
+            webhook,
             user: user.to_owned(),
             rules: rules.to_owned(),
         };
@@ -77,13 +77,13 @@ static PRESENT: Mutex<Period> = Mutex::new(Period {
 });
 
 /// Notes a refusal. Calls `tell` if it has a line of its own.
-pub(super) fn note(door: &'static str, user: &str, rules: &str, tell: impl FnOnce()) {
+pub(super) fn note(webhook: &'static str, user: &str, rules: &str, tell: impl FnOnce()) {
     let now = Instant::now();
     let (ended, begins, has_line) = {
         let mut present = PRESENT.lock().unwrap_or_else(PoisonError::into_inner);
         let ended = present.end(now);
         let begins = present.begun.is_none();
-        (ended, begins, present.count(door, user, rules, now))
+        (ended, begins, present.count(webhook, user, rules, now))
     };
     summarize(ended);
     if has_line {
@@ -104,8 +104,8 @@ pub(super) fn note(door: &'static str, user: &str, rules: &str, tell: impl FnOnc
 
 fn summarize(counts: BTreeMap<Class, u64>) {
     let seconds = PERIOD.as_secs();
-    for (Class { door, user, rules }, count) in counts {
-        info!(target: TARGET, door, user, rules, count, seconds, "more requests denied for the same rules");
+    for (Class { webhook, user, rules }, count) in counts {
+        info!(target: TARGET, webhook, user, rules, count, seconds, "more requests denied for the same rules");
     }
 }
 
@@ -126,10 +126,10 @@ struct Unlogged {
 
 impl WrongPaths {
     /// Counts one, and logs it if it is time.
-    pub(super) fn note(&self, door: &'static str, now: Instant) {
+    pub(super) fn note(&self, webhook: &'static str, now: Instant) {
         if let Some(count) = self.due(now) {
             warn!(
-                door,
+                webhook,
                 count,
                 "questions at a path without the gate's secret are answered as if nothing were there; register the webhooks again"
             );

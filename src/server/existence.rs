@@ -276,7 +276,7 @@ mod tests {
         assert_eq!(
             asked.load(Ordering::Relaxed),
             again,
-            "the second door need not ask"
+            "the second webhook need not ask"
         );
     }
 }

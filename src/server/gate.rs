@@ -144,7 +144,7 @@ impl Gate {
         Ok(())
     }
 
-    /// Returns how another door of this program shows the same certificate, replaced ones included; it asks callers for none.
+    /// Returns how another listener of this program shows the same certificate, replaced ones included; it asks callers for none.
     pub fn same_certificate(&self) -> Result<rustls::ServerConfig, StartError> {
         let mut config = tls(&self.shown, None).map_err(StartError::SetUpTls)?;
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
@@ -174,7 +174,7 @@ impl Gate {
 
     fn tell_of(&self, certificate: &Certificate) {
         let validity = certificate.validity().clone();
-        self.metrics.door().shows_until(validity.not_after.as_second());
+        self.metrics.connections().shows_until(validity.not_after.as_second());
         self.health.shows(validity);
     }
 
@@ -259,7 +259,7 @@ async fn accept(
         match accepted {
             Ok((tcp, from)) => {
                 let Some(slot) = open.take(from.ip().into(), Instant::now()) else {
-                    context.metrics.door().closes(Closed::NoPlace);
+                    context.metrics.connections().closes(Closed::NoPlace);
                     continue;
                 };
                 connections.spawn(connection::serve(context.clone(), tcp, slot));

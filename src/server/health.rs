@@ -1,6 +1,6 @@
 //! Whether this process lives, and whether it may be asked.
 //!
-//! Decides what the probes hear. Knows nothing of the port or thread that they come by, so that both doors say the same.
+//! Decides what the probes hear. Knows nothing of the port or thread that they come by, so that both listeners answer the same.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};

@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_remembered_for_ever() {
+    fn nobody_is_remembered_indefinitely() {
         let (mut allowance, now) = (RateLimit::default(), Instant::now());
         for number in 0..5_000_u64 {
             let mut user = [0; 32];

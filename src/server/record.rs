@@ -12,13 +12,13 @@ use tracing::info;
 use super::denial_log;
 use crate::telemetry::{About, Decision, Fact, Metrics, Open};
 use admission::wire::Unjudged;
-use admission::{Door, Operation, Request, Verdict};
+use admission::{Webhook, Operation, Request, Verdict};
 
-/// The word for a door in metrics and logs.
-pub(super) const fn label(door: Door) -> &'static str {
-    match door {
-        Door::Mutate => "mutate",
-        Door::Validate => "validate",
+/// The word for a webhook in metrics and logs.
+pub(super) const fn label(webhook: Webhook) -> &'static str {
+    match webhook {
+        Webhook::Mutate => "mutate",
+        Webhook::Validate => "validate",
     }
 }
 
@@ -70,7 +70,7 @@ impl Subject {
         }
     }
 
-    fn log(&self, uid: &str, door: Door, rules: &str) {
+    fn log(&self, uid: &str, webhook: Webhook, rules: &str) {
         let Self {
             user,
             kind,
@@ -79,36 +79,36 @@ impl Subject {
             operation,
             dry_run,
         } = self;
-        let door = label(door);
-        denial_log::note(door, user, rules, || {
+        let webhook = label(webhook);
+        denial_log::note(webhook, user, rules, || {
             info!(
-                target: denial_log::TARGET, user, operation, kind, namespace, name, dry_run, door, rules, uid, "request denied"
+                target: denial_log::TARGET, user, operation, kind, namespace, name, dry_run, webhook, rules, uid, "request denied"
             );
         });
     }
 
     /// Tells of the refusal of a request that was not judged.
-    pub(super) fn log_unjudged(&self, uid: &str, door: Door, why: Unjudged) {
+    pub(super) fn log_unjudged(&self, uid: &str, webhook: Webhook, why: Unjudged) {
         let rules = match why {
             Unjudged::Crowded => "none: too many objects at once",
             Unjudged::TooSlow => "none: not judged in time",
         };
-        self.log(uid, door, rules);
+        self.log(uid, webhook, rules);
     }
 }
 
 /// Tells of the refusal of a request whose body was not read: who asked for what is not known.
-pub(super) fn log_unread(door: Door, why: &'static str) {
-    let door = label(door);
-    denial_log::note(door, "", why, || {
-        info!(target: denial_log::TARGET, door, rules = why, "request denied");
+pub(super) fn log_unread(webhook: Webhook, why: &'static str) {
+    let webhook = label(webhook);
+    denial_log::note(webhook, "", why, || {
+        info!(target: denial_log::TARGET, webhook, rules = why, "request denied");
     });
 }
 
 /// Where one request is counted.
 #[derive(Clone, Copy)]
 pub(super) struct RequestRecord<'a> {
-    pub(super) door: Door,
+    pub(super) webhook: Webhook,
     pub(super) begun: Instant,
     pub(super) metrics: &'a Metrics,
     /// The span of the request, where it is kept.
@@ -121,7 +121,7 @@ const MOST_RULES: usize = 8;
 const LONGEST_USER: usize = 256;
 
 impl RequestRecord<'_> {
-    /// Both doors see every object that is stored: what rules find is counted once, where it is final. What the first door denies
+    /// Both webhooks see every object that is stored: what rules find is counted once, where it is final. What the first webhook denies
     /// never comes to the second.
     pub(super) fn verdict(&self, about: About, verdict: &Verdict) {
         let decision = if verdict.allowed() {
@@ -130,7 +130,7 @@ impl RequestRecord<'_> {
             Decision::Denied
         };
         self.count(about, decision, || refusing(verdict));
-        if self.door == Door::Mutate && verdict.allowed() {
+        if self.webhook == Webhook::Mutate && verdict.allowed() {
             return;
         }
         let counts = self.metrics.admission();
@@ -148,7 +148,7 @@ impl RequestRecord<'_> {
     /// Tells of a refusal.
     pub(super) fn denied(&self, uid: &str, subject: &Subject, verdict: &Verdict) {
         let rules: Vec<&str> = refusing(verdict).into_iter().collect();
-        subject.log(uid, self.door, &rules.join(","));
+        subject.log(uid, self.webhook, &rules.join(","));
     }
 
     pub(super) fn unjudged(&self, about: About) {
@@ -162,7 +162,7 @@ impl RequestRecord<'_> {
     fn count<'v>(&self, about: About, decision: Decision, rules: impl FnOnce() -> BTreeSet<&'v str>) {
         self.metrics
             .admission()
-            .answered(label(self.door), about, decision, self.begun.elapsed());
+            .answered(label(self.webhook), about, decision, self.begun.elapsed());
         let (Some(open), Some(tracer)) = (self.open, self.metrics.traces().tracer()) else {
             return;
         };
@@ -172,7 +172,7 @@ impl RequestRecord<'_> {
         if !rules.is_empty() {
             facts.push(("tidegate.rules", Fact::Text(rules.join(","))));
         }
-        tracer.served(open, label(self.door), facts);
+        tracer.served(open, label(self.webhook), facts);
     }
 }
 

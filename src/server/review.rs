@@ -27,29 +27,29 @@ use super::responses::{busy, is_json, json, plain};
 use super::state::AppState;
 use crate::telemetry::{About, Parent, TRACEPARENT};
 use admission::wire::{self, DecodeError, Review, Unjudged};
-use admission::{Door, Facts, Stop, Verdict};
+use admission::{Webhook, Facts, Stop, Verdict};
 
 pub(super) async fn admit(
     State(state): State<Arc<AppState>>,
-    door: Door,
+    webhook: Webhook,
     request: Request<Body>,
 ) -> Response<Body> {
     let Some(conn) = state.verified(&request) else {
-        state.reject_path(label(door));
+        state.reject_path(label(webhook));
         // As at any other path: a stranger does not learn from it that a webhook is here.
         return plain(StatusCode::NOT_FOUND, "");
     };
-    review(&state, door, &conn, request)
+    review(&state, webhook, &conn, request)
         .await
         .unwrap_or_else(|refusal| {
-            state.metrics.admission().turned_away(label(door));
+            state.metrics.admission().turned_away(label(webhook));
             refusal
         })
 }
 
 async fn review(
     state: &AppState,
-    door: Door,
+    webhook: Webhook,
     conn: &Arc<Connection>,
     request: Request<Body>,
 ) -> Result<Response<Body>, Response<Body>> {
@@ -67,14 +67,14 @@ async fn review(
     let _in_flight = state.requests.one(peer, class).ok_or_else(busy)?;
     let mut memory = state.buffering.open(peer, class);
     let answer_by = answer_by(&request, &state.limits);
-    let bytes = read(state, door, request, answer_by, &mut memory, conn).await?;
+    let bytes = read(state, webhook, request, answer_by, &mut memory, conn).await?;
     if bytes.is_empty() {
         return Err(plain(StatusCode::BAD_REQUEST, "the body is empty"));
     }
     let begun = Instant::now();
     let admission = AdmissionRequest {
         bytes: memory.attach(bytes),
-        door,
+        webhook,
         now: Timestamp::now(),
         until: answer_by.min(begun + state.limits.decision),
     };
@@ -85,7 +85,7 @@ async fn review(
         judged => judged,
     };
     let record = RequestRecord {
-        door,
+        webhook,
         begun,
         metrics: &state.metrics,
         open,
@@ -107,7 +107,7 @@ fn caller(headers: &HeaderMap) -> Option<Parent> {
 #[derive(Clone)]
 struct AdmissionRequest {
     bytes: Bytes,
-    door: Door,
+    webhook: Webhook,
     now: Timestamp,
     until: Instant,
 }
@@ -154,7 +154,7 @@ async fn judge(
                 Ok(review) => review,
                 Err(error) => return Judgement::Undecodable(error),
             };
-            let mut request = review.request(admission.door);
+            let mut request = review.request(admission.webhook);
             request.circumstances.now = Some(admission.now);
             request.circumstances.stop = stop;
             let (uid, about) = (review.uid().to_owned(), about(&request));
@@ -240,12 +240,12 @@ async fn respond_unjudged(
     record: RequestRecord<'_>,
     large: usize,
 ) -> Result<Response<Body>, Response<Body>> {
-    let (far, door) = (bytes.len() >= large, record.door);
+    let (far, webhook) = (bytes.len() >= large, record.webhook);
     let encode = move || {
         Review::decode(&bytes).map(|review| {
-            let request = review.request(door);
+            let request = review.request(webhook);
             if why == Unjudged::Crowded || !review.may_pass_unjudged() {
-                Subject::of(&request).log_unjudged(review.uid(), door, why);
+                Subject::of(&request).log_unjudged(review.uid(), webhook, why);
             }
             (about(&request), wire::encode_unjudged(&review, why))
         })
@@ -265,7 +265,7 @@ async fn respond_unjudged(
 
 async fn read(
     state: &AppState,
-    door: Door,
+    webhook: Webhook,
     request: Request<Body>,
     answer_by: Instant,
     memory: &mut Allocation,
@@ -278,18 +278,18 @@ async fn read(
     let read = request::read(request.into_body(), &limits, memory, conn).await;
     read.map_err(|unread| match unread {
         Unread::TooLarge(beginning) => {
-            log_unread(door, "none: too large to be read");
+            log_unread(webhook, "none: too large to be read");
             deny_too_large(&beginning, state.limits.body_bytes)
         }
         Unread::TooSlow(beginning) => {
-            log_unread(door, "none: not read in time");
+            log_unread(webhook, "none: not read in time");
             let slow = || plain(StatusCode::REQUEST_TIMEOUT, "the body took too long");
             wire::encode_unread(&beginning).map_or_else(slow, |bytes| json(StatusCode::OK, bytes))
         }
         Unread::EndedEarly => plain(StatusCode::BAD_REQUEST, "the body ended early"),
         // Readable as far as it has to be: refused, not left to a failure policy.
         Unread::NoRoom(beginning) => {
-            log_unread(door, "none: too many bytes at once");
+            log_unread(webhook, "none: too many bytes at once");
             let uid = wire::early_uid(&beginning);
             uid.map_or_else(busy, |uid| json(StatusCode::OK, wire::encode_crowded(&uid)))
         }

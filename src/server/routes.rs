@@ -14,7 +14,7 @@ use super::convert::convert;
 use super::responses::probe_response;
 use super::review::admit;
 use super::state::AppState;
-use admission::{Door, MUTATE_PATH, VALIDATE_PATH};
+use admission::{Webhook, MUTATE_PATH, VALIDATE_PATH};
 use api::conversion::{CONVERT_PATH, CONVERT_SERVED_PATH, Extensions};
 
 /// Returns the router of the gate.
@@ -22,8 +22,8 @@ pub(super) fn router(state: Arc<AppState>) -> Router {
     let mut router = Router::new()
         .route("/healthz", get(alive))
         .route("/readyz", get(ready));
-    for (path, door) in [(MUTATE_PATH, Door::Mutate), (VALIDATE_PATH, Door::Validate)] {
-        let handler = post(move |state, request| admit(state, door, request));
+    for (path, webhook) in [(MUTATE_PATH, Webhook::Mutate), (VALIDATE_PATH, Webhook::Validate)] {
+        let handler = post(move |state, request| admit(state, webhook, request));
         router = router
             .route(path, handler.clone())
             .route(&format!("{path}/{{secret}}"), handler);

@@ -115,9 +115,9 @@ impl AppState {
     }
 
     /// Counts a request at a path without the secret.
-    pub(super) fn reject_path(&self, door: &'static str) {
-        self.metrics.door().wrong_path();
-        self.wrong_paths.note(door, Instant::now());
+    pub(super) fn reject_path(&self, webhook: &'static str) {
+        self.metrics.connections().wrong_path();
+        self.wrong_paths.note(webhook, Instant::now());
     }
 }
 

@@ -154,7 +154,7 @@ impl Deadline {
         self.stop.stop();
         // What is stopped because its caller has hung up was not too slow.
         if !caller.is_closed() {
-            self.tracked.overdue.metrics.door().stops();
+            self.tracked.overdue.metrics.connections().stops();
         }
         let stopped = Instant::now().min(self.until);
         if let Ok(done) = timeout_at(stopped + self.grace, job).await {
@@ -181,7 +181,7 @@ impl Overdue {
         let mut count = self.count.lock().unwrap_or_else(PoisonError::into_inner);
         *count = counted(*count);
         self.health.wedged(*count >= self.threads, Instant::now());
-        self.metrics.door().overdue(*count);
+        self.metrics.connections().overdue(*count);
     }
 }
 

@@ -1,7 +1,7 @@
 //! The fleet by add-on: instances by state, how far a change has come, versions in use, and how long changes take to arrive.
 //!
 //! Decides names, labels and the only exception to "no names in labels": that of an add-on stands there, and never more than
-//! [`MOST_ADDONS`] of them; what comes behind those in order is one line, `_other`. Never names a cluster. Counts what stands in
+//! [`MOST_ADDONS`] of them; what comes behind those in order is one line, `_other`. Never names a cluster. Counts what is in
 //! statuses, so that every replica tells the same; only what arrives is counted where it is written, or it would count twice.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -109,7 +109,7 @@ impl FleetMetrics {
     }
 }
 
-/// The gauges, made anew for every scrape.
+/// The gauges, made again for every scrape.
 #[derive(Debug)]
 struct Gauges(Arc<Mutex<BTreeMap<String, AddOnCounts>>>);
 

@@ -118,7 +118,7 @@ impl About {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Request {
-    door: &'static str,
+    webhook: &'static str,
     kind: &'static str,
     operation: &'static str,
     dry_run: DryRun,
@@ -126,8 +126,8 @@ struct Request {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Door {
-    door: &'static str,
+struct Webhook {
+    webhook: &'static str,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -148,7 +148,7 @@ fn buckets() -> Histogram {
 #[derive(Clone, Debug)]
 pub struct AdmissionMetrics {
     requests: Family<Request, Counter>,
-    seconds: Family<Door, Histogram, fn() -> Histogram>,
+    seconds: Family<Webhook, Histogram, fn() -> Histogram>,
     findings: Family<Finding, Counter>,
     /// How many rules have asked for a count of their own.
     rules: Arc<AtomicUsize>,
@@ -185,14 +185,14 @@ impl AdmissionMetrics {
         );
     }
 
-    fn count(&self, door: &'static str, about: About, decision: Decision) {
+    fn count(&self, webhook: &'static str, about: About, decision: Decision) {
         let About {
             kind,
             operation,
             dry_run,
         } = about;
         let labels = Request {
-            door,
+            webhook,
             kind,
             operation,
             dry_run,
@@ -202,16 +202,16 @@ impl AdmissionMetrics {
     }
 
     /// Counts an answered request.
-    pub fn answered(&self, door: &'static str, about: About, decision: Decision, took: Duration) {
-        self.count(door, about, decision);
+    pub fn answered(&self, webhook: &'static str, about: About, decision: Decision, took: Duration) {
+        self.count(webhook, about, decision);
         self.seconds
-            .get_or_create(&Door { door })
+            .get_or_create(&Webhook { webhook })
             .observe(took.as_secs_f64());
     }
 
     /// Counts a request that was turned away before it was decided.
-    pub fn turned_away(&self, door: &'static str) {
-        self.count(door, About::NOTHING, Decision::TurnedAway);
+    pub fn turned_away(&self, webhook: &'static str) {
+        self.count(webhook, About::NOTHING, Decision::TurnedAway);
     }
 
     /// Counts what a rule found, and what came of it: `deny`, `warn` or `audit`.
@@ -258,9 +258,9 @@ mod tests {
         assert_eq!(
             lines,
             [
-                "admission_requests_total{door=\"mutate\",kind=\"unknown\",operation=\"unknown\",dry_run=\"unknown\",decision=\"turned_away\"} 1",
-                "admission_requests_total{door=\"validate\",kind=\"Placement\",operation=\"delete\",dry_run=\"false\",decision=\"allowed\"} 1",
-                "admission_requests_total{door=\"validate\",kind=\"other\",operation=\"update\",dry_run=\"true\",decision=\"denied\"} 50",
+                "admission_requests_total{webhook=\"mutate\",kind=\"unknown\",operation=\"unknown\",dry_run=\"unknown\",decision=\"turned_away\"} 1",
+                "admission_requests_total{webhook=\"validate\",kind=\"Placement\",operation=\"delete\",dry_run=\"false\",decision=\"allowed\"} 1",
+                "admission_requests_total{webhook=\"validate\",kind=\"other\",operation=\"update\",dry_run=\"true\",decision=\"denied\"} 50",
             ]
         );
         assert!(

@@ -195,7 +195,7 @@ impl Visit for Facts {
 }
 
 impl fmt::Display for Facts {
-    /// Writes the message and the facts on one line. A fact that could be taken for several stands in quotes.
+    /// Writes the message and the facts on one line. A fact that could be taken for several is in quotes.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&one_line(&self.message))?;
         for (name, value) in &self.others {

@@ -20,7 +20,7 @@ use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
 
 use super::api_calls::ApiMetrics;
-use super::door::DoorMetrics;
+use super::connections::ConnectionMetrics;
 use super::fleet::FleetMetrics;
 use super::gate::AdmissionMetrics;
 use super::modes::ModeMetrics;
@@ -117,7 +117,7 @@ pub struct Metrics {
     audit_passes: Histogram,
     admission: AdmissionMetrics,
     api: ApiMetrics,
-    door: DoorMetrics,
+    connections: ConnectionMetrics,
     fleet: FleetMetrics,
     modes: ModeMetrics,
     queue: QueueMetrics,
@@ -165,7 +165,7 @@ impl Default for Metrics {
             audit_passes: audit_buckets(),
             admission: AdmissionMetrics::default(),
             api: ApiMetrics::default(),
-            door: DoorMetrics::default(),
+            connections: ConnectionMetrics::default(),
             fleet: FleetMetrics::default(),
             modes: ModeMetrics::default(),
             queue: QueueMetrics::default(),
@@ -194,7 +194,7 @@ impl Metrics {
         self.register_doubts(&mut own);
         self.register_audit(&mut own);
         self.api.register(&mut own);
-        self.door.register(&mut own);
+        self.connections.register(&mut own);
         self.fleet.register(&mut own);
         self.modes.register(&mut own);
         self.queue.register(&mut plain, &mut own);
@@ -301,8 +301,8 @@ impl Metrics {
     }
 
     /// Returns what is counted of connections, certificates and threads.
-    pub fn door(&self) -> &DoorMetrics {
-        &self.door
+    pub fn connections(&self) -> &ConnectionMetrics {
+        &self.connections
     }
 
     /// Returns what is told about the fleet, by add-on.
@@ -512,7 +512,7 @@ mod tests {
     use crate::telemetry::{About, Decision};
 
     #[test]
-    fn what_was_counted_is_told_by_rule_and_door() {
+    fn what_was_counted_is_told_by_rule_and_webhook() {
         let metrics = Metrics::default();
         let clone = metrics.clone();
         let admission = clone.admission();
@@ -527,9 +527,9 @@ mod tests {
         clone.audit_pass(5, Duration::from_millis(2));
         let text = metrics.text();
         for line in [
-            "tidegate_admission_requests_total{door=\"validate\",kind=\"AddOnTemplate\",operation=\"update\",dry_run=\"false\",decision=\"denied\"} 1",
+            "tidegate_admission_requests_total{webhook=\"validate\",kind=\"AddOnTemplate\",operation=\"update\",dry_run=\"false\",decision=\"denied\"} 1",
             "tidegate_build_info{version=\"0.2.0\",commit=\"unknown\",dev=\"true\"} 1",
-            "tidegate_admission_duration_seconds_bucket{le=\"0.00005\",door=\"validate\"} 1",
+            "tidegate_admission_duration_seconds_bucket{le=\"0.00005\",webhook=\"validate\"} 1",
             "tidegate_findings_total{rule=\"rollout/min-success-time\",action=\"deny\"} 1",
             "tidegate_writes_total{resource=\"manifestworks\",outcome=\"done\"} 1",
             "tidegate_malformed_objects 3",

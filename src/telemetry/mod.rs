@@ -5,7 +5,7 @@
 //! `--otlp` asks for them.
 
 mod api_calls;
-mod door;
+mod connections;
 mod fleet;
 mod gate;
 mod logs;
@@ -23,7 +23,7 @@ mod watches;
 mod words;
 
 pub use api_calls::{ApiMetrics, CountCalls, Counted};
-pub use door::{Closed, DoorMetrics};
+pub use connections::{Closed, ConnectionMetrics};
 pub use fleet::{AddOnCounts, FleetMetrics};
 pub use gate::{About, AdmissionMetrics, Decision, DryRun};
 pub use logs::{LogError, LogForm, LogWriter, start_logs};

@@ -1,6 +1,6 @@
 //! How many upgrades of clusters there are, by how far they are, and how far their clusters are.
 //!
-//! Decides names and labels. Counts what stands in statuses, so that every replica tells the same.
+//! Decides names and labels. Counts what is in statuses, so that every replica tells the same.
 
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::family::Family;

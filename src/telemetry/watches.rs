@@ -30,7 +30,7 @@ words!(Shown {
     Deleted => "deleted",
 });
 
-/// Why a watch begins anew.
+/// Why a watch begins again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Restart {
     /// The hub no longer knows what happened since the last event (410): everything is listed again.
@@ -89,7 +89,7 @@ impl WatchMetrics {
         );
         all.register(
             "watch_restarts",
-            "Watches that had to begin anew, by why",
+            "Watches that had to begin again, by why",
             self.restarts.clone(),
         );
         all.register_with_unit(
@@ -105,7 +105,7 @@ impl WatchMetrics {
         self.events.get_or_create(&Event { resource, event }).inc();
     }
 
-    /// Counts a watch that begins anew.
+    /// Counts a watch that begins again.
     pub fn restarts(&self, resource: &'static str, reason: Restart) {
         self.restarts.get_or_create(&Begun { resource, reason }).inc();
     }

@@ -1,4 +1,4 @@
-//! The page's own door: an address, and connections to it.
+//! The page's own listener: an address, and connections to it.
 //!
 //! Decides how many there are, how long they may take, and whose place a further one gets: connections that have shown no token
 //! give up theirs first, and no stream of a person whom the hub knows does. Shares no thread, socket or limit with the gate.

@@ -1,4 +1,4 @@
-//! A web page that shows rollouts, and the door that it is behind.
+//! A web page that shows rollouts, and its authentication.
 //!
 //! Decides who may see what of the cockpit's pictures, and over which requests. Never decides what a picture says, changes nothing on a
 //! hub, and answers nothing but GET: what it shows a person, the hub would show that person.

@@ -1,7 +1,7 @@
 //! What changes, told to a page as it does: server-sent events.
 //!
 //! Decides how often: once a second at most, and only when something has changed. The token of a follower is looked at again with
-//! every event, and no stream goes on for ever: a page comes back, and shows its token again.
+//! every event, and no stream goes on indefinitely: a page comes back, and shows its token again.
 
 use std::convert::Infallible;
 use std::sync::Arc;

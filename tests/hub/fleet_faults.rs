@@ -337,7 +337,7 @@ async fn unreadable_owners_block_removals_and_are_reported_until_they_are_read()
                 .patch(Kind::Placement, ("default", "all"), ("status", counted))
                 .await;
             let expected = format!(
-                "True RemovalUnconfirmed: nothing selects the cluster any more, but 4 instances stay: cannot read {object} once more: \
+                "True RemovalUnconfirmed: nothing selects the cluster any more, but 4 instances stay: cannot read {object} again: \
                  a fault on purpose: {answer}; it goes on when the hub shows it"
             );
             let told =

@@ -8,7 +8,7 @@ mod faults;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use admission::{Door, Operation};
+use admission::{Webhook, Operation};
 use faults::{Fault, of_metadata, of_spec, sample};
 use serde_json::{Value, json};
 use store::Facts;
@@ -261,7 +261,7 @@ fn the_metadata_of_an_object_that_cannot_be_read_is_judged_as_that_of_any_other(
                 old: Some(old.clone()),
                 ..Asked::create(object)
             };
-            let verdict = asked.at(Door::Mutate, &Facts::default());
+            let verdict = asked.at(Webhook::Mutate, &Facts::default());
             let lines = verdict.violations().iter().map(ToString::to_string);
             lines.collect::<Vec<_>>()
         };

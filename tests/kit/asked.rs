@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use admission::{Door, Operation, Request, RequestContext, Rulebook, Verdict, decide};
+use admission::{Webhook, Operation, Request, RequestContext, Rulebook, Verdict, decide};
 use api::v1alpha1::ClusterManagementAddOnSpec;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use model::ConfigType;
@@ -34,20 +34,20 @@ impl Asked {
     }
 
     /// Decides the request for one of the webhooks.
-    pub(crate) fn at(&self, door: Door, facts: &Facts) -> Verdict {
-        self.under(&Rulebook::default(), door, facts)
+    pub(crate) fn at(&self, webhook: Webhook, facts: &Facts) -> Verdict {
+        self.under(&Rulebook::default(), webhook, facts)
     }
 
     /// Decides the request for one of the webhooks, with a rulebook.
-    pub(crate) fn under(&self, rulebook: &Rulebook, door: Door, facts: &Facts) -> Verdict {
-        self.as_told(rulebook, (door, RequestContext::default()), facts)
+    pub(crate) fn under(&self, rulebook: &Rulebook, webhook: Webhook, facts: &Facts) -> Verdict {
+        self.as_told(rulebook, (webhook, RequestContext::default()), facts)
     }
 
     /// The same, with a request context.
     pub(crate) fn as_told(
         &self,
         rulebook: &Rulebook,
-        (door, circumstances): (Door, RequestContext<'_>),
+        (webhook, circumstances): (Webhook, RequestContext<'_>),
         facts: &Facts,
     ) -> Verdict {
         let text = |name: &str| {
@@ -70,7 +70,7 @@ impl Asked {
         let object: Box<RawValue> = raw(&self.object);
         let old = self.old.as_ref().map(raw);
         let request = Request {
-            door,
+            webhook,
             operation: self.operation,
             group,
             version,

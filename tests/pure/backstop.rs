@@ -4,7 +4,7 @@
 
 use std::sync::LazyLock;
 
-use admission::{BREAK_GLASS, BackstopPolicy, Door, Enforcement, Operation, backstop};
+use admission::{BREAK_GLASS, BackstopPolicy, Webhook, Enforcement, Operation, backstop};
 use cel_engine::Program;
 use model::RolloutKind;
 use proptest::prelude::*;
@@ -143,14 +143,14 @@ fn agrees(asked: &Asked, facts: &Facts) -> Result<(), TestCaseError> {
     if refused.is_empty() {
         return Ok(());
     }
-    for door in [Door::Mutate, Door::Validate] {
-        let verdict = asked.at(door, facts);
+    for webhook in [Webhook::Mutate, Webhook::Validate] {
+        let verdict = asked.at(webhook, facts);
         for (rule, message) in &refused {
             // A value that does not fit the schema is refused by that alone, where no rule has more to say.
             let by_rule = verdict.violations().iter().any(|fault| fault.rule() == *rule);
             prop_assert!(
                 by_rule,
-                "{message}\nbut {door:?} says {:?}\nof {}",
+                "{message}\nbut {webhook:?} says {:?}\nof {}",
                 verdict.violations(),
                 asked.object
             );

@@ -6,7 +6,7 @@
 use std::thread;
 use std::time::Duration;
 
-use admission::{Door, Operation, Request, RequestContext, Rulebook, Stop, Verdict, decide};
+use admission::{Webhook, Operation, Request, RequestContext, Rulebook, Stop, Verdict, decide};
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
 use store::{AddonFacts, Facts};
@@ -61,7 +61,7 @@ impl Question<'_> {
             .and_then(|object| object["kind"].as_str())
             .unwrap_or_default();
         let request = Request {
-            door: Door::Mutate,
+            webhook: Webhook::Mutate,
             operation: match (&object, &old) {
                 (Some(_), Some(_)) => Operation::Update,
                 (Some(_), None) => Operation::Create,

@@ -1,6 +1,6 @@
 //! The enforcement settings of the operator: verdicts, responses on the wire, and existing objects.
 
-use admission::{BlastRadius, Door, Enforcement, Operation, Rulebook, Verdict, wire};
+use admission::{BlastRadius, Webhook, Enforcement, Operation, Rulebook, Verdict, wire};
 use kubernetes::field::Violation;
 use serde_json::{Value, json};
 use store::{Facts, Kind, ObjectKey};
@@ -36,7 +36,7 @@ fn both() -> Value {
 }
 
 fn told(asked: &Asked, settings: &str) -> String {
-    let verdict = asked.under(&rulebook(settings), Door::Validate, &Facts::default());
+    let verdict = asked.under(&rulebook(settings), Webhook::Validate, &Facts::default());
     let rules = |found: &[Violation]| {
         let rules: Vec<&str> = found.iter().map(Violation::rule).collect();
         rules.join(",")
@@ -128,7 +128,7 @@ fn a_rule_that_is_raised_to_deny_lets_stored_objects_through() {
 fn audited_rules_are_only_in_the_audit_log() {
     let asked = Asked::create(addon(&twice()));
     let settings = "[{rule: rollout/*, action: Audit}]";
-    let verdict: Verdict = asked.under(&rulebook(settings), Door::Validate, &Facts::default());
+    let verdict: Verdict = asked.under(&rulebook(settings), Webhook::Validate, &Facts::default());
     let answer: Value = serde_json::from_slice(&wire::encode("u", &verdict)).expect("JSON");
     let response = &answer["response"];
     assert_eq!(response["allowed"], json!(true));
@@ -158,7 +158,7 @@ fn cluster_addon() -> Asked {
 fn what_only_the_watch_has_not_seen_never_refuses_and_is_asked_for() {
     let strict = rulebook("[{rule: naming/unknown-cluster, action: Deny}]");
     let facts = fleet("{addons: {hello: {}}, clusters: {cluster2: {}}}");
-    let ask = |facts: &Facts| cluster_addon().under(&strict, Door::Validate, facts);
+    let ask = |facts: &Facts| cluster_addon().under(&strict, Webhook::Validate, facts);
     let doubtful = ask(&facts);
     assert!(doubtful.allowed() && doubtful.warnings().len() == 1);
     let cluster = ObjectKey::new(Kind::Cluster, "", "cluster1");
@@ -172,7 +172,7 @@ fn what_only_the_watch_has_not_seen_never_refuses_and_is_asked_for() {
         "a folder is all there is"
     );
     let off = rulebook("[{rule: naming/unknown-cluster, action: 'Off'}]");
-    let silent = cluster_addon().under(&off, Door::Validate, &facts);
+    let silent = cluster_addon().under(&off, Webhook::Validate, &facts);
     assert!(
         silent.warnings().is_empty() && silent.asks().is_empty(),
         "a rule that is off requests nothing"
@@ -187,7 +187,7 @@ fn a_deletion_is_refused_only_where_the_operator_says_so() {
         ..Asked::create(addon(&json!({})))
     };
     let told = |settings: &str| {
-        let verdict = asked.under(&rulebook(settings), Door::Validate, &facts);
+        let verdict = asked.under(&rulebook(settings), Webhook::Validate, &facts);
         (verdict.allowed(), verdict.warnings().len())
     };
     assert_eq!(told(""), (true, 1));
@@ -221,7 +221,7 @@ fn the_share_of_a_fleet_that_is_too_much_is_the_operators() {
             blast_radius: BlastRadius::percent(percent).expect("a share"),
             ..rulebook("[{rule: blast-radius/*, action: Deny}]")
         };
-        asked.under(&rulebook, Door::Validate, &facts).allowed()
+        asked.under(&rulebook, Webhook::Validate, &facts).allowed()
     };
     assert!(!told(50) && !told(99) && told(100));
 }

@@ -248,7 +248,7 @@ fn leaving(clusters: usize, stalled: Option<(&str, &str)>, in_roll_up: bool) -> 
 #[test]
 fn why_tells_what_holds_removals_as_the_controllers_tell_it() {
     let budget = "80 removals are held: no more than 20 instances go in a minute, the next at 2030-01-01T00:00:30Z; to let all of them go, annotate";
-    let unread = "100 instances stay although nothing selects them: cannot read ClusterManagementAddOn hello once more: no";
+    let unread = "100 instances stay although nothing selects them: cannot read ClusterManagementAddOn hello again: no";
     for (clusters, stalled, code, detail) in [
         (100, Some(("RemovalHeld", budget)), "why/removal-held", budget),
         (15, Some(("RemovalHeld", budget)), "why/removal-held", budget),

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use admission::{Door, LiveFact, Operation, RequestContext, Rulebook, UnknownFacts, Verdict, decide};
+use admission::{Webhook, LiveFact, Operation, RequestContext, Rulebook, UnknownFacts, Verdict, decide};
 use audit::{Asks, Inputs, Shift};
 use http::{Request, Response};
 use insight::offline::{Dump, Hub};
@@ -75,7 +75,7 @@ fn asked(operation: Operation, unknown: UnknownFacts, facts: &Facts, rulebook: &
     let raw = serde_json::value::to_raw_value(&instance("hello")).expect("JSON");
     let is_deletion = operation == Operation::Delete;
     let request = admission::Request {
-        door: Door::Validate,
+        webhook: Webhook::Validate,
         operation,
         group: ADDON,
         version: "v1alpha1",

@@ -2,7 +2,7 @@
 //!
 //! The semantics of single policies are tested in their crate.
 
-use admission::{Door, Enforcement, Operation, Request, RequestContext, Rulebook, Verdict, decide};
+use admission::{Webhook, Enforcement, Operation, Request, RequestContext, Rulebook, Verdict, decide};
 use insight::offline::Knowledge;
 use kubernetes::field::Violation;
 use lint::check::judge;
@@ -46,7 +46,7 @@ fn asked_by(name: Option<&str>, object: &Value, old: Option<&Value>, rulebook: &
     let (new, was) = (raw(object), old.map(raw));
     let user = name.map(|name| raw(&json!({"username": name})));
     let request = Request {
-        door: Door::Mutate,
+        webhook: Webhook::Mutate,
         operation: if old.is_some() {
             Operation::Update
         } else {
@@ -242,7 +242,7 @@ fn policies_are_judged_in_both_groups_and_by_no_policy() {
     let ask = |operation, group: &str, object: &Value, old: Option<&Value>| {
         let (new, was) = (raw(object), old.map(raw));
         let request = Request {
-            door: Door::Validate,
+            webhook: Webhook::Validate,
             operation,
             group,
             version: "v1alpha1",
@@ -496,7 +496,7 @@ fn a_check_of_files_reports_what_cannot_be_decided() {
 fn parting(stored: &Value, rulebook: &Rulebook) -> Verdict {
     let raw = serde_json::value::to_raw_value(stored).expect("JSON");
     let request = Request {
-        door: Door::Validate,
+        webhook: Webhook::Validate,
         operation: Operation::Delete,
         group: "addon.open-cluster-management.io",
         version: "v1alpha1",

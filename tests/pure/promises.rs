@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use admission::{Door, Endpoint, Request, RequestContext, Rulebook, configurations, decide, wire};
+use admission::{Webhook, Endpoint, Request, RequestContext, Rulebook, configurations, decide, wire};
 use insight::offline::Hub;
 use plan::{self, Action};
 use serde_json::value::to_raw_value;
@@ -167,7 +167,7 @@ fn the_security_page_is_short() {
     assert!(page.contains(PAGE), "it links to the guarantees");
 }
 
-fn asks(example: &Example, door: Door, circumstances: RequestContext<'_>) -> (Vec<u8>, Vec<String>) {
+fn asks(example: &Example, webhook: Webhook, circumstances: RequestContext<'_>) -> (Vec<u8>, Vec<String>) {
     let object = &example.asked.object;
     let text = |at: &Value, name: &str| {
         at.get(name)
@@ -185,7 +185,7 @@ fn asks(example: &Example, door: Door, circumstances: RequestContext<'_>) -> (Ve
         .as_ref()
         .map(|old| to_raw_value(old).expect("JSON"));
     let request = Request {
-        door,
+        webhook,
         operation: example.asked.operation,
         group,
         version,
@@ -213,9 +213,9 @@ fn one_field_is_ever_filled_in() {
     let mut paths = BTreeSet::new();
     for page in pages() {
         for example in &page.examples {
-            paths.extend(asks(example, Door::Mutate, RequestContext::default()).1);
+            paths.extend(asks(example, Webhook::Mutate, RequestContext::default()).1);
             assert_eq!(
-                asks(example, Door::Validate, RequestContext::default()).1,
+                asks(example, Webhook::Validate, RequestContext::default()).1,
                 [""; 0],
                 "{}",
                 example.title
@@ -242,8 +242,8 @@ fn answers_are_the_same_bytes_for_every_time_and_user() {
                 now: Some(times[at]),
                 ..RequestContext::default()
             };
-            for door in [Door::Mutate, Door::Validate] {
-                let (first, second) = (asks(example, door, one(0)).0, asks(example, door, one(1)).0);
+            for webhook in [Webhook::Mutate, Webhook::Validate] {
+                let (first, second) = (asks(example, webhook, one(0)).0, asks(example, webhook, one(1)).0);
                 assert_eq!(first, second, "{}: {}", page.path.display(), example.title);
             }
         }

@@ -1,6 +1,6 @@
 //! Properties of the webhook: it never panics, adds nothing twice, and accepts only what the planner can decode.
 
-use admission::{Door, Operation, Rulebook, decide, wire};
+use admission::{Webhook, Operation, Rulebook, decide, wire};
 use api::v1alpha1::{ClusterManagementAddOn, CreationTemplate, PlacementStrategy};
 use kubernetes::field::Path;
 use model::{
@@ -124,13 +124,13 @@ proptest! {
         object in wild(),
         spec in wild(),
         old in prop::option::of(wild()),
-        door in prop::sample::select(vec![Door::Mutate, Door::Validate]),
+        webhook in prop::sample::select(vec![Webhook::Mutate, Webhook::Validate]),
     ) {
         // A wild spec in a tame object gets further than a wild object.
         for object in [object, json!({"metadata": {"name": "helloworld", "namespace": "cluster1"}, "spec": spec})] {
             let operation = if old.is_some() { Operation::Update } else { Operation::Create };
             let asked = Asked { operation, subresource: "", object: of_kind(kind, object), old: old.clone() };
-            let verdict = asked.at(door, &facts());
+            let verdict = asked.at(webhook, &facts());
             let bytes = wire::encode("u", &verdict);
             prop_assert!(serde_json::from_slice::<Value>(&bytes).is_ok());
             prop_assert!(bytes.len() < 64 << 10);
@@ -145,7 +145,7 @@ proptest! {
         for bytes in [serde_json::to_vec(&review), serde_json::to_vec(&whole), Ok(bytes)] {
             let bytes = bytes.expect("JSON");
             if let Ok(review) = wire::Review::decode(&bytes) {
-                let verdict = decide(&review.request(Door::Mutate), &facts(), &Rulebook::default());
+                let verdict = decide(&review.request(Webhook::Mutate), &facts(), &Rulebook::default());
                 prop_assert!(!wire::encode(review.uid(), &verdict).is_empty());
             }
         }
@@ -280,7 +280,7 @@ proptest! {
 
     #[test]
     fn what_the_gate_accepts_the_planner_can_read(object in addons()) {
-        let verdict = Asked::create(object.clone()).at(Door::Validate, &Facts::default());
+        let verdict = Asked::create(object.clone()).at(Webhook::Validate, &Facts::default());
         let read = serde_json::from_value::<ClusterManagementAddOn>(object);
         let readable = read.as_ref().is_ok_and(is_readable);
         if verdict.allowed() {
@@ -320,14 +320,14 @@ proptest! {
         }
         let operation = if old.is_some() { Operation::Update } else { Operation::Create };
         let mut asked = Asked { operation, subresource: "", object, old: old.take() };
-        let first = asked.at(Door::Mutate, &facts());
-        prop_assert_eq!(&first, &asked.at(Door::Mutate, &facts()));
+        let first = asked.at(Webhook::Mutate, &facts());
+        prop_assert_eq!(&first, &asked.at(Webhook::Mutate, &facts()));
         if given.is_some_and(|given| given != "open-cluster-management-agent-addon") {
             prop_assert!(first.patch().0.is_empty(), "a value in the request is kept");
         }
         json_patch::patch(&mut asked.object, first.patch()).expect("the addition fits");
-        prop_assert!(asked.at(Door::Mutate, &facts()).patch().0.is_empty(), "nothing is added twice");
-        prop_assert_eq!(asked.at(Door::Validate, &facts()).allowed(), true);
+        prop_assert!(asked.at(Webhook::Mutate, &facts()).patch().0.is_empty(), "nothing is added twice");
+        prop_assert_eq!(asked.at(Webhook::Validate, &facts()).allowed(), true);
     }
 }
 
@@ -339,7 +339,7 @@ fn the_planner_property_sees_accepted_objects() {
     let accepted = (0..400).filter(|_| {
         let object = addons().new_tree(&mut runner).expect("an object").current();
         Asked::create(object)
-            .at(Door::Validate, &Facts::default())
+            .at(Webhook::Validate, &Facts::default())
             .allowed()
     });
     assert!(accepted.count() > 5, "the property would hold of nothing");

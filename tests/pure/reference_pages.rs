@@ -31,7 +31,7 @@ fn cell(text: &str) -> String {
         .replace('<', "&lt;")
 }
 
-/// Text for a cell; what stands in backquotes stays as it is.
+/// Text for a cell; what is in backquotes stays as it is.
 fn prose(text: &str) -> String {
     let pieces = text.split('`').enumerate();
     let escaped = pieces.map(|(at, piece)| match at % 2 {

@@ -9,7 +9,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use admission::{Door, RequestContext, Rulebook, UnknownFacts, Verdict, catalogue};
+use admission::{Webhook, RequestContext, Rulebook, UnknownFacts, Verdict, catalogue};
 use kubernetes::field::{Path, Segment, Violation};
 use serde_json::Value;
 use store::Kind;
@@ -130,7 +130,7 @@ fn permissions_of_the_author_are_undecided_without_a_hub() {
         } in page.examples
         {
             let facts = facts.entitled(BTreeMap::new());
-            let verdict = asked.as_told(&Rulebook::default(), (Door::Mutate, alone), &facts);
+            let verdict = asked.as_told(&Rulebook::default(), (Webhook::Mutate, alone), &facts);
             let about = |one: &&Violation| one.rule() == "permission/author";
             assert_eq!(verdict.violations().iter().filter(about).count(), 0, "{title}");
             open += verdict.undecided().iter().filter(about).count();
@@ -164,11 +164,11 @@ fn both_webhooks_agree_and_additions_are_made_once() {
             title, asked, facts, ..
         } in page.examples
         {
-            let (first, second) = (asked.at(Door::Mutate, &facts), asked.at(Door::Validate, &facts));
+            let (first, second) = (asked.at(Webhook::Mutate, &facts), asked.at(Webhook::Validate, &facts));
             assert!(second.patch().0.is_empty(), "{title}: the guard changes nothing");
             assert_eq!(
                 first,
-                asked.at(Door::Mutate, &facts),
+                asked.at(Webhook::Mutate, &facts),
                 "{title}: the same answer every time"
             );
             if first.patch().0.is_empty() {
@@ -181,11 +181,11 @@ fn both_webhooks_agree_and_additions_are_made_once() {
             let mut after = asked.clone();
             json_patch::patch(&mut after.object, first.patch()).expect("the addition fits the object");
             assert!(
-                after.at(Door::Mutate, &facts).patch().0.is_empty(),
+                after.at(Webhook::Mutate, &facts).patch().0.is_empty(),
                 "{title}: nothing is added twice"
             );
             assert!(
-                after.at(Door::Validate, &facts).allowed(),
+                after.at(Webhook::Validate, &facts).allowed(),
                 "{title}: the result is accepted"
             );
         }
@@ -198,7 +198,7 @@ fn answers() -> Vec<(Asked, Verdict)> {
         .map(|example| {
             (
                 example.asked.clone(),
-                example.asked.at(Door::Mutate, &example.facts),
+                example.asked.at(Webhook::Mutate, &example.facts),
             )
         })
         .collect()
@@ -277,7 +277,7 @@ fn is_known(object: &Value, path: &Path) -> bool {
 }
 
 fn answer(example: &Example) -> String {
-    let verdict = example.asked.at(Door::Mutate, &example.facts);
+    let verdict = example.asked.at(Webhook::Mutate, &example.facts);
     let mut text = String::from(if verdict.allowed() {
         "allowed\n"
     } else {

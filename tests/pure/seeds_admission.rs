@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use admission::Door;
+use admission::Webhook;
 use api::v1alpha1::ClusterManagementAddOn;
 use serde_json::Value;
 use store::Facts;
@@ -94,15 +94,15 @@ fn every_manifest_of_the_seeds_gets_the_verdict_that_its_seed_gives_it() {
     for row in rows() {
         let object = document(&row.file);
         let facts = facts(&row, &object);
-        for door in [Door::Mutate, Door::Validate] {
-            let verdict = Asked::create(object.clone()).at(door, &facts);
+        for webhook in [Webhook::Mutate, Webhook::Validate] {
+            let verdict = Asked::create(object.clone()).at(webhook, &facts);
             let given = match (verdict.allowed(), verdict.warnings().is_empty()) {
                 (true, true) => "accept",
                 (true, false) => "warn",
                 (false, _) => "refuse",
             };
             if given != row.verdict {
-                writeln!(wrong, "{}: {given} at {door:?}, not {}", row.file, row.verdict).expect("a string");
+                writeln!(wrong, "{}: {given} at {webhook:?}, not {}", row.file, row.verdict).expect("a string");
                 verdict
                     .violations()
                     .iter()
@@ -137,7 +137,7 @@ fn manifests_that_cannot_hold_as_printed_are_refused_or_doubted() {
             continue;
         }
         let object = document(file);
-        let verdict = Asked::create(object).at(Door::Mutate, &Facts::default());
+        let verdict = Asked::create(object).at(Webhook::Mutate, &Facts::default());
         let doubted = !verdict.allowed() || !verdict.warnings().is_empty();
         // A status is dropped on creation, whatever it is, and metadata is the API server's: it refuses before it asks.
         let others = row

@@ -9,7 +9,7 @@ mod grow;
 use std::fs;
 use std::time::{Duration, Instant};
 
-use admission::{Door, Operation, Request, RequestContext, Rulebook, decide, wire};
+use admission::{Webhook, Operation, Request, RequestContext, Rulebook, decide, wire};
 use grow::{Filling, Place, places};
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
@@ -157,9 +157,9 @@ impl Attack<'_> {
             to_raw_value(&new).expect("JSON"),
             to_raw_value(&old).expect("JSON"),
         );
-        let asked = |door, operation| {
+        let asked = |webhook, operation| {
             let request = Request {
-                door,
+                webhook,
                 operation,
                 group: &self.of.group,
                 version: &self.of.version,
@@ -182,9 +182,9 @@ impl Attack<'_> {
             })
         };
         [
-            asked(Door::Mutate, Operation::Create),
-            asked(Door::Validate, Operation::Update),
-            asked(Door::Mutate, Operation::Update),
+            asked(Webhook::Mutate, Operation::Create),
+            asked(Webhook::Validate, Operation::Update),
+            asked(Webhook::Mutate, Operation::Update),
         ]
     }
 

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use admission::{Door, Facts, Operation, Request, RequestContext, Rulebook, UserRight, Verdict, decide};
+use admission::{Webhook, Facts, Operation, Request, RequestContext, Rulebook, UserRight, Verdict, decide};
 use api::hash::Keys;
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
@@ -49,7 +49,7 @@ fn verdict(may: Option<bool>, object: &Value, old: Option<&Value>) -> Verdict {
     );
     let user = to_raw_value(&json!({"username": "tenant"})).expect("JSON");
     let request = Request {
-        door: Door::Mutate,
+        webhook: Webhook::Mutate,
         operation: if old.is_some() {
             Operation::Update
         } else {

@@ -4,7 +4,7 @@
 
 use admission::policy::{InForce, Loaded, Origin, PolicySet, Source};
 use admission::{
-    Door, Facts, Operation, Request, RequestContext, Rulebook, Trial, UnknownFacts, Verdict, decide,
+    Webhook, Facts, Operation, Request, RequestContext, Rulebook, Trial, UnknownFacts, Verdict, decide,
     try_policies,
 };
 use insight::offline::Hub;
@@ -74,7 +74,7 @@ fn instance(metadata: &Value, namespace: &str) -> Value {
 
 fn request(operation: Operation, object: &serde_json::value::RawValue) -> Request<'_> {
     Request {
-        door: Door::Mutate,
+        webhook: Webhook::Mutate,
         operation,
         group: GROUP,
         version: "v1alpha1",

@@ -246,14 +246,14 @@ fn is_left_of(new: &Value, old: &Value) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Door, RequestContext};
+    use crate::{Webhook, RequestContext};
     use serde_json::value::to_raw_value;
 
     fn judged(new: &Value, old: Option<&Value>) -> (usize, usize) {
         let raw = |value: &Value| to_raw_value(value).expect("JSON");
         let (new, old) = (raw(new), old.map(raw));
         let request = Request {
-            door: Door::Validate,
+            webhook: Webhook::Validate,
             operation: if old.is_some() {
                 Operation::Update
             } else {

@@ -17,7 +17,7 @@ use super::metadata;
 use super::policies;
 use super::pruned_request::PrunedRequest;
 use super::ratchet;
-use super::request::{Door, FieldsKnownBy, MetadataPart, Operation, Request};
+use super::request::{Webhook, FieldsKnownBy, MetadataPart, Operation, Request};
 use super::rulebook::Rulebook;
 use super::rules;
 use super::shape::{self, Shape};
@@ -96,7 +96,7 @@ fn decided(request: &Request<'_>, facts: &Facts, rulebook: &Rulebook) -> Verdict
         }
         Err(violation) => return refuse(identity(request, &Value::Null), vec![violation]),
     };
-    let is_added_to = request.door == Door::Mutate
+    let is_added_to = request.webhook == Webhook::Mutate
         && (request.resource == ClusterAddon::RESOURCE || !rulebook.policies.is_empty());
     let form = StoredForm::of(shape, object, request.circumstances.fields, is_added_to);
     let narrowed;

@@ -23,7 +23,7 @@ const OF_POLICIES: &str = "policy/";
 pub enum Action {
     /// Nothing: it is dropped.
     Off,
-    /// It stands in the API server's audit log, and the user is not told.
+    /// It is in the API server's audit log, and the user is not told.
     Audit,
     /// It is told, and the object is stored.
     Warn,

@@ -185,7 +185,7 @@ pub(super) fn bounded(id: &'static str, found: Findings, most: usize) -> Finding
     kept
 }
 
-/// The field of the object that the first finding stands in: what is said of all of them must not be taken for that one.
+/// The field of the object that the first finding is in: what is said of all of them must not be taken for that one.
 fn outermost(found: &Findings) -> Path {
     let first = found.violations().first().map(Violation::path);
     let first = first.or_else(|| found.warnings().first().map(|warning| warning.violation().path()));

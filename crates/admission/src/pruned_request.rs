@@ -109,7 +109,7 @@ mod tests {
     use super::*;
     use crate::decide::decide;
     use crate::known_fields::HubDefinitions;
-    use crate::request::{Door, Operation};
+    use crate::request::{Webhook, Operation};
     use kubernetes::field::Warning;
     use serde_json::{Value, json};
 
@@ -133,7 +133,7 @@ mod tests {
             "kind": "ClusterManagementAddOn", "metadata": {"name": "newer"}, "spec": spec});
         let raw = to_raw_value(&object).expect("JSON");
         let request = Request {
-            door: Door::Mutate,
+            webhook: Webhook::Mutate,
             operation: Operation::Create,
             group: "addon.open-cluster-management.io",
             version,

@@ -62,7 +62,7 @@ pub(super) fn soften_unnamed(findings: Findings, policies: &PolicySet) -> Findin
 
 /// What the old faults excuse.
 struct Excuses {
-    /// Old faults by rule, whether it judged at all, place, and value at it. A place is a path, and once more its shape.
+    /// Old faults by rule, whether it judged at all, place, and value at it. A place is a path, and again its shape.
     by_place: BTreeMap<Place, Vec<usize>>,
     is_used: Vec<bool>,
 }

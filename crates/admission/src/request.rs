@@ -10,7 +10,7 @@ use super::known_fields::HubDefinitions;
 
 /// Which of the two webhooks asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Door {
+pub enum Webhook {
     /// Before the schema of the CRD is checked; may add what is absent.
     Mutate,
     /// After it, on the final object; changes nothing.
@@ -81,7 +81,7 @@ impl MetadataPart {
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
     /// Which webhook asks.
-    pub door: Door,
+    pub webhook: Webhook,
     /// What is done.
     pub operation: Operation,
     /// API group of the resource.

@@ -89,7 +89,7 @@ impl<'a> StepBudget<'a> {
     }
 }
 
-/// What stands in a list or map of the object, however long its author made it.
+/// What is in a list or map of the object, however long its author made it.
 #[derive(Clone, Debug)]
 pub(super) struct Items<T>(Vec<T>);
 

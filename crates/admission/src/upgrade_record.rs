@@ -8,7 +8,7 @@ use json_patch::{AddOperation, Patch, PatchOperation};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::request::{Door, Request};
+use super::request::{Webhook, Request};
 use super::subject::{Kind as _, Upgrade};
 use api::cluster::ManagedClustersUpgradeSpec;
 use api::names::annotations::PLACEMENT_ACCESS;
@@ -73,7 +73,7 @@ pub(super) fn addition(
     facts: &Facts,
     keys: &Keys,
 ) -> Patch {
-    let wanted = (request.resource == Upgrade::RESOURCE && request.door == Door::Mutate)
+    let wanted = (request.resource == Upgrade::RESOURCE && request.webhook == Webhook::Mutate)
         .then(|| record(request, object, old, facts, keys));
     let Some(record) = wanted.flatten() else {
         return Patch::default();

@@ -8,7 +8,7 @@
 //! read, and fail open: what they miss is warned of later or refused by the schema of the CRD. `guard` fails closed, because one
 //! stored object can stop every add-on of a stock hub; it is asked only about specs that may be such poison, which the API server
 //! itself tells by a condition. So a silent gate holds up nothing that is not poison. Who belongs to the group [`BREAK_GLASS`] is
-//! not asked about at all, even while the gate is down; who acts as it stands in the API server's audit log.
+//! not asked about at all, even while the gate is down; who acts as it is in the API server's audit log.
 //! Why the conditions name all metadata instead of what today's policies read: docs/decisions/0005-policies-read-metadata.md.
 
 use base64::Engine as _;

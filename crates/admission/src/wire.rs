@@ -11,7 +11,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::request::{Door, FieldsKnownBy, Operation, Request, RequestContext, UnknownFacts};
+use super::request::{Webhook, FieldsKnownBy, Operation, Request, RequestContext, UnknownFacts};
 use super::verdict::Verdict;
 use super::{bounds, truncated_review};
 use kubernetes::field::Status;
@@ -155,11 +155,11 @@ impl<'a> Review<'a> {
         }
     }
 
-    /// Returns the question, as it is asked at `door`.
-    pub fn request(&self, door: Door) -> Request<'_> {
+    /// Returns the question, as it is asked at `webhook`.
+    pub fn request(&self, webhook: Webhook) -> Request<'_> {
         let question = &self.0;
         Request {
-            door,
+            webhook,
             operation: match question.operation {
                 Verb::Create => Operation::Create,
                 Verb::Update => Operation::Update,
@@ -515,7 +515,7 @@ mod tests {
             "object": {"a": 1}, "oldObject": null, "userInfo": {"username": "x"}, "options": {"fieldManager": "y"},
         }));
         let review = Review::decode(&bytes).expect("a review");
-        let request = review.request(Door::Validate);
+        let request = review.request(Webhook::Validate);
         assert_eq!(review.uid(), "u1");
         assert_eq!(
             (request.resource, request.kind, request.namespace),
@@ -562,7 +562,7 @@ mod tests {
             "resource": resource, "object": {"metadata": {"name": "helloworld"}, "spec": {}},
         }));
         let review = Review::decode(&bytes).expect("a review");
-        let verdict = decide(&review.request(Door::Mutate), &facts, &Rulebook::default());
+        let verdict = decide(&review.request(Webhook::Mutate), &facts, &Rulebook::default());
         let answer: Value = serde_json::from_slice(&encode(review.uid(), &verdict)).expect("JSON");
         assert_eq!(answer["response"]["patchType"], "JSONPatch");
         let patch = STANDARD
@@ -585,7 +585,7 @@ mod tests {
         }));
         let review = Review::decode(&bytes).expect("a review");
         let verdict = decide(
-            &review.request(Door::Validate),
+            &review.request(Webhook::Validate),
             &Facts::default(),
             &Rulebook::default(),
         );

@@ -1,6 +1,6 @@
 //! AddOnRollout: how an add-on stands on its whole fleet, for hubs whose ClusterManagementAddOn cannot hold it.
 //!
-//! Holds its wire shape only; what stands in it is decided by `plan`. The group is our own: Open Cluster Management has no such kind, and its
+//! Holds its wire shape only; what is in it is decided by `plan`. The group is our own: Open Cluster Management has no such kind, and its
 //! definitions stay as they are.
 
 use kube::CustomResource;

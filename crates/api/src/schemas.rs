@@ -135,7 +135,7 @@ pub(crate) fn tolerations(_: &mut SchemaGenerator) -> Schema {
                 "key": { "description": "Key of the taint; every key when empty.", "type": "string" },
                 "operator": { "description": "Exists or Equal; Equal when empty.", "type": "string" },
                 "tolerationSeconds": {
-                    "description": "For how long the taint is tolerated; for ever when absent.",
+                    "description": "For how long the taint is tolerated; indefinitely when absent.",
                     "type": "integer",
                     "format": "int64",
                 },
@@ -165,7 +165,7 @@ pub(crate) fn operations(_: &mut SchemaGenerator) -> Schema {
     words(&["CREATE", "UPDATE", "DELETE", "CONNECT", "*"])
 }
 
-/// The stable name of a part of a policy: it stands in a rule id.
+/// The stable name of a part of a policy: it is in a rule id.
 pub(crate) fn part_id(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "maxLength": 63, "pattern": "^[A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?$" })
 }

@@ -13,7 +13,7 @@ use serde_json::value::to_raw_value;
 use super::finding::{Finding, FindingState};
 use admission::policy::is_excused;
 use admission::{
-    Door, Facts, FieldsKnownBy, Operation, Request, RequestContext, Rulebook, UnknownFacts, Verdict, decide,
+    Webhook, Facts, FieldsKnownBy, Operation, Request, RequestContext, Rulebook, UnknownFacts, Verdict, decide,
 };
 use kubernetes::field::{Class, Violation, Warning};
 use store::{Address, Kind, Name};
@@ -44,7 +44,7 @@ pub fn judge(kind: Kind, object: &Value, facts: &Facts, rulebook: &Rulebook, now
     } = kind.address();
     let request = Request {
         // The object is as it was stored: whatever could be added was, and nothing is now.
-        door: Door::Validate,
+        webhook: Webhook::Validate,
         operation: Operation::Create,
         group,
         version,

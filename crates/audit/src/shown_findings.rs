@@ -32,7 +32,7 @@ pub struct Told {
 }
 
 impl Told {
-    /// Tells what stands in a ledger: what the gate would refuse or warn of.
+    /// Tells what is in a ledger: what the gate would refuse or warn of.
     pub fn of(ledger: &Ledger, revision: u64) -> Self {
         let told = ledger
             .findings()

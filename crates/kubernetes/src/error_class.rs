@@ -58,7 +58,7 @@ impl ErrorClass {
         }
     }
 
-    /// Returns the reason that stands in `Status.details.causes[].reason`.
+    /// Returns the reason that is in `Status.details.causes[].reason`.
     pub const fn reason(self) -> &'static str {
         match self {
             Self::Required => "FieldValueRequired",

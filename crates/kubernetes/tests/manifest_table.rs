@@ -1,4 +1,4 @@
-//! The table of schemas against the library that it is made from: `UPDATE_EXPECT=1` writes it anew.
+//! The table of schemas against the library that it is made from: `UPDATE_EXPECT=1` writes it again.
 
 #![expect(clippy::disallowed_methods, reason = "a test reads files and clocks")]
 

@@ -62,7 +62,7 @@ pub struct ClusterKey {
     pub key: Name,
 }
 
-/// A variable of a cluster, as it stands in a text.
+/// A variable of a cluster, as it is in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClusterVariable<'t> {
     source: ClusterSource,

@@ -1,7 +1,7 @@
 //! Domain types that the gate and the planner read with the same parsers.
 //!
 //! Decides which values have a meaning and which meaning; a value that has none comes back as a fault. Never knows
-//! where a value stands in a document, and never decides what follows from a fault.
+//! where a value is in a document, and never decides what follows from a fault.
 
 mod cluster_variable;
 mod config;

@@ -18,7 +18,7 @@ use store::Name;
 pub(super) enum Content {
     /// What stands on the hub.
     There,
-    /// What was edited or deleted there: its works cannot be made anew.
+    /// What was edited or deleted there: its works cannot be made again.
     Gone,
 }
 

@@ -103,7 +103,7 @@ fn made_with<'v>(view: &View<'v>, instance: &Instance, template: &Template) -> O
 }
 
 /// The assignment is taken back when its object leaves the hub; then what the agent confirmed last tells what it runs, or else
-/// its works. An add-on that goes must not wait for ever because its template has been edited: better the new hooks than none.
+/// its works. An add-on that goes must not wait indefinitely because its template has been edited: better the new hooks than none.
 fn content<'v>(view: &View<'v>, instance: &Instance, reference: &Reference) -> Option<&'v Content> {
     let assigned = || view.last_content(&reference.config, &reference.desired);
     let confirmed = || {

@@ -1,7 +1,7 @@
 //! How far the pre-delete hooks of one instance are, and the next step: make their work, wait for it, or try again.
 //!
 //! An attempt that has failed stays on the cluster for a pause that grows, so that its log can be read; then its work is
-//! deleted and made anew. Failures are counted on the instance, since a work that is gone remembers nothing. Never decides
+//! deleted and made again. Failures are counted on the instance, since a work that is gone remembers nothing. Never decides
 //! how long all this may take.
 
 use jiff::{SignedDuration, Timestamp};
@@ -79,7 +79,7 @@ pub(super) fn run(view: &View<'_>, recipes: &mut Recipes, instance: &Instance, n
     }
 }
 
-/// Returns the work of the instance's hooks, or one that stands in its place.
+/// Returns the work of the instance's hooks, or one that is in its place.
 pub(super) fn stored<'v>(view: &View<'v>, instance: &Instance) -> Option<&'v Work> {
     let mut works = view.works(&instance.cluster);
     works.find(|work| work.hook.is_some() && !work.hosted)

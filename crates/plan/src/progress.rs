@@ -158,7 +158,7 @@ fn orphaned(rendering: &Rendering<'_>, state: &State) -> Option<String> {
     };
     state.is_done().then(|| {
         format!(
-            "the add-on runs, but the content of {} that it keeps is no longer on the hub: its works cannot be made anew",
+            "the add-on runs, but the content of {} that it keeps is no longer on the hub: its works cannot be made again",
             config.told()
         )
     })

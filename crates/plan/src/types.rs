@@ -63,7 +63,7 @@ impl From<&Meta> for Revision {
 pub struct Payload(Box<str>);
 
 impl Payload {
-    /// Returns the value, made anew.
+    /// Returns the value, made again.
     pub fn value(&self) -> Value {
         serde_json::from_str(&self.0).expect("a payload is made from a value")
     }
@@ -351,7 +351,7 @@ fn adopted(manager: &str) -> String {
 }
 
 fn unread(object: &ObjectKey, why: &str) -> String {
-    format!("the add-on stays although nothing selects the cluster: cannot read {object} once more: {why}")
+    format!("the add-on stays although nothing selects the cluster: cannot read {object} again: {why}")
 }
 
 fn unknown(namespace: &str, name: &str) -> String {

@@ -1,4 +1,4 @@
-//! The door of the crate: one parsed schema and what can be asked of it.
+//! One parsed schema and what can be asked of it.
 //!
 //! Decides the order of the passes; the passes themselves are in the sibling files.
 

@@ -124,7 +124,7 @@ mod tests {
                 "all",
             ),
             (Kind::AddOn, addon(2, &json!({})), "all"),
-            // What stands in the status for people to read changes nothing for a cluster; a hash that is noted there may.
+            // What is in the status for people to read changes nothing for a cluster; a hash that is noted there may.
             (Kind::AddOn, addon(1, &json!({"conditions": ready})), ""),
             (
                 Kind::AddOn,

@@ -1,6 +1,6 @@
 //! The store: what the tide knows of the hub. One writer applies events (`events`); readers take views (`view`).
 //!
-//! Decides nothing: what it is made of stands in `parts`, what happens to it in the files that know it.
+//! Decides nothing: what it is made of is in `parts`, what happens to it in the files that know it.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -43,7 +43,7 @@ impl Store {
         }
     }
 
-    /// Files the labels of a cluster anew; a label concerns only the add-on that it names.
+    /// Files the labels of a cluster again; a label concerns only the add-on that it names.
     pub(super) fn file_features(
         &mut self,
         cluster: &Name,

@@ -52,7 +52,7 @@ fn once(args: &CheckArgs, paths: &[PathBuf]) -> Result<ExitCode, CliError> {
     Ok(ExitCode::from(status))
 }
 
-/// Refuses paths in which nothing is to be judged: a slip of the pen in a pipeline would be green for ever.
+/// Refuses paths in which nothing is to be judged: a slip of the pen in a pipeline would be green indefinitely.
 fn something(folder: &folder::Folder) -> Result<(), CliError> {
     let says = |file: &File| {
         file.text.lines().any(|line| {

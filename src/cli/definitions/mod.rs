@@ -39,7 +39,7 @@ pub enum DefinitionsCommand {
     Apply(ApplyArgs),
     /// Take out what `apply` has added, as far as no other client has changed it.
     ///
-    /// What stands in the fields is dropped from each object at its next write.
+    /// What is in the fields is dropped from each object at its next write.
     /// Exit status: 0 done or nothing to do, 1 something had to stay, 2 it could not start.
     Revert(RevertArgs),
 }

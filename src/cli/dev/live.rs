@@ -1,6 +1,6 @@
 //! What happens on the clusters, line by line, until the user ends it.
 //!
-//! On a terminal a last line tells how far every rollout is, from the cockpit's picture of the hub, and is drawn anew. What many clusters
+//! On a terminal a last line tells how far every rollout is, from the cockpit's picture of the hub, and is drawn again. What many clusters
 //! say alike is told once. Never decides how far a rollout is.
 
 use std::collections::BTreeMap;
@@ -26,7 +26,7 @@ const LONGEST: usize = 500;
 const MANY: usize = 20;
 /// So many of them are named.
 const NAMED: usize = 3;
-/// How long what clusters say is gathered then, and how often the last line is drawn anew.
+/// How long what clusters say is gathered then, and how often the last line is drawn again.
 const TICK: Duration = Duration::from_secs(1);
 /// A hub with more rollouts than this tells only those that are not over.
 const MOST_TOLD: usize = 3;
@@ -134,7 +134,7 @@ impl Screen {
         print(&line)
     }
 
-    /// Draws the last line anew where it has changed.
+    /// Draws the last line again where it has changed.
     fn draw(&mut self) -> Result<(), CliError> {
         let line = self.summary(Timestamp::now());
         if !self.terminal || line == self.last {

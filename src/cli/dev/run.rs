@@ -48,7 +48,7 @@ async fn serve(args: DevArgs) -> Result<(), CliError> {
             let book = started.rulebook();
             tokio::select! {
                 shown = live::show(&mut started, args.clusters.into(), settings(&args), &mut end) => shown,
-                // Goes on for ever: a file that changes is no reason to end.
+                // Goes on indefinitely: a file that changes is no reason to end.
                 () = rulebook::follow(&args.gate, &book) => Ok(()),
             }
         }

@@ -29,7 +29,7 @@ const CURES: &[(&[&str], &str)] = &[
     ),
     (
         &["UnknownIssuer", "BadSignature", "invalid peer certificate"],
-        "the hub shows a certificate that the kubeconfig does not vouch for: was the hub made anew since?",
+        "the hub shows a certificate that the kubeconfig does not vouch for: was the hub made again since?",
     ),
     (
         &[

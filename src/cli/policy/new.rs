@@ -1,6 +1,6 @@
 //! `tidegate policy new`: a policy that compiles, and a test beside it that passes, to begin with.
 //!
-//! Decides what stands in the two files, and that nothing is overwritten. What a policy may say is decided elsewhere: both files go
+//! Decides what is in the two files, and that nothing is overwritten. What a policy may say is decided elsewhere: both files go
 //! through the tools like any other.
 
 use std::path::Path;

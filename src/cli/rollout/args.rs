@@ -96,7 +96,7 @@ pub struct StatusArgs {
     /// Go on until it is over: done, or in need of a user.
     #[arg(short, long, conflicts_with = "facts")]
     pub watch: bool,
-    /// How long to go on at most, such as 10m; for ever without it.
+    /// How long to go on at most, such as 10m; indefinitely without it.
     #[arg(long, value_name = "DURATION", requires = "watch", value_parser = duration)]
     pub timeout: Option<Duration>,
     /// What is asked.

@@ -177,7 +177,7 @@ pub(in crate::cli) fn steered(
                     page.extend(notes.map(|note| Line::of(Tone::Faint, format!("  note: {note}"))));
                     return Ok(page);
                 }
-                // Its controllers write its status all the time, and the gate takes its own: what was asked for is decided anew.
+                // Its controllers write its status all the time, and the gate takes its own: what was asked for is decided again.
                 Outcome::Changed(_) if wait < LAST_WAIT => {
                     tokio::time::sleep(wait).await;
                     wait *= 2;

@@ -1,6 +1,6 @@
 //! `tidegate rollout status --watch`: one rollout, until it is over.
 //!
-//! Decides when to draw anew: on a terminal the page in its place, at most once a second when nothing but time has changed; elsewhere a line
+//! Decides when to draw again: on a terminal the page in its place, at most once a second when nothing but time has changed; elsewhere a line
 //! whenever something has.
 
 use std::process::ExitCode;
@@ -18,7 +18,7 @@ use crate::controllers::Lens;
 use insight::cockpit::{Phase, Picture, Stopwatch, status, summary};
 use kubernetes::field::Shown;
 
-/// How often countdowns are drawn anew.
+/// How often countdowns are drawn again.
 const TICK: Duration = Duration::from_secs(1);
 /// Exit status of a rollout that is not over.
 const NOT_OVER: u8 = Phase::Progressing.exit_status();
@@ -131,7 +131,7 @@ impl Face {
         }
     }
 
-    /// Draws the page anew.
+    /// Draws the page again.
     fn tick(&mut self) -> Result<(), CliError> {
         let Self::Page(place, Some(picture)) = self else {
             return Ok(());

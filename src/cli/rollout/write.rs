@@ -1,6 +1,6 @@
 //! Writes what a verb means.
 //!
-//! Decides how a conflict of field managers ends, and tells apart a conflict of revisions, which is its caller's to decide anew.
+//! Decides how a conflict of field managers ends, and tells apart a conflict of revisions, which is its caller's to decide again.
 //! Writes one object, by server-side apply or, to take a field away, by a merge patch, and before it those that an undo gives their
 //! content back; the gate judges all of it as it judges every other write.
 
@@ -50,7 +50,7 @@ struct Refused(String);
 /// Writes what a verb means to an object that stands on the hub as `object`, if it still does.
 ///
 /// The revision goes with both forms: a list in an annotation that was made from another one would drop what has joined it since, and an
-/// apply would make an add-on anew that is gone.
+/// apply would make an add-on again that is gone.
 pub(in crate::cli) async fn put(
     client: &Client,
     target: &Target,

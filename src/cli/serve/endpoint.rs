@@ -146,7 +146,7 @@ impl EndpointArgs {
         }
     }
 
-    /// Serves the pages that are asked for. Controllers alone have no other door: their health is told where their metrics are.
+    /// Serves the pages that are asked for. Controllers alone have no other webhook: their health is told where their metrics are.
     pub(super) fn pages(
         &self,
         only: Option<Only>,

@@ -92,7 +92,7 @@ impl Part {
             return;
         }
         self.refused = refused;
-        gate.metrics().door().refuses(error.reason());
+        gate.metrics().connections().refuses(error.reason());
         warn!(
             file = place,
             reason = error.reason(),

@@ -1,6 +1,6 @@
 //! The ConfigMap by which the controllers of a hub tell how they behave.
 //!
-//! Decides what stands in it and who says so: the replica that writes, and only where it says something else. Holds no secret;
+//! Decides what is in it and who says so: the replica that writes, and only where it says something else. Holds no secret;
 //! nothing rests on it: a command that cannot read it says so and uses flags.
 
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
 //! The crier: tells in an event that an object has begun, or ceased, to be at fault.
 //!
 //! Decides what a change of standing is: one that outlasts a turn, so that what is applied together is told together, and one
-//! that this audit has seen happen. What stood wrong before it began is told by reports; a new leader tells nothing anew.
+//! that this audit has seen happen. What stood wrong before it began is told by reports; a new leader tells nothing again.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,7 @@ use store::Name;
 #[derive(Debug)]
 pub(super) struct ComplianceEvents {
     recorder: Option<EventRecorder>,
-    /// How objects stood before they were judged anew in this turn.
+    /// How objects stood before they were judged again in this turn.
     fresh: BTreeMap<ObjectKey, Bearing>,
     /// The same, of the turns before.
     ripe: BTreeMap<ObjectKey, Bearing>,
@@ -31,7 +31,7 @@ impl ComplianceEvents {
         }
     }
 
-    /// Notes how an object stood before it was judged anew.
+    /// Notes how an object stood before it was judged again.
     pub(super) fn note(&mut self, key: &ObjectKey, was: Bearing) {
         if self.recorder.is_some() && was != Bearing::Unknown && !self.ripe.contains_key(key) {
             self.fresh.entry(key.clone()).or_insert(was);

@@ -93,7 +93,7 @@ impl Ledger {
     }
 
     /// Makes every reference due: what was known may be out of date, and looks under way are lost.
-    pub(super) fn begin_anew(&mut self) {
+    pub(super) fn begin_again(&mut self) {
         let all = std::mem::take(self).entries.into_keys();
         all.for_each(|config| self.begin(config));
     }
@@ -287,12 +287,12 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_watch_that_begins_anew_looks_at_everything_even_at_what_was_being_looked_at() {
+    async fn a_watch_that_begins_again_looks_at_everything_even_at_what_was_being_looked_at() {
         let now = Instant::now();
         let mut ledger = ledger(&["a", "b"], now);
         ledger.gone(config("a"));
         assert_eq!(ledger.next(now), Some(config("a")));
-        ledger.begin_anew();
+        ledger.begin_again();
         assert_eq!(ledger.next(now), Some(config("a")));
         assert_eq!(ledger.next(now), Some(config("b")));
     }

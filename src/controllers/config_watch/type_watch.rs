@@ -139,7 +139,7 @@ impl TypeWatch {
         let mut reads: JoinSet<Read> = JoinSet::new();
         self.listed = false;
         self.quiet_at = None;
-        self.ledger.begin_anew();
+        self.ledger.begin_again();
         loop {
             self.begin_reads(served, &mut reads).await?;
             self.tell().await?;

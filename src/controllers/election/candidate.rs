@@ -229,7 +229,7 @@ mod tests {
         };
         assert_eq!(consider("1", 0), Move::Follow);
         assert_eq!(consider("1", 14), Move::Follow);
-        // A renewal begins the time anew, however late it came.
+        // A renewal begins the time again, however late it came.
         assert_eq!(consider("2", 16), Move::Follow);
         assert_eq!(consider("2", 30), Move::Follow);
         assert!(matches!(consider("2", 31), Move::Write(_)));

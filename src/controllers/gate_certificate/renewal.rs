@@ -30,7 +30,7 @@ use crate::controllers::tide::Tide;
 use crate::telemetry::Metrics;
 use kubernetes::certificates::{AUTHORITIES, Data, Flaw, Holding, Lives, Step, Trusting, change, next};
 
-/// Nothing is due: something changes before, or it is looked at once more.
+/// Nothing is due: something changes before, or it is looked at again.
 const FAR: Duration = Duration::from_hours(1);
 /// Between looks while the time is not known.
 const DOUBTFUL: Duration = Duration::from_secs(2);

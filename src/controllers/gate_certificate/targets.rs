@@ -69,7 +69,7 @@ pub(super) struct Target {
 /// What was written last.
 struct Written {
     bundle: Vec<u8>,
-    /// Into which object: one that is made anew has never been written, whatever its name.
+    /// Into which object: one that is made again has never been written, whatever its name.
     uid: Option<String>,
     times: u32,
     at: Instant,

@@ -225,7 +225,7 @@ impl GroupWatch {
     }
 
     /// Waits for what the hub shows next; tells whether the policies must be compiled again. `None` when nothing more can come.
-    /// May be dropped and begun anew.
+    /// May be dropped and begun again.
     async fn next(&mut self) -> Option<bool> {
         // The stream's own pauses between lists do not grow: each attempt begins with an event.
         if self.absent.is_some() {
@@ -302,7 +302,7 @@ impl GroupWatch {
                 return true;
             }
             Some(404) => debug!("the hub does not serve policies"),
-            // Asked again for ever, told once: the stream goes on by itself.
+            // Asked again indefinitely, told once: the stream goes on by itself.
             Some(403) if self.is_withheld => {}
             Some(403) => {
                 let policies = self.known.len();

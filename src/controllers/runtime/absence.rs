@@ -3,7 +3,7 @@
 //! Decides when absences must be looked into: after every list, what a list no longer shows and what other objects stand for; and
 //! before instances are taken away, the objects that are the reason. Nothing is planned until they were looked for once. An object
 //! that cannot be read is read again with growing pauses, and only what depends on it is held (`snapshot`). A list that has left
-//! something out is asked for anew, with growing pauses; doubts about a kind that the hub has taken away are given up. Never looks
+//! something out is asked for again, with growing pauses; doubts about a kind that the hub has taken away are given up. Never looks
 //! by itself (`read_again`), and never decides who goes.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -93,14 +93,14 @@ pub(super) struct Absences {
     /// Since when what could not be read is being read again.
     retrying: Option<Instant>,
     relists: BTreeMap<Kind, Arc<Notify>>,
-    /// Kinds whose list has left something out, until they are listed anew; whether that was asked for.
+    /// Kinds whose list has left something out, until they are listed again; whether that was asked for.
     lied: BTreeMap<Kind, bool>,
     /// Kinds that the hub has shown and shows no longer, and since when.
     hidden: BTreeMap<Kind, Instant>,
     pauses: BTreeMap<Kind, Retry>,
     /// When kinds are listed again of which objects were left out for which there is room now.
     fitting: BTreeMap<Kind, Instant>,
-    /// When decisions are listed anew, because placements have more clusters than their decisions name.
+    /// When decisions are listed again, because placements have more clusters than their decisions name.
     undecided: Option<Retry>,
     /// Reasons for removals that were read, and when.
     confirmed: BTreeMap<Owner, BTreeMap<ObjectKey, Instant>>,
@@ -134,7 +134,7 @@ impl Absences {
     /// Takes in that a list has ended whose objects were told before; returns what is believed of it. What it does not show any more stays
     /// until it was looked for.
     pub(super) fn list_ended(&mut self, store: &Store, kind: Kind, keys: BTreeSet<ObjectKey>) -> Vec<Event> {
-        self.shown_anew(kind);
+        self.shown_again(kind);
         let missing = store.missing(kind, &keys);
         self.listed_again(kind, &keys);
         if missing.is_empty() {
@@ -204,7 +204,7 @@ impl Absences {
             .then(|| all.map(|(key, one)| (key.clone(), one.why.clone())).collect())
     }
 
-    fn shown_anew(&mut self, kind: Kind) {
+    fn shown_again(&mut self, kind: Kind) {
         self.due = true;
         self.lied.remove(&kind);
         self.hidden.remove(&kind);
@@ -360,7 +360,7 @@ impl Absences {
     /// looked for next.
     pub(super) fn found(&mut self, found: Found, now: Instant) -> Vec<Event> {
         self.looks_for = false;
-        // A kind whose list was right since then is listed anew without a pause.
+        // A kind whose list was right since then is listed again without a pause.
         let there: BTreeSet<Kind> = found.events.iter().filter_map(shown).collect();
         self.pauses.retain(|kind, _| there.contains(kind));
         self.answered(found, now)
@@ -399,7 +399,7 @@ impl Absences {
         for kind in there {
             warn!(
                 kind = kind.address().kind,
-                "a list has left out objects that are there; listing anew"
+                "a list has left out objects that are there; listing again"
             );
             let retry = Retry::after(self.pauses.get(&kind).copied(), now);
             self.pauses.insert(kind, retry);
@@ -444,7 +444,7 @@ impl Absences {
         if open.is_empty() || !self.confirming.insert(owner.clone()) {
             return reasons.is_some();
         }
-        info!(%owner, reasons = open.len(), "instances would go; reading the reasons once more");
+        info!(%owner, reasons = open.len(), "instances would go; reading the reasons again");
         let (client, owner) = (self.client.clone(), owner.clone());
         let look = self.looks.begin(open);
         self.reads.spawn(async move {
@@ -490,7 +490,7 @@ fn shown(event: &Event) -> Option<Kind> {
 }
 
 /// When many of a kind are absent, a few tell whether its list is wrong as a whole: then the others of the kind need not be read,
-/// for it is listed anew. They tell as well whether the hub refuses to show any.
+/// for it is listed again. They tell as well whether the hub refuses to show any.
 async fn look_into(client: Client, wanted: Vec<ObjectKey>) -> Found {
     let mut kinds: BTreeMap<Kind, Vec<ObjectKey>> = BTreeMap::new();
     for key in wanted {

@@ -183,9 +183,9 @@ async fn a_list_that_has_left_out_many_hides_no_absence_of_another_kind() {
     absences.pursue(&store, now);
     assert!(take_in(&mut absences, &mut store, now).await);
     let left: Vec<&ObjectKey> = away.iter().filter(|key| store.meta(key).is_some()).collect();
-    assert!(left.is_empty(), "known for ever: {left:?}");
+    assert!(left.is_empty(), "known indefinitely: {left:?}");
     assert_eq!(hub.asked(), 20 + away.len(), "of the many some are asked for");
-    assert!(absences.are_open(), "the many are listed anew");
+    assert!(absences.are_open(), "the many are listed again");
     let told = absences.list_ended(&store, Kind::DeploymentConfig, there.iter().cloned().collect());
     assert_eq!(told.len(), 1, "the list is right");
     absences.pursue(&store, now);
@@ -257,7 +257,7 @@ async fn what_a_watch_or_a_list_shows_need_not_be_read_any_more() {
 }
 
 #[tokio::test]
-async fn a_kind_that_is_taken_away_after_its_list_has_lied_is_not_waited_for_for_ever() {
+async fn a_kind_that_is_taken_away_after_its_list_has_lied_is_not_waited_for_indefinitely() {
     let keys = [namespace("one"), namespace("other")];
     let mut store = holding(&keys);
     let (hub, metrics) = (Hub::with(keys.clone()), Metrics::default());
@@ -286,7 +286,7 @@ async fn a_kind_that_is_taken_away_after_its_list_has_lied_is_not_waited_for_for
 }
 
 #[tokio::test]
-async fn what_no_list_shows_of_a_kind_that_is_taken_away_is_not_looked_for_for_ever() {
+async fn what_no_list_shows_of_a_kind_that_is_taken_away_is_not_looked_for_indefinitely() {
     let key = namespace("one");
     let mut store = holding([&key]);
     let hub = Arc::new(Hub {
@@ -346,7 +346,7 @@ pub(super) fn read(event: Event) -> Found {
 }
 
 /// How a look comes to its end.
-type Door = fn(&mut Reconciler, Look, Found);
+type Learn = fn(&mut Reconciler, Look, Found);
 
 /// Uid and revision of an object, as the store knows it.
 fn known(driver: &Reconciler, key: &ObjectKey) -> Option<String> {
@@ -371,7 +371,7 @@ fn rows() -> Vec<Row> {
     vec![
         ("made", None, seen("1", "5"), gone(&key), Some("1/5")),
         (
-            "made anew",
+            "made again",
             seen("1", "5"),
             seen("2", "8"),
             is("1", "6"),
@@ -408,12 +408,12 @@ fn rows() -> Vec<Row> {
 #[tokio::test]
 async fn an_answer_that_a_watch_has_outrun_does_not_count() {
     let key = config("x");
-    let doors: [Door; 2] = [
+    let ways: [Learn; 2] = [
         |driver, look, found| driver.hear(Read::Absent(look, found)),
         |driver, look, found| driver.see(&ObjectKey::addon(&"hello".into()), look, found),
     ];
     for (what, before, meanwhile, answer, expected) in rows() {
-        for door in doors {
+        for learn in ways {
             let mut driver = driver(&Hub::with([]));
             let now = Instant::now();
             if let Some(event) = before.clone() {
@@ -423,7 +423,7 @@ async fn an_answer_that_a_watch_has_outrun_does_not_count() {
             if let Some(event) = meanwhile.clone() {
                 driver.take_one(event, now);
             }
-            door(&mut driver, look, read(answer.clone()));
+            learn(&mut driver, look, read(answer.clone()));
             assert_eq!(known(&driver, &key).as_deref(), expected, "{what}");
         }
     }
@@ -458,7 +458,7 @@ fn removal() -> Plan {
 }
 
 #[tokio::test]
-async fn a_reason_for_a_removal_that_a_watch_contradicts_is_read_once_more() {
+async fn a_reason_for_a_removal_that_a_watch_contradicts_is_read_again() {
     for (is_contradicted, removals) in [(false, 1), (true, 0)] {
         let place = placement("all");
         let owner = ObjectKey::addon(&"hello".into());

@@ -1,6 +1,6 @@
 //! Why a write did not happen.
 //!
-//! Decides which answers of a hub count as a conflict, what is worth a warning, and what time alone will not mend. Never writes.
+//! Decides which answers of a hub count as a conflict, what is worth a warning, and what time alone will not fix. Never writes.
 
 use std::error::Error;
 use std::time::Duration;
@@ -98,7 +98,7 @@ impl ApplyError {
         matches!(self, Self::Sign { .. }) || self.answer().is_some_and(|status| status.code != 404)
     }
 
-    /// Tells of the failure; one that a fresh plan may mend at once is no news.
+    /// Tells of the failure; one that a fresh plan may fix at once is no news.
     pub(super) fn tell(&self, owner: &Owner, pause: Duration) {
         match self {
             Self::Conflict { object } | Self::Hidden { object } if pause < STUBBORN => {

@@ -285,7 +285,7 @@ impl Clock {
             self.metrics.clock_jumped();
         }
         self.metrics.clock(skew.as_secs_f64(), trust == Trust::Known);
-        // Who waits for a change asks once more when it comes: telling what was known already would wake it for ever.
+        // Who waits for a change asks again when it comes: telling what was known already would wake it indefinitely.
         let mut before = trust;
         self.trust.send_if_modified(|told| {
             before = std::mem::replace(told, trust);
@@ -525,7 +525,7 @@ mod tests {
             };
             assert_eq!(clock.trust(Duration::from_hours(1)), Trust::Lost);
             assert_eq!(now(&clock, 3_600), 3_600, "no time has jumped");
-            // The servers are mended.
+            // The servers are fixed.
             assert_eq!(listen(&mut clock, 3_600..3_664, |_| 0), []);
             assert_eq!(
                 (clock.trust(Duration::from_secs(3_664)), now(&clock, 3_664)),
@@ -544,7 +544,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hub_that_tells_no_time_does_not_hold_for_ever() {
+    fn a_hub_that_tells_no_time_does_not_hold_indefinitely() {
         let mut clock = Reckoning::new(reading(0, 0), None);
         assert!(clock.doubt.is_none());
         assert!(clock.tick(reading(700, 10)).is_some());

@@ -69,7 +69,7 @@ pub(in crate::controllers) trait Controller: Send + std::fmt::Debug {
     /// Returns every owner that it plans for.
     fn owners(&self, store: &Store) -> Vec<Owner>;
 
-    /// Returns the objects that must be read once more before anything is taken away for an owner: the reasons for it.
+    /// Returns the objects that must be read again before anything is taken away for an owner: the reasons for it.
     fn reasons(&self, store: &Store, owner: &Owner) -> BTreeSet<ObjectKey> {
         let _ = store;
         BTreeSet::from([owner.clone()])

@@ -83,7 +83,7 @@ impl Definition {
         (self.watch, self.tries, self.is_there, self.pauses) = (None, 0, false, 0);
     }
 
-    /// Returns when there is reason to ask for the kind again, by why it was not shown. May be dropped and begun anew.
+    /// Returns when there is reason to ask for the kind again, by why it was not shown. May be dropped and begun again.
     pub(in crate::controllers) async fn is_worth_a_try(&mut self, absent: Option<Absent>) {
         let Some(name) = self.name.clone().filter(|_| absent == Some(Absent::NotServed)) else {
             return self.pause().await;

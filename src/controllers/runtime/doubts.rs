@@ -59,7 +59,7 @@ impl Reconciler {
         self.queue.touch(owner, now);
     }
 
-    /// What was read in doubt counts in the same way. A reason that a watch contradicts is read once more.
+    /// What was read in doubt counts in the same way. A reason that a watch contradicts is read again.
     pub(super) fn hear(&mut self, read: Read) {
         let now = Instant::now();
         match read {

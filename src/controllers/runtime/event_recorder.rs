@@ -239,7 +239,7 @@ impl EventWriter {
 
     async fn publish(&mut self, telling: &Telling) {
         let mut outcome = tokio::time::timeout(PATIENCE, self.record(telling)).await;
-        // Hubs forget events after a while; what cannot count up is told anew.
+        // Hubs forget events after a while; what cannot count up is told again.
         if matches!(&outcome, Ok(Err(kube::Error::Api(status))) if status.code == 404) {
             outcome = tokio::time::timeout(PATIENCE, self.record(telling)).await;
         }
@@ -379,7 +379,7 @@ mod tests {
         let all = |events: &[Stored]| events.iter().map(told).collect::<Vec<_>>();
         let events = stored(&hub.client(), |events| all(events).contains(&"v9 x2".to_owned())).await;
         assert_eq!(all(&events), ["v7 x1", "v8 x1", "v9 x2"]);
-        // One that the hub has forgotten begins anew.
+        // One that the hub has forgotten begins again.
         let api: Api<Stored> = Api::namespaced(hub.client(), "default");
         for event in &events {
             let name = event.metadata.name.clone().unwrap_or_default();

@@ -51,7 +51,7 @@ impl PrunedFields {
         !status.is_empty()
     }
 
-    /// Takes out of a plan what the hub does not keep, so that it is not planned for ever.
+    /// Takes out of a plan what the hub does not keep, so that it is not planned indefinitely.
     pub(super) fn strip_plan(&self, plan: &mut Plan) {
         if self.lock().is_empty() {
             return;

@@ -78,7 +78,7 @@ impl Raw {
         self.text.into()
     }
 
-    /// Returns the object, made anew: without managed fields; those of an add-on on a cluster are there as far as plans ask about them.
+    /// Returns the object, made again: without managed fields; those of an add-on on a cluster are there as far as plans ask about them.
     pub(in crate::controllers) fn object(&self) -> Value {
         serde_json::from_str(self.text.get()).expect("its text was made from a value")
     }

@@ -1,9 +1,9 @@
-//! One watch per kind: a paginated list, then events, for ever.
+//! One watch per kind: a paginated list, then events, indefinitely.
 //!
 //! Never clears anything before a new list is complete, and never gives up: errors are retried with growing backoff. Never holds
 //! a list: every object is told when its page comes, and of the list only the keys are kept. A kind that a hub may withhold and
 //! that it does not serve has no objects. A kind that must exist is never taken for empty because of an error: the planner waits
-//! for it, and the metrics and the log tell of it. Lists anew when the controllers doubt the last list.
+//! for it, and the metrics and the log tell of it. Lists again when the controllers doubt the last list.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -89,7 +89,7 @@ pub(in crate::controllers) async fn watch_kind(client: Client, kind: Kind, ends:
             Ok(None) => {}
             Err(Over) => return,
         }
-        debug!(kind = kind.address().kind, "listing anew");
+        debug!(kind = kind.address().kind, "listing again");
     }
 }
 
@@ -292,7 +292,7 @@ impl Watch {
     }
 }
 
-/// Why a watch that failed begins anew.
+/// Why a watch that failed begins again.
 fn why(error: &watcher::Error) -> Restart {
     let is_list = matches!(error, watcher::Error::InitialListFailed(_));
     if !is_list && api_code(error) == Some(410) {

@@ -334,7 +334,7 @@ fn is_gone(raw: &Raw) -> bool {
     field("/metadata/deletionTimestamp").is_some() && held.is_none_or(Vec::is_empty)
 }
 
-/// A write that changes nothing would be planned again at once, and for ever.
+/// A write that changes nothing would be planned again at once, and indefinitely.
 fn changed(
     object: ObjectKey,
     before: &Revision,

@@ -64,7 +64,7 @@ impl Reconciler {
             // Everything is seen already, so no event will come to wake the add-on.
             self.queue.touch(owner, now + self.options.coalesce);
         } else {
-            // Nor may one come at all: what was written can be gone before a watch that broke has listed anew.
+            // Nor may one come at all: what was written can be gone before a watch that broke has listed again.
             self.waiting.insert(owner.clone(), now);
             self.written.insert(owner.clone(), now);
             self.queue.touch(owner, now + self.patience);

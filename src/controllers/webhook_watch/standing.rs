@@ -1,6 +1,6 @@
 //! What is wrong with the webhooks at this moment, and what of it is news.
 //!
-//! Decides what is told anew. What is wrong is decided by `doctor`, and nothing is before both kinds were listed. Has no clock
+//! Decides what is told again. What is wrong is decided by `doctor`, and nothing is before both kinds were listed. Has no clock
 //! and no client.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -110,8 +110,8 @@ impl Standing {
         };
         let worse = faults.iter().filter(|fault| !self.told.contains(fault));
         let mut news: Vec<News> = worse.cloned().map(News::Worse).collect();
-        let mended = self.told.iter().filter(|fault| !faults.contains(fault));
-        news.extend(mended.cloned().map(News::Mended));
+        let fixed = self.told.iter().filter(|fault| !faults.contains(fault));
+        news.extend(fixed.cloned().map(News::Mended));
         self.told = faults;
         news
     }
@@ -133,7 +133,7 @@ mod tests {
     fn words(news: &[News]) -> Vec<String> {
         let words = news.iter().map(|one| match one {
             News::Worse(fault) => format!("worse: {}", fault.word()),
-            News::Mended(fault) => format!("mended: {}", fault.word()),
+            News::Mended(fault) => format!("fixed: {}", fault.word()),
         });
         words.collect()
     }
@@ -181,7 +181,7 @@ mod tests {
         standing.see(Sort::Validating, "tidegate-guard", None);
         assert_eq!(
             words(&standing.news()),
-            ["worse: missing", "worse: missing", "mended: edited"]
+            ["worse: missing", "worse: missing", "fixed: edited"]
         );
         assert!(
             standing
@@ -193,7 +193,7 @@ mod tests {
             "tidegate-guard",
             Some(validating["tidegate-guard"].clone()),
         );
-        assert_eq!(words(&standing.news()), ["mended: missing", "mended: missing"]);
+        assert_eq!(words(&standing.news()), ["fixed: missing", "fixed: missing"]);
         let mut tapped = validating["tidegate-guard"].clone();
         let entries = tapped["webhooks"].as_array_mut().expect("webhooks");
         entries.push(json!({"name": "x.attacker.example",
@@ -205,7 +205,7 @@ mod tests {
             "tidegate-guard",
             Some(validating["tidegate-guard"].clone()),
         );
-        assert_eq!(words(&standing.news()), ["mended: added"]);
+        assert_eq!(words(&standing.news()), ["fixed: added"]);
         let foreign = json!({"metadata": {"name": "mesh"}, "webhooks": [{"name": "a.mesh",
             "rules": [{"apiGroups": ["*"], "resources": ["*"], "operations": ["*"]}]}]});
         standing.see(Sort::Mutating, "mesh", Some(foreign));

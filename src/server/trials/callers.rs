@@ -132,16 +132,16 @@ async fn who_does_not_know_the_path_finds_nothing() {
     })
     .await;
     let ask = |path: String| rig.post(Box::leak(path.into_boxed_str()), review(&json!({})));
-    for door in ["/validate", "/mutate"] {
-        assert_eq!(ask(format!("{door}/{old}")).await.0, 200);
-        assert_eq!(ask(format!("{door}/{new}")).await.0, 200);
+    for webhook in ["/validate", "/mutate"] {
+        assert_eq!(ask(format!("{webhook}/{old}")).await.0, 200);
+        assert_eq!(ask(format!("{webhook}/{new}")).await.0, 200);
         for wrong in [
-            door.to_owned(),
-            format!("{door}/"),
-            format!("{door}/{}", "x".repeat(32)),
-            format!("{door}/{old}x"),
-            format!("{door}/{old}/"),
-            format!("{door}?{old}"),
+            webhook.to_owned(),
+            format!("{webhook}/"),
+            format!("{webhook}/{}", "x".repeat(32)),
+            format!("{webhook}/{old}x"),
+            format!("{webhook}/{old}/"),
+            format!("{webhook}?{old}"),
         ] {
             assert_eq!(ask(wrong.clone()).await.0, 404, "{wrong}");
         }

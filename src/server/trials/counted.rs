@@ -47,48 +47,48 @@ fn tells(text: &str, line: &str) {
 async fn every_answer_is_counted_once_and_findings_by_rule() {
     let rig = Rig::start(quick()).await;
     let fine = review(&json!({"installNamespace": "fine"}));
-    for door in ["/mutate", "/validate"] {
-        assert_eq!(rig.post(door, fine.clone()).await.0, 200);
+    for webhook in ["/mutate", "/validate"] {
+        assert_eq!(rig.post(webhook, fine.clone()).await.0, 200);
     }
     rig.post("/validate", "no question").await;
     let text = page(&rig).await;
-    for door in ["mutate", "validate"] {
+    for webhook in ["mutate", "validate"] {
         let line =
-            format!("tidegate_admission_requests_total{{door=\"{door}\",{CREATED},decision=\"allowed\"}} 1");
+            format!("tidegate_admission_requests_total{{webhook=\"{webhook}\",{CREATED},decision=\"allowed\"}} 1");
         tells(&text, &line);
     }
     tells(
         &text,
-        "tidegate_admission_requests_total{door=\"validate\",kind=\"unknown\",operation=\"unknown\",dry_run=\"unknown\",decision=\"turned_away\"} 1",
+        "tidegate_admission_requests_total{webhook=\"validate\",kind=\"unknown\",operation=\"unknown\",dry_run=\"unknown\",decision=\"turned_away\"} 1",
     );
     assert!(!text.contains("action=\"deny\""), "{text}");
     rig.gate.shutdown().await;
 }
 
-/// What the first door denies, an API server never shows to the second one.
+/// What the first webhook denies, an API server never shows to the second one.
 #[tokio::test]
-async fn a_denial_is_counted_once_whichever_door_denies() {
+async fn a_denial_is_counted_once_whichever_webhook_denies() {
     let denied = "tidegate_findings_total{rule=\"install/namespace\",action=\"deny\"} 1";
-    for (door, label) in [("/mutate", "mutate"), ("/validate", "validate")] {
+    for (webhook, label) in [("/mutate", "mutate"), ("/validate", "validate")] {
         let rig = Rig::start(quick()).await;
         let wrong = review(&json!({"installNamespace": "Not_A_Name"}));
-        assert_eq!(rig.post(door, wrong).await.0, 200);
+        assert_eq!(rig.post(webhook, wrong).await.0, 200);
         let text = page(&rig).await;
         let line =
-            format!("tidegate_admission_requests_total{{door=\"{label}\",{CREATED},decision=\"denied\"}} 1");
+            format!("tidegate_admission_requests_total{{webhook=\"{label}\",{CREATED},decision=\"denied\"}} 1");
         tells(&text, &line);
         tells(&text, denied);
         rig.gate.shutdown().await;
     }
 }
 
-/// What is stored passes both doors: its warnings count at the last one.
+/// What is stored passes both webhooks: its warnings count at the last one.
 #[tokio::test]
-async fn a_warning_is_counted_once_for_what_passes_both_doors() {
+async fn a_warning_is_counted_once_for_what_passes_both_webhooks() {
     let rig = Rig::start(quick()).await;
     let warned = review(&json!({"desiredVersion": "v1"}));
-    for door in ["/mutate", "/validate"] {
-        assert_eq!(rig.post(door, warned.clone()).await.0, 200);
+    for webhook in ["/mutate", "/validate"] {
+        assert_eq!(rig.post(webhook, warned.clone()).await.0, 200);
     }
     let text = page(&rig).await;
     let counted: Vec<&str> = text
@@ -108,7 +108,7 @@ async fn a_decision_that_breaks_is_counted_as_a_bug() {
     let rig = Rig::deciding(quick(), broken).await;
     assert_eq!(rig.post("/mutate", review(&json!({}))).await.0, 500);
     let line =
-        format!("tidegate_admission_requests_total{{door=\"mutate\",{CREATED},decision=\"broken\"}} 1");
+        format!("tidegate_admission_requests_total{{webhook=\"mutate\",{CREATED},decision=\"broken\"}} 1");
     tells(&page(&rig).await, &line);
     rig.gate.shutdown().await;
 }

@@ -210,7 +210,7 @@ async fn a_decision_that_does_not_end_is_a_refusal_and_its_thread_is_not_forgott
         "{}",
         rig.metrics.text()
     );
-    let line = "tidegate_admission_requests_total{door=\"validate\",kind=\"ManagedClusterAddOn\",operation=\"create\",\
+    let line = "tidegate_admission_requests_total{webhook=\"validate\",kind=\"ManagedClusterAddOn\",operation=\"create\",\
         dry_run=\"false\",decision=\"unjudged\"} 1";
     assert!(tells(&rig, line), "{}", rig.metrics.text());
     // The only thread for small reviews is held: the next small review is refused, not waved through.

@@ -330,23 +330,23 @@ function hear(name, data) {
 
 function state(now) {
   const words = { live: "live", lost: "no connection; trying again", starting: "starting" };
-  if (now === "unknown") return door(token() ? "The hub does not know this token." : "");
+  if (now === "unknown") return signIn(token() ? "The hub does not know this token." : "");
   el("link").dataset.state = now;
   el("link").textContent = words[now];
   if (now === "live") {
-    el("door").hidden = true;
+    el("sign-in").hidden = true;
     el("room").hidden = false;
     el("leave").hidden = !token();
   } else say(words[now]);
 }
 
-function door(why) {
+function signIn(why) {
   stop();
   keep("");
   el("room").hidden = true;
   el("leave").hidden = true;
-  el("door").hidden = false;
-  el("door-why").textContent = why;
+  el("sign-in").hidden = false;
+  el("sign-in-why").textContent = why;
   el("link").textContent = "not looking";
   for (const id of ["list", "waves", "changes", "events", "cluster-events", "findings", "facts", "notices", "legend", "name", "one-state"]) el(id).replaceChildren();
   for (const id of ["list-note", "findings-note", "message", "why", "said", "one-name"]) el(id).textContent = "";
@@ -369,13 +369,13 @@ function begin() {
   stop = follow(name ? `/api/stream/${name}` : "/api/stream", hear, state);
 }
 
-el("door-form").addEventListener("submit", (event) => {
+el("sign-in-form").addEventListener("submit", (event) => {
   event.preventDefault();
   keep(el("token").value.trim());
   el("token").value = "";
   begin();
 });
-el("leave").addEventListener("click", () => door(""));
+el("leave").addEventListener("click", () => signIn(""));
 el("skip").addEventListener("click", (event) => {
   event.preventDefault();
   el("main").focus();

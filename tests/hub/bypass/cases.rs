@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use admission::{Door, Operation, Request, RequestContext, Rulebook, Verdict, catalogue, decide};
+use admission::{Webhook, Operation, Request, RequestContext, Rulebook, Verdict, catalogue, decide};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
@@ -43,7 +43,7 @@ impl Case {
         let raw = |value: &Value| to_raw_value(value).expect("JSON");
         let (new, was) = (raw(object), old.map(raw));
         let request = Request {
-            door: Door::Validate,
+            webhook: Webhook::Validate,
             operation: if old.is_some() {
                 Operation::Update
             } else {
@@ -164,7 +164,7 @@ pub(crate) fn of_rules() -> (Vec<Candidates>, Vec<Value>, Vec<&'static str>) {
         if !asked.subresource.is_empty() || asked.operation == Operation::Delete || !is_ours {
             continue;
         }
-        let verdict = asked.at(Door::Validate, &example.facts);
+        let verdict = asked.at(Webhook::Validate, &example.facts);
         if verdict.allowed() && asked.old.is_none() {
             allowed.push(asked.object.clone());
         }

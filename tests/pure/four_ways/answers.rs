@@ -1,6 +1,6 @@
 //! The answers of the four ways, in a form that can be compared.
 
-use admission::{Door, FieldsKnownBy, Operation, RequestContext, Rulebook, UnknownFacts, Verdict};
+use admission::{Webhook, FieldsKnownBy, Operation, RequestContext, Rulebook, UnknownFacts, Verdict};
 use audit::{FindingState, KINDS, judge};
 use insight::offline::Identity;
 use jiff::Timestamp;
@@ -84,7 +84,7 @@ pub(crate) fn at_decide(
         ..RequestContext::default()
     };
     let rulebook = Rulebook::default();
-    let verdict: Verdict = example.asked.as_told(&rulebook, (Door::Mutate, alone), facts);
+    let verdict: Verdict = example.asked.as_told(&rulebook, (Webhook::Mutate, alone), facts);
     let patch = serde_json::to_value(verdict.patch()).expect("a patch is JSON");
     Answer {
         allowed: verdict.allowed(),

@@ -166,7 +166,7 @@ fn owners_that_cannot_be_read_again_are_reported() {
         assert_eq!(world.held(), clusters);
         let says = world.says();
         assert!(
-            says.contains("cannot read Placement default/all once more: a fault: Forbidden"),
+            says.contains("cannot read Placement default/all again: a fault: Forbidden"),
             "{says}"
         );
         assert!(

@@ -94,7 +94,7 @@ class Looker:
         return json.loads(done.stdout)
 
     def enter(self, token):
-        self.browser.until("a token is asked for", lambda: self.browser.run("return !document.getElementById('door').hidden"))
+        self.browser.until("a token is asked for", lambda: self.browser.run("return !document.getElementById('sign-in').hidden"))
         self.browser.type("#token", token + ENTER)
 
     def shown(self):
@@ -122,7 +122,7 @@ class Looker:
         self.kubectl("create", "clusterrolebinding", "look", "--clusterrole=look", "--serviceaccount=default:reader")
         self.browser.open(self.origin)
         self.enter("invalid-token")
-        self.browser.until("the token is refused", lambda: "does not know" in self.browser.text("#door-why"))
+        self.browser.until("the token is refused", lambda: "does not know" in self.browser.text("#sign-in-why"))
         assert "helloworld" not in self.browser.text("body")
         self.enter(self.kubectl("create", "token", "unprivileged"))
         self.browser.until("it is said what is left out", lambda: "left out" in self.browser.text("#list-note"))

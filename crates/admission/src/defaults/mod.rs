@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 use json_patch::{AddOperation, Patch, PatchOperation, ReplaceOperation, jsonptr::PointerBuf};
 
-use super::request::{Door, Request};
+use super::request::{Webhook, Request};
 use super::subject::{ClusterAddon, Kind as _};
 use model::{DEFAULT_INSTALL_NAMESPACE, InstallNamespace};
 use provenance::{Provenance, of_created, of_updated};
@@ -38,8 +38,8 @@ pub(super) fn fill(
     facts: &Facts,
 ) -> Filled {
     let mut asked = BTreeSet::new();
-    let addition = match (request.door, request.resource) {
-        (Door::Mutate, ClusterAddon::RESOURCE) => {
+    let addition = match (request.webhook, request.resource) {
+        (Webhook::Mutate, ClusterAddon::RESOURCE) => {
             let template = || {
                 let key = ObjectKey::new(Kind::Instance, request.namespace, name);
                 if let Some(said) = facts.given.get(&key) {
@@ -50,7 +50,7 @@ pub(super) fn fill(
             };
             addition(object, old, template)
         }
-        (Door::Mutate | Door::Validate, _) => None,
+        (Webhook::Mutate | Webhook::Validate, _) => None,
     };
     Filled {
         patch: Patch(addition.into_iter().collect()),

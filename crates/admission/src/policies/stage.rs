@@ -14,7 +14,7 @@ use super::question::{target, value};
 use crate::enforcement::Scope;
 use crate::policy::{Finding, Judgement, Mutated, Outcome, PolicySet, Question};
 use crate::ratchet::{self, Values};
-use crate::request::{Door, Request, UnknownFacts};
+use crate::request::{Webhook, Request, UnknownFacts};
 use crate::rulebook::Rulebook;
 use kubernetes::field::{Findings, Path, Violation};
 use store::{Confirmed, Facts, Kind, ObjectKey};
@@ -60,7 +60,7 @@ pub(crate) fn mutate(
     patch: &Patch,
 ) -> Added {
     let policies = &asked.rulebook.policies;
-    if policies.is_empty() || asked.request.door != Door::Mutate {
+    if policies.is_empty() || asked.request.webhook != Webhook::Mutate {
         return Added::default();
     }
     let mut object = object.clone();
@@ -87,9 +87,9 @@ pub(crate) fn examine(
     if policies.is_empty() {
         return PolicyFindings::default();
     }
-    if let Some(named) = with_a_name(object).filter(|_| asked.request.door == Door::Mutate) {
+    if let Some(named) = with_a_name(object).filter(|_| asked.request.webhook == Webhook::Mutate) {
         return match asked.request.circumstances.unknown {
-            // The API server generates the name between the two doors: the second one decides.
+            // The API server generates the name between the two webhooks: the second one decides.
             UnknownFacts::Fail => PolicyFindings::default(),
             UnknownFacts::SetAside => {
                 let name = named.pointer("/metadata/name").and_then(Value::as_str);

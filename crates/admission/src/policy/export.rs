@@ -148,7 +148,7 @@ fn validating(policy: &Policy) -> Value {
             }
         };
         put("expression", validation.expression.clone());
-        // Kubernetes has no field for the cure: it stands in the message.
+        // Kubernetes has no field for the cure: it is in the message.
         let message = match (validation.message.trim(), validation.suggestion.trim()) {
             (message, "") => message.to_owned(),
             ("", _) => String::new(),

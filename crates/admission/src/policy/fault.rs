@@ -82,7 +82,7 @@ impl PolicyFault {
     }
 }
 
-/// Reads `1:8: words`, and leaves out the lines below, which show the text once more.
+/// Reads `1:8: words`, and leaves out the lines below, which show the text again.
 fn placed(path: &Path, part: &str, source: &str) -> Option<PolicyFault> {
     let first = part.lines().next()?;
     let mut pieces = first.splitn(3, ':');

@@ -107,7 +107,7 @@ pub(super) fn conditions_hold(policy: &Policy, act: &Act<'_, '_>) -> Result<bool
             other @ (Trouble::GaveUp(_) | Trouble::Unknown(_) | Trouble::NoNamespace(_)) => other,
         })
     }));
-    // The first is told; the others are met once it is mended.
+    // The first is told; the others are met once it is fixed.
     held.or_else(|troubles| troubles.into_iter().next().map_or(Ok(true), Err))
 }
 
@@ -135,7 +135,7 @@ pub(super) fn troubled(
         judgement,
         actions: match (policy.on_failure, trouble) {
             (FailurePolicy::Fail, _) => actions,
-            // It passes, as the author wants it; but what was too much to look at is the user's to mend.
+            // It passes, as the author wants it; but what was too much to look at is the user's to fix.
             (FailurePolicy::Ignore, Trouble::GaveUp(_)) => Actions::TOLD,
             // It passes, as the author wants it; that it did is recorded.
             (FailurePolicy::Ignore, Trouble::Failed(_) | Trouble::Unknown(_) | Trouble::NoNamespace(_)) => {

@@ -126,7 +126,7 @@ fn paired(value: &Value) -> (Value, BTreeMap<String, usize>) {
     (Value::Object(object), places)
 }
 
-/// Returns where a member of the object stands in the list.
+/// Returns where a member of the object is in the list.
 fn restored(path: &Path, places: &BTreeMap<String, usize>) -> Path {
     use kubernetes::field::Segment;
     let index = match path.segments().first() {

@@ -22,7 +22,7 @@ rules! { pub(crate) ON_ADDONS of Addon {
     refuses NAME, CreateAndUpdate, name =>
         "A dependency is the name of an add-on.\n\n\
          `tidegate.io/depends-on` lists names, separated by commas. What cannot be the name of an add-on would have every cluster \
-         wait for ever. Refused.";
+         wait indefinitely. Refused.";
     warns UNKNOWN, CreateAndUpdate, unknown =>
         "A dependency exists.\n\n\
          An add-on whose dependency is not there is installed nowhere, and says `DependencyNotFound`. It may come later, so it warns, \
@@ -63,7 +63,7 @@ fn cycle(subject: &Subject<'_, Addon>, findings: &mut Findings) {
     let Some(circle) = dependency_circle(subject.name, listed(subject), of) else {
         return;
     };
-    // The first step stands in this object.
+    // The first step is in this object.
     let next = circle.get(1).map_or("", |name| &**name);
     let detail = if circle.len() == 2 {
         "an add-on cannot wait for itself".to_owned()

@@ -14,7 +14,7 @@ rules! { pub(crate) ON_ADDONS of Addon {
     warns LISTED_TEMPLATE, CreateAndUpdate, listed_template, reading &[("annotations", LIFECYCLE)] =>
         "An add-on that is Tidegate's alone does not list `addontemplates`.\n\n\
          OCM's add-on manager runs a manager of its own for every add-on whose `spec.supportedConfigs` (`defaultConfigs` in v1beta1) lists \
-         `addontemplates`, whatever the annotation `addon.open-cluster-management.io/lifecycle` says: beside it both write for ever. \
+         `addontemplates`, whatever the annotation `addon.open-cluster-management.io/lifecycle` says: beside it both write indefinitely. \
          Take the type out and name the template in placements or ManagedClusterAddOns, which is enough for Tidegate; then restart OCM's \
          add-on manager, whose part for this add-on does not end by itself. Where that manager is off, nothing is wrong \
          (`docs/ocm/beside.md`). Warns.";

@@ -1,6 +1,6 @@
 //! Which rules are for which kind, family by family.
 //!
-//! Decides nothing. A rule that stands in no table is never asked.
+//! Decides nothing. A rule that is in no table is never asked.
 
 use super::{
     addon_policy, approval, blast_radius, config, config_objects, config_protected, config_types, deletion,

@@ -57,7 +57,7 @@ told! {
         `maxFailures` is a number from 0, or a percentage such as `10%`. Refused.";
     rule::UPGRADE_WINDOW: "The window of an upgrade opens and shuts.\n\n\
         `cron` has five fields and names a day that some month has, `duration` is longer than nothing, `timeZone` is a name of the time \
-        zone database such as `Europe/Paris`. A window that never opens holds an upgrade for ever. Refused.";
+        zone database such as `Europe/Paris`. A window that never opens holds an upgrade indefinitely. Refused.";
     rule::UPGRADE_ACTION: "An action of an upgrade can be a work.\n\n\
         Each manifest has an apiVersion, a kind and a name, there is at least one, and all together fit into a ManifestWork, which hubs \
         refuse beyond 500 KiB. Refused.";

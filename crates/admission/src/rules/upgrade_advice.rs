@@ -29,7 +29,7 @@ rules! { pub(crate) ON_UPGRADES of Upgrade {
     warns ANOTHER_RUN, Update, another_run =>
         "What clusters are asked for stays while they are on their way.\n\n\
          Another version, other operators or another action begin another run of the upgrade, in which every cluster is looked at \
-         anew. It begins when those who are on their way have ended; until then nobody starts. Warns with their number.";
+         again. It begins when those who are on their way have ended; until then nobody starts. Warns with their number.";
     warns CHANNEL_AHEAD, CreateAndUpdate, channel_ahead =>
         "The channel is that of the version.\n\n\
          A channel carries the releases of the minor version before it as well, so that a channel ahead of the version works. It \
@@ -45,7 +45,7 @@ rules! { pub(crate) ON_UPGRADES of Upgrade {
          failure would be met by all. Warns, where every placement of the upgrade is decided.";
     warns AT_ODDS, CreateAndUpdate, at_odds =>
         "Operators are included or excluded, not both.\n\n\
-         What stands in `include` and in `exclude` is excluded. Where `approveAllUpgrades` is true `include` has no effect. Warns.";
+         What is in `include` and in `exclude` is excluded. Where `approveAllUpgrades` is true `include` has no effect. Warns.";
     warns UNDER_WAY, Delete, under_way =>
         "An upgrade is deleted when none of its clusters is being upgraded.\n\n\
          Its works go with it, and nobody looks at its clusters any more. What a cluster has begun it goes on with: OpenShift has no \
@@ -111,7 +111,7 @@ fn at_odds(subject: &Subject<'_, Upgrade>, findings: &mut Findings) {
         let detail = if body.approves_all {
             "has no effect: approveAllUpgrades approves all that is not excluded"
         } else if excluded.contains(&(one.namespace.as_str(), one.name.as_str())) {
-            "stands in exclude as well, and is excluded"
+            "is in exclude as well, and is excluded"
         } else {
             continue;
         };

@@ -98,7 +98,7 @@ fn own_unsupported(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings)
     if let Some(fault) = versions.unsupported(body.desired_version) {
         tell(fault.at(spec_path(), UNSUPPORTED), body, findings);
     }
-    for stands in version_reference::of_cluster_addon(subject) {
+    for is in version_reference::of_cluster_addon(subject) {
         let Some(fault) = versions.misses(&stands) else {
             continue;
         };
@@ -122,7 +122,7 @@ fn unsupported_in_templates(subject: &Subject<'_, Addon>, findings: &mut Finding
             }
         }
     }
-    for stands in version_reference::of_addon(subject) {
+    for is in version_reference::of_addon(subject) {
         if let Some(fault) = versions.misses(&stands) {
             findings.deny(fault.at(stands.path.clone(), UNSUPPORTED));
         }

@@ -40,7 +40,7 @@ fn no_effect(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
         let path = Path::root().key("spec").key("desiredVersion");
         findings.warn(template.wins_over(version).at(path, NO_EFFECT));
     }
-    for stands in version_reference::of_cluster_addon(subject) {
+    for is in version_reference::of_cluster_addon(subject) {
         if !template.is_of(&stands.version) {
             findings.warn(template.wins_over(&stands.name).at(stands.path, NO_EFFECT));
         }

@@ -478,15 +478,15 @@ mod tests {
             )
         });
         assert_eq!(moved(&facts, &was, &is), 0);
-        assert_eq!(moved(&facts, &is, &was), 10, "and what mends it moves them");
+        assert_eq!(moved(&facts, &is, &was), 10, "and what fixes it moves them");
     }
 
     #[test]
     fn a_type_that_becomes_supported_reaches_who_names_it() {
         let facts = hub(&Value::Null);
         let spec = placed(&Value::Null, &[("things", "any")]);
-        let mut mended = spec.clone();
-        mended["supportedConfigs"] = json!([{"group": GROUP, "resource": "addontemplates"}, {"group": "example.com", "resource": "things"}]);
-        assert_eq!(moved(&facts, &says(spec, None), &says(mended, None)), 10);
+        let mut fixed = spec.clone();
+        fixed["supportedConfigs"] = json!([{"group": GROUP, "resource": "addontemplates"}, {"group": "example.com", "resource": "things"}]);
+        assert_eq!(moved(&facts, &says(spec, None), &says(fixed, None)), 10);
     }
 }

@@ -1,6 +1,6 @@
 //! Placement: a selection of clusters.
 //!
-//! Holds its wire shape only; the selection itself stands in PlacementDecisions.
+//! Holds its wire shape only; the selection itself is in PlacementDecisions.
 
 use crate::lenient::{absent_is_default, no_default, null_is_default};
 use crate::schemas::{self, QUALIFIED_NAME};

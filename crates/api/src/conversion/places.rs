@@ -1,4 +1,4 @@
-//! Where a field of `v1alpha1` stands in `v1beta1`, for authors of that.
+//! Where a field of `v1alpha1` is in `v1beta1`, for authors of that.
 //!
 //! Decides paths and words. Never moves a value (`addon`, `cluster_addon`).
 
@@ -25,7 +25,7 @@ pub const OLD_NAMES: [(&str, [&str; 2], &str); 3] = [
     ),
 ];
 
-/// Returns where a field of an object of a resource stands in `v1beta1`.
+/// Returns where a field of an object of a resource is in `v1beta1`.
 #[must_use]
 pub fn place_in_v1beta1(resource: &str, path: &Path) -> Path {
     let names: Vec<&str> = path.segments().iter().map(name).collect();

@@ -78,7 +78,7 @@ impl fmt::Display for Unfit {
 pub(super) struct Live<'a> {
     pub(super) whole: &'a Value,
     pub(super) resource_version: &'a str,
-    /// Where `v1alpha1` stands in the list of versions.
+    /// Where `v1alpha1` is in the list of versions.
     pub(super) index: usize,
     pub(super) version: &'a Value,
 }

@@ -255,7 +255,7 @@ fn without(version: &Value, record: &Record) -> Value {
     base
 }
 
-/// Returns what of a record still stands in the definition.
+/// Returns what of a record still is in the definition.
 fn surviving(mut record: Record, version: &Value) -> Record {
     let gone = |(key, fate): (&str, Fate)| (fate == Fate::Gone).then(|| key.to_owned());
     let fields: Vec<String> = record.fates_of_fields(version).filter_map(gone).collect();

@@ -2,7 +2,7 @@
 //!
 //! Decides the question and what answers count. The question is an add-on in `v1beta1` that is created with `dryRun=All`: the API
 //! server converts it to what it stores and back before it answers. It keeps a field that only `v1alpha1` has in the annotation
-//! that Tidegate's conversion reads and writes. A converter that carries it there and back writes the annotation anew, in its own
+//! that Tidegate's conversion reads and writes. A converter that carries it there and back writes the annotation again, in its own
 //! form; one that does not know it returns the text as it was. Never asks by itself.
 
 use serde_json::{Value, json};

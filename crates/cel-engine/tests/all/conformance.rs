@@ -1,6 +1,6 @@
 //! Expressions of the CEL specification and of the Kubernetes documentation, and what they evaluate to.
 //!
-//! Every case passes or stands in `data/differences.tsv` with a reason. A case in that list that passes fails the
+//! Every case passes or is in `data/differences.tsv` with a reason. A case in that list that passes fails the
 //! test, so the list cannot rot. `docs/cel.md` publishes the numbers.
 
 #![expect(

@@ -1,6 +1,6 @@
 //! The pictures of all rollouts of a hub that is followed.
 //!
-//! Decides which are made anew: those that something has happened to, and those that time alone has changed.
+//! Decides which are made again: those that something has happened to, and those that time alone has changed.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -144,7 +144,7 @@ pub fn steer(ask: Steer<'_>, now: Timestamp) -> Result<Writing, Refusal> {
     Ok(found.addressed(ask))
 }
 
-const NO_RETRY: &str = "the agents of an add-on try again by themselves, and a failure ends as soon as they succeed; mend the cause, which \
+const NO_RETRY: &str = "the agents of an add-on try again by themselves, and a failure ends as soon as they succeed; fix the cause, which \
                         `tidegate why` tells";
 const NO_WAY_BACK: &str = "a cluster of OpenShift cannot go back to the version that it had";
 
@@ -214,7 +214,7 @@ pub(super) fn is_placement(object: &Value, place: &str) -> bool {
     place == "*" || placements(object).any(|one| one == place)
 }
 
-/// Returns the placement as it stands in the add-on.
+/// Returns the placement as it is in the add-on.
 pub(super) fn placement(ask: Steer<'_>, asked: &str) -> Result<String, String> {
     let known: Vec<String> = placements(ask.object).collect();
     if known.iter().any(|one| one == asked) {
@@ -331,9 +331,9 @@ fn retry_undone(ask: Steer<'_>) -> Result<Writing, String> {
     let own: Vec<String> = places.iter().map(|place| format!("{place}={at}")).collect();
     let all: Vec<&str> = others.chain(own.iter().map(String::as_str)).collect();
     let note = match ask.picture.counts.moving {
-        0 => "what was undone travels once more, and is undone again if too many fail".to_owned(),
+        0 => "what was undone travels again, and is undone again if too many fail".to_owned(),
         moving => format!(
-            "what was undone travels once more; {} on the way back, and whoever has yet to go back counts as failed",
+            "what was undone travels again; {} on the way back, and whoever has yet to go back counts as failed",
             counted(moving, "cluster")
         ),
     };

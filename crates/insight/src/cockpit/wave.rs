@@ -53,7 +53,7 @@ pub struct Wave {
     pub failures: usize,
     /// How long a cluster must stay successful, in seconds.
     pub soak_seconds: u64,
-    /// How long a cluster may take, in seconds; absent where it may take for ever.
+    /// How long a cluster may take, in seconds; absent where it may take indefinitely.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deadline_seconds: Option<u64>,
     /// How it stands with its approval; absent where none is asked for.

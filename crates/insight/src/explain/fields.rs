@@ -106,7 +106,7 @@ impl Definition {
     }
 }
 
-/// Takes a path apart; what stands in brackets is a position or a key of a map.
+/// Takes a path apart; what is in brackets is a position or a key of a map.
 fn parts(word: &str) -> Vec<String> {
     let mut parts = Vec::new();
     let mut rest = word;

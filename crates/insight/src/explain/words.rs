@@ -38,7 +38,7 @@ terms! {
         "tidegate.io/removals-allowed-until": "On a ClusterManagementAddOn: until this time (RFC 3339, at most a day ahead) removals have no budget.";
         "tidegate.io/opt-out": "On a ManagedCluster: the add-ons, separated by commas, that no install strategy may give it; `*` means all.";
         "tidegate.io/skip-hooks": "On a ManagedClusterAddOn: `true` lets it go without its pre-delete hooks.";
-        "tidegate.io/hook-timeout": "On a ManagedClusterAddOn: how long its pre-delete hooks may take, such as `10m`; `0` means for ever.";
+        "tidegate.io/hook-timeout": "On a ManagedClusterAddOn: how long its pre-delete hooks may take, such as `10m`; `0` means indefinitely.";
         "tidegate.io/hook-timeout-policy": "On a ManagedClusterAddOn: `release` or `block`, for the time after the hook time-out.";
         "tidegate.io/hook-failed": "On a ManagedClusterAddOn that is being deleted, written by the controllers: how often its hooks have failed, and when last.";
         "tidegate.io/hook-of": "On a ManifestWork of hooks, written by the controllers: the uid of the ManagedClusterAddOn that they run for.";

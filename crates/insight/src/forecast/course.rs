@@ -155,7 +155,7 @@ pub(super) fn course(world: &mut World<'_>, addon: &str, start: Timestamp) -> Fo
     }
 }
 
-/// Adds a wave, without the clusters for which something happens once more at the same time: that is still their move.
+/// Adds a wave, without the clusters for which something happens again at the same time: that is still their move.
 fn note(waves: &mut Vec<Wave>, mut wave: Wave) {
     let mut known = BTreeSet::new();
     for earlier in waves.iter().filter(|earlier| earlier.after == wave.after) {

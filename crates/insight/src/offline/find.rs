@@ -43,7 +43,7 @@ impl Finder {
         self.known.is_empty()
     }
 
-    /// Returns what stands in a text: where, and which.
+    /// Returns what is in a text: where, and which.
     pub(super) fn find<'a>(&'a self, text: &str) -> Vec<(usize, &'a (String, String))> {
         let mut found = Vec::new();
         let mut next = 0;
@@ -66,7 +66,7 @@ impl Finder {
         found
     }
 
-    /// Returns a text with everything replaced; nothing when nothing stands in it.
+    /// Returns a text with everything replaced; nothing when nothing is in it.
     pub(super) fn replaced(&self, text: &str) -> Option<String> {
         let found = self.find(text);
         if found.is_empty() {

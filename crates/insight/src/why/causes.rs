@@ -169,12 +169,12 @@ causes! {
         "The rollout has stopped: more clusters failed than it tolerates.",
         "Nothing new starts while more clusters have failed, or have taken longer than progressDeadline, than maxFailures tolerates. \
          It goes on as soon as enough of them have recovered, or have got another configuration.",
-        "mend the clusters that failed, return to what they had, or raise maxFailures";
+        "fix the clusters that failed, return to what they had, or raise maxFailures";
     MANDATORY = "why/mandatory-group-failed",
         "The rollout has stopped: a cluster of a mandatory decision group has failed.",
         "Mandatory groups go first, one after the other, and tolerate no failure: maxFailures is for the other groups. Nothing new starts \
          until the cluster has recovered, or has got another configuration, or the group is no longer mandatory.",
-        "mend the clusters of that group, return to what they had, or take the group out of mandatoryDecisionGroups of the rollout strategy";
+        "fix the clusters of that group, return to what they had, or take the group out of mandatoryDecisionGroups of the rollout strategy";
     UNDONE = "why/rolled-back",
         "The rollout was undone: the cluster runs with what was last known to be good.",
         "Too many clusters failed with what the specs want, and the annotation tidegate.io/on-failure asks for an undo. What failed is not given \
@@ -237,7 +237,7 @@ causes! {
     RENDERING = "why/rendering-failed",
         "The works of the add-on cannot be made.",
         "The AddOnTemplate, or what it is filled in with, is wrong: a variable that has no value, a manifest that is no object, too large, or \
-         twice the same. This is mended on the hub; the agent has nothing to do with it.",
+         twice the same. This is fixed on the hub; the agent has nothing to do with it.",
         "correct the AddOnTemplate, or the configuration that it is filled in with";
     NOT_DEPLOYED = "why/not-deployed",
         "Nobody has deployed the add-on on the cluster.",
@@ -248,7 +248,7 @@ causes! {
         "The hub refuses to create the ManagedClusterAddOn.",
         "The message is the hub's own: a namespace that is not there or goes, a quota, a webhook, a right that the controllers lack. It is \
          tried again and again.",
-        "mend what the hub complains about";
+        "fix what the hub complains about";
     WORK_MISSING = "why/work-missing",
         "The cluster has no ManifestWork of the add-on.",
         "Nothing has been rendered for it yet: the controllers are behind or not running, or the add-on deploys its works \

@@ -177,7 +177,7 @@ impl Context<'_> {
         Some(found.within(end, self.now))
     }
 
-    /// A template that cannot be rendered is mended on the hub.
+    /// A template that cannot be rendered is fixed on the hub.
     fn rendering(instance: &Instance, message: &str, links: &mut [Link]) -> Cause {
         let mut references = instance.references.iter();
         let template = references.find(|one| &*one.config.of.resource == "addontemplates");

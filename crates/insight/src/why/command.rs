@@ -14,7 +14,7 @@ pub(super) fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
-/// Returns a word of JSON within a text that stands in single quotes.
+/// Returns a word of JSON within a text that is in single quotes.
 pub(super) fn json_word(word: &str) -> String {
     serde_json::Value::from(word).to_string().replace('\'', r"'\''")
 }

@@ -58,7 +58,7 @@ fn is_left(view: &View<'_>) -> bool {
 }
 
 /// The clusters from which the plan would take the add-on now. What the controllers have taken away in the last minute, and what they
-/// cannot read, stands in no object, so that they may hold what this plan does not: the add-on's conditions tell it.
+/// cannot read, is in no object, so that they may hold what this plan does not: the add-on's conditions tell it.
 fn going(plan: &Plan) -> BTreeSet<String> {
     let deleted = plan.actions.iter().filter_map(|action| match action {
         Action::Delete { object, .. } if object.kind == Kind::Instance => Some(object.namespace.to_string()),

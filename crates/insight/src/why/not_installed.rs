@@ -184,7 +184,7 @@ impl Context<'_> {
     /// Returns what the add-on calls stalled, by itself: what other clusters have failed at, the first link says.
     pub(super) fn stalled(&self) -> Option<Cause> {
         let is_held = || !self.going.is_empty() || self.waits.iter().any(|wait| wait.on.is_held_removal());
-        // What only the controllers know stands in no other object.
+        // What only the controllers know is in no other object.
         let is_theirs = |reason: &str| match Reason::of(reason) {
             Some(Reason::ClockUnknown | Reason::ReadFailed) => true,
             Some(Reason::RemovalHeld | Reason::ClustersAbsent | Reason::RemovalUnconfirmed) => is_held(),

@@ -113,7 +113,7 @@ fn ending(until: Option<Timestamp>, now: Timestamp) -> String {
 
 fn put_others(out: &mut String, group: &Group, is_ready: bool) {
     match group.clusters.len() {
-        // Nothing else is to be mended.
+        // Nothing else is to be fixed.
         0 if is_ready => {
             line(
                 out,

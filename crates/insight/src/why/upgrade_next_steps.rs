@@ -50,7 +50,7 @@ pub(super) fn of_hold(hold: Hold) -> NextStep {
         ),
         Hold::CanaryFailed | Hold::Failures => (
             Needed,
-            "mend what failed, then have it tried again; nobody else starts before",
+            "fix what failed, then have it tried again; nobody else starts before",
             RETRY,
         ),
         Hold::Undecided => (

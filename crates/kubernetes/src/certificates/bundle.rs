@@ -68,7 +68,7 @@ pub fn bundle_patch(object: &Value, bundle: &[u8]) -> Value {
     let mut patch = json!({
         "apiVersion": at("/apiVersion"),
         "kind": at("/kind"),
-        // An object that went meanwhile must not be made anew of nothing else.
+        // An object that went meanwhile must not be made again of nothing else.
         "metadata": {"name": at("/metadata/name"), "uid": at("/metadata/uid")},
     });
     let Some(fields) = patch.as_object_mut() else {

@@ -1,6 +1,6 @@
 //! What a Secret holds that the gate's certificate is renewed in.
 //!
-//! Decides which pairs callers could trust, and why not the others. Whatever stands in a Secret is read without fail: it may be
+//! Decides which pairs callers could trust, and why not the others. Whatever is in a Secret is read without fail: it may be
 //! half written, or another program's. Never prints a key.
 
 use std::collections::BTreeMap;
@@ -107,7 +107,7 @@ pub struct Holding {
     pub next: Result<Pair, Flaw>,
     /// Whom callers are to trust, in the order of the Secret.
     pub authorities: Vec<Authority>,
-    /// Whether something stands in the list of authorities that is none.
+    /// Whether something is in the list of authorities that is none.
     pub has_rubbish: bool,
 }
 

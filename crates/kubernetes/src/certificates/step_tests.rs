@@ -214,7 +214,7 @@ fn what_is_half_written_or_garbage_or_somebody_elses_is_told_and_replaced() {
 }
 
 #[test]
-fn a_pair_that_waits_and_cannot_be_used_is_made_anew_when_it_is_needed_and_dropped_when_not() {
+fn a_pair_that_waits_and_cannot_be_used_is_made_again_when_it_is_needed_and_dropped_when_not() {
     let mut data = resting(start());
     data.insert(NEXT_CERTIFICATE.to_owned(), b"half".to_vec());
     assert_eq!(advance(&mut data, LONG, after(1)), Step::Tidy);

@@ -20,7 +20,7 @@ pub enum Segment {
     Entry(String),
 }
 
-/// Where a field stands in an object, such as `spec.configs[0].resource`.
+/// Where a field is in an object, such as `spec.configs[0].resource`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Path(Vec<Segment>);
 

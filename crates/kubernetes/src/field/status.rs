@@ -2,7 +2,7 @@
 //!
 //! Decides the exact form of a denial: with `reason: Invalid`, code 422 and `details.{kind,name,causes}` kubectl prints its own
 //! bullet list, one bullet per cause. But `kubectl apply --force`, Argo CD's `Force` and Flux's `force` take every 422 for an
-//! immutable field, delete the object and create it anew: whatever is stored already is refused with 403, in a message that
+//! immutable field, delete the object and create it again: whatever is stored already is refused with 403, in a message that
 //! brings its own bullets. Never decides whether to refuse.
 
 use serde::Serialize;

@@ -191,7 +191,7 @@ impl Violation {
         format!("{}: {text}", self.path)
     }
 
-    /// Returns everything after `path: `, as it stands in a cause of a `Status`.
+    /// Returns everything after `path: `, as it is in a cause of a `Status`.
     pub fn body(&self) -> String {
         self.whole(&self.refusal())
     }

@@ -172,7 +172,7 @@ mod tests {
             .map(|values| values.into_iter().cloned().collect())
     }
 
-    /// Each way to a value would find it once more: a path of four hundred dots took minutes.
+    /// Each way to a value would find it again: a path of four hundred dots took minutes.
     #[test]
     fn descents_do_not_multiply() {
         assert_eq!(

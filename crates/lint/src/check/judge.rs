@@ -10,7 +10,7 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use super::kinds::{FileKind, KnownKind, standing};
 use admission::{
-    Door, Facts, FieldsKnownBy, HubDefinitions, Operation, Request, RequestContext, Rulebook, UnknownFacts,
+    Webhook, Facts, FieldsKnownBy, HubDefinitions, Operation, Request, RequestContext, Rulebook, UnknownFacts,
     Verdict, decide,
 };
 use insight::offline::Knowledge;
@@ -98,7 +98,7 @@ impl Question<'_> {
         let (object, old) = (self.object.and_then(raw), self.old.and_then(raw));
         let (group, version, kind) = self.kind.names();
         let request = Request {
-            door: Door::Mutate,
+            webhook: Webhook::Mutate,
             operation: match (self.object, self.old) {
                 (Some(_), Some(_)) => Operation::Update,
                 (Some(_), None) => Operation::Create,

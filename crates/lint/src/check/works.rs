@@ -132,7 +132,7 @@ fn addon(set: &Value, placements: &Value) -> Value {
     })
 }
 
-/// What of a judgement holds for works, where it stands in them.
+/// What of a judgement holds for works, where it is in them.
 fn told(
     judgement: &Judgement,
     inside: &[&str],
@@ -162,7 +162,7 @@ fn told(
         .collect()
 }
 
-/// Returns where a path of the disguise stands in the works.
+/// Returns where a path of the disguise is in the works.
 fn outside_of(path: &Path, inside: &[&str], outside: &[&str]) -> Option<Path> {
     let segments = path.segments();
     let is_inside = segments.len() >= inside.len()

@@ -76,7 +76,7 @@ pub struct Finding {
     pub severity: Severity,
     /// The rule that found it.
     pub rule: String,
-    /// Where it stands in the file.
+    /// Where it is in the file.
     pub spot: Spot,
     /// The object that it is about.
     pub subject: ObjectReference,

@@ -38,7 +38,7 @@ pub enum Content {
     Scalar(Value),
     /// A list.
     List(Vec<Node>),
-    /// A mapping, in the order of the text; no key stands in it twice.
+    /// A mapping, in the order of the text; no key is in it twice.
     Map(Vec<Entry>),
 }
 
@@ -112,7 +112,7 @@ impl Node {
     }
 }
 
-/// One object as it stands in a text.
+/// One object as it is in a text.
 #[derive(Clone, Debug)]
 pub struct Object<'a> {
     /// Where it stands.

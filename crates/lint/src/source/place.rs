@@ -1,4 +1,4 @@
-//! Where a field stands in a document.
+//! Where a field is in a document.
 //!
 //! Decides what a reader is shown for a path: the value; the key of a value that begins below it; and, for a field that is
 //! not there, the key under which it is missing.

@@ -1,4 +1,4 @@
-//! Where a letter of a text value stands in the file.
+//! Where a letter of a text value is in the file.
 //!
 //! Decides it by going along value and file together and leaving out white space, which is all that YAML changes of a text beside
 //! escapes; so blocks, folded lines and quotes are one. Where the two are not alike (an alias, for instance) there is no answer.
@@ -197,7 +197,7 @@ same: *x
         Some(format!("{}: {rest}", span.start.line))
     }
 
-    /// What stands in the file where the text of a name has a part for the first time.
+    /// What is in the file where the text of a name has a part for the first time.
     fn of(name: &str, wanted: &str) -> Option<String> {
         let reading = read(TEXT);
         let value = reading.documents[0].value();

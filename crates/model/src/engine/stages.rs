@@ -139,7 +139,7 @@ impl Stages {
         match course.rest {
             Rest::Within(limit) if stage >= self.mandatory || course.limit_mandatory => {
                 let rest = tallies.get(self.mandatory).map_or(0, |tally| tally.all);
-                // A share of nothing is nothing, and the mandatory groups would wait for ever.
+                // A share of nothing is nothing, and the mandatory groups would wait indefinitely.
                 Some(limit.of(rest).max(1))
             }
             Rest::Within(_) | Rest::GroupByGroup => None,

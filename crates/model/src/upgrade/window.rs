@@ -33,7 +33,7 @@ pub struct Window {
 pub enum WindowState {
     /// It is open until then.
     Open(Timestamp),
-    /// It is shut until then; for ever where nothing is said.
+    /// It is shut until then; indefinitely where nothing is said.
     Shut(Option<Timestamp>),
 }
 

@@ -1,6 +1,6 @@
 //! How a report reads: a table for people, JSON for programs.
 //!
-//! Decides order, width and colour. Never decides what is wrong. What stands in a finding may be words of others: the caller that
+//! Decides order, width and colour. Never decides what is wrong. What is in a finding may be words of others: the caller that
 //! prints the page makes it safe to show.
 
 use std::fmt::Write as _;
@@ -93,8 +93,8 @@ mod tests {
 
     fn report() -> Report {
         let bad = Finding::error("a/bad", "two\nlines")
-            .cure("mend it")
-            .command("mend --it");
+            .cure("fix it")
+            .command("fix --it");
         Report {
             findings: vec![bad, Finding::ok("b/good", "as it should be")],
         }
@@ -104,8 +104,8 @@ mod tests {
     fn a_table_says_what_was_seen_the_cure_and_the_command() {
         let page = text(&report(), Colours::Off);
         let expected = "error    a/bad                      two lines\n".to_owned()
-            + "                                    cure: mend it\n"
-            + "                                    type: mend --it\n"
+            + "                                    cure: fix it\n"
+            + "                                    type: fix --it\n"
             + "ok       b/good                     as it should be\n"
             + "1 error, 1 ok\n";
         assert_eq!(page, expected);
@@ -120,6 +120,6 @@ mod tests {
         assert_eq!(value["exitStatus"], 1);
         assert_eq!(value["counts"]["error"], 1);
         assert_eq!(value["counts"]["warning"], 0);
-        assert_eq!(value["findings"][0]["command"], "mend --it");
+        assert_eq!(value["findings"][0]["command"], "fix --it");
     }
 }

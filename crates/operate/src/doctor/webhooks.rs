@@ -242,7 +242,7 @@ pub fn endpoints(lists: &WebhookLists) -> Vec<Endpoint> {
 pub(crate) fn has_secret(lists: &WebhookLists) -> bool {
     let all = hooks(&lists.mutating).into_iter().chain(hooks(&lists.validating));
     all.filter(|(_, webhook)| is_ours(webhook))
-        .any(|(_, webhook)| !door(webhook).1.is_empty())
+        .any(|(_, webhook)| !called_path(webhook).1.is_empty())
 }
 
 /// Returns what is not as Tidegate registers it. A hub that drops match conditions has neither them nor the webhook that needs them.
@@ -326,7 +326,7 @@ fn secrets(lists: &WebhookLists) -> Vec<WebhookFault> {
     let Some((_, _, first)) = all.next() else {
         return Vec::new();
     };
-    all.filter(|(_, _, webhook)| door(webhook).1 != door(first).1)
+    all.filter(|(_, _, webhook)| called_path(webhook).1 != called_path(first).1)
         .map(|(kind, configuration, webhook)| WebhookFault::Secret {
             webhook: text(webhook, "name").to_owned(),
             kind,
@@ -388,7 +388,7 @@ const FIELDS: [&str; 11] = [
 /// Returns a field without what means nothing: order, spacing, what the API server fills in, and the secret that may end the path.
 fn plain(field: &str, webhook: &Value) -> Value {
     if field == "clientConfig.path" {
-        return json!(door(webhook).0);
+        return json!(called_path(webhook).0);
     }
     let default = match field {
         "namespaceSelector" | "objectSelector" => json!({}),
@@ -415,26 +415,26 @@ fn sorted(value: &Value) -> Value {
     }
 }
 
-/// Returns which door the API server knocks at, the first part of the path that is one of ours, and what comes behind it: the secret.
-fn door(webhook: &Value) -> (&'static str, &str) {
+/// Returns which of our paths the API server calls, the first part of the path that is one of ours, and what comes behind it: the secret.
+fn called_path(webhook: &Value) -> (&'static str, &str) {
     let client = |at: &str| webhook.pointer(at).and_then(Value::as_str).unwrap_or_default();
     let service = client("/clientConfig/service/path");
     let url = client("/clientConfig/url");
-    // A host may be called like a door.
+    // A host may have the name of a path.
     let behind_host = url.split_once("://").map_or(url, |(_, rest)| rest);
     let of_url = behind_host
         .find('/')
         .and_then(|at| behind_host.get(at..))
         .unwrap_or_default();
     let whole = if service.is_empty() { of_url } else { service };
-    let doors = [admission::MUTATE_PATH, admission::VALIDATE_PATH];
-    let found = doors.into_iter().filter_map(|door| {
-        let (before, after) = whole.split_once(door)?;
+    let paths = [admission::MUTATE_PATH, admission::VALIDATE_PATH];
+    let found = paths.into_iter().filter_map(|path| {
+        let (before, after) = whole.split_once(path)?;
         let ends = after.is_empty() || after.starts_with('/');
-        ends.then_some((before.len(), door, after.trim_matches('/')))
+        ends.then_some((before.len(), path, after.trim_matches('/')))
     });
     let first = found.min_by_key(|(at, ..)| *at);
-    first.map_or(("none", ""), |(_, door, secret)| (door, secret))
+    first.map_or(("none", ""), |(_, path, secret)| (path, secret))
 }
 
 fn foreign(mutating: &[Value]) -> impl Iterator<Item = WebhookFault> {
@@ -626,7 +626,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn doors_are_found_in_addresses_too() {
+    fn paths_are_found_in_addresses_too() {
         let of = |url: &str| json!({"clientConfig": {"url": url}});
         for (url, expected) in [
             ("https://gate/mutate", (admission::MUTATE_PATH, "")),
@@ -635,7 +635,7 @@ pub(crate) mod tests {
             ("https://gate/validated", ("none", "")),
             ("https://gate", ("none", "")),
         ] {
-            assert_eq!(door(&of(url)), expected, "{url}");
+            assert_eq!(called_path(&of(url)), expected, "{url}");
         }
     }
 

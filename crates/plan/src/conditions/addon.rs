@@ -194,7 +194,7 @@ fn unreadable(view: &View<'_>) -> Option<(Reason, String)> {
 fn held(view: &View<'_>, holding: &Holding) -> Option<(Reason, String)> {
     if let Some((object, why)) = view.unread_reason(None).filter(|_| holding.unread > 0) {
         let message = format!(
-            "nothing selects the cluster any more, but {}: cannot read {object} once more: {why}; it goes on when the hub shows it",
+            "nothing selects the cluster any more, but {}: cannot read {object} again: {why}; it goes on when the hub shows it",
             instances(holding.all(), "stays", "stay")
         );
         return Some((Reason::RemovalUnconfirmed, message));
@@ -346,7 +346,7 @@ struct Faulty<'a> {
 }
 
 /// Whatever can be known is good: a cluster that is not reachable does not keep the whole add-on from being ready. What is
-/// wrong with the add-on itself comes before everything that moves: nothing of that mends it. Never `Stalled` and
+/// wrong with the add-on itself comes before everything that moves: nothing of that fixes it. Never `Stalled` and
 /// `Reconciling`: who has to act need not wait for anything. `Ready` and whichever of the two is True say the same: tables show
 /// one, delivery tools the other.
 fn rollup<'a>(

@@ -24,7 +24,7 @@ const SHORT: usize = 8;
 pub(crate) fn assigned<'a>(member: &Member<'_>, state: &State, now: Timestamp) -> Option<Wish<'a>> {
     let recorded = member.instance.condition(ASSIGNED);
     if let Some(known) = recorded.filter(|known| is_ahead(known, now) && member.step != Step::Move) {
-        return Some(anew(known, now));
+        return Some(again(known, now));
     }
     let reason = if state.is_done() {
         Reason::ConfigurationsConfirmed
@@ -65,7 +65,7 @@ fn is_ahead(recorded: &Condition, now: Timestamp) -> bool {
 }
 
 /// The record, as if it were made now.
-fn anew<'a>(recorded: &Condition, now: Timestamp) -> Wish<'a> {
+fn again<'a>(recorded: &Condition, now: Timestamp) -> Wish<'a> {
     let reason = if *recorded.reason == Reason::ConfigurationsConfirmed {
         Reason::ConfigurationsConfirmed
     } else {

@@ -26,7 +26,7 @@ pub(crate) fn available<'v>(member: &Member<'v>, rendering: &Rendering<'v>) -> O
     Some(probe(member.instance, bodies))
 }
 
-/// What is known to be down outweighs what is not known, whatever work it stands in.
+/// What is known to be down outweighs what is not known, whatever work it is in.
 fn probe<'v>(instance: &Instance, bodies: &[Body<'v>]) -> Wish<'v> {
     let wish = |status, reason, message: &'v str| Wish::new(AVAILABLE, status, reason, message);
     let signals = bodies.iter().filter_map(|body| body.work?.available.as_ref());

@@ -51,7 +51,7 @@ pub(crate) fn manifests(rendering: &Rendering<'_>) -> Option<Wish<'static>> {
     }
 }
 
-/// Returns what stands in `ManifestApplied` while the hub refuses a work.
+/// Returns what is in `ManifestApplied` while the hub refuses a work.
 pub(crate) fn refused(
     view: &View<'_>,
     instance: &Instance,

@@ -78,7 +78,7 @@ fn own(view: &View<'_>, member: &Member<'_>, rendering: &Rendering<'_>) -> Outco
             worst(deployed_works(view, instance).map(reported))
         }
         Rendering::Refused(error) => Outcome::Failed(error.clone()),
-        // What has failed does not begin anew because the content it failed with was edited: it would count as being on its way.
+        // What has failed does not begin again because the content it failed with was edited: it would count as being on its way.
         Rendering::Waiting(WaitOn::Content(_)) if let Some(words) = failed_before(member) => {
             Outcome::Failed(words)
         }
@@ -87,12 +87,12 @@ fn own(view: &View<'_>, member: &Member<'_>, rendering: &Rendering<'_>) -> Outco
     }
 }
 
-/// Whether what is said of the works, or was said last, still holds while nothing can be made anew.
+/// Whether what is said of the works, or was said last, still holds while nothing can be made again.
 fn keeps_on(view: &View<'_>, member: &Member<'_>, on: &WaitOn) -> bool {
     matches!(on, WaitOn::Content(_)) && (has_assigned_works(view, member) || failed_before(member).is_some())
 }
 
-/// Nothing is made for it, so that no agent is at work: what it waits for stands in `Configured`, or else here.
+/// Nothing is made for it, so that no agent is at work: what it waits for is in `Configured`, or else here.
 fn waiting(member: &Member<'_>, on: &WaitOn, trouble: Option<&Trouble>) -> State {
     let told = |reason: Reason| State::Waiting {
         reason,
@@ -258,7 +258,7 @@ fn running(why: &str) -> Outcome {
     Outcome::Running(why.to_owned())
 }
 
-/// A phase that ended is not named anew by what happens to the same content later: no install, upgrade or rollback is under way
+/// A phase that ended is not named again by what happens to the same content later: no install, upgrade or rollback is under way
 /// then. While a change has yet to prove itself, a failure is still that of the change.
 fn upkeep(view: &View<'_>, member: &Member<'_>, outcome: &Outcome) -> Option<Phase> {
     let reason = &member.instance.condition(PROGRESSING)?.reason;

@@ -1,6 +1,6 @@
 //! The roll-up of one instance: `Ready`, `Reconciling` and `Stalled`, and how it counts for the add-on.
 //!
-//! Decides "done", "wait" and "act", one of them at a time. Never tells a story twice: the whole sentence stands in the condition
+//! Decides "done", "wait" and "act", one of them at a time. Never tells a story twice: the whole sentence is in the condition
 //! that it belongs to, and these name the cause in a few words and refer to it.
 
 use std::borrow::Cow;

@@ -24,7 +24,7 @@ pub(crate) struct Stuck {
 
 const LATE: &str = "the agent has not confirmed the configuration within the progressDeadline of the rollout";
 
-/// What only a human can change. The whole sentence stands in `Configured` or in `Progressing`, where one of them has it.
+/// What only a human can change. The whole sentence is in `Configured` or in `Progressing`, where one of them has it.
 pub(crate) fn stuck(
     view: &View<'_>,
     member: &Member<'_>,
@@ -54,7 +54,7 @@ pub(crate) fn stuck(
     match rendering {
         Rendering::Refused(error) => Some(told(Reason::RenderingFailed, error.clone())),
         Rendering::NotOurs | Rendering::Bodies(_) => None,
-        // Who runs with what it was assigned needs nothing anew, and whose turn comes gets the present content.
+        // Who runs with what it was assigned needs nothing again, and whose turn comes gets the present content.
         Rendering::Waiting(_) if state.is_done() || is_turn => None,
         Rendering::Waiting(_) => superseded(view, &member.assigned).map(|gone| {
             let on = WaitOn::Content(gone.config.clone());

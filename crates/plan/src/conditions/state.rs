@@ -16,7 +16,7 @@ pub enum Phase {
     Upgrade,
     /// The desired version is lower than the last one.
     Rollback,
-    /// Nothing new: what had arrived is made anew, or has stopped working. Told in OCM's words, which name no change.
+    /// Nothing new: what had arrived is made again, or has stopped working. Told in OCM's words, which name no change.
     Upkeep,
     /// The add-on goes, and its pre-delete hooks run first. Never shown in `Progressing`.
     Hook,

@@ -1,7 +1,7 @@
 //! Whose hash of an object counts: what the hub shows, or what is noted in a status.
 //!
 //! Decides between this program and the one that deploys a third-party add-on, so that the two never write over each other
-//! for ever. Page: `docs/configuration.md`, "Add-ons that another program deploys".
+//! indefinitely. Page: `docs/configuration.md`, "Add-ons that another program deploys".
 
 use std::collections::BTreeSet;
 

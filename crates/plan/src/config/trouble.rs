@@ -11,7 +11,7 @@ use api::reason::Reason;
 /// What is wrong with the configurations of an instance: all of it.
 #[derive(Debug)]
 pub(crate) struct Trouble {
-    /// Reason of the condition `Configured`: that of the first fault that a user must mend.
+    /// Reason of the condition `Configured`: that of the first fault that a user must fix.
     pub reason: Reason,
     /// Its message: every fault.
     pub message: String,
@@ -55,7 +55,7 @@ pub(crate) fn trouble(member: &Member<'_>, rendering: &Rendering<'_>) -> Option<
     }
     let version = |bad: &BadVersion| (true, ConfigFault::NoSuchVersion, bad.to_string());
     faults.extend(bad.map(version));
-    // What the state is named after comes first, then what a user must mend.
+    // What the state is named after comes first, then what a user must fix.
     faults.sort_by_key(|(is_stuck, fault, _)| (!fault.rules(), !*is_stuck));
     let (is_stuck, first, _) = faults.first()?;
     let sentences: Vec<&str> = faults.iter().take(TOLD).map(|(_, _, one)| one.as_str()).collect();

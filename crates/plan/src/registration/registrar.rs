@@ -1,6 +1,6 @@
 //! Registration of one add-on's instances, one after the other.
 //!
-//! Decides what of it stands in each status, and gathers the writes beside it. Grants and answers follow the content that the
+//! Decides what of it is in each status, and gathers the writes beside it. Grants and answers follow the content that the
 //! specs give the instance and that it is assigned: a status alone, which a cluster can write, never gives anything. What is
 //! unknown stays as it is.
 

@@ -1,7 +1,7 @@
 //! Sharing manifests out over works, so that no work is larger than the hub accepts.
 //!
 //! Decides only which manifest goes where. A manifest stays in the work that holds it: moving one to another work lets an
-//! agent delete and create the object anew. Only a work that has outgrown what the hub accepts gives manifests away, as few as
+//! agent delete and create the object again. Only a work that has outgrown what the hub accepts gives manifests away, as few as
 //! will do; works that others have filled up to there stay.
 
 use std::collections::{BTreeMap, BTreeSet};

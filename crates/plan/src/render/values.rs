@@ -130,7 +130,7 @@ pub(crate) fn cluster_values(template: Option<&Template>, cluster: Option<&Clust
     keys.map(|key| cluster?.value(key).cloned()).collect()
 }
 
-/// What stands in the annotation of a cluster.
+/// What is in the annotation of a cluster.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct ImageRegistries {

@@ -63,7 +63,7 @@ pub(super) struct Rolling<'v> {
     pub outside: Notice,
     /// Why it reaches no cluster at all.
     pub blocker: Option<Blocker>,
-    /// Why it is not known which clusters it reaches: until the placement is decided anew every cluster that a change concerns
+    /// Why it is not known which clusters it reaches: until the placement is decided again every cluster that a change concerns
     /// keeps all that it has, for those that seem to be outside may be waiting for a slot inside.
     pub unknown: Option<Notice>,
     types: BTreeSet<&'v ConfigType>,

@@ -202,7 +202,7 @@ impl<'v> Feed<'v> {
     }
 
     /// Returns whether clusters that no placement seems to configure may be its own: it exists, it has turns, and it is not
-    /// decided. A scheduler that writes its decisions anew leaves such moments.
+    /// decided. A scheduler that writes its decisions again leaves such moments.
     pub(super) fn may_claim(&self) -> bool {
         self.selected.known == DecisionState::NoDecision && (self.paused || self.shut.is_some())
     }

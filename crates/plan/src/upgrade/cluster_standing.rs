@@ -1,7 +1,7 @@
 //! How one cluster stands, and what it would take for its next step.
 //!
 //! Decides every step that needs no turn: what reports and times change. Whether a cluster may start is `pace`'s. A state never
-//! goes back, except that a new try begins anew.
+//! goes back, except that a new try begins again.
 
 use std::time::Duration;
 
@@ -42,7 +42,7 @@ pub(crate) struct Works<'a> {
     pub(crate) post: Option<&'a Work>,
     /// Ours, but of another run or try, or on their way out.
     pub(crate) left: Vec<(Stage, &'a Work)>,
-    /// One that is not this upgrade's and stands in the way of the upgrade itself.
+    /// One that is not this upgrade's and is in the way of the upgrade itself.
     pub(crate) foreign: Option<(&'a str, &'a Work)>,
     /// One that is not this upgrade's and has the name of one of our actions.
     pub(crate) taken: Option<(&'a str, &'a Work)>,

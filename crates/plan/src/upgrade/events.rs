@@ -1,6 +1,6 @@
 //! What spectators are told of an upgrade.
 //!
-//! Decides which changes are worth an event. What has not changed is never told twice, because what was told stands in the
+//! Decides which changes are worth an event. What has not changed is never told twice, because what was told is in the
 //! status.
 
 use std::collections::BTreeMap;

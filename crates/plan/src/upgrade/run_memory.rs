@@ -1,4 +1,4 @@
-//! What must not be forgotten: the run that goes on, and how far each cluster was. It stands in the status of the upgrade.
+//! What must not be forgotten: the run that goes on, and how far each cluster was. It is in the status of the upgrade.
 //!
 //! Decides when a changed spec is a run of its own, and who is tried again. Never looks at a clock.
 

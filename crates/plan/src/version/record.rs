@@ -172,7 +172,7 @@ fn changes(member: &Member<'_>, target: Option<&Name>) -> bool {
     let (Some(old), Some(new)) = (old, new) else {
         return false;
     };
-    // An invalid version stands in the status by its own name: a template for it may come later.
+    // An invalid version is in the status by its own name: a template for it may come later.
     let came_true = old.desired.is_empty() && target.is_some_and(|target| is_same(target, &old.config.name));
     old.config != new.config && !came_true
 }

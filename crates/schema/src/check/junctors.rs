@@ -41,7 +41,7 @@ fn try_branch(node: &Node, place: &Place<'_>, out: &Checked) -> Checked {
     branch
 }
 
-/// Reports a fault that stands in the text with its field, but not in the field itself.
+/// Reports a fault that is in the text with its field, but not in the field itself.
 fn report(place: &Place<'_>, words: &str, out: &mut Checked) {
     let detail = format!("{} {words}", kubernetes::print::quote(&place.path.name()));
     let fault = fault::invalid_printed(&place.path.base(), "\"\"", &detail);

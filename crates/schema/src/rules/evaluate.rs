@@ -35,7 +35,7 @@ struct Old<'a> {
 }
 
 impl Old<'_> {
-    /// Tells whether the value stands in a part of the object that did not change.
+    /// Tells whether the value is in a part of the object that did not change.
     fn is_same(&self) -> bool {
         self.pair
             .is_some_and(|(node, new, old)| unchanged(node, new, old))

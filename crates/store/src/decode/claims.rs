@@ -1,6 +1,6 @@
 //! Who owns what of a `ManagedClusterAddOn`: what the API server and the tools that apply objects record about it.
 //!
-//! Decides which other managers count as owners, and of what; the table stands in decision 0007. Never says what follows from it.
+//! Decides which other managers count as owners, and of what; the table is in decision 0007. Never says what follows from it.
 //!
 //! ```text
 //! applies  an entry with the operation Apply; kubectl's record of what it applied last; the mark of a tool with an inventory

@@ -1,4 +1,4 @@
-//! From objects of the API to records: parsed once, at the door.
+//! From objects of the API to records: parsed once, as they arrive.
 //!
 //! A table of contents; each file decides how one kind becomes compact.
 

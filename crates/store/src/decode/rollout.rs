@@ -25,7 +25,7 @@ pub(crate) fn rollout(
     };
     let path = Path::parse("spec.installStrategy.placements").index(index);
     let mut raw = RawStrategy::from(strategy);
-    // Both are refused at the door; where they came in earlier, they have no effect.
+    // Both are refused at admission; where they came in earlier, they have no effect.
     raw.drop_other_blocks();
     raw.drop_repeated_groups();
     RolloutStrategy::parse(&raw, &path.key("rolloutStrategy")).map_err(|wrong| text_of(&wrong))

@@ -45,7 +45,7 @@ pub(crate) fn references(references: &[wire::ConfigReference], names: &mut Names
     names.share_references(list)
 }
 
-/// What is desired stands in `desiredConfig`; only very old entries have nothing but the flat name.
+/// What is desired is in `desiredConfig`; only very old entries have nothing but the flat name.
 fn reference(stored: &wire::ConfigReference, names: &mut Names) -> Reference {
     let desired = stored.desired_config.as_ref();
     let (namespace, name) = desired.map_or((&stored.namespace, &stored.name), |desired| {

@@ -118,7 +118,7 @@ fn decode(
     let cluster = metadata.namespace.as_deref().unwrap_or_default();
     let addon = metadata.name.as_deref().unwrap_or_default();
     Ok(record::Instance {
-        // Its works name the uid once more, as that of their owner.
+        // Its works name the uid again, as that of their owner.
         meta: Meta {
             uid: names.share(&meta.uid),
             ..meta
@@ -129,7 +129,7 @@ fn decode(
         claims: names.share_claims(claims),
         farewell: Farewell::of(metadata, names),
         installed_by: shared(annotation(metadata, terms::INSTALLED_BY), names),
-        // A time that cannot be read counts as none: it is written anew.
+        // A time that cannot be read counts as none: it is written again.
         deselected_at: annotation(metadata, terms::DESELECTED_AT).and_then(|text| text.parse().ok()),
         annotations: travelling(metadata, names),
         copied: shared(annotation(metadata, terms::COPIED_ANNOTATIONS), names),

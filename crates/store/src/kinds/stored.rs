@@ -72,7 +72,7 @@ fn apply<S: Stored>(
     Ok(())
 }
 
-/// A kind of which nothing is asked but what stands in a place.
+/// A kind of which nothing is asked but what is in a place.
 pub(crate) trait Plain: Kept {
     /// Its row.
     const KIND: Kind;

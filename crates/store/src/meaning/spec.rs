@@ -259,7 +259,7 @@ mod tests {
     }
 
     /// Writes a workload as Go's types write it: what is empty and has `omitempty` goes, structs that are no pointers and
-    /// counts of the status come. Says so once more, in other words than the code.
+    /// counts of the status come. Says so again, in other words than the code.
     fn as_go_writes(manifest: &mut Value) {
         let kind = manifest["kind"].as_str().unwrap_or_default().to_owned();
         if manifest["apiVersion"] != "apps/v1" {

@@ -1,7 +1,7 @@
 //! What has changed for each owner: single clusters, or anything that concerns all of them.
 //!
 //! Decides to which cluster a change is attributed. Whatever is not attributed to one counts as a change for all: a plan that is
-//! made anew for nothing costs time, one that is not made anew would be wrong. Never forgets anything unless it is told to.
+//! made again for nothing costs time, one that is not made again would be wrong. Never forgets anything unless it is told to.
 
 use std::collections::{BTreeMap, BTreeSet};
 

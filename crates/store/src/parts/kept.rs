@@ -1,4 +1,4 @@
-//! Records of which nothing is asked but what stands in a place: those of a kind in a map of their own.
+//! Records of which nothing is asked but what is in a place: those of a kind in a map of their own.
 //!
 //! Decides whether a new state of an object differs from the old one. Knows no kind: what names one names its record too.
 
@@ -56,7 +56,7 @@ pub(crate) struct KeptByPlace {
 }
 
 impl KeptByPlace {
-    /// Returns what stands in a place.
+    /// Returns what is in a place.
     pub(crate) fn get<K: Kept>(&self, place: &Place) -> Option<&K::Record> {
         self.map::<K>()?.get(place)
     }

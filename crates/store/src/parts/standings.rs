@@ -1,4 +1,4 @@
-//! How the add-ons stand on their clusters, counted as their statuses change: a whole fleet is never counted anew.
+//! How the add-ons stand on their clusters, counted as their statuses change: a whole fleet is never counted again.
 //!
 //! Decides what a status means for a count, from the conditions alone: so every reader of the hub counts the same, whichever
 //! add-on manager wrote them. Never decides what a status should be.

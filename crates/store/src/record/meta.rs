@@ -56,7 +56,7 @@ pub struct ConditionText {
     pub message: Name,
 }
 
-/// A condition as it stands in a status.
+/// A condition as it is in a status.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Condition {
     /// What it says.

@@ -85,7 +85,7 @@ pub struct Placement {
 }
 
 impl Placement {
-    /// Returns whether decisions that name so many clusters are the whole: a scheduler that writes them anew leaves a moment
+    /// Returns whether decisions that name so many clusters are the whole: a scheduler that writes them again leaves a moment
     /// without them, or with empty ones, so that a cluster is absent is only believed when they name as many as the scheduler
     /// itself has counted. One that has not counted yet has written its decisions before it fills them in: empty ones say
     /// nothing.
@@ -292,7 +292,7 @@ impl Instance {
     }
 
     /// Returns whether its version is what a placement gave: no user has chosen another one, and no other manager owns it. What a
-    /// user made by hand belongs to the user, whatever stands in it. A manager that applies the object and leaves the version out
+    /// user made by hand belongs to the user, whatever is in it. A manager that applies the object and leaves the version out
     /// has chosen none.
     pub fn has_given_version(&self) -> bool {
         let is_theirs = self.claims.version || self.claims.has(terms::GIVEN_VERSION);

@@ -183,7 +183,7 @@ pub fn read_request(der: Vec<u8>) -> Result<CertificateRequest, &'static str> {
     if !rest.is_empty() {
         return Err("something follows the certification request");
     }
-    // An approval is for ever, and the signer may not look later: what cannot be verified is never approved.
+    // An approval is indefinitely, and the signer may not look later: what cannot be verified is never approved.
     parsed
         .verify_signature()
         .map_err(|_unproved| "the signature of the request cannot be verified")?;

@@ -104,7 +104,7 @@ const WORKLOADS: [&str; 11] = [
     "statefulsets",
 ];
 /// Ways into programs that run: an agent that has them needs no right to write.
-const DOORS: [&str; 6] = [
+const WEBHOOKS: [&str; 6] = [
     "nodes/proxy",
     "pods/attach",
     "pods/exec",
@@ -142,7 +142,7 @@ fn danger(rule: &PolicyRule) -> Option<Danger> {
         Some(Danger::Secrets)
     } else if resource(&ROLES) && writes {
         Some(Danger::Roles)
-    } else if resource(&WORKLOADS) && writes || resource(&DOORS) {
+    } else if resource(&WORKLOADS) && writes || resource(&WEBHOOKS) {
         Some(Danger::Programs)
     } else {
         None

@@ -56,7 +56,7 @@ impl Store {
         }
     }
 
-    /// Which add-ons ask for a role stands in contents that may be gone: labels of roles change rarely.
+    /// Which add-ons ask for a role is in contents that may be gone: labels of roles change rarely.
     pub(crate) fn touch_all(&self, touched: &mut Touched) {
         touched.extend(self.objects.addons.keys().map(Owner::addon));
     }

@@ -90,7 +90,7 @@ impl FailedHook {
         })
     }
 
-    /// Returns the text that stands in the annotation.
+    /// Returns the text that is in the annotation.
     pub fn render(&self) -> String {
         serde_json::json!({"times": self.times, "at": self.at.to_string(), "work": &*self.work}).to_string()
     }

@@ -26,7 +26,7 @@ use kubernetes::field::{Listing, Shown};
 
 /// The shortest time between two pages.
 const SHORTEST: Duration = Duration::from_millis(100);
-/// How often what counts down is drawn anew.
+/// How often what counts down is drawn again.
 const TICK: Duration = Duration::from_secs(1);
 /// How often it is looked whether the page has ended while no key comes.
 const LOOK_AGAIN: Duration = Duration::from_millis(200);

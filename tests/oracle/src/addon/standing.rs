@@ -280,7 +280,7 @@ fn starts_up(view: &View<'_>, instance: &Instance, now: Timestamp) -> bool {
     })
 }
 
-/// Whether what an instance is assigned is still on the hub, or stands in a work: else nothing is on its way.
+/// Whether what an instance is assigned is still on the hub, or is in a work: else nothing is on its way.
 fn can_arrive(view: &View<'_>, instance: &Instance) -> bool {
     let is_there = |one: &Reference| {
         Kind::of_config(&one.config.of.group, &one.config.of.resource).is_none()

@@ -23,7 +23,7 @@ pub fn check(view: &View<'_>, plan: &Plan, now: Timestamp) -> Vec<String> {
     broken.extend(removals::broken(view, plan, now));
     if let Some(at) = plan.recheck_at.filter(|at| *at <= now) {
         broken.push(format!(
-            "the plan asks to be made again at {at}, which is past: it would be made for ever"
+            "the plan asks to be made again at {at}, which is past: it would be made indefinitely"
         ));
     }
     let mut written = BTreeSet::new();

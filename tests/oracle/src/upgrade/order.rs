@@ -258,7 +258,7 @@ fn deletions(facts: &Facts<'_>, faults: &mut Vec<String>) {
     }
 }
 
-/// I7: states go forward; only a new try or a new run begins anew.
+/// I7: states go forward; only a new try or a new run begins again.
 fn moves(facts: &Facts<'_>, faults: &mut Vec<String>) {
     if !facts.is_same_run() {
         return;

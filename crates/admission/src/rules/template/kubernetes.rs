@@ -39,7 +39,7 @@ rules! { pub(in crate::rules) RULES of Template {
     warns IMMUTABLE, Update, immutable =>
         "What no cluster lets anybody change stays as it was.\n\n\
          The selector of a workload, the template of a Job, the role of a binding, the claims of a StatefulSet, and the like. The \
-         clusters that have the object refuse the new one for ever. Warns, because clusters that do not have it yet take it.";
+         clusters that have the object refuse the new one indefinitely. Warns, because clusters that do not have it yet take it.";
 } }
 
 fn shape(subject: &Subject<'_, Template>, aspect: Aspect, findings: &mut Findings) {

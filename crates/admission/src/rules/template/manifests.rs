@@ -24,7 +24,7 @@ rules! { pub(in crate::rules) RULES of Template {
          manifest holds up all others of the add-on. Refused, at every field that is missing.";
     refuses DUPLICATE, CreateAndUpdate, duplicate =>
         "An object stands once in a template.\n\n\
-         Two manifests of the same kind, namespace and name would be applied over each other for ever. Refused, with \
+         Two manifests of the same kind, namespace and name would be applied over each other indefinitely. Refused, with \
          the place of the first.";
     refuses SIZE, CreateAndUpdate, size =>
         "Every manifest fits into a work.\n\n\

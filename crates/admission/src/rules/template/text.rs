@@ -74,7 +74,7 @@ pub(super) fn each_text(
     }
 }
 
-/// What stands in a text where braces open.
+/// What is in a text where braces open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tag<'a> {
     /// Braces that are never closed.

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use serde_json::Value;
 
-use admission::{Door, Operation, Request, RequestContext};
+use admission::{Webhook, Operation, Request, RequestContext};
 
 /// How an object is addressed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,7 +45,7 @@ impl ObjectForm {
     /// Returns the question about an object of this form, without the object.
     pub fn request<'a>(&'a self, operation: Operation, circumstances: RequestContext<'a>) -> Request<'a> {
         Request {
-            door: Door::Mutate,
+            webhook: Webhook::Mutate,
             operation,
             group: &self.group,
             version: &self.version,

@@ -268,7 +268,7 @@ pub(super) fn passes(facts: &HubFacts) -> Option<Finding> {
         format!("a ClusterManagementAddOn with which nothing is wrong cannot be stored ({code}): {words}");
     Some(
         Finding::error(PASSES, seen)
-            .cure("mend or take away what refuses it: a webhook that cannot be reached and fails closed, or a policy of the API server")
+            .cure("fix or take away what refuses it: a webhook that cannot be reached and fails closed, or a policy of the API server")
             .command("kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations,validatingadmissionpolicies"),
     )
 }

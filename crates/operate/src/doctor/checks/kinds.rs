@@ -176,7 +176,7 @@ pub(super) fn conversion(facts: &HubFacts) -> Vec<Finding> {
         let seen = format!("{kind} cannot be read in the version that is converted: {why}");
         findings.push(
             Finding::error(CONVERSION, seen)
-                .cure("mend the conversion webhook that the definition names: until then no klusterlet reads its add-ons")
+                .cure("fix the conversion webhook that the definition names: until then no klusterlet reads its add-ons")
                 .command(format!("kubectl get crd {CMA} -o jsonpath='{{.spec.conversion}}'")),
         );
     }

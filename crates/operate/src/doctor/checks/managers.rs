@@ -169,7 +169,7 @@ pub(super) fn stock(facts: &HubFacts) -> Option<Finding> {
 fn at_work(held: &Held<'_>, fought: &[String], is_off: Option<bool>) -> Finding {
     if let Some(first) = fought.first() {
         let seen = format!(
-            "OCM's add-on manager is at work ({}) and runs a manager of its own for {}, although marked lifecycle=tidegate: both write for ever",
+            "OCM's add-on manager is at work ({}) and runs a manager of its own for {}, although marked lifecycle=tidegate: both write indefinitely",
             held.holder,
             listed(fought.iter().map(String::as_str))
         );
@@ -285,7 +285,7 @@ fn led(held: &Held<'_>, place: &str, lease: &Value) -> Finding {
     match held.oddity() {
         None => Finding::ok(ELECTION, seen),
         Some(odd) => Finding::warning(ELECTION, format!("{seen}; {odd}"))
-            .cure("set the clock of that machine; a Lease that nobody renews is taken over and written anew within two minutes"),
+            .cure("set the clock of that machine; a Lease that nobody renews is taken over and written again within two minutes"),
     }
 }
 

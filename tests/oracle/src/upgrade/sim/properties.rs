@@ -21,7 +21,7 @@ enum Happening {
     Answer(u8, bool),
     Behave(u8, Behaviour),
     Pause(bool, bool),
-    /// A scheduler begins to write its decisions anew, or has ended.
+    /// A scheduler begins to write its decisions again, or has ended.
     Undecide(bool),
     Retry(bool, u8),
     Limit(bool, u8),
@@ -139,7 +139,7 @@ fn happen(hub: &mut Hub, what: Happening) {
     }
 }
 
-/// The program ends after some writes of a plan, and begins anew with what the hub has.
+/// The program ends after some writes of a plan, and begins again with what the hub has.
 fn crash(hub: &mut Hub, at: usize, most: usize) {
     let asked = hub.asked[at].clone();
     if asked.life == Life::Gone {
@@ -150,8 +150,8 @@ fn crash(hub: &mut Hub, at: usize, most: usize) {
     hub.write(at, &made, most);
 }
 
-/// Clusters that stall are mended, all of them answer, nothing is paused: now everything has to end.
-fn mend(hub: &mut Hub) {
+/// Clusters that stall are fixed, all of them answer, nothing is paused: now everything has to end.
+fn fix(hub: &mut Hub) {
     let names: Vec<_> = hub.behaviour.keys().cloned().collect();
     for name in names {
         hub.behaviour.insert(name, Behaviour::default());
@@ -192,7 +192,7 @@ proptest! {
             }
             owners_are_apart(&hub);
         }
-        mend(&mut hub);
+        fix(&mut hub);
         hub.run(30, 600, |hub| hub.asked.iter().all(|asked| asked.life == Life::Gone || asked.status.phase == "Complete"));
         let quiet = hub.asked.iter().enumerate().filter(|(_, asked)| asked.life != Life::Gone);
         let at: Vec<usize> = quiet.map(|(at, _)| at).collect();

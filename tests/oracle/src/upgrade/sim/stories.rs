@@ -255,7 +255,7 @@ fn a_pause_lets_those_go_on_that_began() {
     assert!(hub.run(20, 60, |hub| phase(hub) == "Complete"));
 }
 
-/// A scheduler that writes its decisions anew names some clusters only, for a moment: those that go first may be among the
+/// A scheduler that writes its decisions again names some clusters only, for a moment: those that go first may be among the
 /// others.
 #[test]
 fn nobody_starts_and_nothing_is_complete_while_a_placement_is_not_decided_as_a_whole() {

@@ -1,4 +1,4 @@
-//! What is counted at the gate's door: connections, decisions that take too long, certificates.
+//! What is counted at the gate's webhook: connections, decisions that take too long, certificates.
 //!
 //! Decides names and labels. Never counts by caller: an attacker may come as any number of callers.
 
@@ -51,9 +51,9 @@ struct Refusal {
     reason: &'static str,
 }
 
-/// What is counted at the door. Clones count into the same place.
+/// What is counted of connections. Clones count into the same place.
 #[derive(Clone, Debug, Default)]
-pub struct DoorMetrics {
+pub struct ConnectionMetrics {
     connections: Gauge,
     closed: Family<Ending, Counter>,
     wrong_paths: Counter,
@@ -63,7 +63,7 @@ pub struct DoorMetrics {
     refused: Family<Refusal, Counter>,
 }
 
-impl DoorMetrics {
+impl ConnectionMetrics {
     pub(super) fn register(&self, all: &mut Registry) {
         all.register(
             "connections",
