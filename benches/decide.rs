@@ -1,6 +1,6 @@
 //! Processor time of `decide()` per group of rules, on objects of ordinary size.
 
-use admission::{Webhook, Operation, Request, RequestContext, Rulebook, decide, wire};
+use admission::{Operation, Request, RequestContext, Rulebook, Webhook, decide, wire};
 use api::v1alpha1::GROUP;
 use divan::Bencher;
 use serde_json::value::{RawValue, to_raw_value};

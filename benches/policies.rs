@@ -3,7 +3,7 @@
 #![expect(clippy::indexing_slicing, reason = "a bench may panic")]
 
 use admission::policy::{Origin, PolicySet, Source};
-use admission::{Webhook, Operation, Request, RequestContext, Rulebook, decide};
+use admission::{Operation, Request, RequestContext, Rulebook, Webhook, decide};
 use divan::Bencher;
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};

@@ -174,7 +174,9 @@ impl Gate {
 
     fn tell_of(&self, certificate: &Certificate) {
         let validity = certificate.validity().clone();
-        self.metrics.connections().shows_until(validity.not_after.as_second());
+        self.metrics
+            .connections()
+            .shows_until(validity.not_after.as_second());
         self.health.shows(validity);
     }
 

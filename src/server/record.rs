@@ -12,7 +12,7 @@ use tracing::info;
 use super::denial_log;
 use crate::telemetry::{About, Decision, Fact, Metrics, Open};
 use admission::wire::Unjudged;
-use admission::{Webhook, Operation, Request, Verdict};
+use admission::{Operation, Request, Verdict, Webhook};
 
 /// The word for a webhook in metrics and logs.
 pub(super) const fn label(webhook: Webhook) -> &'static str {

@@ -27,7 +27,7 @@ use super::responses::{busy, is_json, json, plain};
 use super::state::AppState;
 use crate::telemetry::{About, Parent, TRACEPARENT};
 use admission::wire::{self, DecodeError, Review, Unjudged};
-use admission::{Webhook, Facts, Stop, Verdict};
+use admission::{Facts, Stop, Verdict, Webhook};
 
 pub(super) async fn admit(
     State(state): State<Arc<AppState>>,

@@ -14,7 +14,7 @@ use super::convert::convert;
 use super::responses::probe_response;
 use super::review::admit;
 use super::state::AppState;
-use admission::{Webhook, MUTATE_PATH, VALIDATE_PATH};
+use admission::{MUTATE_PATH, VALIDATE_PATH, Webhook};
 use api::conversion::{CONVERT_PATH, CONVERT_SERVED_PATH, Extensions};
 
 /// Returns the router of the gate.

@@ -8,7 +8,7 @@ mod faults;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use admission::{Webhook, Operation};
+use admission::{Operation, Webhook};
 use faults::{Fault, of_metadata, of_spec, sample};
 use serde_json::{Value, json};
 use store::Facts;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use admission::{Webhook, Operation, Request, RequestContext, Rulebook, Verdict, decide};
+use admission::{Operation, Request, RequestContext, Rulebook, Verdict, Webhook, decide};
 use api::v1alpha1::ClusterManagementAddOnSpec;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use model::ConfigType;

@@ -4,7 +4,7 @@
 
 use std::sync::LazyLock;
 
-use admission::{BREAK_GLASS, BackstopPolicy, Webhook, Enforcement, Operation, backstop};
+use admission::{BREAK_GLASS, BackstopPolicy, Enforcement, Operation, Webhook, backstop};
 use cel_engine::Program;
 use model::RolloutKind;
 use proptest::prelude::*;

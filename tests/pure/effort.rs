@@ -6,7 +6,7 @@
 use std::thread;
 use std::time::Duration;
 
-use admission::{Webhook, Operation, Request, RequestContext, Rulebook, Stop, Verdict, decide};
+use admission::{Operation, Request, RequestContext, Rulebook, Stop, Verdict, Webhook, decide};
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
 use store::{AddonFacts, Facts};

@@ -1,6 +1,6 @@
 //! The enforcement settings of the operator: verdicts, responses on the wire, and existing objects.
 
-use admission::{BlastRadius, Webhook, Enforcement, Operation, Rulebook, Verdict, wire};
+use admission::{BlastRadius, Enforcement, Operation, Rulebook, Verdict, Webhook, wire};
 use kubernetes::field::Violation;
 use serde_json::{Value, json};
 use store::{Facts, Kind, ObjectKey};

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use admission::{Webhook, LiveFact, Operation, RequestContext, Rulebook, UnknownFacts, Verdict, decide};
+use admission::{LiveFact, Operation, RequestContext, Rulebook, UnknownFacts, Verdict, Webhook, decide};
 use audit::{Asks, Inputs, Shift};
 use http::{Request, Response};
 use insight::offline::{Dump, Hub};

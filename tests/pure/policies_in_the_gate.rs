@@ -2,7 +2,7 @@
 //!
 //! The semantics of single policies are tested in their crate.
 
-use admission::{Webhook, Enforcement, Operation, Request, RequestContext, Rulebook, Verdict, decide};
+use admission::{Enforcement, Operation, Request, RequestContext, Rulebook, Verdict, Webhook, decide};
 use insight::offline::Knowledge;
 use kubernetes::field::Violation;
 use lint::check::judge;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use admission::{Webhook, Endpoint, Request, RequestContext, Rulebook, configurations, decide, wire};
+use admission::{Endpoint, Request, RequestContext, Rulebook, Webhook, configurations, decide, wire};
 use insight::offline::Hub;
 use plan::{self, Action};
 use serde_json::value::to_raw_value;

@@ -1,6 +1,6 @@
 //! Properties of the webhook: it never panics, adds nothing twice, and accepts only what the planner can decode.
 
-use admission::{Webhook, Operation, Rulebook, decide, wire};
+use admission::{Operation, Rulebook, Webhook, decide, wire};
 use api::v1alpha1::{ClusterManagementAddOn, CreationTemplate, PlacementStrategy};
 use kubernetes::field::Path;
 use model::{

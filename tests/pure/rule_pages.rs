@@ -9,7 +9,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use admission::{Webhook, RequestContext, Rulebook, UnknownFacts, Verdict, catalogue};
+use admission::{RequestContext, Rulebook, UnknownFacts, Verdict, Webhook, catalogue};
 use kubernetes::field::{Path, Segment, Violation};
 use serde_json::Value;
 use store::Kind;
@@ -164,7 +164,10 @@ fn both_webhooks_agree_and_additions_are_made_once() {
             title, asked, facts, ..
         } in page.examples
         {
-            let (first, second) = (asked.at(Webhook::Mutate, &facts), asked.at(Webhook::Validate, &facts));
+            let (first, second) = (
+                asked.at(Webhook::Mutate, &facts),
+                asked.at(Webhook::Validate, &facts),
+            );
             assert!(second.patch().0.is_empty(), "{title}: the guard changes nothing");
             assert_eq!(
                 first,

@@ -102,7 +102,8 @@ fn every_manifest_of_the_seeds_gets_the_verdict_that_its_seed_gives_it() {
                 (false, _) => "refuse",
             };
             if given != row.verdict {
-                writeln!(wrong, "{}: {given} at {webhook:?}, not {}", row.file, row.verdict).expect("a string");
+                writeln!(wrong, "{}: {given} at {webhook:?}, not {}", row.file, row.verdict)
+                    .expect("a string");
                 verdict
                     .violations()
                     .iter()

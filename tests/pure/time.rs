@@ -9,7 +9,7 @@ mod grow;
 use std::fs;
 use std::time::{Duration, Instant};
 
-use admission::{Webhook, Operation, Request, RequestContext, Rulebook, decide, wire};
+use admission::{Operation, Request, RequestContext, Rulebook, Webhook, decide, wire};
 use grow::{Filling, Place, places};
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use admission::{Webhook, Facts, Operation, Request, RequestContext, Rulebook, UserRight, Verdict, decide};
+use admission::{Facts, Operation, Request, RequestContext, Rulebook, UserRight, Verdict, Webhook, decide};
 use api::hash::Keys;
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};

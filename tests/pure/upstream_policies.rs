@@ -4,7 +4,7 @@
 
 use admission::policy::{InForce, Loaded, Origin, PolicySet, Source};
 use admission::{
-    Webhook, Facts, Operation, Request, RequestContext, Rulebook, Trial, UnknownFacts, Verdict, decide,
+    Facts, Operation, Request, RequestContext, Rulebook, Trial, UnknownFacts, Verdict, Webhook, decide,
     try_policies,
 };
 use insight::offline::Hub;

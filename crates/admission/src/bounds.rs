@@ -246,7 +246,7 @@ fn is_left_of(new: &Value, old: &Value) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Webhook, RequestContext};
+    use crate::{RequestContext, Webhook};
     use serde_json::value::to_raw_value;
 
     fn judged(new: &Value, old: Option<&Value>) -> (usize, usize) {

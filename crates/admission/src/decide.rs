@@ -17,7 +17,7 @@ use super::metadata;
 use super::policies;
 use super::pruned_request::PrunedRequest;
 use super::ratchet;
-use super::request::{Webhook, FieldsKnownBy, MetadataPart, Operation, Request};
+use super::request::{FieldsKnownBy, MetadataPart, Operation, Request, Webhook};
 use super::rulebook::Rulebook;
 use super::rules;
 use super::shape::{self, Shape};

@@ -40,7 +40,7 @@ pub use enforcement::{Action, Enforcement, EnforcementError, Scope};
 pub use known_fields::HubDefinitions;
 pub use metadata::{METADATA_VALUE, metadata_violation};
 pub use policies::{Trial, references, try_policies};
-pub use request::{Webhook, FieldsKnownBy, Operation, Request, RequestContext, UnknownFacts};
+pub use request::{FieldsKnownBy, Operation, Request, RequestContext, UnknownFacts, Webhook};
 pub use rulebook::{PolicyTrouble, Rulebook};
 pub use shape::prepare;
 pub use subject::BlastRadius;

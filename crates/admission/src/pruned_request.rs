@@ -109,7 +109,7 @@ mod tests {
     use super::*;
     use crate::decide::decide;
     use crate::known_fields::HubDefinitions;
-    use crate::request::{Webhook, Operation};
+    use crate::request::{Operation, Webhook};
     use kubernetes::field::Warning;
     use serde_json::{Value, json};
 

@@ -8,7 +8,7 @@ use json_patch::{AddOperation, Patch, PatchOperation};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::request::{Webhook, Request};
+use super::request::{Request, Webhook};
 use super::subject::{Kind as _, Upgrade};
 use api::cluster::ManagedClustersUpgradeSpec;
 use api::names::annotations::PLACEMENT_ACCESS;

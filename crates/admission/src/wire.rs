@@ -11,7 +11,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::request::{Webhook, FieldsKnownBy, Operation, Request, RequestContext, UnknownFacts};
+use super::request::{FieldsKnownBy, Operation, Request, RequestContext, UnknownFacts, Webhook};
 use super::verdict::Verdict;
 use super::{bounds, truncated_review};
 use kubernetes::field::Status;

@@ -13,7 +13,8 @@ use serde_json::value::to_raw_value;
 use super::finding::{Finding, FindingState};
 use admission::policy::is_excused;
 use admission::{
-    Webhook, Facts, FieldsKnownBy, Operation, Request, RequestContext, Rulebook, UnknownFacts, Verdict, decide,
+    Facts, FieldsKnownBy, Operation, Request, RequestContext, Rulebook, UnknownFacts, Verdict, Webhook,
+    decide,
 };
 use kubernetes::field::{Class, Violation, Warning};
 use store::{Address, Kind, Name};

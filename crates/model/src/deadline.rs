@@ -14,7 +14,7 @@ use kubernetes::field::{Class, Fault, quoted};
 /// How long a cluster may take until it counts as failed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ProgressDeadline {
-    /// For ever.
+    /// Any time.
     #[default]
     None,
     /// So long, and never zero: with zero every cluster would have failed before it began.

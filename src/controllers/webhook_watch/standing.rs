@@ -21,7 +21,7 @@ pub(super) enum News {
     /// Something is wrong that was not.
     Worse(WebhookFault),
     /// Something is right again.
-    Mended(WebhookFault),
+    Fixed(WebhookFault),
 }
 
 /// The configurations of a hub, and what was said of them.
@@ -111,7 +111,7 @@ impl Standing {
         let worse = faults.iter().filter(|fault| !self.told.contains(fault));
         let mut news: Vec<News> = worse.cloned().map(News::Worse).collect();
         let fixed = self.told.iter().filter(|fault| !faults.contains(fault));
-        news.extend(fixed.cloned().map(News::Mended));
+        news.extend(fixed.cloned().map(News::Fixed));
         self.told = faults;
         news
     }
@@ -133,7 +133,7 @@ mod tests {
     fn words(news: &[News]) -> Vec<String> {
         let words = news.iter().map(|one| match one {
             News::Worse(fault) => format!("worse: {}", fault.word()),
-            News::Mended(fault) => format!("fixed: {}", fault.word()),
+            News::Fixed(fault) => format!("fixed: {}", fault.word()),
         });
         words.collect()
     }

@@ -141,7 +141,7 @@ fn tell(
                     "a webhook is not as it should be; see `tidegate doctor`"
                 );
             }
-            News::Mended(fault) => {
+            News::Fixed(fault) => {
                 info!(
                     fault = fault.word(),
                     webhook = fault.sentence(),
@@ -152,7 +152,7 @@ fn tell(
         if *leading.borrow() {
             let (grade, fault, note) = match &news {
                 News::Worse(fault) => (Grade::Warning, fault, fault.sentence()),
-                News::Mended(fault) => (
+                News::Fixed(fault) => (
                     Grade::Normal,
                     fault,
                     format!("no longer so: {}", fault.sentence()),

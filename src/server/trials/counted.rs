@@ -53,8 +53,9 @@ async fn every_answer_is_counted_once_and_findings_by_rule() {
     rig.post("/validate", "no question").await;
     let text = page(&rig).await;
     for webhook in ["mutate", "validate"] {
-        let line =
-            format!("tidegate_admission_requests_total{{webhook=\"{webhook}\",{CREATED},decision=\"allowed\"}} 1");
+        let line = format!(
+            "tidegate_admission_requests_total{{webhook=\"{webhook}\",{CREATED},decision=\"allowed\"}} 1"
+        );
         tells(&text, &line);
     }
     tells(
@@ -74,8 +75,9 @@ async fn a_denial_is_counted_once_whichever_webhook_denies() {
         let wrong = review(&json!({"installNamespace": "Not_A_Name"}));
         assert_eq!(rig.post(webhook, wrong).await.0, 200);
         let text = page(&rig).await;
-        let line =
-            format!("tidegate_admission_requests_total{{webhook=\"{label}\",{CREATED},decision=\"denied\"}} 1");
+        let line = format!(
+            "tidegate_admission_requests_total{{webhook=\"{label}\",{CREATED},decision=\"denied\"}} 1"
+        );
         tells(&text, &line);
         tells(&text, denied);
         rig.gate.shutdown().await;

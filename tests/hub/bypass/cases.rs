@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use admission::{Webhook, Operation, Request, RequestContext, Rulebook, Verdict, catalogue, decide};
+use admission::{Operation, Request, RequestContext, Rulebook, Verdict, Webhook, catalogue, decide};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};

@@ -1,6 +1,6 @@
 //! The answers of the four ways, in a form that can be compared.
 
-use admission::{Webhook, FieldsKnownBy, Operation, RequestContext, Rulebook, UnknownFacts, Verdict};
+use admission::{FieldsKnownBy, Operation, RequestContext, Rulebook, UnknownFacts, Verdict, Webhook};
 use audit::{FindingState, KINDS, judge};
 use insight::offline::Identity;
 use jiff::Timestamp;

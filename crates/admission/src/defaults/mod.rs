@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 use json_patch::{AddOperation, Patch, PatchOperation, ReplaceOperation, jsonptr::PointerBuf};
 
-use super::request::{Webhook, Request};
+use super::request::{Request, Webhook};
 use super::subject::{ClusterAddon, Kind as _};
 use model::{DEFAULT_INSTALL_NAMESPACE, InstallNamespace};
 use provenance::{Provenance, of_created, of_updated};

@@ -14,7 +14,7 @@ use super::question::{target, value};
 use crate::enforcement::Scope;
 use crate::policy::{Finding, Judgement, Mutated, Outcome, PolicySet, Question};
 use crate::ratchet::{self, Values};
-use crate::request::{Webhook, Request, UnknownFacts};
+use crate::request::{Request, UnknownFacts, Webhook};
 use crate::rulebook::Rulebook;
 use kubernetes::field::{Findings, Path, Violation};
 use store::{Confirmed, Facts, Kind, ObjectKey};

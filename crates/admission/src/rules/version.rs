@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use crate::body::ClusterAddonBody;
-use crate::rules::version_reference::{self, Stands};
+use crate::rules::version_reference::{self, VersionReference};
 use crate::step_budget::StepBudget;
 use crate::subject::{Addon, ClusterAddon, HubConfig, Subject, rules};
 use kubernetes::field::{Class, Fault, Findings, Path, Violation, listed, nearest, quoted};
@@ -98,12 +98,12 @@ fn own_unsupported(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings)
     if let Some(fault) = versions.unsupported(body.desired_version) {
         tell(fault.at(spec_path(), UNSUPPORTED), body, findings);
     }
-    for is in version_reference::of_cluster_addon(subject) {
-        let Some(fault) = versions.misses(&stands) else {
+    for reference in version_reference::of_cluster_addon(subject) {
+        let Some(fault) = versions.misses(&reference) else {
             continue;
         };
-        let violation = fault.at(stands.path.clone(), UNSUPPORTED);
-        if version_reference::is_given(subject, &stands.name) {
+        let violation = fault.at(reference.path.clone(), UNSUPPORTED);
+        if version_reference::is_given(subject, &reference.name) {
             findings.warn(violation);
         } else {
             findings.deny(violation);
@@ -122,9 +122,9 @@ fn unsupported_in_templates(subject: &Subject<'_, Addon>, findings: &mut Finding
             }
         }
     }
-    for is in version_reference::of_addon(subject) {
-        if let Some(fault) = versions.misses(&stands) {
-            findings.deny(fault.at(stands.path.clone(), UNSUPPORTED));
+    for reference in version_reference::of_addon(subject) {
+        if let Some(fault) = versions.misses(&reference) {
+            findings.deny(fault.at(reference.path.clone(), UNSUPPORTED));
         }
     }
 }
@@ -186,16 +186,16 @@ impl<'f> Versions<'f> {
     }
 
     /// Returns what is wrong with a reference that stands for a version.
-    fn misses(&self, stands: &Stands) -> Option<Fault> {
-        if AddonVersion::parse(&stands.version).is_err() {
-            return Some(stands.unreadable());
+    fn misses(&self, reference: &VersionReference) -> Option<Fault> {
+        if AddonVersion::parse(&reference.version).is_err() {
+            return Some(reference.unreadable());
         }
-        let wrong = self.unsupported(Some(&stands.version))?;
+        let wrong = self.unsupported(Some(&reference.version))?;
         let cure = format!(
             "name an AddOnHubConfig of a version that is supported, or make the AddOnTemplate of {} first",
-            quoted(&stands.version)
+            quoted(&reference.version)
         );
-        Some(stands.fault(&wrong).hint(cure))
+        Some(reference.fault(&wrong).hint(cure))
     }
 
     /// Returns what is wrong with a version that can be read; what cannot is told by its format.

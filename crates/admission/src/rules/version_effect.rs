@@ -40,9 +40,9 @@ fn no_effect(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
         let path = Path::root().key("spec").key("desiredVersion");
         findings.warn(template.wins_over(version).at(path, NO_EFFECT));
     }
-    for is in version_reference::of_cluster_addon(subject) {
-        if !template.is_of(&stands.version) {
-            findings.warn(template.wins_over(&stands.name).at(stands.path, NO_EFFECT));
+    for reference in version_reference::of_cluster_addon(subject) {
+        if !template.is_of(&reference.version) {
+            findings.warn(template.wins_over(&reference.name).at(reference.path, NO_EFFECT));
         }
     }
 }
@@ -193,9 +193,9 @@ fn warn<'l, 'a: 'l>(
     findings: &mut Findings,
 ) {
     for (at, reference) in readable(list).filter(|(_, reference)| is_of(reference, Kind::HubConfig)) {
-        let stands = version_reference::stands(subject.facts, at, &reference);
-        if let Some(stands) = stands.filter(|one| !template.is_of(&one.version)) {
-            findings.warn(template.wins_over(&stands.name).at(stands.path, NO_EFFECT));
+        let reference = version_reference::of_reference(subject.facts, at, &reference);
+        if let Some(reference) = reference.filter(|one| !template.is_of(&one.version)) {
+            findings.warn(template.wins_over(&reference.name).at(reference.path, NO_EFFECT));
         }
     }
 }

@@ -15,14 +15,14 @@ use model::ConfigReference;
 use store::{ConfigPresence, Facts, Kind};
 
 /// A version, and the reference that stands for it.
-pub(super) struct Stands {
+pub(super) struct VersionReference {
     pub(super) kind: Kind,
     pub(super) path: Path,
     pub(super) name: String,
     pub(super) version: Arc<str>,
 }
 
-impl Stands {
+impl VersionReference {
     /// Returns what is wrong with the reference, from what is wrong with its version.
     pub(super) fn fault(&self, wrong: &Fault) -> Fault {
         let detail = format!("asks for version {}: {}", quoted(&self.version), wrong.detail());
@@ -37,9 +37,13 @@ impl Stands {
 }
 
 /// Returns the version that a reference stands for, if the object is known and has one.
-pub(super) fn stands(facts: &Facts, at: &ReferenceAt<'_>, reference: &ConfigReference) -> Option<Stands> {
+pub(super) fn of_reference(
+    facts: &Facts,
+    at: &ReferenceAt<'_>,
+    reference: &ConfigReference,
+) -> Option<VersionReference> {
     let of = reference.config();
-    Some(Stands {
+    Some(VersionReference {
         kind: Kind::of_config(of.group(), of.resource())?,
         path: at.path.key("name"),
         name: reference.name().to_owned(),
@@ -56,19 +60,19 @@ pub(super) fn version_of(facts: &Facts, reference: &ConfigReference) -> Option<A
 }
 
 /// Returns what an add-on's references to AddOnHubConfigs stand for, wherever they are.
-pub(super) fn of_addon<'s>(subject: &'s Subject<'_, Addon>) -> impl Iterator<Item = Stands> + 's {
+pub(super) fn of_addon<'s>(subject: &'s Subject<'_, Addon>) -> impl Iterator<Item = VersionReference> + 's {
     let lists = lists_of(&subject.body, subject.effort).flat_map(|list| list.each(subject.effort));
     readable(lists.chain(every_default(subject)))
-        .filter_map(|(at, reference)| stands(subject.facts, at, &reference))
+        .filter_map(|(at, reference)| of_reference(subject.facts, at, &reference))
         .filter(|one| one.kind == Kind::HubConfig)
 }
 
 /// Returns what the references of an add-on on a cluster to AddOnHubConfigs stand for.
 pub(super) fn of_cluster_addon<'s>(
     subject: &'s Subject<'_, ClusterAddon>,
-) -> impl Iterator<Item = Stands> + 's {
+) -> impl Iterator<Item = VersionReference> + 's {
     readable(subject.body.configs.each(subject.effort))
-        .filter_map(|(at, reference)| stands(subject.facts, at, &reference))
+        .filter_map(|(at, reference)| of_reference(subject.facts, at, &reference))
         .filter(|one| one.kind == Kind::HubConfig)
 }
 
@@ -87,10 +91,13 @@ pub(super) fn is_given(subject: &Subject<'_, ClusterAddon>, name: &str) -> bool 
 
 /// Returns the version that a list of references stands for: a template wins over an AddOnHubConfig, as it does when it is
 /// deployed.
-fn chosen<'l, 'a: 'l>(facts: &Facts, list: impl Iterator<Item = &'l ReferenceAt<'a>>) -> Option<Stands> {
+fn chosen<'l, 'a: 'l>(
+    facts: &Facts,
+    list: impl Iterator<Item = &'l ReferenceAt<'a>>,
+) -> Option<VersionReference> {
     let mut version = None;
     for (at, reference) in readable(list) {
-        match stands(facts, at, &reference) {
+        match of_reference(facts, at, &reference) {
             Some(one) if one.kind == Kind::Template => return Some(one),
             Some(one) if one.kind == Kind::HubConfig => {
                 version.get_or_insert(one);
@@ -102,14 +109,17 @@ fn chosen<'l, 'a: 'l>(facts: &Facts, list: impl Iterator<Item = &'l ReferenceAt<
 }
 
 /// Tells of every version of a cluster's add-on that changes because a reference names another object.
-pub(super) fn own_changes(subject: &Subject<'_, ClusterAddon>, mut check: impl FnMut(&Change, &Stands)) {
+pub(super) fn own_changes(
+    subject: &Subject<'_, ClusterAddon>,
+    mut check: impl FnMut(&Change, &VersionReference),
+) {
     let list = |body: &ClusterAddonBody<'_>| chosen(subject.facts, body.configs.each(subject.effort));
     let was = subject.old.as_ref().and_then(list);
     between(was, list(&subject.body), &mut check);
 }
 
 /// Tells of every version of an add-on that changes because a reference names another object.
-pub(super) fn changes(subject: &Subject<'_, Addon>, mut check: impl FnMut(&Change, &Stands)) {
+pub(super) fn changes(subject: &Subject<'_, Addon>, mut check: impl FnMut(&Change, &VersionReference)) {
     let (facts, effort) = (subject.facts, subject.effort);
     if let Some(old) = &subject.old {
         let defaults = old
@@ -139,7 +149,11 @@ pub(super) fn changes(subject: &Subject<'_, Addon>, mut check: impl FnMut(&Chang
     }
 }
 
-fn between(was: Option<Stands>, now: Option<Stands>, check: &mut impl FnMut(&Change, &Stands)) {
+fn between(
+    was: Option<VersionReference>,
+    now: Option<VersionReference>,
+    check: &mut impl FnMut(&Change, &VersionReference),
+) {
     let (Some(was), Some(now)) = (was, now) else {
         return;
     };

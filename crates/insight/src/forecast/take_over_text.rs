@@ -85,10 +85,7 @@ pub(super) struct Change<'c> {
 }
 
 /// Returns what happens to works; of written ones, the fields that count.
-pub(super) fn works(
-    all: &Fates,
-    counts: impl Fn(&Difference) -> bool,
-) -> impl Iterator<Item = Change<'_>> {
+pub(super) fn works(all: &Fates, counts: impl Fn(&Difference) -> bool) -> impl Iterator<Item = Change<'_>> {
     let mut fields: BTreeMap<&str, (usize, &Difference)> = BTreeMap::new();
     let (mut created, mut deleted) = (0_usize, 0_usize);
     for fate in all.values() {

@@ -10,8 +10,8 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use super::kinds::{FileKind, KnownKind, standing};
 use admission::{
-    Webhook, Facts, FieldsKnownBy, HubDefinitions, Operation, Request, RequestContext, Rulebook, UnknownFacts,
-    Verdict, decide,
+    Facts, FieldsKnownBy, HubDefinitions, Operation, Request, RequestContext, Rulebook, UnknownFacts,
+    Verdict, Webhook, decide,
 };
 use insight::offline::Knowledge;
 use kubernetes::field::Violation;

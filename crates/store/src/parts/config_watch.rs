@@ -126,7 +126,7 @@ pub(crate) struct ConfigWatch {
 }
 
 impl ConfigWatch {
-    /// Notes that a reference is mentioned once more or once less.
+    /// Notes that a reference is mentioned one time more or less.
     pub(crate) fn mention(&mut self, config: &ConfigRef) {
         let is_known = Kind::of_config(&config.of.group, &config.of.resource).is_some();
         let is_whole = !config.of.resource.is_empty() && !config.name.is_empty();

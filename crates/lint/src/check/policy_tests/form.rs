@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use serde_json::Value;
 
-use admission::{Webhook, Operation, Request, RequestContext};
+use admission::{Operation, Request, RequestContext, Webhook};
 
 /// How an object is addressed.
 #[derive(Clone, Debug, PartialEq, Eq)]
