@@ -9,13 +9,13 @@ use super::{
     PlanArgs, PolicyArgs, ReferenceArgs, RenderArgs, ServeArgs, SnapshotArgs, WhyArgs,
 };
 
-/// Guards and drives the add-ons of an Open Cluster Management hub.
+/// Validates and manages the add-ons of an Open Cluster Management hub.
 #[derive(Debug, Parser)]
 #[command(name = "tidegate", version, max_term_width = 100, after_long_help = format!("{TRY_IT}{EXIT_STATUS}"))]
 #[command(long_about = LONG_ABOUT)]
 #[command(arg_required_else_help = true)]
 pub struct Cli {
-    /// When pages are coloured.
+    /// When to use colors in the output.
     #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t = ColourArg::Auto)]
     pub color: ColourArg,
     /// What to do.
@@ -24,17 +24,17 @@ pub struct Cli {
 }
 
 const LONG_ABOUT: &str = "\
-Guards and drives the add-ons of an Open Cluster Management (OCM) hub.
+Validates and manages the add-ons of an Open Cluster Management (OCM) hub.
 
-The gate is an admission webhook: a wrong ClusterManagementAddOn or ManagedClusterAddOn is refused in the same \
-second, with all its faults, each with its path, the value, what would be right, and a rule id.
-The tide is a set of controllers: it installs add-ons on the clusters that placements select, works out which \
-configuration each cluster gets, renders ManifestWorks, and reports how far every cluster has come.";
+The webhook rejects an invalid ClusterManagementAddOn or ManagedClusterAddOn at admission, with all its errors, \
+each with its path, the value, what would be valid, and a rule id.
+The controllers install add-ons on the clusters that placements select, determine the configuration of each \
+cluster, render ManifestWorks, and report the progress of every cluster.";
 
 /// How to try it; nothing where there is no hub of its own.
 #[cfg(feature = "dev")]
 const TRY_IT: &str = "\
-Both run in this one binary; `tidegate dev` brings a hub of its own, so nothing else is needed to try it:
+Both are in this binary. To try it, run `tidegate dev`, which starts a hub in memory:
   tidegate dev --clusters 5
   export KUBECONFIG=$PWD/.tidegate/kubeconfig
   kubectl get managedclusteraddons -A
@@ -44,28 +44,28 @@ Both run in this one binary; `tidegate dev` brings a hub of its own, so nothing 
 const TRY_IT: &str = "";
 
 const EXIT_STATUS: &str = "\
-Exit status: 0 done, 1 it failed on the way or found something, 2 it could not start as asked (flag, port, folder, file).
+Exit status: 0 success, 1 the command failed or found a problem, 2 invalid usage (flag, port, folder, file).
 Logs go to standard error; TIDEGATE_LOG=debug shows more (syntax: tracing filter directives).";
 
 /// The subcommands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Run everything on this machine: a hub, the gate (admission webhook), the tide (controllers) and simulated clusters.
+    /// Run everything on this machine: a hub, the webhook, the controllers and simulated clusters.
     #[cfg(feature = "dev")]
     Dev(Box<super::DevArgs>),
-    /// Guard and drive a hub that is already there: the gate (admission webhook) and the tide (controllers), nothing simulated.
+    /// Run the webhook and the controllers for an existing hub.
     Serve(Box<ServeArgs>),
-    /// Say what the gate would say about manifests, before they are applied.
+    /// Validate manifests as the webhook would, before they are applied.
     Check(CheckArgs),
-    /// Say why an add-on is not where it should be, and where to look.
+    /// Show why an add-on or a cluster upgrade is not ready, and how to fix it.
     Why(WhyArgs),
-    /// Say what would happen on a hub: which clusters move in which wave.
+    /// Preview a change on a hub: which clusters are updated, in which wave.
     Plan(PlanArgs),
-    /// Print the ManifestWorks of an add-on on a cluster as they would be, and where every value in them comes from.
+    /// Render the ManifestWorks of an add-on for a cluster, with the source of every value.
     Render(Box<RenderArgs>),
-    /// Say what is wrong with a hub for Tidegate, and what to do about it.
+    /// Check the hub and the installation for problems, and print how to fix them.
     Doctor(Box<DoctorArgs>),
-    /// Explain a rule, a cause, a word or a field.
+    /// Explain a rule, cause, reason, label, annotation, term or field.
     Explain(ExplainArgs),
     /// Write a dump of a hub, for `check`, `plan` and `why`.
     Snapshot(SnapshotArgs),
@@ -73,7 +73,7 @@ pub enum Command {
     Policy(PolicyArgs),
     /// See rollouts and steer them: list, status, pause, resume, promote, approve, retry, undo, history.
     Rollout(Box<super::RolloutArgs>),
-    /// Show rollouts as a page in the terminal, live, and steer them with keys.
+    /// Show rollouts in the terminal, updated live, and control them with keys.
     #[cfg(feature = "top")]
     Top(Box<super::TopArgs>),
     /// Take over from OCM's add-on manager: the bindings of its service account, copied for Tidegate's.

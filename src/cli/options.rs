@@ -25,7 +25,7 @@ pub(super) const STOCK_LEASE: &str = "open-cluster-management-hub/manager-lock";
 pub enum ControllersMode {
     /// Nothing: the gate runs alone.
     Off,
-    /// They plan, tell what they would write, and write nothing.
+    /// They plan and report what they would write, and write nothing.
     Observe,
     /// They write.
     #[default]
@@ -46,11 +46,11 @@ pub(super) fn stock_lease(text: &str) -> Result<StockArg, String> {
 /// A part of the program that runs alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Only {
-    /// Serves admission, and writes nothing but the first key of records.
+    /// The webhook; writes only the first key of records.
     Gate,
-    /// Writes, and serves no admission.
+    /// The controllers, without the webhook.
     Controllers,
-    /// Makes and renews the certificate of the webhook, and does nothing else.
+    /// Only creates and renews the certificate of the webhook.
     Certificates,
 }
 
@@ -65,13 +65,13 @@ pub(super) fn word<T: clap::ValueEnum>(value: &T) -> String {
 pub struct RightsArgs {
     /// Namespaces in which agents of add-ons may have roles on the hub, separated by commas (`docs/registration.md`).
     ///
-    /// They are added to the namespace of the agent's own cluster and the one that is called like the add-on.
+    /// The namespace of the cluster and the namespace with the name of the add-on are always allowed.
     #[arg(long, value_name = "NAMESPACES", value_delimiter = ',')]
     pub hub_permission_namespaces: Vec<String>,
-    /// Signers of certificates that only one add-on may have, separated by commas: `<domain>/<name>=<add-on>`, or without an add-on
-    /// for none (`docs/registration.md`).
+    /// Certificate signers that are reserved for one add-on, separated by commas: `<domain>/<name>=<add-on>`; without
+    /// `=<add-on>`, no add-on may use the signer (`docs/registration.md`).
     ///
-    /// They are added to those that components of Open Cluster Management sign.
+    /// The signers of components of Open Cluster Management are always reserved.
     #[arg(long, value_name = "SIGNERS", value_delimiter = ',', value_parser = ReservedSigner::parse)]
     pub reserved_signers: Vec<ReservedSigner>,
 }
@@ -99,19 +99,19 @@ impl RightsArgs {
 /// What the gate decides by, whatever hub it guards.
 #[derive(Args, Clone, Debug, Default)]
 pub struct GateArgs {
-    /// What findings of rules do, by rule, add-on and namespace: a YAML list of settings (`docs/enforcement.md`).
+    /// File with the enforcement of findings by rule, add-on and namespace: a YAML list of settings (`docs/enforcement.md`).
     ///
     /// For instance `[{rule: "rollout/*", action: Warn, addons: ["edge-*"]}]`; actions are Off, Audit, Warn and Deny, and
-    /// the last setting that matches counts. Without the file every rule does what its page says.
+    /// the last setting that matches counts. Without the file every rule has its documented action.
     #[arg(long, value_name = "FILE")]
     pub enforcement: Option<PathBuf>,
-    /// Folder of policies (YAML): users' own rules, beside those on the hub. Changed files are taken up without a restart.
+    /// Folder of policies (YAML), in addition to those on the hub. Changed files are reloaded without a restart.
     ///
-    /// Reads AddOnPolicy, and Kubernetes' ValidatingAdmissionPolicy and MutatingAdmissionPolicy with their bindings. A policy
-    /// that does not compile leaves its last good version in force (`docs/policies.md`).
+    /// Reads AddOnPolicy, and Kubernetes' ValidatingAdmissionPolicy and MutatingAdmissionPolicy with their bindings. If a
+    /// policy does not compile, its last valid version stays in effect (`docs/policies.md`).
     #[arg(long, value_name = "DIR")]
     pub policies: Option<PathBuf>,
-    /// How many percent of an add-on's clusters one edit may take it from, or move at once, before the gate warns (default 50).
+    /// Percentage of an add-on's clusters that one edit may remove or update at once before the webhook warns (default 50).
     #[arg(long, value_name = "PERCENT", value_parser = blast_radius)]
     pub blast_radius: Option<BlastRadius>,
 }
@@ -135,52 +135,54 @@ fn account(text: &str) -> Result<Name, String> {
 /// How the controllers behave, whatever hub they drive.
 #[derive(Args, Clone, Debug)]
 pub struct TideArgs {
-    /// Whose words and rules the statuses follow, on a hub where programs and tests expect OCM's (`docs/ocm/compat.md`).
+    /// Which reasons and messages statuses have. Use `ocm` if programs or tests on the hub expect those of OCM
+    /// (`docs/ocm/compat.md`).
     ///
-    /// `ocm` writes what OCM's own manager writes, and chooses `--progressing-reasons ocm`, `--failures deadline`,
+    /// `ocm` writes the same statuses as OCM's add-on manager, and implies `--progressing-reasons ocm`, `--failures deadline`,
     /// `--empty-lifecycle self`, `--cluster-configs at-once`, `--agent-groups stock` and `--discovery-labels off`, unless they
     /// are given.
     #[arg(long, value_name = "WHOSE", default_value = "tidegate", value_parser = one_of(COMPAT))]
     pub compat: Compat,
-    /// What counts as a failure in a rollout: `health` (default) or, as OCM has it, `deadline`.
+    /// What counts as a failure in a rollout: `health` (default) or, as in OCM, `deadline`.
     #[arg(long, value_name = "WHAT", value_parser = one_of(FAILURES))]
     pub failures: Option<Failures>,
-    /// Words of the `Progressing` condition: `lifecycle` (default) or `ocm`.
+    /// Reasons of the `Progressing` condition: `lifecycle` (default) or `ocm`.
     #[arg(long, value_name = "WORDS", value_parser = one_of(REASONS))]
     pub progressing_reasons: Option<Vocabulary>,
-    /// How long an add-on stays on a cluster that nothing selects any more, for instance `10s` or `2m`; 0 removes it at once.
+    /// How long an add-on remains on a cluster that is no longer selected, for example `10s` or `2m`; 0 removes it at once.
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = length)]
     pub decision_grace: Duration,
-    /// How many instances of an add-on may be taken away in a minute: a number, a share, or the larger of both (`20,10%`); an add-on
-    /// with no more instances than the number has no budget. `unlimited` holds nothing.
+    /// How many instances of an add-on may be removed per minute: a number, a percentage, or the larger of both (`20,10%`).
+    /// The limit does not apply to add-ons with at most that number of instances. `unlimited` disables the limit.
     #[arg(long, value_name = "BUDGET", default_value = "20,10%", value_parser = removal_budget)]
     pub removal_budget: RemovalBudget,
-    /// What a ClusterManagementAddOn means whose lifecycle annotation is there, but empty: `managed` (default) or `self`.
+    /// How an empty lifecycle annotation of a ClusterManagementAddOn is interpreted: `managed` (default) or `self`.
     #[arg(long, value_name = "WHO", value_parser = one_of(EMPTY_LIFECYCLE))]
     pub empty_lifecycle: Option<EmptyLifecycle>,
     /// Which ClusterManagementAddOns are managed: all that do not manage themselves, or only those with the annotation
-    /// `addon.open-cluster-management.io/lifecycle: tidegate`, beside another manager that has the others.
+    /// `addon.open-cluster-management.io/lifecycle: tidegate`, if another manager has the others.
     #[arg(long, value_name = "WHICH", default_value = "all", value_parser = one_of(MANAGE))]
     pub manage: Managing,
-    /// Namespace of the secrets of custom signers for which a template names none.
+    /// Namespace of the Secrets of custom signers, if the template does not specify one.
     #[arg(long, value_name = "NAMESPACE", default_value = "open-cluster-management-hub")]
     pub signing_namespace: String,
     /// Service account of the hub's gRPC server: its requests for certificates are those of the agents that it names.
     #[arg(long, value_name = "NAMESPACE/NAME", default_value = "open-cluster-management-hub/grpc-server-sa", value_parser = account)]
     pub grpc_server_account: Name,
-    /// How an edit of a configuration that a ManagedClusterAddOn refers to by itself travels: `at-once` (default) or `rollout`.
+    /// How an edit of a configuration that a ManagedClusterAddOn references directly is rolled out: `at-once` (default) or
+    /// `rollout`.
     #[arg(long, value_name = "HOW", value_parser = one_of(CLUSTER_CONFIGS))]
     pub cluster_configs: Option<ClusterConfigs>,
-    /// To whom the permissions of an add-on's agent are given, beside its user: `cluster` (default) or `stock`.
+    /// Which group gets the permissions of an add-on's agent, in addition to its user: `cluster` (default) or `stock`.
     #[arg(long, value_name = "WHOSE", value_parser = one_of(AGENT_GROUPS))]
     pub agent_groups: Option<AgentGroups>,
-    /// How long an agent may be unavailable after a change until that counts as a failure, for instance `30s` or `2m`.
+    /// How long an agent may be unavailable after a change before this counts as a failure, for instance `30s` or `2m`.
     #[arg(long, value_name = "DURATION", default_value = "2m", value_parser = length)]
     pub startup_time: Duration,
-    /// How long pre-delete hooks may take before an add-on goes without them (`10m`, `1h30m`); 0 waits indefinitely.
+    /// Timeout of pre-delete hooks (`10m`, `1h30m`); 0: no timeout.
     #[arg(long, value_name = "TIME", default_value = "10m", value_parser = hook_timeout)]
     pub hook_timeout: HookTimeout,
-    /// What happens to an add-on whose pre-delete hooks have not completed in time.
+    /// How to handle an add-on whose pre-delete hooks have not completed before the timeout.
     #[arg(long, value_name = "POLICY", default_value = "release", value_parser = one_of(AFTER_HOOKS))]
     pub hook_timeout_policy: TimeoutPolicy,
     /// Whether clusters are labelled with their add-ons, `feature.open-cluster-management.io/addon-<name>`: `on` (default) or `off`.
@@ -192,21 +194,21 @@ pub struct TideArgs {
 const COMPAT: Choices<Compat> = &[
     (
         "tidegate",
-        "This program's own, which tell more",
+        "Tidegate's own, which are more detailed",
         Compat::Tidegate,
     ),
-    ("ocm", "Those of OCM's add-on manager, to the letter", Compat::Ocm),
+    ("ocm", "Exactly those of OCM's add-on manager", Compat::Ocm),
 ];
 
 const FAILURES: Choices<Failures> = &[
     (
         "health",
-        "Works that cannot be applied, agents that call themselves degraded, and agents that stay unavailable",
+        "ManifestWorks that cannot be applied, agents that report Degraded, and agents that stay unavailable",
         Failures::Health,
     ),
     (
         "deadline",
-        "Only that progressDeadline has passed",
+        "Only an exceeded progressDeadline",
         Failures::Deadline,
     ),
 ];
@@ -241,7 +243,7 @@ const EMPTY_LIFECYCLE: Choices<EmptyLifecycle> = &[
     ),
     (
         "self",
-        "The add-on manages itself, as current OCM reads it",
+        "The add-on manages itself, as in current OCM",
         EmptyLifecycle::Own,
     ),
 ];
@@ -249,12 +251,12 @@ const EMPTY_LIFECYCLE: Choices<EmptyLifecycle> = &[
 const CLUSTER_CONFIGS: Choices<ClusterConfigs> = &[
     (
         "at-once",
-        "To all its clusters at once, whatever the rollout strategy is, as OCM does",
+        "To all affected clusters at once, regardless of the rollout strategy, as in OCM",
         ClusterConfigs::AtOnce,
     ),
     (
         "rollout",
-        "By the rollout strategy of the cluster's placement",
+        "According to the rollout strategy of the cluster's placement",
         ClusterConfigs::Rollout,
     ),
 ];
@@ -267,16 +269,20 @@ const AGENT_GROUPS: Choices<AgentGroups> = &[
     ),
     (
         "stock",
-        "Also to the group of the add-on on all clusters, as OCM does: each of its agents may then do what any of them may",
+        "Also the group of the add-on on all clusters, as in OCM: every agent then has the permissions of all agents of the add-on",
         AgentGroups::Stock,
     ),
 ];
 
 const AFTER_HOOKS: Choices<TimeoutPolicy> = &[
-    ("release", "It goes without them", TimeoutPolicy::Release),
+    (
+        "release",
+        "The add-on is removed without completed hooks",
+        TimeoutPolicy::Release,
+    ),
     (
         "block",
-        "It stays until they complete or are skipped",
+        "The add-on is not removed until the hooks complete or are skipped",
         TimeoutPolicy::Block,
     ),
 ];
@@ -340,8 +346,8 @@ pub struct ReferenceArgs {
     /// Which reference.
     #[arg(value_enum)]
     pub topic: Topic,
-    /// Webhooks for hubs before Kubernetes 1.28: without match conditions, which these drop, and without the webhook that fails
-    /// closed, which would then hold up every add-on while the gate is away.
+    /// Webhooks for hubs before Kubernetes 1.28: without match conditions, which these ignore, and without the webhook that
+    /// fails closed, which would then block all changes of add-ons while the gate is away.
     #[arg(long)]
     pub without_conditions: bool,
     /// Webhooks that refuse every new and changed spec while no gate answers, as `tidegate install --while-unavailable refuse` has them.
@@ -355,7 +361,7 @@ pub struct ReferenceArgs {
     pub path_secret: Option<PathBuf>,
     /// Webhooks for a gate at this address, such as `https://gate.example:9443`, instead of the service `tidegate/tidegate`.
     ///
-    /// The API server has to reach it, and to trust its certificate: write the authority into `caBundle` where the system's
+    /// The API server must be able to reach it, and must trust its certificate: write the CA into `caBundle` where the system's
     /// own do not know it.
     #[arg(long, value_name = "URL", value_parser = gate_url)]
     pub url: Option<String>,

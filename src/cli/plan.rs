@@ -20,7 +20,8 @@ use lint::check::{Background, Base, File, MissingFacts, Outcome, Threshold};
 use lint::report::{Format, Style, render};
 use store::Settings;
 
-/// Say what would happen on a hub: which clusters move in which wave, which get the add-on, which lose it, which are held; and how upgrades
+/// Preview a change on a hub: which clusters are updated, in which wave, which get the add-on, which lose it, which are
+/// held; and how upgrades
 /// of clusters go on.
 ///
 /// Works on a dump. The controllers' own planner runs on it in memory; connected agents report success at once, the others
@@ -37,7 +38,7 @@ pub struct PlanArgs {
     /// What is said.
     #[command(flatten)]
     pub question: PlanQuestion,
-    /// Form of the answer.
+    /// Output format.
     #[arg(short, long, value_enum, value_name = "FORM", default_value_t = PlanFormat::Text)]
     pub output: PlanFormat,
     /// What the gate decides by.
@@ -131,9 +132,9 @@ pub struct PlanQuestion {
 /// The form of a forecast.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum PlanFormat {
-    /// For people.
+    /// Readable text.
     Text,
-    /// For programs.
+    /// Machine-readable.
     Json,
     /// For a comment of a pull request.
     Markdown,

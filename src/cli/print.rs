@@ -134,9 +134,9 @@ const NARROWEST: usize = 40;
 /// The form of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum OutputFormat {
-    /// For people.
+    /// Readable text.
     Text,
-    /// For programs.
+    /// Machine-readable.
     Json,
 }
 

@@ -14,7 +14,7 @@ use super::{BehaviourArgs, CliError, GateArgs};
 use insight::forecast::{RenderedCluster, works, works_json, works_notes};
 use kubernetes::field::{Shown, one_line};
 
-/// Print the ManifestWorks of an add-on on a cluster as they would be, and where every value in them comes from.
+/// Render the ManifestWorks of an add-on for a cluster, with the source of every value.
 ///
 /// Works on a dump, or on manifests that describe a hub. The controllers' own planner runs on it in memory until nothing is left to do, and the works that stand there then are
 /// printed. Values come from the defaults of the ClusterManagementAddOn, a placement, the cluster's own list, or are built in.
@@ -32,7 +32,7 @@ pub struct RenderArgs {
     /// The hub, and what is applied to it first.
     #[command(flatten)]
     pub input: PlanInput,
-    /// Form of the answer.
+    /// Output format.
     #[arg(short, long, value_enum, value_name = "FORM", default_value_t = RenderFormat::Yaml)]
     pub output: RenderFormat,
     /// What the gate decides by.

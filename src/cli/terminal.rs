@@ -14,7 +14,7 @@ use kubernetes::field::one_line;
 
 use crate::cli::print::is_watched;
 
-/// When pages are coloured.
+/// When to use colors in the output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum ColourArg {
     /// On a terminal, unless NO_COLOR is set.

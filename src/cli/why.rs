@@ -14,7 +14,7 @@ use insight::offline::Hub;
 use kubernetes::field::{Listing, Shown};
 use store::{Fence, Settings};
 
-/// Say why an add-on is not where it should be, and where to look.
+/// Show why an add-on or a cluster upgrade is not ready, and how to fix it.
 ///
 /// Follows it from the ClusterManagementAddOn over placement, configurations and ManifestWork to what the cluster's agent
 /// reports, and stops at the first object that cannot pass on what the one before it says. Without --cluster, clusters
@@ -23,21 +23,21 @@ use store::{Fence, Settings};
 /// cluster that was asked about, 2 it cannot be told.
 #[derive(Args, Clone, Debug)]
 pub struct WhyArgs {
-    /// Name of the add-on; `mcu/NAME` or `mcu/NAMESPACE/NAME` asks about an upgrade of clusters.
+    /// Name of the add-on, or `mcu/NAME` or `mcu/NAMESPACE/NAME` for a ManagedClustersUpgrade.
     pub addon: String,
-    /// The cluster; all of them without it.
+    /// Name of the cluster (default: all clusters).
     #[arg(long, value_name = "NAME")]
     pub cluster: Option<String>,
-    /// Ask a dump of `tidegate snapshot` instead of the hub.
+    /// Read a dump of `tidegate snapshot` instead of the hub.
     #[arg(long, value_name = "DUMP", conflicts_with_all = ["kubeconfig", "context", "as"])]
     pub facts: Option<PathBuf>,
     /// Which hub.
     #[command(flatten)]
     pub hub: HubArgs,
-    /// Form of the answer.
+    /// Output format.
     #[arg(short, long, value_enum, value_name = "FORM", default_value_t = OutputFormat::Text)]
     pub output: OutputFormat,
-    /// Name every cluster on a terminal, too; elsewhere every one is always named.
+    /// List every cluster on a terminal, too; other outputs always list all.
     #[arg(long)]
     pub all: bool,
     /// How the hub's controllers behave.

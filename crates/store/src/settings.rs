@@ -61,7 +61,7 @@ pub enum ClusterConfigs {
     /// At once, to all clusters that refer to it, whatever their placement's rollout strategy is.
     #[default]
     AtOnce,
-    /// By the rollout strategy of the cluster's placement, like every other change.
+    /// According to the rollout strategy of the cluster's placement, like every other change.
     Rollout,
 }
 
@@ -98,7 +98,7 @@ pub enum EmptyLifecycle {
 /// Whose words and rules the statuses follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Compat {
-    /// This program's own, which tell more.
+    /// Tidegate's own, which are more detailed.
     #[default]
     Tidegate,
     /// Those of current Open Cluster Management's add-on manager, to the letter.

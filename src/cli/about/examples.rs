@@ -16,10 +16,10 @@ use kubernetes::field::Shown;
 /// `kubectl apply -f DIR` installs the add-on; what is in DIR/wrong is refused by the gate.
 #[derive(Args, Clone, Debug)]
 pub struct ExamplesArgs {
-    /// The folder; made if it is not there.
+    /// The folder; created if it does not exist.
     #[arg(value_name = "DIR", default_value = "examples")]
     pub dir: PathBuf,
-    /// Write over files that say something else.
+    /// Overwrite files with other content.
     #[arg(long)]
     pub force: bool,
 }

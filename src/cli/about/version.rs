@@ -20,10 +20,10 @@ use operate::versions::{Definition, HubVersions, Versions, skew};
 /// Exit status: 0 they fit or it cannot be told, 1 the hub does not answer, or something does not fit.
 #[derive(Args, Clone, Debug)]
 pub struct VersionArgs {
-    /// Ask no hub.
+    /// Print only the version of this program; do not contact a hub.
     #[arg(long)]
     pub client: bool,
-    /// Form of the answer.
+    /// Output format.
     #[arg(short, long, value_enum, value_name = "FORM", default_value_t = OutputFormat::Text)]
     pub output: OutputFormat,
     /// Which hub.

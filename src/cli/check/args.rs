@@ -12,7 +12,7 @@ use crate::cli::{GateArgs, HubArgs, RightsArgs, SettingsArgs};
 use lint::check::{MissingFacts, Threshold};
 use lint::report::Format;
 
-/// Say what the gate would say about manifests, before they are applied.
+/// Validate manifests as the webhook would, before they are applied.
 ///
 /// Every document of the files is judged by the rules of the webhook; together the files are the hub that each of them is
 /// judged on, because one sync applies them together. What hangs on facts that were not given is reported as unknown.

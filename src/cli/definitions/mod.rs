@@ -31,15 +31,15 @@ pub enum DefinitionsCommand {
     /// Where versions are converted, the hub is asked with a ClusterManagementAddOn that is created with dryRun=All: it is not stored.
     /// Exit status: 0 `apply` has nothing to do or would do it, 1 it would refuse, 2 it cannot be told.
     Plan(DefinitionsPlanArgs),
-    /// Add what is missing, to all definitions or to none.
+    /// Add the missing fields, to all definitions or to none.
     ///
     /// Each is changed by a JSON patch that tests the name, the resource version and the place of the version first. What was added
-    /// is recorded in the annotation tidegate.io/added-fields of the definition. Asked again, it does nothing.
+    /// is recorded in the annotation tidegate.io/added-fields of the definition. It is idempotent.
     /// Exit status: 0 done or nothing to do, 1 refused or failed on the way, 2 it could not start.
     Apply(ApplyArgs),
-    /// Take out what `apply` has added, as far as no other client has changed it.
+    /// Remove the fields that `apply` added, except those that another client has changed.
     ///
-    /// What is in the fields is dropped from each object at its next write.
+    /// Values of these fields are dropped from each object at its next write.
     /// Exit status: 0 done or nothing to do, 1 something had to stay, 2 it could not start.
     Revert(RevertArgs),
 }
@@ -50,7 +50,7 @@ pub struct DefinitionsPlanArgs {
     /// Which hub.
     #[command(flatten)]
     pub hub: HubArgs,
-    /// Form of the answer.
+    /// Output format.
     #[arg(short, long, value_enum, value_name = "FORM", default_value_t = OutputFormat::Text)]
     pub output: OutputFormat,
 }
@@ -61,7 +61,7 @@ pub struct ApplyArgs {
     /// Which hub.
     #[command(flatten)]
     pub hub: HubArgs,
-    /// Have the hub judge the changes without storing them.
+    /// Send the changes as a server-side dry run; nothing is stored.
     #[arg(long)]
     pub dry_run: bool,
 }
@@ -72,7 +72,7 @@ pub struct RevertArgs {
     /// Which hub.
     #[command(flatten)]
     pub hub: HubArgs,
-    /// Have the hub judge the changes without storing them.
+    /// Send the changes as a server-side dry run; nothing is stored.
     #[arg(long)]
     pub dry_run: bool,
 }

@@ -20,19 +20,19 @@ use kubernetes::field::{Shown, counted, nearest};
 /// What can be asked of a hub that runs.
 #[derive(Clone, Debug, Subcommand)]
 pub enum DevCommand {
-    /// Let things go wrong on a simulated cluster from now on, or list what goes wrong.
+    /// Inject faults into a simulated cluster, or list the active faults.
     Fault(FaultArgs),
-    /// End everything that goes wrong on a simulated cluster.
+    /// Remove all injected faults of a simulated cluster.
     Heal(HealArgs),
 }
 
-/// Let things go wrong on a simulated cluster from now on, or list what goes wrong.
+/// Inject faults into a simulated cluster, or list the active faults.
 ///
 /// These faults and no others: what went wrong there before ends. It is the annotation `simulated-cluster/faults` of the ManagedCluster
 /// that says so; `kubectl annotate` does the same.
 #[derive(Args, Clone, Debug)]
 pub struct FaultArgs {
-    /// The cluster, or a pattern such as `cluster*`; without it, every fault is listed.
+    /// The cluster, or a pattern such as `cluster*`; without it, all active faults are listed.
     #[arg(value_name = "CLUSTER", requires = "faults")]
     pub cluster: Option<String>,
     /// The faults, as `--fault` takes them behind the name: `offline`, `apply-failure,from=2:quota exceeded`, `delay:5s`.
@@ -43,7 +43,7 @@ pub struct FaultArgs {
     pub place: PlaceArgs,
 }
 
-/// End everything that goes wrong on a simulated cluster.
+/// Remove all injected faults of a simulated cluster.
 #[derive(Args, Clone, Debug)]
 pub struct HealArgs {
     /// The cluster, or a pattern such as `cluster*`.
@@ -57,10 +57,10 @@ pub struct HealArgs {
 /// Which hub is told.
 #[derive(Args, Clone, Debug)]
 pub struct PlaceArgs {
-    /// Folder of the hub that runs.
+    /// Data directory of the running development hub.
     #[arg(long, value_name = "DIR", default_value = ".tidegate")]
     pub dir: PathBuf,
-    /// Kubeconfig of the hub, where it is not one of our own (`tidegate dev --hub`).
+    /// Kubeconfig of the hub, if `tidegate dev` did not start it (`tidegate dev --hub`).
     #[arg(long, value_name = "FILE", conflicts_with = "dir")]
     pub kubeconfig: Option<PathBuf>,
 }

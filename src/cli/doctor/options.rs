@@ -9,7 +9,7 @@ use clap::Args;
 use crate::cli::words::lease;
 use crate::cli::{BehaviourArgs, ControllersMode, LeasePlace, Only, OutputFormat};
 
-/// Say what is wrong with a hub for Tidegate, and what to do about it.
+/// Check the hub and the installation for problems, and print how to fix them.
 ///
 /// Looks at the hub's version, clock and kinds, at who else manages add-ons, at the rights of the account, the Lease, the webhooks, the
 /// gate's certificate, the programs beside Tidegate, and at what stands still. Every finding has an id, what was seen, a cure and a
@@ -21,21 +21,22 @@ pub struct DoctorArgs {
     /// Kubeconfig of the hub (flag, else KUBECONFIG, else the service account of the pod).
     #[arg(long, value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
-    /// Context of the kubeconfig; its current one without the flag.
+    /// Context of the kubeconfig (default: the current context).
     #[arg(long, value_name = "NAME")]
     pub context: Option<String>,
-    /// Whose rights are looked at, such as `system:serviceaccount:tidegate:tidegate-controllers`; by default one's own.
+    /// Account whose permissions are checked, such as `system:serviceaccount:tidegate:tidegate-controllers`; by default your
+    /// own.
     ///
-    /// Needs the right to impersonate. Everything else is still asked as oneself.
+    /// Requires the permission `impersonate`. All other requests use your own account.
     #[arg(long = "as", value_name = "USER")]
     pub account: Option<String>,
-    /// Look at the rights of one part alone, as `serve --only` runs it.
+    /// Check only the permissions of one component, as `serve --only` runs it.
     #[arg(long, value_enum, value_name = "PART")]
     pub only: Option<Only>,
-    /// What the controllers do, as `serve --controllers` says it.
+    /// Mode of the controllers, as in `serve --controllers`.
     #[arg(long, value_enum, value_name = "MODE", default_value_t = ControllersMode::On)]
     pub controllers: ControllersMode,
-    /// Look at the rights of the web page as well, as `serve --ui` needs them.
+    /// Also check the permissions that `serve --ui` needs.
     #[arg(long)]
     pub ui: bool,
     /// Lease by which the replicas elect; given, it is an error that there is none. Without the flag tidegate/leader is looked at.
@@ -44,19 +45,20 @@ pub struct DoctorArgs {
     /// How the hub's controllers behave.
     #[command(flatten)]
     pub behaviour: BehaviourArgs,
-    /// Address at which this machine reaches the gate, to look at its certificate.
+    /// Address of the webhook as seen from this machine, to check its certificate.
     ///
-    /// By default what the webhooks name: an address, or inside of a cluster the service. Elsewhere for instance 127.0.0.1:9443, behind
+    /// Default: the address in the webhook configurations or, inside a cluster, the Service. Elsewhere for instance
+    /// 127.0.0.1:9443, behind
     /// `kubectl port-forward -n tidegate deployment/tidegate-gate 9443`.
     #[arg(long, value_name = "HOST:PORT", value_parser = address)]
     pub gate: Option<String>,
-    /// From which severity on the exit status is 1.
+    /// Lowest severity for which the exit status is 1.
     #[arg(long, value_enum, value_name = "SEVERITY", default_value_t = FailFrom::Error)]
     pub fail_on: FailFrom,
-    /// Name every object on a terminal, too; elsewhere every one is always named.
+    /// List every object on a terminal, too; other outputs always list all.
     #[arg(long)]
     pub all: bool,
-    /// Form of the answer; JSON says its form in `apiVersion`.
+    /// Output format; the version of the JSON is in `apiVersion`.
     #[arg(short, long, value_enum, value_name = "FORM", default_value_t = OutputFormat::Text)]
     pub output: OutputFormat,
 }

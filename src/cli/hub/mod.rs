@@ -15,13 +15,13 @@ pub struct HubArgs {
     /// Kubeconfig of the hub (flag, else KUBECONFIG, else ~/.kube/config, else the service account of the pod).
     #[arg(long, value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
-    /// Context of the kubeconfig; its current one without the flag.
+    /// Context of the kubeconfig (default: the current context).
     #[arg(long, value_name = "NAME")]
     pub context: Option<String>,
-    /// Ask the hub as this user: `system:serviceaccount:NAMESPACE:NAME` for a service account. Needs the right to impersonate.
+    /// Impersonate this user, for example `system:serviceaccount:NAMESPACE:NAME`. Requires the permission `impersonate`.
     #[arg(long = "as", id = "as", value_name = "USER")]
     pub as_user: Option<String>,
-    /// Ask the hub as a member of this group as well. Repeatable.
+    /// Also impersonate this group. Can be repeated.
     #[arg(long = "as-group", id = "as_group", value_name = "GROUP", requires = "as")]
     pub as_groups: Vec<String>,
 }

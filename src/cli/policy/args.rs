@@ -25,11 +25,12 @@ pub enum PolicyCommand {
     Test(TestArgs),
     /// Begin a policy: a file that compiles, and its test beside it. Never overwrites anything.
     New(NewArgs),
-    /// Tell what is wrong and what is probably not meant. Exit status: 0 nothing, 1 something, 2 bad input, 3 does not compile.
+    /// Report errors and probable mistakes in policies. Exit status: 0 nothing, 1 something, 2 bad input, 3 does not compile.
     Lint(LintArgs),
     /// Measure how long policies take on one object.
     Bench(BenchArgs),
-    /// Write policies as Kubernetes' own objects (YAML). Exit status: 0 all, 1 some have no such form, 2 bad input, 3 does not
+    /// Convert policies to ValidatingAdmissionPolicies (YAML). Exit status: 0 all, 1 some have no such form, 2 bad input, 3
+    /// does not
     /// compile.
     Export(ExportArgs),
 }
@@ -44,13 +45,13 @@ pub struct TestArgs {
     /// Accept validations that no case has seen both hold and break, and mistakes that no case notices.
     #[arg(long)]
     pub allow_uncovered: bool,
-    /// Run the cases again with every small mistake in the policies, and tell of those that no case notices.
+    /// Mutation test: run the cases with small mistakes in the policies, and report the mistakes that no case notices.
     #[arg(long)]
     pub mutate: bool,
-    /// Form of the report.
+    /// Output format of the report.
     #[arg(long, short, value_enum, value_name = "FORM", default_value_t = TestOutput::Text)]
     pub output: TestOutput,
-    /// Run the cases again whenever a file of theirs changes, until it is ended.
+    /// Run the cases again whenever one of their files changes, until interrupted.
     #[arg(long)]
     pub watch: bool,
 }
@@ -58,11 +59,11 @@ pub struct TestArgs {
 /// Form of a test report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum TestOutput {
-    /// One line a case, and what was not as expected.
+    /// One line per case, and the differences.
     Text,
     /// One JSON object.
     Json,
-    /// JUnit XML for CI systems: a suite a file, a case a case.
+    /// JUnit XML for CI systems: a suite per file, a test case per case.
     Junit,
 }
 
@@ -102,13 +103,13 @@ pub struct BenchArgs {
     /// Files or folders of policies.
     #[arg(required = true, value_name = "PATH")]
     pub paths: Vec<PathBuf>,
-    /// The object (YAML) that the policies are asked about.
+    /// The object (YAML) to evaluate the policies for.
     #[arg(long, value_name = "FILE")]
     pub object: PathBuf,
-    /// Objects of the hub (YAML file or folder) that facts come from.
+    /// Objects of the hub (YAML file or folder) that policies may look up.
     #[arg(long, value_name = "PATH")]
     pub facts: Option<PathBuf>,
-    /// How often the object is judged.
+    /// Number of evaluations.
     #[arg(long, value_name = "N", default_value_t = 2000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub rounds: u32,
 }

@@ -33,7 +33,7 @@ pub enum RolloutCommand {
     Pause(SteerArgs),
     /// Let a paused rollout go on.
     Resume(SteerArgs),
-    /// End soaks: clusters that succeeded count as done, and others may go.
+    /// End soak times: clusters that succeeded count as done, and the next ones may start.
     Promote(SteerArgs),
     /// Approve of a change: the decision groups that wait for that may go.
     Approve(ApproveArgs),
@@ -61,13 +61,13 @@ pub struct RolloutHubArgs {
 /// Which hub or dump is asked, and how it is told.
 #[derive(Args, Clone, Debug)]
 pub struct AskArgs {
-    /// Ask a dump of `tidegate snapshot` instead of the hub.
+    /// Read a dump of `tidegate snapshot` instead of the hub.
     #[arg(long, value_name = "DUMP", conflicts_with = "kubeconfig")]
     pub facts: Option<PathBuf>,
     /// Show every line, name and event on a terminal, too; elsewhere nothing is ever left out.
     #[arg(long)]
     pub all: bool,
-    /// Form of the answer; JSON has the schema of `tidegate rollout schema`.
+    /// Output format; the JSON has the schema of `tidegate rollout schema`.
     #[arg(short, long, value_enum, value_name = "FORM", default_value_t = OutputFormat::Text)]
     pub output: OutputFormat,
     /// Which hub.
@@ -126,13 +126,13 @@ pub struct SteerArgs {
     /// Only this placement of an add-on (pause, resume, promote, approve): `NAMESPACE/NAME`, or its name alone.
     #[arg(long, value_name = "PLACEMENT")]
     pub placement: Option<String>,
-    /// Why; written to the annotation `kubernetes.io/change-cause`.
+    /// Reason for the change, stored in the annotation `kubernetes.io/change-cause`.
     #[arg(long, value_name = "TEXT")]
     pub reason: Option<String>,
-    /// Ask the hub and its gate, and store nothing.
+    /// Send the request as a server-side dry run, including the webhook; nothing is stored.
     #[arg(long)]
     pub dry_run: bool,
-    /// Write the field although another program owns it.
+    /// Overwrite the field even if another field manager owns it.
     #[arg(long)]
     pub force: bool,
     /// Which hub.

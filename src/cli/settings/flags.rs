@@ -24,7 +24,8 @@ pub struct ControllerArgs {
     /// What agents may have on the hub.
     #[command(flatten)]
     pub rights: RightsArgs,
-    /// Lease of OCM's add-on manager, which has its add-ons while it holds it; `none` looks at nothing.
+    /// Leader election Lease of OCM's add-on manager, which manages its add-ons while it holds the Lease; `none` disables
+    /// the check.
     #[arg(long, value_name = "NAMESPACE/NAME", default_value = STOCK_LEASE, value_parser = stock_lease)]
     pub stock_lease: StockArg,
 }

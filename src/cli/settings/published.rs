@@ -21,7 +21,7 @@ use crate::cli::options::{StockArg, stock_lease};
 /// Where the controllers of a hub tell how they behave.
 #[derive(Args, Clone, Debug)]
 pub struct SettingsArgs {
-    /// ConfigMap in which the hub's controllers publish their settings (`serve` writes it); `none` reads nothing.
+    /// ConfigMap in which the controllers publish their settings (`serve` writes it); `none`: do not read one.
     #[arg(long, value_name = "NAMESPACE/NAME", default_value = PLACE, value_parser = stock_lease)]
     pub settings: StockArg,
 }

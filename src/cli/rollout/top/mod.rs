@@ -20,7 +20,7 @@ pub(in crate::cli) use run::run;
 /// confirmation that shows what would be written; w asks why; ? shows all keys. Without colours where NO_COLOR is set.
 #[derive(Args, Clone, Debug)]
 pub struct TopArgs {
-    /// Begin with this rollout: an add-on, or `mcu/[NAMESPACE/]NAME`.
+    /// Rollout to show first: an add-on, or `mcu/[NAMESPACE/]NAME`.
     pub name: Option<String>,
     /// Which hub.
     #[command(flatten)]
