@@ -343,7 +343,7 @@ fn commands(page: &str, section: &str) -> Vec<String> {
 async fn nothing_that_the_pages_tell_to_type_takes_a_version_a_conversion_or_a_name_away() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (hub, kubeconfig) = hub_with_theirs(folder.path()).await;
-    let mut typed = commands("README.md", "## On a hub of your own");
+    let mut typed = commands("README.md", "## Install on your own hub");
     typed.extend(commands("docs/install-addons.md", "# Install"));
     typed.extend(commands("docs/ocm/definitions.md", "# Tidegate's fields"));
     assert!(typed.len() >= 7, "{typed:?}");
