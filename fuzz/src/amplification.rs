@@ -2,11 +2,12 @@
 
 use std::sync::LazyLock;
 
-use admission::{Webhook, Rulebook, decide, wire};
+use admission::{Rulebook, Webhook, decide, wire};
 use api::conversion::Extensions;
 use api::hash::Keys;
+use futures::StreamExt as _;
 use kube::Client;
-use kube::api::{ApiResource, ListParams};
+use kube::api::ApiResource;
 use peak_alloc::PeakAlloc;
 use serde_json::value::RawValue;
 use store::Facts;
@@ -88,6 +89,10 @@ fn list(bytes: &[u8]) {
             async move { Ok::<_, std::io::Error>(http::Response::new(body)) }
         });
         let client = Client::new(hub, "default");
-        drop(tidegate::controllers::page(&client, &resource, &ListParams::default()).await);
+        drop(
+            tidegate::controllers::pages(&client, &resource, None)
+                .next()
+                .await,
+        );
     });
 }

@@ -4,7 +4,7 @@
 //! leaves the last good version in force.
 
 use admission::policy::{InForce, Origin, PolicySet, Source, lint, mutants, native};
-use admission::{Webhook, Facts, Operation, Request, RequestContext, Rulebook, try_policies};
+use admission::{Facts, Operation, Request, RequestContext, Rulebook, Webhook, try_policies};
 use serde_json::{Value, json};
 
 const GROUP: &str = "addon.open-cluster-management.io";
@@ -38,7 +38,7 @@ pub fn policy(bytes: &[u8]) {
         }
     }
     assert_eq!(loaded.set.len(), 1, "the new one, or the last good one");
-    let _ = lint(&loaded.set, (&|_, _| None, &[]), None);
+    let _ = lint(&loaded.set, &|_, _| None, &[], None);
     let _ = native(&loaded.set);
     assert!(
         mutants(&source.document).len() <= text.len(),
@@ -79,7 +79,7 @@ fn ask(policies: PolicySet) {
             circumstances: RequestContext::default(),
         };
         let old = (operation == Operation::Update).then_some(&object);
-        let ask = || try_policies(&request, (&object, old), &Facts::default().completed(), &rulebook);
+        let ask = || try_policies(&request, &object, old, &Facts::default().completed(), &rulebook);
         let (first, second) = (ask(), ask());
         assert_eq!(
             first.findings, second.findings,

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use crate::{grammars, hub, merge};
-use admission::{Webhook, Enforcement, Facts, Rulebook, decide, wire};
+use admission::{Enforcement, Facts, Rulebook, Webhook, decide, wire};
 use cel_engine::{Activation, Program, Purpose};
 use devhub::patch::{json, kinds, merge as merge_patch, strategic};
 use kubernetes::duration::GoDuration;

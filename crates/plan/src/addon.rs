@@ -22,7 +22,7 @@ pub fn addon(view: &View<'_>, now: Timestamp) -> Plan {
     addon_with(view, now, &mut Memo::default())
 }
 
-/// Returns the same plan as [`addon`], and looks only at what may have changed since the plan that is in the memo.
+/// Returns the same plan as [`addon()`], and looks only at what may have changed since the plan that is in the memo.
 pub fn addon_with(view: &View<'_>, now: Timestamp, memo: &mut Memo) -> Plan {
     let now = whole_seconds(now);
     let (plan, heard) = match memo.open(view, now) {
@@ -33,7 +33,7 @@ pub fn addon_with(view: &View<'_>, now: Timestamp, memo: &mut Memo) -> Plan {
     plan
 }
 
-/// Returns the same plan as [`addon`], and what it has decided about the rollout: nothing where nothing is rolled out, because
+/// Returns the same plan as [`addon()`], and what it has decided about the rollout: nothing where nothing is rolled out, because
 /// the add-on is not managed here or is being deleted.
 pub fn addon_with_outlook(view: &View<'_>, now: Timestamp) -> (Plan, Option<Outlook>) {
     let mut outlook = None;
