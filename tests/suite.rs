@@ -1,6 +1,6 @@
 //! Everything that is tested inside one process: values, properties, the simulator, controllers on the dev hub.
 //!
-//! One program, because each takes longer to link than to run. A module is a subject: `cargo test --workspace --test suite plan_scripts::` runs
+//! One program, because each takes longer to link than to run. A module is a subject: `cargo test --workspace --test suite -- plan_scripts::` runs
 //! one. What starts the real binary and talks to it with `kubectl` is in `binary`.
 
 #![expect(
