@@ -154,7 +154,10 @@ async fn follow(folder: PathBuf, sender: watch::Sender<PolicyDocuments>) {
             Err(error) => {
                 let line = error.one_line();
                 if line != told {
-                    warn!(error = line, "policies cannot be read again, those in force stay");
+                    warn!(
+                        error = line,
+                        "cannot reload policies; the active policies remain in use"
+                    );
                     told = line;
                 }
             }

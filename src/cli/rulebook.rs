@@ -41,7 +41,10 @@ pub(super) async fn follow(args: &GateArgs, rulebook: &ArcSwap<Rulebook>) {
         tokio::time::sleep(LOOK_EVERY).await;
         let fault = take_up(path, rulebook).err();
         if let Some(fault) = fault.as_ref().filter(|fault| told.as_ref() != Some(*fault)) {
-            warn!(fault, "new enforcement file cannot be used, the old one stays");
+            warn!(
+                fault,
+                "the new enforcement file is invalid; the current one remains in use"
+            );
         }
         told = fault;
     }

@@ -142,7 +142,7 @@ async fn follow(client: Client, secret: KeySecret, keys: SharedKeys, told: watch
             if let (true, KeyState::Unusable(why)) = (*known != state, &state) {
                 warn!(
                     why,
-                    "no shared keys of records: the keys that this process has stay"
+                    "cannot load the shared signing keys; the current keys remain in use"
                 );
             }
             *known = state;

@@ -310,7 +310,7 @@ impl Tide {
         if let Err(error) = (&mut self.driver).await {
             tracing::error!(
                 error = &error as &dyn std::error::Error,
-                "the controllers ended badly"
+                "the controllers stopped unexpectedly"
             );
         }
         self.resign.cancel();

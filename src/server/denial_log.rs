@@ -130,8 +130,7 @@ impl WrongPaths {
         if let Some(count) = self.due(now) {
             warn!(
                 webhook,
-                count,
-                "questions at a path without the gate's secret are answered as if nothing were there; register the webhooks again"
+                count, "requests without the path secret get 404; register the webhooks again"
             );
         }
     }

@@ -158,7 +158,7 @@ impl Health {
             ));
         }
         if !reading.is_empty() {
-            parts.push(format!("still reading the fleet: {}", reading.join(", ")));
+            parts.push(format!("initial lists are not complete: {}", reading.join(", ")));
         }
         parts.join("; ")
     }
@@ -202,7 +202,7 @@ impl Health {
         let validity = self.0.validity.load_full();
         let now = self.on_hub(now);
         if let Some(fault) = validity.as_ref().and_then(|validity| validity.fault(now)) {
-            notes.insert(0, format!("no API server accepts the certificate: {fault}"));
+            notes.insert(0, format!("the serving certificate is not valid: {fault}"));
             return Word::No(notes.join("; "));
         }
         if let Some(validity) = validity.filter(|validity| validity.ends_soon(now)) {
@@ -269,13 +269,13 @@ mod tests {
         assert_eq!(ready(&health, "2026-03-01T00:00:00Z"), Word::Yes("ok".to_owned()));
         assert_eq!(
             ready(&health, "2026-03-30T00:00:00Z"),
-            Word::Yes("ok, but the certificate ends at 2026-04-01T00:00:00Z".to_owned())
+            Word::Yes("ok, but the certificate expires at 2026-04-01T00:00:00Z".to_owned())
         );
         for (now, told) in [
             ("2026-04-01T00:00:01Z", "it has ended at 2026-04-01T00:00:00Z"),
             ("2025-12-31T23:59:59Z", "it begins at 2026-01-01T00:00:00Z"),
         ] {
-            let said = format!("no API server accepts the certificate: {told}");
+            let said = format!("the serving certificate is not valid: {told}");
             assert_eq!(ready(&health, now), Word::No(said));
         }
     }
@@ -293,10 +293,10 @@ mod tests {
         assert_eq!(
             ready(&health, "2026-03-30T00:00:00Z"),
             Word::Yes(format!(
-                "ok, but the certificate ends at 2026-04-01T00:00:00Z; {kept}"
+                "ok, but the certificate expires at 2026-04-01T00:00:00Z; {kept}"
             ))
         );
-        let ended = "no API server accepts the certificate: it has ended at 2026-04-01T00:00:00Z";
+        let ended = "the serving certificate is not valid: it has ended at 2026-04-01T00:00:00Z";
         assert_eq!(
             ready(&health, "2026-04-01T00:00:01Z"),
             Word::No(format!("{ended}; {kept}"))
@@ -317,7 +317,7 @@ mod tests {
             panic!("nothing is read yet");
         };
         assert!(
-            reading.starts_with("still reading the fleet: managedclusters, "),
+            reading.starts_with("initial lists are not complete: managedclusters, "),
             "{reading}"
         );
         watches.lacks("Cluster", Some("managedclusters"));
@@ -327,7 +327,7 @@ mod tests {
         let expected = "the hub does not serve managedclusters: install Open Cluster Management";
         assert!(missing.starts_with(expected), "{missing}");
         assert!(
-            missing.contains("; still reading the fleet: placements, "),
+            missing.contains("; initial lists are not complete: placements, "),
             "{missing}"
         );
         assert!(!health.is_ready(at(now)));

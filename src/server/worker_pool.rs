@@ -161,7 +161,7 @@ impl Deadline {
             return done.map_err(|_panicked| Unjudged::TooSlow);
         }
         self.tracked.is_given_up();
-        warn!("a decision goes on although it was stopped");
+        warn!("an evaluation continues after its timeout");
         Err(Unjudged::TooSlow)
     }
 }

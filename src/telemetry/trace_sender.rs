@@ -193,7 +193,9 @@ impl Post {
         self.counts.count(outcome, count);
         // Told when it begins and when it is over: the metric says how much.
         match (refused, self.is_refused) {
-            (Some(why), false) => warn!(why, collector = %self.to.0, "the collector takes no spans"),
+            (Some(why), false) => {
+                warn!(why, collector = %self.to.0, "cannot export spans to the trace collector")
+            }
             (None, true) => info!(collector = %self.to.0, "the collector takes spans again"),
             (Some(_), true) | (None, false) => {}
         }

@@ -326,7 +326,7 @@ fn no_such() -> Refusal {
 fn unsaid(unanswered: &Unanswered) -> Response<Body> {
     warn!(
         error = unanswered as &dyn std::error::Error,
-        "the page cannot ask the hub who may see what"
+        "the web page cannot check the permissions of users"
     );
     refused(
         StatusCode::SERVICE_UNAVAILABLE,

@@ -117,7 +117,7 @@ impl EndpointArgs {
             error!(
                 file = %self.certificate.display(),
                 error = &fault as &dyn std::error::Error,
-                "no API server accepts the certificate; the gate is not ready"
+                "the serving certificate is not valid; the gate is not ready"
             );
         }
         let callers = Callers {

@@ -97,7 +97,7 @@ impl Part {
             file = place,
             reason = error.reason(),
             error = &error as &dyn std::error::Error,
-            "new file cannot be used, what was taken before stays"
+            "the new certificate file is invalid; the current certificate remains in use"
         );
     }
 }

@@ -91,7 +91,7 @@ impl SecretSource {
                         error!(
                             secret = %self.place,
                             error = &fault as &dyn std::error::Error,
-                            "no API server accepts the certificate; the gate is not ready"
+                            "the serving certificate is not valid; the gate is not ready"
                         );
                     }
                     return certificate;

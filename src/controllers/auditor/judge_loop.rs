@@ -306,7 +306,9 @@ impl JudgeLoop {
             objects.into_iter().filter_map(one).collect::<Vec<Judged>>()
         });
         let Ok(judged) = judging.await else {
-            tracing::error!("judging stored objects panicked; these are left out until they change");
+            tracing::error!(
+                "the audit of stored objects panicked; these objects are skipped until they change"
+            );
             return;
         };
         for (seen, findings, inputs) in judged {

@@ -121,7 +121,7 @@ impl TypeWatch {
                     }
                 }
                 Err(Unknown::Asked(error)) => {
-                    warn!(of = %self.of, error = %in_short(&error), "cannot ask what the hub serves");
+                    warn!(of = %self.of, error = %in_short(&error), "API discovery failed");
                 }
                 Err(Unknown::Pausing) => {}
             }

@@ -47,7 +47,7 @@ pub(in crate::controllers) async fn campaign(
             Ok(Err(error)) if !complained => {
                 complained = true;
                 let options = &standing.options;
-                warn!(lease = %options.name, namespace = %options.namespace, error = %root(&error), "cannot stand for election");
+                warn!(lease = %options.name, namespace = %options.namespace, error = %root(&error), "cannot take part in leader election");
             }
             Ok(Err(_)) | Err(_) => {}
         }
@@ -69,7 +69,7 @@ pub(in crate::controllers) async fn campaign(
     leading.send_replace(false);
     term.lasts_until(Instant::now());
     if tokio::time::timeout(FAREWELL, standing.resign()).await.is_err() {
-        warn!(lease = %standing.options.name, "the lease could not be given back in time");
+        warn!(lease = %standing.options.name, "cannot release the Lease in time");
     }
 }
 
@@ -122,7 +122,7 @@ impl Candidacy {
             // Who leads now is not known here: it may be another replica that reaches the hub.
             self.metrics.modes().held(LeaseOf::Election, Holder::Unknown);
             self.told = None;
-            warn!(lease = %self.options.name, identity = %self.options.identity, leads, "leadership ended: the hub did not take a renewal in time");
+            warn!(lease = %self.options.name, identity = %self.options.identity, leads, "leadership lost: the Lease could not be renewed in time");
         } else if changed {
             info!(lease = %self.options.name, identity = %self.options.identity, leads, "leadership changed");
         }
@@ -168,10 +168,10 @@ impl Candidacy {
         match who {
             Holder::Tidegate => info!(%lease, holder = identity, "a replica of Tidegate leads"),
             Holder::Stock => {
-                warn!(%lease, holder = identity, "OCM's add-on manager leads; nothing is written here");
+                warn!(%lease, holder = identity, "OCM's add-on manager has the Lease; this replica does not write");
             }
             Holder::Other | Holder::Nobody | Holder::Unknown => {
-                warn!(%lease, holder = identity, "somebody else leads; nothing is written here");
+                warn!(%lease, holder = identity, "another replica is the leader; this replica does not write");
             }
         }
     }
@@ -221,7 +221,7 @@ impl Candidacy {
             debug!(lease = %self.line, error = %root(&error), "cannot say that this replica no longer waits");
         }
         if let Err(error) = self.give_back().await {
-            warn!(lease = %self.options.name, error = %root(&error), "the lease could not be given back");
+            warn!(lease = %self.options.name, error = %root(&error), "cannot release the Lease");
         }
     }
 

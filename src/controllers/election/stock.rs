@@ -110,7 +110,7 @@ pub(in crate::controllers) async fn watch_stock(
                 if !std::mem::replace(&mut complained, true) {
                     warn!(
                         lease = %place.name, namespace = %place.namespace, error = %root(&error),
-                        "cannot read the lease of OCM's add-on manager; who may not leaves its add-ons alone"
+                        "cannot read the Lease of OCM's add-on manager; its add-ons are not managed"
                     );
                 }
             }
@@ -152,7 +152,7 @@ impl Telling {
             }
             Holder::Tidegate | Holder::Stock | Holder::Other => warn!(
                 holder,
-                "OCM's add-on manager is at work; add-ons without the annotation lifecycle=tidegate are left to it"
+                "OCM's add-on manager is active; Tidegate manages only add-ons with the annotation lifecycle=tidegate"
             ),
             Holder::Unknown => {}
         }

@@ -97,7 +97,7 @@ impl CertificateKeeper {
         Self { stop, task, trouble }
     }
 
-    /// Returns why the certificate cannot be kept, now and whenever that changes; nothing where it can.
+    /// Returns why cannot update the Secret of the certificate, now and whenever that changes; nothing where it can.
     pub fn trouble(&self) -> watch::Receiver<Option<String>> {
         self.trouble.clone()
     }
@@ -106,7 +106,7 @@ impl CertificateKeeper {
     pub async fn shutdown(self) {
         self.stop.cancel();
         if self.task.await.is_err() {
-            warn!("whoever kept the certificate ended badly");
+            warn!("the certificate controller stopped unexpectedly");
         }
     }
 }
@@ -434,7 +434,7 @@ impl Renewal {
     fn complain(&mut self, trouble: &Trouble) -> Duration {
         let text = format!("{trouble}: {}", root(trouble));
         if self.is_troubled_by(Some(text.clone())) {
-            warn!(error = %text, "the certificate cannot be kept");
+            warn!(error = %text, "cannot update the Secret of the certificate");
         }
         let pause = FIRST.saturating_mul(1 << self.failures.min(6)).min(LONGEST);
         self.failures = self.failures.saturating_add(1);

@@ -139,7 +139,7 @@ impl Target {
                 kind = self.kind,
                 name = self.name,
                 why,
-                "cannot read whom the API server trusts"
+                "cannot read caBundle of the webhook configurations"
             );
         }
         self.sight = Some(sight);
@@ -206,7 +206,7 @@ impl Target {
                 kind = self.kind,
                 name = self.name,
                 times,
-                "somebody else writes caBundle; leave this field to Tidegate"
+                "another field manager writes caBundle; remove the field from its manifests"
             );
         } else {
             info!(

@@ -160,7 +160,7 @@ impl Follower {
                 policies = former,
                 group = GROUP,
                 now = OWN_GROUP,
-                "policies in a group that the next release will not read"
+                "policies in a deprecated API group that the next release does not read"
             );
         }
         let loaded = PolicySet::load(&sources, &objects, &self.set.borrow());
@@ -307,7 +307,7 @@ impl GroupWatch {
             Some(403) => {
                 let policies = self.known.len();
                 let answer = root(error);
-                error!(%answer, policies, "the hub withholds its policies; only those of the folder and those known are in force");
+                error!(%answer, policies, "cannot list policies on the hub; only policies from the folder and already loaded policies are active");
             }
             _ => {
                 warn!(error = %root(error), "watch of policies interrupted");

@@ -228,7 +228,7 @@ impl Absences {
             if self.lied.remove(kind).is_some() {
                 warn!(
                     kind = kind.address().kind,
-                    "a kind is taken away whose list has left out objects; it is waited for no longer"
+                    "a kind with an incomplete list is no longer served; not waiting for it"
                 );
                 self.metrics.doubts(self.due || !self.lied.is_empty());
             }
@@ -390,7 +390,7 @@ impl Absences {
         if let Some(error) = first {
             warn!(
                 object = %error.object, error = %root(error), objects = unread.len(),
-                "cannot read objects that no list shows; what depends on them is held"
+                "cannot get objects that are missing from lists; dependent objects are not reconciled"
             );
         }
         let keys: BTreeSet<ObjectKey> = events.iter().filter_map(about).collect();
@@ -399,7 +399,7 @@ impl Absences {
         for kind in there {
             warn!(
                 kind = kind.address().kind,
-                "a list has left out objects that are there; listing again"
+                "the API server returned an incomplete list; listing again"
             );
             let retry = Retry::after(self.pauses.get(&kind).copied(), now);
             self.pauses.insert(kind, retry);

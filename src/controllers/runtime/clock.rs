@@ -223,7 +223,7 @@ impl Clock {
         };
         let reckoning = Reckoning::new(reading, hub);
         if reckoning.doubt.is_some() {
-            warn!(ahead = ?reckoning.skew(reading), "the clock of this machine does not agree with the hub; waiting for the hub");
+            warn!(ahead = ?reckoning.skew(reading), "the local clock differs from the clock of the API server; waiting");
         }
         let clock = Self {
             trust: watch::channel(reckoning.trust(Duration::ZERO)).0,
@@ -269,15 +269,15 @@ impl Clock {
         match jump {
             Some(Jump::Own(by)) => warn!(
                 ?by,
-                "the clock of this machine has jumped; nothing is planned until the hub is heard"
+                "the local clock jumped; reconciliation is paused until the API server responds"
             ),
             Some(Jump::Hub(by)) => warn!(
                 ?by,
-                "the hub's clock is not where it should be; nothing is planned until its answers have agreed for a minute"
+                "the API server's clock is inconsistent; reconciliation is paused until it is consistent for a minute"
             ),
             Some(Jump::Servers(by)) => warn!(
                 ?by,
-                "the servers of the hub do not agree on the time; nothing is planned until they do"
+                "the clocks of the API servers differ; reconciliation is paused until they agree"
             ),
             None => {}
         }

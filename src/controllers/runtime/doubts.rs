@@ -105,7 +105,7 @@ impl Reconciler {
         };
         if is_news {
             let (object, error) = (&first.object, root(first));
-            warn!(%owner, %object, %error, "cannot read the reasons for removals; they wait");
+            warn!(%owner, %object, %error, "cannot read the objects that confirm removals; removals are delayed");
         }
         if is_news || !read.is_empty() {
             return now;

@@ -33,7 +33,7 @@ impl PrunedFields {
                 warn!(
                     ?kind,
                     field,
-                    "the hub does not keep this part of the status; it is not written any more, and nothing else depends on it"
+                    "the CRD drops this status field; Tidegate no longer writes it; no other function is affected"
                 );
             }
         }

@@ -213,7 +213,7 @@ impl Reconciler {
         }
         let rest = async { while self.running.join_next().await.is_some() {} };
         if tokio::time::timeout(FAREWELL, rest).await.is_err() {
-            warn!("writes were still under way at shutdown");
+            warn!("writes were still in progress at shutdown");
         }
     }
 
@@ -379,7 +379,7 @@ impl Reconciler {
         if now < deadline {
             return Held::Until(deadline);
         }
-        warn!(%owner, awaited, "own writes were not seen in time; reading them");
+        warn!(%owner, awaited, "the watch did not return own writes in time; reading the objects");
         self.look(owner, self.store.awaited_objects(owner))
     }
 

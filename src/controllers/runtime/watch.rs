@@ -203,7 +203,7 @@ impl Watch {
         if !std::mem::replace(&mut self.vanished, true) {
             warn!(
                 kind = address.kind,
-                "the hub no longer serves a kind that must exist; what is known of it stays"
+                "a required kind is no longer served; the last known objects remain in use"
             );
         }
     }
@@ -224,7 +224,7 @@ impl Watch {
         if self.served == Served::Yes {
             warn!(kind = kind_name, error = %root(error), "watch interrupted");
         } else {
-            warn!(kind = kind_name, error = %root(error), "the hub does not list a kind that must exist; everything waits for it");
+            warn!(kind = kind_name, error = %root(error), "cannot list a required kind; reconciliation is paused");
         }
     }
 

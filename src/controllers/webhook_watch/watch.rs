@@ -138,7 +138,7 @@ fn tell(
                     fault = fault.word(),
                     webhook = fault.sentence(),
                     remove = fault.removal(),
-                    "a webhook is not as it should be; see `tidegate doctor`"
+                    "a webhook configuration differs from the expected one; run `tidegate doctor`"
                 );
             }
             News::Fixed(fault) => {

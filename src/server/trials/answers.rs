@@ -133,7 +133,7 @@ async fn readiness_follows_the_facts() {
     let (status, text) = rig.send(get("/readyz")).await;
     assert_eq!(status, 503);
     assert!(
-        text.starts_with("still reading the fleet: managedclusters, placements, "),
+        text.starts_with("initial lists are not complete: managedclusters, placements, "),
         "{text}"
     );
     assert_eq!(rig.send(get("/healthz")).await.0, 200);
