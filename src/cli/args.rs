@@ -69,20 +69,20 @@ pub enum Command {
     Explain(ExplainArgs),
     /// Write a dump of a hub, for `check`, `plan` and `why`.
     Snapshot(SnapshotArgs),
-    /// Test, look over, measure and export policies: rules that users write themselves.
+    /// Test, lint, benchmark and export your own policies.
     Policy(PolicyArgs),
-    /// See rollouts and steer them: list, status, pause, resume, promote, approve, retry, undo, history.
+    /// Show and control rollouts: list, status, pause, resume, promote, approve, retry, undo, history.
     Rollout(Box<super::RolloutArgs>),
     /// Show rollouts in the terminal, updated live, and control them with keys.
     #[cfg(feature = "top")]
     Top(Box<super::TopArgs>),
-    /// Take over from OCM's add-on manager: the bindings of its service account, copied for Tidegate's.
+    /// Take over from OCM's add-on manager: copy the role bindings of its service account for Tidegate's.
     Adopt(super::AdoptArgs),
-    /// Hand add-ons back to OCM's add-on manager.
+    /// Return add-ons to OCM's add-on manager.
     Release(super::ReleaseArgs),
     /// Print the custom resource definitions (YAML) of Tidegate's own kinds.
     Crds(CrdsArgs),
-    /// Add Tidegate's fields to the definitions of a hub that has Open Cluster Management, and take them out again.
+    /// Add Tidegate's fields to OCM's definitions on a hub, or remove them.
     Definitions(DefinitionsArgs),
     /// Print the manifests (YAML) that install Tidegate on a hub.
     Install(super::InstallArgs),

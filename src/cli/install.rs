@@ -48,12 +48,13 @@ const LARGEST: u64 = 1 << 20;
 /// For instance `tidegate install --print --certificates self-managed | kubectl apply -f -`, and with `| kubectl delete -f -` it goes.
 #[derive(Args, Clone, Debug)]
 pub struct InstallArgs {
-    /// Print them; nothing is applied.
+    /// Print the manifests; nothing is applied.
     #[arg(long, required = true)]
     pub print: bool,
     /// Namespace to install into.
     ///
-    /// The default one is made, and is Tidegate's. Any other has to be there, is not changed, and stays when Tidegate goes.
+    /// The manifests include the default namespace. Any other namespace must exist, is not changed, and stays when Tidegate
+    /// is uninstalled.
     #[arg(long, value_name = "NAMESPACE", default_value = TIDEGATE, value_parser = namespace)]
     pub namespace: String,
     /// Whether the namespace is made with the rest and deleted with it, and everything in it: `true` for `tidegate`, else `false`.
@@ -62,42 +63,43 @@ pub struct InstallArgs {
     /// Image of the program, by tag or by digest.
     #[arg(long, value_name = "IMAGE", default_value = "tidegate:latest", value_parser = image)]
     pub image: String,
-    /// Who makes the gate's certificate.
+    /// How the certificate of the webhook is provided.
     #[arg(long, value_enum, value_name = "WHO", default_value_t = CertifierArg::SelfManaged)]
     pub certificates: CertifierArg,
     /// Authority (PEM) of the certificate in the Secret `tidegate-tls`, with `--certificates secret`.
     #[arg(long, value_name = "FILE")]
     pub ca_bundle: Option<PathBuf>,
-    /// What runs: the gate and the controllers, both in one workload, or the gate alone.
+    /// Deployments to create: the webhook and the controllers, both in one, or only the webhook.
     #[arg(long, value_name = "WHAT", default_value = "two", value_parser = one_of(WORKLOADS))]
     pub workloads: Workloads,
-    /// What it has beside; repeatable, or separated by commas.
+    /// Optional components; repeatable, or separated by commas.
     #[arg(long, value_name = "PARTS", value_delimiter = ',', value_parser = one_of(EXTRAS))]
     pub with: Vec<Extra>,
-    /// Whether the API server is told to ask the gate: with all the rest, not yet, or only that.
+    /// Whether to include the webhook configurations: with the other manifests, not yet, or nothing else.
     #[arg(long, value_name = "WHETHER", default_value = "with", value_parser = one_of(WEBHOOKS))]
     pub webhooks: Webhooks,
-    /// What happens to new and changed specs while no gate answers: `admit` stores them, unless the backstop or the webhook `guard` refuses
+    /// What happens to new and changed specs while the webhook is unavailable: `admit` stores them, unless the backstop or
+    /// the webhook `guard` refuses
     /// them; `refuse` stores none of them.
     #[arg(long, value_name = "WHAT", default_value = "admit", value_parser = one_of(UNAVAILABLE))]
     pub while_unavailable: WhileUnavailable,
-    /// Whether the policies that the API server evaluates itself come with the webhooks; a hub before Kubernetes 1.30 does not serve them.
+    /// Whether to include the ValidatingAdmissionPolicies of the backstop; a hub before Kubernetes 1.30 does not serve them.
     #[arg(long, value_enum, value_name = "WHETHER", default_value_t = BackstopArg::Auto)]
     pub backstop: BackstopArg,
     /// Enforcement file of the gate (`docs/enforcement.md`): a rule that it does not refuse everywhere gets no policy.
     #[arg(long, value_name = "FILE")]
     pub enforcement: Option<PathBuf>,
-    /// Whether the definitions of Tidegate's kinds come with it; without them for the way back to an older program.
+    /// Whether to include the definitions of Tidegate's kinds; omit them for a downgrade to an older program.
     #[arg(long, value_name = "WHETHER", default_value = "with", value_parser = one_of(DEFINITIONS))]
     pub definitions: Definitions,
 }
 
-/// Who makes the gate's certificate.
+/// How the certificate of the webhook is provided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum CertifierArg {
     /// Tidegate, in a workload with an account of its own.
     SelfManaged,
-    /// cert-manager, which has to be there.
+    /// cert-manager, which must be installed.
     CertManager,
     /// An administrator, who puts it into the Secret `tidegate-tls`.
     Secret,
@@ -109,9 +111,9 @@ pub enum BackstopArg {
     /// They do, unless the hub of the kubeconfig (KUBECONFIG, else the service account of the pod) answers and is older. Nothing else is
     /// read from the hub.
     Auto,
-    /// They do; no hub is asked.
+    /// Include them, without contacting a hub.
     With,
-    /// They do not; no hub is asked.
+    /// Omit them, without contacting a hub.
     Without,
 }
 
@@ -123,12 +125,12 @@ const WORKLOADS: Choices<Workloads> = &[
     ),
     (
         "one",
-        "Both in one, for a small hub: one account has the rights of all parts, and with self-managed certificates as much as the hub",
+        "Both in one, for a small hub: one service account has the permissions of all parts, and with self-managed certificates it can gain all permissions on the hub",
         Workloads::One,
     ),
     (
         "gate",
-        "The gate alone: another manager drives the add-ons",
+        "Only the webhook; another manager manages the add-ons",
         Workloads::Gate,
     ),
 ];
@@ -136,12 +138,12 @@ const WORKLOADS: Choices<Workloads> = &[
 const EXTRAS: Choices<Extra> = &[
     (
         "high-availability",
-        "Three gates on three nodes, and over zones where there are some",
+        "Three replicas of the webhook on three nodes, spread over zones",
         Extra::HighAvailability,
     ),
     (
         "network-policy",
-        "NetworkPolicy: who may speak with whom",
+        "NetworkPolicies for the traffic to and from Tidegate",
         Extra::NetworkPolicy,
     ),
     (
@@ -161,7 +163,7 @@ const WEBHOOKS: Choices<Webhooks> = &[
     ("without", "Not yet", Webhooks::Without),
     (
         "only",
-        "That and nothing else: the last step of an installation, and the first to take away",
+        "Only the webhook configurations: the last step of an installation, and the first to take away",
         Webhooks::Only,
     ),
 ];
@@ -183,7 +185,7 @@ const DEFINITIONS: Choices<Definitions> = &[
     ("with", "They do", Definitions::With),
     (
         "without",
-        "They stay as they are on the hub",
+        "Omit them; CRDs on the hub are not changed",
         Definitions::Without,
     ),
 ];

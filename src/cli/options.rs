@@ -185,7 +185,8 @@ pub struct TideArgs {
     /// How to handle an add-on whose pre-delete hooks have not completed before the timeout.
     #[arg(long, value_name = "POLICY", default_value = "release", value_parser = one_of(AFTER_HOOKS))]
     pub hook_timeout_policy: TimeoutPolicy,
-    /// Whether clusters are labelled with their add-ons, `feature.open-cluster-management.io/addon-<name>`: `on` (default) or `off`.
+    /// Whether to label clusters with their add-ons, `feature.open-cluster-management.io/addon-<name>`: `on` (default) or
+    /// `off`.
     /// `serve` takes `off` for the default where the hub serves `operator.open-cluster-management.io`: OCM's registration controller labels them there.
     #[arg(long, value_name = "SWITCH", value_parser = one_of(DISCOVERY_LABELS))]
     pub discovery_labels: Option<DiscoveryLabels>,

@@ -116,15 +116,16 @@ impl PlanInput {
 #[expect(clippy::struct_excessive_bools, reason = "flags of the command line")]
 #[derive(Args, Clone, Copy, Debug)]
 pub struct PlanQuestion {
-    /// Say instead what would be written at once if Tidegate took the hub over from OCM's add-on manager: works whose
+    /// Show instead what would be written at once if Tidegate took the hub over from OCM's add-on manager: works whose
     /// content differs, field by field.
     #[arg(long, conflicts_with = "changes")]
     pub take_over: bool,
-    /// Say as well what would change on clusters in the end: which configuration each is given, and the fields of works that differ from
-    /// what is on the hub. With `-o markdown` it is always said.
+    /// Also show what would change on clusters in the end: which configuration each is given, and the fields of works that
+    /// differ from
+    /// what is on the hub. With `-o markdown` it is always shown.
     #[arg(long, conflicts_with = "take_over")]
     pub diff: bool,
-    /// Name every cluster on a terminal and in Markdown, too; elsewhere every one is always named.
+    /// List every cluster on a terminal and in Markdown, too; other outputs always list all.
     #[arg(long)]
     pub all: bool,
 }
@@ -136,7 +137,7 @@ pub enum PlanFormat {
     Text,
     /// Machine-readable.
     Json,
-    /// For a comment of a pull request.
+    /// For a pull request comment.
     Markdown,
 }
 

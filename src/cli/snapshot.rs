@@ -18,7 +18,7 @@ use kubernetes::field::Shown;
 /// bookkeeping stay behind. The same hub gives the same bytes, the time aside.
 #[derive(Args, Clone, Debug)]
 pub struct SnapshotArgs {
-    /// File to write; standard output without it.
+    /// Output file (default: standard output).
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Which hub.

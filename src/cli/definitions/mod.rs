@@ -11,7 +11,7 @@ use crate::cli::{HubArgs, OutputFormat};
 
 pub(super) use run::run;
 
-/// Add Tidegate's fields to the definitions of a hub that has Open Cluster Management, and take them out again.
+/// Add Tidegate's fields to OCM's definitions on a hub, or remove them.
 ///
 /// Works on the definitions of ClusterManagementAddOn, ManagedClusterAddOn, AddOnDeploymentConfig and AddOnTemplate as the hub has them.
 /// Only adds fields and columns to `v1alpha1`: versions, conversion and names are never touched, and what the hub's definition says
@@ -26,7 +26,7 @@ pub struct DefinitionsArgs {
 /// The subcommands of `tidegate definitions`.
 #[derive(Clone, Debug, Subcommand)]
 pub enum DefinitionsCommand {
-    /// Say what would be added, who would take it away again, and why `apply` would refuse. Changes nothing.
+    /// Show what would be added, which program would remove it again, and why `apply` would refuse. Changes nothing.
     ///
     /// Where versions are converted, the hub is asked with a ClusterManagementAddOn that is created with dryRun=All: it is not stored.
     /// Exit status: 0 `apply` has nothing to do or would do it, 1 it would refuse, 2 it cannot be told.

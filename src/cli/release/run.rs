@@ -23,7 +23,7 @@ use kubernetes::field::Shown;
 use operate::release::{RemovableObjects, is_alive, is_ours, left, path, report_line, steps, twin_of};
 use store::{Managing, terms};
 
-/// Hand add-ons back to OCM's add-on manager.
+/// Return add-ons to OCM's add-on manager.
 ///
 /// Takes away what Tidegate alone kept up to date: its conditions, its marks, its role bindings where OCM's stand beside them, and
 /// the annotation that makes an add-on its own. What is installed stays as it is. Run it when Tidegate is stopped; one that leads is

@@ -27,21 +27,21 @@ pub struct RolloutArgs {
 pub enum RolloutCommand {
     /// List all rollouts of the hub.
     List(ListArgs),
-    /// Show one rollout: its waves, and what its clusters do and wait for.
+    /// Show one rollout: its waves, and the state of its clusters.
     Status(StatusArgs),
-    /// Let nothing new start; what is on its way goes on.
+    /// Pause a rollout: no further cluster starts; updates in progress continue.
     Pause(SteerArgs),
-    /// Let a paused rollout go on.
+    /// Resume a paused rollout.
     Resume(SteerArgs),
     /// End soak times: clusters that succeeded count as done, and the next ones may start.
     Promote(SteerArgs),
-    /// Approve of a change: the decision groups that wait for that may go.
+    /// Approve a change: the decision groups that wait for the approval may start.
     Approve(ApproveArgs),
-    /// Try again what failed: the clusters of an upgrade, or what was undone of an add-on.
+    /// Retry the failed clusters of an upgrade, or a change of an add-on that was undone.
     Retry(SteerArgs),
-    /// Put an add-on back to the configuration that was last known to be good.
+    /// Roll an add-on back to its last known good configuration.
     Undo(SteerArgs),
-    /// Show what the hub remembers: contents that ran and run, and the last events.
+    /// Show the history on the hub: previous and current configurations, and the last events.
     History(HistoryArgs),
     /// Print the JSON Schema of `-o json`.
     Schema,
@@ -64,7 +64,7 @@ pub struct AskArgs {
     /// Read a dump of `tidegate snapshot` instead of the hub.
     #[arg(long, value_name = "DUMP", conflicts_with = "kubeconfig")]
     pub facts: Option<PathBuf>,
-    /// Show every line, name and event on a terminal, too; elsewhere nothing is ever left out.
+    /// Show every line, name and event on a terminal, too; other outputs are never shortened.
     #[arg(long)]
     pub all: bool,
     /// Output format; the JSON has the schema of `tidegate rollout schema`.
@@ -85,7 +85,7 @@ pub struct ListArgs {
     pub ask: AskArgs,
 }
 
-/// Show one rollout: its waves, and what its clusters do and wait for.
+/// Show one rollout: its waves, and the state of its clusters.
 ///
 /// Exit status: 0 it is done, 1 it has failed or stopped and a user has to act, 2 it cannot be told, 3 it is not over: with
 /// `--watch`, not in time.
@@ -93,10 +93,10 @@ pub struct ListArgs {
 pub struct StatusArgs {
     /// Name of the add-on, or `mcu/[NAMESPACE/]NAME`.
     pub name: String,
-    /// Go on until it is over: done, or in need of a user.
+    /// Watch until the rollout completes or needs an action.
     #[arg(short, long, conflicts_with = "facts")]
     pub watch: bool,
-    /// How long to go on at most, such as 10m; indefinitely without it.
+    /// Maximum time to watch, such as 10m (default: no limit).
     #[arg(long, value_name = "DURATION", requires = "watch", value_parser = duration)]
     pub timeout: Option<Duration>,
     /// What is asked.
@@ -140,7 +140,7 @@ pub struct SteerArgs {
     pub hub: RolloutHubArgs,
 }
 
-/// Approve of a change: the decision groups that wait for that may go.
+/// Approve a change: the decision groups that wait for the approval may start.
 ///
 /// Approves of the content that waits now, in the groups that wait now; a group whose turn has not come is not approved in advance.
 /// Says what it writes, under the field manager `tidegate-rollout-approve`. Exit status: 0 it is written, 1 the hub refuses it, 2 it makes

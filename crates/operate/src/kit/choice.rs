@@ -14,7 +14,7 @@ use super::kustomization::add;
 /// The namespace of the folder.
 const NAMESPACE: &str = "tidegate";
 
-/// Who makes the gate's certificate.
+/// How the certificate of the webhook is provided.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Certificates {
     /// cert-manager.
