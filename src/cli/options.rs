@@ -289,8 +289,8 @@ const AFTER_HOOKS: Choices<TimeoutPolicy> = &[
 ];
 
 const DISCOVERY_LABELS: Choices<DiscoveryLabels> = &[
-    ("on", "It is", DiscoveryLabels::On),
-    ("off", "It is not", DiscoveryLabels::Off),
+    ("on", "Label them", DiscoveryLabels::On),
+    ("off", "Do not label them", DiscoveryLabels::Off),
 ];
 
 fn removal_budget(text: &str) -> Result<RemovalBudget, String> {
