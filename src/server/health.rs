@@ -206,7 +206,7 @@ impl Health {
             return Word::No(notes.join("; "));
         }
         if let Some(validity) = validity.filter(|validity| validity.ends_soon(now)) {
-            notes.insert(0, format!("the certificate ends at {}", validity.not_after));
+            notes.insert(0, format!("the certificate expires at {}", validity.not_after));
         }
         if notes.is_empty() {
             return Word::Yes("ok".to_owned());
