@@ -194,7 +194,7 @@ impl Post {
         // Told when it begins and when it is over: the metric says how much.
         match (refused, self.is_refused) {
             (Some(why), false) => {
-                warn!(why, collector = %self.to.0, "cannot export spans to the trace collector")
+                warn!(why, collector = %self.to.0, "cannot export spans to the trace collector");
             }
             (None, true) => info!(collector = %self.to.0, "the collector takes spans again"),
             (Some(_), true) | (None, false) => {}
