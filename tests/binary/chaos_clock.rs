@@ -107,7 +107,7 @@ fn jumps(scene: &mut Scene, library: &Path) {
         let log = scene.far().with_extension("log");
         let noticed = || {
             let log = std::fs::read_to_string(&log).expect("a log");
-            log.matches("the clock of this machine has jumped").count()
+            log.matches("the local clock jumped").count()
         };
         scene.until("the jump is noticed", || noticed() >= soaking);
         assert_eq!(noticed(), soaking, "each jump is reported once");
