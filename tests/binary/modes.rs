@@ -321,7 +321,7 @@ async fn why_says_that_an_add_on_is_left_to_ocms_manager() {
             ],
         );
         let told = on(&kubeconfig, &["why", "hello"]);
-        let words = "OCM's add-on manager is at work";
+        let words = "OCM's add-on manager is active";
         assert!(told.stdout.contains(words), "{}{}", told.stdout, told.stderr);
         let told = on(&kubeconfig, &["why", "hello", "--stock-lease", "none"]);
         assert!(!told.stdout.contains(words), "{}", told.stdout);

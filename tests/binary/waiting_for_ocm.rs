@@ -137,7 +137,7 @@ fn goes_and_comes(kubeconfig: &Path, (programs, healths): (&[Program], &[String]
             page(health, "/readyz")
                 .is_some_and(|(status, text)| status == 200 && text.contains("no longer serves placements"))
         });
-        program.tells_once("no longer serves a kind that must exist");
+        program.tells_once("a required kind is no longer served");
     }
     let again = kubectl(kubeconfig, &["apply", "--server-side", "-f", "-"], definitions);
     assert!(again.ok, "{}", again.stderr);
