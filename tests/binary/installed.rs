@@ -212,7 +212,7 @@ async fn comes_works_and_goes(heading: &str, life: Life) {
         let before = everything(&site.admin);
         let mut pods = site.pods();
         pods.run_during(|| {
-            let registration = commands(INSTALL, "When agents register");
+            let registration = commands(INSTALL, "Registration of agents");
             for command in commands(INSTALL, heading).iter().chain(&registration) {
                 site.typed(command);
             }
