@@ -55,7 +55,7 @@ until_is two greeting cluster2
 done_on UpgradeSucceed cluster1 cluster2
 
 say "a cycle is denied, and an add-on that does not exist warns"
-refused "closes a circle in which nobody can go first: base -> $addon -> base" <<YAML
+refused "creates a dependency cycle: base -> $addon -> base" <<YAML
 apiVersion: addon.open-cluster-management.io/v1alpha1
 kind: ClusterManagementAddOn
 metadata: {name: base, annotations: {tidegate.io/depends-on: $addon}}

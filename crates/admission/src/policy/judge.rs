@@ -107,7 +107,7 @@ pub(super) fn conditions_hold(policy: &Policy, act: &Act<'_, '_>) -> Result<bool
             other @ (Trouble::GaveUp(_) | Trouble::Unknown(_) | Trouble::NoNamespace(_)) => other,
         })
     }));
-    // The first is told; the others are met once it is fixed.
+    // Only the first one is reported; the others are found when it is fixed.
     held.or_else(|troubles| troubles.into_iter().next().map_or(Ok(true), Err))
 }
 

@@ -14,16 +14,16 @@ const TARGET: &str = "rollout/approval-target";
 
 rules! { pub(crate) ON_ADDONS of Addon {
     refuses rule::ROLLOUT_APPROVAL, CreateAndUpdate, meaning =>
-        "An approval, and what asks for one, has a meaning.\n\n\
-         `tidegate.io/approval-before` lists decision groups as `<namespace>/<placement>=<group>`, by name or index or `*` for all, or as \
-         `*=<group>` for every placement: a change waits before them. `tidegate.io/approved` lists what somebody has approved as \
-         `<namespace>/<placement>/<group>=<hash>`, with the whole hash of 32 digits that the waiting clusters and \
-         `tidegate rollout status` tell. Anything else would hold every change, or approve of nothing. Refused.";
+        "The annotations for approvals are valid.\n\n\
+         `tidegate.io/approval-before` lists the decision groups that need an approval as `<namespace>/<placement>=<group>`, \
+         with a group name, an index or `*` for all, or as `*=<group>` for every placement. `tidegate.io/approved` lists \
+         approvals as `<namespace>/<placement>/<group>=<hash>`, with the whole hash of 32 digits that the waiting clusters \
+         and `tidegate rollout status` show. Any other value would block every change, or approve nothing. Refused.";
     warns TARGET, CreateAndUpdate, target =>
-        "What is to be approved exists.\n\n\
-         A placement that the add-on does not use, or a decision group that the placement does not have, is waited for by nobody: the \
-         clusters that were meant go without being asked about. Warns, with the nearest name or the groups that exist. While a placement \
-         is not decided nothing is said of its groups.";
+        "The placement and decision group of an approval exist.\n\n\
+         If the add-on does not use the placement, or the placement does not have the decision group, no cluster waits for \
+         the approval: the intended clusters are updated without it. Warns, with the closest name or the groups that exist. \
+         While a placement has no complete decision, its groups are not checked.";
 } }
 
 fn text<'a>(subject: &Subject<'a, Addon>, key: &str) -> Option<&'a str> {
@@ -93,7 +93,7 @@ fn unplaced(subject: &Subject<'_, Addon>, places: &[String], place: &str) -> Fau
         .effort
         .hint(|| nearest(place, places.iter().map(String::as_str)));
     let hint = near.map(|near| format!("did you mean {}?", quoted(near)));
-    let detail = "is waited for by nobody: must be <namespace>/<name> of a placement of this add-on";
+    let detail = "has no effect: must be <namespace>/<name> of a placement of this add-on";
     Fault::of_text(Class::NotFound, place, detail).hint_if(hint)
 }
 

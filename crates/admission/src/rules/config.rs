@@ -44,8 +44,8 @@ rules! { pub(crate) ON_ADDONS of Addon {
          is none of them is probably misspelt. Warns, with the nearest name.";
     refuses DUPLICATE, CreateAndUpdate, addon_duplicate =>
         "A configuration is referenced once.\n\n\
-         The same object twice in one list is a mistake of copying. Different objects of one type are fine: their \
-         order is kept, and whoever reads them decides what it means. Refused.";
+         A duplicate reference in one list is usually a copy-and-paste error. Different objects of one type are allowed: \
+         their order is kept, and the add-on decides what it means. Refused.";
     warns MISSING_NAMESPACE, CreateAndUpdate, addon_missing_namespace =>
         "A reference to an object in a namespace names the namespace.\n\n\
          Without it the object is looked for in the cluster scope, where its type has none. In the templates of \

@@ -101,7 +101,7 @@ fn deprecated(subject: &Subject<'_, Addon>, findings: &mut Findings) {
         .and_then(|spec| spec.key("addOnConfiguration"))
         .filter(|field| says_something(field.value));
     if let Some(field) = field {
-        let detail = "is deprecated, and nobody reads it";
+        let detail = "is deprecated, and has no effect";
         let fault = Fault::bare(Class::Forbidden, detail)
             .hint("name types and their defaults in spec.supportedConfigs");
         findings.warn(fault.at(field.path, DEPRECATED));

@@ -17,14 +17,14 @@ const TOO_MANY: &str = "config/too-many-types";
 rules! { pub(crate) ON_ADDONS of Addon {
     refuses OFF_LIMITS, CreateAndUpdate, addon_off_limits =>
         "Some types are never configurations.\n\n\
-         Secrets, service accounts, certificate requests and everything that says who may do what are not listed, watched or \
-         read for anybody who can write a reference; nor is what changes all the time on every hub, such as events, leases and \
-         pods. Put what the agent needs into an object of another type. Refused; a reference that is stored already is not \
-         followed, and `Configured` says so.";
+         Tidegate does not list, watch or read Secrets, ServiceAccounts, CertificateSigningRequests and RBAC objects because \
+         of a reference that a user wrote, nor types that change often, such as Events, Leases and Pods. Put the data that \
+         the agent needs into an object of another type. Refused. A reference that is already stored is ignored, and the \
+         condition `Configured` reports it.";
     refuses TOO_MANY, CreateAndUpdate, addon_too_many =>
         "One object refers to at most 64 types of configurations.\n\n\
-         Every type is a watch on the hub for as long as somebody refers to it. Refused; of an object that is stored with more \
-         types, those beyond the first 64 are not looked at.";
+         Tidegate keeps a watch on the hub for each type that an object refers to. Refused. If a stored object has more \
+         types, those after the first 64 are ignored.";
 } }
 
 // What they mean is documented where add-ons have them.

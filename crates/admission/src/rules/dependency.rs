@@ -15,18 +15,18 @@ const UNKNOWN: &str = "dependency/unknown-addon";
 
 rules! { pub(crate) ON_ADDONS of Addon {
     refuses CYCLE, CreateAndUpdate, cycle =>
-        "Add-ons do not depend on each other in a circle.\n\n\
-         `tidegate.io/depends-on` has an add-on wait on every cluster until others run there. In a circle, and of one that names itself, \
-         nobody could ever go first. Refused, with the circle. Two objects that are stored at the same moment may close one all the same: \
-         then the clusters that wait say `DependencyCycle`.";
+        "Dependencies between add-ons do not form a cycle.\n\n\
+         With `tidegate.io/depends-on`, an add-on is installed on a cluster when the listed add-ons are ready there. In a \
+         cycle, or if an add-on depends on itself, none could be installed first. Refused, with the cycle. Two concurrent \
+         writes can still create a cycle; the waiting ManagedClusterAddOns then have the reason `DependencyCycle`.";
     refuses NAME, CreateAndUpdate, name =>
         "A dependency is the name of an add-on.\n\n\
-         `tidegate.io/depends-on` lists names, separated by commas. What cannot be the name of an add-on would have every cluster \
+         `tidegate.io/depends-on` lists names, separated by commas. With a name that no add-on can have, every cluster would \
          wait indefinitely. Refused.";
     warns UNKNOWN, CreateAndUpdate, unknown =>
         "A dependency exists.\n\n\
-         An add-on whose dependency is not there is installed nowhere, and says `DependencyNotFound`. It may come later, so it warns, \
-         with the nearest name.";
+         An add-on with a missing dependency is not installed on any cluster, and has the reason `DependencyNotFound`. It may \
+         be created later. Warns, and suggests the closest name.";
 } }
 
 /// The entries of the list, as far as steps go.
@@ -68,10 +68,7 @@ fn cycle(subject: &Subject<'_, Addon>, findings: &mut Findings) {
     let detail = if circle.len() == 2 {
         "an add-on cannot wait for itself".to_owned()
     } else {
-        format!(
-            "closes a circle in which nobody can go first: {}",
-            circle.join(" -> ")
-        )
+        format!("creates a dependency cycle: {}", circle.join(" -> "))
     };
     let fault = Fault::of_text(Class::Forbidden, next, detail).hint("take it out of the list");
     deny(subject, fault, CYCLE, findings);

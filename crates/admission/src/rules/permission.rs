@@ -21,10 +21,10 @@ const RBAC: &str = "rbac.authorization.k8s.io";
 
 rules! { pub(crate) ON_TEMPLATES of Template {
     refuses FORM, CreateAndUpdate, form =>
-        "A permission says which role, and where.\n\n\
-         `CurrentCluster` names a ClusterRole in `currentCluster.clusterRoleName`; `SingleNamespace` names a namespace and, in \
-         `singleNamespace.roleRef`, a ClusterRole or a Role of the group `rbac.authorization.k8s.io`. Whatever else stands \
-         there can be bound by nobody: it would hold all permissions of the add-on on every cluster. Refused.";
+        "A hub permission specifies a role and its namespace.\n\n\
+         `CurrentCluster` names a ClusterRole in `currentCluster.clusterRoleName`; `SingleNamespace` names a namespace and, \
+         in `singleNamespace.roleRef`, a ClusterRole or a Role of the group `rbac.authorization.k8s.io`. Any other value \
+         cannot be bound, and would block all permissions of the add-on on every cluster. Refused.";
     refuses ROLE, CreateAndUpdate, role =>
         "Agents get only roles that are made for them.\n\n\
          A role is one for agents if it has the label `tidegate.io/hub-permissions: allowed`. Without the label the \
@@ -38,11 +38,12 @@ rules! { pub(crate) ON_TEMPLATES of Template {
          itself lives there), and those of `--hub-permission-namespaces`. Elsewhere refused. A cluster's namespace warns: \
          only the agent of that cluster gets the role.";
     refuses AUTHOR, CreateAndUpdate, author =>
-        "A template grants only what its author may grant.\n\n\
-         Who adds a permission has to be allowed the verb `bind` on its role, in its namespace or, for CurrentCluster, \
-         in all of them, as for a role binding. The hub is asked (SubjectAccessReview); where it does not answer in time \
-         the permission is refused, because nothing would ask again. Permissions that were there before are not asked \
-         about. A folder of files and an audit have nobody to ask: there it is told as unknown.";
+        "A template grants only permissions that its author may grant.\n\n\
+         The user who adds a permission needs the verb `bind` on its role, in the namespace of the permission or, for \
+         CurrentCluster, in all namespaces, as for a role binding. The webhook checks this with a SubjectAccessReview. If the \
+         API server does not respond in time, the permission is refused, because it would not be checked again. Permissions \
+         that were there before are not checked. In files and in the audit there is no user to check, so the result is \
+         unknown.";
 } }
 
 /// What is absent from a block is told by the schema.

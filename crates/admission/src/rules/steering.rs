@@ -52,18 +52,18 @@ pub(super) const OF_CLUSTER_ADDONS: &[&str] = &[
 
 rules! { pub(crate) ON_ADDONS of Addon {
     warns UNKNOWN, CreateAndUpdate, unknown_on_addon, reading &[("annotations", OWN)] =>
-        "An annotation of Tidegate's is one that it reads on this kind.\n\n\
-         Annotations that begin with `tidegate.io/` pause rollouts, end soaks, order add-ons, let removals go and say how hooks end. One that nobody \
-         reads does nothing, which is noticed when it is needed. Warns, with the nearest name.";
+        "A `tidegate.io/` annotation is supported on this kind.\n\n\
+         Annotations with the prefix `tidegate.io/` pause rollouts, end soak times, order add-ons, allow removals and \
+         configure hooks. An annotation that is not supported has no effect. Warns, and suggests the closest name.";
     warns VALUE, CreateAndUpdate, values_on_addon =>
-        "An annotation that steers has a value that means something.\n\n\
+        "A `tidegate.io/` annotation has a valid value.\n\n\
          `tidegate.io/paused` lists placements of this add-on as `<namespace>/<name>`, or is `*`; \
          `tidegate.io/promoted` and `tidegate.io/retried` list them with a time, as `<namespace>/<name>=2026-01-31T12:00:00Z`, or are `*=<time>`; \
          `tidegate.io/on-failure` names placements of this add-on; \
          `tidegate.io/deletion-guard` is `true` or `false`; `tidegate.io/removals-allowed-until` is a time such as `2026-01-31T12:00:00Z`; \
          `tidegate.io/protected-configs` lists types as `<resource>.<group>`, and so does `tidegate.io/merged-configs`, where \
          `addondeploymentconfigs.addon.open-cluster-management.io` is the only one that can be merged; \
-         `addon.open-cluster-management.io/lifecycle` is `addon-manager`, `tidegate` or `self`, and with anything else nobody manages the \
+         `addon.open-cluster-management.io/lifecycle` is `addon-manager`, `tidegate` or `self`, and with any other value no controller manages the \
          add-on. On a ManagedClusterAddOn, `tidegate.io/hook-timeout` is a duration such as `10m`, \
          `tidegate.io/hook-timeout-policy` is `release` or `block`, and `tidegate.io/skip-hooks` is `true` or `false`. Warns.";
 } }
@@ -103,7 +103,7 @@ fn warn_unknown(
     for (key, _) in own.filter(|(key, _)| !is_known(key)) {
         let near = effort.hint(|| nearest(key, known.iter().copied()));
         let hint = near.map(|near| format!("did you mean {}?", quoted(near)));
-        let fault = Fault::of_text(Class::NotFound, key, "nobody reads this annotation here");
+        let fault = Fault::of_text(Class::NotFound, key, "this annotation has no effect on this kind");
         findings.warn(fault.hint_if(hint).at(annotations.path.entry(key), UNKNOWN));
     }
 }

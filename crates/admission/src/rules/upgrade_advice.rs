@@ -27,37 +27,39 @@ const MOST_NAMED: usize = 5;
 // Advice about upgrades.
 rules! { pub(crate) ON_UPGRADES of Upgrade {
     warns ANOTHER_RUN, Update, another_run =>
-        "What clusters are asked for stays while they are on their way.\n\n\
-         Another version, other operators or another action begin another run of the upgrade, in which every cluster is looked at \
-         again. It begins when those who are on their way have ended; until then nobody starts. Warns with their number.";
+        "The desired state of an upgrade does not change while clusters are being upgraded.\n\n\
+         Another version, other operators or another action start a new run of the upgrade, in which every cluster is \
+         evaluated again. It starts when the upgrades in progress have ended; until then no further cluster starts. Warns \
+         with the number of clusters that are being upgraded.";
     warns CHANNEL_AHEAD, CreateAndUpdate, channel_ahead =>
-        "The channel is that of the version.\n\n\
-         A channel carries the releases of the minor version before it as well, so that a channel ahead of the version works. It \
-         stays on the clusters, which are then offered the next minor version. Warns.";
+        "The channel matches the version.\n\n\
+         A channel also contains the releases of the minor version before it, so a newer channel works. The clusters keep it \
+         after the upgrade, and are then offered the next minor version. Warns.";
     warns CLAIMED, CreateAndUpdate, claimed =>
         "A cluster is upgraded by one upgrade at a time.\n\n\
-         A selected cluster on which another upgrade has its work waits (`Conflict`) until that one has ended there, and may have \
-         another version then. One that took too long is looked at until its upgrade is deleted or tries again. Warns with the \
-         clusters, and with the upgrade that has each.";
+         If another upgrade has its ManifestWork on a selected cluster, the cluster waits (`Conflict`) until that upgrade has \
+         ended there. It may then have another version. A cluster that took too long belongs to its upgrade until that is \
+         deleted or tries again. Warns with the clusters, and with the upgrade that has each.";
     warns NO_CANARIES, CreateAndUpdate, no_canaries =>
-        "One of the selected clusters goes first where some should.\n\n\
-         `canaryClusters` chooses from the clusters that the upgrade selects. Where it finds none nobody starts, because the first \
-         failure would be met by all. Warns, where every placement of the upgrade is decided.";
+        "`canaryClusters` matches at least one of the selected clusters.\n\n\
+         If it matches none, the upgrade does not start, because the first failure would affect all clusters. Warns if every \
+         placement of the upgrade has a complete decision.";
     warns AT_ODDS, CreateAndUpdate, at_odds =>
         "Operators are included or excluded, not both.\n\n\
          What is in `include` and in `exclude` is excluded. Where `approveAllUpgrades` is true `include` has no effect. Warns.";
     warns UNDER_WAY, Delete, under_way =>
         "An upgrade is deleted when none of its clusters is being upgraded.\n\n\
-         Its works go with it, and nobody looks at its clusters any more. What a cluster has begun it goes on with: OpenShift has no \
-         way back. Warns with the number of clusters. `spec.suspend` lets nothing new start.";
+         Its ManifestWorks are deleted with it, and its clusters are no longer monitored. An upgrade that a cluster has \
+         started continues, because OpenShift cannot go back. Warns with the number of clusters. To start no further \
+         clusters, set `spec.suspend`.";
     warns UNKNOWN_PLACEMENT, CreateAndUpdate, unknown_placement =>
         "The placements of an upgrade exist.\n\n\
-         One that does not exist selects nobody; its clusters are upgraded when it comes. Warns.";
+         A placement that does not exist selects no cluster. Its clusters are upgraded when it is created. Warns.";
     warns UNREACHABLE, CreateAndUpdate, unreachable =>
-        "Selected clusters can go to the version.\n\n\
-         OpenShift goes up, and leaves out no minor version. A cluster with a higher version, or more than one minor version below, \
-         is held and never starts. Versions are those of the label `openshiftVersion`, else of the claim `version.openshift.io`. \
-         Warns with the clusters.";
+        "Selected clusters can be upgraded to the version.\n\n\
+         OpenShift does not downgrade and does not skip a minor version. A cluster with a higher version, or with a version \
+         that is more than one minor version lower, is held and never starts. The version of a cluster is its label \
+         `openshiftVersion`, or else its claim `version.openshift.io`. Warns with the clusters.";
 } }
 
 fn spec() -> Path {
@@ -149,7 +151,7 @@ fn unknown_placement(subject: &Subject<'_, Upgrade>, findings: &mut Findings) {
         let fault = Fault::of_text(
             Class::NotFound,
             &place,
-            "there is no such Placement: it selects nobody",
+            "this Placement does not exist: it selects no cluster",
         );
         findings.warn(fault.at(path, UNKNOWN_PLACEMENT));
     }
@@ -206,7 +208,7 @@ fn no_canaries(subject: &Subject<'_, Upgrade>, findings: &mut Findings) {
         return;
     }
     let detail = format!(
-        "selects none of the {} that the upgrade selects: nobody would start",
+        "selects none of the {} that the upgrade selects: no cluster would start",
         counted(all.len(), "cluster")
     );
     let path = spec()

@@ -15,14 +15,14 @@ const OTHER_ADDON: &str = "template/other-addon";
 
 rules! { pub(crate) ON_ADDONS of Addon {
     refuses OTHER_ADDON, CreateAndUpdate, addon_refers =>
-        "A template runs only for the add-on that it is made for.\n\n\
-         `spec.addonName` of an AddOnTemplate says whose agents get its manifests, its permissions on the hub and its \
-         certificates. A reference of another add-on would give them away, so it is refused in a ClusterManagementAddOn and in a \
-         ManagedClusterAddOn, and nothing of it is ever deployed or granted. A template that is not known yet only warns \
-         (`config/not-found`). From the other side it is the same: an edit of `spec.addonName` that takes a template from an \
-         add-on that uses it would leave that add-on on all of its clusters with a template that it may not run, so that nothing \
-         comes to them any more, and is refused: make a template of another name. A new template with a name that \
-         another add-on refers to already warns, because nobody can keep a name by referring to it.";
+        "An AddOnTemplate is used only by the add-on in its `spec.addonName`.\n\n\
+         `spec.addonName` specifies the add-on whose agents get the manifests, hub permissions and certificates of the \
+         template. A reference from another add-on would give them to the wrong agents. It is refused in a \
+         ClusterManagementAddOn and in a ManagedClusterAddOn, and the controllers deploy and grant nothing from such a \
+         template. A reference to a template that does not exist yet only warns (`config/not-found`). An edit of \
+         `spec.addonName` of a template that an add-on uses is refused as well, because that add-on could not be updated on \
+         its clusters any more: create a template with another name. A new template whose name another add-on already refers \
+         to warns, because a reference does not reserve a name.";
 } }
 
 // What they mean is documented where add-ons have them.

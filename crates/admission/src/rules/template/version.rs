@@ -14,8 +14,8 @@ const TWICE: &str = "version/twice";
 rules! { pub(in crate::rules) RULES of Template {
     refuses LABEL, CreateAndUpdate, label, reading &[("labels", TEMPLATE_VERSION)] =>
         "The version label of a template is a version.\n\n\
-         `addon.open-cluster-management.io/version` makes a template one that can be asked for by `desiredVersion`. A label \
-         that is no version is listed nowhere, and nobody can choose the template. Refused: write a version such as \
+         With the label `addon.open-cluster-management.io/version`, a template can be selected by `desiredVersion`. A label \
+         that is not a version is not listed, and users cannot select the template. Refused: write a version such as \
          `v1.2.3`, or remove the label.";
     warns TWICE, CreateAndUpdate, twice =>
         "A version of an add-on has one template.\n\n\
