@@ -22,7 +22,7 @@ use super::{Condition, schemas};
     status = "AddOnRolloutStatus",
     derive = "PartialEq",
     derive = "Default",
-    doc = "AddOnRollout tells how the add-on of its name stands on all its clusters. Tidegate writes it; nobody else needs to.",
+    doc = "AddOnRollout shows the status of the add-on with its name on all clusters. Only Tidegate writes it.",
     printcolumn(
         name = "Ready",
         type_ = "string",

@@ -225,7 +225,7 @@ fn difference_text(difference: &Difference) -> String {
 fn operator_text(will: &OperatorWill) -> String {
     match will {
         OperatorWill::Nothing => {
-            "none on this hub; whoever applies the definition again takes the additions away".to_owned()
+            "none on this hub; applying OCM's definition again removes the additions".to_owned()
         }
         OperatorWill::LeaveAlone { marked, own } => format!(
             "leaves the definition alone: it carries version {marked}, higher than the operator's {own}; its conversion's authority \

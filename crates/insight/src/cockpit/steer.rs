@@ -331,9 +331,9 @@ fn retry_undone(ask: Steer<'_>) -> Result<Writing, String> {
     let own: Vec<String> = places.iter().map(|place| format!("{place}={at}")).collect();
     let all: Vec<&str> = others.chain(own.iter().map(String::as_str)).collect();
     let note = match ask.picture.counts.moving {
-        0 => "what was undone travels again, and is undone again if too many fail".to_owned(),
+        0 => "what was undone is rolled out again, and undone again if too many clusters fail".to_owned(),
         moving => format!(
-            "what was undone travels again; {} on the way back, and whoever has yet to go back counts as failed",
+            "what was undone is rolled out again; {} going back, and clusters that have not gone back yet count as failed",
             counted(moving, "cluster")
         ),
     };

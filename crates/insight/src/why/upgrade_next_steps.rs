@@ -50,7 +50,7 @@ pub(super) fn of_hold(hold: Hold) -> NextStep {
         ),
         Hold::CanaryFailed | Hold::Failures => (
             Needed,
-            "fix what failed, then have it tried again; nobody else starts before",
+            "fix what failed, then retry it; no other cluster starts before",
             RETRY,
         ),
         Hold::Undecided => (

@@ -273,7 +273,8 @@ fn nowhere(view: &View<'_>) -> Option<(Reason, String)> {
         return None;
     }
     let on = Wait::addon(WaitOn::Placement(namespace, name));
-    let message = format!("{on}; changes of spec.configuration reach only its clusters, so nobody");
+    let message =
+        format!("{on}; changes of spec.configuration reach only its clusters, so no cluster is updated");
     Some((Reason::PlacementNotFound, message))
 }
 

@@ -285,7 +285,7 @@ fn led(held: &Held<'_>, place: &str, lease: &Value) -> Finding {
     match held.oddity() {
         None => Finding::ok(ELECTION, seen),
         Some(odd) => Finding::warning(ELECTION, format!("{seen}; {odd}"))
-            .cure("set the clock of that machine; a Lease that nobody renews is taken over and written again within two minutes"),
+            .cure("set the clock of that machine; a Lease that is not renewed is taken over and written again within two minutes"),
     }
 }
 
