@@ -26,7 +26,7 @@ pub(crate) fn drawn(mut below: impl FnMut(usize) -> usize) -> Settings {
         empty_lifecycle: pick(&mut below, &[EmptyLifecycle::Managed, EmptyLifecycle::Own]),
         // The other value leaves every add-on alone that is not marked; who draws it marks the add-on.
         managing: Managing::All,
-        // The controllers close it while OCM's add-on manager is at work.
+        // The controllers close it while OCM's add-on manager is active.
         fence: Fence::Open,
         hook_timeout: pick(&mut below, &[HookTimeout::default(), HookTimeout::Never]),
         hook_timeout_policy: pick(&mut below, &[TimeoutPolicy::Release, TimeoutPolicy::Block]),

@@ -34,7 +34,7 @@ pub enum Fence {
     /// They are not: no other manager acts on them.
     #[default]
     Open,
-    /// OCM's add-on manager is at work, or that is not known: what its annotation gives it is left to it.
+    /// OCM's add-on manager is active, or that is not known: what its annotation gives it is left to it.
     Closed,
 }
 

@@ -93,7 +93,7 @@ pub(in crate::controllers) struct Reconciler {
     /// Whether this replica is the one that writes, and whether it was when that was asked last.
     leading: watch::Receiver<bool>,
     pub(super) led: bool,
-    /// Whether OCM's add-on manager is at work.
+    /// Whether OCM's add-on manager is active.
     pub(super) fence: watch::Receiver<Fence>,
 }
 
@@ -103,7 +103,7 @@ pub(in crate::controllers) struct Switches {
     pub(in crate::controllers) stop: CancellationToken,
     /// Whether this replica is the one that writes.
     pub(in crate::controllers) leading: watch::Receiver<bool>,
-    /// Whether OCM's add-on manager is at work.
+    /// Whether OCM's add-on manager is active.
     pub(in crate::controllers) fence: watch::Receiver<Fence>,
 }
 

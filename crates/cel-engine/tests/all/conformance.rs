@@ -70,7 +70,7 @@ fn every_case_passes_or_is_a_known_difference() {
 fn publish(table: &str) {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/cel.md");
     let page = std::fs::read_to_string(&path).expect("docs/cel.md exists");
-    let (start, end) = ("<!-- conformance: generated -->\n", "<!-- end -->");
+    let (start, end) = ("<!-- conformance: generated -->\n\n", "<!-- end -->");
     let (before, rest) = page
         .split_once(start)
         .expect("the page has a place for the table");

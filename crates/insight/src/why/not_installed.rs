@@ -161,7 +161,7 @@ impl Context<'_> {
         let addon = self.view.addon;
         if self.view.is_anothers() && self.view.settings().fence == Fence::Closed {
             let detail = format!(
-                "OCM's add-on manager is at work, and has every add-on without the annotation {LIFECYCLE}={LIFECYCLE_TIDEGATE}; ask it, \
+                "OCM's add-on manager is active and manages every add-on without the annotation {LIFECYCLE}={LIFECYCLE_TIDEGATE}; ask it, \
                  or give this one to Tidegate"
             );
             return Cause::new(causes::SELF_MANAGED, detail).typing(command::mark(&addon.name));

@@ -503,7 +503,7 @@ fn of_the_controllers() -> Vec<Call> {
             OF,
             (LEASES, "leases"),
             SEE,
-            "whether OCM's add-on manager is at work",
+            "whether OCM's add-on manager is active",
         )
         .named(&["manager-lock"]),
         Call::new(OF, DEFINITIONS, GET, "whether the hub's conversion erases fields")

@@ -82,7 +82,7 @@ fn is_managed(lifecycle: &Lifecycle, settings: &Settings) -> bool {
 }
 
 impl Store {
-    /// Takes note whether OCM's add-on manager is at work; returns the owners whose plans that changes.
+    /// Takes note whether OCM's add-on manager is active; returns the owners whose plans that changes.
     pub fn fence(&mut self, fence: Fence) -> Touched {
         let mut touched = Touched::new();
         if std::mem::replace(&mut self.settings.fence, fence) == fence {

@@ -152,7 +152,7 @@ pub(super) fn stock(facts: &HubFacts) -> Option<Finding> {
         };
         return Some(Finding::ok(
             STOCK,
-            format!("OCM's add-on manager is not at work{rest}"),
+            format!("OCM's add-on manager is not active{rest}"),
         ));
     };
     if held.is_ours() {
@@ -169,7 +169,7 @@ pub(super) fn stock(facts: &HubFacts) -> Option<Finding> {
 fn at_work(held: &Held<'_>, fought: &[String], is_off: Option<bool>) -> Finding {
     if let Some(first) = fought.first() {
         let seen = format!(
-            "OCM's add-on manager is at work ({}) and runs a manager of its own for {}, although marked lifecycle=tidegate: both write indefinitely",
+            "OCM's add-on manager is active ({}) and runs a manager of its own for {}, although marked lifecycle=tidegate: both write indefinitely",
             held.holder,
             listed(fought.iter().map(String::as_str))
         );
@@ -178,7 +178,7 @@ fn at_work(held: &Held<'_>, fought: &[String], is_off: Option<bool>) -> Finding 
             .command(format!("kubectl edit clustermanagementaddon {first}"));
     }
     let seen = format!(
-        "OCM's add-on manager is at work ({}, renewed {}); add-ons without the annotation lifecycle=tidegate are left to it",
+        "OCM's add-on manager is active ({}, renewed {}); add-ons without the annotation lifecycle=tidegate are left to it",
         held.holder,
         held.age()
     );
