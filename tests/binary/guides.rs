@@ -1,7 +1,7 @@
 //! The guides of `docs/guides` as users follow them: every command of a `console` block, in an empty folder with a development hub.
 //!
 //! A guide that says "Save as `FILE`" has the content of the file in the next block. Lines below a command are its output, in which
-//! `…` is any text, and a line of its own any lines. Commands of a `text` block are not run: the guide says why they cannot.
+//! `…` is any text, and a line of its own any lines. Commands of a `text` block are not run: `<!-- not run: REASON -->` above it says why.
 
 use std::time::{Duration, Instant};
 
@@ -45,6 +45,7 @@ fn steps(page: &str) -> Vec<Step> {
     let mut is_started = false;
     let mut prose = true;
     let mut saved = None;
+    let mut mark = false;
     for piece in page.split("\n```") {
         if prose {
             // The first piece begins with the page, every other one with the end of a block.
@@ -52,6 +53,8 @@ fn steps(page: &str) -> Vec<Step> {
                 is_started = true;
                 steps.push(Step::Start(arguments(&found[1])));
             }
+            let above = piece.trim_end().lines().last().unwrap_or_default();
+            mark = above.starts_with("<!-- not run: ") && above.ends_with(" -->");
             saved = file.captures_iter(piece).last().map(|found| found[1].to_owned());
         } else {
             let (language, content) = piece.split_once('\n').unwrap_or((piece, ""));
@@ -66,7 +69,11 @@ fn steps(page: &str) -> Vec<Step> {
                         steps.push(step);
                     }
                 }
-                _ => {}
+                ("yaml", None) => {}
+                _ => assert!(
+                    mark,
+                    "a block that is not run has no mark `<!-- not run: REASON -->`:\n{content}"
+                ),
             }
         }
         prose = !prose;
